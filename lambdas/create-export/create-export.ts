@@ -1,0 +1,79 @@
+import type { CrmClient } from '../shared/crm/client.ts';
+import { createExport as postExport } from '../shared/crm/exports.ts';
+import { readFieldNames } from '../shared/crm/fields.ts';
+import { entityPlan } from '../shared/deployment.ts';
+import { RunError } from '../shared/errors.ts';
+import { deadlineOf } from '../shared/pacing.ts';
+import type { ExportRequest, RunState } from '../shared/states.ts';
+import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
+import { type ExportInput, parseInput } from './input.ts';
+import { buildRequest, fingerprintOf, resolveColumns } from './request.ts';
+
+export interface CreateExportDeps extends StepDeps {
+  crm: CrmClient;
+  softwareVersion: string;
+}
+
+/** A POST whose answer was lost is repeated so often, and the manifest says so: the service may then hold two exports. */
+const REPEATS_UNANSWERED = 1;
+
+/**
+ * Checks the input, asks the service for an export and begins the run.
+ * Answers CREATED with `run`; everything that the later steps need to know stands in it.
+ */
+export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
+  const input = parseInput(state.input);
+  const request = await requestFor(input, deps);
+  try {
+    const exportId = await postExport(deps.crm, input.entity, request);
+    const run = beginRun(state, input, request, exportId, deps);
+    return { outcome: 'CREATED', run, waitSeconds: run.firstWaitSeconds };
+  } catch (error) {
+    if (!(error instanceof RunError) || error.name !== 'CreateUnanswered') throw error;
+    const wait = state.unansweredCreates < REPEATS_UNANSWERED ? waitFor(state, deps) : undefined;
+    if (!wait) throw error;
+    return { outcome: 'RETRY', unansweredCreates: state.unansweredCreates + 1, ...wait };
+  }
+}
+
+async function requestFor(input: ExportInput, { crm, deployment }: CreateExportDeps): Promise<ExportRequest> {
+  const plan = entityPlan(deployment, input.entity);
+  const fieldNames = await readFieldNames(crm, input.entity);
+  const columns = resolveColumns(input.columns ?? plan.columns, fieldNames, input.entity);
+  return buildRequest(input, plan, deployment.crm, columns);
+}
+
+function beginRun(
+  state: RunState,
+  input: ExportInput,
+  request: ExportRequest,
+  exportId: string,
+  deps: CreateExportDeps,
+) {
+  const { entity } = input;
+  const { polling } = entityPlan(deps.deployment, entity);
+  return {
+    schemaVersion: 1 as const,
+    entity,
+    exportId,
+    date: input.date ?? dateIn(deps.deployment.timeZone, input.scheduledFor ?? state.startedAt),
+    prefix: `runs/entity=${entity}/run=${encodeURIComponent(state.execution)}/`,
+    deadline: deadlineOf(state.startedAt, polling.deadlineSeconds).toISOString(),
+    firstWaitSeconds: polling.firstWaitSeconds,
+    largestWaitSeconds: polling.largestWaitSeconds,
+    keptUntil: dateAfter(state.startedAt, deps.deployment.retentionDays),
+    request,
+    fingerprint: fingerprintOf(entity, request),
+    createdAt: deps.now().toISOString(),
+    softwareVersion: deps.softwareVersion,
+  };
+}
+
+/** The calendar date, YYYY-MM-DD, that it was in a time zone; `en-CA` writes dates that way. */
+function dateIn(timeZone: string, time: string): string {
+  return new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(new Date(time));
+}
+
+function dateAfter(time: string, days: number): string {
+  return new Date(Date.parse(time) + days * 86_400_000).toISOString().slice(0, 10);
+}

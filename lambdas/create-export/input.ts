@@ -1,0 +1,68 @@
+import { closest, distance } from 'fastest-levenshtein';
+import * as z from 'zod';
+import { requestKeys } from '../shared/deployment.ts';
+import { ENTITIES, entitySchema } from '../shared/entities.ts';
+import { RunError } from '../shared/errors.ts';
+
+/** What a rule or a person may give to the machine. Everything but the entity has its default in the configuration. */
+const inputSchema = z.strictObject({
+  entity: entitySchema,
+  /** The event time of the rule that started the run. */
+  scheduledFor: z.iso.datetime({ offset: true }).optional(),
+  /** The logical date; default: that of `scheduledFor`, or of the start, in the deployment's time zone. */
+  date: z.iso.date().optional(),
+  columns: requestKeys.columns.optional(),
+  sorts: requestKeys.sorts.optional(),
+  filters: requestKeys.filters.optional(),
+  filtersOperator: requestKeys.filtersOperator.optional(),
+  sendEmail: requestKeys.sendEmail.optional(),
+  Comment: z.string().optional(),
+});
+export type ExportInput = z.infer<typeof inputSchema>;
+
+const HELP = `Known entities: ${ENTITIES.join(', ')}.`;
+
+/**
+ * The input of an execution, checked.
+ * @throws RunError `InvalidInput` saying what is wrong, the seven entities, and (as its advice) an example to paste.
+ */
+export function parseInput(input: unknown): ExportInput {
+  const parsed = inputSchema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const problem = objectProblem(input) ?? parsed.error.issues.map((issue) => issueText(issue, input)).join('; ');
+  throw new RunError('InvalidInput', `${problem.charAt(0).toUpperCase()}${problem.slice(1)}. ${HELP}`);
+}
+
+function objectProblem(input: unknown): string | undefined {
+  if (Array.isArray(input)) return 'the input is an array, not an object';
+  if (typeof input !== 'object' || input === null)
+    return `the input is ${input === null ? 'null' : `a ${typeof input}`}, not an object`;
+  return undefined;
+}
+
+function issueText(issue: z.core.$ZodIssue, input: unknown): string {
+  if (issue.code === 'unrecognized_keys') return `unknown: ${issue.keys.slice(0, 10).map(keyText).join(', ')}`;
+  if (issue.path[0] === 'entity') return entityText(input);
+  return `"${issue.path.join('.')}" is wrong (${issue.message})`;
+}
+
+function entityText(input: unknown): string {
+  const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
+  if (entity === undefined) return 'the input lacks "entity"';
+  // What else was typed there may be anything, a pasted token included: it is not repeated.
+  if (typeof entity !== 'string' || !/^[\w -]{1,30}$/.test(entity)) return '"entity" is not one of the known';
+  return `"${entity}" is not a known entity${suggestion(entity, ENTITIES)}`;
+}
+
+function keyText(key: string): string {
+  const known = Object.keys(inputSchema.shape);
+  return /^[\w-]{1,40}$/.test(key) ? `"${key}"${suggestion(key, known)}` : 'a key';
+}
+
+/** ` (did you mean "leads"?)` when something known is near, else nothing. */
+export function suggestion(typed: string, known: readonly string[]): string {
+  const near = closest(typed.toLowerCase().replace(/[_ ]/g, '-'), known);
+  return near && distance(typed.toLowerCase(), near.toLowerCase()) <= Math.max(2, near.length / 3)
+    ? ` (did you mean "${near}"?)`
+    : '';
+}

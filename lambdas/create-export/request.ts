@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import type { Deployment, EntityPlan } from '../shared/deployment.ts';
+import type { Entity } from '../shared/entities.ts';
+import { RunError } from '../shared/errors.ts';
+import type { ExportRequest } from '../shared/states.ts';
+import { type ExportInput, suggestion } from './input.ts';
+
+/** The request travels in the state, which AWS limits to 256 KB in all. */
+const LARGEST_REQUEST = 64_000;
+
+/**
+ * The body of stage 1: the input where it says something, the configuration else. Fields that nobody set are left out, so
+ * that the service's own defaults hold; the e-mail flag is sent only when it is true.
+ *
+ * @throws RunError `ConfigInvalid` when the request is too large to be carried through the run.
+ */
+export function buildRequest(
+  input: ExportInput,
+  plan: EntityPlan,
+  crm: Pick<Deployment['crm'], 'operatorField' | 'emailField'>,
+  columns: string[],
+): ExportRequest {
+  const sorts = input.sorts ?? plan.sorts;
+  const filters = input.filters ?? plan.filters;
+  const operator = input.filtersOperator ?? plan.filtersOperator;
+  const request = {
+    columns,
+    ...(sorts && { sorts }),
+    ...(filters && { filters }),
+    ...(operator && { [crm.operatorField]: operator }),
+    ...((input.sendEmail ?? plan.sendEmail) && { [crm.emailField]: true }),
+    ...plan.extra,
+  };
+  const size = JSON.stringify(request).length;
+  if (size <= LARGEST_REQUEST) return request;
+  throw new RunError(
+    'ConfigInvalid',
+    `The request for this export has ${size} characters; at most ${LARGEST_REQUEST} can be carried.`,
+  );
+}
+
+/**
+ * The columns to ask for: `"all"` becomes every field that the service lists, a list is checked against it.
+ * @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists.
+ */
+export function resolveColumns(asked: 'all' | string[], fieldNames: string[], entity: Entity): string[] {
+  if (asked === 'all') return fieldNames;
+  const unknown = asked.filter((column) => !fieldNames.includes(column));
+  if (unknown.length === 0) return asked;
+  const named = unknown.slice(0, 20).map((column) => `"${column.slice(0, 60)}"${suggestion(column, fieldNames)}`);
+  throw new RunError(
+    'ConfigInvalid',
+    `${entity} has no column ${named.join(', ')}; GET /${entity}/fields lists ${fieldNames.length} columns.`,
+  );
+}
+
+/** SHA-256 of what was asked for, hexadecimal, so that equal requests can be told from changed ones. */
+export function fingerprintOf(entity: Entity, request: ExportRequest): string {
+  return createHash('sha256')
+    .update(JSON.stringify([entity, request]))
+    .digest('hex');
+}

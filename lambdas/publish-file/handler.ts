@@ -1,0 +1,9 @@
+import { bucketFromEnv, stepDependencies } from '../shared/compose.ts';
+import { asStep } from '../shared/step.ts';
+import { publishFile } from './publish-file.ts';
+
+/** State PublishFile of the machine ExportRun: leaves the manifest and two pointers, in that order. */
+export const handler = asStep('PublishFile', publishFile, () => ({
+  ...stepDependencies('PublishFile'),
+  bucket: bucketFromEnv(),
+}));

@@ -1,0 +1,89 @@
+import { RunError } from '../shared/errors.ts';
+import { crc32Text } from '../shared/files/measured.ts';
+import { runOf } from '../shared/run-of.ts';
+import type { Run, RunState, Scan, StoredFile } from '../shared/states.ts';
+import type { Answer, StepDeps } from '../shared/step.ts';
+import type { Bucket } from '../shared/storage/bucket.ts';
+import { type Manifest, writeManifest } from '../shared/storage/manifest.ts';
+import { datePointerKey, latestPointerKey, movePointer } from '../shared/storage/pointer.ts';
+import { readHeader } from './header.ts';
+import { isCsv, scanStored } from './scan-stored.ts';
+import { warningsOf } from './warnings.ts';
+
+export interface PublishFileDeps extends StepDeps {
+  bucket: Bucket;
+}
+
+/**
+ * Verifies the stored object in a pass over what readers will get, writes the manifest, then moves the two pointers.
+ * Answers PUBLISHED with `manifestKey` and `rows`, or CONTINUE with the pass as far as it came when one invocation is not
+ * enough.
+ */
+export async function publishFile(state: RunState, deps: PublishFileDeps): Promise<Answer<'PublishFile'>> {
+  const run = runOf(state);
+  const { file } = state;
+  if (!file) throw new Error('the state has no file: DownloadFile was skipped');
+  const { scan, done } = await scanStored(file, state.scan, deps);
+  if (!done) return { outcome: 'CONTINUE', scan, waitSeconds: 1 };
+  verify(file, scan);
+
+  const manifest = await manifestOf(state, run, file, scan, deps.bucket);
+  const manifestKey = `${run.prefix}_manifest.json`;
+  await writeManifest(deps.bucket, manifestKey, manifest);
+  const { entity, date, startedAt, execution, keptUntil } = manifest;
+  const pointer = { schemaVersion: 1 as const, entity, date, startedAt, execution, manifestKey, keptUntil };
+  await movePointer(deps.bucket, datePointerKey(entity, date), pointer);
+  await movePointer(deps.bucket, latestPointerKey(entity), pointer);
+  const { rows, bytes, key } = manifest.file;
+  deps.log.info('published', { entity, execution, exportId: run.exportId, key, bytes, rows });
+  return { outcome: 'PUBLISHED', manifestKey, rows, scan: null };
+}
+
+/** The stored object must be what DownloadFile received, and a CSV file must end outside of quotation marks. */
+function verify(file: StoredFile, scan: Scan): void {
+  const crc32 = crc32Text(scan.crc32);
+  if (scan.offset !== file.bytes || crc32 !== file.crc32) {
+    throw new RunError(
+      'StorageConflict',
+      `The object at ${file.key} has ${scan.offset} bytes with CRC-32 ${crc32}; ${file.bytes} with ${file.crc32} were received.`,
+    );
+  }
+  if (scan.quoted) {
+    throw new RunError(
+      'FileRejected',
+      `The CSV file at ${file.key} ends inside a quoted field: the service cut it off.`,
+    );
+  }
+}
+
+async function manifestOf(state: RunState, run: Run, file: StoredFile, scan: Scan, bucket: Bucket): Promise<Manifest> {
+  const csv = isCsv(file.key);
+  const header = csv ? await readHeader(bucket, file.key) : null;
+  const rows = csv ? Math.max(0, scan.records - 1) : null;
+  return {
+    schemaVersion: 1,
+    entity: run.entity,
+    date: run.date,
+    execution: state.execution,
+    startedAt: state.startedAt,
+    file: { key: file.key, bytes: file.bytes, crc32: file.crc32, contentType: file.contentType, rows, header },
+    export: {
+      id: run.exportId,
+      createdAt: run.createdAt,
+      storedAt: file.storedAt,
+      checks: state.checks,
+      unansweredCreates: state.unansweredCreates,
+    },
+    request: run.request,
+    fingerprint: run.fingerprint,
+    keptUntil: run.keptUntil,
+    softwareVersion: run.softwareVersion,
+    warnings: warningsOf({
+      rows,
+      header,
+      asked: run.request.columns,
+      irregular: scan.irregular,
+      unansweredCreates: state.unansweredCreates,
+    }),
+  };
+}

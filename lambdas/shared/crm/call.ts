@@ -1,0 +1,21 @@
+import { RunError } from '../errors.ts';
+
+/** One call of the service's interface. */
+export interface Call {
+  method: 'get' | 'post';
+  /** Relative to the base address, without a leading slash. */
+  path: string;
+  /** The path as the interface document writes it, for logs and errors. */
+  template: string;
+  json?: unknown;
+}
+
+/** The answer to the call was lost on its way: for stage 1 the service may have made the export all the same. */
+export function unanswered(call: Call, what: string, cause?: unknown): RunError {
+  const name = isCreate(call) ? 'CreateUnanswered' : 'CrmUnavailable';
+  return new RunError(name, `${call.method.toUpperCase()} ${call.template} ${what}.`, { cause });
+}
+
+function isCreate(call: Call): boolean {
+  return call.method === 'post' && call.template.endsWith('/exports');
+}

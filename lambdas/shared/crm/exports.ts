@@ -1,0 +1,74 @@
+import * as z from 'zod';
+import type { Entity } from '../entities.ts';
+import { RunError } from '../errors.ts';
+import type { ExportRequest } from '../states.ts';
+import { shapeOf, unwrap } from './answers.ts';
+import type { CrmClient } from './client.ts';
+
+/** The three stages of an export (`docs/interface/`, section 4.2). */
+
+const ID_FIELDS = ['id', 'uuid', 'exportId'];
+
+/** The id as a bare string, or under one of three names, by itself or under `data`. */
+const idSchema = z.union([
+  z.guid(),
+  ...ID_FIELDS.map((field) => z.object({ [field]: z.guid() }).transform((answer) => answer[field])),
+]);
+const createdSchema = z.union([idSchema, z.object({ data: idSchema }).transform(({ data }) => data)]);
+
+/** Words of the document, in any letter case. */
+const STATUSES = ['INITIATED', 'PROCESSING', 'PROCESSED', 'FAILED'] as const;
+export type ExportStatus = (typeof STATUSES)[number];
+
+const recordSchema = z.preprocess(
+  (answer) => unwrap(answer, 'data'),
+  z.object({ status: z.string(), id: z.unknown().optional() }),
+);
+
+const linkSchema = z.preprocess((answer) => unwrap(answer, 'data'), z.object({ url: z.url() }));
+
+/** Stage 1. @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws. */
+export async function createExport(crm: CrmClient, entity: Entity, request: ExportRequest): Promise<string> {
+  const template = `/${entity}/exports`;
+  const answer = await crm.call({ method: 'post', path: `${entity}/exports`, template, json: request }, z.unknown());
+  const id = createdSchema.safeParse(answer);
+  if (id.success && id.data) return id.data;
+  throw new RunError('CrmContractError', `POST ${template} answered no UUID of an export: ${shapeOf(answer)}.`);
+}
+
+/** Stage 2. @throws RunError `CrmContractError` on any other word and on the record of another export. */
+export async function readStatus(crm: CrmClient, entity: Entity, exportId: string): Promise<ExportStatus> {
+  const template = `/${entity}/exports/{id}`;
+  const record = await crm.call({ method: 'get', path: `${entity}/exports/${exportId}`, template }, recordSchema);
+  if (z.guid().safeParse(record.id).success && String(record.id).toLowerCase() !== exportId.toLowerCase()) {
+    throw new RunError('CrmContractError', `GET ${template} answered the record of another export than ${exportId}.`);
+  }
+  const word = record.status.trim().toUpperCase();
+  const status = STATUSES.find((known) => known === word);
+  if (status) return status;
+  const quoted = /^[A-Z][A-Z_ -]{0,23}$/.test(word) ? `"${word}"` : `a word of ${word.length} characters`;
+  throw new RunError(
+    'CrmContractError',
+    `The status of export ${exportId} is ${quoted}; known are ${STATUSES.join(', ')}.`,
+  );
+}
+
+/**
+ * Stage 3: the address of the file. It is a secret that lives for minutes: use it at once, and nowhere but in a request.
+ * @throws RunError `ExportNotReady` when the service does not give it out yet (409 is common, any such refusal counts).
+ */
+export async function requestDownload(crm: CrmClient, entity: Entity, exportId: string): Promise<string> {
+  const template = `/${entity}/exports/{id}/download`;
+  const call = { method: 'post', path: `${entity}/exports/${exportId}/download`, template } as const;
+  try {
+    return (await crm.call(call, linkSchema)).url;
+  } catch (error) {
+    if (error instanceof RunError && error.name === 'CrmRejectedRequest') {
+      throw new RunError(
+        'ExportNotReady',
+        `The service does not give out the file of export ${exportId} yet: ${error.message}`,
+      );
+    }
+    throw error;
+  }
+}

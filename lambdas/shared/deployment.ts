@@ -1,0 +1,135 @@
+import * as z from 'zod';
+import { ENTITIES, type Entity, entitySchema } from './entities.ts';
+
+/**
+ * The configuration of a deployment, `config/NAME.json`. The same file is checked at synth (`lib/config.ts`) and travels
+ * with the code of every function as `deployment.json`: a function's environment is limited to 4 KB in total.
+ * `config/schema.json`, for editors, is generated from here (`npm run generate`).
+ */
+
+/** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
+export const LARGEST_DEADLINE_IN_WAITS = 500;
+
+const describedSort = z.record(z.string(), z.unknown());
+
+const polling = {
+  firstWaitSeconds: z.int().min(1).max(3600).describe('The first wait between two looks at the status.'),
+  largestWaitSeconds: z.int().min(1).max(3600).describe('Waits grow by half each time, up to this.'),
+  deadlineSeconds: z.int().min(5).max(86_400).describe('A run gives up this long after its start.'),
+};
+const pollingSchema = z.strictObject({
+  firstWaitSeconds: polling.firstWaitSeconds.default(15),
+  largestWaitSeconds: polling.largestWaitSeconds.default(300),
+  deadlineSeconds: polling.deadlineSeconds.default(21_600),
+});
+
+/** What an export asks for; a person may override each of these in the input of an execution. */
+export const requestKeys = {
+  columns: z
+    .union([z.literal('all'), z.array(z.string().min(1)).min(1).max(1000)])
+    .describe('"all": every column that GET /{entity}/fields lists; or the names of the columns, in order.'),
+  sorts: z.array(describedSort).max(50).describe('Sort definitions, passed through unchanged.'),
+  filters: z.array(describedSort).max(50).describe('Filter definitions, passed through unchanged.'),
+  filtersOperator: z.enum(['and', 'or']).describe('How several filters are combined.'),
+  sendEmail: z.boolean().describe('Whether the service also sends the export by e-mail.'),
+};
+
+const entityPlanSchema = z.strictObject({
+  columns: requestKeys.columns.default('all'),
+  sorts: requestKeys.sorts.optional(),
+  filters: requestKeys.filters.optional(),
+  filtersOperator: requestKeys.filtersOperator.optional(),
+  sendEmail: requestKeys.sendEmail.optional(),
+  extra: z.record(z.string(), z.unknown()).default({}).describe('Further keys of the request body, sent as they are.'),
+  enabled: z.boolean().default(true).describe('Whether the nightly rule is switched on.'),
+  schedule: z
+    .string()
+    .regex(/^(cron\([^()]+\)|rate\([^()]+\))$/, 'an EventBridge expression: cron(...) in UTC, or rate(...)')
+    .optional()
+    .describe('Replaces the start that "nightly" gives this entity.'),
+  polling: z.strictObject(polling).partial().optional().describe('Replaces values of the deployment for this entity.'),
+});
+
+const webAddress = z.url({ protocol: /^https?$/ }).refine((url) => !/[?#]/.test(url), 'has no query and no fragment');
+
+const crmSchema = z.strictObject({
+  baseUrl: webAddress.describe('The address that all paths of the interface start from; ends in /api/v1.'),
+  authUrl: webAddress.describe('The address before /authorize and /oauth/token.'),
+  scopes: z.array(z.string().regex(/^\S+$/)).min(1).default(['openid', 'profile', 'global:export']),
+  clientAuthentication: z
+    .enum(['basic', 'basic_raw', 'post', 'none'])
+    .default('basic')
+    .describe('How the client proves itself at the token endpoint.'),
+  operatorField: z
+    .string()
+    .min(1)
+    .default('filtersOperator')
+    .describe('Name of the combining operator in the request.'),
+  emailField: z.string().min(1).default('sendEmail').describe('Name of the e-mail flag in the request.'),
+});
+
+const timeZone = z.string().refine(
+  (zone) => {
+    try {
+      return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
+    } catch {
+      return false;
+    }
+  },
+  { error: 'an IANA time zone such as "Asia/Jerusalem" or "UTC"' },
+);
+
+const shape = z.strictObject({
+  $schema: z.string().optional(),
+  local: z.boolean().default(false).describe('Allows http and loopback addresses; never deployed to an account.'),
+  crm: crmSchema,
+  timeZone: timeZone.default('UTC').describe('The zone in which a run gets its date.'),
+  nightly: z
+    .strictObject({
+      startUtc: z
+        .string()
+        .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:30"')
+        .default('01:00'),
+      spreadMinutes: z.int().min(1).max(60).default(7).describe('Minutes between the starts of two entities.'),
+    })
+    .prefault({}),
+  polling: pollingSchema.prefault({}),
+  retentionDays: z.int().min(1).max(3650).default(90).describe('Days that runs, and the pointers to them, are kept.'),
+  logRetentionDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827]).default(30),
+  entities: z.partialRecord(entitySchema, entityPlanSchema).default({}),
+});
+
+export type Deployment = z.infer<typeof shape>;
+export type EntityPlan = Omit<z.infer<typeof entityPlanSchema>, 'polling'> & { polling: Deployment['polling'] };
+
+export const deploymentSchema = shape.superRefine((deployment, context) => {
+  for (const { path, message } of contradictions(deployment)) context.addIssue({ code: 'custom', path, message });
+});
+
+/** What no single field can see: addresses against `local`, waits against each other, extra keys against our own. */
+function* contradictions(deployment: Deployment): Generator<{ path: string[]; message: string }> {
+  for (const field of ['baseUrl', 'authUrl'] as const) {
+    if (!deployment.local && !deployment.crm[field].startsWith('https:'))
+      yield { path: ['crm', field], message: 'must start with https: (http is for local deployments)' };
+  }
+  for (const entity of ENTITIES) {
+    const { polling: waits, extra } = entityPlan(deployment, entity);
+    const named = deployment.entities[entity] ? ['entities', entity] : [];
+    if (waits.firstWaitSeconds > waits.largestWaitSeconds)
+      yield { path: [...named, 'polling', 'firstWaitSeconds'], message: 'must not be above largestWaitSeconds' };
+    if (waits.deadlineSeconds > LARGEST_DEADLINE_IN_WAITS * waits.largestWaitSeconds)
+      yield {
+        path: [...named, 'polling', 'deadlineSeconds'],
+        message: `must be at most ${LARGEST_DEADLINE_IN_WAITS} times largestWaitSeconds (${waits.largestWaitSeconds})`,
+      };
+    const own = [...Object.keys(requestKeys), deployment.crm.operatorField, deployment.crm.emailField];
+    for (const key of Object.keys(extra).filter((key) => own.includes(key)))
+      yield { path: ['entities', entity, 'extra', key], message: 'has a setting of its own: give it there' };
+  }
+}
+
+/** The plan of one entity, with every default filled in; an entity that the file does not name exports all columns. */
+export function entityPlan(deployment: Deployment, entity: Entity): EntityPlan {
+  const plan = deployment.entities[entity] ?? entityPlanSchema.parse({});
+  return { ...plan, polling: pollingSchema.parse({ ...deployment.polling, ...plan.polling }) };
+}

@@ -1,0 +1,128 @@
+/**
+ * The closed list of everything that a run can end in. `final` ends the run at once; `transient` makes the machine wait
+ * and try again until the run's deadline, and then ends it under the same name; `machine` names are given by the state
+ * machine itself, never thrown by our code. README.md has an entry for each name (a test keeps them equal).
+ */
+export const ERRORS = {
+  InvalidInput: { class: 'final', advice: 'Start the machine again with an input such as {"entity":"leads"}.' },
+  ConfigInvalid: {
+    class: 'final',
+    advice: 'Correct the configuration or the secret that is named here, then start the run anew.',
+  },
+  AuthRefused: {
+    class: 'final',
+    advice:
+      'Let an administrator of the service grant the missing right, then authorize again: npm run cli -- authorize.',
+  },
+  ReauthorizationRequired: {
+    class: 'final',
+    advice: 'Authorize again: npm run cli -- authorize. All exports stand still until then.',
+  },
+  TokenStoreUnavailable: {
+    class: 'transient',
+    advice: 'Look at the health of AWS Secrets Manager and at the role of the function, then start the run anew.',
+  },
+  CrmUnavailable: {
+    class: 'transient',
+    advice: 'Ask the service whether it is down; when it is up again, start the run anew.',
+  },
+  RateLimited: {
+    class: 'transient',
+    advice: 'Spread the nightly starts further apart, or ask the service for a higher limit, then start the run anew.',
+  },
+  CrmRejectedRequest: {
+    class: 'final',
+    advice:
+      'Compare columns, sorts and filters of this entity in the configuration with the service, then start the run anew.',
+  },
+  CrmContractError: {
+    class: 'final',
+    advice:
+      'The service speaks differently from its document: compare docs/interface/open-points.md with its answer, then tell the developers.',
+  },
+  CreateUnanswered: {
+    class: 'final',
+    advice:
+      'The service may hold an export that nobody collects, which does no harm. Start the run anew when it answers again.',
+  },
+  ExportFailed: {
+    class: 'final',
+    advice: 'Start the run anew; if it fails again, give the export id to the support of the service.',
+  },
+  ExportNotFound: {
+    class: 'final',
+    advice: 'The export was deleted or has expired at the service. Start the run anew.',
+  },
+  ExportNotReady: {
+    class: 'transient',
+    advice: 'Give the export id to the support of the service, then start the run anew.',
+  },
+  ExportDeadlineExceeded: {
+    class: 'final',
+    advice:
+      'Raise polling.deadlineSeconds for this entity if such exports are just slow, or ask the service, then start the run anew.',
+  },
+  DownloadUrlRejected: {
+    class: 'final',
+    advice: 'The service sent an address that must not be fetched: tell the service, and do not fetch it by hand.',
+  },
+  DownloadLinkExpired: {
+    class: 'transient',
+    advice: 'Ask the service why its links are refused so early, then start the run anew.',
+  },
+  DownloadIncomplete: { class: 'transient', advice: 'Ask the service about its file server, then start the run anew.' },
+  FileRejected: {
+    class: 'final',
+    advice: 'Nothing was published. Look at the stored file that is named here, then start the run anew.',
+  },
+  StorageUnavailable: { class: 'transient', advice: 'Look at the health of Amazon S3, then start the run anew.' },
+  StorageDenied: {
+    class: 'final',
+    advice:
+      'Check that the bucket of this stack exists and that nobody changed its policy; deploying the stack again restores both.',
+  },
+  StorageConflict: {
+    class: 'final',
+    advice: 'Another content stands where this run wrote. Start the run anew: it writes under a new name.',
+  },
+  StepCrashed: { class: 'machine', advice: 'Look at the log group of the step that failed, then start the run anew.' },
+  UnknownOutcome: {
+    class: 'machine',
+    advice:
+      'The functions and the state machine are of different releases: deploy the stack again, then start the run anew.',
+  },
+} as const satisfies Record<string, { class: 'final' | 'transient' | 'machine'; advice: string }>;
+
+export type ErrorName = keyof typeof ERRORS;
+
+/** A name that our own code may throw. */
+export type RunErrorName = { [N in ErrorName]: (typeof ERRORS)[N]['class'] extends 'machine' ? never : N }[ErrorName];
+
+/**
+ * The one error that steps and clients throw on purpose. `message` is a sentence that says what happened and to what; it
+ * must hold no token, signed URL, record or body of an answer, for it ends in the execution history.
+ */
+export class RunError extends Error {
+  override readonly name: RunErrorName;
+  /** Seconds that the other side asked us to wait, if it did. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    name: RunErrorName,
+    message: string,
+    options: { retryAfterSeconds?: number | undefined; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = name;
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+
+  get transient(): boolean {
+    return ERRORS[this.name].class === 'transient';
+  }
+
+  /** What the console shows as the cause of a failed execution: what happened, then what to do. */
+  get failure(): { error: RunErrorName; cause: string } {
+    return { error: this.name, cause: `${this.message} ${ERRORS[this.name].advice}` };
+  }
+}

@@ -1,0 +1,32 @@
+import type { RemoteFile } from './open-file.ts';
+
+const EXTENSIONS: Record<string, string> = {
+  'text/csv': 'csv',
+  'application/csv': 'csv',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/vnd.ms-excel': 'xls',
+  'application/zip': 'zip',
+  'application/x-zip-compressed': 'zip',
+  'application/gzip': 'gz',
+  'application/json': 'json',
+  'application/x-ndjson': 'jsonl',
+  'text/tab-separated-values': 'tsv',
+  'text/plain': 'txt',
+};
+
+/**
+ * The extension for a stored file: from Content-Disposition, else from Content-Type, else `bin`. Only the extension is
+ * taken, and only letters and digits: no name that the service chose gets into a key. A file that came compressed without
+ * being asked for is stored as it came, and says so by `.gz`.
+ */
+export function extensionOf(file: Pick<RemoteFile, 'disposition' | 'contentType' | 'contentEncoding'>): string {
+  const named = /filename\*?=[^;]*\.([A-Za-z0-9]{1,8})"?\s*(?:;|$)/i.exec(file.disposition)?.[1]?.toLowerCase();
+  const typed = EXTENSIONS[mediaType(file.contentType)];
+  const plain = named ?? typed ?? 'bin';
+  return /^(gzip|x-gzip)$/i.test(file.contentEncoding) ? `${plain}.gz` : plain;
+}
+
+/** `text/csv; charset=utf-8` without its parameters, in lower case; empty when it is none. */
+export function mediaType(contentType: string): string {
+  return /^[a-z]+\/[a-z0-9.+-]+/.exec(contentType.trim().toLowerCase())?.[0] ?? '';
+}

@@ -1,0 +1,39 @@
+import { Logger } from '@aws-lambda-powertools/logger';
+import type { Entity } from './entities.ts';
+import type { ErrorName } from './errors.ts';
+
+/** Everything that a log line may say: a field that is not listed here does not compile. No bodies, URLs or tokens. */
+export interface LogFields {
+  entity?: Entity | undefined;
+  execution?: string | undefined;
+  exportId?: string | undefined;
+  outcome?: string;
+  error?: ErrorName | undefined;
+  waitSeconds?: number;
+  method?: string;
+  /** A path of the interface document, ids as `{id}`. */
+  path?: string;
+  status?: number;
+  milliseconds?: number;
+  key?: string;
+  bytes?: number;
+  rows?: number | null;
+  requestId?: string;
+  /** Name of a crash and where it happened: frames only, for a message may quote data. */
+  crash?: string;
+  frames?: string[];
+}
+
+/** Structured log of one function: one line per boundary that is crossed. */
+export interface Log {
+  info(message: string, fields: LogFields): void;
+  error(message: string, fields: LogFields): void;
+}
+
+export function createLog(step: string): Log {
+  const logger = new Logger({ serviceName: step });
+  return {
+    info: (message, fields) => logger.info(message, { ...fields }),
+    error: (message, fields) => logger.error(message, { ...fields }),
+  };
+}

@@ -1,0 +1,78 @@
+import {
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import * as z from 'zod';
+import { RunError } from '../errors.ts';
+
+/** The OAuth client, as `authorize` stores it. A client that authenticates with `none` has no secret. */
+export const oauthClientSchema = z.object({ clientId: z.string().min(1), clientSecret: z.string().default('') });
+export type OAuthClient = z.infer<typeof oauthClientSchema>;
+
+/** The grant, as `authorize` and the refresh store it. Times are ISO 8601; `expiresAt` null means unknown, not expired. */
+export const tokensSchema = z.object({
+  refreshToken: z.string().min(1),
+  accessToken: z.string().min(1),
+  expiresAt: z.iso.datetime().nullable(),
+  obtainedAt: z.iso.datetime(),
+  scope: z.string(),
+});
+export type Tokens = z.infer<typeof tokensSchema>;
+
+const FIX = 'npm run cli -- authorize stores both';
+
+/**
+ * A secret's current value, parsed.
+ * @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape: the value is never quoted),
+ *   `TokenStoreUnavailable`.
+ */
+export async function readSecret<T>(client: SecretsManagerClient, secretId: string, schema: z.ZodType<T>): Promise<T> {
+  const text = await secretText(client, secretId);
+  if (!text) throw new RunError('ConfigInvalid', `The secret ${secretId} has no value yet (${FIX}).`);
+  const parsed = schema.safeParse(jsonOrUndefined(text));
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
+  const what = fields.length > 0 ? `is wrong or lacking at ${fields.join(', ')}` : 'is not a JSON object';
+  throw new RunError('ConfigInvalid', `The value of the secret ${secretId} ${what} (${FIX}).`);
+}
+
+/** @throws RunError `TokenStoreUnavailable` */
+export async function writeSecret(
+  client: SecretsManagerClient,
+  secretId: string,
+  value: OAuthClient | Tokens,
+): Promise<void> {
+  const SecretString = JSON.stringify(value);
+  try {
+    await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString, VersionStages: ['AWSCURRENT'] }));
+  } catch (error) {
+    throw unavailable('written', secretId, error);
+  }
+}
+
+/** AWS refuses to read a secret without a value as ResourceNotFound; the local cloud answers an empty string. */
+async function secretText(client: SecretsManagerClient, secretId: string): Promise<string | undefined> {
+  try {
+    return (await client.send(new GetSecretValueCommand({ SecretId: secretId }))).SecretString;
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined;
+    throw unavailable('read', secretId, error);
+  }
+}
+
+function unavailable(how: string, secretId: string, error: unknown): RunError {
+  const name = error instanceof Error ? error.name : 'an unknown error';
+  return new RunError('TokenStoreUnavailable', `The secret ${secretId} could not be ${how} (${name}).`, {
+    cause: error,
+  });
+}
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,94 @@
+import * as z from 'zod';
+import { entitySchema } from './entities.ts';
+
+/**
+ * What passes between the states: one object, given whole to every step and answered whole. It ends in the execution
+ * history, which anyone with read access to it sees for 90 days: keys, ids and counts only.
+ *
+ * Objects are loose, so that a state written by another release (runs wait for hours, deployments do not wait for them)
+ * passes through a step without losing what that step does not know.
+ */
+
+/** The body of stage 1 as it was sent; its keys besides `columns` depend on the configuration. */
+export const exportRequestSchema = z.looseObject({ columns: z.array(z.string()) });
+export type ExportRequest = z.infer<typeof exportRequestSchema>;
+
+const runSchema = z.looseObject({
+  schemaVersion: z.literal(1),
+  entity: entitySchema,
+  /** The id that the service gave to the export. */
+  exportId: z.guid(),
+  /** The logical date, YYYY-MM-DD. */
+  date: z.iso.date(),
+  /** Where the run's objects lie in the bucket; ends in a slash. */
+  prefix: z.string(),
+  deadline: z.iso.datetime(),
+  firstWaitSeconds: z.int(),
+  largestWaitSeconds: z.int(),
+  /** Until when the lifecycle rules keep the run's objects. */
+  keptUntil: z.iso.date(),
+  request: exportRequestSchema,
+  /** SHA-256 of entity and request, hexadecimal: equal requests have equal fingerprints. */
+  fingerprint: z.string(),
+  /** When the service had accepted the export. */
+  createdAt: z.iso.datetime(),
+  /** The release that began the run. */
+  softwareVersion: z.string(),
+});
+export type Run = z.infer<typeof runSchema>;
+
+const storedFileSchema = z.looseObject({
+  key: z.string(),
+  bytes: z.int(),
+  /** CRC-32 of all bytes, base64 of 4 bytes big-endian, as S3 writes it (`ChecksumCRC32`). */
+  crc32: z.string(),
+  contentType: z.string(),
+  storedAt: z.iso.datetime(),
+});
+export type StoredFile = z.infer<typeof storedFileSchema>;
+
+/**
+ * How far PublishFile's pass over the stored object has come; carried over when one invocation is not enough. The last six
+ * are the place inside the CSV grammar (`files/csv-scan.ts`).
+ */
+const scanSchema = z.looseObject({
+  offset: z.int(),
+  crc32: z.int(),
+  /** Records so far, the header among them. */
+  records: z.int(),
+  /** Records with another number of fields than the first. */
+  irregular: z.int(),
+  /** Fields of the first record; 0 before its end. */
+  width: z.int(),
+  /** Fields of the current record, the one being read included. */
+  fields: z.int(),
+  quoted: z.boolean(),
+  /** A quotation mark here would open a quoted part: at the start of a field, and right behind a closing mark. */
+  opens: z.boolean(),
+  /** The current record has no character yet, carriage returns aside. */
+  blank: z.boolean(),
+});
+export type Scan = z.infer<typeof scanSchema>;
+
+export const runStateSchema = z.looseObject({
+  /** The input of the execution, whatever a person or a rule gave. */
+  input: z.unknown(),
+  execution: z.string(),
+  startedAt: z.iso.datetime(),
+  /** Status reads that were answered. */
+  checks: z.int().default(0),
+  /** Waits of the run so far, of all steps: every wait is longer than the one before, up to the largest. */
+  waits: z.int().default(0),
+  /** POSTs of stage 1 whose answer was lost. */
+  unansweredCreates: z.int().default(0),
+  run: runSchema.nullable().default(null),
+  file: storedFileSchema.nullable().default(null),
+  scan: scanSchema.nullable().default(null),
+  manifestKey: z.string().nullable().default(null),
+  /** Rows of the published file, header aside; null where the format is not CSV. */
+  rows: z.int().nullable().default(null),
+  outcome: z.string().nullable().default(null),
+  waitSeconds: z.int().min(0).default(0),
+  failure: z.object({ error: z.string(), cause: z.string() }).nullable().default(null),
+});
+export type RunState = z.infer<typeof runStateSchema>;

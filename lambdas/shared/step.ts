@@ -1,0 +1,105 @@
+import type { Context } from 'aws-lambda';
+import type { Deployment } from './deployment.ts';
+import { RunError } from './errors.ts';
+import type { Log } from './log.ts';
+import { nextWait, pacingOf, type Random } from './pacing.ts';
+import { type RunState, runStateSchema } from './states.ts';
+import { type Answered, STEPS, type StepName } from './steps.ts';
+
+/** What every step is given besides its own clients. */
+export interface StepDeps {
+  deployment: Deployment;
+  log: Log;
+  now: () => Date;
+  random: Random;
+  /** Seconds until the platform kills this invocation. */
+  secondsLeft: () => number;
+}
+
+/** What a step returns: an outcome of its own and the parts of the state that it changes. */
+export type Answer<S extends StepName> = { outcome: Answered<S> } & Partial<Omit<RunState, 'outcome' | 'failure'>>;
+
+/** A step: pure, no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else it throws is a bug. */
+export type Step<S extends StepName, D> = (state: RunState, deps: D) => Promise<Answer<S>>;
+
+type OwnDeps<D extends StepDeps> = Omit<D, 'secondsLeft'>;
+
+/**
+ * Makes a Lambda handler of a step. The one place where what is thrown becomes an outcome: a `final` error becomes FAILED
+ * with its name and a sentence, a `transient` one the step's waiting outcome with a wait, until the run's deadline turns it
+ * into FAILED under its own name. A bug is logged by name and frames, and thrown on as a crash without its message, which
+ * may quote data.
+ *
+ * @param dependencies builds the clients, once per container; a `RunError` that it throws (a bad environment) is an
+ *   outcome as well, and is tried anew by the next invocation.
+ */
+export function asStep<S extends StepName, D extends StepDeps>(
+  name: S,
+  step: Step<S, D>,
+  dependencies: () => OwnDeps<D>,
+): (event: unknown, context: Context) => Promise<RunState> {
+  let built: OwnDeps<D> | undefined;
+  return async (event, context) => {
+    const state = { ...runStateSchema.parse(event), waitSeconds: 0, failure: null };
+    try {
+      built ??= dependencies();
+      const deps = { ...built, secondsLeft: () => context.getRemainingTimeInMillis() / 1000 } as D;
+      return await answerOf(name, step, state, deps);
+    } catch (error) {
+      if (error instanceof RunError) return { ...state, outcome: 'FAILED', failure: error.failure };
+      throw crash(name, error, context.awsRequestId, built?.log);
+    }
+  };
+}
+
+async function answerOf<S extends StepName, D extends StepDeps>(name: S, step: Step<S, D>, state: RunState, deps: D) {
+  const answer = await outcomeOf(name, step, state, deps);
+  deps.log.info('answered', {
+    entity: answer.run?.entity,
+    execution: answer.execution,
+    exportId: answer.run?.exportId,
+    outcome: answer.outcome ?? '',
+    error: answer.failure?.error as RunError['name'] | undefined,
+    waitSeconds: answer.waitSeconds,
+  });
+  return answer;
+}
+
+async function outcomeOf<S extends StepName, D extends StepDeps>(
+  name: S,
+  step: Step<S, D>,
+  state: RunState,
+  deps: D,
+): Promise<RunState> {
+  try {
+    return { ...state, ...(await step(state, deps)) };
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    const wait = error.transient ? waitFor(state, deps, error.retryAfterSeconds) : undefined;
+    if (!wait) return { ...state, outcome: 'FAILED', failure: error.failure };
+    return { ...state, ...wait, outcome: STEPS[name].waiting };
+  }
+}
+
+/** The next wait of a run as a part of its state, or `undefined` when its deadline has passed. */
+export function waitFor(
+  state: RunState,
+  deps: StepDeps,
+  retryAfterSeconds?: number,
+): Pick<RunState, 'waits' | 'waitSeconds'> | undefined {
+  const clock = { now: deps.now(), random: deps.random };
+  const waitSeconds = nextWait(state.waits, pacingOf(state, deps.deployment), clock, retryAfterSeconds);
+  return waitSeconds === undefined ? undefined : { waits: state.waits + 1, waitSeconds };
+}
+
+function crash(step: StepName, error: unknown, requestId: string, log: Log | undefined): Error {
+  const name = error instanceof Error ? error.name : typeof error;
+  const frames = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
+  log?.error('crashed', { crash: name, frames: frames.map((frame) => frame.trim()), requestId });
+  const thrown = new Error(
+    `${step} stopped with ${name} in request ${requestId}; the log of the function has the place.`,
+  );
+  thrown.name = name;
+  delete thrown.stack;
+  return thrown;
+}

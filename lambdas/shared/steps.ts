@@ -1,0 +1,20 @@
+/**
+ * The steps of a run and everything that each can answer. Types of the answers, the Choice behind each task
+ * (`lib/export-workflow.ts`) and the tests that walk the definition all come from here.
+ *
+ * `waiting` is the outcome that a transient error becomes: the machine waits `waitSeconds`, then goes where that leads.
+ */
+export const STEPS = {
+  CreateExport: { outcomes: ['CREATED', 'RETRY', 'FAILED'], waiting: 'RETRY' },
+  CheckStatus: { outcomes: ['READY', 'PENDING', 'FAILED'], waiting: 'PENDING' },
+  DownloadFile: { outcomes: ['STORED', 'NOT_READY', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
+  PublishFile: { outcomes: ['PUBLISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
+} as const;
+
+export type StepName = keyof typeof STEPS;
+
+/** All outcomes of a step, `FAILED` included. */
+export type Outcome<S extends StepName> = (typeof STEPS)[S]['outcomes'][number];
+
+/** What a step itself may answer; `FAILED` is made from errors, in one place (`step.ts`). */
+export type Answered<S extends StepName> = Exclude<Outcome<S>, 'FAILED'>;

@@ -1,0 +1,74 @@
+import type { Readable } from 'node:stream';
+import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { refusedCondition, storageError } from './storage-errors.ts';
+
+/** Parts of this size keep the memory flat; S3 allows 10,000 of them, so larger files get larger parts. */
+const PART_BYTES = 8 * 1024 * 1024;
+const PARTS = 9_000;
+
+/**
+ * The bucket, in the few ways that a run uses it. Nothing is ever overwritten but by `replace`, and that only what was read.
+ * Every method throws RunError `StorageDenied` or `StorageUnavailable`.
+ */
+export interface Bucket {
+  /** Writes an object once; `false` when the key exists. */
+  putOnce(key: string, body: string): Promise<boolean>;
+  /** Writes over exactly the version that was read; `false` when another has come in between. */
+  replace(key: string, body: string, etag: string): Promise<boolean>;
+  /** A small object's text, or `undefined` when there is none. */
+  read(key: string, lastByte?: number): Promise<{ text: string; etag: string } | undefined>;
+  /** Streams an object into place once; `false` when the key exists. What `body` throws passes through. */
+  uploadOnce(key: string, body: Readable, options: { contentType: string; bytes: number | null }): Promise<boolean>;
+  /** The bytes of an object from an offset on, or `undefined` when there is no such object. */
+  stream(key: string, offset: number): Promise<AsyncIterable<Uint8Array> | undefined>;
+}
+
+export function createBucket(s3: S3Client, name: string): Bucket {
+  const json = { Bucket: name, ContentType: 'application/json' };
+
+  const get = async (key: string, range?: string) => {
+    try {
+      return await s3.send(new GetObjectCommand({ Bucket: name, Key: key, ...(range && { Range: range }) }));
+    } catch (error) {
+      if (error instanceof Error && error.name === 'NoSuchKey') return undefined;
+      throw storageError(error, 'read', key);
+    }
+  };
+
+  const put = async (key: string, write: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      if (refusedCondition(error)) return false;
+      throw storageError(error, 'write', key);
+    }
+  };
+
+  return {
+    putOnce: (key, body) =>
+      put(key, () => s3.send(new PutObjectCommand({ ...json, Key: key, Body: body, IfNoneMatch: '*' }))),
+    replace: (key, body, etag) =>
+      put(key, () => s3.send(new PutObjectCommand({ ...json, Key: key, Body: body, IfMatch: etag }))),
+    read: async (key, lastByte) => {
+      const object = await get(key, lastByte === undefined ? undefined : `bytes=0-${lastByte}`);
+      return object?.Body && { text: await object.Body.transformToString(), etag: object.ETag ?? '' };
+    },
+    uploadOnce: (key, body, { contentType, bytes }) => {
+      const params = {
+        Bucket: name,
+        Key: key,
+        Body: body,
+        IfNoneMatch: '*',
+        ContentType: contentType || 'application/octet-stream',
+      };
+      const partSize = Math.max(PART_BYTES, Math.ceil((bytes ?? 0) / PARTS));
+      return put(key, () => new Upload({ client: s3, params, partSize, queueSize: 2 }).done());
+    },
+    stream: async (key, offset) => {
+      const object = await get(key, offset > 0 ? `bytes=${offset}-` : undefined);
+      return object?.Body as AsyncIterable<Uint8Array> | undefined;
+    },
+  };
+}

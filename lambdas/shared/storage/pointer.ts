@@ -1,0 +1,57 @@
+import * as z from 'zod';
+import { type Entity, entitySchema } from '../entities.ts';
+import { RunError } from '../errors.ts';
+import type { Bucket } from './bucket.ts';
+
+/** Names the run to read for a date (`date=YYYY-MM-DD.json`) or the newest (`latest.json`). Readers start here. */
+export const pointerSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  entity: entitySchema,
+  date: z.iso.date().describe('The logical date of the export.'),
+  startedAt: z.iso.datetime().describe('When the run was started: of two runs of one date the later counts.'),
+  execution: z.string().describe('Name of the Step Functions execution.'),
+  manifestKey: z.string().describe('Key of the manifest, which names the file.'),
+  keptUntil: z.iso.date().describe('From this day on the lifecycle rules may remove the run and this pointer.'),
+});
+export type Pointer = z.infer<typeof pointerSchema>;
+
+export const datePointerKey = (entity: Entity, date: string) => `published/entity=${entity}/date=${date}.json`;
+export const latestPointerKey = (entity: Entity) => `published/entity=${entity}/latest.json`;
+
+/** Runs that publish the same entity at the same moment move a pointer past each other; each loses at most a few rounds. */
+const ROUNDS = 10;
+
+/**
+ * Moves a pointer forward: by date, then by the start of the run, then by its name. Finding it at this run or further is
+ * success, so the later run wins whatever the order of arrival, and a repeated step changes nothing.
+ * @throws RunError `StorageConflict` when the object there is no pointer, `StorageUnavailable` when it keeps changing.
+ */
+export async function movePointer(bucket: Bucket, key: string, pointer: Pointer): Promise<void> {
+  const text = `${JSON.stringify(pointerSchema.parse(pointer), undefined, 2)}\n`;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const standing = await bucket.read(key);
+    if (standing && comesBefore(pointer, parsePointer(key, standing.text))) return;
+    const moved = standing ? await bucket.replace(key, text, standing.etag) : await bucket.putOnce(key, text);
+    if (moved) return;
+  }
+  throw new RunError('StorageUnavailable', `The pointer ${key} was moved by others ${ROUNDS} times in a row.`);
+}
+
+/** Whether a pointer is at, or before, the one that stands. */
+function comesBefore(pointer: Pointer, standing: Pointer): boolean {
+  const place = ({ date, startedAt, execution }: Pointer) => [date, new Date(startedAt).toISOString(), execution];
+  const [ours, theirs] = [place(pointer), place(standing)];
+  const differs = ours.findIndex((part, index) => part !== theirs[index]);
+  return differs === -1 || String(ours[differs]) < String(theirs[differs]);
+}
+
+function parsePointer(key: string, text: string): Pointer {
+  try {
+    return pointerSchema.parse(JSON.parse(text));
+  } catch {
+    throw new RunError(
+      'StorageConflict',
+      `The object at ${key} is no pointer of this software; remove it if nobody needs it.`,
+    );
+  }
+}

@@ -1,0 +1,36 @@
+import { RunError } from '../errors.ts';
+
+const DENIED = new Set([
+  'AccessDenied',
+  'NoSuchBucket',
+  'AllAccessDisabled',
+  'KMS.DisabledException',
+  'KMS.NotFoundException',
+  'KMS.KMSInvalidStateException',
+]);
+
+/** 412: the condition of a conditional write does not hold. Recorded on AWS for Put and Complete alike (docs/adr/0006). */
+export function refusedCondition(error: unknown): boolean {
+  return nameOf(error) === 'PreconditionFailed' || statusOf(error) === 412;
+}
+
+/** What S3 answered, as an error of the run. What is one already (thrown by the stream that was being stored) stays so. */
+export function storageError(error: unknown, how: 'read' | 'write', key: string): RunError {
+  if (error instanceof RunError) return error;
+  const name = nameOf(error);
+  const what = `The bucket did not let ${key} be ${how === 'read' ? 'read' : 'written'} (${name}).`;
+  const denied = DENIED.has(name) || name.startsWith('KMS.') || statusOf(error) === 403;
+  return new RunError(denied ? 'StorageDenied' : 'StorageUnavailable', what, { cause: error });
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'unknown';
+}
+
+function statusOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('$metadata' in error)) return undefined;
+  const metadata = error.$metadata;
+  return typeof metadata === 'object' && metadata !== null && 'httpStatusCode' in metadata
+    ? Number(metadata.httpStatusCode)
+    : undefined;
+}

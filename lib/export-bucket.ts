@@ -1,0 +1,60 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { type IPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
+import { Construct } from 'constructs';
+
+/**
+ * The bucket of the exports. Rights are given in the bucket's policy: it can name prefixes, and the functions' own policies
+ * stay without wildcards. Kept when the stack is destroyed; without a name of its own, so that a new stack never collides.
+ */
+export class ExportBucket extends Construct {
+  readonly bucket: Bucket;
+
+  constructor(scope: Construct, id: string, { retentionDays }: { retentionDays: number }) {
+    super(scope, id);
+    this.bucket = new Bucket(this, 'Bucket', {
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      encryption: BucketEncryption.S3_MANAGED,
+      enforceSSL: true,
+      minimumTLSVersion: 1.2,
+      versioned: true,
+      removalPolicy: RemovalPolicy.RETAIN,
+      lifecycleRules: lifecycle(retentionDays),
+    });
+  }
+
+  /** Stores files of runs, and reads them back when a step is repeated. */
+  allowStoring(role: IPrincipal): void {
+    this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:GetObject'], ['runs/*']);
+  }
+
+  /** Reads files of runs, writes manifests and pointers. Without the right to list, an absent pointer would look forbidden. */
+  allowPublishing(role: IPrincipal): void {
+    this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
+    this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'published/*']);
+    this.bucket.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [role],
+        actions: ['s3:ListBucket'],
+        resources: [this.bucket.bucketArn],
+        conditions: { StringLike: { 's3:prefix': ['runs/*', 'published/*'] } },
+      }),
+    );
+  }
+
+  private allow(role: IPrincipal, actions: string[], keys: string[]): void {
+    const resources = keys.map((key) => this.bucket.arnForObjects(key));
+    this.bucket.addToResourcePolicy(new PolicyStatement({ principals: [role], actions, resources }));
+  }
+}
+
+/** A versioned bucket keeps what expires as a noncurrent version, and after that an empty delete marker: both go too. */
+function lifecycle(retentionDays: number): LifecycleRule[] {
+  const kept = Duration.days(retentionDays);
+  return [
+    { id: 'IncompleteUploads', abortIncompleteMultipartUploadAfter: Duration.days(2) },
+    { id: 'Runs', prefix: 'runs/', expiration: kept },
+    { id: 'Pointers', prefix: 'published/', expiration: kept },
+    { id: 'NoncurrentVersions', noncurrentVersionExpiration: Duration.days(1), expiredObjectDeleteMarker: true },
+  ];
+}

@@ -1,0 +1,69 @@
+import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import type { StepName } from '../lambdas/shared/steps.ts';
+import type { Configuration } from './config.ts';
+import { ExportBucket } from './export-bucket.ts';
+import { ExportWorkflow } from './export-workflow.ts';
+import { NightlySchedules } from './nightly-schedules.ts';
+import { StepFunction } from './step-function.ts';
+import { TokenStore } from './token-store.ts';
+
+interface ExportStackProps extends StackProps {
+  configuration: Configuration;
+  softwareVersion: string;
+}
+
+/** The whole product: functions, machine, rules, bucket and secrets of one deployment. */
+export class ExportStack extends Stack {
+  constructor(scope: Construct, id: string, { configuration, softwareVersion, ...props }: ExportStackProps) {
+    super(scope, id, { description: 'Exports seven kinds of CRM records to S3 every night', ...props });
+    const { deployment } = configuration;
+    const exports = new ExportBucket(this, 'Exports', { retentionDays: deployment.retentionDays });
+    const tokens = new TokenStore(this, 'Tokens');
+    const secrets = { CLIENT_SECRET_ID: tokens.clientSecretId, TOKENS_SECRET_ID: tokens.tokensSecretId };
+    const bucket = { BUCKET_NAME: exports.bucket.bucketName };
+
+    // A call of the service may take 30 seconds, its repetition with a fresh token the same, the refresh 20.
+    const short = { memorySize: 256, timeout: Duration.seconds(120) };
+    // Files move, and are read back, as fast as Lambda's network allows from 512 MB on (design note in docs/adr/0007).
+    const long = { memorySize: 512, timeout: Duration.minutes(15) };
+    const step = (name: StepName, size: typeof short, environment: Record<string, string>) =>
+      new StepFunction(this, name, { configuration, ...size, environment });
+
+    const steps = {
+      CreateExport: step('CreateExport', short, { ...secrets, SOFTWARE_VERSION: softwareVersion }),
+      CheckStatus: step('CheckStatus', short, secrets),
+      DownloadFile: step('DownloadFile', long, { ...secrets, ...bucket }),
+      PublishFile: step('PublishFile', long, bucket),
+    };
+    for (const { role } of [steps.CreateExport, steps.CheckStatus, steps.DownloadFile]) tokens.allowTokens(role);
+    exports.allowStoring(steps.DownloadFile.role);
+    exports.allowPublishing(steps.PublishFile.role);
+
+    const { machine } = new ExportWorkflow(this, 'ExportRun', { functions: aliasesOf(steps), deployment });
+    const schedules = new NightlySchedules(this, 'Nightly', { deployment, machine });
+    this.outputs({
+      StateMachineArn: machine.stateMachineArn,
+      BucketName: exports.bucket.bucketName,
+      ClientSecretId: tokens.clientSecretId,
+      TokensSecretId: tokens.tokensSecretId,
+      UndeliveredStartsUrl: schedules.deadLetterQueue.queueUrl,
+      KeptOnDestroy: `bucket ${exports.bucket.bucketName}, secrets ${tokens.clientSecretId} and ${tokens.tokensSecretId}`,
+    });
+  }
+
+  /** What the operator's command finds a deployment by. */
+  private outputs(values: Record<string, string>): void {
+    for (const [key, value] of Object.entries(values)) new CfnOutput(this, key, { value });
+  }
+}
+
+function aliasesOf(steps: Record<StepName, StepFunction>) {
+  const { CreateExport, CheckStatus, DownloadFile, PublishFile } = steps;
+  return {
+    CreateExport: CreateExport.alias,
+    CheckStatus: CheckStatus.alias,
+    DownloadFile: DownloadFile.alias,
+    PublishFile: PublishFile.alias,
+  };
+}

@@ -1,0 +1,77 @@
+import { type Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Alias, Architecture, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type { StepName } from '../lambdas/shared/steps.ts';
+import type { Configuration } from './config.ts';
+
+export interface StepFunctionProps {
+  configuration: Configuration;
+  memorySize: number;
+  timeout: Duration;
+  environment: Record<string, string>;
+}
+
+/**
+ * The function of one step, with a role and a log group of its own. `id` is the name of the state that invokes it; the code
+ * lies in the folder of the same name.
+ */
+export class StepFunction extends Construct {
+  readonly role: Role;
+  /** What the machine invokes: a right to invoke an alias names one resource, a right to invoke a function needs a wildcard. */
+  readonly alias: Alias;
+
+  constructor(scope: Construct, id: StepName, props: StepFunctionProps) {
+    super(scope, id);
+    const functionName = `${Stack.of(this).stackName}-${id}`;
+    const logGroup = new LogGroup(this, 'LogGroup', {
+      logGroupName: `/aws/lambda/${functionName}`,
+      retention: props.configuration.deployment.logRetentionDays as RetentionDays,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    logGroup.grantWrite(this.role);
+    const handler = new NodejsFunction(this, 'Function', {
+      functionName,
+      description: `State ${id} of the machine ExportRun`,
+      entry: `lambdas/${folderOf(id)}/handler.ts`,
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      memorySize: props.memorySize,
+      timeout: props.timeout,
+      role: this.role,
+      logGroup,
+      environment: { ...props.environment, NODE_OPTIONS: '--enable-source-maps' },
+      bundling: bundlingWith(props.configuration.file),
+    });
+    this.alias = new Alias(this, 'Live', { aliasName: 'live', version: handler.currentVersion });
+  }
+}
+
+/** `CheckStatus` lies in `check-status`. */
+export function folderOf(step: StepName): string {
+  return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
+}
+
+/** The SDK is bundled, so that the same bits run here and on AWS; the configuration lies beside the code. */
+function bundlingWith(configurationFile: string) {
+  return {
+    format: OutputFormat.ESM,
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    externalModules: [],
+    minify: true,
+    keepNames: true,
+    sourceMap: true,
+    sourcesContent: false,
+    commandHooks: {
+      beforeBundling: () => [],
+      beforeInstall: () => [],
+      afterBundling: (_: string, outputDir: string) => [
+        `cp ${JSON.stringify(configurationFile)} ${JSON.stringify(`${outputDir}/deployment.json`)}`,
+      ],
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { Duration } from 'aws-cdk-lib';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { Choice, Condition, type IChainable, JitterType, type RetryProps } from 'aws-cdk-lib/aws-stepfunctions';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
+import type { Construct } from 'constructs';
+import type { Answered, StepName } from '../lambdas/shared/steps.ts';
+
+/** Refused before the function ran, whatever it does. */
+const NOT_INVOKED = [
+  'Lambda.TooManyRequestsException',
+  'Lambda.ResourceConflictException',
+  'Lambda.ResourceNotReadyException',
+];
+
+/** The service lost the call on its way there or back: the function may have run. */
+const SERVICE_ERRORS = [
+  'Lambda.ClientExecutionTimeoutException',
+  'Lambda.ServiceException',
+  'Lambda.AWSLambdaException',
+  'Lambda.SdkClientException',
+];
+
+/** The runtime died under the function: killed at its time limit, out of memory, or gone without a word. */
+const DEAD_RUNTIME = ['Lambda.Unknown', 'Sandbox.Timedout', 'Runtime.ExitError', 'Runtime.OutOfMemory'];
+
+/** Waits of at most 2 + 4 + 8 + 16 + 32 + 60 = 122 seconds together, half of that on average (full jitter). */
+const PATIENT = { interval: Duration.seconds(2), backoffRate: 2, maxAttempts: 6, maxDelay: Duration.seconds(60) };
+
+/** Waits of at most 5 + 10 = 15 seconds together. */
+const BRIEF = { interval: Duration.seconds(5), backoffRate: 2, maxAttempts: 2, maxDelay: Duration.seconds(60) };
+
+/** What the platform did to a call, never what our code decided: that is an outcome, and has its branch. */
+function retriesOf(repeatable: boolean): RetryProps[] {
+  const jitterStrategy = JitterType.FULL;
+  if (!repeatable) return [{ ...PATIENT, errors: NOT_INVOKED, jitterStrategy }];
+  return [
+    { ...PATIENT, errors: [...NOT_INVOKED, ...SERVICE_ERRORS], jitterStrategy },
+    { ...BRIEF, errors: DEAD_RUNTIME, jitterStrategy },
+  ];
+}
+
+/** Whether a step may run twice for one state. CreateExport may not: each run leaves an export at the service. */
+const REPEATABLE: Record<StepName, boolean> = {
+  CreateExport: false,
+  CheckStatus: true,
+  DownloadFile: true,
+  PublishFile: true,
+};
+
+/** Where a step leads when it has no outcome of its own: an error, a crash, and what no branch is for. */
+export interface Ends {
+  failed: IChainable;
+  crashed: IChainable;
+  otherwise: IChainable;
+}
+
+/** The task of a step: given the whole state, answering the whole state. */
+export function stepTask(scope: Construct, id: StepName, comment: string, lambdaFunction: IFunction): LambdaInvoke {
+  return new LambdaInvoke(scope, id, {
+    comment,
+    lambdaFunction,
+    outputPath: '$.Payload',
+    retryOnServiceExceptions: false,
+  });
+}
+
+/**
+ * Draws the arrows behind a task: one Choice that names every outcome, retries for the platform, a catch for crashes.
+ * @param outcomes where each outcome of the step leads: one that is missing here does not compile.
+ */
+export function connectStep<S extends StepName>(
+  scope: Construct,
+  id: S,
+  task: LambdaInvoke,
+  outcomes: Record<Answered<S>, IChainable>,
+  ends: Ends,
+): void {
+  const choice = new Choice(scope, `After${id}`, { comment: `What did ${id} answer?` });
+  for (const [outcome, next] of Object.entries<IChainable>({ ...outcomes, FAILED: ends.failed })) {
+    choice.when(Condition.stringEquals('$.outcome', outcome), next);
+  }
+  for (const retry of retriesOf(REPEATABLE[id])) task.addRetry(retry);
+  task.addCatch(ends.crashed, { resultPath: '$.crash' });
+  task.next(choice.otherwise(ends.otherwise));
+}

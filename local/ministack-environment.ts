@@ -1,0 +1,70 @@
+import { delimiter, join } from 'node:path';
+
+/** The account in which everything is deployed: MiniStack takes a 12-digit access key for the account's number. */
+export const LOCAL_ACCOUNT = '000000000000';
+/** The region in which everything is deployed. */
+export const LOCAL_REGION = 'us-east-1';
+
+/**
+ * `dir`: its own, for state; `tmpDir`: for temporary files, the functions' code among them; `nodeBin`: where `node`
+ * is.
+ */
+export type Place = { dir: string; tmpDir: string; nodeBin: string };
+
+/**
+ * MiniStack's whole environment. The functions inherit it, so it holds nothing of the user's; and without
+ * AWS_ENDPOINT_URL, which MiniStack sets for the functions itself.
+ */
+export function serverEnvironment(
+  options: Place & { port: number; word: string; waitScale?: number | undefined },
+): Record<string, string> {
+  const { dir, port, word, waitScale } = options;
+  return {
+    ...basics(options),
+    TZ: 'UTC',
+    GATEWAY_PORT: String(port),
+    BIND_HOST: '127.0.0.1',
+    MINISTACK_EDITION: word,
+    STATE_DIR: join(dir, 'state'),
+    S3_DATA_DIR: join(dir, 's3'),
+    // Listeners on fixed ports that we do not use, and which two starts at once would fight for.
+    IOT_MTLS_ENABLED: '0',
+    SFTP_ENABLED: '0',
+    // At its start it removes containers from Docker that an older MiniStack, the user's own perhaps, left: hide Docker.
+    DOCKER_HOST: `unix://${join(dir, 'no-docker.sock')}`,
+    ...(waitScale === undefined ? {} : { SFN_WAIT_SCALE: String(waitScale) }),
+  };
+}
+
+/**
+ * The whole environment for programs that use MiniStack as AWS. Made from nothing, so that neither the user's profile
+ * and credentials nor a proxy can lead anything elsewhere. The CDK CLI keeps a cache of accounts by access key in
+ * CDK_HOME.
+ */
+export function clientEnvironment(options: Place & { endpoint: string }): Record<string, string> {
+  const { dir, endpoint } = options;
+  return {
+    ...basics(options),
+    AWS_ENDPOINT_URL: endpoint,
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_ACCESS_KEY_ID: LOCAL_ACCOUNT,
+    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_REGION: LOCAL_REGION,
+    AWS_DEFAULT_REGION: LOCAL_REGION,
+    AWS_CONFIG_FILE: join(dir, 'no-aws-config'),
+    AWS_SHARED_CREDENTIALS_FILE: join(dir, 'no-aws-credentials'),
+    AWS_EC2_METADATA_DISABLED: 'true',
+    CDK_HOME: join(dir, 'cdk-home'),
+    CDK_DISABLE_CLI_TELEMETRY: 'true',
+    NO_COLOR: '1',
+  };
+}
+
+function basics({ dir, tmpDir, nodeBin }: Place): Record<string, string> {
+  return {
+    PATH: [nodeBin, '/usr/local/bin', '/usr/bin', '/bin'].join(delimiter),
+    HOME: join(dir, 'home'),
+    TMPDIR: tmpDir,
+    LANG: 'C.UTF-8',
+  };
+}

@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** One running process. `startedAt` tells it from a later process that was given the same number. */
+export type ProcessEntry = { pid: number; group: number; startedAt: string };
+
+/** Environment variable that names the run and the start to which a process and all its descendants belong. */
+export const PROCESS_MARK = 'CRM_EXPORT_LOCAL_PROCESS';
+
+/** Every running process of this machine. Zombies do not count: in a container nobody may ever collect them. */
+export function runningProcesses(): ProcessEntry[] {
+  return process.platform === 'linux' ? fromProc() : fromPs();
+}
+
+/** Whether that very process still runs, and not another one with its number. */
+export function isRunning(process: { pid: number; startedAt: string }): boolean {
+  return startTimeOf(process.pid) === process.startedAt;
+}
+
+/** When a process started, as an opaque text; undefined when there is no such process. */
+export function startTimeOf(pid: number): string | undefined {
+  return process.platform === 'linux'
+    ? procEntry(pid, bootId())?.startedAt
+    : fromPs().find((entry) => entry.pid === pid)?.startedAt;
+}
+
+/**
+ * Whether the mark in a process's environment begins with `prefix`. It finds what left its process group, or was
+ * started just before the starter was killed. Only Linux shows environments; elsewhere the answer is always no.
+ */
+export function hasMark(pid: number, prefix: string): boolean {
+  if (process.platform !== 'linux') return false;
+  const variables = read(`/proc/${pid}/environ`)?.split('\0') ?? [];
+  return variables.some((variable) => variable.startsWith(`${PROCESS_MARK}=${prefix}`));
+}
+
+function fromProc(): ProcessEntry[] {
+  const boot = bootId();
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map((name) => procEntry(Number(name), boot))
+    .filter((entry) => entry !== undefined);
+}
+
+/** The list as every Unix gives it, start times in whole seconds. */
+export function fromPs(): ProcessEntry[] {
+  const env = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
+  const text = execFileSync('ps', ['-axo', 'pid=,pgid=,stat=,lstart='], { encoding: 'utf8', env });
+  return text.split('\n').flatMap((line) => {
+    const [, pid, group, state, startedAt] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line) ?? [];
+    if (startedAt === undefined || state?.startsWith('Z')) return [];
+    return [{ pid: Number(pid), group: Number(group), startedAt }];
+  });
+}
+
+function procEntry(pid: number, boot: string): ProcessEntry | undefined {
+  const stat = read(`/proc/${pid}/stat`);
+  // The command name, in parentheses, can hold spaces and parentheses itself: the fields are counted from its end.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+  const [state, , group] = fields;
+  const startTicks = fields[19];
+  if (startTicks === undefined || state === 'Z' || state === 'X') return undefined;
+  return { pid, group: Number(group), startedAt: `${boot}/${startTicks}` };
+}
+
+/** Start times count from boot, so they only compare within one boot. */
+function bootId(): string {
+  return read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined; // the process is gone, or it is another user's
+  }
+}

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { EnvironmentError } from './environment-error.ts';
+import { findPython, type Python } from './find-python.ts';
+import { runCommand } from './run-command.ts';
+import type { RunRecord } from './run-record.ts';
+
+const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
+const CHECK_WITHIN_MS = 20_000;
+const run = promisify(execFile);
+
+/**
+ * Where to install, and for whom. `env` is the caller's environment: PATH, PYTHON, and the user's PIP_ settings count.
+ */
+export type InstallOptions = {
+  record: RunRecord;
+  env?: NodeJS.ProcessEnv;
+  /** Sees one short phrase per step. */
+  onProgress?: ((step: string) => void) | undefined;
+  signal?: AbortSignal | undefined;
+};
+
+/** How to run MiniStack. */
+export type MinistackCommand = { command: string; args: string[] };
+
+/**
+ * Makes sure that MiniStack, exactly as pinned in requirements.txt, is installed in a virtual environment of its own
+ * under the cache directory. Made once per Python version and set of requirements.
+ *
+ * @throws EnvironmentError when Python is missing, too old or without venv, or when pip cannot install
+ */
+export async function ensureMinistack(options: InstallOptions): Promise<MinistackCommand> {
+  const { record, onProgress, env = process.env } = options;
+  const python = await findPython(env);
+  const home = join(record.cacheDir, `ministack-${await installationKey(python)}`);
+  if (!(await works(home))) {
+    await rm(home, { recursive: true, force: true });
+    onProgress?.(`Making a virtual environment with Python ${python.version}`);
+    const building = join(record.workDir, 'python');
+    await build(building, python, { ...options, env });
+    await moveInto(home, building);
+  }
+  return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
+}
+
+async function installationKey({ path, version }: Python): Promise<string> {
+  const requirements = await readFile(REQUIREMENTS);
+  return createHash('sha256').update(requirements).update(`${path} ${version}`).digest('hex').slice(0, 16);
+}
+
+/**
+ * Puts a finished environment into its final place, in one step: nobody ever sees half of one, and of two starts at
+ * once the first wins. It can be moved because nothing of it but the interpreter is used, never its scripts with their
+ * absolute first lines.
+ */
+async function moveInto(home: string, building: string): Promise<void> {
+  try {
+    await rename(building, home);
+  } catch (error) {
+    if (!(await works(home))) throw error;
+    await rm(building, { recursive: true, force: true });
+  }
+}
+
+async function works(home: string): Promise<boolean> {
+  const check = 'import ministack, hypercorn, botocore, yaml';
+  return run(interpreter(home), ['-I', '-c', check], { timeout: CHECK_WITHIN_MS }).then(
+    () => true,
+    () => false,
+  );
+}
+
+type BuildOptions = InstallOptions & { env: NodeJS.ProcessEnv };
+
+async function build(home: string, python: Python, { record, env, onProgress, signal }: BuildOptions): Promise<void> {
+  const logFile = join(record.workDir, 'python.log');
+  const common = { env, cwd: record.workDir, logFile, record, signal };
+  const venv = await runCommand({ ...common, name: 'venv', command: python.path, args: ['-m', 'venv', home] });
+  if (venv.code !== 0) throw new EnvironmentError(explainVenv(python, venv.lines), { logFile });
+  const pip = await runCommand({
+    ...common,
+    name: 'pip',
+    command: interpreter(home),
+    args: ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', REQUIREMENTS],
+    onLine: (line) => {
+      const wanted = /^Collecting (.+?)(?: \(from .*)?$/.exec(line)?.[1];
+      if (wanted) onProgress?.(`Fetching ${wanted}`);
+    },
+  });
+  if (pip.code !== 0) throw new EnvironmentError(explainPip(pip.lines), { logFile });
+}
+
+function explainVenv({ path, version }: Python, lines: string[]): string {
+  const minor = version.split('.').slice(0, 2).join('.');
+  const missing = lines.some((line) => /ensurepip is not|No module named '?(venv|ensurepip)/.test(line));
+  return missing
+    ? `Python ${version} (${path}) has no venv module. Install it (Debian, Ubuntu: apt install python${minor}-venv), or name another Python in the variable PYTHON.`
+    : `Python ${version} (${path}) could not make a virtual environment. The log says why; the variable PYTHON can name another Python.`;
+}
+
+function explainPip(lines: string[]): string {
+  const says = (pattern: RegExp) => lines.some((line) => pattern.test(line));
+  if (says(/DO NOT MATCH THE HASHES/)) {
+    return 'The Python package index delivered a file other than the pinned one, so nothing was installed. Check the index or proxy that pip uses (pip config list), then start again.';
+  }
+  if (says(/No space left on device/)) {
+    return 'The disk is full, so the local cloud could not be installed. Free about 200 MB and start again.';
+  }
+  if (says(/connection|Max retries|timed? ?out|ProxyError|SSLError|CERTIFICATE|name resolution/i)) {
+    return 'The Python package index could not be reached, and the local cloud has to be fetched once. Check the network or pip’s settings (PIP_INDEX_URL, PIP_PROXY, PIP_CERT), then start again.';
+  }
+  if (says(/No matching distribution found/)) {
+    return 'The Python package index that pip uses does not have one of the pinned packages, or does not answer. Check which index that is (pip config list), then start again.';
+  }
+  return 'pip could not install the local cloud. The log says why; start again once that is mended.';
+}
+
+function interpreter(home: string): string {
+  return join(home, 'bin', 'python');
+}

@@ -1,0 +1,95 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
+import { cdkBootstrap, cdkDeploy, cdkDestroy, type DeployOptions } from '../../local/cdk.ts';
+import { EnvironmentError } from '../../local/environment-error.ts';
+import { type Ministack, startMinistack } from '../../local/ministack.ts';
+import { hasMark, runningProcesses } from '../../local/process-table.ts';
+import { ensureMinistack } from '../../local/python.ts';
+import { openRunRecord, type RunRecord } from '../../local/run-record.ts';
+import { CACHE, eventually, invoke, isAlive, NODE_BIN, PROJECT } from './support.ts';
+
+const APP = `node ${join(import.meta.dirname, 'fixtures', 'tiny-app.ts')}`;
+const answer = z.object({ node: z.string(), pid: z.number(), word: z.string(), main: z.string() });
+
+type Cloud = { record: RunRecord; ministack: Ministack };
+let cloud: Cloud;
+
+async function prepare(): Promise<Cloud> {
+  const record = await openRunRecord(CACHE);
+  const command = await ensureMinistack({ record });
+  const ministack = await startMinistack({ ...command, record, nodeBin: NODE_BIN });
+  await cdkBootstrap(common({ record, ministack }));
+  return { record, ministack };
+}
+
+beforeAll(async () => {
+  cloud = await prepare();
+}, 180_000);
+afterAll(() => cloud.record.close());
+
+function common({ record, ministack }: Cloud) {
+  return { record, env: ministack.env, logFile: join(record.workDir, 'cdk.log') };
+}
+
+function deploy(at: Cloud, context: Record<string, string>, more: Partial<DeployOptions> = {}) {
+  return cdkDeploy({ ...common(at), app: APP, context, outputDir: join(at.record.workDir, 'cdk.out'), ...more });
+}
+
+describe('the CDK CLI and MiniStack', () => {
+  test('deploy a stack whose function runs on Node 24, and destroy it', async () => {
+    const lines: string[] = [];
+    const outputDir = join(cloud.record.workDir, 'whole');
+    const outputs = await deploy(cloud, { word: 'hello' }, { outputDir, onLine: (line) => lines.push(line) });
+    expect(outputs.QueueUrl).toContain('Tiny-Queue');
+    expect(lines.some((line) => line.includes('CREATE_COMPLETE'))).toBe(true);
+    const said = answer.parse(await invoke(cloud.ministack, outputs.EchoName ?? ''));
+    expect(said).toMatchObject({ node: expect.stringMatching(/^v24\./), word: 'hello' });
+    // Nothing of the project is within the function's reach.
+    expect(said.main).not.toContain(PROJECT);
+    await cdkDestroy({ ...common(cloud), outputDir });
+    expect(await invoke(cloud.ministack, outputs.EchoName ?? '')).not.toHaveProperty('node');
+  });
+
+  test('a configuration that the app refuses is the user’s to mend', async () => {
+    await expect(deploy(cloud, { word: 'wrong' })).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: 'ConfigInvalid: config/wrong.json: "word" is wrong',
+    });
+  });
+
+  test('a deployment that fails is a matter of the environment', async () => {
+    const error = await deploy(cloud, {}, { app: 'echo broken app; exit 1' }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(EnvironmentError);
+    expect(await readFile(join(cloud.record.workDir, 'cdk.log'), 'utf8')).toContain('broken app');
+  });
+
+  test('a deployment that hangs is given up', async () => {
+    await expect(deploy(cloud, {}, { app: 'sleep 1000', withinSeconds: 1 })).rejects.toThrow(/within 1 seconds/);
+  });
+});
+
+describe('functions’ processes, busy at the time, end with MiniStack', () => {
+  test.each([
+    { when: 'it is stopped', signal: undefined },
+    { when: 'it was killed before it is stopped', signal: 'SIGKILL' },
+  ])('when $when', async ({ signal }) => {
+    const own = await prepare();
+    onTestFinished(() => own.record.close());
+    const { EchoName = '' } = await deploy(own, { word: 'busy' });
+    const { pid } = answer.parse(await invoke(own.ministack, EchoName));
+    const hang = join(own.record.tmpDir, 'busy');
+    const running = invoke(own.ministack, EchoName, { hang }).catch(() => 'cut off');
+    await eventually(() => existsSync(hang));
+    expect(isAlive(pid)).toBe(true);
+
+    if (signal !== undefined) process.kill(own.ministack.pid, signal);
+    await own.ministack.stop();
+
+    expect(isAlive(pid)).toBe(false);
+    expect(runningProcesses().filter((entry) => hasMark(entry.pid, own.record.id))).toEqual([]);
+    await running;
+  });
+});
