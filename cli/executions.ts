@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  DescribeExecutionCommand,
+  GetExecutionHistoryCommand,
+  type SFNClient,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
+import type { Entity } from '../lambdas/shared/entities.ts';
+import type { RunState } from '../lambdas/shared/states.ts';
+import { type Progress, parseState, type RunReport, reportOf, secondsBetween } from './run-report.ts';
+import type { Target } from './target.ts';
+
+/**
+ * Starts a run. Its name sorts by time and says the entity: `leads-20261120T020000Z-1a2b3c`.
+ * @returns the ARN of the execution
+ */
+export async function startRun(
+  target: Pick<Target, 'sfn' | 'StateMachineArn'>,
+  entity: Entity,
+  input: object,
+): Promise<string> {
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+  const started = await target.sfn.send(
+    new StartExecutionCommand({
+      stateMachineArn: target.StateMachineArn,
+      name: `${entity}-${stamp}-${randomBytes(3).toString('hex')}`,
+      input: JSON.stringify({ entity, ...input }),
+    }),
+  );
+  return started.executionArn ?? '';
+}
+
+export interface FollowOptions {
+  everyMs?: number;
+  signal?: AbortSignal | undefined;
+  onProgress?: (progress: Progress) => void;
+}
+
+/**
+ * Follows a run to its end. Stopping to follow (`signal`) never stops the run.
+ * @throws the signal's reason
+ */
+export async function followRun(
+  sfn: SFNClient,
+  entity: Entity,
+  executionArn: string,
+  options: FollowOptions = {},
+): Promise<RunReport> {
+  const { everyMs = 1000, signal, onProgress } = options;
+  for (;;) {
+    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+    const seen = await lastSeen(sfn, executionArn);
+    onProgress?.({
+      entity,
+      state: seen.name,
+      status: execution.status ?? 'RUNNING',
+      checks: seen.state?.checks ?? 0,
+      bytes: seen.state?.file?.bytes ?? null,
+      seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
+    });
+    if (execution.status !== 'RUNNING') return reportOf(entity, execution, seen.state);
+    await sleep(everyMs, undefined, { signal });
+  }
+}
+
+/** The state entered last and what it was given. Read from the newest events: these exist in every engine. */
+async function lastSeen(sfn: SFNClient, executionArn: string): Promise<{ name: string; state: RunState | undefined }> {
+  const { events = [] } = await sfn.send(
+    new GetExecutionHistoryCommand({ executionArn, reverseOrder: true, maxResults: 20, includeExecutionData: true }),
+  );
+  const entered = events.filter((event) => event.stateEnteredEventDetails);
+  const states = entered.map((event) => parseState(event.stateEnteredEventDetails?.input));
+  return { name: entered[0]?.stateEnteredEventDetails?.name ?? '', state: states.find((state) => state !== undefined) };
+}

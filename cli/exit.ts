@@ -1,0 +1,17 @@
+/** A run ended in an error, or is not published: exit code 1. */
+export const RUN_FAILED = 1;
+/** Usage or configuration: exit code 2. */
+export const USAGE = 2;
+/** The environment: no credentials, no stack, nothing that answers: exit code 3. */
+export const ENVIRONMENT = 3;
+
+/** What ends a command: a sentence for the person, and a code for the script that called. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.exitCode = exitCode;
+  }
+}

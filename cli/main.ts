@@ -1,0 +1,109 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { suggestion } from '../lambdas/create-export/input.ts';
+import { ENTITIES, type Entity, entitySchema } from '../lambdas/shared/entities.ts';
+import { RunError } from '../lambdas/shared/errors.ts';
+import { ConfigurationError, readConfiguration } from '../lib/config.ts';
+import { authorize } from './authorize.ts';
+import { followRun, startRun } from './executions.ts';
+import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from './exit.ts';
+import { connect, type TargetOptions } from './target.ts';
+
+interface StartOptions extends TargetOptions {
+  wait?: boolean;
+  date?: string;
+}
+
+interface AuthorizeCommandOptions extends TargetOptions {
+  configuration?: string;
+  clientId?: string;
+  port?: number;
+}
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+function withTarget(command: Command): Command {
+  return command
+    .addOption(new Option('--deployment <name>', 'the deployment, as in config/NAME.json').makeOptionMandatory())
+    .option('--profile <name>', 'AWS profile to use')
+    .option('--region <name>', 'AWS region of the stack')
+    .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL');
+}
+
+function entityArgument(text: string): Entity {
+  const entity = entitySchema.safeParse(text);
+  if (entity.success) return entity.data;
+  throw new InvalidArgumentError(
+    `There is no entity "${text}"${suggestion(text, ENTITIES)}; there are ${ENTITIES.join(', ')}.`,
+  );
+}
+
+async function start(entity: Entity, options: StartOptions): Promise<void> {
+  const target = await connect(options);
+  const executionArn = await startRun(target, entity, options.date ? { date: options.date } : {});
+  print(executionArn);
+  if (!options.wait) return;
+  let shown = '';
+  const report = await followRun(target.sfn, entity, executionArn, {
+    onProgress: ({ state, checks }) => {
+      const line = `${entity}: ${state}, ${checks} checks`;
+      if (line !== shown) print(line);
+      shown = line;
+    },
+  });
+  if (report.status !== 'SUCCEEDED')
+    throw new CommandError(`${report.error ?? report.status}: ${report.cause ?? 'no cause was given.'}`, RUN_FAILED);
+  print(`${entity}: published, ${report.rows ?? 'uncounted'} rows, ${report.bytes} bytes, ${report.key}`);
+}
+
+async function authorizeCommand(options: AuthorizeCommandOptions): Promise<void> {
+  const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
+  const { deployment } = readConfiguration(options.deployment, options.configuration, endpoint);
+  const done = await authorize(await connect(options), {
+    crm: deployment.crm,
+    clientId: options.clientId,
+    clientSecret: process.env.CRM_CLIENT_SECRET,
+    port: options.port,
+    onUrl: (url) => print(`Open: ${url}`),
+  });
+  print(
+    `Authorized. Stored in ${done.secret}; scopes: ${done.scope}; the access token lives until ${done.expiresAt ?? 'an unknown time'}.`,
+  );
+}
+
+function portArgument(text: string): number {
+  const port = Number(text);
+  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
+  throw new InvalidArgumentError('A port is a number from 0 to 65535.');
+}
+
+const program = new Command('cli').description("The operator's command").exitOverride().showHelpAfterError();
+withTarget(program.command('start').description('start a run, as a nightly rule would'))
+  .argument('<entity>', ENTITIES.join(', '), entityArgument)
+  .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment')
+  .option('--wait', 'follow the run to its end; Ctrl-C stops following, not the run')
+  .action(start);
+withTarget(program.command('authorize').description('let a person consent, and store the grant'))
+  .option('--configuration <file>', 'default: config/NAME.json')
+  .option('--client-id <id>', 'the OAuth client; its secret comes from CRM_CLIENT_SECRET. Default: the stored client')
+  .option('--port <number>', 'port of the callback on 127.0.0.1; default: any free', portArgument)
+  .action(authorizeCommand);
+
+/** Every end in one sentence, with a code by its class. */
+function ended(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  if (error instanceof CommandError) return said(error.message, error.exitCode);
+  if (error instanceof ConfigurationError) return said(error.message.replace(/^/gm, 'ConfigInvalid: '), USAGE);
+  if (error instanceof RunError) return said(`${error.name}: ${error.failure.cause}`, RUN_FAILED);
+  return said(error instanceof Error ? `${error.name}: ${error.message}` : String(error), ENVIRONMENT);
+}
+
+function said(sentence: string, code: number): number {
+  process.stderr.write(`${sentence}\n`);
+  return code;
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = ended(error);
+}

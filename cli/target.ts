@@ -1,0 +1,82 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SFNClient } from '@aws-sdk/client-sfn';
+import * as z from 'zod';
+import { CommandError, ENVIRONMENT } from './exit.ts';
+
+/** Where a command works: a deployment in an account, or in a local cloud. */
+export interface TargetOptions {
+  deployment: string;
+  profile?: string | undefined;
+  region?: string | undefined;
+  endpointUrl?: string | undefined;
+}
+
+/** The outputs of the stack, by which everything of a deployment is found. */
+const outputsSchema = z.object({
+  StateMachineArn: z.string(),
+  BucketName: z.string(),
+  ClientSecretId: z.string(),
+  TokensSecretId: z.string(),
+});
+
+/** A deployment within reach: its resources, and the clients to reach them. */
+export interface Target extends z.infer<typeof outputsSchema> {
+  sfn: SFNClient;
+  s3: S3Client;
+  secrets: SecretsManagerClient;
+}
+
+/**
+ * Finds a deployment by its stack.
+ * @throws CommandError (exit code 3) when there is no such stack or AWS cannot be asked.
+ */
+export async function connect(options: TargetOptions): Promise<Target> {
+  const settings = clientSettings(options);
+  const outputs = await stackOutputs(new CloudFormationClient(settings), `crm-export-${options.deployment}`);
+  return {
+    ...outputs,
+    sfn: new SFNClient(settings),
+    s3: new S3Client(settings),
+    secrets: new SecretsManagerClient(settings),
+  };
+}
+
+/** Real credentials are never sent to a local cloud, which takes any; a 12-digit key is its account. */
+function clientSettings({ profile, region, endpointUrl = process.env.AWS_ENDPOINT_URL }: TargetOptions) {
+  if (!endpointUrl) return { ...(profile && { profile }), ...(region && { region }) };
+  const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID ?? '000000000000', secretAccessKey: 'local' };
+  const local = /^(127\.|localhost$|\[::1\]$)/.test(new URL(endpointUrl).hostname);
+  return {
+    endpoint: endpointUrl,
+    region: region ?? process.env.AWS_REGION ?? 'us-east-1',
+    ...(local && { credentials: { ...credentials, accessKeyId: '000000000000' } }),
+  };
+}
+
+async function stackOutputs(client: CloudFormationClient, StackName: string) {
+  const { Stacks } = await client.send(new DescribeStacksCommand({ StackName })).catch((error: unknown) => {
+    throw new CommandError(unreachable(StackName, error), ENVIRONMENT, { cause: error });
+  });
+  const outputs = Object.fromEntries(
+    (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]),
+  );
+  const parsed = outputsSchema.safeParse(outputs);
+  if (parsed.success) return parsed.data;
+  throw new CommandError(
+    `The stack ${StackName} is only half deployed (${Stacks?.[0]?.StackStatus}): deploy it again.`,
+    ENVIRONMENT,
+  );
+}
+
+function unreachable(stackName: string, error: unknown): string {
+  const name = error instanceof Error ? error.name : 'unknown error';
+  const text = error instanceof Error ? error.message.split('\n')[0] : '';
+  if (/does not exist/.test(text ?? '')) {
+    return `There is no stack ${stackName} here: check --deployment, --profile and --region, or deploy it first.`;
+  }
+  if (/Credential|Token|AccessDenied/i.test(name))
+    return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
+  return `AWS could not be asked for the stack ${stackName} (${name}: ${text}).`;
+}

@@ -1,0 +1,34 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Deployment } from '../lambdas/shared/deployment.ts';
+import { readConfiguration } from '../lib/config.ts';
+
+/** The name under which everything is deployed locally. */
+export const LOCAL_DEPLOYMENT = 'local';
+
+interface Changes {
+  crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl'>;
+  pollSeconds?: number | undefined;
+  endpoint: string;
+}
+
+/**
+ * Writes the configuration of this start: `config/local.json` with the addresses of the CRM that is used now.
+ * @returns the file, and what it says
+ */
+export async function writeConfiguration(dir: string, { crm, pollSeconds, endpoint }: Changes) {
+  const base = readConfiguration(LOCAL_DEPLOYMENT, undefined, endpoint).deployment;
+  const polling = pollSeconds
+    ? {
+        firstWaitSeconds: pollSeconds,
+        largestWaitSeconds: pollSeconds,
+        deadlineSeconds: Math.min(base.polling.deadlineSeconds, 500 * pollSeconds),
+      }
+    : base.polling;
+  const file = join(dir, 'local.json');
+  await writeFile(
+    file,
+    `${JSON.stringify({ ...base, $schema: undefined, crm: { ...base.crm, ...crm }, polling }, undefined, 2)}\n`,
+  );
+  return readConfiguration(LOCAL_DEPLOYMENT, file, endpoint);
+}

@@ -1,0 +1,51 @@
+import { followRun, startRun } from '../cli/executions.ts';
+import type { Progress, RunReport } from '../cli/run-report.ts';
+import type { Target } from '../cli/target.ts';
+import { type Published, verifyPublished } from '../cli/verify.ts';
+import type { Entity } from '../lambdas/shared/entities.ts';
+import type { Screen } from './screen.ts';
+
+/** A run and, once it was read back, what it published. */
+export interface FinishedRun {
+  report: RunReport;
+  published?: Published;
+  /** Why a run that says it is published is not believed. */
+  doubt?: string;
+}
+
+/**
+ * Starts one run per entity, all at once, with the input that the rules give, and follows them to their ends. What is
+ * published is read back as a reader would.
+ */
+export async function runAll(
+  target: Target,
+  entities: Entity[],
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<FinishedRun[]> {
+  const rows = new Map<Entity, Progress>();
+  const onProgress = (progress: Progress) => {
+    rows.set(progress.entity, progress);
+    screen.progress(entities.flatMap((entity) => rows.get(entity) ?? []));
+  };
+  const input = { scheduledFor: `${new Date().toISOString().slice(0, 19)}Z` };
+  const runs = entities.map(async (entity) => {
+    const executionArn = await startRun(target, entity, input);
+    return followRun(target.sfn, entity, executionArn, { everyMs: 500, signal, onProgress });
+  });
+  try {
+    const reports = await Promise.all(runs);
+    return await Promise.all(reports.map((report) => readBack(target, report)));
+  } finally {
+    screen.endProgress();
+  }
+}
+
+async function readBack(target: Target, report: RunReport): Promise<FinishedRun> {
+  if (report.status !== 'SUCCEEDED') return { report };
+  try {
+    return { report, published: await verifyPublished(target, report) };
+  } catch (error) {
+    return { report, doubt: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,76 @@
+import { createLogUpdate } from 'log-update';
+import { createColors } from 'picocolors';
+import type { Progress } from '../cli/run-report.ts';
+import { bytesText, table } from './text.ts';
+
+/** Where a person follows what happens: live on a terminal, one line per event elsewhere. */
+export interface Screen {
+  line(text: string): void;
+  /** Runs one step and shows its name, how long it took, and what came of it. */
+  step<T>(title: string, work: () => Promise<T>, result?: (value: T) => string): Promise<T>;
+  /** Shows how far the runs are. */
+  progress(rows: Progress[]): void;
+  /** Leaves the last rows standing. */
+  endProgress(): void;
+}
+
+type Colors = ReturnType<typeof createColors>;
+
+export function createScreen(stream: NodeJS.WriteStream): Screen {
+  const live = stream.isTTY === true;
+  const colors = createColors(live && !process.env.NO_COLOR);
+  const update = createLogUpdate(stream);
+  const shown = new Map<string, string>();
+  const line = (text: string) => stream.write(`${text}\n`);
+  return {
+    line,
+    step: async (title, work, result = () => '') => {
+      const started = performance.now();
+      const took = () => colors.dim(`${((performance.now() - started) / 1000).toFixed(1)} s`);
+      if (live) update(`${colors.cyan('…')} ${title}`);
+      try {
+        const value = await work();
+        if (live) update.clear();
+        line([colors.green('✓'), title, took(), result(value)].filter(Boolean).join(' '));
+        return value;
+      } catch (error) {
+        if (live) update.clear();
+        line(`${colors.red('✗')} ${title} ${took()}`);
+        throw error;
+      }
+    },
+    progress: (rows) => {
+      if (live) return update(liveRows(rows, colors));
+      for (const row of rows) {
+        const text = `${row.entity}: ${stateText(row)}, ${row.checks} checks${row.bytes === null ? '' : `, ${bytesText(row.bytes)}`}`;
+        if (shown.get(row.entity) !== text) line(`  ${text} (${row.seconds.toFixed(1)} s)`);
+        shown.set(row.entity, text);
+      }
+    },
+    endProgress: () => {
+      if (live) update.done();
+    },
+  };
+}
+
+function liveRows(rows: Progress[], colors: Colors): string {
+  const cells = rows.map((row) => [
+    row.entity,
+    stateText(row),
+    `${row.checks}`,
+    bytesText(row.bytes),
+    `${row.seconds.toFixed(1)} s`,
+  ]);
+  const lines = table(['entity', 'state', 'checks', 'bytes', 'elapsed'], cells).split('\n');
+  const paint = (row: Progress | undefined) =>
+    row?.status === 'SUCCEEDED'
+      ? colors.green
+      : row?.status === 'RUNNING' || !row
+        ? (text: string) => text
+        : colors.red;
+  return lines.map((text, index) => (index === 0 ? colors.dim(text) : paint(rows[index - 1])(text))).join('\n');
+}
+
+function stateText({ state, status }: Progress): string {
+  return status === 'RUNNING' ? state || 'starting' : `${state} (${status})`;
+}

@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { CommanderError } from 'commander';
+import { RunError } from '../lambdas/shared/errors.ts';
+import { EnvironmentError } from './environment-error.ts';
+import { kept } from './kept.ts';
+import { lastLines } from './log-tail.ts';
+import { parseOptions, type StartOptions } from './options.ts';
+import { endLeftovers, openRunRecord, type RunRecord } from './run-record.ts';
+import { type FinishedRun, runAll } from './runs.ts';
+import { createScreen, type Screen } from './screen.ts';
+import { openSession } from './session.ts';
+import { showSummary } from './summary.ts';
+
+/** `npm start`: the nightly export, end to end, on this machine. */
+
+const CACHE = join(import.meta.dirname, '..', '.cache');
+const INTERRUPTED = 130;
+
+async function main(): Promise<number> {
+  const json = process.argv.includes('--json');
+  const screen = createScreen(json ? process.stderr : process.stdout);
+  const interrupt = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => interrupt.abort(new Error(`interrupted by ${name}`)));
+  }
+  try {
+    const options = parseOptions(process.argv.slice(2), process.env);
+    return await withRecord(screen, (record) => start(options, screen, record, interrupt.signal));
+  } catch (error) {
+    if (json) print({ ok: false, runs: [], error: messageOf(error) });
+    return interrupt.signal.aborted ? INTERRUPTED : exitCodeOf(error, screen);
+  }
+}
+
+/** Begins with what a killed start left running, ends with nothing running. */
+async function withRecord(screen: Screen, work: (record: RunRecord) => Promise<number>): Promise<number> {
+  const ended = await endLeftovers(CACHE);
+  if (ended.length > 0) screen.line(`Ended what an earlier start left running: ${ended.join(', ')}.`);
+  const record = await openRunRecord(CACHE);
+  let failed = true;
+  try {
+    const code = await work(record);
+    failed = false;
+    return code;
+  } catch (error) {
+    // Before the record is closed: the logs go with it.
+    if (error instanceof EnvironmentError && error.logFile) await showLog(screen, error.logFile);
+    throw error;
+  } finally {
+    await record.close({ keepWorkDir: failed });
+  }
+}
+
+async function start(options: StartOptions, screen: Screen, record: RunRecord, signal: AbortSignal): Promise<number> {
+  const session = await openSession(options, { screen, record, signal });
+  try {
+    screen.line(`Runs of ${options.entities.join(', ')}`);
+    const runs = await runAll(session.target, options.entities, screen, signal);
+    showSummary(screen, runs, session.target.BucketName);
+    const ok = runs.every(({ published }) => published !== undefined);
+    if (options.json)
+      print({
+        ok,
+        runs: runs.map(({ report }) => report),
+        ...(options.keep && { endpoints: kept.endpoints(session) }),
+      });
+    if (options.keep) {
+      kept.show(screen, session, runs);
+      if (!signal.aborted) await once(signal, 'abort');
+    }
+    return exitCodeOfRuns(runs);
+  } finally {
+    await session.close();
+  }
+}
+
+function exitCodeOfRuns(runs: FinishedRun[]): number {
+  return runs.every(({ published }) => published) ? 0 : 1;
+}
+
+function exitCodeOf(error: unknown, screen: Screen): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  screen.line(messageOf(error));
+  if (error instanceof RunError) return 1;
+  return error instanceof Error && 'exitCode' in error ? Number(error.exitCode) : 3;
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof RunError) return `${error.name}: ${error.failure.cause}`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function showLog(screen: Screen, file: string): Promise<void> {
+  screen.line(`\nThe last lines of ${file}:`);
+  for (const line of await lastLines(file, 15)) screen.line(`  ${line}`);
+  screen.line('');
+}
+
+function print(document: object): void {
+  process.stdout.write(`${JSON.stringify(document)}\n`);
+}
+
+process.exitCode = await main();

@@ -1,0 +1,46 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { FinishedRun } from './runs.ts';
+import type { Screen } from './screen.ts';
+import { bytesText, table } from './text.ts';
+
+/** What came of the runs, one file opened, and where to look next. */
+export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {
+  const rows = runs.map(({ report, published }) => [
+    report.entity,
+    published ? 'published' : (report.error ?? report.status),
+    `${report.checks}`,
+    `${report.rows ?? ''}`,
+    bytesText(report.bytes),
+    report.key ?? '',
+  ]);
+  screen.line(`\n${table(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows)}\n`);
+  for (const { report, doubt } of runs) {
+    if (report.error ?? doubt)
+      screen.line(`${report.entity}: ${report.error ? `${report.error}: ${report.cause}` : doubt}\n`);
+  }
+  const shown = runs.find(({ published }) => published)?.published;
+  if (!shown) return;
+  const { file, entity } = shown.manifest;
+  screen.line(`The first lines of ${file.key}:`);
+  for (const line of firstLines(shown.start)) screen.line(`  ${line}`);
+  screen.line(
+    `\nReaders start at s3://${bucket}/published/entity=${entity}/latest.json, which names the manifest, which names the file.`,
+  );
+  screen.line(
+    'Next: README.md says how to deploy this to an account; npm start -- --keep leaves it running here to look around.',
+  );
+}
+
+/** A few lines for a terminal: cut to its width, and nothing in them that a terminal would obey. */
+function firstLines(start: Buffer): string[] {
+  const lines = start
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .slice(0, 4);
+  return lines.map((line) =>
+    stripVTControlCharacters(line)
+      .replace(/\p{Cc}/gu, ' ')
+      .slice(0, 110),
+  );
+}
