@@ -1,0 +1,298 @@
+import { ListExecutionsCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { followRun } from '../../cli/executions.ts';
+import type { RunReport } from '../../cli/run-report.ts';
+import { verifyPublished } from '../../cli/verify.ts';
+import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
+import { waitUntil } from '../../local/wait-until.ts';
+import type { FaultInput } from '../../sandbox/fault-schema.ts';
+import { bucketTools } from './support/bucket-tools.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+import { histories, logs, objects, type Place } from './support/everything.ts';
+import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
+
+const CANARY = 'canary-7f3a91';
+const SECONDS = 1000;
+const secretsSeen = new Set<string>();
+let system: Deployed;
+
+beforeAll(async () => {
+  system = await deployForTests(
+    {
+      timeZone: 'Asia/Jerusalem',
+      polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300 },
+      entities: { workflows: { polling: { deadlineSeconds: 5 } }, meetings: { schedule: 'rate(1 minute)' } },
+    },
+    { canary: CANARY },
+  );
+});
+
+afterAll(() => system?.close());
+
+beforeEach(() => rememberSecrets(system, secretsSeen));
+
+/** Runs an entity against faults of its own. */
+function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[], input: object = {}): Promise<RunReport> {
+  for (const fault of faults) system.sandbox.faults.add({ ...fault, entity } as FaultInput);
+  return system.run(entity, input);
+}
+
+async function manifestOf(report: RunReport) {
+  expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
+  return (await verifyPublished(system.target, report)).manifest;
+}
+
+describe('a night without trouble', () => {
+  it('publishes all seven entities at once, each read back through pointer, manifest and file', async () => {
+    const reports = await Promise.all(ENTITIES.map((entity) => system.run(entity)));
+
+    for (const report of reports) {
+      const manifest = await manifestOf(report);
+      expect(manifest.file).toMatchObject({ rows: 240, header: manifest.request.columns });
+      expect(manifest.warnings).toEqual([]);
+    }
+    expect(system.sandbox.ledger.violations()).toEqual([]);
+  });
+});
+
+describe.concurrent('a night with trouble at the service', () => {
+  it('names the export that the service reports as failed', async () => {
+    const report = await runWith('leads', [{ path: 'status', status: 'FAILED' }]);
+
+    expect(report).toMatchObject({ status: 'FAILED', error: 'ExportFailed' });
+    expect(report.cause).toContain(report.exportId);
+  });
+
+  it('ends on a status word that nobody knows', async () => {
+    const report = await runWith('agent-numbers', [{ path: 'status', calls: [2], status: 'ARCHIVED' }]);
+
+    expect(report).toMatchObject({ status: 'FAILED', error: 'CrmContractError' });
+    expect(report.cause).toContain('"ARCHIVED"');
+  });
+
+  it('gives up at the deadline of the run', async () => {
+    const report = await runWith('workflows', [{ path: 'status', status: 'PROCESSING' }]);
+
+    expect(report).toMatchObject({ status: 'FAILED', error: 'ExportDeadlineExceeded' });
+    expect(report.seconds).toBeGreaterThan(4);
+  });
+
+  it('refreshes a refused token once, stores it before it is used, and goes on', async () => {
+    const before = await storedTokens(system);
+
+    await manifestOf(await runWith('contacts', [{ path: 'status', calls: [1], answer: { status: 401 } }]));
+
+    const after = await storedTokens(system);
+    expect(after.refreshToken).not.toBe(before.refreshToken);
+    expect(
+      system.sandbox.ledger.calls({ kind: 'token' }).filter((call) => call.grantType === 'refresh_token'),
+    ).toHaveLength(1);
+  });
+
+  it('waits through bursts of 500 and 429', async () => {
+    const tooMany = { status: 429, headers: { 'retry-after': '2' } };
+    await manifestOf(
+      await runWith('customers', [
+        { path: 'create', calls: [1, 2], answer: { status: 500 } },
+        { path: 'status', calls: [1, 2, 3], answer: { status: 500, body: 'oops' } },
+        { path: 'status', calls: [4, 5], answer: tooMany },
+        { path: 'download', calls: [1], answer: tooMany },
+      ]),
+    );
+  });
+
+  it('refuses an unknown column before any export is made', async () => {
+    const before = system.sandbox.ledger.count({ kind: 'create', entity: 'employers' });
+
+    const report = await runWith('employers', [], { columns: ['id', 'nmae'] });
+
+    expect(report).toMatchObject({ status: 'FAILED', error: 'ConfigInvalid' });
+    expect(report.cause).toContain('"nmae" (did you mean "name"?)');
+    expect(system.sandbox.ledger.count({ kind: 'create', entity: 'employers' })).toBe(before);
+  });
+});
+
+describe('an input that is no request', () => {
+  it.each([[{}], [[1, 2]], ['leads'], [7], [null], [{ entity: 'leeds' }], [{ entity: 'leads', colums: [] }]])(
+    'ends %j at once in InvalidInput, with all entities and an example',
+    async (input) => {
+      const before = system.sandbox.ledger.count();
+
+      const report = await system.runRaw(input);
+
+      expect(report).toMatchObject({ status: 'FAILED', error: 'InvalidInput' });
+      for (const entity of ENTITIES) expect(report.cause).toContain(entity);
+      expect(report.cause).toContain('{"entity":"leads"}');
+      expect(
+        system.sandbox.ledger
+          .calls()
+          .slice(before)
+          .filter(({ entity }) => entity === 'leads'),
+      ).toEqual([]);
+    },
+  );
+});
+
+describe.concurrent('a night with more trouble', () => {
+  beforeAll(() => system.sandbox.faults.clear());
+
+  it('ends on an export id that is no UUID', async () => {
+    const report = await runWith('leads', [{ path: 'create', id: '42' }]);
+
+    expect(report).toMatchObject({ status: 'FAILED', error: 'CrmContractError' });
+    expect(report.cause).toContain('keys id');
+  });
+
+  it('repeats a request whose answer was lost once, and says so in the manifest', async () => {
+    const before = system.sandbox.ledger.count({ kind: 'create', entity: 'agent-numbers' });
+
+    const manifest = await manifestOf(await runWith('agent-numbers', [{ path: 'create', calls: [1], reset: 'after' }]));
+
+    expect(system.sandbox.ledger.count({ kind: 'create', entity: 'agent-numbers' }) - before).toBe(2);
+    expect(manifest.export.unansweredCreates).toBe(1);
+    expect(manifest.warnings.join()).toContain('further export');
+  });
+
+  it('ends in the name of what stood in the way when the service stays down', async () => {
+    const report = await runWith('workflows', [{ path: 'fields', reset: 'before' }]);
+
+    expect(report).toMatchObject({ status: 'FAILED', error: 'CrmUnavailable' });
+  });
+
+  it('fetches a file again that broke off, with a fresh link', async () => {
+    const before = system.sandbox.ledger.count({ kind: 'download', entity: 'contacts' });
+
+    await manifestOf(await runWith('contacts', [{ path: 'file', calls: [1], hangUp: 20_000 }]));
+
+    expect(system.sandbox.ledger.count({ kind: 'download', entity: 'contacts' }) - before).toBe(2);
+  });
+
+  it('waits when the file is not given out yet, and asks again when the link is refused', async () => {
+    await manifestOf(
+      await runWith('customers', [
+        { path: 'download', calls: [1], answer: { status: 409 } },
+        { path: 'file', calls: [1], answer: { status: 403, body: '<Error/>' } },
+      ]),
+    );
+  });
+
+  it('stores no web page in place of a file', async () => {
+    const report = await runWith('employers', [
+      { path: 'file', contentType: 'text/html', body: '<html>sign in</html>' },
+    ]);
+
+    expect(report).toMatchObject({ status: 'FAILED', error: 'FileRejected', key: null });
+  });
+});
+
+describe('starts that come twice, late or by themselves', () => {
+  it('runs a start that is delivered twice under one name only once', async () => {
+    const { sfn, StateMachineArn: stateMachineArn } = system.target;
+    const start = { stateMachineArn, name: 'delivered-twice', input: '{"entity":"leads"}' };
+    const before = system.sandbox.ledger.count({ kind: 'create', entity: 'leads' });
+    system.sandbox.faults.clear();
+
+    const { executionArn = '' } = await sfn.send(new StartExecutionCommand(start));
+    // AWS answers the second call with the running execution, the local cloud refuses it.
+    await sfn
+      .send(new StartExecutionCommand(start))
+      .catch((error: Error) => expect(error.name).toBe('ExecutionAlreadyExists'));
+    await manifestOf(await followRun(sfn, 'leads', executionArn, { everyMs: 200 }));
+
+    expect(system.sandbox.ledger.count({ kind: 'create', entity: 'leads' }) - before).toBe(1);
+  });
+
+  it('lets two runs of one night both end well, and the later one count', async () => {
+    const reports = await Promise.all([system.run('contacts'), system.run('contacts')]);
+
+    const manifests = await Promise.all(reports.map(manifestOf));
+    const later = manifests.toSorted((a, b) => (a.startedAt + a.execution < b.startedAt + b.execution ? 1 : -1))[0];
+    const pointer = await bucketTools(system.target).pointer('contacts', `date=${later?.date}`);
+    expect(pointer.execution).toBe(later?.execution);
+  });
+
+  it('does not move the newest date back when an older date is exported anew', async () => {
+    const report = await system.run('contacts', { date: '2020-02-29' });
+
+    await manifestOf(report);
+    const { pointer } = bucketTools(system.target);
+    expect((await pointer('contacts', 'date=2020-02-29')).execution).toBe(report.executionArn.split(':').at(-1));
+    expect((await pointer('contacts', 'latest')).date > '2020-02-29').toBe(true);
+  });
+
+  it('publishes what a rule that fires each minute started', async () => {
+    const { sfn, StateMachineArn: stateMachineArn } = system.target;
+    let byRule: string | undefined;
+    await waitUntil(
+      async () => {
+        const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn }));
+        byRule = executions.find(({ name }) => isRuleName(name ?? ''))?.executionArn;
+        return byRule !== undefined;
+      },
+      { withinMs: 90 * SECONDS, everyMs: 500 },
+    );
+
+    const manifest = await manifestOf(await followRun(sfn, 'meetings', byRule ?? '', { everyMs: 200 }));
+
+    expect(manifest.entity).toBe('meetings');
+  });
+});
+
+describe('what stays out of sight', () => {
+  it('finds no token, secret, signature or record in any history, log, error or metadata', async () => {
+    await rememberSecrets(system, secretsSeen);
+    const { metadata, files } = await objects(system.target);
+    const seen: Place[] = [...(await histories(system.target)), ...(await logs(system)), ...metadata];
+    const forbidden = [CANARY, ...secretsSeen, 'signature='];
+
+    const leaks = seen.flatMap(({ name, text }) =>
+      forbidden.filter((word) => text.includes(word)).map((word) => `${name}: ${word.slice(0, 12)}`),
+    );
+
+    expect(leaks).toEqual([]);
+    // The canaries were really there to be found, and the logs and histories really were looked through.
+    expect(files.length).toBeGreaterThan(ENTITIES.length);
+    for (const { text } of files) expect(text).toContain(CANARY);
+    expect(secretsSeen.size).toBeGreaterThan(4);
+    expect(seen.filter(({ text }) => text.includes('PublishFile')).length).toBeGreaterThan(10);
+  });
+});
+
+describe('dead parts', () => {
+  it('says which secret is no JSON, and never its value', async () => {
+    await putTokens(system, 'not-json-but-secret');
+    // The functions are warm: they look at the secret again only when the service refuses the token that they hold.
+    system.sandbox.expireAccessTokens();
+
+    const report = await system.run('customers');
+
+    await system.authorize();
+    expect(report).toMatchObject({ status: 'FAILED', error: 'ConfigInvalid' });
+    expect(report.cause).toContain('npm run cli -- authorize');
+    expect(report.cause).not.toContain('not-json-but-secret');
+  });
+
+  it('says that the bucket is gone', async () => {
+    await bucketTools(system.target).remove();
+
+    const report = await system.run('employers');
+
+    expect(report).toMatchObject({ status: 'FAILED', error: 'StorageDenied' });
+  });
+
+  it('deploys again after a destroy, with a bucket of its own', async () => {
+    const before = system.target;
+
+    await system.destroy();
+    await system.deploy();
+    await system.authorize();
+
+    expect(system.target.BucketName).not.toBe(before.BucketName);
+    await manifestOf(await system.run('leads'));
+  });
+});
+
+/** A rule names its execution by the id of the event. */
+function isRuleName(name: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}/.test(name);
+}

@@ -1,0 +1,22 @@
+import { DeleteBucketCommand, DeleteObjectsCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
+import type { Target } from '../../../cli/target.ts';
+import type { Entity } from '../../../lambdas/shared/entities.ts';
+import { createBucket } from '../../../lambdas/shared/storage/bucket.ts';
+import { type Pointer, pointerSchema } from '../../../lambdas/shared/storage/pointer.ts';
+
+/** What tests do to the bucket besides reading what was published. */
+export function bucketTools({ s3, BucketName: Bucket }: Target) {
+  return {
+    pointer: async (entity: Entity, name: string): Promise<Pointer> => {
+      const object = await createBucket(s3, Bucket).read(`published/entity=${entity}/${name}.json`);
+      return pointerSchema.parse(JSON.parse(object?.text ?? ''));
+    },
+    /** Empties the bucket and deletes it. */
+    remove: async (): Promise<void> => {
+      const { Versions = [], DeleteMarkers = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket }));
+      const Objects = [...Versions, ...DeleteMarkers].map(({ Key, VersionId }) => ({ Key, VersionId }));
+      await s3.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
+      await s3.send(new DeleteBucketCommand({ Bucket }));
+    },
+  };
+}

@@ -1,0 +1,105 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { StartExecutionCommand } from '@aws-sdk/client-sfn';
+import { authorize } from '../../../cli/authorize.ts';
+import { followRun, startRun } from '../../../cli/executions.ts';
+import type { RunReport } from '../../../cli/run-report.ts';
+import { connect, type Target } from '../../../cli/target.ts';
+import type { deploymentSchema } from '../../../lambdas/shared/deployment.ts';
+import type { Entity } from '../../../lambdas/shared/entities.ts';
+import { cdkBootstrap, cdkDeploy, cdkDestroy } from '../../../local/cdk.ts';
+import { type Ministack, startMinistack } from '../../../local/ministack.ts';
+import { ensureMinistack } from '../../../local/python.ts';
+import { openRunRecord } from '../../../local/run-record.ts';
+import { approveConsent } from '../../../sandbox/approve.ts';
+import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../sandbox/settings.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+type Configuration = Omit<Parameters<typeof deploymentSchema.parse>[0] & object, 'crm'>;
+
+/** The stack, deployed to a MiniStack of its own, authorized at a sandbox of its own. */
+export interface Deployed {
+  target: Target;
+  sandbox: Sandbox;
+  cloud: Ministack;
+  /** Runs one entity to its end. */
+  run(entity: Entity, input?: object): Promise<RunReport>;
+  /** Starts the machine with any JSON and waits for the end. */
+  runRaw(input: unknown): Promise<RunReport>;
+  authorize(): Promise<unknown>;
+  destroy(): Promise<void>;
+  deploy(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Brings up everything that the end-to-end tests need. Waits of the machine take no time (`waitScale` 0), so what paces a
+ * run is the number of status reads that the sandbox lets pass.
+ */
+export async function deployForTests(configuration: Configuration, options: SandboxOptions = {}): Promise<Deployed> {
+  const record = await openRunRecord(join(ROOT, '.cache'));
+  try {
+    const cloud = await startMinistack({
+      ...(await ensureMinistack({ record })),
+      record,
+      nodeBin: dirname(process.execPath),
+      waitScale: 0,
+    });
+    const sandbox = await startSandbox(options);
+    const crm = { baseUrl: sandbox.baseUrl, authUrl: sandbox.authUrl };
+    const file = join(record.workDir, 'e2e.json');
+    await writeFile(file, JSON.stringify({ local: true, ...configuration, crm }));
+    const common = { record, env: cloud.env, logFile: join(record.workDir, 'cdk.log') };
+    const outputDir = join(record.workDir, 'cdk.out');
+    const context = { deployment: 'e2e', configuration: file };
+    const deployed: Deployed = {
+      sandbox,
+      cloud,
+      target: {} as Target,
+      run: (entity, input = {}) => runOn(deployed.target, entity, input),
+      runRaw: (input) => runRawOn(deployed.target, input),
+      authorize: () => authorizeAt(deployed.target, sandbox),
+      deploy: async () => {
+        await cdkDeploy({ ...common, context, outputDir });
+        deployed.target = await connect({ deployment: 'e2e', endpointUrl: cloud.endpoint });
+      },
+      destroy: () => cdkDestroy({ ...common, outputDir }),
+      close: async () => {
+        await sandbox.close();
+        await record.close();
+      },
+    };
+    await cdkBootstrap(common);
+    await deployed.deploy();
+    await deployed.authorize();
+    return deployed;
+  } catch (error) {
+    await record.close();
+    throw error;
+  }
+}
+
+async function runOn(target: Target, entity: Entity, input: object): Promise<RunReport> {
+  return followRun(target.sfn, entity, await startRun(target, entity, input), { everyMs: 200 });
+}
+
+async function runRawOn(target: Target, input: unknown): Promise<RunReport> {
+  const started = await target.sfn.send(
+    new StartExecutionCommand({
+      stateMachineArn: target.StateMachineArn,
+      name: `raw-${randomUUID()}`,
+      input: JSON.stringify(input),
+    }),
+  );
+  return followRun(target.sfn, 'leads', started.executionArn ?? '', { everyMs: 200 });
+}
+
+async function authorizeAt(target: Target, { authUrl, baseUrl, clientId, clientSecret }: Sandbox): Promise<unknown> {
+  const scopes = ['openid', 'profile', 'global:export'];
+  const fields = { operatorField: 'filtersOperator', emailField: 'sendEmail' };
+  const crm = { baseUrl, authUrl, scopes, clientAuthentication: 'basic' as const, ...fields };
+  return authorize(target, { crm, clientId, clientSecret, onUrl: approveConsent });
+}

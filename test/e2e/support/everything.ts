@@ -1,0 +1,58 @@
+import {
+  CloudWatchLogsClient,
+  FilterLogEventsCommand,
+  paginateDescribeLogGroups,
+} from '@aws-sdk/client-cloudwatch-logs';
+import { GetObjectCommand, HeadObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
+import { paginateGetExecutionHistory, paginateListExecutions } from '@aws-sdk/client-sfn';
+import type { Target } from '../../../cli/target.ts';
+
+/** A place where something could leak, and everything that stands there. */
+export interface Place {
+  name: string;
+  text: string;
+}
+
+/** Inputs, outputs, errors and histories of all executions. */
+export async function histories({ sfn, StateMachineArn }: Target): Promise<Place[]> {
+  const places: Place[] = [];
+  for await (const page of paginateListExecutions({ client: sfn }, { stateMachineArn: StateMachineArn })) {
+    for (const { executionArn = '' } of page.executions ?? []) {
+      const pages = [];
+      for await (const events of paginateGetExecutionHistory({ client: sfn }, { executionArn }))
+        pages.push(events.events);
+      places.push({ name: executionArn, text: JSON.stringify(pages) });
+    }
+  }
+  return places;
+}
+
+/** Every line that the functions logged. */
+export async function logs({ cloud }: { cloud: { endpoint: string } }): Promise<Place[]> {
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const client = new CloudWatchLogsClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
+  const places: Place[] = [];
+  for await (const page of paginateDescribeLogGroups({ client }, {})) {
+    for (const { logGroupName = '' } of page.logGroups ?? []) {
+      const { events = [] } = await client.send(new FilterLogEventsCommand({ logGroupName, limit: 10_000 }));
+      places.push({ name: logGroupName, text: events.map(({ message }) => message).join('\n') });
+    }
+  }
+  return places;
+}
+
+/** Keys and metadata of all objects, and the texts of manifests and pointers: everything but the files themselves. */
+export async function objects({ s3, BucketName }: Target): Promise<{ metadata: Place[]; files: Place[] }> {
+  const metadata: Place[] = [];
+  const files: Place[] = [];
+  for await (const page of paginateListObjectsV2({ client: s3 }, { Bucket: BucketName })) {
+    for (const { Key = '' } of page.Contents ?? []) {
+      const head = await s3.send(new HeadObjectCommand({ Bucket: BucketName, Key }));
+      metadata.push({ name: Key, text: JSON.stringify({ Key, ...head, $metadata: undefined }) });
+      const { Body } = await s3.send(new GetObjectCommand({ Bucket: BucketName, Key }));
+      const place = { name: Key, text: (await Body?.transformToString()) ?? '' };
+      (Key.endsWith('.json') ? metadata : files).push(place);
+    }
+  }
+  return { metadata, files };
+}

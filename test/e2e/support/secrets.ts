@@ -1,0 +1,18 @@
+import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { type Tokens, tokensSchema } from '../../../lambdas/shared/oauth/secrets.ts';
+import type { Deployed } from './deployed.ts';
+
+export async function storedTokens({ target }: Deployed): Promise<Tokens> {
+  const stored = await target.secrets.send(new GetSecretValueCommand({ SecretId: target.TokensSecretId }));
+  return tokensSchema.parse(JSON.parse(stored.SecretString ?? ''));
+}
+
+export async function putTokens({ target }: Deployed, text: string): Promise<void> {
+  await target.secrets.send(new PutSecretValueCommand({ SecretId: target.TokensSecretId, SecretString: text }));
+}
+
+/** Tokens come and go during a suite; each that was ever stored must stay out of sight. */
+export async function rememberSecrets(system: Deployed, seen: Set<string>): Promise<void> {
+  const { accessToken, refreshToken } = await storedTokens(system);
+  for (const secret of [system.sandbox.clientSecret, accessToken, refreshToken]) seen.add(secret);
+}
