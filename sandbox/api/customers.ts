@@ -1,0 +1,69 @@
+import type { Context } from 'hono';
+import { z } from 'zod';
+import { problem } from '../answers.ts';
+import { type CrmRecord, indexOf } from '../data/records.ts';
+import { bytesOf, rowsOf } from '../settings.ts';
+import { track } from '../track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world.ts';
+import { bearer } from './bearer.ts';
+import { customerUpdateSchema } from './customer-schema.ts';
+import { readJson } from './exports.ts';
+
+type CustomerUpdate = z.infer<typeof customerUpdateSchema>;
+
+function customerIndex(world: World, id: string): number {
+  const index = z.guid().safeParse(id).success ? indexOf('customers', id) : null;
+  const count = bytesOf(world.settings, 'customers') === null ? rowsOf(world.settings, 'customers') : Number.MAX_VALUE;
+  if (index === null || index >= count) {
+    throw problem(world, { status: 404, code: 'not_found', message: 'There is no such customer.' });
+  }
+  return index;
+}
+
+/** Names of the fields that do not hold, those included that are no fields. */
+function fieldsAtFault(error: z.ZodError): string[] {
+  const names = error.issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : issue.path.slice(0, 1).map(String),
+  );
+  return [...new Set(names)];
+}
+
+function readUpdate(world: World, body: unknown): CustomerUpdate {
+  const parsed = customerUpdateSchema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const fields = fieldsAtFault(parsed.error);
+  const message = `Not valid: ${fields.join(', ') || 'the body'}.`;
+  throw problem(world, { status: 422, code: 'validation_failed', message, fields });
+}
+
+/** What is kept: everything but the flag that steers the update and the deprecated object. */
+function toChange({ updateRelated: _flag, customFields: _deprecated, ...update }: CustomerUpdate): CrmRecord {
+  const change: CrmRecord = {};
+  for (const [name, value] of Object.entries(update)) {
+    if (value !== undefined) change[name] = value;
+  }
+  return change;
+}
+
+function withCanary(record: CrmRecord, canary: string): CrmRecord {
+  if (canary === '') return record;
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, `${value ?? ''} ${canary}`]));
+}
+
+async function update(world: World, c: Context<SandboxEnv>): Promise<Response> {
+  const call = c.get('call');
+  const id = c.req.param('id') ?? '';
+  Object.assign(call, { customerId: id, applied: false });
+  const body = await readJson(world, c);
+  if (typeof body === 'object' && body !== null) call.fieldNames = Object.keys(body);
+  const index = customerIndex(world, id);
+  const record = world.records.updateCustomer(index, toChange(readUpdate(world, body)));
+  call.applied = true;
+  return Response.json(withCanary(record, world.settings.canary));
+}
+
+/** `PATCH /customers/{id}` (interface document, section 4.1). */
+export function addCustomers(app: SandboxApp, world: World): void {
+  const mayUpdate = bearer(world, 'customers:update');
+  app.patch('/api/v1/customers/:id', track(world, 'update'), mayUpdate, (c) => update(world, c));
+}

@@ -1,0 +1,73 @@
+import type { Context } from 'hono';
+import { problem } from '../answers.ts';
+import { COLUMNS } from '../data/columns.ts';
+import { exportContent } from '../files/export-content.ts';
+import { signedFileUrl } from '../files/signature.ts';
+import { entityOf, track } from '../track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world.ts';
+import { bearer } from './bearer.ts';
+import { readExportRequest } from './export-request.ts';
+import type { Job } from './jobs.ts';
+import { createAnswer, fieldList } from './shapes.ts';
+
+type SandboxContext = Context<SandboxEnv>;
+
+const SCOPE = 'global:export';
+
+/** The body of a request as JSON. @throws HTTPException 400 where it is none. */
+export async function readJson(world: World, c: SandboxContext): Promise<unknown> {
+  try {
+    return JSON.parse(await c.req.text());
+  } catch {
+    throw problem(world, { status: 400, code: 'invalid_json', message: 'The body is not JSON.' });
+  }
+}
+
+function jobOf(world: World, c: SandboxContext): Job {
+  const job = world.jobs.find(entityOf(world, c), c.req.param('id') ?? '');
+  if (!job) throw problem(world, { status: 404, code: 'not_found', message: 'There is no such export record.' });
+  return job;
+}
+
+function listFields(world: World, c: SandboxContext): Response {
+  const columns = COLUMNS[entityOf(world, c)];
+  const list = [{ fieldName: 'id', label: 'מזהה', type: 'uuid' }, ...columns.map(({ value: _, ...field }) => field)];
+  return Response.json(fieldList(world.settings, list));
+}
+
+async function create(world: World, c: SandboxContext): Promise<Response> {
+  const entity = entityOf(world, c);
+  const call = c.get('call');
+  const request = readExportRequest(world, call, entity, await readJson(world, c));
+  const job = world.jobs.create(entity, exportContent(world, entity, request));
+  call.exportId = job.id;
+  return Response.json(createAnswer(world.settings, c.get('hit').effect.id ?? job.id), { status: 201 });
+}
+
+function readStatus(world: World, c: SandboxContext): Response {
+  const job = jobOf(world, c);
+  job.reads += 1;
+  const { id, entity } = job;
+  const createdBy = `דנה לוי ${world.settings.canary}`.trimEnd();
+  const status = c.get('hit').effect.status ?? world.jobs.statusOf(job);
+  return Response.json({ id, entity, status, createdBy, createdAt: new Date(job.createdAt).toISOString() });
+}
+
+function requestFile(world: World, c: SandboxContext): Response {
+  const job = jobOf(world, c);
+  const status = world.jobs.statusOf(job);
+  if (status !== 'PROCESSED') {
+    throw problem(world, { status: 409, code: 'not_processed', message: `The export is ${status}.` });
+  }
+  return Response.json({ url: signedFileUrl(world, new URL(c.req.url).origin, job) });
+}
+
+/** The three stages of an export and the listing of fields (interface document, section 4.2). */
+export function addExports(app: SandboxApp, world: World): void {
+  const route = '/api/v1/:entity';
+  const mayExport = bearer(world, SCOPE);
+  app.get(`${route}/fields`, track(world, 'fields'), mayExport, (c) => listFields(world, c));
+  app.post(`${route}/exports`, track(world, 'create'), mayExport, (c) => create(world, c));
+  app.get(`${route}/exports/:id`, track(world, 'status'), mayExport, (c) => readStatus(world, c));
+  app.post(`${route}/exports/:id/download`, track(world, 'download'), mayExport, (c) => requestFile(world, c));
+}

@@ -1,0 +1,20 @@
+import type { Entity } from '../../lambdas/shared/entities.ts';
+import type { Column } from './column.ts';
+import { AGENT_NUMBERS, EMPLOYERS, MEETINGS, WORKFLOWS } from './office-columns.ts';
+import { CONTACTS, CUSTOMERS, LEADS } from './people-columns.ts';
+
+/** The columns of each entity besides `id`, which every entity has first. */
+export const COLUMNS: Record<Entity, Column[]> = {
+  leads: LEADS,
+  'agent-numbers': AGENT_NUMBERS,
+  workflows: WORKFLOWS,
+  contacts: CONTACTS,
+  customers: CUSTOMERS,
+  meetings: MEETINGS,
+  employers: EMPLOYERS,
+};
+
+/** All field names of an entity, in the order of the listing. */
+export function fieldNames(entity: Entity): string[] {
+  return ['id', ...COLUMNS[entity].map(({ fieldName }) => fieldName)];
+}

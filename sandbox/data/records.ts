@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import type { Entity } from '../../lambdas/shared/entities.ts';
+import type { Cell } from './column.ts';
+import { COLUMNS } from './columns.ts';
+import { Draw } from './draw.ts';
+import { drawPerson } from './words.ts';
+
+export type CrmRecord = Record<string, Cell>;
+
+/** Records that are made apart from each other; the ones after them repeat them under ids of their own. */
+export const DISTINCT_RECORDS = 1000;
+
+/** The last 12 digits of a record's id hold its number, so that millions of records need no memory. */
+export const ID_NUMBER_DIGITS = 12;
+
+/** The id of the record with that number, from 0: a version 4 shaped UUID. */
+export function idAt(entity: Entity, index: number): string {
+  const hex = createHash('sha256')
+    .update(`${entity}#${index % DISTINCT_RECORDS}`)
+    .digest('hex');
+  const number = index.toString(16).padStart(ID_NUMBER_DIGITS, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${number}`;
+}
+
+/** The number of the record with that id, or null where no record of the entity can have it. */
+export function indexOf(entity: Entity, id: string): number | null {
+  const index = Number.parseInt(id.slice(-ID_NUMBER_DIGITS), 16);
+  return Number.isSafeInteger(index) && idAt(entity, index) === id.toLowerCase() ? index : null;
+}
+
+function generate(entity: Entity, index: number): CrmRecord {
+  const draw = new Draw(entity, index % DISTINCT_RECORDS);
+  const person = drawPerson(draw);
+  const record: CrmRecord = { id: idAt(entity, index) };
+  for (const { fieldName, value } of COLUMNS[entity]) record[fieldName] = value(draw, person);
+  return record;
+}
+
+/** The records of the sandbox: generated when asked for, plus what updates of customers changed. */
+export class Records {
+  readonly #changes = new Map<string, CrmRecord>();
+
+  at(entity: Entity, index: number): CrmRecord {
+    const record = generate(entity, index);
+    return entity === 'customers' ? { ...record, ...this.#changes.get(idAt(entity, index)) } : record;
+  }
+
+  /** The first `count` records. */
+  list(entity: Entity, count: number): CrmRecord[] {
+    return Array.from({ length: count }, (_, index) => this.at(entity, index));
+  }
+
+  /** Changes a customer for good and returns the whole record. */
+  updateCustomer(index: number, change: CrmRecord): CrmRecord {
+    const id = idAt('customers', index);
+    this.#changes.set(id, { ...this.#changes.get(id), ...change });
+    return this.at('customers', index);
+  }
+}

@@ -1,0 +1,22 @@
+import type { Entity } from '../../lambdas/shared/entities.ts';
+import type { ExportRequest } from '../api/jobs.ts';
+import { csvLine, recordLine } from '../data/csv.ts';
+import { DISTINCT_RECORDS } from '../data/records.ts';
+import { select } from '../data/select.ts';
+import { bytesOf, rowsOf } from '../settings.ts';
+import type { World } from '../world.ts';
+import { blockContent } from './blocks.ts';
+import { bufferContent, type FileContent } from './content.ts';
+
+/** The CSV file that an export request asks for: UTF-8, the columns in the order asked for, CRLF line ends. */
+export function exportContent({ settings, records }: World, entity: Entity, request: ExportRequest): FileContent {
+  const { columns } = request;
+  const { canary } = settings;
+  const header = csvLine(columns);
+  const targetBytes = bytesOf(settings, entity);
+  const all = records.list(entity, targetBytes === null ? rowsOf(settings, entity) : DISTINCT_RECORDS);
+  const selected = select(all, request);
+  if (targetBytes !== null)
+    return blockContent({ records: selected, columns, canary, targetBytes }, Buffer.from(header));
+  return bufferContent([header, ...selected.map((record) => recordLine(record, columns, canary))].join(''));
+}

@@ -1,0 +1,80 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Context } from 'hono';
+import type { Entity } from '../../lambdas/shared/entities.ts';
+import { entityOf, track } from '../track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world.ts';
+import { bufferContent, type FileContent, strongEtag } from './content.ts';
+import { plan } from './plan.ts';
+import { sendBody } from './send.ts';
+import { urlRefusal } from './signature.ts';
+
+type SandboxContext = Context<SandboxEnv>;
+
+function xml(world: World, status: number, code: string): Response {
+  const { canary } = world.settings;
+  const body = `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${canary}</Message></Error>`;
+  return new Response(body, { status, headers: { 'Content-Type': 'application/xml' } });
+}
+
+/** The refusal of a request that is not a plain GET of a valid, signed address. */
+function refusal(world: World, c: SandboxContext): Response | undefined {
+  const credentials = ['authorization', 'cookie'].filter((name) => c.req.header(name) !== undefined);
+  if (credentials.length > 0) {
+    c.get('call').violation = `${credentials.join(' and ')} sent to the file server`;
+    return xml(world, 400, 'InvalidRequest');
+  }
+  if (c.req.method !== 'GET') return xml(world, 403, 'SignatureDoesNotMatch');
+  const reason = urlRefusal(world, new URL(c.req.url));
+  return reason === undefined ? undefined : xml(world, 403, reason);
+}
+
+function setHeaders(c: SandboxContext, entity: Entity, etag: string, range: boolean): void {
+  const { outgoing } = c.env;
+  const { contentType, contentDisposition, gzip } = c.get('hit').effect;
+  outgoing.setHeader('Content-Type', contentType ?? 'text/csv; charset=utf-8');
+  const disposition = contentDisposition ?? `attachment; filename="${entity}.csv"`;
+  if (disposition !== '') outgoing.setHeader('Content-Disposition', disposition);
+  outgoing.setHeader('ETag', etag);
+  if (gzip) outgoing.setHeader('Content-Encoding', 'gzip');
+  else if (range) outgoing.setHeader('Accept-Ranges', 'bytes');
+}
+
+function etagOf(c: SandboxContext, content: FileContent): string {
+  const { effect, callNumber } = c.get('hit');
+  const changed = effect.etagChangesAt !== undefined && callNumber >= effect.etagChangesAt;
+  return changed ? strongEtag(content.etag, 'changed') : content.etag;
+}
+
+async function send(world: World, c: SandboxContext, content: FileContent): Promise<Response> {
+  const { range } = world.settings;
+  const { effect } = c.get('hit');
+  const call = c.get('call');
+  const etag = etagOf(c, content);
+  const asked = c.req.header('range');
+  if (asked !== undefined) call.range = asked;
+  const { status, from, to, contentRange } = plan(content, etag, {
+    range: range && !effect.ignoreRange && !effect.gzip ? asked : undefined,
+    ifMatch: c.req.header('if-match'),
+    ifRange: c.req.header('if-range'),
+  });
+  call.status = status;
+  c.env.outgoing.statusCode = status;
+  setHeaders(c, entityOf(world, c), etag, range);
+  if (contentRange !== undefined) c.env.outgoing.setHeader('Content-Range', contentRange);
+  await sendBody(c.env.outgoing, { chunks: content.read(from, to), length: to - from, effect, call });
+  return RESPONSE_ALREADY_SENT;
+}
+
+function getFile(world: World, c: SandboxContext): Response | Promise<Response> {
+  const refused = refusal(world, c);
+  if (refused) return refused;
+  const job = world.jobs.find(entityOf(world, c), c.req.param('id') ?? '');
+  if (!job) return xml(world, 404, 'NoSuchKey');
+  const { body } = c.get('hit').effect;
+  return send(world, c, body === undefined ? job.content : bufferContent(body));
+}
+
+/** The file server: plain GET of a signed address, with Range and the conditions that go with it. */
+export function addFiles(app: SandboxApp, world: World): void {
+  app.get('/files/:entity/:id/:name', track(world, 'file'), (c) => getFile(world, c));
+}

@@ -1,0 +1,29 @@
+import { createHmac } from 'node:crypto';
+import type { Entity } from '../../lambdas/shared/entities.ts';
+import type { Job } from '../api/jobs.ts';
+import type { World } from '../world.ts';
+
+function sign({ fileKey, settings }: World, path: string, expires: string): string {
+  const mac = createHmac('sha256', fileKey).update(`${path}\n${expires}`).digest('base64url');
+  return settings.canary === '' ? mac : `${settings.canary}.${mac}`;
+}
+
+function filePath(entity: Entity, id: string): string {
+  return `/files/${entity}/${id}/${entity}.csv`;
+}
+
+/** The address of an export's file, valid for `urlSeconds`: whoever has it may fetch the file. */
+export function signedFileUrl(world: World, origin: string, { entity, id }: Job): string {
+  const url = new URL(filePath(entity, id), origin);
+  const expires = String(world.clock.now() + world.settings.urlSeconds * 1000);
+  url.searchParams.set('expires', expires);
+  url.searchParams.set('signature', sign(world, url.pathname, expires));
+  return url.href;
+}
+
+/** Why a file URL is refused; undefined where it is valid. */
+export function urlRefusal(world: World, { pathname, searchParams }: URL): string | undefined {
+  const expires = searchParams.get('expires') ?? '';
+  if (searchParams.get('signature') !== sign(world, pathname, expires)) return 'SignatureDoesNotMatch';
+  return Number(expires) <= world.clock.now() ? 'RequestExpired' : undefined;
+}

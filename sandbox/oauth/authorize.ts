@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'hono';
+import { track } from '../track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world.ts';
+import { type Consent, SCOPES } from './grants.ts';
+import { consentPage, refusalPage } from './page.ts';
+
+interface Transaction extends Consent {
+  state: string | undefined;
+}
+
+type Parameters = Record<string, string | undefined>;
+
+const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
+const KNOWN_SCOPES: ReadonlySet<string> = new Set(SCOPES);
+
+function isLoopback(redirectUri: string | undefined): redirectUri is string {
+  if (redirectUri === undefined || !URL.canParse(redirectUri)) return false;
+  const { protocol, hostname, hash } = new URL(redirectUri);
+  return ['http:', 'https:'].includes(protocol) && LOOPBACK.has(hostname) && hash === '';
+}
+
+/** Why the request is refused by a redirect; undefined where it holds. */
+function refusal(query: Parameters): { error: string; error_description: string } | undefined {
+  if (query.response_type !== 'code') {
+    return { error: 'unsupported_response_type', error_description: 'Only response_type=code is supported.' };
+  }
+  if (!/^[\w-]{43}$/.test(query.code_challenge ?? '') || query.code_challenge_method !== 'S256') {
+    return { error: 'invalid_request', error_description: 'PKCE with code_challenge_method=S256 is required.' };
+  }
+  if (!query.scope?.split(' ').every((scope) => KNOWN_SCOPES.has(scope))) {
+    return { error: 'invalid_scope', error_description: `Known scopes: ${SCOPES.join(' ')}.` };
+  }
+  return undefined;
+}
+
+function redirectTo(c: Context<SandboxEnv>, redirectUri: string, parameters: Parameters): Response {
+  const url = new URL(redirectUri);
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined) url.searchParams.set(name, value);
+  }
+  return c.redirect(url.href, 302);
+}
+
+function ask(world: World, c: Context<SandboxEnv>, open: Map<string, Transaction>) {
+  const query: Parameters = c.req.query();
+  const { redirect_uri: redirectUri, state } = query;
+  if (query.client_id !== world.settings.clientId) return c.html(refusalPage('The client is unknown.'), 400);
+  if (!isLoopback(redirectUri)) {
+    return c.html(refusalPage('The redirect_uri must be an http or https address of this computer.'), 400);
+  }
+  const refused = refusal(query);
+  if (refused) return redirectTo(c, redirectUri, { ...refused, state, iss: issuer(c) });
+  const id = randomUUID();
+  const scopes = query.scope?.split(' ') ?? [];
+  open.set(id, { redirectUri, scopes, challenge: query.code_challenge ?? '', state });
+  return c.html(consentPage(world.settings.clientId, scopes, id));
+}
+
+async function decide(world: World, c: Context<SandboxEnv>, open: Map<string, Transaction>) {
+  const form = new URLSearchParams(await c.req.text());
+  const id = form.get('transaction') ?? '';
+  const transaction = open.get(id);
+  open.delete(id);
+  if (!transaction) return c.html(refusalPage('This page was used before or is unknown. Start again.'), 400);
+  const { state, redirectUri, ...consent } = transaction;
+  const answer =
+    form.get('decision') === 'allow'
+      ? { code: world.grants.createCode({ redirectUri, ...consent }) }
+      : { error: 'access_denied' };
+  return redirectTo(c, redirectUri, { ...answer, state, iss: issuer(c) });
+}
+
+function issuer(c: Context<SandboxEnv>): string {
+  return new URL('/auth', c.req.url).href;
+}
+
+/** `GET` and `POST /auth/authorize`: the consent page and what its buttons do (RFC 6749, 4.1.1; RFC 7636; RFC 9207). */
+export function addAuthorizeEndpoint(app: SandboxApp, world: World): void {
+  const open = new Map<string, Transaction>();
+  app.use('/auth/authorize', async (c, next) => {
+    await next();
+    c.header('Cache-Control', 'no-store');
+    c.header('Referrer-Policy', 'no-referrer');
+    c.header('Content-Security-Policy', "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
+  });
+  app.get('/auth/authorize', track(world, 'authorize'), (c) => ask(world, c, open));
+  app.post('/auth/authorize', track(world, 'authorize'), (c) => decide(world, c, open));
+}

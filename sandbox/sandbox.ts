@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import { problem } from './answers.ts';
+import { addCustomers } from './api/customers.ts';
+import { addExports } from './api/exports.ts';
+import { Jobs } from './api/jobs.ts';
+import { Clock } from './clock.ts';
+import { addControl } from './control.ts';
+import { Records } from './data/records.ts';
+import { Faults } from './faults.ts';
+import { addFiles } from './files/route.ts';
+import { Ledger } from './ledger.ts';
+import { addAuthorizeEndpoint } from './oauth/authorize.ts';
+import { Grants, type IssuedTokens, SCOPES } from './oauth/grants.ts';
+import { addTokenEndpoint } from './oauth/token.ts';
+import { resolveSettings, type SandboxOptions, type Settings } from './settings.ts';
+import { track } from './track.ts';
+import type { SandboxApp, SandboxEnv, World } from './world.ts';
+
+/** A running sandbox CRM. */
+export interface Sandbox {
+  url: string;
+  /** `{base_url}` of the interface document, `/api/v1` included. */
+  baseUrl: string;
+  /** `{auth_url}` of the interface document. */
+  authUrl: string;
+  clientId: string;
+  clientSecret: string;
+  faults: Faults;
+  ledger: Ledger;
+  /** The sandbox's time; moving it forward lets tokens, codes, URLs and jobs age. */
+  clock: Clock;
+  /** May be changed while the sandbox runs. */
+  settings: Settings;
+  /** A fresh grant without a browser; all scopes unless told. */
+  issueTokens: (options?: { scopes?: string[]; expiresInSeconds?: number }) => IssuedTokens;
+  revokeAccessToken: (accessToken: string) => void;
+  /** Lets every access token that was issued so far expire. */
+  expireAccessTokens: () => void;
+  /** Ends the server and all its connections. */
+  close: () => Promise<void>;
+}
+
+function makeWorld(options: SandboxOptions, closing: AbortSignal): World {
+  const settings = resolveSettings(options);
+  const clock = new Clock();
+  return {
+    settings,
+    clock,
+    closing,
+    faults: new Faults(),
+    ledger: new Ledger(clock),
+    grants: new Grants(settings, clock),
+    jobs: new Jobs(settings, clock),
+    records: new Records(),
+    fileKey: randomBytes(32),
+  };
+}
+
+function makeApp(world: World): SandboxApp {
+  const app: SandboxApp = new Hono<SandboxEnv>();
+  for (const add of [addControl, addAuthorizeEndpoint, addTokenEndpoint, addExports, addCustomers, addFiles]) {
+    add(app, world);
+  }
+  app.all('*', track(world, 'other'), () => {
+    throw problem(world, { status: 404, code: 'not_found', message: 'No such resource.' });
+  });
+  app.onError((error) => {
+    if (error instanceof HTTPException) return error.getResponse();
+    return Response.json({ error: { code: 'sandbox_defect', message: error.stack ?? error.message } }, { status: 500 });
+  });
+  return app;
+}
+
+async function listen(server: Server, port: number): Promise<string> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The sandbox has no TCP port.');
+  return `http://127.0.0.1:${address.port}`;
+}
+
+/**
+ * Starts a sandbox CRM on 127.0.0.1 that speaks the whole interface document.
+ * @throws Error with code EADDRINUSE where the port is taken.
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const closing = new AbortController();
+  const world = makeWorld(options, closing.signal);
+  const server = createServer(getRequestListener(makeApp(world).fetch, { overrideGlobalObjects: false }));
+  const url = await listen(server, options.port ?? 0);
+  const { settings, faults, ledger, clock, grants } = world;
+  const { clientId, clientSecret } = settings;
+  return {
+    ...{ url, baseUrl: `${url}/api/v1`, authUrl: `${url}/auth`, clientId, clientSecret },
+    ...{ settings, faults, ledger, clock },
+    issueTokens: ({ scopes = [...SCOPES], expiresInSeconds } = {}) => grants.issue(scopes, expiresInSeconds),
+    revokeAccessToken: (token) => grants.revokeAccessToken(token),
+    expireAccessTokens: () => grants.expireAccessTokens(),
+    close: async () => {
+      closing.abort();
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

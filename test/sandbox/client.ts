@@ -1,0 +1,136 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../sandbox/settings.ts';
+
+export const CALLBACK = 'http://127.0.0.1:9/callback';
+
+/** A sandbox that is closed when the test ends. */
+export async function sandboxFor(options: SandboxOptions = {}): Promise<Sandbox> {
+  const sandbox = await startSandbox({ rows: 20, jobChecks: 0, ...options });
+  onTestFinished(() => sandbox.close());
+  return sandbox;
+}
+
+/** Calls the API with a token that has all scopes, or with the one given. */
+export function apiOf(sandbox: Sandbox, accessToken = sandbox.issueTokens().accessToken) {
+  return (method: string, path: string, body?: unknown): Promise<Response> =>
+    fetch(`${sandbox.baseUrl}${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${accessToken}`, 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+}
+
+type Api = ReturnType<typeof apiOf>;
+
+export async function fieldNamesOf(api: Api, entity: string): Promise<string[]> {
+  const list = z.array(z.object({ fieldName: z.string() })).parse(await (await api('GET', `/${entity}/fields`)).json());
+  return list.map(({ fieldName }) => fieldName);
+}
+
+export async function createExport(api: Api, entity: string, request: object): Promise<string> {
+  const answer = await api('POST', `/${entity}/exports`, request);
+  return z.object({ id: z.guid() }).parse(await answer.json()).id;
+}
+
+export async function fileUrl(api: Api, entity: string, id: string): Promise<string> {
+  const answer = await api('POST', `/${entity}/exports/${id}/download`);
+  return z.object({ url: z.url() }).parse(await answer.json()).url;
+}
+
+/** The address of a new, finished export (`jobChecks: 0`); all columns unless told. */
+export async function exportedFile(sandbox: Sandbox, entity = 'leads', request: object = {}): Promise<string> {
+  const api = apiOf(sandbox);
+  const columns = await fieldNamesOf(api, entity);
+  return fileUrl(api, entity, await createExport(api, entity, { columns, ...request }));
+}
+
+/** What arrived of an answer, however it ended; `complete` as Node's own HTTP client sees it. */
+export interface Arrived {
+  status: number;
+  headers: IncomingHttpHeaders;
+  bytes: Buffer;
+  complete: boolean;
+}
+
+export function rawGet(url: string, headers: Record<string, string> = {}): Promise<Arrived> {
+  return new Promise((resolve, reject) => {
+    get(url, { headers, agent: false }, (message: IncomingMessage) => {
+      const parts: Buffer[] = [];
+      message.on('data', (part: Buffer) => parts.push(part));
+      message.on('error', () => undefined);
+      message.on('close', () => {
+        const { statusCode: status = 0, headers: answered, complete } = message;
+        resolve({ status, headers: answered, bytes: Buffer.concat(parts), complete });
+      });
+    }).on('error', reject);
+  });
+}
+
+const VERIFIER = randomBytes(32).toString('base64url');
+
+/** The address of the consent page, valid unless changed. */
+export function authorizeUrl(sandbox: Sandbox, change: Record<string, string> = {}): string {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: sandbox.clientId,
+    redirect_uri: CALLBACK,
+    scope: 'openid global:export',
+    state: 'a state',
+    code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'),
+    code_challenge_method: 'S256',
+    ...change,
+  });
+  return `${sandbox.authUrl}/authorize?${query}`;
+}
+
+/** Presses a button of the consent page and returns where the browser is sent. */
+export async function press(sandbox: Sandbox, decision: 'allow' | 'deny', change = {}): Promise<URL> {
+  const page = await (await fetch(authorizeUrl(sandbox, change))).text();
+  const transaction = /name="transaction" value="([^"]+)"/.exec(page)?.[1] ?? '';
+  const body = new URLSearchParams({ transaction, decision });
+  const answer = await fetch(`${sandbox.authUrl}/authorize`, { method: 'POST', body, redirect: 'manual' });
+  return new URL(answer.headers.get('location') ?? '');
+}
+
+export async function consentCode(sandbox: Sandbox): Promise<string> {
+  return (await press(sandbox, 'allow')).searchParams.get('code') ?? '';
+}
+
+interface TokenAnswer {
+  status: number;
+  headers: Headers;
+  body: { access_token: string; refresh_token: string; error: string; scope: string; expires_in: number };
+}
+
+const tokenBody = z.object({
+  access_token: z.string().default(''),
+  refresh_token: z.string().default(''),
+  error: z.string().default(''),
+  scope: z.string().default(''),
+  expires_in: z.number().default(0),
+});
+
+/** Asks the token endpoint, by client_secret_post unless `headers` has an Authorization. */
+export async function askToken(
+  sandbox: Sandbox,
+  form: Record<string, string>,
+  headers: Record<string, string> = {},
+): Promise<TokenAnswer> {
+  const client = { client_id: sandbox.clientId, client_secret: sandbox.clientSecret };
+  const body = new URLSearchParams({ ...('Authorization' in headers ? {} : client), ...form });
+  const answer = await fetch(`${sandbox.authUrl}/oauth/token`, { method: 'POST', body, headers });
+  return { status: answer.status, headers: answer.headers, body: tokenBody.parse(await answer.json()) };
+}
+
+export function exchange(sandbox: Sandbox, code: string, change: Record<string, string> = {}) {
+  const form = { grant_type: 'authorization_code', code, redirect_uri: CALLBACK, code_verifier: VERIFIER };
+  return askToken(sandbox, { ...form, ...change });
+}
+
+export function refresh(sandbox: Sandbox, token: string, change: Record<string, string> = {}) {
+  return askToken(sandbox, { grant_type: 'refresh_token', refresh_token: token, ...change });
+}

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'csv-parse/sync';
+import { expect, test } from 'vitest';
+import { customerUpdateSchema } from '../../sandbox/api/customer-schema.ts';
+import { idAt } from '../../sandbox/data/records.ts';
+import { apiOf, exportedFile, sandboxFor } from './client.ts';
+
+const DOCUMENT = new URL('../../docs/interface/customer-update-and-record-export.md', import.meta.url);
+
+/** Name, type and notes of every row of the table in section 2.1. */
+function documentedFields(): { name: string; type: string; notes: string }[] {
+  const section = readFileSync(DOCUMENT, 'utf8').split('### 2.1')[1]?.split('### 2.2')[0] ?? '';
+  return [...section.matchAll(/^\| (\w+) \| ([^|]+) \| ([^|]+) \|$/gm)]
+    .map(([, name = '', type = '', notes = '']) => ({ name, type, notes }))
+    .filter(({ name }) => name !== 'Field');
+}
+
+/** Values that the document allows and forbids for a field. */
+function examples({ name, type, notes }: { name: string; type: string; notes: string }): {
+  good: unknown[];
+  bad: unknown[];
+} {
+  if (type.startsWith('boolean')) return { good: [true, false], bad: ['true', 1] };
+  if (type.startsWith('object')) return { good: [{ present: true }], bad: [{ absent: true }, 'x'] };
+  if (type === 'number') return { good: [1, 12.5], bad: ['12'] };
+  if (type.includes('UUID')) return { good: ['3f2504e0-4f89-41d3-9a0c-0305e82c3301'], bad: ['7', 7] };
+  if (notes.includes('date-time')) return { good: ['2026-01-31T08:00:00Z'], bad: ['2026-01-31', 'now'] };
+  if (notes.includes('YYYY-MM-DD'))
+    return { good: ['2024-02-29'], bad: ['2025-02-29', '29/02/2024', '2024-02-29T00:00:00Z'] };
+  if (notes.includes('leading +')) return { good: ['+972501234567'], bad: ['0501234567', '+972 50'] };
+  if (type.startsWith('string')) return { good: ['טקסט, "text"', ''], bad: [5, true] };
+  const listed = name.startsWith('kupatHolim') ? /: ([\d, ]+)/.exec(notes)?.[1] : notes;
+  const codes = [...(listed ?? '').matchAll(/(?:^|, )(\d+)/g)].map(([, code]) => Number(code));
+  return codes.length > 0 ? { good: codes, bad: [0, 99, '1'] } : { good: [0, 7], bad: [1.5, '7', 2 ** 31] };
+}
+
+const FIELDS = documentedFields();
+const ID = idAt('customers', 3);
+
+test('the sandbox knows exactly the 57 fields of the document, in its order', () => {
+  expect(FIELDS).toHaveLength(57);
+  expect(Object.keys(customerUpdateSchema.shape)).toEqual(FIELDS.map(({ name }) => name));
+});
+
+test('every field takes null and what the document allows', async () => {
+  const api = apiOf(await sandboxFor());
+  const bodies = FIELDS.flatMap((field) => [null, ...examples(field).good].map((value) => ({ [field.name]: value })));
+  expect(bodies.length).toBeGreaterThan(130);
+  for (const body of bodies) {
+    const answer = await api('PATCH', `/customers/${ID}`, body);
+    expect({ body, status: answer.status }).toEqual({ body, status: 200 });
+  }
+});
+
+test('every field refuses what the document does not allow, with 422 and its name', async () => {
+  const sandbox = await sandboxFor();
+  const api = apiOf(sandbox);
+  for (const field of FIELDS) {
+    for (const value of examples(field).bad) {
+      const answer = await api('PATCH', `/customers/${ID}`, { [field.name]: value });
+      expect({ value, status: answer.status }).toEqual({ value, status: 422 });
+      expect(await answer.json()).toMatchObject({ error: { fields: [field.name] } });
+    }
+  }
+  expect(sandbox.ledger.calls({ kind: 'update' }).some(({ applied }) => applied)).toBe(false);
+});
+
+test('unknown fields are named, and nothing is applied', async () => {
+  const sandbox = await sandboxFor();
+  const answer = await apiOf(sandbox)('PATCH', `/customers/${ID}`, { city: 'אילת', shoeSize: 42, gender: 9 });
+  expect(answer.status).toBe(422);
+  expect(await answer.json()).toMatchObject({ error: { fields: expect.arrayContaining(['gender', 'shoeSize']) } });
+  expect(sandbox.ledger.calls({ kind: 'update' })).toMatchObject([
+    { customerId: ID, fieldNames: ['city', 'shoeSize', 'gender'], applied: false, status: 422 },
+  ]);
+});
+
+test('an update changes the record, so that the next export has it', async () => {
+  const sandbox = await sandboxFor();
+  const answer = await apiOf(sandbox)('PATCH', `/customers/${ID}`, {
+    city: 'אילת',
+    drugs: 'none',
+    updateRelated: true,
+  });
+  expect(await answer.json()).toMatchObject({ id: ID, city: 'אילת', drugs: 'none' });
+  const file = await fetch(await exportedFile(sandbox, 'customers', { columns: ['id', 'city'] }));
+  expect(parse(await file.text())).toContainEqual([ID, 'אילת']);
+  expect(sandbox.ledger.calls({ kind: 'update' })).toMatchObject([{ applied: true, status: 200 }]);
+});
+
+test.each([idAt('customers', 20), idAt('leads', 3), '3f2504e0-4f89-41d3-9a0c-0305e82c3301', 'x'])(
+  'there is no customer %s',
+  async (id) => {
+    const answer = await apiOf(await sandboxFor({ rows: 20 }))('PATCH', `/customers/${id}`, {});
+    expect(answer.status).toBe(404);
+  },
+);
+
+test('a body that is not JSON answers 400', async () => {
+  const sandbox = await sandboxFor();
+  const headers = { Authorization: `Bearer ${sandbox.issueTokens().accessToken}` };
+  const answer = await fetch(`${sandbox.baseUrl}/customers/${ID}`, { method: 'PATCH', headers, body: 'city=x' });
+  expect(answer.status).toBe(400);
+});
