@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { authorize } from '../cli/authorize.ts';
 import { connect, type Target } from '../cli/target.ts';
 import { approveConsent } from '../sandbox/approve.ts';
-import { startSandbox } from '../sandbox/sandbox.ts';
+import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
+import type { SandboxOptions } from '../sandbox/settings.ts';
 import { cdkBootstrap, cdkDeploy } from './cdk.ts';
 import { type Cloud, existingCloud, startCloud } from './cloud.ts';
 import { LOCAL_DEPLOYMENT, writeConfiguration } from './configuration.ts';
@@ -16,6 +17,8 @@ export interface Session {
   crm: OtherCrm;
   configurationFile: string;
   target: Target;
+  /** The CRM of this process, unless another is used. */
+  sandbox: Sandbox | undefined;
   /** Ends what runs in this process; the processes beside it end with the record of the start. */
   close: () => Promise<void>;
 }
@@ -24,6 +27,7 @@ export interface SessionDeps {
   screen: Screen;
   record: RunRecord;
   signal: AbortSignal;
+  sandboxOptions?: SandboxOptions;
 }
 
 /** The jobs of the sandbox take this long, so that the wait loop is seen at work. */
@@ -33,12 +37,19 @@ const JOB_SECONDS = 2;
  * Brings everything up, visibly and in order: local cloud, CRM, the very same stack as on AWS, the grant.
  * @throws EnvironmentError, ConfigurationError, RunError, CommandError
  */
-export async function openSession(options: StartOptions, { screen, record, signal }: SessionDeps): Promise<Session> {
+export async function openSession(options: StartOptions, deps: SessionDeps): Promise<Session> {
+  const { screen, record, signal, sandboxOptions = { jobSeconds: JOB_SECONDS } } = deps;
   const cloud = options.endpointUrl
     ? await existingCloud(options.endpointUrl, record)
     : await startCloud(screen, record, signal);
-  const sandbox = options.crm ? undefined : await sandboxCrm(screen);
-  const crm = options.crm ?? sandbox?.crm;
+  const sandbox = options.crm
+    ? undefined
+    : await screen.step(
+        'Sandbox CRM',
+        () => startSandbox(sandboxOptions),
+        (it) => it.url,
+      );
+  const crm = options.crm ?? (sandbox && crmOf(sandbox));
   if (!crm) throw new Error('there is neither a CRM nor a sandbox');
   const configuration = await writeConfiguration(record.workDir, {
     crm: { baseUrl: crm.url, authUrl: crm.authUrl },
@@ -52,20 +63,11 @@ export async function openSession(options: StartOptions, { screen, record, signa
   const consent = { crm: configuration.deployment.crm, clientId, clientSecret, signal, onUrl };
   const scopes = ({ scope }: { scope: string }) => `scopes: ${scope}`;
   await screen.step('Authorization code flow', () => authorize(target, consent), scopes);
-  return { cloud, crm, configurationFile: configuration.file, target, close: async () => sandbox?.close() };
+  return { cloud, crm, configurationFile: configuration.file, target, sandbox, close: async () => sandbox?.close() };
 }
 
-/** Runs in this process. */
-async function sandboxCrm(screen: Screen): Promise<{ crm: OtherCrm; close: () => Promise<void> }> {
-  const start = () => startSandbox({ jobSeconds: JOB_SECONDS });
-  const {
-    baseUrl: url,
-    authUrl,
-    clientId,
-    clientSecret,
-    close,
-  } = await screen.step('Sandbox CRM', start, (it) => it.url);
-  return { crm: { url, authUrl, clientId, clientSecret }, close };
+function crmOf({ baseUrl: url, authUrl, clientId, clientSecret }: Sandbox): OtherCrm {
+  return { url, authUrl, clientId, clientSecret };
 }
 
 async function deploy(

@@ -3,7 +3,9 @@ import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/clie
 import { Upload } from '@aws-sdk/lib-storage';
 import { refusedCondition, storageError } from './storage-errors.ts';
 
-/** Parts of this size keep the memory flat; S3 allows 10,000 of them, so larger files get larger parts. */
+/** A file up to this goes in one call. */
+const ONE_CALL_BYTES = 16 * 1024 * 1024;
+/** Larger ones go in parts, which keeps the memory flat; S3 allows 10,000 of them, so huge files get larger parts. */
 const PART_BYTES = 8 * 1024 * 1024;
 const PARTS = 9_000;
 
@@ -22,6 +24,15 @@ export interface Bucket {
   uploadOnce(key: string, body: Readable, options: { contentType: string; bytes: number | null }): Promise<boolean>;
   /** The bytes of an object from an offset on, or `undefined` when there is no such object. */
   stream(key: string, offset: number): Promise<AsyncIterable<Uint8Array> | undefined>;
+}
+
+/** A connection that breaks in the middle of an object is the bucket's trouble, not a bug of the reader. */
+async function* unbroken(body: AsyncIterable<Uint8Array>, key: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch (error) {
+    throw storageError(error, 'read', key);
+  }
 }
 
 export function createBucket(s3: S3Client, name: string): Bucket {
@@ -53,7 +64,9 @@ export function createBucket(s3: S3Client, name: string): Bucket {
       put(key, () => s3.send(new PutObjectCommand({ ...json, Key: key, Body: body, IfMatch: etag }))),
     read: async (key, lastByte) => {
       const object = await get(key, lastByte === undefined ? undefined : `bytes=0-${lastByte}`);
-      return object?.Body && { text: await object.Body.transformToString(), etag: object.ETag ?? '' };
+      if (!object?.Body) return undefined;
+      const chunks = await Array.fromAsync(unbroken(object.Body as AsyncIterable<Uint8Array>, key));
+      return { text: Buffer.concat(chunks).toString('utf8'), etag: object.ETag ?? '' };
     },
     uploadOnce: (key, body, { contentType, bytes }) => {
       const params = {
@@ -63,12 +76,16 @@ export function createBucket(s3: S3Client, name: string): Bucket {
         IfNoneMatch: '*',
         ContentType: contentType || 'application/octet-stream',
       };
-      const partSize = Math.max(PART_BYTES, Math.ceil((bytes ?? 0) / PARTS));
-      return put(key, () => new Upload({ client: s3, params, partSize, queueSize: 2 }).done());
+      return put(key, () => new Upload({ client: s3, params, partSize: partSizeFor(bytes), queueSize: 2 }).done());
     },
     stream: async (key, offset) => {
       const object = await get(key, offset > 0 ? `bytes=${offset}-` : undefined);
-      return object?.Body as AsyncIterable<Uint8Array> | undefined;
+      return object?.Body && unbroken(object.Body as AsyncIterable<Uint8Array>, key);
     },
   };
+}
+
+function partSizeFor(bytes: number | null): number {
+  if (bytes !== null && bytes <= ONE_CALL_BYTES) return ONE_CALL_BYTES;
+  return Math.max(PART_BYTES, Math.ceil((bytes ?? 0) / PARTS));
 }

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import ky from 'ky';
+import { expect, it } from 'vitest';
+import * as z from 'zod';
+import { startMinistack } from '../../local/ministack.ts';
+import { ensureMinistack } from '../../local/python.ts';
+import { openRunRecord } from '../../local/run-record.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+
+/** In CI the file is smaller, and the limit the same. */
+const BYTES = process.env.CI ? 200_000_000 : 2_000_000_000;
+const LIMIT_MB = 256;
+
+const fieldsSchema = z.array(z.object({ fieldName: z.string() }));
+const resultSchema = z.object({
+  file: z.object({ bytes: z.int(), crc32: z.string() }),
+  scan: z.object({ offset: z.int(), records: z.int(), irregular: z.literal(0), quoted: z.literal(false) }),
+  maxMb: z.number(),
+});
+
+it(`stores and verifies ${BYTES / 1e6} MB in less than ${LIMIT_MB} MB of memory`, async () => {
+  const record = await openRunRecord(join(import.meta.dirname, '../../.cache'));
+  const sandbox = await startSandbox({ bytes: BYTES, jobSeconds: 0, urlSeconds: 3600 });
+  try {
+    const command = await ensureMinistack({ record });
+    const { endpoint } = await startMinistack({ ...command, record, nodeBin: dirname(process.execPath) });
+    const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+    const s3 = new S3Client({ endpoint, region: 'us-east-1', credentials });
+    await s3.send(new CreateBucketCommand({ Bucket: 'long' }));
+    const work = JSON.stringify({ url: await linkTo(sandbox), bucket: 'long', endpoint });
+
+    const child = join(import.meta.dirname, 'support/download-child.ts');
+    const { stdout } = await promisify(execFile)(process.execPath, [child, work]);
+
+    const { file, scan, maxMb } = resultSchema.parse(JSON.parse(stdout));
+    expect(file.bytes).toBeGreaterThan(BYTES * 0.99);
+    expect(scan.offset).toBe(file.bytes);
+    expect(scan.records).toBeGreaterThan(BYTES / 1000);
+    expect(maxMb).toBeLessThan(LIMIT_MB);
+  } finally {
+    await sandbox.close();
+    await record.close();
+  }
+});
+
+async function linkTo(sandbox: Sandbox): Promise<string> {
+  const headers = { authorization: `Bearer ${sandbox.issueTokens().accessToken}` };
+  const http = ky.create({ baseUrl: `${sandbox.baseUrl}/`, headers });
+  const columns = (await http.get('leads/fields').json(fieldsSchema)).map(({ fieldName }) => fieldName);
+  const { id } = await http.post('leads/exports', { json: { columns } }).json(z.object({ id: z.string() }));
+  await http.get(`leads/exports/${id}`);
+  return (await http.post(`leads/exports/${id}/download`).json(z.object({ url: z.string() }))).url;
+}
