@@ -50,7 +50,9 @@ function parseJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new ConfigurationError(`${path}: is not JSON: ${error instanceof Error ? error.message : error}`);
+    // The parser quotes the lines around the mistake; a mistake is one line.
+    const what = error instanceof Error ? error.message.replace(/\s+/g, ' ') : error;
+    throw new ConfigurationError(`${path}: is not JSON: ${what}`);
   }
 }
 

@@ -21,6 +21,8 @@ export class ExportBucket extends Construct {
       removalPolicy: RemovalPolicy.RETAIN,
       lifecycleRules: lifecycle(retentionDays),
     });
+    // What is kept keeps its rule against plain http as well.
+    this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN);
   }
 
   /** Stores files of runs, and reads them back when a step is repeated. */
@@ -28,18 +30,15 @@ export class ExportBucket extends Construct {
     this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:GetObject'], ['runs/*']);
   }
 
-  /** Reads files of runs, writes manifests and pointers. Without the right to list, an absent pointer would look forbidden. */
+  /**
+   * Reads files of runs, writes manifests and pointers. Without the right to list, an absent pointer would look forbidden
+   * (with a condition on the prefix too, perhaps: the GET of an object has none).
+   */
   allowPublishing(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
     this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'published/*']);
-    this.bucket.addToResourcePolicy(
-      new PolicyStatement({
-        principals: [role],
-        actions: ['s3:ListBucket'],
-        resources: [this.bucket.bucketArn],
-        conditions: { StringLike: { 's3:prefix': ['runs/*', 'published/*'] } },
-      }),
-    );
+    const listing = { principals: [role], actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] };
+    this.bucket.addToResourcePolicy(new PolicyStatement(listing));
   }
 
   private allow(role: IPrincipal, actions: string[], keys: string[]): void {

@@ -25,7 +25,7 @@ export class ExportStack extends Stack {
 
     // A call of the service may take 30 seconds, its repetition with a fresh token the same, the refresh 20.
     const short = { memorySize: 256, timeout: Duration.seconds(120) };
-    // Files move, and are read back, as fast as Lambda's network allows from 512 MB on (design note in docs/adr/0007).
+    // 15 minutes are all that Lambda gives; what 512 MB mean for large files stands in docs/adr/0007.
     const long = { memorySize: 512, timeout: Duration.minutes(15) };
     const step = (name: StepName, size: typeof short, environment: Record<string, string>) =>
       new StepFunction(this, name, { configuration, ...size, environment });

@@ -1,0 +1,104 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { type Deployment, deploymentSchema } from '../lambdas/shared/deployment.ts';
+import { ExportStack } from '../lib/export-stack.ts';
+
+/** A resource of a CloudFormation template. */
+export interface Resource {
+  Type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: CloudFormation's own shapes, different for every type.
+  Properties?: any;
+  DeletionPolicy?: string;
+  UpdateReplacePolicy?: string;
+}
+
+export interface Template {
+  Resources: Record<string, Resource>;
+  Outputs: Record<string, { Value: unknown }>;
+}
+
+/** The part of the Amazon States Language that the machine uses. */
+export interface State {
+  Type: 'Pass' | 'Task' | 'Choice' | 'Wait' | 'Succeed' | 'Fail';
+  Comment?: string;
+  Next?: string;
+  Default?: string;
+  Choices?: { Variable: string; StringEquals: string; Next: string }[];
+  Retry?: Retrier[];
+  Catch?: { ErrorEquals: string[]; ResultPath: string; Next: string }[];
+  Resource?: string;
+  Parameters?: Record<string, unknown>;
+  OutputPath?: string;
+  SecondsPath?: string;
+  Error?: string;
+  ErrorPath?: string;
+  Cause?: string;
+  CausePath?: string;
+}
+
+export interface Retrier {
+  ErrorEquals: string[];
+  IntervalSeconds: number;
+  MaxAttempts: number;
+  BackoffRate: number;
+  MaxDelaySeconds: number;
+  JitterStrategy: string;
+}
+
+export interface Definition {
+  Comment?: string;
+  StartAt: string;
+  TimeoutSeconds?: number;
+  States: Record<string, State>;
+}
+
+/** `config/example.json`, checked. */
+export function exampleDeployment(): Deployment {
+  return deploymentSchema.parse(JSON.parse(readFileSync('config/example.json', 'utf8')));
+}
+
+/** The stack of a deployment as CloudFormation is given it; the functions' code is not bundled. */
+export function synthesise(deployment: Deployment = exampleDeployment()): Template {
+  const outdir = mkdtempSync(join(tmpdir(), 'synthesised-'));
+  try {
+    return synthesiseInto(outdir, deployment, { 'aws:cdk:bundling-stacks': [] });
+  } finally {
+    rmSync(outdir, { recursive: true, force: true });
+  }
+}
+
+/** The same, and leaves the assembly in a folder: with the bundled code of the functions, unless the context says no. */
+export function synthesiseInto(
+  outdir: string,
+  deployment: Deployment,
+  context: Record<string, unknown> = {},
+): Template {
+  const { context: flags } = JSON.parse(readFileSync('cdk.json', 'utf8'));
+  const app = new App({ outdir, analyticsReporting: false, context: { ...flags, ...context } });
+  const configuration = { name: 'example', file: 'config/example.json', deployment };
+  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
+  return app.synth().getStackArtifact(stack.artifactId).template;
+}
+
+/** The definition of the one machine of a template, with every reference written out as the id that it names. */
+export function definitionOf(template: Template): Definition {
+  const [machine] = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::StepFunctions::StateMachine');
+  if (!machine) throw new Error('the template has no state machine');
+  return JSON.parse(resolved(machine.Properties.DefinitionString));
+}
+
+/** The text behind Fn::Join and Ref. */
+export function resolved(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'object' && value !== null) {
+    if ('Ref' in value) return value.Ref === 'AWS::Partition' ? 'aws' : String(value.Ref);
+    if ('Fn::GetAtt' in value && Array.isArray(value['Fn::GetAtt'])) return value['Fn::GetAtt'].join('.');
+    if ('Fn::Join' in value && Array.isArray(value['Fn::Join'])) {
+      const [separator, parts]: [string, unknown[]] = [value['Fn::Join'][0], value['Fn::Join'][1]];
+      return parts.map(resolved).join(separator);
+    }
+  }
+  throw new Error(`no text behind ${JSON.stringify(value)}`);
+}

@@ -1,0 +1,72 @@
+import type { Definition, State } from './definition.ts';
+
+interface Arrow {
+  from: string;
+  to: string;
+  label?: string;
+  /** Not an outcome of the step: a crash, or an answer without a branch. */
+  exceptional?: boolean;
+}
+
+const ANY_STEP = 'AnyStep';
+
+/**
+ * The machine as a Mermaid state diagram. Choices are folded into labelled arrows from the step that they stand behind;
+ * what is the same for all steps (the crash, the answer without a branch) is drawn once.
+ */
+export function stateDiagram(definition: Definition): string {
+  const arrows = storyOrder(definition).flatMap((id) => arrowsFrom(id, definition));
+  const tasks = Object.values(definition.States).filter(({ Type }) => Type === 'Task').length;
+  const exceptional = Map.groupBy(
+    arrows.filter((arrow) => arrow.exceptional),
+    ({ to, label }) => `${to}: ${label}`,
+  );
+  const common = [...exceptional.values()].filter((same) => same.length === tasks);
+  const own = arrows.filter((arrow) => !common.flat().includes(arrow));
+  const lines = [
+    `[*] --> ${definition.StartAt}`,
+    ...own.map(lineOf),
+    ...(common.length > 0 ? [`state "any step" as ${ANY_STEP}`] : []),
+    ...common.flatMap(([arrow]) => (arrow ? [lineOf({ ...arrow, from: ANY_STEP })] : [])),
+  ];
+  return ['```mermaid', 'stateDiagram-v2', ...lines.map((line) => `  ${line}`), '```'].join('\n');
+}
+
+function arrowsFrom(id: string, { States }: Definition): Arrow[] {
+  const state = stateOf(id, States);
+  if (state.Type === 'Succeed') return [{ from: id, to: '[*]' }];
+  if (state.Type === 'Fail') return [];
+  const next = stateOf(state.Next ?? '', States);
+  const forward = next.Type === 'Choice' ? branches(id, next) : [{ from: id, to: state.Next ?? '' }];
+  return [...forward, ...(state.Catch ?? []).map(({ Next }) => crash(id, Next))];
+}
+
+function branches(from: string, choice: State): Arrow[] {
+  const named = (choice.Choices ?? []).map(({ StringEquals, Next }) => ({ from, to: Next, label: StringEquals }));
+  return choice.Default
+    ? [...named, { from, to: choice.Default, label: 'any other answer', exceptional: true }]
+    : named;
+}
+
+function crash(from: string, to: string): Arrow {
+  return { from, to, label: 'its function stopped without an answer', exceptional: true };
+}
+
+function lineOf({ from, to, label }: Arrow): string {
+  return `${from} --> ${to}${label ? `: ${label}` : ''}`;
+}
+
+/** All states but the choices, in the order in which a run first comes to them. */
+function storyOrder(definition: Definition): string[] {
+  const order = [definition.StartAt];
+  for (const id of order) {
+    for (const { to } of arrowsFrom(id, definition)) if (to !== '[*]' && !order.includes(to)) order.push(to);
+  }
+  return order;
+}
+
+function stateOf(id: string, states: Definition['States']): State {
+  const state = states[id];
+  if (!state) throw new Error(`the definition has no state "${id}"`);
+  return state;
+}

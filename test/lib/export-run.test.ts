@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest';
+import { ERRORS, RunError } from '../../lambdas/shared/errors.ts';
+import { STEPS } from '../../lambdas/shared/steps.ts';
+import { exampleDeployment } from '../../scripts/definition.ts';
+import { exportRun } from './support/definition.ts';
+import { type Execution, execute, type Options } from './support/interpreter.ts';
+import { PlatformError, type Script, scriptedSteps } from './support/steps.ts';
+
+const definition = exportRun();
+const start = '2026-01-01T22:30:00.000Z';
+
+/** Walks the machine as scripted; its steps pass the wrapper that the functions have. */
+function walk(script: Script, options: Options = {}): Promise<Execution> {
+  const invoke = scriptedSteps(script, exampleDeployment());
+  return execute(definition, invoke, { input: { entity: 'leads' }, start, ...options });
+}
+
+const CREATED = { outcome: 'CREATED', waitSeconds: 15 };
+const PENDING = { outcome: 'PENDING', waitSeconds: 20 };
+const READY = { outcome: 'READY' };
+const STORED = { outcome: 'STORED' };
+const PUBLISHED = { outcome: 'PUBLISHED', manifestKey: 'runs/entity=leads/run=run-1/_manifest.json' };
+
+const HAPPY: Script = {
+  CreateExport: [CREATED],
+  CheckStatus: [READY],
+  DownloadFile: [STORED],
+  PublishFile: [PUBLISHED],
+};
+
+/** The way of a run without the choices. */
+const way = ({ trail }: Execution) => trail.filter((id) => !id.startsWith('After')).join(' ');
+
+describe('a run that goes well', () => {
+  test('passes every step once and ends published', async () => {
+    const run = await walk(HAPPY);
+
+    expect(run.status).toBe('SUCCEEDED');
+    expect(way(run)).toBe('BeginRun CreateExport WaitBeforeCheck CheckStatus DownloadFile PublishFile ExportPublished');
+    expect(run.seconds).toBe(15);
+    expect(run.output).toMatchObject({ outcome: 'PUBLISHED', manifestKey: PUBLISHED.manifestKey, execution: 'run-1' });
+  });
+
+  test('writes the 38 entries of history that AWS would write', async () => {
+    const run = await walk(HAPPY);
+
+    // ExecutionStarted, ExecutionSucceeded; Pass, Wait, Succeed with 2 each; four tasks with 5 each; four choices with 2 each.
+    expect(run.events).toBe(2 + 3 * 2 + 4 * 5 + 4 * 2);
+  });
+
+  test.each([['leads'], [[1, 2]], ['text'], [42], [null]])(
+    'hands the input %j to the first step untouched',
+    async (input) => {
+      const run = await walk(HAPPY, { input });
+
+      expect(run.output).toMatchObject({ input: input ?? {}, startedAt: start });
+    },
+  );
+});
+
+describe('a slow run', () => {
+  test('waits and looks again while the export is pending', async () => {
+    const run = await walk({ ...HAPPY, CheckStatus: [PENDING, PENDING, READY] });
+
+    expect(run.status).toBe('SUCCEEDED');
+    expect(way(run)).toContain(
+      'WaitBeforeCheck CheckStatus WaitBeforeCheck CheckStatus WaitBeforeCheck CheckStatus DownloadFile',
+    );
+    expect(run.seconds).toBe(15 + 20 + 20);
+  });
+
+  test('looks at the status again when the file is not given out yet', async () => {
+    const NOT_READY = { outcome: 'NOT_READY', waitSeconds: 30 };
+
+    const run = await walk({ ...HAPPY, CheckStatus: [READY, READY], DownloadFile: [NOT_READY, STORED] });
+
+    expect(run.status).toBe('SUCCEEDED');
+    expect(way(run)).toContain('DownloadFile WaitBeforeCheck CheckStatus DownloadFile PublishFile');
+  });
+
+  test('continues a file that one invocation could not verify wholly', async () => {
+    const CONTINUE = { outcome: 'CONTINUE', waitSeconds: 1 };
+
+    const run = await walk({ ...HAPPY, PublishFile: [CONTINUE, PUBLISHED] });
+
+    expect(run.status).toBe('SUCCEEDED');
+    expect(way(run)).toContain('PublishFile WaitBeforePublish PublishFile ExportPublished');
+  });
+
+  test.each([
+    ['CreateExport', 'CrmUnavailable', 'CreateExport WaitBeforeCreate CreateExport'],
+    ['CheckStatus', 'RateLimited', 'CheckStatus WaitBeforeCheck CheckStatus'],
+    ['DownloadFile', 'DownloadIncomplete', 'DownloadFile WaitBeforeDownload DownloadFile'],
+    ['PublishFile', 'StorageUnavailable', 'PublishFile WaitBeforePublish PublishFile'],
+  ] as const)('repeats %s after a wait when it met %s', async (step, name, loop) => {
+    const run = await walk({ ...HAPPY, [step]: [new RunError(name, 'It did not answer.'), ...(HAPPY[step] ?? [])] });
+
+    expect(run.status).toBe('SUCCEEDED');
+    expect(way(run)).toContain(loop);
+  });
+
+  test('waits as long as the service asked for', async () => {
+    const refused = new RunError('RateLimited', 'Too many requests.', { retryAfterSeconds: 1234 });
+
+    const run = await walk({ ...HAPPY, CheckStatus: [refused, READY] });
+
+    expect(run.seconds).toBe(15 + 1234);
+  });
+
+  test('gives up at its deadline, under the name of what stood in the way', async () => {
+    const refused = new RunError('RateLimited', 'Too many requests.', { retryAfterSeconds: 1_000_000 });
+
+    const run = await walk({ ...HAPPY, CheckStatus: [refused, refused] });
+
+    expect(run).toMatchObject({ status: 'FAILED', error: 'RateLimited', seconds: 21_600 });
+  });
+});
+
+describe('a run that fails', () => {
+  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
+    'shows the error that %s ended in and what to do',
+    async (step) => {
+      const failure = new RunError('ExportFailed', 'The service reports a failure.');
+
+      const run = await walk({ ...HAPPY, [step]: [failure] });
+
+      expect(run).toMatchObject({
+        status: 'FAILED',
+        error: 'ExportFailed',
+        cause: `The service reports a failure. ${ERRORS.ExportFailed.advice}`,
+      });
+      expect(run.trail.slice(-3)).toEqual([step, `After${step}`, 'RunFailed']);
+    },
+  );
+});
+
+describe('a step of another release', () => {
+  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
+    'ends the run in UnknownOutcome when it is %s',
+    async (step) => {
+      const run = await walk({ ...HAPPY, [step]: [{ outcome: 'MAYBE' }] });
+
+      expect(run).toMatchObject({ status: 'FAILED', error: 'UnknownOutcome' });
+      expect(run.cause).toContain(ERRORS.UnknownOutcome.advice);
+    },
+  );
+});
+
+describe('a step that crashes', () => {
+  test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
+    'ends the run in StepCrashed when %s has a bug',
+    async (step) => {
+      const bug = new SyntaxError('Unexpected token in "Dana Cohen,050-1234567"');
+
+      const run = await walk({ ...HAPPY, [step]: [bug] });
+
+      expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed' });
+      expect(run.cause).toBe(`A step stopped with SyntaxError before it could answer. ${ERRORS.StepCrashed.advice}`);
+      expect(JSON.stringify(run)).not.toContain('Dana');
+    },
+  );
+
+  test('is invoked again when the platform refused the call, and the run goes on', async () => {
+    const refused = new PlatformError('Lambda.TooManyRequestsException');
+
+    const run = await walk({ ...HAPPY, CreateExport: [refused, refused, CREATED] }, { drawn: 1 });
+
+    expect(run.status).toBe('SUCCEEDED');
+    expect(run.seconds).toBe(2 + 4 + 15);
+  });
+
+  test('is given up after the last attempt', async () => {
+    const died = new PlatformError('Runtime.OutOfMemory');
+
+    const run = await walk({ ...HAPPY, DownloadFile: [died, died, died] }, { drawn: 1 });
+
+    expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed', seconds: 15 + 5 + 10 });
+    expect(run.cause).toContain('Runtime.OutOfMemory');
+  });
+
+  test('is not invoked again when CreateExport may have made an export', async () => {
+    const run = await walk({ ...HAPPY, CreateExport: [new PlatformError('Sandbox.Timedout')] });
+
+    expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed' });
+    expect(run.trail).toEqual(['BeginRun', 'CreateExport', 'StepCrashed']);
+  });
+});
+
+test('a wait that is no whole number ends the run as on AWS, where nothing catches it', async () => {
+  const run = await walk({ ...HAPPY, CreateExport: [{ outcome: 'CREATED', waitSeconds: 1.5 }] });
+
+  expect(run).toMatchObject({ status: 'FAILED', error: 'States.Runtime' });
+});
+
+test('a run that writes more than 25,000 entries of history is ended, as on AWS', async () => {
+  const looping: Script = { ...HAPPY, CheckStatus: Array<object>(3000).fill({ outcome: 'PENDING', waitSeconds: 1 }) };
+
+  const run = await walk(looping);
+
+  expect(run).toMatchObject({ status: 'FAILED', error: 'States.Runtime' });
+});

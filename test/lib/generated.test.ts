@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { STEPS } from '../../lambdas/shared/steps.ts';
+import type { Definition } from '../../scripts/definition.ts';
+import { difference, GENERATED, withDiagram } from '../../scripts/generate.ts';
+import { stateDiagram } from '../../scripts/state-diagram.ts';
+import { exportRun, statesOfType } from './support/definition.ts';
+
+describe('the committed files', () => {
+  test.each(Object.entries(GENERATED))('%s is what npm run generate writes', (file, text) => {
+    expect(difference(file, text)).toBeUndefined();
+  });
+
+  test('are told apart from what would be generated', () => {
+    expect(difference('config/schema.json', () => '{}')).toBe(
+      'config/schema.json differs from what is generated: npm run generate',
+    );
+    expect(difference('config/absent.json', () => '{}')).toBe('config/absent.json is missing: npm run generate');
+  });
+});
+
+describe('the schema for editors', () => {
+  const read = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
+  const schema = z.fromJSONSchema(read('config/schema.json'));
+
+  test.each(['config/example.json', 'config/local.json'])('accepts %s, which names it', (file) => {
+    expect(read(file).$schema).toBe('./schema.json');
+    expect(existsSync('config/schema.json')).toBe(true);
+    expect(schema.safeParse(read(file)).error?.issues).toBeUndefined();
+  });
+
+  test.each([
+    ['an unknown key', { retention: 3 }],
+    ['an unknown entity', { entities: { lead: {} } }],
+    ['a start that is no time', { nightly: { startUtc: '25:00' } }],
+  ])('marks %s', (_, change) => {
+    expect(schema.safeParse({ ...read('config/example.json'), ...change }).success).toBe(false);
+  });
+});
+
+describe('the state diagram', () => {
+  const definition = exportRun();
+  const arrows = stateDiagram(definition)
+    .split('\n')
+    .filter((line) => line.includes('-->'))
+    .map((line) => line.trim());
+
+  test('draws every outcome of every step as one labelled arrow', () => {
+    for (const [step, { outcomes }] of Object.entries(STEPS)) {
+      const labels = arrows.filter((arrow) => arrow.startsWith(`${step} -->`)).map((arrow) => arrow.split(': ')[1]);
+      expect(labels.sort(), step).toEqual([...outcomes].sort());
+    }
+  });
+
+  test('folds the choices away and draws every other state', () => {
+    const drawn = new Set(arrows.flatMap((arrow) => arrow.replace(/: .*/, '').split(' --> ')));
+
+    const choices = statesOfType(definition, 'Choice');
+    for (const choice of choices) expect(drawn).not.toContain(choice);
+    for (const id of Object.keys(definition.States)) if (!choices.includes(id)) expect(drawn).toContain(id);
+  });
+
+  test('draws once what is the same for all steps', () => {
+    expect(arrows.slice(-2).sort()).toEqual([
+      'AnyStep --> StepCrashed: its function stopped without an answer',
+      'AnyStep --> UnknownOutcome: any other answer',
+    ]);
+  });
+
+  test('draws the crash of each step by itself where they differ', () => {
+    const caught = (Next: string) => [{ ErrorEquals: ['States.ALL'], ResultPath: '$.crash', Next }];
+    const small: Definition = {
+      StartAt: 'One',
+      States: {
+        One: { Type: 'Task', Next: 'Two', Catch: caught('Crashed') },
+        Two: { Type: 'Task', Next: 'Done', Catch: caught('Lost') },
+        Done: { Type: 'Succeed' },
+        Crashed: { Type: 'Fail' },
+        Lost: { Type: 'Fail' },
+      },
+    };
+
+    expect(
+      stateDiagram(small)
+        .split('\n')
+        .map((line) => line.trim()),
+    ).toEqual([
+      '```mermaid',
+      'stateDiagram-v2',
+      '[*] --> One',
+      'One --> Two',
+      'One --> Crashed: its function stopped without an answer',
+      'Two --> Done',
+      'Two --> Lost: its function stopped without an answer',
+      'Done --> [*]',
+      '```',
+    ]);
+  });
+
+  test('stands between its two markers in README.md, and the rest is left alone', () => {
+    const readme = 'Before\n<!-- state-diagram:begin -->\nold\n<!-- state-diagram:end -->\nAfter\n';
+
+    const written = withDiagram(readme);
+
+    expect(written.startsWith('Before\n<!-- state-diagram:begin -->\n\n```mermaid\n')).toBe(true);
+    expect(written.endsWith('\n```\n\n<!-- state-diagram:end -->\nAfter\n')).toBe(true);
+    expect(withDiagram(written)).toBe(written);
+    expect(() => withDiagram('No markers')).toThrow('README.md lacks');
+  });
+
+  test('names a state that is led to and does not exist', () => {
+    expect(() => stateDiagram({ StartAt: 'One', States: {} })).toThrow('no state "One"');
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest';
+import { type Deployment, deploymentSchema, LARGEST_DEADLINE_IN_WAITS } from '../../lambdas/shared/deployment.ts';
+import { RunError, type RunErrorName } from '../../lambdas/shared/errors.ts';
+import { nextWait } from '../../lambdas/shared/pacing.ts';
+import { exampleDeployment, synthesise } from '../../scripts/definition.ts';
+import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';
+import { eventsOf, execute, type Invoke, MOST_EVENTS } from './support/interpreter.ts';
+import { PlatformError, realSteps, type World } from './support/steps.ts';
+
+/**
+ * Standard executions are ended by AWS at 25,000 entries of history. What each state writes stands in
+ * `support/interpreter.ts`. The draws of the jitter are the worst: every wait is the shortest that can be.
+ */
+const FAR_BELOW = 15_000;
+
+type Polling = Deployment['polling'];
+
+const definition = exportRun();
+const EXPORT_ID = '3f2b8c1e-7d4a-4e6b-9c0f-1a2b3c4d5e6f';
+
+function deploymentWith(polling: Polling): Deployment {
+  return deploymentSchema.parse({ ...exampleDeployment(), polling, entities: {} });
+}
+
+/**
+ * How many waits fit between the start and the deadline, when all are the shortest: the one behind CREATED, and those
+ * that `nextWait` gives from then on.
+ */
+function mostWaits({ firstWaitSeconds, largestWaitSeconds, deadlineSeconds }: Polling, retryAfterSeconds = 0): number {
+  const pacing = { firstWaitSeconds, largestWaitSeconds, deadline: new Date(deadlineSeconds * 1000) };
+  let seconds = firstWaitSeconds;
+  for (let waits = 0; ; waits += 1) {
+    const clock = { now: new Date(seconds * 1000), random: () => 0 };
+    const wait = nextWait(waits, pacing, clock, retryAfterSeconds);
+    if (wait === undefined) return 1 + waits;
+    seconds += wait;
+  }
+}
+
+/** The largest deadline that a configuration may have for a largest wait. A longer first wait makes all waits longer. */
+function largestAllowed(largestWaitSeconds: number): Polling {
+  const deadlineSeconds = Math.min(86_400, LARGEST_DEADLINE_IN_WAITS * largestWaitSeconds);
+  return { firstWaitSeconds: 1, largestWaitSeconds, deadlineSeconds };
+}
+
+const allowed = Array.from({ length: 3600 }, (_, index) => largestAllowed(index + 1));
+const [worst] = allowed
+  .map((polling) => ({ polling, waits: mostWaits(polling) }))
+  .toSorted((one, other) => other.waits - one.waits);
+if (!worst) throw new Error('no configuration is allowed');
+
+const pollings: [name: string, polling: Polling][] = [
+  [
+    `the most waits that any configuration allows (${worst.waits}, largest ${worst.polling.largestWaitSeconds} s)`,
+    worst.polling,
+  ],
+  ['the longest deadline with the shortest waits it allows', largestAllowed(Math.ceil(86_400 / 500))],
+  ['a first and largest wait of one second', largestAllowed(1)],
+  ['the longest deadline with the longest waits', largestAllowed(3600)],
+];
+
+/** A service that never gets anywhere, in every way that keeps a run going. */
+const worlds: [name: string, world: World, end: RunErrorName][] = [
+  ['the export stays PROCESSING', { crm: service({ status: 'PROCESSING' }) }, 'ExportDeadlineExceeded'],
+  [
+    'the status says PROCESSED and the file is refused, over and over',
+    { crm: service({ status: 'PROCESSED', download: new RunError('CrmRejectedRequest', 'It answered 409.') }) },
+    'ExportNotReady',
+  ],
+  [
+    'CreateExport is answered 429 with Retry-After: 1',
+    { crm: service({ create: new RunError('RateLimited', 'It answered 429.', { retryAfterSeconds: 1 }) }) },
+    'RateLimited',
+  ],
+  [
+    'CheckStatus is answered 503 with Retry-After: 1',
+    { crm: service({ status: new RunError('CrmUnavailable', 'It answered 503.', { retryAfterSeconds: 1 }) }) },
+    'CrmUnavailable',
+  ],
+  [
+    'DownloadFile is answered 429 with Retry-After: 1',
+    {
+      crm: service({
+        status: 'PROCESSED',
+        download: new RunError('RateLimited', 'It answered 429.', { retryAfterSeconds: 1 }),
+      }),
+    },
+    'RateLimited',
+  ],
+  [
+    'DownloadFile cannot store the file',
+    { crm: service({ status: 'PROCESSED' }), bucket: { uploadOnce: storageFails } },
+    'StorageUnavailable',
+  ],
+  [
+    'PublishFile cannot read the file',
+    { crm: service({ status: 'PROCESSED' }), bucket: { uploadOnce: async () => true, stream: storageFails } },
+    'StorageUnavailable',
+  ],
+];
+
+describe.each(pollings)('with %s', (_, polling) => {
+  const deployment = deploymentWith(polling);
+
+  test.each(worlds)('a run ends far below the limit when %s', async (_name, world, end) => {
+    const run = await execute(definition, realSteps(world, deployment), { input: { entity: 'leads' } });
+
+    expect(run.error).toBe(end);
+    expect(run.seconds, 'it ends at its deadline, after one last look').toBe(polling.deadlineSeconds);
+    expect(run.events).toBeLessThan(FAR_BELOW);
+    expect(run.events, 'no run exceeds the bound below').toBeLessThanOrEqual(mostEvents(mostWaits(polling)));
+  });
+});
+
+test('the configuration refuses a deadline of more than 500 of the largest waits, or of more than a day', () => {
+  const longer = { firstWaitSeconds: 1, largestWaitSeconds: 7, deadlineSeconds: 500 * 7 + 1 };
+
+  expect(() => deploymentWith(longer)).toThrow(/at most 500 times/);
+  expect(() => deploymentWith({ firstWaitSeconds: 1, largestWaitSeconds: 3600, deadlineSeconds: 86_401 })).toThrow();
+});
+
+test('Retry-After: 1 makes no wait shorter, so a server cannot make a run loop by the thousand', () => {
+  for (const polling of allowed.filter((_, index) => index % 100 === 0)) {
+    expect(mostWaits(polling, 1)).toBeLessThanOrEqual(mostWaits(polling));
+  }
+});
+
+const bound = mostEvents(worst.waits);
+
+test(`whatever the steps answer, no run writes more than ${bound} entries, unless the platform fails`, async () => {
+  const pingPong = realSteps(worlds[1]?.[1] ?? { crm: () => undefined }, deploymentWith(worst.polling));
+
+  const run = await execute(definition, pingPong, { input: { entity: 'leads' } });
+
+  expect(bound).toBeLessThan(FAR_BELOW);
+  expect(run.events, 'the bound is no exaggeration').toBeGreaterThan(bound - 20);
+});
+
+test('a file that is verified over many invocations adds little, for each of them lasts as long as it may', () => {
+  const functions = Object.values(synthesise().Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+  const publish = functions.find(({ Properties }) => Properties.FunctionName.endsWith('-PublishFile'));
+  const atLeastSeconds = publish?.Properties.Timeout - 30;
+  const longestRunSeconds = 86_400 + 12 * 3600;
+  const loop = ['WaitBeforePublish', 'PublishFile', 'AfterPublishFile'].map((id) => eventsOf(stateOf(definition, id)));
+
+  const added = (longestRunSeconds / atLeastSeconds) * loop.reduce((sum, events) => sum + events);
+
+  expect(bound + added).toBeLessThan(FAR_BELOW);
+});
+
+describe('with every retry of the platform used up for every task of a whole day', () => {
+  const polling = largestAllowed(Math.ceil(86_400 / LARGEST_DEADLINE_IN_WAITS));
+  // The delays are drawn thousands of times in a day, so their mean is what counts: half of the largest.
+  const drawn = 0.5;
+
+  test.each(worlds)('a run stays below the limit when %s', async (_name, world, end) => {
+    const steps = unreliable(realSteps(world, deploymentWith(polling)));
+
+    const run = await execute(definition, steps, { input: { entity: 'leads' }, drawn });
+
+    expect(run.error).toBe(end);
+    expect(run.events).toBeLessThan(MOST_EVENTS);
+  });
+});
+
+/**
+ * The most entries that any run can write that waits at most so often, whichever branch each step takes: the longest
+ * walk through the definition, tail by tail.
+ */
+function mostEvents(waits: number): number {
+  const waitIds = statesOfType(definition, 'Wait');
+  let tails = new Map<string, number>(waitIds.map((id) => [id, Number.NEGATIVE_INFINITY]));
+  for (let left = 1; left <= waits; left += 1) {
+    const shorter = tails;
+    tails = new Map(waitIds.map((id) => [id, eventsOf(stateOf(definition, id)) + longestFrom(id, shorter)]));
+  }
+  return 2 + eventsOf(stateOf(definition, definition.StartAt)) + longestFrom(definition.StartAt, tails);
+}
+
+/** The most entries behind a state, up to an end or to the next wait and what comes after it. */
+function longestFrom(id: string, tails: Map<string, number>): number {
+  const next = successors(stateOf(definition, id));
+  if (next.length === 0) return 0;
+  return Math.max(...next.map((to) => tails.get(to) ?? eventsOf(stateOf(definition, to)) + longestFrom(to, tails)));
+}
+
+interface Answers {
+  create?: RunError;
+  status?: string | RunError;
+  download?: RunError;
+}
+
+/** A service that always says the same. */
+function service({ create, status, download }: Answers): World['crm'] {
+  const said = (answer: unknown) => {
+    if (answer instanceof RunError) throw answer;
+    return answer;
+  };
+  return (template) => {
+    if (template.endsWith('/fields')) return [{ fieldName: 'id' }];
+    if (template.endsWith('/exports')) return said(create ?? EXPORT_ID);
+    if (template.endsWith('/download')) return said(download ?? { url: 'https://files.example.com/leads.csv' });
+    const answer = said(status);
+    return { id: EXPORT_ID, status: answer };
+  };
+}
+
+async function storageFails(): Promise<never> {
+  throw new RunError('StorageUnavailable', 'It answered 503.');
+}
+
+/** A platform that lets every call through only when its last retry has come. */
+function unreliable(steps: Invoke): Invoke {
+  let failures: string[] | undefined;
+  return (step, payload, clock) => {
+    failures ??= failuresOf(step);
+    const name = failures.shift();
+    if (name) throw new PlatformError(name);
+    failures = undefined;
+    return steps(step, payload, clock);
+  };
+}
+
+function failuresOf(step: string): string[] {
+  const retriers = stateOf(definition, step).Retry ?? [];
+  return retriers.flatMap(({ ErrorEquals, MaxAttempts }) => Array<string>(MaxAttempts).fill(ErrorEquals[0] ?? ''));
+}

@@ -1,0 +1,46 @@
+import { type Definition, definitionOf, type State, synthesise } from '../../../scripts/definition.ts';
+
+export type { Definition, Retrier, State } from '../../../scripts/definition.ts';
+
+/** The machine of the example configuration, as it is synthesised. */
+export function exportRun(): Definition {
+  return definitionOf(synthesise());
+}
+
+/** @throws when there is no such state */
+export function stateOf(definition: Definition, id: string): State {
+  const state = definition.States[id];
+  if (!state) throw new Error(`the definition has no state "${id}"`);
+  return state;
+}
+
+/** Ids of all states of a type, in the order of the definition. */
+export function statesOfType(definition: Definition, type: State['Type']): string[] {
+  return Object.keys(definition.States).filter((id) => stateOf(definition, id).Type === type);
+}
+
+/** Where a state can lead, by whatever way. */
+export function successors(state: State): string[] {
+  const targets = [state.Next, state.Default, ...(state.Choices ?? []), ...(state.Catch ?? [])];
+  return targets.flatMap((target) => (typeof target === 'object' ? [target.Next] : target ? [target] : []));
+}
+
+/** Ids of all states that can be reached from the given ones, these included; `passing` says which are walked through. */
+export function reachable(definition: Definition, from: string[], passing: (id: string) => boolean = () => true) {
+  const seen = new Set(from);
+  for (const id of seen) {
+    if (!passing(id)) continue;
+    for (const next of successors(stateOf(definition, id))) seen.add(next);
+  }
+  return seen;
+}
+
+/** Every JSON path that the definition reads or writes, those inside intrinsic functions included. */
+export function pathsIn(value: unknown, key = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((part) => pathsIn(part, key));
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([name, part]) => pathsIn(part, name));
+  const isPath = typeof value === 'string' && (/(\.\$|Path)$/.test(key) || key === 'Variable');
+  if (!isPath) return [];
+  return value.startsWith('States.') ? (value.replace(/'[^']*'/g, '').match(/\$[\w.$]*/g) ?? []) : [value];
+}

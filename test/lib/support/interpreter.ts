@@ -1,0 +1,208 @@
+import { type Definition, type Retrier, type State, stateOf } from './definition.ts';
+
+/** A clock that moves only when the machine waits. */
+export interface Clock {
+  now(): Date;
+}
+
+/** What an invocation answers; it throws what the platform or a bug would. */
+export type Invoke = (step: string, payload: unknown, clock: Clock) => Promise<unknown>;
+
+export interface Execution {
+  status: 'SUCCEEDED' | 'FAILED';
+  error?: string;
+  cause?: string;
+  output?: unknown;
+  /** Ids of the states in the order in which they were entered. */
+  trail: string[];
+  /** Entries of the history, as AWS would write them. */
+  events: number;
+  seconds: number;
+}
+
+export interface Options {
+  input?: unknown;
+  start?: string;
+  /** Where in [0, 1] the drawn delay of a retrier with full jitter lies. */
+  drawn?: number;
+}
+
+/** An execution that writes more is ended by AWS. */
+export const MOST_EVENTS = 25_000;
+
+/**
+ * Entries that AWS writes into the history of an execution, as they stand in executions recorded on AWS:
+ * - ExecutionStarted, and ExecutionSucceeded or ExecutionFailed;
+ * - StateEntered and StateExited for each Pass, Task, Choice, Wait and Succeed; a Fail is entered only;
+ * - TaskScheduled, TaskStarted, and TaskSucceeded or TaskFailed for each attempt of a lambda:invoke; a retry writes no
+ *   entry of its own, and a caught task is exited like any other.
+ */
+const EVENTS = { execution: 2, enteredAndExited: 2, failEntered: 1, attempt: 3 };
+
+/** Entries of one state that is passed without a retry. */
+export function eventsOf(state: State): number {
+  if (state.Type === 'Fail') return EVENTS.failEntered;
+  return EVENTS.enteredAndExited + (state.Type === 'Task' ? EVENTS.attempt : 0);
+}
+
+/** What ends an execution where it stands: nothing catches a bad path. */
+class RuntimeFailure extends Error {}
+
+/** Runs a machine of the portable subset (Pass, Task, Choice, Wait, Succeed, Fail; JSONPath), with a clock of its own. */
+export async function execute(definition: Definition, invoke: Invoke, options: Options = {}): Promise<Execution> {
+  const run = new Run(invoke, options);
+  try {
+    return await run.execute(definition);
+  } catch (error) {
+    if (error instanceof RuntimeFailure) return run.failed('States.Runtime', error.message);
+    throw error;
+  }
+}
+
+class Run {
+  private readonly trail: string[] = [];
+  private events = EVENTS.execution;
+  private readonly startedAt: string;
+  private time: number;
+  private readonly invoke: Invoke;
+  private readonly options: Options;
+
+  constructor(invoke: Invoke, options: Options) {
+    this.invoke = invoke;
+    this.options = options;
+    this.startedAt = options.start ?? '2026-01-01T22:30:00.000Z';
+    this.time = Date.parse(this.startedAt);
+  }
+
+  async execute(definition: Definition): Promise<Execution> {
+    let data: unknown = this.options.input ?? {};
+    for (let id: string | undefined = definition.StartAt; id !== undefined; ) {
+      const state = stateOf(definition, id);
+      this.trail.push(id);
+      this.events += state.Type === 'Task' ? EVENTS.enteredAndExited : eventsOf(state);
+      if (this.events > MOST_EVENTS) throw new RuntimeFailure(`the history has more than ${MOST_EVENTS} entries`);
+      if (state.Type === 'Fail') return this.fail(state, data);
+      if (state.Type === 'Succeed') return { ...this.figures(), status: 'SUCCEEDED', output: data };
+      [id, data] = await this.next(id, state, data);
+    }
+    throw new Error('the machine stopped without an end');
+  }
+
+  failed(error: string, cause: string): Execution {
+    return { ...this.figures(), status: 'FAILED', error, cause };
+  }
+
+  private figures() {
+    const seconds = (this.time - Date.parse(this.startedAt)) / 1000;
+    return { trail: this.trail, events: this.events, seconds };
+  }
+
+  private async next(id: string, state: State, data: unknown): Promise<[next: string | undefined, data: unknown]> {
+    switch (state.Type) {
+      case 'Pass':
+        return [state.Next, this.filled(state.Parameters ?? {}, data)];
+      case 'Wait':
+        this.wait(data, state.SecondsPath ?? '');
+        return [state.Next, data];
+      case 'Choice':
+        return [this.choose(state, data), data];
+      case 'Task':
+        return this.task(id, state, data);
+      default:
+        throw new Error(`no state of type ${state.Type} is followed by another`);
+    }
+  }
+
+  private wait(data: unknown, path: string): void {
+    const seconds = read(data, path);
+    if (!Number.isInteger(seconds) || Number(seconds) < 0) throw new RuntimeFailure(`${path} is no number of seconds`);
+    this.time += Number(seconds) * 1000;
+  }
+
+  private choose(state: State, data: unknown): string | undefined {
+    return (
+      state.Choices?.find(({ Variable, StringEquals }) => read(data, Variable) === StringEquals)?.Next ?? state.Default
+    );
+  }
+
+  private async task(step: string, state: State, data: unknown): Promise<[string | undefined, unknown]> {
+    const payload = this.filled(state.Parameters ?? {}, data).Payload;
+    try {
+      const answer = await this.attempts(step, payload, state.Retry ?? []);
+      return [state.Next, read({ Payload: answer }, state.OutputPath ?? '$')];
+    } catch (error) {
+      const [name, cause] = error instanceof Error ? [error.name, error.message] : ['Error', ''];
+      const caught = state.Catch?.find(
+        ({ ErrorEquals }) => ErrorEquals.includes(name) || ErrorEquals[0] === 'States.ALL',
+      );
+      if (!caught) throw new RuntimeFailure(name);
+      const key = caught.ResultPath.replace(/^\$\./, '');
+      return [caught.Next, { ...(data as object), [key]: { Error: name, Cause: cause } }];
+    }
+  }
+
+  /** Every retrier counts its own attempts, and waits as if the draw of the jitter were always the same. */
+  private async attempts(step: string, payload: unknown, retriers: Retrier[]): Promise<unknown> {
+    const used = new Map<Retrier, number>();
+    for (;;) {
+      this.events += EVENTS.attempt;
+      try {
+        return copy(await this.invoke(step, copy(payload), { now: () => new Date(this.time) }));
+      } catch (error) {
+        const retrier = retriers.find(({ ErrorEquals }) => error instanceof Error && ErrorEquals.includes(error.name));
+        const times = retrier ? (used.get(retrier) ?? 0) : 0;
+        if (!retrier || times >= retrier.MaxAttempts) throw error;
+        used.set(retrier, times + 1);
+        this.time += largestDelay(retrier, times) * (this.options.drawn ?? 0) * 1000;
+      }
+    }
+  }
+
+  private filled(template: Record<string, unknown>, data: unknown): Record<string, unknown> {
+    const context = {
+      Execution: { Input: this.options.input ?? {}, Name: 'run-1', StartTime: this.startedAt },
+    };
+    return Object.fromEntries(
+      Object.entries(template).map(([key, value]) => {
+        if (!key.endsWith('.$')) return [key, value];
+        const path = String(value);
+        return [key.slice(0, -2), path.startsWith('$$') ? read(context, path.slice(1)) : read(data, path)];
+      }),
+    );
+  }
+
+  private fail(state: State, data: unknown): Execution {
+    return this.failed(
+      state.ErrorPath ? String(read(data, state.ErrorPath)) : String(state.Error),
+      state.CausePath ? textOf(data, state.CausePath) : String(state.Cause),
+    );
+  }
+}
+
+/** The longest delay before an attempt; full jitter draws between nothing and this. */
+export function largestDelay(retrier: Retrier, times: number): number {
+  return Math.min(retrier.IntervalSeconds * retrier.BackoffRate ** times, retrier.MaxDelaySeconds);
+}
+
+/** A path, or States.Format of a sentence and paths. */
+function textOf(data: unknown, path: string): string {
+  const format = /^States\.Format\('([^']*)', (.*)\)$/.exec(path);
+  if (!format) return String(read(data, path));
+  const values = (format[2] ?? '').split(', ').map((argument) => String(read(data, argument)));
+  return (format[1] ?? '').replaceAll('{}', () => values.shift() ?? '');
+}
+
+function read(data: unknown, path: string): unknown {
+  if (path === '$') return data;
+  let value = data;
+  for (const key of path.replace(/^\$\./, '').split('.')) {
+    if (typeof value !== 'object' || value === null || !(key in value)) throw new RuntimeFailure(`${path} is absent`);
+    value = (value as Record<string, unknown>)[key];
+  }
+  return value;
+}
+
+/** States hand over JSON, never objects. */
+function copy(value: unknown): unknown {
+  return value === undefined ? null : JSON.parse(JSON.stringify(value));
+}

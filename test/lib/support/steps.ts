@@ -1,0 +1,93 @@
+import type { Context } from 'aws-lambda';
+import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
+import { createExport } from '../../../lambdas/create-export/create-export.ts';
+import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import type { CrmClient } from '../../../lambdas/shared/crm/client.ts';
+import type { Deployment } from '../../../lambdas/shared/deployment.ts';
+import type { RunState } from '../../../lambdas/shared/states.ts';
+import { asStep, type StepDeps } from '../../../lambdas/shared/step.ts';
+import type { StepName } from '../../../lambdas/shared/steps.ts';
+import type { Bucket } from '../../../lambdas/shared/storage/bucket.ts';
+import type { Clock, Invoke } from './interpreter.ts';
+
+/** The answers of each step, in order; an error is thrown by the step. */
+export type Script = Partial<Record<StepName, (Partial<RunState> | Error)[]>>;
+
+/** Steps that answer what a script says, through the wrapper that all steps have. */
+export function scriptedSteps(script: Script, deployment: Deployment): Invoke {
+  const left: Script = Object.fromEntries(Object.entries(script).map(([step, answers]) => [step, [...answers]]));
+  return async (step, payload, clock) => {
+    const name = step as StepName;
+    const answer = left[name]?.shift();
+    if (!answer) throw new Error(`the script has no further answer of ${step}`);
+    if (answer instanceof PlatformError) throw answer;
+    const handler = asStep<StepName, StepDeps>(
+      name,
+      async () => {
+        if (answer instanceof Error) throw answer;
+        return answer as never;
+      },
+      () => dependencies(deployment, clock),
+    );
+    return handler(payload, CONTEXT);
+  };
+}
+
+/** What the platform makes of a call that our code never answered: it does not pass the wrapper. */
+export class PlatformError extends Error {
+  constructor(name: string) {
+    super('made by the platform');
+    this.name = name;
+  }
+}
+
+/** What the steps themselves find in the world, as it is now. */
+export interface World {
+  /** Answers a call of the service, or throws what the client would. */
+  crm: (template: string) => unknown;
+  /** What a run does with the bucket; anything else was not expected. */
+  bucket?: Partial<Bucket>;
+}
+
+/** The steps as they are deployed, in a made-up world; jitter draws the shortest waits. */
+export function realSteps(world: World, deployment: Deployment): Invoke {
+  return async (step, payload, clock) => {
+    const deps = { ...dependencies(deployment, clock), ...clients(world), softwareVersion: '0.0.0' };
+    return handlers[step as StepName](() => deps)(payload, CONTEXT);
+  };
+}
+
+type Clients = ReturnType<typeof clients> & ReturnType<typeof dependencies> & { softwareVersion: string };
+
+const handlers = {
+  CreateExport: (deps: () => Clients) => asStep('CreateExport', createExport, deps),
+  CheckStatus: (deps: () => Clients) => asStep('CheckStatus', checkStatus, deps),
+  DownloadFile: (deps: () => Clients) => asStep('DownloadFile', downloadFile, deps),
+  PublishFile: (deps: () => Clients) => asStep('PublishFile', publishFile, deps),
+};
+
+function clients(world: World) {
+  const crm: CrmClient = { call: async ({ template }, schema) => schema.parse(world.crm(template)) };
+  const refuse = async () => {
+    throw new Error('the bucket was not expected to be used so');
+  };
+  const unused: Bucket = { uploadOnce: refuse, stream: refuse, read: refuse, putOnce: refuse, replace: refuse };
+  const bucket: Bucket = { ...unused, ...world.bucket };
+  return { crm, bucket, openFile: async () => EMPTY_FILE };
+}
+
+const EMPTY_FILE = {
+  body: (async function* () {})(),
+  length: 0,
+  contentType: 'text/csv',
+  disposition: '',
+  contentEncoding: '',
+};
+
+const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;
+
+function dependencies(deployment: Deployment, clock: Clock) {
+  const log = { info: () => {}, error: () => {} };
+  return { deployment, log, now: clock.now, random: () => 0 };
+}
