@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Deployment } from '../lambdas/shared/deployment.ts';
 import { type OAuthClient, oauthClientSchema, readSecret, writeSecret } from '../lambdas/shared/oauth/secrets.ts';
 import { requestTokens } from '../lambdas/shared/oauth/token-endpoint.ts';
-import { listenForCallback } from './callback-listener.ts';
+import { listenForCallback, plain } from './callback-listener.ts';
 import { CommandError, USAGE } from './exit.ts';
 import type { Target } from './target.ts';
 
@@ -46,7 +46,7 @@ export async function authorize(
     const tokens = await requestTokens(options.crm, client, grant, asked, () => new Date());
     await writeSecret(target.secrets, target.ClientSecretId, client);
     await writeSecret(target.secrets, target.TokensSecretId, tokens);
-    return { secret: target.TokensSecretId, scope: tokens.scope, expiresAt: tokens.expiresAt };
+    return { secret: target.TokensSecretId, scope: plain(tokens.scope), expiresAt: tokens.expiresAt };
   } finally {
     listener.close();
   }

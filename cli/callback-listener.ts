@@ -29,15 +29,19 @@ export async function listenForCallback(
     if (verdict.refused) reject(verdict.refused);
     if (verdict.code) resolve(verdict.code);
   });
-  const seconds = options.seconds ?? 300;
+  const { signal, seconds = 300 } = options;
+  signal?.throwIfAborted();
+  const port = await listen(server, options.port ?? 0);
   const timer = setTimeout(
     () => reject(new CommandError(`Nobody came back from the service within ${seconds} seconds.`, RUN_FAILED)),
     seconds * 1000,
   );
-  options.signal?.addEventListener('abort', () => reject(options.signal?.reason), { once: true });
-  const port = await listen(server, options.port ?? 0);
+  const abort = () => reject(signal?.reason);
+  if (signal?.aborted) abort();
+  signal?.addEventListener('abort', abort, { once: true });
   const close = () => {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', abort);
     server.close();
     server.closeAllConnections();
   };
@@ -47,9 +51,10 @@ export async function listenForCallback(
 type Verdict = { status: number; text: string; code?: string; refused?: CommandError };
 
 function verdictOn(request: IncomingMessage, state: string): Verdict {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
-  const query = (name: string) => searchParams.get(name) ?? '';
-  if (request.method !== 'GET' || pathname !== '/callback') return { status: 404, text: 'There is nothing here.' };
+  // Anyone on this machine can send anything here, an address that cannot be read too.
+  const url = URL.parse(request.url ?? '/', 'http://127.0.0.1');
+  const query = (name: string) => url?.searchParams.get(name) ?? '';
+  if (request.method !== 'GET' || url?.pathname !== '/callback') return { status: 404, text: 'There is nothing here.' };
   if (query('state') !== state) {
     return { status: 400, text: 'This answer belongs to another authorization. The command still waits.' };
   }
@@ -64,7 +69,7 @@ function verdictOn(request: IncomingMessage, state: string): Verdict {
 }
 
 /** Text of the service, for a terminal: short, and without control characters. */
-function plain(text: string): string {
+export function plain(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '').slice(0, 200);
 }
 

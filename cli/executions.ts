@@ -60,7 +60,7 @@ export async function followRun(
       seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
     });
     if (execution.status !== 'RUNNING') return reportOf(entity, execution, seen.state);
-    await sleep(everyMs, undefined, { signal });
+    await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
 }
 

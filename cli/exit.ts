@@ -1,3 +1,5 @@
+import type { RunError } from '../lambdas/shared/errors.ts';
+
 /** A run ended in an error, or is not published: exit code 1. */
 export const RUN_FAILED = 1;
 /** Usage or configuration: exit code 2. */
@@ -14,4 +16,10 @@ export class CommandError extends Error {
     super(message, options);
     this.exitCode = exitCode;
   }
+}
+
+/** The code for an error of the list that a command meets itself, outside of a run. */
+export function codeOf(error: RunError): number {
+  if (error.name === 'ConfigInvalid') return USAGE;
+  return error.transient ? ENVIRONMENT : RUN_FAILED;
 }

@@ -5,7 +5,7 @@ import { RunError } from '../lambdas/shared/errors.ts';
 import { ConfigurationError, readConfiguration } from '../lib/config.ts';
 import { authorize } from './authorize.ts';
 import { followRun, startRun } from './executions.ts';
-import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from './exit.ts';
+import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from './exit.ts';
 import { connect, type TargetOptions } from './target.ts';
 
 interface StartOptions extends TargetOptions {
@@ -93,7 +93,7 @@ function ended(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   if (error instanceof CommandError) return said(error.message, error.exitCode);
   if (error instanceof ConfigurationError) return said(error.message.replace(/^/gm, 'ConfigInvalid: '), USAGE);
-  if (error instanceof RunError) return said(`${error.name}: ${error.failure.cause}`, RUN_FAILED);
+  if (error instanceof RunError) return said(`${error.name}: ${error.failure.cause}`, codeOf(error));
   return said(error instanceof Error ? `${error.name}: ${error.message}` : String(error), ENVIRONMENT);
 }
 

@@ -63,7 +63,7 @@ export function secondsBetween(start: Date | undefined, end: Date): number {
   return start ? Math.max(0, Math.round((end.getTime() - start.getTime()) / 100) / 10) : 0;
 }
 
-function jsonOrUndefined(text: string | undefined): unknown {
+export function jsonOrUndefined(text: string | undefined): unknown {
   try {
     return JSON.parse(text ?? '');
   } catch {

@@ -3,7 +3,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
-import { CommandError, ENVIRONMENT } from './exit.ts';
+import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
 
 /** Where a command works: a deployment in an account, or in a local cloud. */
 export interface TargetOptions {
@@ -38,20 +38,27 @@ export async function connect(options: TargetOptions): Promise<Target> {
   return {
     ...outputs,
     sfn: new SFNClient(settings),
-    s3: new S3Client(settings),
+    // With the bucket in front of its name, localhost is not found.
+    s3: new S3Client({ ...settings, forcePathStyle: 'credentials' in settings }),
     secrets: new SecretsManagerClient(settings),
   };
 }
 
-/** Real credentials are never sent to a local cloud, which takes any; a 12-digit key is its account. */
+/**
+ * Real credentials are never sent to a local cloud, which takes any; a 12-digit key is its account.
+ * @throws CommandError (exit code 2) when the endpoint is no address
+ */
 function clientSettings({ profile, region, endpointUrl = process.env.AWS_ENDPOINT_URL }: TargetOptions) {
   if (!endpointUrl) return { ...(profile && { profile }), ...(region && { region }) };
-  const credentials = { accessKeyId: process.env.AWS_ACCESS_KEY_ID ?? '000000000000', secretAccessKey: 'local' };
+  if (!URL.canParse(endpointUrl)) {
+    throw new CommandError('The endpoint must be an address such as http://127.0.0.1:4566.', USAGE);
+  }
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const local = /^(127\.|localhost$|\[::1\]$)/.test(new URL(endpointUrl).hostname);
   return {
     endpoint: endpointUrl,
     region: region ?? process.env.AWS_REGION ?? 'us-east-1',
-    ...(local && { credentials: { ...credentials, accessKeyId: '000000000000' } }),
+    ...(local && { credentials }),
   };
 }
 

@@ -1,10 +1,11 @@
 import { crc32 } from 'node:zlib';
+import type * as z from 'zod';
 import { crc32Text } from '../lambdas/shared/files/measured.ts';
 import { createBucket } from '../lambdas/shared/storage/bucket.ts';
 import { type Manifest, manifestSchema } from '../lambdas/shared/storage/manifest.ts';
 import { datePointerKey, pointerSchema } from '../lambdas/shared/storage/pointer.ts';
 import { CommandError, RUN_FAILED } from './exit.ts';
-import type { RunReport } from './run-report.ts';
+import { jsonOrUndefined, type RunReport } from './run-report.ts';
 import type { Target } from './target.ts';
 
 /** A published export, read back: its manifest and how its file begins. */
@@ -20,25 +21,30 @@ export interface Published {
  */
 export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: RunReport): Promise<Published> {
   const bucket = createBucket(target.s3, target.BucketName);
-  const read = async (key: string) => {
+  const read = async <T>(key: string, schema: z.ZodType<T>): Promise<T> => {
     const object = await bucket.read(key);
-    if (object) return JSON.parse(object.text);
-    throw unverified(run, `there is no object ${key}`);
+    if (!object) throw unverified(run, `there is no object ${key}`);
+    const parsed = schema.safeParse(jsonOrUndefined(object.text));
+    if (parsed.success) return parsed.data;
+    throw unverified(run, `the object ${key} does not hold what it should`);
   };
-  const manifest = manifestSchema.parse(await read(run.manifestKey ?? ''));
-  const pointer = pointerSchema.parse(await read(datePointerKey(manifest.entity, manifest.date)));
+  if (!run.manifestKey) throw unverified(run, 'it names no manifest');
+  const manifest = await read(run.manifestKey, manifestSchema);
+  const pointer = await read(datePointerKey(manifest.entity, manifest.date), pointerSchema);
   // A later run of the same date may have moved the pointer on in the meantime.
   if (pointer.manifestKey !== run.manifestKey && pointer.startedAt <= manifest.startedAt) {
     throw unverified(run, `the pointer of ${manifest.date} names ${pointer.manifestKey} instead`);
   }
-  const { bytes, crc, start } = await measure((await bucket.stream(manifest.file.key, 0)) ?? []);
+  const file = await bucket.stream(manifest.file.key, 0);
+  if (!file) throw unverified(run, `there is no object ${manifest.file.key}`);
+  const { bytes, crc, start } = await measure(file);
   if (bytes !== manifest.file.bytes || crc !== manifest.file.crc32) {
     throw unverified(run, `the file has ${bytes} bytes with CRC-32 ${crc}, its manifest says otherwise`);
   }
   return { manifest, start };
 }
 
-async function measure(chunks: AsyncIterable<Uint8Array> | Uint8Array[]) {
+async function measure(chunks: AsyncIterable<Uint8Array>) {
   let [bytes, crc] = [0, 0];
   const first: Uint8Array[] = [];
   for await (const chunk of chunks) {

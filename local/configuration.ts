@@ -22,7 +22,8 @@ export async function writeConfiguration(dir: string, { crm, pollSeconds, endpoi
     ? {
         firstWaitSeconds: pollSeconds,
         largestWaitSeconds: pollSeconds,
-        deadlineSeconds: Math.min(base.polling.deadlineSeconds, 500 * pollSeconds),
+        // The schema allows no more than 500 waits, and long waits need a deadline that leaves room for some.
+        deadlineSeconds: Math.min(Math.max(base.polling.deadlineSeconds, 10 * pollSeconds), 500 * pollSeconds),
       }
     : base.polling;
   const file = join(dir, 'local.json');

@@ -1,3 +1,5 @@
+import { LOCAL_DEPLOYMENT } from './configuration.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack-environment.ts';
 import type { FinishedRun } from './runs.ts';
 import type { Screen } from './screen.ts';
 import type { Session } from './session.ts';
@@ -10,16 +12,17 @@ export const kept = {
   show(screen: Screen, session: Session, runs: FinishedRun[]): void {
     const { cloud, crm, target, configurationFile } = session;
     const arn = runs[0]?.report.executionArn ?? 'ARN';
+    const place = `--deployment ${LOCAL_DEPLOYMENT} --region ${LOCAL_REGION} --endpoint-url ${cloud.endpoint}`;
     for (const line of [
       'Everything is left running; Ctrl-C ends it.',
       `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
       '',
       'In another terminal, start a run and follow it:',
-      `  npm run cli -- start leads --wait --deployment local --endpoint-url ${cloud.endpoint}`,
+      `  npm run cli -- start leads --wait ${place}`,
       'Authorize anew:',
-      `  npm run cli -- authorize --deployment local --configuration ${configurationFile} --endpoint-url ${cloud.endpoint}`,
+      `  npm run cli -- authorize --configuration ${configurationFile} ${place}`,
       'With the AWS CLI:',
-      `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=000000000000 AWS_SECRET_ACCESS_KEY=local`,
+      `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=${LOCAL_REGION} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
       `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,
       `  aws stepfunctions get-execution-history --execution-arn ${arn}`,
       `  aws s3 ls s3://${target.BucketName} --recursive`,

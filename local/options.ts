@@ -94,7 +94,10 @@ function address(text: string): string {
 /** The stack is deployed with invented credentials and a local configuration: it must not get near an account. */
 function loopback(text: string): string {
   const url = address(text);
-  if (/^(127(\.\d{1,3}){3}|localhost|\[::1\])$/.test(new URL(url).hostname)) return url;
+  if (/^(127(\.\d{1,3}){3}|localhost|\[::1\])$/.test(new URL(url).hostname)) {
+    // S3 clients put the bucket in front of the name, and bucket.localhost is not found everywhere.
+    return url.replace('//localhost', '//127.0.0.1');
+  }
   throw new InvalidArgumentError('A local cloud is at a loopback address such as http://127.0.0.1:4566.');
 }
 

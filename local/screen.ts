@@ -21,26 +21,37 @@ export function createScreen(stream: NodeJS.WriteStream): Screen {
   const colors = createColors(live && !process.env.NO_COLOR);
   const update = createLogUpdate(stream);
   const shown = new Map<string, string>();
-  const line = (text: string) => stream.write(`${text}\n`);
+  /** What stands below the lines on a terminal, and is drawn anew below the next one. */
+  let below = '';
+  const show = (text: string) => {
+    below = text;
+    if (text) update(text);
+    else update.clear();
+  };
+  const line = (text: string) => {
+    if (below) update.clear();
+    stream.write(`${text}\n`);
+    if (below) update(below);
+  };
   return {
     line,
     step: async (title, work, result = () => '') => {
       const started = performance.now();
       const took = () => colors.dim(`${((performance.now() - started) / 1000).toFixed(1)} s`);
-      if (live) update(`${colors.cyan('…')} ${title}`);
+      if (live) show(`${colors.cyan('…')} ${title}`);
       try {
         const value = await work();
-        if (live) update.clear();
+        if (live) show('');
         line([colors.green('✓'), title, took(), result(value)].filter(Boolean).join(' '));
         return value;
       } catch (error) {
-        if (live) update.clear();
+        if (live) show('');
         line(`${colors.red('✗')} ${title} ${took()}`);
         throw error;
       }
     },
     progress: (rows) => {
-      if (live) return update(liveRows(rows, colors));
+      if (live) return show(liveRows(rows, colors));
       for (const row of rows) {
         const text = `${row.entity}: ${stateText(row)}, ${row.checks} checks${row.bytes === null ? '' : `, ${bytesText(row.bytes)}`}`;
         if (shown.get(row.entity) !== text) line(`  ${text} (${row.seconds.toFixed(1)} s)`);
@@ -48,6 +59,7 @@ export function createScreen(stream: NodeJS.WriteStream): Screen {
       }
     },
     endProgress: () => {
+      below = '';
       if (live) update.done();
     },
   };

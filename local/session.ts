@@ -7,6 +7,8 @@ import type { SandboxOptions } from '../sandbox/settings.ts';
 import { cdkBootstrap, cdkDeploy } from './cdk.ts';
 import { type Cloud, existingCloud, startCloud } from './cloud.ts';
 import { LOCAL_DEPLOYMENT, writeConfiguration } from './configuration.ts';
+import { EnvironmentError } from './environment-error.ts';
+import { LOCAL_REGION } from './ministack-environment.ts';
 import type { OtherCrm, StartOptions } from './options.ts';
 import type { RunRecord } from './run-record.ts';
 import type { Screen } from './screen.ts';
@@ -39,6 +41,7 @@ const JOB_SECONDS = 2;
  */
 export async function openSession(options: StartOptions, deps: SessionDeps): Promise<Session> {
   const { screen, record, signal, sandboxOptions = { jobSeconds: JOB_SECONDS } } = deps;
+  if (options.crm) await expectAnswers([options.crm.url, options.crm.authUrl]);
   const cloud = options.endpointUrl
     ? await existingCloud(options.endpointUrl, record)
     : await startCloud(screen, record, signal);
@@ -49,6 +52,23 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
         () => startSandbox(sandboxOptions),
         (it) => it.url,
       );
+  try {
+    return await prepare(options, cloud, sandbox, deps);
+  } catch (error) {
+    // It would keep this process alive.
+    await sandbox?.close();
+    throw error;
+  }
+}
+
+/** Deploys the stack for the CRM that is used and authorizes there. */
+async function prepare(
+  options: StartOptions,
+  cloud: Cloud,
+  sandbox: Sandbox | undefined,
+  deps: SessionDeps,
+): Promise<Session> {
+  const { screen, record, signal } = deps;
   const crm = options.crm ?? (sandbox && crmOf(sandbox));
   if (!crm) throw new Error('there is neither a CRM nor a sandbox');
   const configuration = await writeConfiguration(record.workDir, {
@@ -56,14 +76,26 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
     pollSeconds: options.pollSeconds,
     endpoint: cloud.endpoint,
   });
-  await deploy(configuration.file, cloud, { screen, record, signal });
-  const target = await connect({ deployment: LOCAL_DEPLOYMENT, endpointUrl: cloud.endpoint });
+  await deploy(configuration.file, cloud, deps);
+  // The region of the deployment, whatever AWS_REGION says where this was started.
+  const place = { endpointUrl: cloud.endpoint, region: LOCAL_REGION };
+  const target = await connect({ deployment: LOCAL_DEPLOYMENT, ...place });
   const { clientId, clientSecret } = crm;
   const onUrl = sandbox ? approveConsent : (url: string) => screen.line(`Open: ${url}`);
   const consent = { crm: configuration.deployment.crm, clientId, clientSecret, signal, onUrl };
   const scopes = ({ scope }: { scope: string }) => `scopes: ${scope}`;
   await screen.step('Authorization code flow', () => authorize(target, consent), scopes);
   return { cloud, crm, configurationFile: configuration.file, target, sandbox, close: async () => sandbox?.close() };
+}
+
+/** Before everything else, for what comes then takes a while and ends in waiting for a person. */
+async function expectAnswers(addresses: string[]): Promise<void> {
+  for (const address of addresses) {
+    await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(10_000) }).catch((error: unknown) => {
+      const advice = 'Check --crm-url and --auth-url, and whether the service is up.';
+      throw new EnvironmentError(`The CRM does not answer at ${address}. ${advice}`, { cause: error });
+    });
+  }
 }
 
 function crmOf({ baseUrl: url, authUrl, clientId, clientSecret }: Sandbox): OtherCrm {

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
+import { codeOf, USAGE } from '../cli/exit.ts';
 import { RunError } from '../lambdas/shared/errors.ts';
+import { ConfigurationError } from '../lib/config.ts';
 import { EnvironmentError } from './environment-error.ts';
 import { kept } from './kept.ts';
 import { lastLines } from './log-tail.ts';
@@ -26,15 +28,22 @@ async function main(): Promise<number> {
   }
   try {
     const options = parseOptions(process.argv.slice(2), process.env);
-    return await withRecord(screen, (record) => start(options, screen, record, interrupt.signal));
+    return await withRecord(screen, interrupt.signal, (record) => start(options, screen, record, interrupt.signal));
   } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return 0; // help was asked for
     if (json) print({ ok: false, runs: [], error: messageOf(error) });
-    return interrupt.signal.aborted ? INTERRUPTED : exitCodeOf(error, screen);
+    if (!interrupt.signal.aborted) return exitCodeOf(error, screen);
+    screen.line('Interrupted: everything that was started is ended.');
+    return INTERRUPTED;
   }
 }
 
 /** Begins with what a killed start left running, ends with nothing running. */
-async function withRecord(screen: Screen, work: (record: RunRecord) => Promise<number>): Promise<number> {
+async function withRecord(
+  screen: Screen,
+  signal: AbortSignal,
+  work: (record: RunRecord) => Promise<number>,
+): Promise<number> {
   const ended = await endLeftovers(CACHE);
   if (ended.length > 0) screen.line(`Ended what an earlier start left running: ${ended.join(', ')}.`);
   const record = await openRunRecord(CACHE);
@@ -48,7 +57,7 @@ async function withRecord(screen: Screen, work: (record: RunRecord) => Promise<n
     if (error instanceof EnvironmentError && error.logFile) await showLog(screen, error.logFile);
     throw error;
   } finally {
-    await record.close({ keepWorkDir: failed });
+    await record.close({ keepWorkDir: failed && !signal.aborted });
   }
 }
 
@@ -80,9 +89,10 @@ function exitCodeOfRuns(runs: FinishedRun[]): number {
 }
 
 function exitCodeOf(error: unknown, screen: Screen): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof CommanderError) return USAGE;
   screen.line(messageOf(error));
-  if (error instanceof RunError) return 1;
+  if (error instanceof RunError) return codeOf(error);
+  if (error instanceof ConfigurationError) return USAGE;
   return error instanceof Error && 'exitCode' in error ? Number(error.exitCode) : 3;
 }
 

@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SFNClient } from '@aws-sdk/client-sfn';
+import { onTestFinished } from 'vitest';
+import * as z from 'zod';
+
+/** What was asked of the server: the operation, its input, and who signed. */
+export interface Call {
+  operation: string;
+  input: Record<string, unknown>;
+  authorization: string;
+}
+
+/** What to answer: an object, or an error by its name. */
+type Answer = { error: string; message?: string; status?: number } | { output: object };
+
+export interface AwsServer {
+  endpoint: string;
+  calls: Call[];
+}
+
+const inputSchema = z.record(z.string(), z.unknown());
+
+/** A server on loopback that speaks the JSON protocol of AWS (`X-Amz-Target`), for the length of a test. */
+export async function jsonServer(answer: (call: Call) => Answer): Promise<AwsServer> {
+  const calls: Call[] = [];
+  const endpoint = await serve(async (request) => {
+    const operation = String(request.headers['x-amz-target']).split('.')[1] ?? '';
+    const input = inputSchema.parse(JSON.parse(await bodyOf(request)));
+    const call = { operation, input, authorization: request.headers.authorization ?? '' };
+    calls.push(call);
+    const answered = answer(call);
+    if ('output' in answered)
+      return { status: 200, type: 'application/x-amz-json-1.1', body: JSON.stringify(answered.output) };
+    const { error, message = '', status = 400 } = answered;
+    return { status, type: 'application/x-amz-json-1.1', body: JSON.stringify({ __type: error, message }) };
+  });
+  return { endpoint, calls };
+}
+
+/** A Secrets Manager with these values; `undefined` is a secret that has none yet. */
+export async function secretsServer(values: Record<string, string | undefined>): Promise<AwsServer> {
+  return jsonServer(({ operation, input }) => {
+    const id = String(input.SecretId);
+    if (operation === 'PutSecretValue') values[id] = String(input.SecretString);
+    else if (values[id] === undefined) return { error: 'ResourceNotFoundException' };
+    return { output: { Name: id, SecretString: operation === 'GetSecretValue' ? values[id] : undefined } };
+  });
+}
+
+export interface Reply {
+  status: number;
+  type?: string;
+  body?: string | Uint8Array;
+}
+
+/** Serves until the end of the test. */
+export async function serve(reply: (request: IncomingMessage) => Reply | Promise<Reply>): Promise<string> {
+  const server = createServer(async (request, response) => {
+    const { status, type = 'application/xml', body = '' } = await reply(request);
+    response.writeHead(status, { 'content-type': type }).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+const settings = { region: 'us-east-1', credentials, maxAttempts: 1 };
+export const secretsAt = (endpoint: string) => new SecretsManagerClient({ ...settings, endpoint });
+export const sfnAt = (endpoint: string) => new SFNClient({ ...settings, endpoint });

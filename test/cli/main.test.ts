@@ -1,0 +1,139 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../local/ports.ts';
+import { run } from '../local/running.ts';
+import { tempDir } from '../local/support.ts';
+import { serve } from './aws-server.ts';
+
+async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
+  const command = run('cli/main.ts', args, { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1', ...env });
+  return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+const local = ['--deployment', 'local'];
+
+test('help names the commands and all their options', async () => {
+  const [all, start, authorize] = await Promise.all([
+    cli(['--help']),
+    cli(['start', '--help']),
+    cli(['authorize', '--help']),
+  ]);
+  expect(all).toMatchObject({ code: 0, stdout: expect.stringMatching(/start .*authorize /s), stderr: '' });
+  for (const { code, stdout } of [start, authorize]) {
+    expect(code).toBe(0);
+    for (const option of ['--deployment', '--profile', '--region', '--endpoint-url']) expect(stdout).toContain(option);
+  }
+  expect(start.stdout).toContain('--wait');
+});
+
+const wrong: [string, string[], RegExp][] = [
+  ['no command', [], /^Usage: cli/],
+  ['an unknown command', ['export'], /unknown command 'export'/],
+  [
+    'an unknown entity',
+    ['start', 'leeds', ...local],
+    /There is no entity "leeds" \(did you mean "leads"\?\); there are leads, /,
+  ],
+  ['no deployment', ['start', 'leads'], /required option '--deployment <name>' not specified/],
+  ['a port that is none', ['authorize', ...local, '--port', '70000'], /A port is a number from 0 to 65535/],
+  [
+    'a deployment without a configuration',
+    ['authorize', '--deployment', 'nope'],
+    /^ConfigInvalid: config\/nope\.json does not exist/,
+  ],
+  [
+    'an endpoint that is no address',
+    ['start', 'leads', ...local, '--endpoint-url', 'here'],
+    /^The endpoint must be an address/,
+  ],
+  [
+    'a local deployment without a local cloud',
+    ['authorize', ...local],
+    /^ConfigInvalid: config\/local\.json: local: is true/,
+  ],
+];
+
+test.concurrent.for(wrong)('%s is a matter of usage', async ([, args, sentence], { expect }) => {
+  const { code, stdout, stderr } = await cli(args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(sentence);
+  expect(stderr).not.toMatch(/^ +at /m);
+});
+
+test('a wrong configuration is told with the path of every wrong field', async () => {
+  const file = join(await tempDir(), 'wrong.json');
+  const crm = {
+    baseUrl: 'ftp://crm.example',
+    authUrl: 'https://crm.example/auth?x=1',
+    scopes: [],
+    clientAuthentication: 'x',
+  };
+  const entities = { leads: { columns: [], schedule: 'daily' }, leeds: {} };
+  const rest = {
+    timeZone: 'Mars',
+    polling: { firstWaitSeconds: 0.5 },
+    retentionDays: 0,
+    nightly: { startUtc: '25:00' },
+  };
+  await writeFile(file, JSON.stringify({ local: true, crm, entities, ...rest, colour: 'red' }));
+  const { code, stderr } = await cli(['authorize', ...local, '--configuration', file]);
+  expect(code).toBe(2);
+  const lines = stderr.trim().split('\n');
+  for (const field of [
+    ...['crm.baseUrl', 'crm.authUrl', 'crm.scopes', 'crm.clientAuthentication', 'entities.leads.columns'],
+    ...[
+      'entities.leads.schedule',
+      'timeZone',
+      'polling.firstWaitSeconds',
+      'retentionDays',
+      'nightly.startUtc',
+      'colour',
+    ],
+  ]) {
+    expect(lines).toContainEqual(expect.stringContaining(`ConfigInvalid: ${file}: ${field}: `));
+  }
+  await writeFile(file, '{"crm":');
+  const broken = await cli(['authorize', ...local, '--configuration', file]);
+  expect(broken).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^ConfigInvalid: .*wrong\.json: is not JSON/),
+  });
+});
+
+test('nothing that listens, and no such stack, are matters of the environment', async () => {
+  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const empty = await serve(() => ({
+    ...{ status: 400, type: 'text/xml' },
+    body: '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack x does not exist</Message></Error></ErrorResponse>',
+  }));
+  const [closed, absent] = await Promise.all([
+    cli(['start', 'leads', ...local], { AWS_ENDPOINT_URL: nobody }),
+    cli(['authorize', ...local, '--endpoint-url', empty]),
+  ]);
+  expect(closed.code).toBe(3);
+  expect(closed.stderr).toMatch(/^AWS could not be asked for the stack crm-export-local \(.*ECONNREFUSED.*\)\.\n$/);
+  expect(absent.code).toBe(3);
+  expect(absent.stderr).toMatch(/^There is no stack crm-export-local here: .*\n$/);
+});
+
+test('a callback port that is taken ends the command at once', async () => {
+  const port = await freePort();
+  const other = createServer().listen(port, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  const outputs = ['StateMachineArn', 'BucketName', 'ClientSecretId', 'TokensSecretId'].map(
+    (key) => `<member><OutputKey>${key}</OutputKey><OutputValue>x</OutputValue></member>`,
+  );
+  const endpoint = await serve(() => ({
+    ...{ status: 200, type: 'text/xml' },
+    body: `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackStatus>CREATE_COMPLETE</StackStatus>
+      <Outputs>${outputs.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
+  }));
+  const { code, stderr } = await cli(
+    ['authorize', ...local, '--endpoint-url', endpoint, '--client-id', 'x', '--port', String(port)],
+    { CRM_CLIENT_SECRET: 'x' },
+  );
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/^The port \d+ on 127\.0\.0\.1 cannot be listened on .* --port\.\n$/);
+});

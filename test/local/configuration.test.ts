@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import { ConfigurationError, readConfiguration } from '../../lib/config.ts';
+import { writeConfiguration } from '../../local/configuration.ts';
+import { tempDir } from './support.ts';
+
+const endpoint = 'http://127.0.0.1:4566';
+const crm = { baseUrl: 'http://127.0.0.1:9999/api/v1', authUrl: 'http://127.0.0.1:9999/auth' };
+
+test('it is config/local.json with the addresses of the CRM that is used', async () => {
+  const base = readConfiguration('local', undefined, endpoint).deployment;
+  const { file, deployment } = await writeConfiguration(await tempDir(), { crm, endpoint });
+  expect(deployment).toEqual({ ...base, $schema: undefined, crm: { ...base.crm, ...crm } });
+  expect(readConfiguration('local', file, endpoint).deployment).toEqual(deployment);
+  expect(await readFile(file, 'utf8')).not.toContain('$schema');
+});
+
+test.for([1, 7, 3600])(
+  'waits of %i seconds are first and largest, within what the schema allows',
+  async (pollSeconds) => {
+    const { deployment } = await writeConfiguration(await tempDir(), { crm, pollSeconds, endpoint });
+    expect(deployment.polling).toMatchObject({ firstWaitSeconds: pollSeconds, largestWaitSeconds: pollSeconds });
+    expect(deployment.polling.deadlineSeconds).toBeLessThanOrEqual(500 * pollSeconds);
+  },
+);
+
+test('an address that a deployment refuses is named with its field', async () => {
+  const wrong = { ...crm, baseUrl: 'http://127.0.0.1:9999/api/v1?tenant=1' };
+  const writing = writeConfiguration(await tempDir(), { crm: wrong, endpoint });
+  await expect(writing).rejects.toThrow(ConfigurationError);
+  await expect(writing).rejects.toThrow(/local\.json: crm\.baseUrl: has no query and no fragment$/);
+});
+
+test('it is not written for a cloud that is not on this machine', async () => {
+  const writing = writeConfiguration(await tempDir(), { crm, endpoint: 'https://aws.example' });
+  await expect(writing).rejects.toThrow(/AWS_ENDPOINT_URL must name a loopback address/);
+});

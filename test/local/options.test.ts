@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { ENTITIES } from '../../lambdas/shared/entities.ts';
+import { parseOptions } from '../../local/options.ts';
+
+const none = {};
+const secret = { CRM_CLIENT_SECRET: 'the-secret' };
+const crm = ['--crm-url', 'https://crm.example/api/v1/', '--auth-url', 'https://crm.example/auth', '--client-id', 'me'];
+
+/** commander writes what is wrong to standard error, and help to standard output. */
+const written: string[] = [];
+beforeAll(() => {
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  }
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+});
+
+test('without options all seven entities are exported, once', () => {
+  expect(parseOptions([], none)).toEqual({ entities: ENTITIES, keep: false, json: false });
+});
+
+test('entities are taken in the order given, each once', () => {
+  const args = ['--entity', 'customers', '--entity', 'agent-numbers', '--entity', 'customers'];
+  expect(parseOptions(args, none).entities).toEqual(['customers', 'agent-numbers']);
+});
+
+test('every option is read', () => {
+  const args = ['--keep', '--json', '--endpoint-url', 'http://127.0.0.1:4566/', '--poll-seconds', '7', ...crm];
+  expect(parseOptions(args, secret)).toEqual({
+    ...{ entities: ENTITIES, keep: true, json: true, endpointUrl: 'http://127.0.0.1:4566', pollSeconds: 7 },
+    crm: {
+      ...{ url: 'https://crm.example/api/v1', authUrl: 'https://crm.example/auth' },
+      ...{ clientId: 'me', clientSecret: 'the-secret' },
+    },
+  });
+});
+
+test('a secret in the environment alone does not ask for another CRM', () => {
+  expect(parseOptions([], secret).crm).toBeUndefined();
+});
+
+test('a local cloud is at a loopback address, by any of its names', () => {
+  const read = (url: string) => parseOptions(['--endpoint-url', url], none).endpointUrl;
+  expect(read('http://localhost:4566')).toBe('http://127.0.0.1:4566');
+  expect(read('http://[::1]:4566')).toBe('http://[::1]:4566');
+  expect(read('http://127.1.2.3:4566')).toBe('http://127.1.2.3:4566');
+});
+
+const refused: [string, string[], RegExp][] = [
+  [
+    'an unknown entity',
+    ['--entity', 'contact'],
+    /no entity "contact" \(did you mean "contacts"\?\); there are leads, /,
+  ],
+  ['an unknown option', ['--jsn'], /unknown option '--jsn'.*--json/],
+  ['a stray word', ['leads'], /too many arguments/],
+  ['an option without its value', ['--entity'], /argument missing/],
+  ['waits of no length', ['--poll-seconds', '0'], /Whole seconds from 1 to 3600/],
+  ['waits that are no number', ['--poll-seconds', 'soon'], /Whole seconds/],
+  ['waits of half a second', ['--poll-seconds', '0.5'], /Whole seconds/],
+  ['a file as an address', ['--crm-url', 'file:///etc/passwd'], /An address begins with http/],
+  ['no address', ['--auth-url', 'crm'], /An address begins with http/],
+  ['a cloud elsewhere', ['--endpoint-url', 'https://s3.amazonaws.com'], /loopback/],
+  ['a cloud that looks near', ['--endpoint-url', 'http://127.0.0.1.evil.example'], /loopback/],
+];
+
+test.for(refused)('%s is refused', ([, args, sentence]) => {
+  expect(() => parseOptions(args, none)).toThrow(
+    expect.objectContaining({ name: 'CommanderError', message: expect.stringMatching(new RegExp(sentence, 's')) }),
+  );
+});
+
+test('half a CRM is refused, and what is missing is named', () => {
+  const wrong = (args: string[], env: NodeJS.ProcessEnv) => {
+    try {
+      return parseOptions(args, env);
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(wrong(crm, none)).toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(/: the environment variable CRM_CLIENT_SECRET is missing\.$/),
+  });
+  expect(wrong(crm.slice(0, 2), secret)).toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(/: --auth-url, --client-id is missing\.$/),
+  });
+});
+
+test('help names every option', () => {
+  written.length = 0;
+  expect(() => parseOptions(['--help'], none)).toThrow(expect.objectContaining({ exitCode: 0 }));
+  for (const option of ['--entity', '--keep', '--json', '--crm-url', '--endpoint-url', '--poll-seconds']) {
+    expect(written.join('')).toContain(option);
+  }
+});
