@@ -50,7 +50,7 @@ export class NightlySchedules extends Construct {
 }
 
 /** The entity's own schedule, or its place in the night: some minutes after the one before. Rules know UTC only. */
-export function scheduleOf(deployment: Deployment, entity: Entity, index: number): Schedule {
+function scheduleOf(deployment: Deployment, entity: Entity, index: number): Schedule {
   const { schedule } = entityPlan(deployment, entity);
   if (schedule) return Schedule.expression(schedule);
   const [hour = 0, minute = 0] = deployment.nightly.startUtc.split(':').map(Number);

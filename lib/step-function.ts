@@ -51,7 +51,7 @@ export class StepFunction extends Construct {
 }
 
 /** `CheckStatus` lies in `check-status`. */
-export function folderOf(step: StepName): string {
+function folderOf(step: StepName): string {
   return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
 }
 

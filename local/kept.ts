@@ -22,7 +22,7 @@ export const kept = {
       'Authorize anew:',
       `  npm run cli -- authorize --configuration ${configurationFile} ${place}`,
       'With the AWS CLI:',
-      `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_REGION=${LOCAL_REGION} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
+      `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_DEFAULT_REGION=${LOCAL_REGION} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
       `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,
       `  aws stepfunctions get-execution-history --execution-arn ${arn}`,
       `  aws s3 ls s3://${target.BucketName} --recursive`,

@@ -52,8 +52,8 @@ export function createScreen(stream: NodeJS.WriteStream): Screen {
     },
     progress: (rows) => {
       if (live) return show(liveRows(rows, colors));
-      for (const row of rows) {
-        const text = `${row.entity}: ${stateText(row)}, ${row.checks} checks${row.bytes === null ? '' : `, ${bytesText(row.bytes)}`}`;
+      for (const row of rows.filter(({ state }) => state)) {
+        const text = `${row.entity}: ${stateText(row)}, ${checksText(row.checks)}${row.bytes === null ? '' : `, ${bytesText(row.bytes)}`}`;
         if (shown.get(row.entity) !== text) line(`  ${text} (${row.seconds.toFixed(1)} s)`);
         shown.set(row.entity, text);
       }
@@ -85,4 +85,8 @@ function liveRows(rows: Progress[], colors: Colors): string {
 
 function stateText({ state, status }: Progress): string {
   return status === 'RUNNING' ? state || 'starting' : `${state} (${status})`;
+}
+
+function checksText(checks: number): string {
+  return checks === 1 ? '1 check' : `${checks} checks`;
 }

@@ -40,7 +40,7 @@ function firstLines(start: Buffer): string[] {
     .slice(0, 4);
   return lines.map((line) =>
     stripVTControlCharacters(line)
-      .replace(/\p{Cc}/gu, ' ')
+      .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ')
       .slice(0, 110),
   );
 }

@@ -44,11 +44,11 @@ test('without a terminal a line comes per change of a run, and nothing that a te
   screen.endProgress();
   expect(raw()).toBe(
     [
-      '  leads: starting, 1 checks (1.2 s)',
-      '  contacts: CheckStatus, 1 checks (1.2 s)',
-      '  leads: CheckStatus, 1 checks (1.2 s)',
-      '  contacts: ExportFailed (FAILED), 1 checks (1.2 s)',
-      '  leads: ExportPublished (SUCCEEDED), 1 checks, 20.0 kB (1.2 s)\n',
+      '  leads: starting, 1 check (1.2 s)',
+      '  contacts: CheckStatus, 1 check (1.2 s)',
+      '  leads: CheckStatus, 1 check (1.2 s)',
+      '  contacts: ExportFailed (FAILED), 1 check (1.2 s)',
+      '  leads: ExportPublished (SUCCEEDED), 1 check, 20.0 kB (1.2 s)\n',
     ].join('\n'),
   );
 });
