@@ -16,9 +16,12 @@ const inputSchema = z.strictObject({
   filters: requestKeys.filters.optional(),
   filtersOperator: requestKeys.filtersOperator.optional(),
   sendEmail: requestKeys.sendEmail.optional(),
-  Comment: z.string().optional(),
+  Comment: z.string().max(1000).optional(),
 });
 export type ExportInput = z.infer<typeof inputSchema>;
+
+/** Problems that are named: fifty sorts and fifty filters may each have one, and the cause of a failure is to be read. */
+const MENTIONED = 10;
 
 const HELP = `Known entities: ${ENTITIES.join(', ')}.`;
 
@@ -29,7 +32,12 @@ const HELP = `Known entities: ${ENTITIES.join(', ')}.`;
 export function parseInput(input: unknown): ExportInput {
   const parsed = inputSchema.safeParse(input);
   if (parsed.success) return parsed.data;
-  const problem = objectProblem(input) ?? parsed.error.issues.map((issue) => issueText(issue, input)).join('; ');
+  const problem =
+    objectProblem(input) ??
+    parsed.error.issues
+      .slice(0, MENTIONED)
+      .map((issue) => issueText(issue, input))
+      .join('; ');
   throw new RunError('InvalidInput', `${problem.charAt(0).toUpperCase()}${problem.slice(1)}. ${HELP}`);
 }
 
@@ -61,8 +69,9 @@ function keyText(key: string): string {
 
 /** ` (did you mean "leads"?)` when something known is near, else nothing. */
 export function suggestion(typed: string, known: readonly string[]): string {
-  const near = closest(typed.toLowerCase().replace(/[_ ]/g, '-'), known);
-  return near && distance(typed.toLowerCase(), near.toLowerCase()) <= Math.max(2, near.length / 3)
-    ? ` (did you mean "${near}"?)`
-    : '';
+  const plain = (text: string) => text.toLowerCase().replace(/[_ ]/g, '-');
+  const plainKnown = known.map(plain);
+  const nearest = closest(plain(typed), plainKnown);
+  const near = known[plainKnown.indexOf(nearest)];
+  return near && distance(plain(typed), nearest) <= Math.max(2, near.length / 3) ? ` (did you mean "${near}"?)` : '';
 }

@@ -5,7 +5,7 @@ import { RunError } from '../shared/errors.ts';
 import type { ExportRequest } from '../shared/states.ts';
 import { type ExportInput, suggestion } from './input.ts';
 
-/** The request travels in the state, which AWS limits to 256 KB in all. */
+/** In bytes. The request travels in the state, perhaps twice (the input holds it too), which AWS limits to 256 KB in all. */
 const LARGEST_REQUEST = 64_000;
 
 /**
@@ -31,11 +31,11 @@ export function buildRequest(
     ...((input.sendEmail ?? plan.sendEmail) && { [crm.emailField]: true }),
     ...plan.extra,
   };
-  const size = JSON.stringify(request).length;
+  const size = Buffer.byteLength(JSON.stringify(request));
   if (size <= LARGEST_REQUEST) return request;
   throw new RunError(
     'ConfigInvalid',
-    `The request for this export has ${size} characters; at most ${LARGEST_REQUEST} can be carried.`,
+    `The request for this export has ${size} bytes; at most ${LARGEST_REQUEST} can be carried.`,
   );
 }
 

@@ -29,7 +29,8 @@ export async function downloadFile(state: RunState, deps: DownloadFileDeps): Pro
   const run = runOf(state);
   const address = await addressOf(state, deps);
   if (address === undefined) return notReady(state, deps);
-  const signal = AbortSignal.timeout(Math.max(1, deps.secondsLeft() - MARGIN_SECONDS) * 1000);
+  // Whole milliseconds: AbortSignal refuses fractions, which 884.123 * 1000 has.
+  const signal = AbortSignal.timeout(Math.floor(Math.max(1, deps.secondsLeft() - MARGIN_SECONDS) * 1000));
   const remote = await deps.openFile(address, { local: deps.deployment.local, signal });
   const key = `${run.prefix}${run.entity}.${extensionOf(remote)}`;
   const measure = await store(key, remote, deps.bucket);

@@ -58,7 +58,7 @@ function verify(file: StoredFile, scan: Scan): void {
 
 async function manifestOf(state: RunState, run: Run, file: StoredFile, scan: Scan, bucket: Bucket): Promise<Manifest> {
   const csv = isCsv(file.key);
-  const header = csv ? await readHeader(bucket, file.key) : null;
+  const header = csv ? await readHeader(bucket, file) : null;
   const rows = csv ? Math.max(0, scan.records - 1) : null;
   return {
     schemaVersion: 1,

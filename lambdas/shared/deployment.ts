@@ -10,6 +10,9 @@ import { ENTITIES, type Entity, entitySchema } from './entities.ts';
 /** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
+/** `cron` has six fields; `rate` is singular for one and plural for more. */
+const SCHEDULE = /^(cron\((\S+ ){5}\S+\)|rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\))$/;
+
 const describedSort = z.record(z.string(), z.unknown());
 
 const polling = {
@@ -44,7 +47,7 @@ const entityPlanSchema = z.strictObject({
   enabled: z.boolean().default(true).describe('Whether the nightly rule is switched on.'),
   schedule: z
     .string()
-    .regex(/^(cron\([^()]+\)|rate\([^()]+\))$/, 'an EventBridge expression: cron(...) in UTC, or rate(...)')
+    .regex(SCHEDULE, 'an EventBridge expression in UTC, such as cron(30 1 * * ? *) or rate(1 hour)')
     .optional()
     .describe('Replaces the start that "nightly" gives this entity.'),
   polling: z.strictObject(polling).partial().optional().describe('Replaces values of the deployment for this entity.'),
@@ -106,30 +109,49 @@ export const deploymentSchema = shape.superRefine((deployment, context) => {
   for (const { path, message } of contradictions(deployment)) context.addIssue({ code: 'custom', path, message });
 });
 
+type Contradiction = { path: string[]; message: string };
+
 /** What no single field can see: addresses against `local`, waits against each other, extra keys against our own. */
-function* contradictions(deployment: Deployment): Generator<{ path: string[]; message: string }> {
-  for (const field of ['baseUrl', 'authUrl'] as const) {
-    if (!deployment.local && !deployment.crm[field].startsWith('https:'))
-      yield { path: ['crm', field], message: 'must start with https: (http is for local deployments)' };
-  }
-  for (const entity of ENTITIES) {
-    const { polling: waits, extra } = entityPlan(deployment, entity);
-    const named = deployment.entities[entity] ? ['entities', entity] : [];
-    if (waits.firstWaitSeconds > waits.largestWaitSeconds)
-      yield { path: [...named, 'polling', 'firstWaitSeconds'], message: 'must not be above largestWaitSeconds' };
-    if (waits.deadlineSeconds > LARGEST_DEADLINE_IN_WAITS * waits.largestWaitSeconds)
-      yield {
-        path: [...named, 'polling', 'deadlineSeconds'],
-        message: `must be at most ${LARGEST_DEADLINE_IN_WAITS} times largestWaitSeconds (${waits.largestWaitSeconds})`,
-      };
-    const own = [...Object.keys(requestKeys), deployment.crm.operatorField, deployment.crm.emailField];
-    for (const key of Object.keys(extra).filter((key) => own.includes(key)))
-      yield { path: ['entities', entity, 'extra', key], message: 'has a setting of its own: give it there' };
-  }
+function contradictions(deployment: Deployment): Contradiction[] {
+  const { local, crm } = deployment;
+  const addresses = (['baseUrl', 'authUrl'] as const)
+    .filter((field) => !local && !crm[field].startsWith('https:'))
+    .map((field) => ({ path: ['crm', field], message: 'must start with https: (http is for local deployments)' }));
+  const own = [...Object.keys(requestKeys), crm.operatorField, crm.emailField];
+  const entities = ENTITIES.flatMap((entity) => {
+    const { polling, extra } = entityPlan(deployment, entity);
+    const place = deployment.entities[entity] ? ['entities', entity] : [];
+    const keys = Object.keys(extra).filter((key) => own.includes(key));
+    const extras = keys.map((key) => ({
+      path: [...place, 'extra', key],
+      message: 'has a setting of its own: give it there',
+    }));
+    return [...pollingContradictions(polling, [...place, 'polling']), ...extras];
+  });
+  return [...addresses, ...entities];
+}
+
+function pollingContradictions(polling: Deployment['polling'], place: string[]): Contradiction[] {
+  const { firstWaitSeconds: first, largestWaitSeconds: largest, deadlineSeconds: deadline } = polling;
+  const most = LARGEST_DEADLINE_IN_WAITS * largest;
+  const rules = [
+    {
+      holds: first <= largest,
+      field: 'firstWaitSeconds',
+      message: `must not be above largestWaitSeconds (${largest})`,
+    },
+    { holds: deadline >= first, field: 'deadlineSeconds', message: `must not be below firstWaitSeconds (${first})` },
+    {
+      holds: deadline <= most,
+      field: 'deadlineSeconds',
+      message: `must be at most ${LARGEST_DEADLINE_IN_WAITS} times largestWaitSeconds, here ${most}`,
+    },
+  ];
+  return rules.filter(({ holds }) => !holds).map(({ field, message }) => ({ path: [...place, field], message }));
 }
 
 /** The plan of one entity, with every default filled in; an entity that the file does not name exports all columns. */
 export function entityPlan(deployment: Deployment, entity: Entity): EntityPlan {
   const plan = deployment.entities[entity] ?? entityPlanSchema.parse({});
-  return { ...plan, polling: pollingSchema.parse({ ...deployment.polling, ...plan.polling }) };
+  return { ...plan, polling: { ...deployment.polling, ...plan.polling } };
 }

@@ -1,3 +1,6 @@
+/** Only what looks like a date is parsed as one: `Date.parse` reads "try 2099" as well. */
+const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
+
 /**
  * The wait that an answer asks for in `Retry-After`, in whole seconds: delay-seconds or an HTTP date (RFC 9110, 10.2.3).
  * A past date is 0; anything unreadable is `undefined`, so that the caller's own back-off counts.
@@ -6,6 +9,6 @@ export function retryAfterSeconds(headers: Headers, now: Date = new Date()): num
   const value = headers.get('retry-after')?.trim();
   if (!value) return undefined;
   if (/^\d+$/.test(value)) return Number(value);
-  const at = /^[A-Za-z]{3}/.test(value) ? Date.parse(value) : Number.NaN;
+  const at = HTTP_DATE.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - now.getTime()) / 1000));
 }

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
 import type { Deployment } from './deployment.ts';
 import { RunError } from './errors.ts';
-import type { Log } from './log.ts';
+import { createLog, type Log } from './log.ts';
 import { nextWait, pacingOf, type Random } from './pacing.ts';
 import { type RunState, runStateSchema } from './states.ts';
 import { type Answered, STEPS, type StepName } from './steps.ts';
@@ -17,7 +17,10 @@ export interface StepDeps {
 }
 
 /** What a step returns: an outcome of its own and the parts of the state that it changes. */
-export type Answer<S extends StepName> = { outcome: Answered<S> } & Partial<Omit<RunState, 'outcome' | 'failure'>>;
+export type Answer<S extends StepName> = { outcome: Answered<S> } & Partial<Omit<KnownState, 'outcome' | 'failure'>>;
+
+/** The state without its leave for unknown keys, so that a misspelt one in an answer does not compile. */
+type KnownState = { [K in keyof RunState as string extends K ? never : K]: RunState[K] };
 
 /** A step: pure, no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else it throws is a bug. */
 export type Step<S extends StepName, D> = (state: RunState, deps: D) => Promise<Answer<S>>;
@@ -40,7 +43,9 @@ export function asStep<S extends StepName, D extends StepDeps>(
 ): (event: unknown, context: Context) => Promise<RunState> {
   let built: OwnDeps<D> | undefined;
   return async (event, context) => {
-    const state = { ...runStateSchema.parse(event), waitSeconds: 0, failure: null };
+    const parsed = runStateSchema.safeParse(event);
+    if (!parsed.success) throw crash(name, parsed.error, context.awsRequestId, built?.log);
+    const state = { ...parsed.data, waitSeconds: 0, failure: null };
     try {
       built ??= dependencies();
       const deps = { ...built, secondsLeft: () => context.getRemainingTimeInMillis() / 1000 } as D;
@@ -94,12 +99,19 @@ export function waitFor(
 
 function crash(step: StepName, error: unknown, requestId: string, log: Log | undefined): Error {
   const name = error instanceof Error ? error.name : typeof error;
-  const frames = error instanceof Error ? (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line)) : [];
-  log?.error('crashed', { crash: name, frames: frames.map((frame) => frame.trim()), requestId });
+  (log ?? createLog(step)).error('crashed', { crash: name, frames: framesOf(error), requestId });
   const thrown = new Error(
     `${step} stopped with ${name} in request ${requestId}; the log of the function has the place.`,
   );
   thrown.name = name;
-  delete thrown.stack;
+  // The runtime of Lambda sends the stack along, and loses the name of an error that has none.
+  thrown.stack = `${name}: ${thrown.message}`;
   return thrown;
+}
+
+/** Where it happened. The message stands in the stack as well, and lines of it may look like frames. */
+function framesOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  const places = (error.stack ?? '').replace(error.message, () => '').split('\n');
+  return places.filter((line) => /^\s+at /.test(line)).map((line) => line.trim());
 }

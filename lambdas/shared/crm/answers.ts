@@ -17,7 +17,7 @@ export async function readJson<T>(response: Response, call: Call, schema: z.ZodT
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
-  const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].join(', ')})` : '';
+  const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
   throw new RunError('CrmContractError', `${where} in a shape that is not known${problem}: ${shapeOf(value)}.`);
 }
 
@@ -25,7 +25,9 @@ export async function readJson<T>(response: Response, call: Call, schema: z.ZodT
 export function shapeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value))
-    return value.length > 0 ? `an array of ${value.length}, first ${shapeOf(value[0])}` : 'an empty array';
+    return value.length > 0
+      ? `an array of ${value.length}, first ${Array.isArray(value[0]) ? 'another array' : shapeOf(value[0])}`
+      : 'an empty array';
   if (typeof value !== 'object') return `a ${typeof value}`;
   const keys = Object.keys(value).map((key) => key.slice(0, 40));
   return keys.length > 0 ? `an object with the keys ${keys.slice(0, 20).join(', ')}` : 'an object without keys';

@@ -41,7 +41,7 @@ export function createCrmClient(deps: ClientDeps): CrmClient {
       let token = await deps.getAccessToken();
       let response = await send(http, call, token, deps);
       if (response.status === 401) {
-        await response.body?.cancel();
+        await response.body?.cancel().catch(() => undefined);
         token = await deps.getAccessToken({ rejected: token.accessToken });
         response = await send(http, call, token, deps);
       }

@@ -36,7 +36,8 @@ export function notReached(error: unknown, call: Call): RunError {
  * "code" in it may be one as well.
  */
 export async function refusal(response: Response, call: Call, token: AccessToken, now: Date): Promise<RunError> {
-  await response.body?.cancel();
+  // The status counts, whatever becomes of the body.
+  await response.body?.cancel().catch(() => undefined);
   const { status } = response;
   const what = `${call.method.toUpperCase()} ${call.template} was answered ${status}${contentType(response)}`;
   const retry = { retryAfterSeconds: retryAfterSeconds(response.headers, now) };

@@ -30,9 +30,11 @@ export function scanCsv(scan: Scan, chunk: Uint8Array): void {
   }
 }
 
-/** A doubled quotation mark inside a quoted field looks like closing it and opening it again at once. */
+/**
+ * A doubled quotation mark inside a quoted field looks like closing it and opening it again at once: what was opened may be
+ * opened again right behind the closing mark, for nothing inside of it changes `opens`.
+ */
 function quote(scan: Scan): void {
-  if (scan.quoted) scan.opens = true;
   scan.quoted = !scan.quoted && scan.opens;
   scan.blank = false;
 }

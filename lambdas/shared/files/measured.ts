@@ -15,6 +15,7 @@ export interface Measure {
  *   `FileRejected` when a web page comes where a data file is due.
  */
 export async function* measured(file: RemoteFile, measure: Measure): AsyncGenerator<Uint8Array> {
+  refuseWebPage(file, new Uint8Array());
   try {
     for await (const chunk of file.body) {
       if (measure.bytes === 0) refuseWebPage(file, chunk);
@@ -38,7 +39,7 @@ export async function* measured(file: RemoteFile, measure: Measure): AsyncGenera
   }
 }
 
-/** Sign-in and error pages come with status 200 from many services; stored, they would look like an export. */
+/** Sign-in and error pages, empty ones too, come with status 200 from many services; stored, they would look like an export. */
 function refuseWebPage(file: RemoteFile, first: Uint8Array): void {
   const type = mediaType(file.contentType);
   const begins = Buffer.from(first.subarray(0, 200)).toString('latin1').trimStart().toLowerCase();

@@ -33,7 +33,7 @@ export async function openFile(address: string, options: { local: boolean; signa
     const location = redirectOf(response);
     if (!location) return remoteFile(response);
     response.destroy();
-    url = checkFileUrl(new URL(location, url), options.local);
+    url = checkFileUrl(location, options.local, url);
   }
   throw new RunError('DownloadUrlRejected', `The address of the file leads through more than ${REDIRECTS} redirects.`);
 }
@@ -63,7 +63,7 @@ function remoteFile(response: IncomingMessage): RemoteFile {
     response.destroy();
     throw refusal(status, headers['retry-after']);
   }
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] !== 'chunked') {
+  if (headers['content-length'] === undefined && !/\bchunked$/i.test(headers['transfer-encoding'] ?? '')) {
     response.destroy();
     throw new RunError('FileRejected', 'The file came without a length: whether it is whole cannot be known.');
   }

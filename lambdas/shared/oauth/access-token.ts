@@ -46,12 +46,18 @@ export function createGetAccessToken(deps: TokenDeps): GetAccessToken {
     return usable(stored, rejected) ? stored : await refresh(deps, stored);
   };
 
+  const renewOnce = (rejected: string | undefined): Promise<Tokens> => {
+    running ??= renew(rejected).finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+
   return async ({ rejected } = {}) => {
     if (!usable(cached, rejected)) {
-      running ??= renew(rejected).finally(() => {
-        running = undefined;
-      });
-      cached = await running;
+      cached = await renewOnce(rejected);
+      // It joined a renewal that did not know of the refusal, and got what was stored.
+      if (cached.accessToken === rejected) cached = await renewOnce(rejected);
     }
     return { accessToken: cached.accessToken, scope: cached.scope };
   };

@@ -18,11 +18,14 @@ const CODES = [
 /** Token endpoints were seen to take more than ten seconds; giving up early loses a rotated token. */
 const TIMEOUT_MS = 20_000;
 
+/** In seconds, some thirty years: beyond it the number means "never", and no date can hold it. */
+const LONGEST_LIFE = 1_000_000_000;
+
 /** Read tolerantly: what was rotated must be stored before anything is complained about. */
 const answerSchema = z.object({
   access_token: z.string().min(1),
   refresh_token: z.string().min(1).nullish().catch(undefined),
-  expires_in: z.coerce.number().positive().nullish().catch(undefined),
+  expires_in: z.coerce.number().positive().max(LONGEST_LIFE).nullish().catch(undefined),
   scope: z.string().nullish().catch(undefined),
 });
 
@@ -48,7 +51,7 @@ export async function requestTokens(
   const obtainedAt = now();
   const response = await post(crm, client, grant);
   const body: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw refusal(response, body);
+  if (!response.ok) throw refusal(response, body, now());
   const answer = answerSchema.safeParse(body);
   if (!answer.success) {
     throw new RunError('CrmContractError', `The token endpoint answered ${response.status} without an access_token.`);
@@ -109,16 +112,15 @@ function authenticate(
   if (how === 'post') body.set('client_secret', client.clientSecret);
 }
 
-function refusal(response: Response, body: unknown): RunError {
+function refusal(response: Response, body: unknown, now: Date): RunError {
   const said = z.object({ error: z.enum(CODES) }).safeParse(body);
   const code = said.success ? said.data.error : undefined;
   const what = `The token endpoint answered ${response.status}${code ? ` ${code}` : ''}.`;
   if (code === 'invalid_grant') return new RunError('ReauthorizationRequired', what);
   if (code !== undefined || response.status === 401 || response.status === 403)
     return new RunError('ConfigInvalid', what);
-  if (response.status === 429)
-    return new RunError('RateLimited', what, { retryAfterSeconds: retryAfterSeconds(response.headers) });
-  if (response.status >= 500)
-    return new RunError('CrmUnavailable', what, { retryAfterSeconds: retryAfterSeconds(response.headers) });
+  const retry = { retryAfterSeconds: retryAfterSeconds(response.headers, now) };
+  if (response.status === 429) return new RunError('RateLimited', what, retry);
+  if (response.status >= 500 || response.status === 408) return new RunError('CrmUnavailable', what, retry);
   return new RunError('CrmContractError', what);
 }

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { refusedCondition, storageError } from './storage-errors.ts';
@@ -65,8 +66,7 @@ export function createBucket(s3: S3Client, name: string): Bucket {
     read: async (key, lastByte) => {
       const object = await get(key, lastByte === undefined ? undefined : `bytes=0-${lastByte}`);
       if (!object?.Body) return undefined;
-      const chunks = await Array.fromAsync(unbroken(object.Body as AsyncIterable<Uint8Array>, key));
-      return { text: Buffer.concat(chunks).toString('utf8'), etag: object.ETag ?? '' };
+      return { text: await text(unbroken(object.Body as AsyncIterable<Uint8Array>, key)), etag: object.ETag ?? '' };
     },
     uploadOnce: (key, body, { contentType, bytes }) => {
       const params = {

@@ -24,7 +24,9 @@ export function storageError(error: unknown, how: 'read' | 'write', key: string)
 }
 
 function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown';
+  if (!(error instanceof Error)) return 'unknown';
+  // Trouble of the connection has no name of its own: ECONNRESET says more than Error.
+  return error.name === 'Error' && 'code' in error ? String(error.code) : error.name;
 }
 
 function statusOf(error: unknown): number | undefined {

@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
+import { EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
+import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { fakeCrm } from '../../support/fake-crm.ts';
+
+const DEADLINE = '2026-11-20T02:00:00.000Z';
+const status = (answer: unknown): [string, unknown] => ['get /leads/exports/{id}', answer];
+const is = (word: string) => status({ id: EXPORT_ID, status: word });
+const gone = status(new RunError('ExportNotFound', 'GET /leads/exports/{id} was answered 404.'));
+
+const check = (answer: [string, unknown], now?: string, state = runState()) =>
+  checkStatus(state, { ...testDeps(now ? { now: at(now) } : {}), crm: fakeCrm(answer) });
+
+test('PROCESSED is READY, and the look is counted', async () => {
+  expect(await check(is('PROCESSED'))).toEqual({ outcome: 'READY', checks: 4 });
+});
+
+test.each(['INITIATED', 'PROCESSING'])('%s is PENDING with the next wait', async (word) => {
+  expect(await check(is(word), undefined, runState({ waits: 1 }))).toEqual({
+    outcome: 'PENDING',
+    checks: 4,
+    waits: 2,
+    waitSeconds: 15,
+  });
+});
+
+test('FAILED ends the run and names the export', async () => {
+  const error = await failureOf(check(is('FAILED')), 'ExportFailed');
+
+  expect(error.message).toBe(`The service reports that export ${EXPORT_ID} of leads failed.`);
+});
+
+test('an unknown word ends the run: it neither counts as done nor loops', async () => {
+  const error = await failureOf(check(is('ARCHIVED')), 'CrmContractError');
+
+  expect(error.message).toContain('"ARCHIVED"; known are INITIATED, PROCESSING, PROCESSED, FAILED');
+});
+
+test('the record of another export ends the run', async () => {
+  await failureOf(check(status({ id: OTHER_EXPORT_ID, status: 'PROCESSED' })), 'CrmContractError');
+});
+
+test('at the deadline a run gives up only after one last look', async () => {
+  const error = await failureOf(check(is('PROCESSING'), DEADLINE), 'ExportDeadlineExceeded');
+
+  expect(error.message).toContain('was still PROCESSING at the deadline of the run');
+  expect(error.message).toContain('after 4 looks');
+});
+
+test('an export that is ready by that last look goes on', async () => {
+  expect(await check(is('PROCESSED'), '2026-11-20T02:00:30Z')).toMatchObject({ outcome: 'READY' });
+});
+
+test('the wait before the last look ends at the deadline', async () => {
+  expect(await check(is('PROCESSING'), '2026-11-20T01:59:53Z')).toMatchObject({ outcome: 'PENDING', waitSeconds: 7 });
+});
+
+test('an export that its service does not know yet is waited for during the first minute', async () => {
+  expect(await check(gone, '2026-11-20T01:01:04.999Z')).toMatchObject({ outcome: 'PENDING', waitSeconds: 10 });
+});
+
+test('an export that is unknown after the first minute ends the run', async () => {
+  await failureOf(check(gone, '2026-11-20T01:01:05Z'), 'ExportNotFound');
+});
+
+test('a run whose deadline falls into that first minute ends under the deadline', async () => {
+  const state = runState({ run: run({ deadline: '2026-11-20T01:00:30.000Z' }) });
+
+  await failureOf(check(gone, '2026-11-20T01:00:31Z', state), 'ExportDeadlineExceeded');
+});
+
+test('trouble of the service is left to the wrapper, without a count of a look that gave nothing', async () => {
+  const crm = fakeCrm(status(new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 44 })));
+  const handler = asStep('CheckStatus', checkStatus, () => ({ ...testDeps(), crm }));
+
+  expect(await handler(runState(), lambdaContext())).toMatchObject({ outcome: 'PENDING', waitSeconds: 44, checks: 3 });
+});
+
+test('a state without a run is a bug, not an outcome', async () => {
+  await expect(check(is('PROCESSED'), undefined, runState({ run: null }))).rejects.toThrow('CreateExport was skipped');
+});
+
+test('the same state gives the same answer: a repeated step does no harm', async () => {
+  expect(await check(is('PROCESSING'))).toEqual(await check(is('PROCESSING')));
+});

@@ -1,0 +1,219 @@
+import { expect, test } from 'vitest';
+import { createExport } from '../../../lambdas/create-export/create-export.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
+import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';
+import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { fakeCrm } from '../../support/fake-crm.ts';
+
+const FIELDS = [{ fieldName: 'id', type: 'uuid' }, { fieldName: 'firstName' }];
+const fields = (entity = 'leads'): [string, unknown] => [`get /${entity}/fields`, FIELDS];
+const created = (entity = 'leads'): [string, unknown] => [`post /${entity}/exports`, { id: EXPORT_ID }];
+const lost: [string, unknown] = ['post /leads/exports', new RunError('CreateUnanswered', 'The answer was lost.')];
+
+function depsWith(crm: ReturnType<typeof fakeCrm>, overrides: Parameters<typeof testDeps>[0] = {}) {
+  return { ...testDeps(overrides), crm, softwareVersion: '1.2.3' };
+}
+
+/** The date that a run gets in a zone, from its input and start. */
+async function dateOf(timeZone: string, startedAt: string, input: object = {}): Promise<string | undefined> {
+  const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ timeZone }) });
+  const { run } = await createExport(newState({ entity: 'leads', ...input }, { startedAt }), deps);
+  return run?.date;
+}
+
+test('CREATED begins the run with everything that the later steps need', async () => {
+  const crm = fakeCrm(fields(), created());
+
+  const answer = await createExport(newState(), depsWith(crm));
+
+  expect(answer).toEqual({
+    outcome: 'CREATED',
+    waitSeconds: 10,
+    run: {
+      schemaVersion: 1,
+      entity: 'leads',
+      exportId: EXPORT_ID,
+      date: '2026-11-20',
+      prefix: 'runs/entity=leads/run=night-1/',
+      deadline: '2026-11-20T02:00:00.000Z',
+      firstWaitSeconds: 10,
+      largestWaitSeconds: 100,
+      keptUntil: '2027-02-18',
+      request: { columns: ['id', 'firstName'] },
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      createdAt: '2026-11-20T01:10:00.000Z',
+      softwareVersion: '1.2.3',
+    },
+  });
+});
+
+test('the POST carries what input and configuration ask for, after one look at the columns', async () => {
+  const crm = fakeCrm(fields(), created());
+  const entities = { leads: { columns: ['firstName'], filters: [{ field: 'id' }], extra: { locale: 'he' } } };
+
+  await createExport(
+    newState({ entity: 'leads', sendEmail: true }),
+    depsWith(crm, { deployment: deployment({ entities }) }),
+  );
+
+  expect(crm.calls).toEqual([
+    { line: 'get /leads/fields', json: undefined },
+    {
+      line: 'post /leads/exports',
+      json: { columns: ['firstName'], filters: [{ field: 'id' }], sendEmail: true, locale: 'he' },
+    },
+  ]);
+});
+
+test('agent numbers keep their hyphen in paths and keys', async () => {
+  const crm = fakeCrm(fields('agent-numbers'), created('agent-numbers'));
+
+  const { run } = await createExport(newState({ entity: 'agent-numbers' }), depsWith(crm));
+
+  expect(run?.prefix).toBe('runs/entity=agent-numbers/run=night-1/');
+});
+
+test.each([[{}], [[]], [7], ['leads'], [null]])(
+  'input %j ends before the service is asked for anything',
+  async (input) => {
+    const crm = fakeCrm();
+
+    await failureOf(createExport(newState(input), depsWith(crm)), 'InvalidInput');
+
+    expect(crm.calls).toEqual([]);
+  },
+);
+
+test('an unknown column ends the run before any POST', async () => {
+  const crm = fakeCrm(fields());
+
+  const error = await failureOf(
+    createExport(newState({ entity: 'leads', columns: ['frstName'] }), depsWith(crm)),
+    'ConfigInvalid',
+  );
+
+  expect(error.message).toContain('"frstName" (did you mean "firstName"?)');
+  expect(crm.calls.map(({ line }) => line)).toEqual(['get /leads/fields']);
+});
+
+test.each([
+  ['of the start, without a schedule', 'UTC', '2026-11-20T23:30:00Z', {}, '2026-11-20'],
+  ['of the start, in the zone of the deployment', 'Asia/Jerusalem', '2026-11-20T23:30:00Z', {}, '2026-11-21'],
+  ['of the day before, west of Greenwich', 'America/New_York', '2026-11-20T03:00:00Z', {}, '2026-11-19'],
+  [
+    'of the schedule, though the run starts after midnight',
+    'UTC',
+    '2026-11-21T00:05:00Z',
+    { scheduledFor: '2026-11-20T23:58:00Z' },
+    '2026-11-20',
+  ],
+  [
+    'of a schedule with an offset',
+    'UTC',
+    '2026-11-21T00:05:00Z',
+    { scheduledFor: '2026-11-21T01:00:00+02:00' },
+    '2026-11-20',
+  ],
+  ['in winter time, two hours east', 'Asia/Jerusalem', '2026-01-10T21:30:00Z', {}, '2026-01-10'],
+  ['in summer time, three hours east', 'Asia/Jerusalem', '2026-07-10T21:30:00Z', {}, '2026-07-11'],
+  ['before the clocks change', 'Europe/London', '2026-03-28T23:30:00Z', {}, '2026-03-28'],
+  ['after the clocks changed', 'Europe/London', '2026-03-29T23:30:00Z', {}, '2026-03-30'],
+  [
+    'that the input gives, before any other',
+    'Asia/Jerusalem',
+    '2026-11-20T23:30:00Z',
+    { date: '2025-01-01', scheduledFor: '2026-11-20T23:00:00Z' },
+    '2025-01-01',
+  ],
+])('the date of a run is that %s', async (_, timeZone, startedAt, input, date) => {
+  expect(await dateOf(timeZone, startedAt, input)).toBe(date);
+});
+
+test('the deadline, the waits and the days kept come from the configuration of the entity', async () => {
+  const entities = { leads: { polling: { firstWaitSeconds: 5, deadlineSeconds: 120 } } };
+  const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities, retentionDays: 1 }) });
+
+  const answer = await createExport(newState(), deps);
+
+  expect(answer).toMatchObject({
+    waitSeconds: 5,
+    run: {
+      deadline: '2026-11-20T01:02:00.000Z',
+      firstWaitSeconds: 5,
+      largestWaitSeconds: 100,
+      keptUntil: '2026-11-21',
+    },
+  });
+});
+
+test.each([
+  ['nightly-2026.11_20', 'nightly-2026.11_20'],
+  ['a/b', 'a%2Fb'],
+  ['../x', '..%2Fx'],
+  ['לילה', '%D7%9C%D7%99%D7%9C%D7%94'],
+  ['50%+1=#?', '50%25%2B1%3D%23%3F'],
+])('an execution named %s has one folder of its own, run=%s', async (execution, folder) => {
+  const { run } = await createExport(
+    newState({ entity: 'leads' }, { execution }),
+    depsWith(fakeCrm(fields(), created())),
+  );
+
+  expect(run?.prefix).toBe(`runs/entity=leads/run=${folder}/`);
+});
+
+test('a POST whose answer was lost is repeated once, and the state says so', async () => {
+  const answer = await createExport(newState(), depsWith(fakeCrm(fields(), lost)));
+
+  expect(answer).toEqual({ outcome: 'RETRY', unansweredCreates: 1, waits: 1, waitSeconds: 10 });
+});
+
+test('a second lost answer ends the run, for the service may by now hold two exports', async () => {
+  await failureOf(
+    createExport(
+      newState(undefined, { unansweredCreates: 1, input: { entity: 'leads' } }),
+      depsWith(fakeCrm(fields(), lost)),
+    ),
+    'CreateUnanswered',
+  );
+});
+
+test('a lost answer is not repeated after the deadline', async () => {
+  const late = { now: at('2026-11-20T02:00:01Z') };
+
+  await failureOf(createExport(newState(), depsWith(fakeCrm(fields(), lost), late)), 'CreateUnanswered');
+});
+
+test('through the whole machine exactly two POSTs are sent when no answer ever comes', async () => {
+  const crm = fakeCrm(fields(), lost, fields(), lost);
+  const handler = asStep('CreateExport', createExport, () => depsWith(crm));
+
+  const first = await handler(newState(), lambdaContext());
+  const second = await handler(first, lambdaContext());
+
+  expect(first.outcome).toBe('RETRY');
+  expect(second).toMatchObject({ outcome: 'FAILED', failure: { error: 'CreateUnanswered' } });
+  expect(crm.calls.filter(({ line }) => line.startsWith('post'))).toHaveLength(2);
+});
+
+test('after a lost answer and a good one the count stays in the state, for the manifest', async () => {
+  const crm = fakeCrm(fields(), lost, fields(), created());
+  const handler = asStep('CreateExport', createExport, () => depsWith(crm));
+
+  const second = await handler(await handler(newState(), lambdaContext()), lambdaContext());
+
+  expect(second).toMatchObject({ outcome: 'CREATED', unansweredCreates: 1, waitSeconds: 10 });
+});
+
+test('an ordinary run is a small state, and the largest request keeps far below the 256 KB of AWS', async () => {
+  const filters = [{ value: 'ש'.repeat(31_900) }];
+  const handlerWith = () => asStep('CreateExport', createExport, () => depsWith(fakeCrm(fields(), created())));
+
+  const ordinary = await handlerWith()(newState(), lambdaContext());
+  const largest = await handlerWith()(newState({ entity: 'leads', filters }), lambdaContext());
+
+  expect(Buffer.byteLength(JSON.stringify(ordinary))).toBeLessThan(16 * 1024);
+  expect(largest.outcome).toBe('CREATED');
+  expect(Buffer.byteLength(JSON.stringify(largest))).toBeLessThan(140 * 1024);
+});

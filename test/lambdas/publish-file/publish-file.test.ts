@@ -1,0 +1,210 @@
+import { expect, test } from 'vitest';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
+import { type Manifest, manifestSchema } from '../../../lambdas/shared/storage/manifest.ts';
+import { pointerSchema } from '../../../lambdas/shared/storage/pointer.ts';
+import { EXPORT_ID, run, runState } from '../../support/builders.ts';
+import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+
+const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
+const LATEST = 'published/entity=leads/latest.json';
+
+const manifestIn = (bucket: FakeBucket) => JSON.parse(bucket.text(MANIFEST_KEY) ?? 'null') as Manifest;
+
+test('PUBLISHED names the manifest, which says all that is known of the run', async () => {
+  const { bucket, state } = storedRun();
+
+  const answer = await publish(bucket, state);
+
+  expect(answer).toEqual({ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 2, scan: null });
+  expect(manifestSchema.parse(manifestIn(bucket))).toEqual({
+    schemaVersion: 1,
+    entity: 'leads',
+    date: '2026-11-20',
+    execution: 'night-1',
+    startedAt: '2026-11-20T01:00:00.000Z',
+    file: { ...state.file, rows: 2, header: ['id', 'name'], storedAt: undefined },
+    export: {
+      id: EXPORT_ID,
+      createdAt: '2026-11-20T01:00:05.000Z',
+      storedAt: '2026-11-20T01:10:00.000Z',
+      checks: 3,
+      unansweredCreates: 0,
+    },
+    request: { columns: ['id', 'name'] },
+    fingerprint: 'f'.repeat(64),
+    keptUntil: '2027-02-18',
+    softwareVersion: '0.1.0',
+    warnings: [],
+  });
+});
+
+test('both pointers name the manifest and say until when the run is kept', async () => {
+  const { bucket, state } = storedRun();
+
+  await publish(bucket, state);
+
+  expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
+  expect(pointerSchema.parse(JSON.parse(bucket.text(LATEST) ?? ''))).toEqual({
+    schemaVersion: 1,
+    entity: 'leads',
+    date: '2026-11-20',
+    startedAt: '2026-11-20T01:00:00.000Z',
+    execution: 'night-1',
+    manifestKey: MANIFEST_KEY,
+    keptUntil: '2027-02-18',
+  });
+});
+
+test('the manifest is written after the data was verified, then the pointer of the date, then the latest', async () => {
+  const { bucket, state } = storedRun();
+
+  await publish(bucket, state);
+
+  expect(bucket.calls).toEqual([
+    `stream ${FILE_KEY}`,
+    `read ${FILE_KEY}`,
+    `putOnce ${MANIFEST_KEY}`,
+    `read ${BY_DATE}`,
+    `putOnce ${BY_DATE}`,
+    `read ${LATEST}`,
+    `putOnce ${LATEST}`,
+  ]);
+});
+
+test('wherever it fails, what a pointer names is whole, and a repetition publishes the same bytes', async () => {
+  const whole = storedRun();
+  await publish(whole.bucket, whole.state);
+
+  for (let failure = 0; failure < whole.bucket.calls.length; failure += 1) {
+    let operation = 0;
+    const { bucket, state } = storedRun(SMALL_CSV, {
+      before: () => {
+        operation += 1;
+        if (operation === failure + 1) throw new RunError('StorageUnavailable', 'Down.');
+      },
+    });
+
+    await failureOf(publish(bucket, state), 'StorageUnavailable');
+    for (const pointer of [BY_DATE, LATEST].filter((key) => bucket.keys().includes(key))) {
+      expect(JSON.parse(bucket.text(pointer) ?? '')).toMatchObject({ manifestKey: MANIFEST_KEY });
+      expect(bucket.text(MANIFEST_KEY)).toBe(whole.bucket.text(MANIFEST_KEY));
+    }
+
+    await publish(bucket, state);
+    expect(bucket.keys()).toEqual(whole.bucket.keys());
+    for (const key of bucket.keys()) expect(bucket.text(key)).toBe(whole.bucket.text(key));
+  }
+});
+
+test('two calls with the same input write byte-equal manifests, whatever the clock says', async () => {
+  const [first, second] = [storedRun(), storedRun()];
+
+  await publish(first.bucket, first.state);
+  await publish(second.bucket, second.state, { now: at('2027-01-01T00:00:00Z'), random: () => 0.9 });
+  await publish(second.bucket, second.state, { now: at('2027-01-02T00:00:00Z') });
+
+  expect(second.bucket.text(MANIFEST_KEY)).toBe(first.bucket.text(MANIFEST_KEY));
+});
+
+test('a CSV file that ends inside of quotation marks was cut off, and is not published', async () => {
+  const { bucket, state } = storedRun('id,name\n1,"cut');
+
+  const error = await failureOf(publish(bucket, state), 'FileRejected');
+
+  expect(error.message).toContain(FILE_KEY);
+  expect(bucket.keys()).toEqual([FILE_KEY]);
+});
+
+test('another manifest of this run is a conflict, and no pointer moves', async () => {
+  const { bucket, state } = storedRun();
+  bucket.put(MANIFEST_KEY, '{}');
+
+  await failureOf(publish(bucket, state), 'StorageConflict');
+
+  expect(bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
+});
+
+test('an empty file has no rows and no header, and says so; S3 would refuse a range of it', async () => {
+  const { bucket, state } = storedRun('');
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 0 });
+
+  expect(manifestIn(bucket)).toMatchObject({
+    file: { rows: 0, header: [] },
+    warnings: expect.arrayContaining(['The file has no rows.']),
+  });
+});
+
+test('a header alone is an empty export', async () => {
+  const { bucket, state } = storedRun('id,name\r\n');
+
+  await publish(bucket, state);
+
+  expect(manifestIn(bucket)).toMatchObject({
+    file: { rows: 0, header: ['id', 'name'] },
+    warnings: ['The file has no rows.'],
+  });
+});
+
+test('a file that is not CSV is published without rows or header, and its quotation marks mean nothing', async () => {
+  const { bucket, state } = storedRun(Buffer.from([0x50, 0x4b, 0x22, 0x0a, 0xff]), {
+    key: FILE_KEY.replace('csv', 'xlsx'),
+  });
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: null });
+
+  expect(manifestIn(bucket)).toMatchObject({ file: { rows: null, header: null }, warnings: [] });
+});
+
+test('a lost first answer is told in the manifest', async () => {
+  const { bucket, state } = storedRun();
+
+  await publish(bucket, { ...state, unansweredCreates: 1 });
+
+  expect(manifestIn(bucket)).toMatchObject({
+    export: { unansweredCreates: 1 },
+    warnings: [expect.stringContaining('further export')],
+  });
+});
+
+test('a run of an earlier date moves its own pointer, and leaves the latest where it is', async () => {
+  const { bucket, state } = storedRun();
+  await publish(bucket, state);
+  const latest = bucket.text(LATEST);
+
+  await publish(bucket, {
+    ...state,
+    execution: 'again',
+    run: run({ date: '2026-11-19', prefix: 'runs/entity=leads/run=again/' }),
+  });
+
+  expect(bucket.text(LATEST)).toBe(latest);
+  expect(bucket.text('published/entity=leads/date=2026-11-19.json')).toContain('run=again/');
+});
+
+test('trouble of the bucket waits, and after the deadline ends under its own name', async () => {
+  const publishedAt = (now: string) => {
+    const { bucket, state } = storedRun(SMALL_CSV, {
+      before: failing('putOnce', '_manifest', new RunError('StorageUnavailable', 'Down.')),
+    });
+    return asStep('PublishFile', publishFile, () => ({ ...testDeps({ now: at(now) }), bucket }))(
+      state,
+      lambdaContext(),
+    );
+  };
+
+  expect(await publishedAt('2026-11-20T01:10:00Z')).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 10 });
+  expect(await publishedAt('2026-11-20T02:00:00Z')).toMatchObject({
+    outcome: 'FAILED',
+    failure: { error: 'StorageUnavailable' },
+  });
+});
+
+test('a state without a file is a bug, not an outcome', async () => {
+  await expect(publish(fakeBucket(), runState())).rejects.toThrow('DownloadFile was skipped');
+});

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { warningsOf } from '../../../lambdas/publish-file/warnings.ts';
+
+const facts = (overrides: Partial<Parameters<typeof warningsOf>[0]> = {}) => ({
+  rows: 1,
+  header: ['id', 'name'],
+  asked: ['id', 'name'],
+  irregular: 0,
+  unansweredCreates: 0,
+  ...overrides,
+});
+
+test('a file as it was asked for gives no warning', () => {
+  expect(warningsOf(facts())).toEqual([]);
+  expect(warningsOf(facts({ rows: null, header: null }))).toEqual([]);
+});
+
+test.each([
+  ['no rows', { rows: 0 }, 'The file has no rows.'],
+  ['fewer columns', { header: ['id'] }, 'The header has 1 columns; 2 were asked for.'],
+  ['other names', { header: ['ID', 'Name'] }, 'The header names the columns otherwise than they were asked for.'],
+  ['another order', { header: ['name', 'id'] }, 'The header names the columns otherwise than they were asked for.'],
+  ['irregular rows', { irregular: 3 }, '3 rows have another number of fields than the header.'],
+  [
+    'a lost answer',
+    { unansweredCreates: 1 },
+    'The answer to a first request was lost: the service may hold a further export that nobody collects.',
+  ],
+])('%s', (_, overrides, warning) => {
+  expect(warningsOf(facts(overrides))).toEqual([warning]);
+});

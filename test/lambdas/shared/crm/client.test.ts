@@ -1,0 +1,244 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import type { Call } from '../../../../lambdas/shared/crm/call.ts';
+import { createCrmClient } from '../../../../lambdas/shared/crm/client.ts';
+import type { RunErrorName } from '../../../../lambdas/shared/errors.ts';
+import { CANARY } from '../../../support/builders.ts';
+import { at, recordingLog } from '../../../support/deps.ts';
+import { failureOf } from '../../../support/failures.ts';
+import { cutOff, deadAddress, type Exchange, hangUp, type Reply, serverFor } from '../../../support/http-server.ts';
+
+const CREATE = '/api/v1/leads/exports';
+const FIELDS = '/api/v1/leads/fields';
+const create: Call = { method: 'post', path: 'leads/exports', template: '/leads/exports', json: { columns: ['id'] } };
+const fields: Call = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
+const status: Call = { method: 'get', path: 'leads/exports/7', template: '/leads/exports/{id}' };
+const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: `<html>${CANARY}</html>` };
+
+/** A client whose tokens are named by their number; `asked` has the tokens that were refused when it asked for one. */
+function clientAt(url: string) {
+  const asked: (string | undefined)[] = [];
+  const log = recordingLog();
+  const client = createCrmClient({
+    baseUrl: `${url}/api/v1`,
+    getAccessToken: async ({ rejected } = {}) => {
+      asked.push(rejected);
+      return { accessToken: `${CANARY}-${asked.length}`, scope: 'openid profile' };
+    },
+    log,
+    now: at('2026-11-20T01:00:00Z'),
+  });
+  return { ...client, asked, log };
+}
+
+async function callOf(call: Call, ...exchanges: Exchange[]) {
+  const server = await serverFor(...exchanges);
+  const client = clientAt(server.url);
+  return { answer: () => client.call(call, z.unknown()), ...client, ...server };
+}
+
+test('a call carries the token and the body, and its answer is parsed', async () => {
+  const { answer, seen } = await callOf(create, [`POST ${CREATE}`, { json: { id: 7 } }]);
+
+  expect(await answer()).toEqual({ id: 7 });
+  expect(seen).toMatchObject([
+    {
+      headers: { authorization: `Bearer ${CANARY}-1`, 'content-type': 'application/json', accept: 'application/json' },
+      body: '{"columns":["id"]}',
+    },
+  ]);
+});
+
+test('a base address with slashes at its end makes the same paths', async () => {
+  const server = await serverFor([`GET ${FIELDS}`, { json: [] }]);
+  const client = createCrmClient({
+    baseUrl: `${server.url}/api/v1//`,
+    getAccessToken: async () => ({ accessToken: 'a', scope: '' }),
+    log: recordingLog(),
+    now: at('2026-11-20T01:00:00Z'),
+  });
+
+  expect(await client.call(fields, z.unknown())).toEqual([]);
+});
+
+test('each answer is one line in the log, with the path of the document and without any id or token', async () => {
+  const { answer, log } = await callOf(status, ['GET /api/v1/leads/exports/7', { json: {} }]);
+
+  await answer();
+
+  expect(log.lines).toEqual([
+    {
+      level: 'info',
+      message: 'called',
+      fields: { method: 'get', path: '/leads/exports/{id}', status: 200, milliseconds: expect.any(Number) },
+    },
+  ]);
+});
+
+test('a 401 refreshes the token once and repeats the call once', async () => {
+  const { answer, asked, seen } = await callOf(
+    create,
+    [`POST ${CREATE}`, { status: 401, ...secret }],
+    [`POST ${CREATE}`, { json: 'done' }],
+  );
+
+  expect(await answer()).toBe('done');
+  expect(asked).toEqual([undefined, `${CANARY}-1`]);
+  expect(seen.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${CANARY}-1`, `Bearer ${CANARY}-2`]);
+});
+
+test('a second 401 ends as AuthRefused, without a third call', async () => {
+  const { answer, asked } = await callOf(
+    create,
+    [`POST ${CREATE}`, { status: 401, ...secret }],
+    [`POST ${CREATE}`, { status: 401, ...secret }],
+  );
+
+  const error = await failureOf(answer(), 'AuthRefused');
+
+  expect(error.message).toBe(
+    'POST /leads/exports was answered 401 (text/html) twice, the second time with a fresh token.',
+  );
+  expect(asked).toHaveLength(2);
+});
+
+test('a 403 names the scopes that the token has', async () => {
+  const { answer } = await callOf(create, [`POST ${CREATE}`, { status: 403, ...secret }]);
+
+  expect((await failureOf(answer(), 'AuthRefused')).message).toContain('The token has the scopes "openid profile"');
+});
+
+test.each([
+  ['seconds', '120', 120],
+  ['a date', 'Fri, 20 Nov 2026 01:05:00 GMT', 300],
+  ['nothing that can be read', 'soon', undefined],
+])('a 429 is RateLimited; Retry-After in %s', async (_, value, seconds) => {
+  const limited: Reply = { status: 429, headers: { 'retry-after': value }, text: CANARY };
+  const { answer } = await callOf(create, [`POST ${CREATE}`, limited]);
+
+  expect((await failureOf(answer(), 'RateLimited')).retryAfterSeconds).toBe(seconds);
+});
+
+test.each<[Call, string, number, RunErrorName]>([
+  [create, `POST ${CREATE}`, 500, 'CrmUnavailable'],
+  [create, `POST ${CREATE}`, 503, 'CrmUnavailable'],
+  [create, `POST ${CREATE}`, 502, 'CreateUnanswered'],
+  [create, `POST ${CREATE}`, 504, 'CreateUnanswered'],
+  [create, `POST ${CREATE}`, 400, 'CrmRejectedRequest'],
+  [create, `POST ${CREATE}`, 404, 'CrmRejectedRequest'],
+  [create, `POST ${CREATE}`, 409, 'CrmRejectedRequest'],
+  [create, `POST ${CREATE}`, 422, 'CrmRejectedRequest'],
+  [fields, `GET ${FIELDS}`, 500, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 502, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 504, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 408, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 425, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 404, 'CrmRejectedRequest'],
+  [status, 'GET /api/v1/leads/exports/7', 404, 'ExportNotFound'],
+  [status, 'GET /api/v1/leads/exports/7', 410, 'ExportNotFound'],
+])('%j answered %s %i is asked once and ends as %s', async (call, line, code, name) => {
+  const { answer } = await callOf(call, [line, { status: code, ...secret }]);
+
+  expect((await failureOf(answer(), name)).message).toContain(`was answered ${code}`);
+});
+
+test('a 503 with Retry-After asks for that wait', async () => {
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, { status: 503, headers: { 'retry-after': '9' } }]);
+
+  expect((await failureOf(answer(), 'CrmUnavailable')).retryAfterSeconds).toBe(9);
+});
+
+test('no connection at all is CrmUnavailable for a POST too, for nothing can have arrived', async () => {
+  const { call } = clientAt(await deadAddress());
+
+  const error = await failureOf(call(create, z.unknown()), 'CrmUnavailable');
+
+  expect(error.message).toBe('POST /leads/exports: no connection to the service (ECONNREFUSED).');
+});
+
+test('a POST whose connection is closed without an answer is sent once, and may have been received', async () => {
+  const { answer } = await callOf(create, [`POST ${CREATE}`, hangUp]);
+
+  await failureOf(answer(), 'CreateUnanswered');
+});
+
+test('a GET is sent a second time when its connection is closed, for the server may just have ended a kept one', async () => {
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, hangUp], [`GET ${FIELDS}`, { json: [1] }]);
+
+  expect(await answer()).toEqual([1]);
+});
+
+test('a GET whose connection is closed twice is CrmUnavailable', async () => {
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, hangUp], [`GET ${FIELDS}`, hangUp]);
+
+  await failureOf(answer(), 'CrmUnavailable');
+});
+
+test.each<[Call, string, RunErrorName]>([
+  [create, `POST ${CREATE}`, 'CreateUnanswered'],
+  [fields, `GET ${FIELDS}`, 'CrmUnavailable'],
+])('%j: a good answer that breaks off in the middle is %s, %s', async (call, line, name) => {
+  const { answer } = await callOf(call, [
+    line,
+    cutOff(200, { 'content-type': 'application/json' }, `{"id":"${CANARY}`),
+  ]);
+
+  expect((await failureOf(answer(), name)).message).toContain('broke off in the middle of its answer');
+});
+
+test('of a refusal that breaks off the status counts', async () => {
+  const { answer } = await callOf(create, [`POST ${CREATE}`, cutOff(500, {}, CANARY)]);
+
+  await failureOf(answer(), 'CrmUnavailable');
+});
+
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) is not followed: it would carry the token elsewhere',
+  async (code) => {
+    const elsewhere = await serverFor();
+    const { answer } = await callOf(create, [
+      `POST ${CREATE}`,
+      { status: code, headers: { location: `${elsewhere.url}/?${CANARY}` } },
+    ]);
+
+    const error = await failureOf(answer(), 'CrmContractError');
+
+    expect(error.message).toContain('a redirect, which is not followed with credentials');
+    expect(elsewhere.seen).toEqual([]);
+  },
+);
+
+test.each<[string, Reply, string]>([
+  ['a web page', secret, 'but not in JSON (26 characters)'],
+  ['half of a JSON text', { text: `{"id":"${CANARY}` }, 'but not in JSON'],
+  ['nothing', { text: '' }, 'but not in JSON (0 characters)'],
+  ['more than anyone needs', { text: `"${CANARY.repeat(400_000)}"` }, 'with more than 5000000 characters'],
+])('an answer of %s ends as CrmContractError without quoting it', async (_, reply, message) => {
+  const { answer } = await callOf(create, [`POST ${CREATE}`, reply]);
+
+  expect((await failureOf(answer(), 'CrmContractError')).message).toContain(message);
+});
+
+test('letters that arrive in two pieces are one letter', async () => {
+  const bytes = Buffer.from('["שלום"]');
+  const inTwo: Reply = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write(bytes.subarray(0, 3), () => response.end(bytes.subarray(3)));
+  };
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, inTwo]);
+
+  expect(await answer()).toEqual(['שלום']);
+});
+
+test('what is thrown while getting a token passes as it is, and nothing is sent', async () => {
+  const server = await serverFor();
+  const trouble = new Error('bug');
+  const client = createCrmClient({
+    baseUrl: server.url,
+    getAccessToken: () => Promise.reject(trouble),
+    log: recordingLog(),
+    now: at('2026-11-20T01:00:00Z'),
+  });
+
+  await expect(client.call(fields, z.unknown())).rejects.toBe(trouble);
+});

@@ -1,0 +1,38 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { readDeployment, readEnv } from '../../../lambdas/shared/env.ts';
+import { CANARY, deployment } from '../../support/builders.ts';
+
+function fileWith(text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'deployment-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'deployment.json');
+  writeFileSync(file, text);
+  return file;
+}
+
+test('the named variables are read', () => {
+  expect(readEnv({ A: '1', B: '2', C: '3' }, 'A', 'B')).toEqual({ A: '1', B: '2' });
+});
+
+test('every variable that is missing or empty is named', () => {
+  expect(() => readEnv({ A: '1', B: '' }, 'A', 'B', 'C')).toThrow(
+    expect.objectContaining({ name: 'ConfigInvalid', message: expect.stringContaining('lacks B, C:') }),
+  );
+});
+
+test('the bundled configuration is read with its defaults', () => {
+  const { crm } = deployment();
+
+  expect(readDeployment(fileWith(JSON.stringify({ local: true, crm })))).toMatchObject({ crm, retentionDays: 90 });
+});
+
+test('a bundled configuration that does not hold names its fields, not their values', () => {
+  const read = () => readDeployment(fileWith(JSON.stringify({ crm: { baseUrl: CANARY }, timeZone: CANARY })));
+
+  expect(read).toThrow(expect.objectContaining({ name: 'ConfigInvalid' }));
+  expect(read).toThrow(/wrong at crm\.baseUrl, crm\.authUrl, timeZone/);
+  expect(read).not.toThrow(CANARY);
+});

@@ -1,0 +1,115 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { endScan, NOTHING_SCANNED, scanCsv } from '../../../../lambdas/shared/files/csv-scan.ts';
+import type { Scan } from '../../../../lambdas/shared/states.ts';
+
+/** Scans the chunks; between two of them the place goes through JSON, as between two invocations. */
+function scanOf(...chunks: (string | Uint8Array)[]): Scan {
+  const last = chunks.reduce<Scan>((before, chunk) => {
+    const scan = JSON.parse(JSON.stringify(before)) as Scan;
+    scanCsv(scan, Buffer.from(chunk));
+    return scan;
+  }, NOTHING_SCANNED);
+  endScan(last);
+  return last;
+}
+
+test.each<[string, string, number]>([
+  ['nothing', '', 0],
+  ['a header', 'id,name\n', 1],
+  ['a last record without a line break', 'id\n1\n2', 3],
+  ['line breaks of Windows', 'id\r\n1\r\n', 2],
+  ['line breaks in quotation marks', 'id\n"a\nb\r\nc"\n', 2],
+  ['commas in quotation marks', 'id,name\n"a,b",c\n', 2],
+  ['doubled quotation marks', 'id\n"a ""b"" c"\n"""",\n', 3],
+  ['a doubled mark before a line break', 'id\n"a""\nb"\n', 2],
+  ['an empty quoted field', 'id\n""\n', 2],
+  ['empty lines, which are no records', '\n\r\nid\n\n\r\n1\n\n', 2],
+  ['records of commas alone', ',\n,\n', 2],
+  ['a mark in the middle of a field', 'size\n5" wide\n6" wide\n', 3],
+  ['a blank before a mark, which then opens nothing', 'a,b\nx, "y\n', 2],
+  ['a byte order mark before a quoted line break', '\uFEFF"a\nb",c\n1,2\n', 2],
+  ['a byte order mark alone', '\uFEFF', 0],
+  ['Hebrew', 'שם\n"שלום\nעולם"\n', 2],
+])('%s', (_, text, records) => {
+  expect(scanOf(text).records).toBe(records);
+});
+
+test('records with another number of fields than the first are counted', () => {
+  expect(scanOf('a,b\n1,2\n1\n1,2,3\n"1,2",3\n')).toMatchObject({ records: 5, width: 2, irregular: 2 });
+});
+
+test('the last record is compared too, though no line break ends it', () => {
+  expect(scanOf('a,b\n1')).toMatchObject({ records: 2, irregular: 1 });
+});
+
+test.each(['id\n"cut', 'id\n"cut ""', 'id\n1\n"'])('%j ends inside of quotation marks', (text) => {
+  expect(scanOf(text).quoted).toBe(true);
+});
+
+test.each(['id\n"whole"', 'id\n"whole"\n', 'id\n"a"",""b"\n'])('%j does not', (text) => {
+  expect(scanOf(text).quoted).toBe(false);
+});
+
+const field = fc.oneof(
+  fc.string({ unit: fc.constantFrom('a', 'ז', '"', ',', '\n', '\r', ' ', '😀'), maxLength: 8 }),
+  // Three characters are made of the bytes of a byte order mark alone; a file that begins with them is not read rightly.
+  fc.string({ unit: 'grapheme', maxLength: 4 }).filter((text) => !/[\uFEFB\uFFFB\uFFFF]/.test(text)),
+);
+const table = fc.record({
+  records: fc.array(fc.array(field, { minLength: 1, maxLength: 4 }), { maxLength: 12 }),
+  lineBreak: fc.constantFrom('\n', '\r\n'),
+  quoteAll: fc.boolean(),
+  mark: fc.constantFrom('', '\uFEFF'),
+  endsWithBreak: fc.boolean(),
+});
+
+function csvOf({
+  records,
+  lineBreak,
+  quoteAll,
+  mark,
+  endsWithBreak,
+}: typeof table extends fc.Arbitrary<infer T> ? T : never) {
+  const write = (text: string) => (quoteAll || /[",\r\n\uFEFF]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const lines = records.map((fields) => fields.map(write).join(','));
+  return `${mark}${lines.join(lineBreak)}${endsWithBreak ? lineBreak : ''}`;
+}
+
+test('whatever the records, and wherever the pieces are cut, it counts what csv-parse counts', () => {
+  fc.assert(
+    fc.property(table, fc.array(fc.nat(400), { maxLength: 6 }), (given, cuts) => {
+      const bytes = Buffer.from(csvOf(given));
+      const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
+      const pieces = places.slice(1).map((end, index) => bytes.subarray(places[index], end));
+
+      const scan = scanOf(...pieces);
+
+      const records = parse(bytes, {
+        bom: true,
+        relax_column_count: true,
+        skip_empty_lines: true,
+        record_delimiter: ['\r\n', '\n'],
+      });
+      const width = records[0]?.length ?? 0;
+      const irregular = records.filter((fields) => fields.length !== width).length;
+      expect(scan).toMatchObject({ records: records.length, width, irregular, quoted: false });
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('half of a quoted record is always noticed', () => {
+  fc.assert(
+    fc.property(
+      fc.array(field, { maxLength: 5 }),
+      fc.string({ unit: fc.constantFrom('a', '\n', ','), maxLength: 9 }),
+      (whole, half) => {
+        const quoted = whole.map((text) => `"${text.replaceAll('"', '""')}"\n`).join('');
+
+        expect(scanOf(`${quoted}"${half}`).quoted).toBe(true);
+      },
+    ),
+  );
+});

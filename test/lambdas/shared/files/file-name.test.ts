@@ -1,0 +1,53 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { extensionOf, mediaType } from '../../../../lambdas/shared/files/file-name.ts';
+
+const file = (disposition: string, contentType = '', contentEncoding = '') => ({
+  disposition,
+  contentType,
+  contentEncoding,
+});
+
+test.each([
+  ['attachment; filename="leads.csv"', '', 'csv'],
+  ['attachment; filename=leads.XLSX', '', 'xlsx'],
+  ["attachment; filename*=UTF-8''%D7%9C%D7%99%D7%93.csv", '', 'csv'],
+  ['attachment; filename="a.csv"; size=7', '', 'csv'],
+  ['attachment; filename="a.b.c.zip"', 'text/csv', 'zip'],
+  ['attachment', 'text/csv; charset=utf-8', 'csv'],
+  ['', 'Application/Vnd.Openxmlformats-Officedocument.Spreadsheetml.Sheet', 'xlsx'],
+  ['', 'application/zip', 'zip'],
+  ['', 'application/octet-stream', 'bin'],
+  ['', '', 'bin'],
+  ['', 'constructor', 'bin'],
+  ['attachment; filename="no-extension"', 'text/csv', 'csv'],
+  ['attachment; filename="x.toolongextension"', 'text/csv', 'csv'],
+  ['attachment; filename="../../etc/passwd"', '', 'bin'],
+  ['attachment; filename="x.c/sv"', '', 'bin'],
+])('disposition %j with type %j is stored as .%s', (disposition, contentType, extension) => {
+  expect(extensionOf(file(disposition, contentType))).toBe(extension);
+});
+
+test.each(['gzip', 'x-gzip', 'GZIP'])(
+  'a file that came as %s unasked says so, for it is stored as it came',
+  (encoding) => {
+    expect(extensionOf(file('attachment; filename="leads.csv"', 'text/csv', encoding))).toBe('csv.gz');
+  },
+);
+
+test('whatever the service sends, only letters, digits and one inner dot get into a key', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), fc.string(), (name, type, encoding) => {
+      expect(extensionOf(file(`attachment; filename="${name}"`, type, encoding))).toMatch(/^[a-z0-9]{1,8}(\.gz)?$/);
+    }),
+  );
+});
+
+test.each([
+  ['text/csv; charset=utf-8', 'text/csv'],
+  [' Text/CSV ', 'text/csv'],
+  ['nonsense', ''],
+  ['', ''],
+])('the media type of %j is %j', (value, type) => {
+  expect(mediaType(value)).toBe(type);
+});

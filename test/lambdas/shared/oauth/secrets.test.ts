@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { oauthClientSchema, readSecret, tokensSchema, writeSecret } from '../../../../lambdas/shared/oauth/secrets.ts';
+import { secretsManager } from '../../../support/aws-servers.ts';
+import { CANARY } from '../../../support/builders.ts';
+import { failureOf } from '../../../support/failures.ts';
+
+test('what is written is read back', async () => {
+  const { client } = await secretsManager({ s: '' });
+
+  await writeSecret(client, 's', { clientId: 'c', clientSecret: CANARY });
+
+  expect(await readSecret(client, 's', oauthClientSchema)).toEqual({ clientId: 'c', clientSecret: CANARY });
+});
+
+test('a client that authenticates with none has no secret', async () => {
+  const { client } = await secretsManager({ s: '{"clientId":"c"}' });
+
+  expect(await readSecret(client, 's', oauthClientSchema)).toEqual({ clientId: 'c', clientSecret: '' });
+});
+
+test.each<[string, Record<string, string>, string]>([
+  ['is missing', {}, 'The secret s has no value yet (npm run cli -- authorize stores both).'],
+  ['is empty', { s: '' }, 'The secret s has no value yet'],
+  ['is not JSON', { s: CANARY }, 'The value of the secret s is not a JSON object'],
+  ['is half of a JSON text', { s: `{"refreshToken":"${CANARY}` }, 'The value of the secret s is not a JSON object'],
+  ['is a JSON string', { s: `"${CANARY}"` }, 'The value of the secret s is not a JSON object'],
+  [
+    'has another shape',
+    { s: JSON.stringify({ refreshToken: 7, accessToken: CANARY, expiresAt: CANARY, obtainedAt: CANARY }) },
+    'The value of the secret s is wrong or lacking at refreshToken, expiresAt, obtainedAt, scope',
+  ],
+])('a secret that %s is ConfigInvalid, and its value is never quoted', async (_, values, message) => {
+  const { client } = await secretsManager(values);
+
+  expect((await failureOf(readSecret(client, 's', tokensSchema), 'ConfigInvalid')).message).toContain(message);
+});
+
+test.each(['AccessDeniedException', 'InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
+  '%s is TokenStoreUnavailable, in reading and in writing',
+  async (type) => {
+    const { client } = await secretsManager({ s: CANARY }, { trouble: () => type });
+
+    const reading = await failureOf(readSecret(client, 's', tokensSchema), 'TokenStoreUnavailable');
+    const writing = await failureOf(
+      writeSecret(client, 's', { clientId: CANARY, clientSecret: CANARY }),
+      'TokenStoreUnavailable',
+    );
+
+    expect(reading.message).toBe(`The secret s could not be read (${type}).`);
+    expect(writing.message).toBe(`The secret s could not be written (${type}).`);
+  },
+);

@@ -1,0 +1,162 @@
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { RunError } from '../../../../lambdas/shared/errors.ts';
+import { type Bucket, createBucket } from '../../../../lambdas/shared/storage/bucket.ts';
+import { s3, s3Error } from '../../../support/aws-servers.ts';
+import { failureOf } from '../../../support/failures.ts';
+
+const MB = 1024 * 1024;
+const CSV = { contentType: 'text/csv', bytes: null };
+
+async function bucketOn(trouble?: Parameters<typeof s3>[0]) {
+  const server = await s3(trouble);
+  return { ...server, bucket: createBucket(server.client, 'exports') };
+}
+
+async function streamed(bucket: Bucket, offset: number): Promise<string> {
+  const chunks = await bucket.stream('k', offset);
+  if (!chunks) throw new Error('there is no such object');
+  return text(chunks);
+}
+
+test('an object is written once: a second write finds it standing and changes nothing', async () => {
+  const { bucket } = await bucketOn();
+
+  const written = [await bucket.putOnce('a/b=c/d.json', 'one'), await bucket.putOnce('a/b=c/d.json', 'two')];
+
+  expect(written).toEqual([true, false]);
+  expect((await bucket.read('a/b=c/d.json'))?.text).toBe('one');
+});
+
+test('an object is replaced only as it was read', async () => {
+  const { bucket } = await bucketOn();
+  await bucket.putOnce('k', 'one');
+  const read = await bucket.read('k');
+
+  const replaced = [
+    await bucket.replace('k', 'two', read?.etag ?? ''),
+    await bucket.replace('k', 'three', read?.etag ?? ''),
+  ];
+
+  expect(replaced).toEqual([true, false]);
+  expect((await bucket.read('k'))?.text).toBe('two');
+});
+
+test('what is not there is undefined, for reading and for streaming', async () => {
+  const { bucket } = await bucketOn();
+
+  expect(await bucket.read('k')).toBeUndefined();
+  expect(await bucket.stream('k', 0)).toBeUndefined();
+});
+
+test('the start of an object can be read, and the rest streamed', async () => {
+  const { bucket } = await bucketOn();
+  await bucket.putOnce('k', '0123456789');
+
+  expect((await bucket.read('k', 3))?.text).toBe('0123');
+  expect(await streamed(bucket, 4)).toBe('456789');
+  expect(await streamed(bucket, 0)).toBe('0123456789');
+});
+
+test('a small file is stored in one piece, with its type', async () => {
+  const { bucket, objects, operations } = await bucketOn();
+
+  expect(await bucket.uploadOnce('k.csv', Readable.from([Buffer.from('id\n1\n')]), CSV)).toBe(true);
+
+  expect(operations).toEqual(['PutObject']);
+  expect(objects.get('k.csv')).toEqual({ body: Buffer.from('id\n1\n'), type: 'text/csv' });
+});
+
+test('a file without a type is stored as bytes', async () => {
+  const { bucket, objects } = await bucketOn();
+
+  await bucket.uploadOnce('k.bin', Readable.from([Buffer.from('x')]), { contentType: '', bytes: 1 });
+
+  expect(objects.get('k.bin')?.type).toBe('application/octet-stream');
+});
+
+test('an empty file is stored', async () => {
+  const { bucket, objects } = await bucketOn();
+
+  await bucket.uploadOnce('k.csv', Readable.from([]), CSV);
+
+  expect(objects.get('k.csv')?.body).toHaveLength(0);
+});
+
+test('a large file goes in parts, and is completed once', async () => {
+  const { bucket, objects, operations } = await bucketOn();
+  const content = Buffer.alloc(17 * MB, 'abcdefg');
+
+  expect(await bucket.uploadOnce('k.csv', Readable.from([content]), { ...CSV, bytes: content.length })).toBe(true);
+
+  expect(objects.get('k.csv')?.body.equals(content)).toBe(true);
+  expect(operations.filter((operation) => operation === 'UploadPart')).toHaveLength(3);
+});
+
+test.each([1, 9 * MB])('a file of %i bytes does not take the place of another', async (size) => {
+  const { bucket, objects } = await bucketOn();
+  await bucket.putOnce('k.csv', 'standing');
+
+  expect(await bucket.uploadOnce('k.csv', Readable.from([Buffer.alloc(size)]), CSV)).toBe(false);
+
+  expect(objects.get('k.csv')?.body.toString()).toBe('standing');
+});
+
+test.each([1, 9 * MB])(
+  'what breaks a file after %i bytes passes as it is, and nothing stands in its place',
+  async (size) => {
+    const { bucket, objects } = await bucketOn();
+    const broken = Readable.from(
+      (async function* () {
+        yield Buffer.alloc(size);
+        throw new RunError('DownloadIncomplete', 'It broke off.');
+      })(),
+    );
+
+    await failureOf(bucket.uploadOnce('k.csv', broken, CSV), 'DownloadIncomplete');
+
+    expect([...objects.keys()]).toEqual([]);
+  },
+);
+
+test.each([
+  [403, 'AccessDenied', 'StorageDenied'],
+  [404, 'NoSuchBucket', 'StorageDenied'],
+  [400, 'KMS.DisabledException', 'StorageDenied'],
+  [503, 'SlowDown', 'StorageUnavailable'],
+  [500, 'InternalError', 'StorageUnavailable'],
+  [409, 'ConditionalRequestConflict', 'StorageUnavailable'],
+] as const)('%i %s is %s, whatever was asked', async (status, code, name) => {
+  const { bucket } = await bucketOn((_, response) => {
+    s3Error(response, status, code);
+    return true;
+  });
+
+  const errors = [
+    await failureOf(bucket.putOnce('k', '{}'), name),
+    await failureOf(bucket.replace('k', '{}', '"e"'), name),
+    await failureOf(bucket.uploadOnce('k', Readable.from([Buffer.from('x')]), CSV), name),
+    await failureOf(bucket.read('k'), name),
+    await failureOf(bucket.stream('k', 0), name),
+  ];
+
+  expect(errors.map(({ message }) => message)).toEqual([
+    ...Array.from({ length: 3 }, () => `The bucket did not let k be written (${code}).`),
+    ...Array.from({ length: 2 }, () => `The bucket did not let k be read (${code}).`),
+  ]);
+});
+
+test('a connection that breaks in the middle of an object is the trouble of the bucket, not a crash', async () => {
+  const { bucket } = await bucketOn(({ operation }, response) => {
+    if (operation !== 'GetObject') return false;
+    response.writeHead(200, { etag: '"e"', 'content-length': '1000' });
+    response.write('part', () => response.destroy());
+    return true;
+  });
+
+  await failureOf(bucket.read('k'), 'StorageUnavailable');
+  const error = await failureOf(streamed(bucket, 0), 'StorageUnavailable');
+
+  expect(error.message).toBe('The bucket did not let k be read (ECONNRESET).');
+});

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { RunError } from '../../../../lambdas/shared/errors.ts';
+import { type Manifest, manifestText, writeManifest } from '../../../../lambdas/shared/storage/manifest.ts';
+import { EXPORT_ID, STARTED_AT } from '../../../support/builders.ts';
+import { failureOf } from '../../../support/failures.ts';
+import { failing, fakeBucket } from '../../../support/fake-bucket.ts';
+
+const KEY = 'runs/entity=leads/run=night-1/_manifest.json';
+const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
+  schemaVersion: 1,
+  entity: 'leads',
+  date: '2026-11-20',
+  execution: 'night-1',
+  startedAt: STARTED_AT,
+  file: { key: 'k.csv', bytes: 5, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 1, header: ['id'] },
+  export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0 },
+  request: { columns: ['id'], locale: 'he' },
+  fingerprint: 'f',
+  keptUntil: '2027-02-18',
+  softwareVersion: '0.1.0',
+  warnings: [],
+  ...overrides,
+});
+
+test('a manifest is written once, and its repetition with the same bytes is success', async () => {
+  const bucket = fakeBucket();
+
+  await writeManifest(bucket, KEY, manifest());
+  await writeManifest(bucket, KEY, manifest());
+
+  expect(bucket.text(KEY)).toBe(manifestText(manifest()));
+});
+
+test('another manifest in its place is a conflict, and stays', async () => {
+  const bucket = fakeBucket({ objects: { [KEY]: manifestText(manifest({ warnings: ['x'] })) } });
+
+  await failureOf(writeManifest(bucket, KEY, manifest()), 'StorageConflict');
+
+  expect(bucket.text(KEY)).toContain('"x"');
+});
+
+test('trouble of the bucket passes as it is', async () => {
+  const bucket = fakeBucket({ before: failing('putOnce', KEY, new RunError('StorageDenied', 'No.')) });
+
+  await failureOf(writeManifest(bucket, KEY, manifest()), 'StorageDenied');
+});
+
+test('the order in which a manifest was put together does not change its bytes, and further request keys stay', () => {
+  const turned = Object.fromEntries(Object.entries(manifest()).reverse()) as Manifest;
+
+  expect(manifestText(turned)).toBe(manifestText(manifest()));
+  expect(JSON.parse(manifestText(manifest()))).toEqual(manifest());
+  expect(manifestText(manifest())).toMatch(/\}\n$/);
+});
+
+test.each<[string, object]>([
+  ['an unknown key', { colour: 1 }],
+  ['rows below zero', { file: { ...manifest().file, rows: -1 } }],
+  ['no look at the status', { export: { ...manifest().export, checks: 0 } }],
+  ['a date that is none', { date: '20.11.2026' }],
+])('a manifest with %s is not written', async (_, overrides) => {
+  const bucket = fakeBucket();
+
+  await expect(writeManifest(bucket, KEY, manifest(overrides))).rejects.toThrow();
+
+  expect(bucket.keys()).toEqual([]);
+});

@@ -1,0 +1,74 @@
+import { type Deployment, deploymentSchema } from '../../lambdas/shared/deployment.ts';
+import type { Run, RunState, StoredFile } from '../../lambdas/shared/states.ts';
+import { runStateSchema } from '../../lambdas/shared/states.ts';
+
+/** What a test does not speak of: every builder gives something that holds, and takes what the test is about. */
+
+export const EXPORT_ID = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
+export const OTHER_EXPORT_ID = 'ffffffff-6a51-4bb1-8d8e-1f7a4c3d2e10';
+export const STARTED_AT = '2026-11-20T01:00:00.000Z';
+
+/** Stands for everything secret: where it appears, something leaked. */
+export const CANARY = 'c4n4ry-5ecret';
+
+type DeploymentInput = Omit<Partial<Deployment>, 'crm' | 'polling' | 'entities'> & {
+  crm?: Partial<Deployment['crm']>;
+  polling?: Partial<Deployment['polling']>;
+  entities?: { [entity in keyof Deployment['entities']]?: object };
+};
+
+export function deployment({ crm = {}, ...overrides }: DeploymentInput = {}): Deployment {
+  return deploymentSchema.parse({
+    local: true,
+    crm: { baseUrl: 'http://127.0.0.1:9/api/v1', authUrl: 'http://127.0.0.1:9/auth', ...crm },
+    polling: { firstWaitSeconds: 10, largestWaitSeconds: 100, deadlineSeconds: 3600 },
+    ...overrides,
+  });
+}
+
+export function run(overrides: Partial<Run> = {}): Run {
+  return {
+    schemaVersion: 1,
+    entity: 'leads',
+    exportId: EXPORT_ID,
+    date: '2026-11-20',
+    prefix: 'runs/entity=leads/run=night-1/',
+    deadline: '2026-11-20T02:00:00.000Z',
+    firstWaitSeconds: 10,
+    largestWaitSeconds: 100,
+    keptUntil: '2027-02-18',
+    request: { columns: ['id', 'name'] },
+    fingerprint: 'f'.repeat(64),
+    createdAt: '2026-11-20T01:00:05.000Z',
+    softwareVersion: '0.1.0',
+    ...overrides,
+  };
+}
+
+/** The state of a run that CreateExport has begun. */
+export function runState(overrides: Partial<RunState> = {}): RunState {
+  return runStateSchema.parse({
+    input: { entity: 'leads' },
+    execution: 'night-1',
+    startedAt: STARTED_AT,
+    checks: 3,
+    run: run(),
+    ...overrides,
+  });
+}
+
+/** The state as BeginRun gives it to CreateExport. */
+export function newState(input: unknown = { entity: 'leads' }, overrides: Partial<RunState> = {}): RunState {
+  return runState({ input, checks: 0, run: null, ...overrides });
+}
+
+export function storedFile(overrides: Partial<StoredFile> = {}): StoredFile {
+  return {
+    key: 'runs/entity=leads/run=night-1/leads.csv',
+    bytes: 0,
+    crc32: 'AAAAAA==',
+    contentType: 'text/csv',
+    storedAt: '2026-11-20T01:10:00.000Z',
+    ...overrides,
+  };
+}

@@ -1,0 +1,41 @@
+import type { Context } from 'aws-lambda';
+import type { LogFields } from '../../lambdas/shared/log.ts';
+import type { StepDeps } from '../../lambdas/shared/step.ts';
+import { deployment } from './builders.ts';
+
+export interface Logged {
+  level: 'info' | 'error';
+  message: string;
+  fields: LogFields;
+}
+
+/** A log that keeps its lines. */
+export function recordingLog() {
+  const lines: Logged[] = [];
+  const keep = (level: Logged['level']) => (message: string, fields: LogFields) => {
+    lines.push({ level, message, fields });
+  };
+  return { lines, info: keep('info'), error: keep('error') };
+}
+
+/** The clock stands still at 01:10, ten minutes after the start of the run and fifty before its deadline. */
+export const NOW = '2026-11-20T01:10:00.000Z';
+
+export const at = (time: string) => () => new Date(time);
+
+/** What every step is given, without any waiting, luck or output: jitter is in the middle, time is plenty. */
+export function testDeps(overrides: Partial<StepDeps> = {}): StepDeps & { log: ReturnType<typeof recordingLog> } {
+  return {
+    deployment: deployment(),
+    now: at(NOW),
+    random: () => 0.5,
+    secondsLeft: () => 900,
+    ...overrides,
+    log: recordingLog(),
+  };
+}
+
+/** The parts of Lambda's context that a step may look at; any other is undefined and would show. */
+export function lambdaContext(overrides: Partial<Context> = {}): Context {
+  return { awsRequestId: 'request-7', getRemainingTimeInMillis: () => 900_000, ...overrides } as Context;
+}

@@ -1,0 +1,29 @@
+import { crc32 } from 'node:zlib';
+import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
+import { crc32Text } from '../../lambdas/shared/files/measured.ts';
+import type { RunState } from '../../lambdas/shared/states.ts';
+import type { StepDeps } from '../../lambdas/shared/step.ts';
+import { runState, storedFile } from './builders.ts';
+import { testDeps } from './deps.ts';
+import { type FakeBucket, fakeBucket } from './fake-bucket.ts';
+
+export const FILE_KEY = 'runs/entity=leads/run=night-1/leads.csv';
+export const MANIFEST_KEY = 'runs/entity=leads/run=night-1/_manifest.json';
+export const SMALL_CSV = 'id,name\n1,"line\nbreak"\n2,ש\n';
+
+type Options = Parameters<typeof fakeBucket>[0];
+
+/** A run whose file was stored as it says. */
+export function storedRun(
+  text: string | Uint8Array = SMALL_CSV,
+  { key = FILE_KEY, ...options }: Options & { key?: string } = {},
+) {
+  const bytes = Buffer.from(text);
+  const bucket = fakeBucket({ objects: { [key]: bytes }, ...options });
+  const file = storedFile({ key, bytes: bytes.length, crc32: crc32Text(crc32(bytes)) });
+  return { bucket, state: runState({ file }) };
+}
+
+/** Publishes it; the clock stands at 01:10 and time is plenty. */
+export const publish = (bucket: FakeBucket, state: RunState, overrides: Partial<StepDeps> = {}) =>
+  publishFile(state, { ...testDeps(overrides), bucket });
