@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { suggestion } from '../lambdas/create-export/input.ts';
 import { ENTITIES, type Entity, entitySchema } from '../lambdas/shared/entities.ts';
 import { RunError } from '../lambdas/shared/errors.ts';
+import { suggestion } from '../lambdas/shared/suggestion.ts';
 import { ConfigurationError, readConfiguration } from '../lib/config.ts';
 import { authorize } from './authorize.ts';
 import { followRun, startRun } from './executions.ts';

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
-import { suggestion } from '../lambdas/create-export/input.ts';
 import { ENTITIES, type Entity, entitySchema } from '../lambdas/shared/entities.ts';
+import { suggestion } from '../lambdas/shared/suggestion.ts';
 import { ConfigurationError } from './environment-error.ts';
 
 /** A CRM to export from instead of the sandbox. */

@@ -1,5 +1,5 @@
 import type { CrmClient } from '../shared/crm/client.ts';
-import { type ExportStatus, readStatus } from '../shared/crm/exports.ts';
+import { readStatus, type StatusAnswer } from '../shared/crm/exports.ts';
 import { RunError } from '../shared/errors.ts';
 import { runOf } from '../shared/run-of.ts';
 import type { Run, RunState } from '../shared/states.ts';
@@ -18,13 +18,13 @@ const GRACE_SECONDS = 60;
  */
 export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promise<Answer<'CheckStatus'>> {
   const run = runOf(state);
-  const status = await statusOf(run, deps);
+  const { status, retryAfterSeconds } = await statusOf(run, deps);
   const checks = state.checks + 1;
   if (status === 'PROCESSED') return { outcome: 'READY', checks };
   if (status === 'FAILED') {
     throw new RunError('ExportFailed', `The service reports that export ${run.exportId} of ${run.entity} failed.`);
   }
-  const wait = waitFor(state, deps);
+  const wait = waitFor(state, deps, retryAfterSeconds);
   if (wait) return { outcome: 'PENDING', checks, ...wait };
   throw new RunError(
     'ExportDeadlineExceeded',
@@ -32,12 +32,12 @@ export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promi
   );
 }
 
-async function statusOf(run: Run, { crm, now }: CheckStatusDeps): Promise<ExportStatus> {
+async function statusOf(run: Run, { crm, now }: CheckStatusDeps): Promise<StatusAnswer> {
   try {
     return await readStatus(crm, run.entity, run.exportId);
   } catch (error) {
     const fresh = now().getTime() - Date.parse(run.createdAt) < GRACE_SECONDS * 1000;
-    if (error instanceof RunError && error.name === 'ExportNotFound' && fresh) return 'INITIATED';
+    if (error instanceof RunError && error.name === 'ExportNotFound' && fresh) return { status: 'INITIATED' };
     throw error;
   }
 }

@@ -1,8 +1,8 @@
-import { closest, distance } from 'fastest-levenshtein';
 import * as z from 'zod';
 import { requestKeys } from '../shared/deployment.ts';
 import { ENTITIES, entitySchema } from '../shared/entities.ts';
 import { RunError } from '../shared/errors.ts';
+import { suggestion } from '../shared/suggestion.ts';
 
 /** What a rule or a person may give to the machine. Everything but the entity has its default in the configuration. */
 const inputSchema = z.strictObject({
@@ -65,13 +65,4 @@ function entityText(input: unknown): string {
 function keyText(key: string): string {
   const known = Object.keys(inputSchema.shape);
   return /^[\w-]{1,40}$/.test(key) ? `"${key}"${suggestion(key, known)}` : 'a key';
-}
-
-/** ` (did you mean "leads"?)` when something known is near, else nothing. */
-export function suggestion(typed: string, known: readonly string[]): string {
-  const plain = (text: string) => text.toLowerCase().replace(/[_ ]/g, '-');
-  const plainKnown = known.map(plain);
-  const nearest = closest(plain(typed), plainKnown);
-  const near = known[plainKnown.indexOf(nearest)];
-  return near && distance(plain(typed), nearest) <= Math.max(2, near.length / 3) ? ` (did you mean "${near}"?)` : '';
 }

@@ -3,7 +3,8 @@ import type { Deployment, EntityPlan } from '../shared/deployment.ts';
 import type { Entity } from '../shared/entities.ts';
 import { RunError } from '../shared/errors.ts';
 import type { ExportRequest } from '../shared/states.ts';
-import { type ExportInput, suggestion } from './input.ts';
+import { suggestion } from '../shared/suggestion.ts';
+import type { ExportInput } from './input.ts';
 
 /** In bytes. The request travels in the state, perhaps twice (the input holds it too), which AWS limits to 256 KB in all. */
 const LARGEST_REQUEST = 64_000;

@@ -2,7 +2,8 @@ import { crc32 } from 'node:zlib';
 import { RunError } from '../shared/errors.ts';
 import { endScan, NOTHING_SCANNED, scanCsv } from '../shared/files/csv-scan.ts';
 import type { Scan, StoredFile } from '../shared/states.ts';
-import type { PublishFileDeps } from './publish-file.ts';
+import type { StepDeps } from '../shared/step.ts';
+import type { Bucket } from '../shared/storage/bucket.ts';
 
 /** Left for the manifest, the pointers and the answer. */
 const MARGIN_SECONDS = 30;
@@ -15,7 +16,7 @@ const MARGIN_SECONDS = 30;
 export async function scanStored(
   file: StoredFile,
   before: Scan | null,
-  deps: PublishFileDeps,
+  deps: Pick<StepDeps, 'secondsLeft'> & { bucket: Bucket },
 ): Promise<{ scan: Scan; done: boolean }> {
   const scan = { ...(before ?? NOTHING_SCANNED) };
   const chunks = await deps.bucket.stream(file.key, scan.offset);

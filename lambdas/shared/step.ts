@@ -51,7 +51,7 @@ export function asStep<S extends StepName, D extends StepDeps>(
       const deps = { ...built, secondsLeft: () => context.getRemainingTimeInMillis() / 1000 } as D;
       return await answerOf(name, step, state, deps);
     } catch (error) {
-      if (error instanceof RunError) return { ...state, outcome: 'FAILED', failure: error.failure };
+      if (error instanceof RunError) return failed(state, error);
       throw crash(name, error, context.awsRequestId, built?.log);
     }
   };
@@ -81,9 +81,14 @@ async function outcomeOf<S extends StepName, D extends StepDeps>(
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     const wait = error.transient ? waitFor(state, deps, error.retryAfterSeconds) : undefined;
-    if (!wait) return { ...state, outcome: 'FAILED', failure: error.failure };
+    if (!wait) return failed(state, error);
     return { ...state, ...wait, outcome: STEPS[name].waiting };
   }
+}
+
+/** Without the input, which nobody reads any more: a huge one would break the limit of a state, and hide the error. */
+function failed(state: RunState, { failure }: RunError): RunState {
+  return { ...state, input: null, outcome: 'FAILED', failure };
 }
 
 /** The next wait of a run as a part of its state, or `undefined` when its deadline has passed. */

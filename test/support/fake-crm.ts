@@ -2,18 +2,19 @@ import type { CrmClient } from '../../lambdas/shared/crm/client.ts';
 
 /**
  * A client of the service that answers from a list, in order: `['get /leads/fields', [{ fieldName: 'id' }]]`. An Error in
- * the place of an answer is thrown. Any other call, or one too many, is a bug of the step.
+ * the place of an answer is thrown; a third part is a Retry-After in seconds. Any other call, or one too many, is a bug of the step.
  */
-export function fakeCrm(...answers: [call: string, answer: unknown][]) {
+export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSeconds?: number][]) {
   const left = [...answers];
   const calls: { line: string; json: unknown }[] = [];
   const crm: CrmClient = {
-    call: async (call, schema) => {
+    call: async (call, schema, onRetryAfter) => {
       const line = `${call.method} ${call.template}`;
       calls.push({ line, json: call.json });
       const next = left.shift();
       if (next?.[0] !== line) throw new Error(`the fake service expected ${next?.[0] ?? 'no more calls'}, got ${line}`);
       if (next[1] instanceof Error) throw next[1];
+      if (next[2] !== undefined) onRetryAfter?.(next[2]);
       return schema.parse(next[1]);
     },
   };

@@ -2,6 +2,7 @@ import ky, { type KyInstance } from 'ky';
 import type * as z from 'zod';
 import type { Log } from '../log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
+import { retryAfterSeconds } from '../retry-after.ts';
 import { readJson } from './answers.ts';
 import type { Call } from './call.ts';
 import { notReached, refusal } from './refusals.ts';
@@ -15,8 +16,9 @@ export interface CrmClient {
    * Makes one call and parses its JSON answer. A 401 refreshes the token once and repeats the call once.
    * @throws RunError `AuthRefused`, `RateLimited`, `CrmUnavailable`, `CreateUnanswered`, `CrmRejectedRequest`,
    *   `ExportNotFound`, `CrmContractError`, and whatever `GetAccessToken` throws.
+   * @param onRetryAfter told when the answer, a good one too, asks for a wait before the next call, in seconds.
    */
-  call<T>(call: Call, schema: z.ZodType<T>): Promise<T>;
+  call<T>(call: Call, schema: z.ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
 interface ClientDeps {
@@ -37,7 +39,7 @@ export function createCrmClient(deps: ClientDeps): CrmClient {
     retry: { limit: 1, methods: ['get'], backoffLimit: 1000, jitter: true },
   });
   return {
-    call: async (call, schema) => {
+    call: async (call, schema, onRetryAfter) => {
       let token = await deps.getAccessToken();
       let response = await send(http, call, token, deps);
       if (response.status === 401) {
@@ -46,6 +48,8 @@ export function createCrmClient(deps: ClientDeps): CrmClient {
         response = await send(http, call, token, deps);
       }
       if (!response.ok) throw await refusal(response, call, token, deps.now());
+      const wait = retryAfterSeconds(response.headers, deps.now());
+      if (wait !== undefined) onRetryAfter?.(wait);
       return readJson(response, call, schema);
     },
   };

@@ -18,7 +18,10 @@ const createdSchema = z.union([idSchema, z.object({ data: idSchema }).transform(
 
 /** Words of the document, in any letter case. */
 const STATUSES = ['INITIATED', 'PROCESSING', 'PROCESSED', 'FAILED'] as const;
-export type ExportStatus = (typeof STATUSES)[number];
+export interface StatusAnswer {
+  status: (typeof STATUSES)[number];
+  retryAfterSeconds?: number | undefined;
+}
 
 const recordSchema = z.preprocess(
   (answer) => unwrap(answer, 'data'),
@@ -36,16 +39,26 @@ export async function createExport(crm: CrmClient, entity: Entity, request: Expo
   throw new RunError('CrmContractError', `POST ${template} answered no UUID of an export: ${shapeOf(answer)}.`);
 }
 
-/** Stage 2. @throws RunError `CrmContractError` on any other word and on the record of another export. */
-export async function readStatus(crm: CrmClient, entity: Entity, exportId: string): Promise<ExportStatus> {
+/**
+ * Stage 2: the status, and the wait in seconds that the service asks for until the next look, if it does.
+ * @throws RunError `CrmContractError` on any other word and on the record of another export.
+ */
+export async function readStatus(crm: CrmClient, entity: Entity, exportId: string): Promise<StatusAnswer> {
+  let retryAfterSeconds: number | undefined;
   const template = `/${entity}/exports/{id}`;
-  const record = await crm.call({ method: 'get', path: `${entity}/exports/${exportId}`, template }, recordSchema);
+  const record = await crm.call(
+    { method: 'get', path: `${entity}/exports/${exportId}`, template },
+    recordSchema,
+    (seconds) => {
+      retryAfterSeconds = seconds;
+    },
+  );
   if (z.guid().safeParse(record.id).success && String(record.id).toLowerCase() !== exportId.toLowerCase()) {
     throw new RunError('CrmContractError', `GET ${template} answered the record of another export than ${exportId}.`);
   }
   const word = record.status.trim().toUpperCase();
   const status = STATUSES.find((known) => known === word);
-  if (status) return status;
+  if (status) return { status, retryAfterSeconds };
   const quoted = /^[A-Z][A-Z_ -]{0,23}$/.test(word) ? `"${word}"` : `a word of ${word.length} characters`;
   throw new RunError(
     'CrmContractError',

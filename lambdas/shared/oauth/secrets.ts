@@ -62,8 +62,15 @@ async function secretText(client: SecretsManagerClient, secretId: string): Promi
   }
 }
 
+/** A right that is missing does not come by waiting. */
 function unavailable(how: string, secretId: string, error: unknown): RunError {
   const name = error instanceof Error ? error.name : 'an unknown error';
+  if (name === 'AccessDeniedException') {
+    return new RunError(
+      'ConfigInvalid',
+      `The secret ${secretId} may not be ${how} by this role: deploy the stack again.`,
+    );
+  }
   return new RunError('TokenStoreUnavailable', `The secret ${secretId} could not be ${how} (${name}).`, {
     cause: error,
   });

@@ -28,6 +28,14 @@ test.each(['INITIATED', 'PROCESSING'])('%s is PENDING with the next wait', async
   });
 });
 
+test('PENDING waits as long as the service asks for, on a good answer too', async () => {
+  const crm = fakeCrm(['get /leads/exports/{id}', { id: EXPORT_ID, status: 'PROCESSING' }, 90]);
+
+  const answer = await checkStatus(runState(), { ...testDeps(), crm });
+
+  expect(answer).toMatchObject({ outcome: 'PENDING', waitSeconds: 90 });
+});
+
 test('FAILED ends the run and names the export', async () => {
   const error = await failureOf(check(is('FAILED')), 'ExportFailed');
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseInput, suggestion } from '../../../lambdas/create-export/input.ts';
+import { parseInput } from '../../../lambdas/create-export/input.ts';
 import { ENTITIES } from '../../../lambdas/shared/entities.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import { CANARY } from '../../support/builders.ts';
@@ -135,13 +135,4 @@ test('any JSON at all is either taken or ends in InvalidInput', () => {
     }),
     { numRuns: 500 },
   );
-});
-
-test.each([
-  ['firstname', ['lastName', 'firstName'], ' (did you mean "firstName"?)'],
-  ['ID_NUMBR', ['idNumber', 'ID_NUMBER'], ' (did you mean "ID_NUMBER"?)'],
-  ['STATUZ', ['state', 'STATUS'], ' (did you mean "STATUS"?)'],
-  ['colour', ['id', 'name'], ''],
-])('what is nearest to %s among %j is told without regard to letter case', (typed, known, told) => {
-  expect(suggestion(typed, known)).toBe(told);
 });

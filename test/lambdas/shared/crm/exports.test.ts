@@ -15,8 +15,9 @@ async function crmFor(line: string, reply: Reply) {
 
 const created = async (json: unknown) =>
   createExport(await crmFor('POST /leads/exports', { json }), 'leads', { columns: ['id'] });
-const statusFor = async (json: unknown) =>
-  readStatus(await crmFor(`GET /leads/exports/${EXPORT_ID}`, { json }), 'leads', EXPORT_ID);
+const statusAnswer = async (reply: Reply) =>
+  readStatus(await crmFor(`GET /leads/exports/${EXPORT_ID}`, reply), 'leads', EXPORT_ID);
+const statusFor = async (json: unknown) => (await statusAnswer({ json })).status;
 const download = async (reply: Reply) =>
   requestDownload(await crmFor(`POST /leads/exports/${EXPORT_ID}/download`, reply), 'leads', EXPORT_ID);
 
@@ -121,4 +122,13 @@ test.each<[string, unknown]>([
   ['null', null],
 ])('%s in the answer of stage 3 is CrmContractError', async (_, json) => {
   await failureOf(download({ json }), 'CrmContractError');
+});
+
+test('a good status may ask for a wait until the next look', async () => {
+  const json = { status: 'PROCESSING' };
+
+  expect(await statusAnswer({ json, headers: { 'retry-after': '7' } })).toEqual({
+    status: 'PROCESSING',
+    retryAfterSeconds: 7,
+  });
 });

@@ -35,7 +35,7 @@ test.each<[string, Record<string, string>, string]>([
   expect((await failureOf(readSecret(client, 's', tokensSchema), 'ConfigInvalid')).message).toContain(message);
 });
 
-test.each(['AccessDeniedException', 'InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
+test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
   '%s is TokenStoreUnavailable, in reading and in writing',
   async (type) => {
     const { client } = await secretsManager({ s: CANARY }, { trouble: () => type });
@@ -50,3 +50,11 @@ test.each(['AccessDeniedException', 'InternalServiceError', 'DecryptionFailure',
     expect(writing.message).toBe(`The secret s could not be written (${type}).`);
   },
 );
+
+test('a role that may not use a secret is ConfigInvalid at once: waiting brings no right', async () => {
+  const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'AccessDeniedException' });
+
+  const error = await failureOf(readSecret(client, 's', tokensSchema), 'ConfigInvalid');
+
+  expect(error.message).toBe('The secret s may not be read by this role: deploy the stack again.');
+});
