@@ -44,7 +44,6 @@ test('without a terminal a line comes per change of a run, and nothing that a te
   screen.endProgress();
   expect(raw()).toBe(
     [
-      '  leads: starting, 1 check (1.2 s)',
       '  contacts: CheckStatus, 1 check (1.2 s)',
       '  leads: CheckStatus, 1 check (1.2 s)',
       '  contacts: ExportFailed (FAILED), 1 check (1.2 s)',
