@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import * as z from 'zod';
 import { ENTITIES, type Entity, entitySchema } from '../lambdas/shared/entities.ts';
 import { RunError } from '../lambdas/shared/errors.ts';
 import { suggestion } from '../lambdas/shared/suggestion.ts';
@@ -45,8 +46,8 @@ async function start(entity: Entity, options: StartOptions): Promise<void> {
   let shown = '';
   const report = await followRun(target.sfn, entity, executionArn, {
     onProgress: ({ state, checks }) => {
-      const line = `${entity}: ${state}, ${checks} checks`;
-      if (line !== shown) print(line);
+      const line = `${entity}: ${state}, ${checks === 1 ? '1 check' : `${checks} checks`}`;
+      if (state && line !== shown) print(line);
       shown = line;
     },
   });
@@ -70,6 +71,11 @@ async function authorizeCommand(options: AuthorizeCommandOptions): Promise<void>
   );
 }
 
+function dateArgument(text: string): string {
+  if (z.iso.date().safeParse(text).success) return text;
+  throw new InvalidArgumentError('A date that exists, such as 2026-11-20.');
+}
+
 function portArgument(text: string): number {
   const port = Number(text);
   if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
@@ -79,7 +85,7 @@ function portArgument(text: string): number {
 const program = new Command('cli').description("The operator's command").exitOverride().showHelpAfterError();
 withTarget(program.command('start').description('start a run, as a nightly rule would'))
   .argument('<entity>', ENTITIES.join(', '), entityArgument)
-  .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment')
+  .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
   .option('--wait', 'follow the run to its end; Ctrl-C stops following, not the run')
   .action(start);
 withTarget(program.command('authorize').description('let a person consent, and store the grant'))

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { crc32Text } from '../lambdas/shared/files/measured.ts';
 import { createBucket } from '../lambdas/shared/storage/bucket.ts';
 import { type Manifest, manifestSchema } from '../lambdas/shared/storage/manifest.ts';
-import { datePointerKey, pointerSchema } from '../lambdas/shared/storage/pointer.ts';
+import { datePointerKey, latestPointerKey, pointerSchema } from '../lambdas/shared/storage/pointer.ts';
 import { CommandError, RUN_FAILED } from './exit.ts';
 import { jsonOrUndefined, type RunReport } from './run-report.ts';
 import type { Target } from './target.ts';
@@ -30,10 +30,13 @@ export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>,
   };
   if (!run.manifestKey) throw unverified(run, 'it names no manifest');
   const manifest = await read(run.manifestKey, manifestSchema);
-  const pointer = await read(datePointerKey(manifest.entity, manifest.date), pointerSchema);
-  // A later run of the same date may have moved the pointer on in the meantime.
-  if (pointer.manifestKey !== run.manifestKey && pointer.startedAt <= manifest.startedAt) {
-    throw unverified(run, `the pointer of ${manifest.date} names ${pointer.manifestKey} instead`);
+  for (const key of [datePointerKey(manifest.entity, manifest.date), latestPointerKey(manifest.entity)]) {
+    const pointer = await read(key, pointerSchema);
+    // A later date, or a later run of this one, may have moved the pointer on.
+    const further = pointer.date > manifest.date || pointer.startedAt > manifest.startedAt;
+    if (pointer.manifestKey !== run.manifestKey && !further) {
+      throw unverified(run, `the pointer ${key} names ${pointer.manifestKey} instead`);
+    }
   }
   const file = await bucket.stream(manifest.file.key, 0);
   if (!file) throw unverified(run, `there is no object ${manifest.file.key}`);

@@ -18,11 +18,11 @@ export class ExportBucket extends Construct {
       enforceSSL: true,
       minimumTLSVersion: 1.2,
       versioned: true,
-      removalPolicy: RemovalPolicy.RETAIN,
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       lifecycleRules: lifecycle(retentionDays),
     });
     // What is kept keeps its rule against plain http as well.
-    this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN);
+    this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 
   /** Stores files of runs, and reads them back when a step is repeated. */

@@ -23,8 +23,9 @@ export class ExportStack extends Stack {
     const secrets = { CLIENT_SECRET_ID: tokens.clientSecretId, TOKENS_SECRET_ID: tokens.tokensSecretId };
     const bucket = { BUCKET_NAME: exports.bucket.bucketName };
 
-    // A call of the service may take 30 seconds, its repetition with a fresh token the same, the refresh 20.
-    const short = { memorySize: 256, timeout: Duration.seconds(120) };
+    // A call of the service may take 30 seconds, its repetition with a fresh token the same, the refresh in between 20. Of
+    // such calls CreateExport makes two; killed in the middle of the second, it would leave an export behind.
+    const short = { memorySize: 256, timeout: Duration.seconds(240) };
     // 15 minutes are all that Lambda gives; what 512 MB mean for large files stands in docs/adr/0007.
     const long = { memorySize: 512, timeout: Duration.minutes(15) };
     const step = (name: StepName, size: typeof short, environment: Record<string, string>) =>

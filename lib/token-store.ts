@@ -36,7 +36,7 @@ export class TokenStore extends Construct {
 
   private emptySecret(id: string, description: string): string {
     const secret = new CfnSecret(this, id, { description });
-    secret.applyRemovalPolicy(RemovalPolicy.RETAIN);
+    secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
     return secret.ref;
   }
 }

@@ -12,6 +12,8 @@ export interface Cloud {
   env: Record<string, string>;
   /** Log of the emulator, where this start runs it. */
   logFile?: string;
+  /** Resolves when the emulator ends, which it does not by itself. */
+  exited?: Promise<unknown>;
 }
 
 /** Where Node 24 is, whatever the machine has: the functions run on the first `node` that the emulator finds. */

@@ -9,8 +9,6 @@ import type { Screen } from './screen.ts';
 export interface FinishedRun {
   report: RunReport;
   published?: Published;
-  /** Why a run that says it is published is not believed. */
-  doubt?: string;
 }
 
 /**
@@ -46,6 +44,8 @@ async function readBack(target: Target, report: RunReport): Promise<FinishedRun>
   try {
     return { report, published: await verifyPublished(target, report) };
   } catch (error) {
-    return { report, doubt: error instanceof Error ? error.message : String(error) };
+    // The run says that it is published, and is not believed.
+    const cause = error instanceof Error ? error.message : String(error);
+    return { report: { ...report, error: 'NotVerified', cause } };
   }
 }

@@ -4,10 +4,12 @@ import { CommanderError } from 'commander';
 import { codeOf, USAGE } from '../cli/exit.ts';
 import { RunError } from '../lambdas/shared/errors.ts';
 import { ConfigurationError } from '../lib/config.ts';
+import type { Cloud } from './cloud.ts';
 import { EnvironmentError } from './environment-error.ts';
 import { kept } from './kept.ts';
 import { lastLines } from './log-tail.ts';
 import { parseOptions, type StartOptions } from './options.ts';
+import { runLog } from './run-log.ts';
 import { endLeftovers, openRunRecord, type RunRecord } from './run-record.ts';
 import { type FinishedRun, runAll } from './runs.ts';
 import { createScreen, type Screen } from './screen.ts';
@@ -65,7 +67,8 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
   const session = await openSession(options, { screen, record, signal });
   try {
     screen.line(`Runs of ${options.entities.join(', ')}`);
-    const runs = await runAll(session.target, options.entities, screen, signal);
+    const runs = await Promise.race([runAll(session.target, options.entities, screen, signal), died(session.cloud)]);
+    await showLogs(screen, session.cloud, runs);
     showSummary(screen, runs, session.target.BucketName);
     const ok = runs.every(({ published }) => published !== undefined);
     if (options.json)
@@ -76,11 +79,27 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
       });
     if (options.keep) {
       kept.show(screen, session, runs);
-      if (!signal.aborted) await once(signal, 'abort');
+      if (!signal.aborted) await Promise.race([once(signal, 'abort'), died(session.cloud)]);
     }
     return exitCodeOfRuns(runs);
   } finally {
     await session.close();
+  }
+}
+
+/** The local cloud does not end by itself: without it nothing here can go on. */
+async function died({ exited, logFile }: Cloud): Promise<never> {
+  if (!exited) return new Promise(() => {});
+  await exited;
+  throw new EnvironmentError('The local cloud ended in the middle. Start again; its log may say why.', { logFile });
+}
+
+/** What the functions had to say about runs that failed. */
+async function showLogs(screen: Screen, cloud: Cloud, runs: FinishedRun[]): Promise<void> {
+  for (const { report } of runs.filter(({ published }) => !published)) {
+    const lines = await runLog(cloud.endpoint, report.executionArn);
+    screen.line(`\nThe last lines of the log of ${report.entity}:`);
+    for (const line of lines) screen.line(`  ${line}`);
   }
 }
 

@@ -14,9 +14,9 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
     report.key ?? '',
   ]);
   screen.line(`\n${table(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows)}\n`);
-  for (const { report, doubt } of runs) {
-    if (report.error ?? doubt)
-      screen.line(`${report.entity}: ${report.error ? `${report.error}: ${report.cause}` : doubt}\n`);
+  for (const { report, published } of runs) {
+    if (report.error) screen.line(`${report.entity}: ${report.error}: ${report.cause}\n`);
+    for (const warning of published?.manifest.warnings ?? []) screen.line(`${report.entity}: ${warning}\n`);
   }
   const shown = runs.find(({ published }) => published)?.published;
   if (!shown) return;

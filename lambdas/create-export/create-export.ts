@@ -23,6 +23,7 @@ const REPEATS_UNANSWERED = 1;
  */
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
+  refuseFuture(input.date, state, deps);
   const request = await requestFor(input, deps);
   try {
     const exportId = await postExport(deps.crm, input.entity, request);
@@ -30,10 +31,18 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
     return { outcome: 'CREATED', run, waitSeconds: run.firstWaitSeconds };
   } catch (error) {
     if (!(error instanceof RunError) || error.name !== 'CreateUnanswered') throw error;
-    const wait = state.unansweredCreates < REPEATS_UNANSWERED ? waitFor(state, deps) : undefined;
+    const wait =
+      state.unansweredCreates < REPEATS_UNANSWERED ? waitFor(state, deps, error.retryAfterSeconds) : undefined;
     if (!wait) throw error;
     return { outcome: 'RETRY', unansweredCreates: state.unansweredCreates + 1, ...wait };
   }
+}
+
+/** A pointer to a day that is still to come would stand in the way of every night until then: pointers only move forward. */
+function refuseFuture(date: string | undefined, { startedAt }: RunState, { deployment }: CreateExportDeps): void {
+  const today = dateIn(deployment.timeZone, startedAt);
+  if (date === undefined || date <= today) return;
+  throw new RunError('InvalidInput', `The date ${date} is still to come; today is ${today} in ${deployment.timeZone}.`);
 }
 
 async function requestFor(input: ExportInput, { crm, deployment }: CreateExportDeps): Promise<ExportRequest> {

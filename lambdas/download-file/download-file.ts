@@ -5,7 +5,7 @@ import { requestDownload } from '../shared/crm/exports.ts';
 import { RunError } from '../shared/errors.ts';
 import { extensionOf, mediaType } from '../shared/files/file-name.ts';
 import { crc32Text, type Measure, measured } from '../shared/files/measured.ts';
-import type { RemoteFile } from '../shared/files/open-file.ts';
+import type { OpenOptions, RemoteFile } from '../shared/files/open-file.ts';
 import { runOf } from '../shared/run-of.ts';
 import type { RunState } from '../shared/states.ts';
 import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
@@ -14,7 +14,7 @@ import type { Bucket } from '../shared/storage/bucket.ts';
 export interface DownloadFileDeps extends StepDeps {
   crm: CrmClient;
   bucket: Bucket;
-  openFile: (address: string, options: { local: boolean; signal: AbortSignal }) => Promise<RemoteFile>;
+  openFile: (address: string, options: OpenOptions) => Promise<RemoteFile>;
 }
 
 /** Left for breaking off an upload and answering before the platform kills the invocation. */
@@ -33,7 +33,7 @@ export async function downloadFile(state: RunState, deps: DownloadFileDeps): Pro
   const signal = AbortSignal.timeout(Math.floor(Math.max(1, deps.secondsLeft() - MARGIN_SECONDS) * 1000));
   const remote = await deps.openFile(address, { local: deps.deployment.local, signal });
   const key = `${run.prefix}${run.entity}.${extensionOf(remote)}`;
-  const measure = await store(key, remote, deps.bucket);
+  const measure = await store(key, remote, deps.bucket).finally(() => remote.close());
   const file = {
     key,
     bytes: measure.bytes,

@@ -33,9 +33,18 @@ export async function publishFile(state: RunState, deps: PublishFileDeps): Promi
   const { entity, date, startedAt, execution, keptUntil } = manifest;
   const pointer = { schemaVersion: 1 as const, entity, date, startedAt, execution, manifestKey, keptUntil };
   await movePointer(deps.bucket, datePointerKey(entity, date), pointer);
-  await movePointer(deps.bucket, latestPointerKey(entity), pointer);
+  const latest = await movePointer(deps.bucket, latestPointerKey(entity), pointer);
   const { rows, bytes, key } = manifest.file;
-  deps.log.info('published', { entity, execution, exportId: run.exportId, key, bytes, rows });
+  deps.log.info('published', {
+    entity,
+    execution,
+    exportId: run.exportId,
+    key,
+    bytes,
+    rows,
+    latest,
+    warnings: manifest.warnings.length,
+  });
   return { outcome: 'PUBLISHED', manifestKey, rows, scan: null };
 }
 
@@ -60,6 +69,7 @@ async function manifestOf(state: RunState, run: Run, file: StoredFile, scan: Sca
   const csv = isCsv(file.key);
   const header = csv ? await readHeader(bucket, file) : null;
   const rows = csv ? Math.max(0, scan.records - 1) : null;
+  refuseSentence(file, header, rows, run.request.columns);
   return {
     schemaVersion: 1,
     entity: run.entity,
@@ -86,4 +96,13 @@ async function manifestOf(state: RunState, run: Run, file: StoredFile, scan: Sca
       unansweredCreates: state.unansweredCreates,
     }),
   };
+}
+
+/** A single line without a comma, where many columns were asked for, is no empty export but somebody's error message. */
+function refuseSentence({ key }: StoredFile, header: string[] | null, rows: number | null, asked: string[]): void {
+  if (rows !== 0 || header?.length !== 1 || asked.length === 1) return;
+  throw new RunError(
+    'FileRejected',
+    `The CSV file at ${key} is one line of one field; ${asked.length} columns were asked for.`,
+  );
 }

@@ -7,6 +7,9 @@ import { createGetAccessToken } from './oauth/access-token.ts';
 import type { StepName } from './steps.ts';
 import { type Bucket, createBucket } from './storage/bucket.ts';
 
+/** The SDK waits for ever by itself: a connection that says nothing for this long is dead. */
+const AWS = { requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000 } };
+
 /** What every handler composes. The configuration lies beside the bundled code, in the same folder. */
 export function stepDependencies(step: StepName) {
   const deployment = readDeployment(new URL('deployment.json', import.meta.url));
@@ -18,7 +21,7 @@ export function crmDependencies(step: StepName) {
   const common = stepDependencies(step);
   const env = readEnv(process.env, 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID');
   const getAccessToken = createGetAccessToken({
-    secrets: new SecretsManagerClient(),
+    secrets: new SecretsManagerClient(AWS),
     clientSecretId: env.CLIENT_SECRET_ID,
     tokensSecretId: env.TOKENS_SECRET_ID,
     crm: common.deployment.crm,
@@ -34,5 +37,5 @@ export function crmDependencies(step: StepName) {
 }
 
 export function bucketFromEnv(): Bucket {
-  return createBucket(new S3Client(), readEnv(process.env, 'BUCKET_NAME').BUCKET_NAME);
+  return createBucket(new S3Client(AWS), readEnv(process.env, 'BUCKET_NAME').BUCKET_NAME);
 }

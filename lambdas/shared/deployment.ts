@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ENTITIES, type Entity, entitySchema } from './entities.ts';
+import { isSchedule } from './schedule-expression.ts';
 
 /**
  * The configuration of a deployment, `config/NAME.json`. The same file is checked at synth (`lib/config.ts`) and travels
@@ -9,9 +10,6 @@ import { ENTITIES, type Entity, entitySchema } from './entities.ts';
 
 /** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
-
-/** `cron` has six fields; `rate` is singular for one and plural for more. */
-const SCHEDULE = /^(cron\((\S+ ){5}\S+\)|rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\))$/;
 
 const describedSort = z.record(z.string(), z.unknown());
 
@@ -47,13 +45,15 @@ const entityPlanSchema = z.strictObject({
   enabled: z.boolean().default(true).describe('Whether the nightly rule is switched on.'),
   schedule: z
     .string()
-    .regex(SCHEDULE, 'an EventBridge expression in UTC, such as cron(30 1 * * ? *) or rate(1 hour)')
+    .refine(isSchedule, { error: 'must be an EventBridge expression in UTC: cron(30 1 * * ? *), rate(1 hour)' })
     .optional()
     .describe('Replaces the start that "nightly" gives this entity.'),
   polling: z.strictObject(polling).partial().optional().describe('Replaces values of the deployment for this entity.'),
 });
 
-const webAddress = z.url({ protocol: /^https?$/ }).refine((url) => !/[?#]/.test(url), 'has no query and no fragment');
+const webAddress = z
+  .url({ protocol: /^https?$/ })
+  .refine((url) => !/[?#@]/.test(url), { error: 'must have no query, no fragment and no user name' });
 
 const crmSchema = z.strictObject({
   baseUrl: webAddress.describe('The address that all paths of the interface start from; ends in /api/v1.'),
@@ -120,15 +120,27 @@ function contradictions(deployment: Deployment): Contradiction[] {
   const own = [...Object.keys(requestKeys), crm.operatorField, crm.emailField];
   const entities = ENTITIES.flatMap((entity) => {
     const { polling, extra } = entityPlan(deployment, entity);
-    const place = deployment.entities[entity] ? ['entities', entity] : [];
+    const place = ['entities', entity];
     const keys = Object.keys(extra).filter((key) => own.includes(key));
     const extras = keys.map((key) => ({
       path: [...place, 'extra', key],
       message: 'has a setting of its own: give it there',
     }));
-    return [...pollingContradictions(polling, [...place, 'polling']), ...extras];
+    // What is the deployment's own mistake is told once, at its own place.
+    const overrides = deployment.entities[entity]?.polling !== undefined;
+    return [...(overrides ? pollingContradictions(polling, [...place, 'polling']) : []), ...extras];
   });
-  return [...addresses, ...entities];
+  return [...addresses, ...fieldNames(crm), ...pollingContradictions(deployment.polling, ['polling']), ...entities];
+}
+
+/** Two settings with one name in the request would overwrite each other. */
+function fieldNames({ operatorField, emailField }: Deployment['crm']): Contradiction[] {
+  const taken = ['columns', 'sorts', 'filters'];
+  const message = 'is the name of another field of the request';
+  return [
+    ...(taken.includes(operatorField) ? [{ path: ['crm', 'operatorField'], message }] : []),
+    ...([...taken, operatorField].includes(emailField) ? [{ path: ['crm', 'emailField'], message }] : []),
+  ];
 }
 
 function pollingContradictions(polling: Deployment['polling'], place: string[]): Contradiction[] {

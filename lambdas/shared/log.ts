@@ -18,6 +18,10 @@ export interface LogFields {
   key?: string;
   bytes?: number;
   rows?: number | null;
+  /** Whether `latest.json` names this run now; not so when an older date was exported anew. */
+  latest?: boolean;
+  /** How many sentences stand in the warnings of the manifest. */
+  warnings?: number;
   requestId?: string;
   /** Name of a crash and where it happened: frames only, for a message may quote data. */
   crash?: string;

@@ -9,6 +9,7 @@ import { serve } from './aws-server.ts';
 const FILE = 'runs/entity=leads/run=leads-1/leads.csv';
 const MANIFEST = 'runs/entity=leads/run=leads-1/_manifest.json';
 const POINTER = 'published/entity=leads/date=2026-11-20.json';
+const LATEST = 'published/entity=leads/latest.json';
 const content = 'id,name\r\n1,"a\nb"\r\n';
 const common = { schemaVersion: 1, entity: 'leads', date: '2026-11-20', keptUntil: '2026-12-20' };
 const startedAt = '2026-11-20T02:00:00.000Z';
@@ -32,7 +33,8 @@ const report: RunReport = {
 
 /** Verifies against a bucket with what a run published, changed as told; `undefined` takes an object away. */
 async function verify(changes: Record<string, unknown> = {}, run: RunReport = report) {
-  const objects: Record<string, unknown> = { [FILE]: content, [MANIFEST]: manifest, [POINTER]: pointer, ...changes };
+  const standing = { [FILE]: content, [MANIFEST]: manifest, [POINTER]: pointer, [LATEST]: pointer };
+  const objects: Record<string, unknown> = { ...standing, ...changes };
   const endpoint = await serve(({ url = '' }) => {
     const object = objects[decodeURIComponent(new URL(url, 'http://x').pathname).replace('/bucket/', '')];
     if (object === undefined) return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
@@ -60,6 +62,12 @@ test('a later run of the same date may have moved the pointer on', async () => {
   expect((await verify({ [POINTER]: later })).manifest.execution).toBe('leads-1');
 });
 
+test('the newest date may be a later one', async () => {
+  const newer = { ...pointer, date: '2026-11-21', manifestKey: 'runs/newer/_manifest.json' };
+
+  expect((await verify({ [LATEST]: newer })).manifest.execution).toBe('leads-1');
+});
+
 const empty = { ...manifest, file: { ...manifest.file, bytes: 0, crc32: crc32Text(0) } };
 const doubts: [string, Record<string, unknown>, RegExp][] = [
   ['a missing manifest', { [MANIFEST]: undefined }, /there is no object runs\/.*\/_manifest\.json\.$/],
@@ -70,7 +78,12 @@ const doubts: [string, Record<string, unknown>, RegExp][] = [
   [
     'a pointer to another run that is not later',
     { [POINTER]: { ...later, startedAt } },
-    /the pointer of 2026-11-20 names runs\/later\/_manifest\.json instead/,
+    /the pointer published\/.*date=2026-11-20\.json names runs\/later\/_manifest\.json instead/,
+  ],
+  [
+    'a newest pointer that stayed behind',
+    { [LATEST]: { ...pointer, date: '2026-11-19', manifestKey: 'runs/old/_manifest.json' } },
+    /the pointer published\/entity=leads\/latest\.json names runs\/old\/_manifest\.json instead/,
   ],
   ['a missing file', { [FILE]: undefined }, /there is no object runs\/.*leads\.csv\.$/],
   ['a missing file that was empty', { [FILE]: undefined, [MANIFEST]: empty }, /there is no object runs\/.*leads\.csv/],

@@ -188,6 +188,6 @@ test.concurrent('an address of the CRM that the configuration refuses is a matte
   const crm = ['--crm-url', `${sandbox.baseUrl}?x=1`, '--auth-url', sandbox.authUrl, '--client-id', 'x'];
   const start = run(START, [...crm, '--entity', 'leads'], { CRM_CLIENT_SECRET: 'x' });
   expect(await start.ended, start.stdout()).toBe(2);
-  expect(start.stdout()).toMatch(/crm\.baseUrl: has no query and no fragment/);
+  expect(start.stdout()).toMatch(/crm\.baseUrl: must have no query, no fragment and no user name/);
   expect(start.stderr()).toBe('');
 });

@@ -59,7 +59,22 @@ describe('a mistake is told with the path of its field', () => {
   test.each<[name: string, content: unknown, line: RegExp]>([
     ['a missing address', { crm: { authUrl: CRM.authUrl } }, /^crm\.baseUrl: /],
     ['http in an account', { crm: { ...CRM, baseUrl: 'http://crm.test' } }, /^crm\.baseUrl: must start with https:/],
-    ['an address with a query', { crm: { ...CRM, authUrl: 'https://auth.test/?a=1' } }, /^crm\.authUrl: has no query/],
+    [
+      'an address with a query',
+      { crm: { ...CRM, authUrl: 'https://auth.test/?a=1' } },
+      /^crm\.authUrl: must have no query/,
+    ],
+    [
+      'an address with a user name',
+      { crm: { ...CRM, baseUrl: 'https://u:p@crm.test' } },
+      /^crm\.baseUrl: must have no query, no fragment and no user name/,
+    ],
+    [
+      'two settings with one name',
+      { crm: { ...CRM, operatorField: 'filters' } },
+      /^crm\.operatorField: is the name of another/,
+    ],
+    ['a flag with the name of the operator', { crm: { ...CRM, emailField: 'filtersOperator' } }, /^crm\.emailField: /],
     ['an unknown key', { crm: CRM, retention: 3 }, /^retention: is not known$/],
     ['an unknown key inside', { crm: { ...CRM, url: 'x' } }, /^crm\.url: is not known$/],
     ['an unknown entity', { crm: CRM, entities: { lead: {} } }, /^entities\.lead: /],
@@ -107,7 +122,7 @@ describe('a mistake is told with the path of its field', () => {
     [
       'a schedule that is no expression',
       { crm: CRM, entities: { leads: { schedule: '0 1 * * *' } } },
-      /^entities\.leads\.schedule: an EventBridge expression/,
+      /^entities\.leads\.schedule: must be an EventBridge expression/,
     ],
     ['an array in place of the object', [], /^\(whole file\): /],
   ])('%s', (_, content, line) => {

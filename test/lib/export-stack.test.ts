@@ -129,7 +129,7 @@ describe('the bucket', () => {
   const [, policy] = only('AWS::S3::BucketPolicy');
 
   test('is closed to the public, versioned and encrypted, and survives the stack without a name of its own', () => {
-    expect(bucket).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+    expect(bucket).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
     expect(bucket.Properties).not.toHaveProperty('BucketName');
     template.hasResourceProperties('AWS::S3::Bucket', {
       VersioningConfiguration: { Status: 'Enabled' },
@@ -191,7 +191,7 @@ describe('the secrets', () => {
 
   test('survive the stack', () => {
     for (const [, secret] of secrets) {
-      expect(secret).toMatchObject({ DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain' });
+      expect(secret).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
     }
   });
 });
@@ -290,7 +290,9 @@ describe('the stack', () => {
   });
 
   test('says what stays when it is destroyed, and names all of it', () => {
-    const kept = Object.entries(json.Resources).filter(([, { DeletionPolicy }]) => DeletionPolicy === 'Retain');
+    const kept = Object.entries(json.Resources).filter(
+      ([, { DeletionPolicy }]) => DeletionPolicy === 'RetainExceptOnCreate',
+    );
     const said = resolved(json.Outputs.KeptOnDestroy?.Value);
 
     expect(kept.map(([, { Type }]) => Type.split('::').at(-1)).toSorted()).toEqual([

@@ -28,7 +28,7 @@ test('an address that a deployment refuses is named with its field', async () =>
   const wrong = { ...crm, baseUrl: 'http://127.0.0.1:9999/api/v1?tenant=1' };
   const writing = writeConfiguration(await tempDir(), { crm: wrong, endpoint });
   await expect(writing).rejects.toThrow(ConfigurationError);
-  await expect(writing).rejects.toThrow(/local\.json: crm\.baseUrl: has no query and no fragment$/);
+  await expect(writing).rejects.toThrow(/local\.json: crm\.baseUrl: must have no query, no fragment and no user name$/);
 });
 
 test('it is not written for a cloud that is not on this machine', async () => {

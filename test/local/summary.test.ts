@@ -46,9 +46,10 @@ test('a table shows every run; then one file, and where readers start', () => {
 });
 
 test('a run that ended well but is not believed is told with the reason', () => {
-  const text = shown([{ report: report(), doubt: 'The run of leads is published, but there is no object x.' }]);
-  expect(text).toMatch(/^ {2}leads +SUCCEEDED +2/m);
-  expect(text).toMatch(/^leads: The run of leads is published, but there is no object x\.$/m);
+  const cause = 'The run of leads is published, but there is no object x.';
+  const text = shown([{ report: report({ error: 'NotVerified', cause }) }]);
+  expect(text).toMatch(/^ {2}leads +NotVerified +2/m);
+  expect(text).toMatch(/^leads: NotVerified: The run of leads is published, but there is no object x\.$/m);
   expect(text).not.toContain('The first lines');
 });
 

@@ -42,7 +42,7 @@ async function readText(response: Response, call: Call): Promise<string> {
       if (text.length > LARGEST_ANSWER) break;
     }
   } catch (error) {
-    throw unanswered(call, 'broke off in the middle of its answer', error);
+    throw unanswered(call, 'broke off in the middle of its answer', { cause: error });
   }
   if (text.length <= LARGEST_ANSWER) return text + decoder.decode();
   throw new RunError(

@@ -11,9 +11,13 @@ export interface Call {
 }
 
 /** The answer to the call was lost on its way: for stage 1 the service may have made the export all the same. */
-export function unanswered(call: Call, what: string, cause?: unknown): RunError {
+export function unanswered(
+  call: Call,
+  what: string,
+  options: { cause?: unknown; retryAfterSeconds?: number | undefined } = {},
+): RunError {
   const name = isCreate(call) ? 'CreateUnanswered' : 'CrmUnavailable';
-  return new RunError(name, `${call.method.toUpperCase()} ${call.template} ${what}.`, { cause });
+  return new RunError(name, `${call.method.toUpperCase()} ${call.template} ${what}.`, options);
 }
 
 function isCreate(call: Call): boolean {

@@ -28,7 +28,9 @@ export function notReached(error: unknown, call: Call): RunError {
       : `no connection to the service (${code})`;
     return new RunError('CrmUnavailable', `${call.method.toUpperCase()} ${call.template}: ${what}.`, { cause: error });
   }
-  return unanswered(call, `got no answer (${code ?? (error instanceof Error ? error.name : 'unknown')})`, error);
+  return unanswered(call, `got no answer (${code ?? (error instanceof Error ? error.name : 'unknown')})`, {
+    cause: error,
+  });
 }
 
 /**
@@ -47,7 +49,7 @@ export async function refusal(response: Response, call: Call, token: AccessToken
   if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token)}`);
   if (status === 429) return new RunError('RateLimited', `${what}: too many requests.`, retry);
   // A gateway that says 502 or 504 has lost the answer of the service behind it.
-  if (status === 502 || status === 504) return unanswered(call, `was answered ${status} by a gateway`);
+  if (status === 502 || status === 504) return unanswered(call, `was answered ${status} by a gateway`, retry);
   if (status >= 500 || status === 408 || status === 425) return new RunError('CrmUnavailable', `${what}.`, retry);
   if ((status === 404 || status === 410) && call.template.includes('{id}'))
     return new RunError('ExportNotFound', `${what}.`);

@@ -12,7 +12,12 @@ const EXTENSIONS: Record<string, string> = {
   'application/x-ndjson': 'jsonl',
   'text/tab-separated-values': 'tsv',
   'text/plain': 'txt',
+  'application/xml': 'xml',
+  'text/xml': 'xml',
 };
+
+/** A name may end in anything, `leads.20.11.2026` for one: an extension is what is known as one. */
+const KNOWN = new Set(Object.values(EXTENSIONS));
 
 /**
  * The extension for a stored file: from Content-Disposition, else from Content-Type, else `bin`. Only the extension is
@@ -22,7 +27,7 @@ const EXTENSIONS: Record<string, string> = {
 export function extensionOf(file: Pick<RemoteFile, 'disposition' | 'contentType' | 'contentEncoding'>): string {
   const named = /filename\*?=[^;]*\.([A-Za-z0-9]{1,8})"?\s*(?:;|$)/i.exec(file.disposition)?.[1]?.toLowerCase();
   const typed = EXTENSIONS[mediaType(file.contentType)];
-  const plain = named ?? typed ?? 'bin';
+  const plain = (named && KNOWN.has(named) ? named : typed) ?? 'bin';
   return /^(gzip|x-gzip)$/i.test(file.contentEncoding) ? `${plain}.gz` : plain;
 }
 

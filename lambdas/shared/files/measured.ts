@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { RunError } from '../errors.ts';
-import { mediaType } from './file-name.ts';
+import { extensionOf, mediaType } from './file-name.ts';
 import type { RemoteFile } from './open-file.ts';
 
 /** What has passed so far; whole only after the stream has ended without an error. */
@@ -39,14 +39,29 @@ export async function* measured(file: RemoteFile, measure: Measure): AsyncGenera
   }
 }
 
-/** Sign-in and error pages, empty ones too, come with status 200 from many services; stored, they would look like an export. */
+/**
+ * Sign-in and error pages, empty ones too, come with status 200 from many services; stored, they would look like an
+ * export. So would the JSON of an error where the name promises another format.
+ */
 function refuseWebPage(file: RemoteFile, first: Uint8Array): void {
   const type = mediaType(file.contentType);
-  const begins = Buffer.from(first.subarray(0, 200)).toString('latin1').trimStart().toLowerCase();
+  const begins = Buffer.from(first.subarray(0, 400))
+    .toString('latin1')
+    .replace(/^\xef\xbb\xbf/, '')
+    .trimStart();
   const page =
-    ['text/html', 'application/xhtml+xml', 'application/xml', 'text/xml'].includes(type) ||
-    /^<(!doctype html|html)/.test(begins);
-  if (page) throw new RunError('FileRejected', `A web page (${type || 'no type'}) came where a data file was due.`);
+    ['text/html', 'application/xhtml+xml'].includes(type) || /^<(!doctype html|html|error[\s>])/i.test(begins);
+  const xmlError = /^<\?xml[^>]*>\s*<error[\s>]/i.test(begins);
+  if (page || xmlError) {
+    throw new RunError('FileRejected', `A web page (${type || 'no type'}) came where a data file was due.`);
+  }
+  const extension = extensionOf(file);
+  if (type === 'application/json' && extension !== 'json') {
+    throw new RunError(
+      'FileRejected',
+      `The file is declared as JSON where its name ends in .${extension}: an error, perhaps.`,
+    );
+  }
 }
 
 /** A CRC-32 as S3 writes it: base64 of its four bytes, big-endian. */

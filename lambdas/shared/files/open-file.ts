@@ -9,6 +9,14 @@ import { checkFileUrl } from './file-url.ts';
 const IDLE_MS = 60_000;
 const REDIRECTS = 3;
 
+export interface OpenOptions {
+  /** Whether http is allowed. */
+  local: boolean;
+  /** Ends the transfer when the invocation runs out of time. */
+  signal: AbortSignal;
+  idleMs?: number;
+}
+
 /** An answered GET of the file: bytes as they come, nothing of them read yet. */
 export interface RemoteFile {
   body: AsyncIterable<Uint8Array>;
@@ -17,19 +25,20 @@ export interface RemoteFile {
   contentType: string;
   disposition: string;
   contentEncoding: string;
+  /** Ends the connection, whatever is still to come. */
+  close: () => void;
 }
 
 /**
  * GETs a file without any credential, and without touching its bytes (`fetch` would unpack a compressed answer).
  *
  * @param address what stage 3 answered; a secret.
- * @param signal ends the transfer when the invocation runs out of time.
  * @throws RunError `DownloadUrlRejected`, `DownloadLinkExpired`, `RateLimited`, `CrmUnavailable`, `FileRejected`
  */
-export async function openFile(address: string, options: { local: boolean; signal: AbortSignal }): Promise<RemoteFile> {
+export async function openFile(address: string, options: OpenOptions): Promise<RemoteFile> {
   let url = checkFileUrl(address, options.local);
   for (let hop = 0; hop <= REDIRECTS; hop += 1) {
-    const response = await get(url, options.signal);
+    const response = await get(url, options);
     const location = redirectOf(response);
     if (!location) return remoteFile(response);
     response.destroy();
@@ -38,11 +47,11 @@ export async function openFile(address: string, options: { local: boolean; signa
   throw new RunError('DownloadUrlRejected', `The address of the file leads through more than ${REDIRECTS} redirects.`);
 }
 
-function get(url: URL, signal: AbortSignal): Promise<IncomingMessage> {
+function get(url: URL, { signal, idleMs = IDLE_MS }: OpenOptions): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const { request } = url.protocol === 'https:' ? https : http;
     const sent = request(url, { signal, headers: { 'accept-encoding': 'identity', accept: '*/*' } }, resolve);
-    sent.setTimeout(IDLE_MS, () => sent.destroy(new Error(`no byte for ${IDLE_MS / 1000} seconds`)));
+    sent.setTimeout(idleMs, () => sent.destroy(new Error(`no byte for ${idleMs / 1000} seconds`)));
     sent.on('error', (error) => {
       const code = 'code' in error ? String(error.code) : error.name;
       reject(
@@ -73,6 +82,7 @@ function remoteFile(response: IncomingMessage): RemoteFile {
     contentType: headers['content-type'] ?? '',
     disposition: headers['content-disposition'] ?? '',
     contentEncoding: headers['content-encoding'] ?? '',
+    close: () => response.destroy(),
   };
 }
 

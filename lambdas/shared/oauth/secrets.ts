@@ -71,6 +71,12 @@ function unavailable(how: string, secretId: string, error: unknown): RunError {
       `The secret ${secretId} may not be ${how} by this role: deploy the stack again.`,
     );
   }
+  if (name === 'InvalidRequestException') {
+    return new RunError(
+      'ConfigInvalid',
+      `The secret ${secretId} is scheduled for deletion: restore it, or deploy the stack again.`,
+    );
+  }
   return new RunError('TokenStoreUnavailable', `The secret ${secretId} could not be ${how} (${name}).`, {
     cause: error,
   });

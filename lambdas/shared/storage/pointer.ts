@@ -24,15 +24,16 @@ const ROUNDS = 10;
 /**
  * Moves a pointer forward: by date, then by the start of the run, then by its name. Finding it at this run or further is
  * success, so the later run wins whatever the order of arrival, and a repeated step changes nothing.
+ * @returns whether it moved: `false` when it names this run or a later one already.
  * @throws RunError `StorageConflict` when the object there is no pointer, `StorageUnavailable` when it keeps changing.
  */
-export async function movePointer(bucket: Bucket, key: string, pointer: Pointer): Promise<void> {
+export async function movePointer(bucket: Bucket, key: string, pointer: Pointer): Promise<boolean> {
   const text = `${JSON.stringify(pointerSchema.parse(pointer), undefined, 2)}\n`;
   for (let round = 0; round < ROUNDS; round += 1) {
     const standing = await bucket.read(key);
-    if (standing && comesBefore(pointer, parsePointer(key, standing.text))) return;
+    if (standing && comesBefore(pointer, parsePointer(key, standing.text))) return false;
     const moved = standing ? await bucket.replace(key, text, standing.etag) : await bucket.putOnce(key, text);
-    if (moved) return;
+    if (moved) return true;
   }
   throw new RunError('StorageUnavailable', `The pointer ${key} was moved by others ${ROUNDS} times in a row.`);
 }

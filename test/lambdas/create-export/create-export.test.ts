@@ -217,3 +217,25 @@ test('an ordinary run is a small state, and the largest request keeps far below 
   expect(largest.outcome).toBe('CREATED');
   expect(Buffer.byteLength(JSON.stringify(largest))).toBeLessThan(140 * 1024);
 });
+
+test('a date that is still to come is refused before any call: its pointer would outlast every night until then', async () => {
+  const crm = fakeCrm();
+  const state = newState({ entity: 'leads', date: '2999-01-01' });
+
+  const error = await failureOf(createExport(state, depsWith(crm)), 'InvalidInput');
+
+  expect(error.message).toBe('The date 2999-01-01 is still to come; today is 2026-11-20 in UTC.');
+  expect(crm.calls).toEqual([]);
+});
+
+test('today is today where the deployment is', async () => {
+  expect(await dateOf('Pacific/Auckland', '2026-11-20T12:00:00.000Z', { date: '2026-11-21' })).toBe('2026-11-21');
+});
+
+test('a lost answer waits as long as the gateway that lost it asks', async () => {
+  const slow = new RunError('CreateUnanswered', 'The answer was lost.', { retryAfterSeconds: 77 });
+
+  const answer = await createExport(newState(), depsWith(fakeCrm(fields(), ['post /leads/exports', slow])));
+
+  expect(answer).toMatchObject({ outcome: 'RETRY', waitSeconds: 77 });
+});

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
@@ -28,6 +29,7 @@ function remote(overrides: Partial<RemoteFile> = {}, content: Uint8Array = CONTE
     contentType: 'text/csv; charset=utf-8',
     disposition: '',
     contentEncoding: '',
+    close: () => {},
     ...overrides,
   };
 }
@@ -68,6 +70,30 @@ test('the address is asked for and used, and appears in no answer and no line of
   expect(deps.opened).toMatchObject([{ address: URL, local: true }]);
   expect(JSON.stringify([answer, deps.log.lines])).not.toContain(CANARY);
   expect(deps.log.lines).toMatchObject([{ message: 'stored', fields: { exportId: EXPORT_ID, key: KEY } }]);
+});
+
+test('a file that is refused at its first byte is hung up on: it may be huge', async () => {
+  let closed = 0;
+  const close = () => {
+    closed += 1;
+  };
+
+  await failureOf(
+    downloadFile(runState(), depsWith({ openFile: async () => remote({ contentType: 'text/html', close }) })),
+    'FileRejected',
+  );
+
+  expect(closed).toBe(1);
+});
+
+test('a transfer is given the time that is left, less what it takes to break off and answer', async () => {
+  const deps = depsWith({ secondsLeft: () => 15.5 });
+
+  await downloadFile(runState(), deps);
+
+  const signal = deps.opened[0]?.signal;
+  if (!signal?.aborted) await once(signal ?? new EventTarget(), 'abort');
+  expect(signal?.aborted).toBe(true);
 });
 
 test('a deployed stack opens files as not local', async () => {

@@ -208,3 +208,13 @@ test('trouble of the bucket waits, and after the deadline ends under its own nam
 test('a state without a file is a bug, not an outcome', async () => {
   await expect(publish(fakeBucket(), runState())).rejects.toThrow('DownloadFile was skipped');
 });
+
+test('one line of one field, where many columns were asked for, is an error message and no export', async () => {
+  const { bucket, state } = storedRun('Internal server error');
+
+  const error = await failureOf(publish(bucket, state), 'FileRejected');
+
+  expect(error.message).toContain('one line of one field');
+  expect(error.message).not.toContain('Internal');
+  expect(bucket.keys()).toEqual([FILE_KEY]);
+});

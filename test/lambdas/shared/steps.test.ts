@@ -33,7 +33,14 @@ const download = (answer: unknown) => {
   const body = (async function* () {
     yield CSV;
   })();
-  const remote: RemoteFile = { body, length: null, contentType: 'text/csv', disposition: '', contentEncoding: '' };
+  const remote: RemoteFile = {
+    body,
+    length: null,
+    contentType: 'text/csv',
+    disposition: '',
+    contentEncoding: '',
+    close: () => {},
+  };
   const crm = fakeCrm(['post /leads/exports/{id}/download', answer]);
   const deps = () => ({ ...testDeps(), crm, bucket: fakeBucket(), openFile: async () => remote });
   return asStep('DownloadFile', downloadFile, deps)(runState(), lambdaContext());

@@ -83,6 +83,7 @@ const EMPTY_FILE = {
   contentType: 'text/csv',
   disposition: '',
   contentEncoding: '',
+  close: () => {},
 };
 
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;

@@ -22,6 +22,8 @@ test.each([
   ['', 'constructor', 'bin'],
   ['attachment; filename="no-extension"', 'text/csv', 'csv'],
   ['attachment; filename="x.toolongextension"', 'text/csv', 'csv'],
+  ['attachment; filename="leads.20.11.2026"', 'text/csv', 'csv'],
+  ['attachment; filename="leads v1.2"', 'text/csv', 'csv'],
   ['attachment; filename="../../etc/passwd"', '', 'bin'],
   ['attachment; filename="x.c/sv"', '', 'bin'],
 ])('disposition %j with type %j is stored as .%s', (disposition, contentType, extension) => {

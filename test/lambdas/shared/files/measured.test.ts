@@ -10,6 +10,7 @@ const file = (length: number | null, chunks: () => AsyncGenerator<Uint8Array>): 
   contentType: 'text/csv',
   disposition: '',
   contentEncoding: '',
+  close: () => {},
 });
 const measureAll = async (remote: RemoteFile, measure: Measure = { bytes: 0, crc32: 0 }) => {
   for await (const _ of measured(remote, measure));
@@ -44,4 +45,34 @@ test('what breaks the stream is told by its code, never by its message', async (
   expect((await failureOf(measureAll(file(null, broken)), 'DownloadIncomplete')).message).toBe(
     'The file broke off after 2 of unknown bytes (TypeError).',
   );
+});
+
+const sent = (content: string, parts: Partial<RemoteFile> = {}): RemoteFile => ({
+  ...file(null, async function* () {
+    yield Buffer.from(content);
+  }),
+  ...parts,
+});
+
+test.each<[string, RemoteFile]>([
+  ['a page by its type', sent('x', { contentType: 'text/html; charset=utf-8' })],
+  ['a page behind a byte order mark', sent('\ufeff<!DOCTYPE html><html>')],
+  ['the error of a store', sent('<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>')],
+  [
+    'the error of a store that declares itself',
+    sent('<Error><Code>x</Code></Error>', { contentType: 'application/xml' }),
+  ],
+  [
+    'JSON under the name of a table',
+    sent('{"error":"x"}', { contentType: 'application/json', disposition: 'x; filename="leads.csv"' }),
+  ],
+])('%s is refused in place of a file', async (_, remote) => {
+  await failureOf(measureAll(remote), 'FileRejected');
+});
+
+test.each<[string, RemoteFile]>([
+  ['XML', sent('<?xml version="1.0"?><leads><lead/></leads>', { contentType: 'application/xml' })],
+  ['JSON', sent('[]', { contentType: 'application/json' })],
+])('an export may be %s: the format is not known', async (_, remote) => {
+  expect((await measureAll(remote)).bytes).toBeGreaterThan(0);
 });

@@ -209,6 +209,23 @@ test('a file that stalls ends with the time of the invocation', async () => {
   expect((await failureOf(reading, 'DownloadIncomplete')).message).toContain('broke off after 3 of 100 bytes');
 });
 
+test('a connection on which nothing comes any more is given up', async () => {
+  const { url } = await serverFor([
+    `GET ${PATH}`,
+    (response) => {
+      response.writeHead(200, { ...CSV, 'content-length': '100' });
+      response.write('id\n');
+    },
+  ]);
+  const file = await openFile(`${url}${PATH}`, { local: true, signal: new AbortController().signal, idleMs: 50 });
+
+  const reading = (async () => {
+    for await (const _ of measured(file, { bytes: 0, crc32: 0 }));
+  })();
+
+  await failureOf(reading, 'DownloadIncomplete');
+});
+
 test('time that is up before the answer comes is the trouble of the file server', async () => {
   const time = new AbortController();
   const { url } = await serverFor([`GET ${PATH}`, () => time.abort()]);

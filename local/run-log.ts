@@ -1,0 +1,32 @@
+import { CloudWatchLogsClient, FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import { STEPS } from '../lambdas/shared/steps.ts';
+import { LOCAL_DEPLOYMENT } from './configuration.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack-environment.ts';
+
+const LINES = 6;
+
+/**
+ * The last lines that the functions logged about a run, oldest first, and any crash: a crash does not know its run.
+ * @param executionArn ends in the name that the lines carry
+ */
+export async function runLog(endpoint: string, executionArn: string): Promise<string[]> {
+  const credentials = { accessKeyId: LOCAL_ACCOUNT, secretAccessKey: 'local' };
+  const client = new CloudWatchLogsClient({ endpoint, region: LOCAL_REGION, credentials });
+  const execution = executionArn.split(':').at(-1) ?? '';
+  const groups = Object.keys(STEPS).map((step) => `/aws/lambda/crm-export-${LOCAL_DEPLOYMENT}-${step}`);
+  const found = await Promise.all(
+    groups.map(async (logGroupName) => {
+      // A function that was never invoked may have no group.
+      const { events = [] } = await client
+        .send(new FilterLogEventsCommand({ logGroupName }))
+        .catch(() => ({ events: [] }));
+      return events;
+    }),
+  );
+  return found
+    .flat()
+    .filter(({ message = '' }) => message.includes(`"${execution}"`) || message.includes('"crashed"'))
+    .toSorted((a, b) => (a.timestamp ?? 0) - (b.timestamp ?? 0))
+    .map(({ message = '' }) => message.trim())
+    .slice(-LINES);
+}
