@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { crc32Text } from '../lambdas/shared/files/measured.ts';
 import { createBucket } from '../lambdas/shared/storage/bucket.ts';
 import { type Manifest, manifestSchema } from '../lambdas/shared/storage/manifest.ts';
-import { datePointerKey, latestPointerKey, pointerSchema } from '../lambdas/shared/storage/pointer.ts';
+import { comparePlaces, datePointerKey, latestPointerKey, pointerSchema } from '../lambdas/shared/storage/pointer.ts';
 import { CommandError, RUN_FAILED } from './exit.ts';
 import { jsonOrUndefined, type RunReport } from './run-report.ts';
 import type { Target } from './target.ts';
@@ -33,8 +33,7 @@ export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>,
   for (const key of [datePointerKey(manifest.entity, manifest.date), latestPointerKey(manifest.entity)]) {
     const pointer = await read(key, pointerSchema);
     // A later date, or a later run of this one, may have moved the pointer on.
-    const further = pointer.date > manifest.date || pointer.startedAt > manifest.startedAt;
-    if (pointer.manifestKey !== run.manifestKey && !further) {
+    if (pointer.manifestKey !== run.manifestKey && comparePlaces(pointer, manifest) <= 0) {
       throw unverified(run, `the pointer ${key} names ${pointer.manifestKey} instead`);
     }
   }

@@ -31,19 +31,22 @@ export async function movePointer(bucket: Bucket, key: string, pointer: Pointer)
   const text = `${JSON.stringify(pointerSchema.parse(pointer), undefined, 2)}\n`;
   for (let round = 0; round < ROUNDS; round += 1) {
     const standing = await bucket.read(key);
-    if (standing && comesBefore(pointer, parsePointer(key, standing.text))) return false;
+    if (standing && comparePlaces(pointer, parsePointer(key, standing.text)) <= 0) return false;
     const moved = standing ? await bucket.replace(key, text, standing.etag) : await bucket.putOnce(key, text);
     if (moved) return true;
   }
   throw new RunError('StorageUnavailable', `The pointer ${key} was moved by others ${ROUNDS} times in a row.`);
 }
 
-/** Whether a pointer is at, or before, the one that stands. */
-function comesBefore(pointer: Pointer, standing: Pointer): boolean {
-  const place = ({ date, startedAt, execution }: Pointer) => [date, new Date(startedAt).toISOString(), execution];
-  const [ours, theirs] = [place(pointer), place(standing)];
+type Place = Pick<Pointer, 'date' | 'startedAt' | 'execution'>;
+
+/** Which of two runs is further on: by date, then by start, then by name. Negative: the first is behind. */
+export function comparePlaces(a: Place, b: Place): number {
+  const partsOf = ({ date, startedAt, execution }: Place) => [date, new Date(startedAt).toISOString(), execution];
+  const [ours, theirs] = [partsOf(a), partsOf(b)];
   const differs = ours.findIndex((part, index) => part !== theirs[index]);
-  return differs === -1 || String(ours[differs]) < String(theirs[differs]);
+  if (differs === -1) return 0;
+  return String(ours[differs]) < String(theirs[differs]) ? -1 : 1;
 }
 
 function parsePointer(key: string, text: string): Pointer {
