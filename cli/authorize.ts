@@ -1,79 +1,116 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Deployment } from '../lambdas/shared/deployment.ts';
-import { type OAuthClient, oauthClientSchema, readSecret, writeSecret } from '../lambdas/shared/oauth/secrets.ts';
-import { requestTokens } from '../lambdas/shared/oauth/token-endpoint.ts';
-import { listenForCallback, plain } from './callback-listener.ts';
+import { createLedger } from '../lambdas/shared/oauth/ledger.ts';
+import { type OAuthClient, type Tokens, writeOAuthClient } from '../lambdas/shared/oauth/secrets.ts';
+import { createTokenStore } from '../lambdas/shared/oauth/token-store.ts';
+import { type Expected, plain } from './authorization-answer.ts';
+import { awaitAnswer } from './await-answer.ts';
+import { listenForCallback } from './callback-listener.ts';
+import { exchangeCode } from './exchange-code.ts';
 import { CommandError, USAGE } from './exit.ts';
+import type { Input } from './hidden-input.ts';
+import { type ClientOptions, chooseClient } from './oauth-client-choice.ts';
+import { promptForPaste } from './paste-prompt.ts';
+import { patiently } from './patiently.ts';
+import { type Callback, callbackOf } from './redirect-uri.ts';
+import { rehearse } from './rehearsal.ts';
+import { storeGrant } from './store-grant.ts';
 import type { Target } from './target.ts';
 
-export interface AuthorizeOptions {
+export interface AuthorizeOptions extends ClientOptions {
   crm: Deployment['crm'];
-  /** Taken from the stored client where it is not given. */
-  clientId?: string | undefined;
-  /** From CRM_CLIENT_SECRET; never an argument, which other users of the machine could read. */
-  clientSecret?: string | undefined;
+  /** Where a person changes the configuration. */
+  configuration?: string;
   port?: number | undefined;
+  /** For services that compare it letter by letter; see `callbackOf`. */
+  redirectUri?: string | undefined;
+  timeoutSeconds?: number | undefined;
+  /** Where the answer may be pasted. */
+  paste?: Input | undefined;
   /** Shows the address to the person who is to consent, or opens it; what it throws ends the authorization. */
-  onUrl: (url: string) => unknown;
+  onUrl: (url: string, waiting: { redirectUri: string; listening: boolean }) => unknown;
+  /** Something else holds the grant for the moment, and is waited for. */
+  onWait?: (() => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/**
- * The authorization code flow with PKCE (RFC 7636) and `state`, and a listener on loopback (RFC 8252). Stores the client
- * and the grant in the secrets of the stack.
- * @returns what a person may be told: never a token
- * @throws CommandError, RunError
- */
-export async function authorize(
-  target: Pick<Target, 'secrets' | 'ClientSecretId' | 'TokensSecretId'>,
-  options: AuthorizeOptions,
-) {
-  const client = await clientFor(target, options);
-  const state = randomBytes(32).toString('base64url');
-  const verifier = randomBytes(32).toString('base64url');
-  const listener = await listenForCallback(state, options);
-  try {
-    const opened = Promise.resolve(
-      options.onUrl(authorizationUrl(options.crm, client.clientId, listener.redirectUri, state, verifier)),
-    ).then(() => listener.code);
-    const grant = {
-      grant_type: 'authorization_code' as const,
-      code: await opened,
-      redirect_uri: listener.redirectUri,
-      code_verifier: verifier,
-    };
-    const asked = { scope: options.crm.scopes.join(' ') };
-    const tokens = await requestTokens(options.crm, client, grant, asked, () => new Date());
-    await writeSecret(target.secrets, target.ClientSecretId, client);
-    await writeSecret(target.secrets, target.TokensSecretId, tokens);
-    return { secret: target.TokensSecretId, scope: plain(tokens.scope), expiresAt: tokens.expiresAt };
-  } finally {
-    listener.close();
-  }
+type Places = Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' | 'TokensSecretId' | 'LedgerTableName'>;
+
+/** What a person may be told of an authorization: never a token. */
+export interface Authorized {
+  secret: string;
+  versionId: string;
+  scope: string;
+  expiresAt: string | null;
+  notes: string[];
 }
 
-async function clientFor(
-  target: Pick<Target, 'secrets' | 'ClientSecretId'>,
-  options: AuthorizeOptions,
-): Promise<OAuthClient> {
-  const { clientId, clientSecret = '' } = options;
-  if (!clientId) return readSecret(target.secrets, target.ClientSecretId, oauthClientSchema);
-  if (!clientSecret && options.crm.clientAuthentication !== 'none') {
+const FIVE_MINUTES = 300;
+
+/**
+ * The authorization code flow with PKCE (RFC 7636) and `state`, and a listener on loopback (RFC 8252). Proves first that
+ * its outcome can be stored, then stores the client and the grant in the secrets of the stack.
+ * @throws CommandError, RunError
+ */
+export async function authorize(target: Places, options: AuthorizeOptions): Promise<Authorized> {
+  const { crm, configuration = 'config/NAME.json', signal } = options;
+  const callback = callbackOf(options);
+  if (callback.hosts.length === 0 && !options.paste) {
     throw new CommandError(
-      'The secret of the client is missing: give it in the environment variable CRM_CLIENT_SECRET.',
+      'Nothing can listen at this redirect URI: its answer can only be pasted, in a terminal or with --paste.',
       USAGE,
     );
   }
-  return { clientId, clientSecret };
+  signal?.throwIfAborted();
+  const stored = await rehearse(target);
+  const client = await chooseClient(stored.client, target.ClientSecretId, options);
+  const verifier = randomBytes(32).toString('base64url');
+  const expected = { state: randomBytes(32).toString('base64url'), crm, configuration };
+  const { code, redirectUri } = await consent(client, callback, expected, verifier, options);
+  const grant = { grant_type: 'authorization_code' as const, code, redirect_uri: redirectUri, code_verifier: verifier };
+  const { tokens, notes } = await exchangeCode(client, grant, { crm, configuration });
+  const { clientId, clientSecret, isNew } = client;
+  const used = { clientId, clientSecret };
+  if (isNew) await patiently(() => writeOAuthClient(target.secrets, target.ClientSecretId, used));
+  const versionId = await store(target, tokens, options);
+  const { expiresAt } = tokens;
+  return { secret: target.TokensSecretId, versionId, scope: plain(tokens.scope), expiresAt, notes };
 }
 
-function authorizationUrl(
-  crm: Deployment['crm'],
-  clientId: string,
-  redirectUri: string,
-  state: string,
+async function store(target: Places, tokens: Tokens, { onWait }: AuthorizeOptions): Promise<string> {
+  const { versionId } = await storeGrant(tokens, {
+    store: createTokenStore(target.secrets, target.TokensSecretId),
+    ledger: createLedger(target.dynamo, target.LedgerTableName, target.TokensSecretId),
+    onWait,
+  });
+  return versionId;
+}
+
+/** The code of a person who consented, by the browser or by paste, whichever comes first. */
+async function consent(
+  client: OAuthClient,
+  callback: Callback,
+  expected: Expected,
   verifier: string,
-): string {
+  options: AuthorizeOptions,
+): Promise<{ code: string; redirectUri: string }> {
+  const { onUrl, paste, timeoutSeconds = FIVE_MINUTES, signal } = options;
+  const listener = callback.hosts.length > 0 ? await listenForCallback(expected, callback) : undefined;
+  const redirectUri = listener?.redirectUri ?? callback.uriAt(callback.port);
+  const url = authorizationUrl(expected, client.clientId, redirectUri, verifier);
+  // Begins with the next tick, so that whatever it throws is caught below.
+  const shown = Promise.resolve().then(() => onUrl(url, { redirectUri, listening: listener !== undefined }));
+  const prompt = paste && promptForPaste(expected, paste);
+  try {
+    const ways = [...(listener ? [listener] : []), ...(prompt ? [prompt] : [])];
+    return { code: await awaitAnswer(shown, ways, { timeoutSeconds, signal }), redirectUri };
+  } finally {
+    prompt?.close();
+    listener?.close();
+  }
+}
+
+function authorizationUrl({ crm, state }: Expected, clientId: string, redirectUri: string, verifier: string): string {
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: clientId,

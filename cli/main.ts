@@ -3,8 +3,9 @@ import * as z from 'zod';
 import { ENTITIES, type Entity, entitySchema } from '../lambdas/shared/entities.ts';
 import { RunError } from '../lambdas/shared/errors.ts';
 import { suggestion } from '../lambdas/shared/suggestion.ts';
-import { ConfigurationError, readConfiguration } from '../lib/config.ts';
-import { authorize } from './authorize.ts';
+import { ConfigurationError } from '../lib/config.ts';
+import { addAuthorize } from './authorize-command.ts';
+import { addDoctor } from './doctor.ts';
 import { followRun, startRun } from './executions.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from './exit.ts';
 import { connect, type TargetOptions } from './target.ts';
@@ -12,12 +13,6 @@ import { connect, type TargetOptions } from './target.ts';
 interface StartOptions extends TargetOptions {
   wait?: boolean;
   date?: string;
-}
-
-interface AuthorizeCommandOptions extends TargetOptions {
-  configuration?: string;
-  clientId?: string;
-  port?: number;
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -56,30 +51,9 @@ async function start(entity: Entity, options: StartOptions): Promise<void> {
   print(`${entity}: published, ${report.rows ?? 'uncounted'} rows, ${report.bytes} bytes, ${report.key}`);
 }
 
-async function authorizeCommand(options: AuthorizeCommandOptions): Promise<void> {
-  const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
-  const { deployment } = readConfiguration(options.deployment, options.configuration, endpoint);
-  const done = await authorize(await connect(options), {
-    crm: deployment.crm,
-    clientId: options.clientId,
-    clientSecret: process.env.CRM_CLIENT_SECRET,
-    port: options.port,
-    onUrl: (url) => print(`Open: ${url}`),
-  });
-  print(
-    `Authorized. Stored in ${done.secret}; scopes: ${done.scope}; the access token lives until ${done.expiresAt ?? 'an unknown time'}.`,
-  );
-}
-
 function dateArgument(text: string): string {
   if (z.iso.date().safeParse(text).success) return text;
   throw new InvalidArgumentError('A date that exists, such as 2026-11-20.');
-}
-
-function portArgument(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port < 65_536) return port;
-  throw new InvalidArgumentError('A port is a number from 0 to 65535.');
 }
 
 const program = new Command('cli').description("The operator's command").exitOverride().showHelpAfterError();
@@ -88,11 +62,8 @@ withTarget(program.command('start').description('start a run, as a nightly rule 
   .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
   .option('--wait', 'follow the run to its end; Ctrl-C stops following, not the run')
   .action(start);
-withTarget(program.command('authorize').description('let a person consent, and store the grant'))
-  .option('--configuration <file>', 'default: config/NAME.json')
-  .option('--client-id <id>', 'the OAuth client; its secret comes from CRM_CLIENT_SECRET. Default: the stored client')
-  .option('--port <number>', 'port of the callback on 127.0.0.1; default: any free', portArgument)
-  .action(authorizeCommand);
+addAuthorize(withTarget(program.command('authorize')));
+addDoctor(withTarget(program.command('doctor')));
 
 /** Every end in one sentence, with a code by its class. */
 function ended(error: unknown): number {

@@ -1,4 +1,5 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SFNClient } from '@aws-sdk/client-sfn';
@@ -19,6 +20,7 @@ const outputsSchema = z.object({
   BucketName: z.string(),
   ClientSecretId: z.string(),
   TokensSecretId: z.string(),
+  LedgerTableName: z.string(),
 });
 
 /** A deployment within reach: its resources, and the clients to reach them. */
@@ -26,6 +28,7 @@ export interface Target extends z.infer<typeof outputsSchema> {
   sfn: SFNClient;
   s3: S3Client;
   secrets: SecretsManagerClient;
+  dynamo: DynamoDBClient;
 }
 
 /**
@@ -41,6 +44,7 @@ export async function connect(options: TargetOptions): Promise<Target> {
     // With the bucket in front of its name, localhost is not found.
     s3: new S3Client({ ...settings, forcePathStyle: 'credentials' in settings }),
     secrets: new SecretsManagerClient(settings),
+    dynamo: new DynamoDBClient(settings),
   };
 }
 

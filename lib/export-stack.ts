@@ -20,21 +20,27 @@ export class ExportStack extends Stack {
     const { deployment } = configuration;
     const exports = new ExportBucket(this, 'Exports', { retentionDays: deployment.retentionDays });
     const tokens = new TokenStore(this, 'Tokens');
-    const secrets = { CLIENT_SECRET_ID: tokens.clientSecretId, TOKENS_SECRET_ID: tokens.tokensSecretId };
+    const oauth = {
+      DEPLOYMENT: configuration.name,
+      CLIENT_SECRET_ID: tokens.clientSecretId,
+      TOKENS_SECRET_ID: tokens.tokensSecretId,
+      LEDGER_TABLE: tokens.ledger.tableName,
+    };
     const bucket = { BUCKET_NAME: exports.bucket.bucketName };
 
-    // A call of the service may take 30 seconds, its repetition with a fresh token the same, the refresh in between 20. Of
-    // such calls CreateExport makes two; killed in the middle of the second, it would leave an export behind.
-    const short = { memorySize: 256, timeout: Duration.seconds(240) };
+    // A call of the service may take 30 seconds, its repetition with a fresh token the same, the refresh in between 50, or
+    // a minute of waiting for another's. Of such calls CreateExport makes two; killed in the middle of the second, it would
+    // leave an export behind.
+    const short = { memorySize: 256, timeout: Duration.seconds(300) };
     // 15 minutes are all that Lambda gives; what 512 MB mean for large files stands in docs/adr/0007.
     const long = { memorySize: 512, timeout: Duration.minutes(15) };
     const step = (name: StepName, size: typeof short, environment: Record<string, string>) =>
       new StepFunction(this, name, { configuration, ...size, environment });
 
     const steps = {
-      CreateExport: step('CreateExport', short, { ...secrets, SOFTWARE_VERSION: softwareVersion }),
-      CheckStatus: step('CheckStatus', short, secrets),
-      DownloadFile: step('DownloadFile', long, { ...secrets, ...bucket }),
+      CreateExport: step('CreateExport', short, { ...oauth, SOFTWARE_VERSION: softwareVersion }),
+      CheckStatus: step('CheckStatus', short, oauth),
+      DownloadFile: step('DownloadFile', long, { ...oauth, ...bucket }),
       PublishFile: step('PublishFile', long, bucket),
     };
     for (const { role } of [steps.CreateExport, steps.CheckStatus, steps.DownloadFile]) tokens.allowTokens(role);
@@ -48,6 +54,7 @@ export class ExportStack extends Stack {
       BucketName: exports.bucket.bucketName,
       ClientSecretId: tokens.clientSecretId,
       TokensSecretId: tokens.tokensSecretId,
+      LedgerTableName: tokens.ledger.tableName,
       UndeliveredStartsUrl: schedules.deadLetterQueue.queueUrl,
       KeptOnDestroy: `bucket ${exports.bucket.bucketName}, secrets ${tokens.clientSecretId} and ${tokens.tokensSecretId}`,
     });

@@ -30,7 +30,7 @@ describe('README.md', () => {
 
   it('has a row for every field of the configuration, and none for a field that does not exist', () => {
     const schema = z.toJSONSchema(deploymentSchema, { io: 'input' });
-    const perEntity = z.toJSONSchema(deploymentSchema.shape.entities, { io: 'input' });
+    const perEntity = z.toJSONSchema(deploymentSchema.in.shape.entities, { io: 'input' });
     const plan = typeof perEntity.additionalProperties === 'object' ? perEntity.additionalProperties : {};
     const fields = fieldsOf(schema).filter((field) => field !== '$schema' && field !== 'entities');
 

@@ -4,8 +4,8 @@ import { asStep } from '../shared/step.ts';
 import { downloadFile } from './download-file.ts';
 
 /** State DownloadFile of the machine ExportRun: leaves the file in the bucket, under a key of this run alone. */
-export const handler = asStep('DownloadFile', downloadFile, () => ({
-  ...crmDependencies('DownloadFile'),
+export const handler = asStep('DownloadFile', downloadFile, (invocation) => ({
+  ...crmDependencies('DownloadFile', invocation),
   bucket: bucketFromEnv(),
   openFile,
 }));

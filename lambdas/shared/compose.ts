@@ -1,9 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { createCrmClient } from './crm/client.ts';
 import { readDeployment, readEnv } from './env.ts';
 import { createLog } from './log.ts';
 import { createGetAccessToken } from './oauth/access-token.ts';
+import { accessTokenDeps } from './oauth/compose.ts';
+import type { Invocation } from './step.ts';
 import type { StepName } from './steps.ts';
 import { type Bucket, createBucket } from './storage/bucket.ts';
 
@@ -17,23 +20,37 @@ export function stepDependencies(step: StepName) {
 }
 
 /** The same, and a client of the service that fetches its tokens by itself. */
-export function crmDependencies(step: StepName) {
+export function crmDependencies(step: StepName, invocation: Invocation) {
   const common = stepDependencies(step);
-  const env = readEnv(process.env, 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID');
-  const getAccessToken = createGetAccessToken({
-    secrets: new SecretsManagerClient(AWS),
+  const { deployment, log, now, random } = common;
+  const env = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');
+  const places = {
     clientSecretId: env.CLIENT_SECRET_ID,
     tokensSecretId: env.TOKENS_SECRET_ID,
-    crm: common.deployment.crm,
-    now: common.now,
-  });
-  const crm = createCrmClient({
-    baseUrl: common.deployment.crm.baseUrl,
-    getAccessToken,
-    log: common.log,
-    now: common.now,
-  });
-  return { ...common, crm };
+    ledgerTable: env.LEDGER_TABLE,
+  };
+  const getAccessToken = createGetAccessToken(
+    accessTokenDeps(places, {
+      crm: deployment.crm,
+      now,
+      random,
+      sleep,
+      secondsLeft: () => invocation.secondsLeft(),
+      count: createCounter(),
+      onOddities: (oddities) => log.info('the token endpoint answered oddly', { oddities }),
+      authorizeCommand: `npm run cli -- authorize --deployment ${env.DEPLOYMENT}`,
+    }),
+  );
+  return { ...common, crm: createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken, log, now }) };
+}
+
+/** Counts events as metrics in lines of the log (EMF); alarms look at them. */
+function createCounter(): (event: string) => void {
+  const metrics = new Metrics({ namespace: 'CrmExport', serviceName: 'tokens' });
+  return (event) => {
+    metrics.addMetric(event, MetricUnit.Count, 1);
+    metrics.publishStoredMetrics();
+  };
 }
 
 export function bucketFromEnv(): Bucket {

@@ -11,6 +11,8 @@ import { isSchedule } from './schedule-expression.ts';
 /** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
+const UPDATE_SCOPE = 'customers:update';
+
 const describedSort = z.record(z.string(), z.unknown());
 
 const polling = {
@@ -86,6 +88,10 @@ const shape = z.strictObject({
   $schema: z.string().optional(),
   local: z.boolean().default(false).describe('Allows http and loopback addresses; never deployed to an account.'),
   crm: crmSchema,
+  customerUpdates: z
+    .boolean()
+    .default(false)
+    .describe('Whether the scope for updates of customers is asked for as well.'),
   timeZone: timeZone.default('UTC').describe('The zone in which a run gets its date.'),
   nightly: z
     .strictObject({
@@ -105,9 +111,18 @@ const shape = z.strictObject({
 export type Deployment = z.infer<typeof shape>;
 export type EntityPlan = Omit<z.infer<typeof entityPlanSchema>, 'polling'> & { polling: Deployment['polling'] };
 
-export const deploymentSchema = shape.superRefine((deployment, context) => {
-  for (const { path, message } of contradictions(deployment)) context.addIssue({ code: 'custom', path, message });
-});
+export const deploymentSchema = shape
+  .superRefine((deployment, context) => {
+    for (const { path, message } of contradictions(deployment)) context.addIssue({ code: 'custom', path, message });
+  })
+  .transform(withUpdateScope);
+
+/** Updates need a scope of their own, which a person need not remember. */
+function withUpdateScope(deployment: Deployment): Deployment {
+  const { crm, customerUpdates } = deployment;
+  if (!customerUpdates || crm.scopes.includes(UPDATE_SCOPE)) return deployment;
+  return { ...deployment, crm: { ...crm, scopes: [...crm.scopes, UPDATE_SCOPE] } };
+}
 
 type Contradiction = { path: string[]; message: string };
 

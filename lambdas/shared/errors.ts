@@ -18,6 +18,10 @@ export const ERRORS = {
     class: 'final',
     advice: 'Authorize again: npm run cli -- authorize. All exports stand still until then.',
   },
+  TokenRefreshInProgress: {
+    class: 'transient',
+    advice: 'It ends by itself within a minute. If it lasts, see whether the token endpoint of the service answers.',
+  },
   TokenStoreUnavailable: {
     class: 'transient',
     advice: 'Look at the health of AWS Secrets Manager and at the role of the function, then start the run anew.',
@@ -73,7 +77,7 @@ export const ERRORS = {
   DownloadIncomplete: { class: 'transient', advice: 'Ask the service about its file server, then start the run anew.' },
   FileRejected: {
     class: 'final',
-    advice: 'Nothing was published. Look at the stored file that is named here, then start the run anew.',
+    advice: 'Nothing was published. Look at the stored file, if one is named here, then start the run anew.',
   },
   StorageUnavailable: { class: 'transient', advice: 'Look at the health of Amazon S3, then start the run anew.' },
   StorageDenied: {

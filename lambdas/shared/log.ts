@@ -22,6 +22,8 @@ export interface LogFields {
   latest?: boolean;
   /** How many sentences stand in the warnings of the manifest. */
   warnings?: number;
+  /** What is unusual about an answer of the token endpoint, in words of our own. */
+  oddities?: string[];
   requestId?: string;
   /** Name of a crash and where it happened: frames only, for a message may quote data. */
   crash?: string;

@@ -27,6 +27,12 @@ export type Step<S extends StepName, D> = (state: RunState, deps: D) => Promise<
 
 type OwnDeps<D extends StepDeps> = Omit<D, 'secondsLeft'>;
 
+/** The invocation that is under way; clients are built once per container and live through many. */
+export interface Invocation {
+  /** Seconds until the platform kills it. */
+  secondsLeft: () => number;
+}
+
 /**
  * Makes a Lambda handler of a step. The one place where what is thrown becomes an outcome: a `final` error becomes FAILED
  * with its name and a sentence, a `transient` one the step's waiting outcome with a wait, until the run's deadline turns it
@@ -39,16 +45,18 @@ type OwnDeps<D extends StepDeps> = Omit<D, 'secondsLeft'>;
 export function asStep<S extends StepName, D extends StepDeps>(
   name: S,
   step: Step<S, D>,
-  dependencies: () => OwnDeps<D>,
+  dependencies: (invocation: Invocation) => OwnDeps<D>,
 ): (event: unknown, context: Context) => Promise<RunState> {
   let built: OwnDeps<D> | undefined;
+  const invocation: Invocation = { secondsLeft: () => 0 };
   return async (event, context) => {
     const parsed = runStateSchema.safeParse(event);
     if (!parsed.success) throw crash(name, parsed.error, context.awsRequestId, built?.log);
     const state = { ...parsed.data, waitSeconds: 0, failure: null };
     try {
-      built ??= dependencies();
-      const deps = { ...built, secondsLeft: () => context.getRemainingTimeInMillis() / 1000 } as D;
+      invocation.secondsLeft = () => context.getRemainingTimeInMillis() / 1000;
+      built ??= dependencies(invocation);
+      const deps = { ...built, ...invocation } as D;
       return await answerOf(name, step, state, deps);
     } catch (error) {
       if (error instanceof RunError) return failed(state, error);

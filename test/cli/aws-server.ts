@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
@@ -39,16 +38,6 @@ export async function jsonServer(answer: (call: Call) => Answer): Promise<AwsSer
   return { endpoint, calls };
 }
 
-/** A Secrets Manager with these values; `undefined` is a secret that has none yet. */
-export async function secretsServer(values: Record<string, string | undefined>): Promise<AwsServer> {
-  return jsonServer(({ operation, input }) => {
-    const id = String(input.SecretId);
-    if (operation === 'PutSecretValue') values[id] = String(input.SecretString);
-    else if (values[id] === undefined) return { error: 'ResourceNotFoundException' };
-    return { output: { Name: id, SecretString: operation === 'GetSecretValue' ? values[id] : undefined } };
-  });
-}
-
 export interface Reply {
   status: number;
   type?: string;
@@ -77,5 +66,4 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 const settings = { region: 'us-east-1', credentials, maxAttempts: 1 };
-export const secretsAt = (endpoint: string) => new SecretsManagerClient({ ...settings, endpoint });
 export const sfnAt = (endpoint: string) => new SFNClient({ ...settings, endpoint });

@@ -2,17 +2,26 @@ import { createServer, request } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { type CallbackListener, listenForCallback } from '../../cli/callback-listener.ts';
 import { CommandError } from '../../cli/exit.ts';
+import { callbackOf } from '../../cli/redirect-uri.ts';
 import { freePort } from '../../local/ports.ts';
 
-async function listener(options: Parameters<typeof listenForCallback>[1] = {}): Promise<CallbackListener> {
-  const listening = await listenForCallback('the-state', options);
+const expected = {
+  state: 'the-state',
+  crm: { authUrl: 'https://crm.example/tenant/auth/', scopes: ['openid'] },
+  configuration: 'config/dev.json',
+};
+
+async function listener(options: Parameters<typeof callbackOf>[0] = {}): Promise<CallbackListener> {
+  const listening = await listenForCallback(expected, callbackOf(options));
   onTestFinished(listening.close);
   return listening;
 }
 
 async function come(to: CallbackListener, query: string, init: RequestInit = {}): Promise<string> {
   const response = await fetch(`${to.redirectUri}${query}`, init);
-  return `${response.status} ${/<h1>(.*)<\/h1>/.exec(await response.text())?.[1]}`;
+  const html = await response.text();
+  const [heading, text] = ['h1', 'p'].map((tag) => new RegExp(`<${tag}>(.*)</${tag}>`).exec(html)?.[1]);
+  return `${response.status} ${heading}. ${text}`;
 }
 
 const endOf = (promise: Promise<unknown>) => promise.then(String, (error: unknown) => error);
@@ -20,7 +29,7 @@ const endOf = (promise: Promise<unknown>) => promise.then(String, (error: unknow
 test('the code arrives at an address of this machine only', async () => {
   const waiting = await listener();
   expect(waiting.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
-  expect(await come(waiting, '?code=the%2Bcode&state=the-state')).toMatch(/^200 Authorized\./);
+  expect(await come(waiting, '?code=the%2Bcode&state=the-state')).toMatch(/^200 Authorized at the service\./);
   expect(await waiting.code).toBe('the+code');
 });
 
@@ -51,7 +60,7 @@ test('a refusal is told in the words of the service, without what a terminal wou
   const waiting = await listener();
   const description = encodeURIComponent('\u001b[2Jno\u0007 \u202eway\r\n<script>');
   expect(await come(waiting, `?error=access_denied&error_description=${description}&state=the-state`)).toBe(
-    '200 The service refused. The command says more; this window can be closed.',
+    '200 The authorization was refused. The command in the terminal says why. This window can be closed.',
   );
   const error = await endOf(waiting.code);
   expect(error).toEqual(new CommandError('The service refused the authorization: access_denied [2Jno way<script>.', 1));
@@ -61,22 +70,6 @@ test('a very long refusal is cut', async () => {
   const waiting = await listener();
   await come(waiting, `?error=${'x'.repeat(5000)}&state=the-state`);
   expect(String(await endOf(waiting.code)).length).toBeLessThan(300);
-});
-
-test('when nobody comes the wait ends', async () => {
-  const waiting = await listener({ seconds: 0.05 });
-  expect(await endOf(waiting.code)).toMatchObject({
-    message: 'Nobody came back from the service within 0.05 seconds.',
-    exitCode: 1,
-  });
-});
-
-test('an interruption ends the wait, also one that came before it began', async () => {
-  const interrupt = new AbortController();
-  const waiting = await listener({ signal: interrupt.signal });
-  interrupt.abort(new Error('enough'));
-  expect(await endOf(waiting.code)).toEqual(new Error('enough'));
-  await expect(listener({ signal: interrupt.signal })).rejects.toThrow('enough');
 });
 
 test('a port that is taken is a matter of the environment', async () => {
@@ -91,4 +84,74 @@ test('a closed listener answers nobody', async () => {
   const waiting = await listener();
   waiting.close();
   await expect(fetch(waiting.redirectUri)).rejects.toThrow();
+});
+
+test('pages are plain and accessible, hold nothing of the query, and may not be kept or framed', async () => {
+  const waiting = await listener();
+  for (const query of [
+    '?code=q7q7&state=wrong',
+    '?error=q7q7&state=the-state',
+    '?code=q7q7&state=the-state',
+    '/q7q7',
+  ]) {
+    const response = await fetch(`${waiting.redirectUri}${query}`);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': expect.stringMatching(/^default-src 'none';.*frame-ancestors 'none'/),
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+    });
+    const html = await response.text();
+    expect(html).toMatch(/^<!doctype html>\n<html lang="en">/);
+    for (const part of ['<title>', '<main>', '<h1>']) expect(html.split(part)).toHaveLength(2);
+    expect(html).not.toMatch(/q7q7|the-state|<script|<style|style=|<img|<link/);
+  }
+});
+
+test('an answer of another issuer ends it, and the issuer of the service does not', async () => {
+  for (const issuer of ['https://crm.example', 'https://crm.example/tenant', 'https://crm.example/tenant/auth']) {
+    const waiting = await listener();
+    await come(waiting, `?code=right&state=the-state&iss=${encodeURIComponent(issuer)}`);
+    expect(await waiting.code).toBe('right');
+  }
+  for (const issuer of ['https://evil.example', 'https://crm.example/ten', 'https://crm.example/other', 'x', '']) {
+    const waiting = await listener();
+    expect(await come(waiting, `?code=right&state=the-state&iss=${encodeURIComponent(issuer)}`)).toMatch(
+      /^200 .*refused/,
+    );
+    expect(await endOf(waiting.code)).toMatchObject({
+      exitCode: 1,
+      message: expect.stringContaining('another issuer'),
+    });
+  }
+});
+
+test('localhost is listened for on both addresses that it may mean', async () => {
+  const waiting = await listener({ redirectUri: 'http://localhost:0/back' });
+  const { port } = new URL(waiting.redirectUri);
+  expect(waiting.redirectUri).toBe(`http://localhost:${port}/back`);
+  for (const host of ['127.0.0.1', '[::1]', 'localhost']) {
+    const response = await fetch(`http://${host}:${port}/back?state=another`);
+    expect(response.status).toBe(400);
+  }
+});
+
+test('a redirect URI is taken as given, and what is none is a matter of usage', () => {
+  expect(callbackOf({})).toMatchObject({ hosts: ['127.0.0.1'], port: 0, path: '/callback' });
+  expect(callbackOf({ port: 8400 }).uriAt(8400)).toBe('http://127.0.0.1:8400/callback');
+  const exact = callbackOf({ redirectUri: 'http://localhost/a%20b/?c=d' });
+  expect(exact).toMatchObject({ hosts: ['127.0.0.1', '::1'], port: 80, path: '/a%20b/' });
+  expect(exact.uriAt(80)).toBe('http://localhost/a%20b/?c=d');
+  for (const elsewhere of ['https://127.0.0.1/x', 'https://crm.example/x', 'http://10.0.0.1:8400/x']) {
+    expect(callbackOf({ redirectUri: elsewhere }).hosts).toEqual([]);
+  }
+  for (const none of [
+    'callback',
+    '/callback',
+    'http://localhost/#x',
+    'urn:ietf:wg:oauth:2.0:oob',
+    'http://u@localhost/',
+  ]) {
+    expect(() => callbackOf({ redirectUri: none })).toThrow(/absolute address/);
+  }
 });

@@ -26,6 +26,9 @@ test('help names the commands and all their options', async () => {
     for (const option of ['--deployment', '--profile', '--region', '--endpoint-url']) expect(stdout).toContain(option);
   }
   expect(start.stdout).toContain('--wait');
+  for (const option of ['--port', '--redirect-uri', '--timeout', '--paste', '--no-browser', 'CRM_CLIENT_SECRET']) {
+    expect(authorize.stdout).toContain(option);
+  }
 });
 
 const wrong: [string, string[], RegExp][] = [
@@ -37,6 +40,13 @@ const wrong: [string, string[], RegExp][] = [
     /There is no entity "leeds" \(did you mean "leads"\?\); there are leads, /,
   ],
   ['no deployment', ['start', 'leads'], /required option '--deployment <name>' not specified/],
+  ['a port that is a word', ['authorize', ...local, '--port', ''], /A port is a number from 0 to 65535/],
+  ['a time that is none', ['authorize', ...local, '--timeout', '0'], /A time is a number of seconds/],
+  [
+    'a port beside a redirect URI',
+    ['authorize', ...local, '--port', '8400', '--redirect-uri', 'http://localhost:8400/x'],
+    /'--redirect-uri <uri>' cannot be used with option '--port <number>'/,
+  ],
   ['a port that is none', ['authorize', ...local, '--port', '70000'], /A port is a number from 0 to 65535/],
   [
     'a deployment without a configuration',
@@ -122,14 +132,7 @@ test('a callback port that is taken ends the command at once', async () => {
   const port = await freePort();
   const other = createServer().listen(port, '127.0.0.1');
   onTestFinished(() => void other.close());
-  const outputs = ['StateMachineArn', 'BucketName', 'ClientSecretId', 'TokensSecretId'].map(
-    (key) => `<member><OutputKey>${key}</OutputKey><OutputValue>x</OutputValue></member>`,
-  );
-  const endpoint = await serve(() => ({
-    ...{ status: 200, type: 'text/xml' },
-    body: `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackStatus>CREATE_COMPLETE</StackStatus>
-      <Outputs>${outputs.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
-  }));
+  const endpoint = await stackWithSecrets();
   const { code, stderr } = await cli(
     ['authorize', ...local, '--endpoint-url', endpoint, '--client-id', 'x', '--port', String(port)],
     { CRM_CLIENT_SECRET: 'x' },
@@ -137,3 +140,32 @@ test('a callback port that is taken ends the command at once', async () => {
   expect(code).toBe(3);
   expect(stderr).toMatch(/^The port \d+ on 127\.0\.0\.1 cannot be listened on .* --port\.\n$/);
 });
+
+test('a redirect URI where nothing can listen is refused where nobody can paste', async () => {
+  const elsewhere = ['--client-id', 'x', '--redirect-uri', 'https://crm.example/back'];
+  const { code, stderr } = await cli(['authorize', ...local, '--endpoint-url', await stackWithSecrets(), ...elsewhere]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^Nothing can listen at this redirect URI: .* --paste\.\n$/);
+});
+
+/** A stack with secrets that have no value yet, and a ledger without items. */
+function stackWithSecrets(): Promise<string> {
+  const names = ['StateMachineArn', 'BucketName', 'ClientSecretId', 'TokensSecretId', 'LedgerTableName'];
+  const outputs = names.map((name) => `<member><OutputKey>${name}</OutputKey><OutputValue>x</OutputValue></member>`);
+  const refusals: Record<string, string> = {
+    GetSecretValue: 'ResourceNotFoundException',
+    PutSecretValue: 'InvalidRequestException',
+    UpdateItem: 'ConditionalCheckFailedException',
+  };
+  return serve((request) => {
+    const operation = String(request.headers['x-amz-target']).split('.')[1];
+    if (!operation) {
+      const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackStatus>CREATE_COMPLETE</StackStatus>
+        <Outputs>${outputs.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
+      return { status: 200, type: 'text/xml', body };
+    }
+    const refused = refusals[operation];
+    const type = 'application/x-amz-json-1.0';
+    return { status: refused ? 400 : 200, type, body: JSON.stringify(refused ? { __type: refused } : {}) };
+  });
+}

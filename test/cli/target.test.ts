@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
@@ -8,7 +9,7 @@ import { type Reply, serve } from './aws-server.ts';
 
 const outputs = {
   ...{ StateMachineArn: 'arn:aws:states:eu-west-1:1:stateMachine:x', BucketName: 'bucket' },
-  ...{ ClientSecretId: 'arn:client', TokensSecretId: 'arn:tokens' },
+  ...{ ClientSecretId: 'arn:client', TokensSecretId: 'arn:tokens', LedgerTableName: 'ledger' },
 };
 const member = ([key, value]: [string, string]) =>
   `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`;
@@ -98,10 +99,11 @@ test('real credentials are never sent to a local cloud, by no client', async () 
     const target = await connect({ deployment: 'local', endpointUrl: endpointUrl.replace('127.0.0.1', host) });
     await endOf(target.s3.send(new GetObjectCommand({ Bucket: 'bucket', Key: 'key' })));
     await endOf(target.secrets.send(new GetSecretValueCommand({ SecretId: 'x' })));
+    await endOf(target.dynamo.send(new GetItemCommand({ TableName: 'ledger', Key: { pk: { S: 'x' } } })));
     await endOf(target.sfn.send(new GetExecutionHistoryCommand({ executionArn: 'x' })));
   }
   expect(seen.map(({ method, url }) => `${method} ${url?.split('?')[0]}`)).toContain('GET /bucket/key');
-  expect(seen.length).toBeGreaterThanOrEqual(8);
+  expect(seen.length).toBeGreaterThanOrEqual(10);
   for (const { headers } of seen) {
     expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=000000000000\/\d{8}\/us-east-1\//);
     expect(headers['x-amz-security-token']).toBeUndefined();

@@ -33,6 +33,15 @@ describe('a configuration that holds', () => {
     expect(deployment.local).toBe(name === 'local');
   });
 
+  test('asks for the scope of updates where it says so, whatever other scopes it names', () => {
+    const scopesOf = (more: object, crm: object = CRM) =>
+      readConfiguration('given', fileWith({ crm, ...more }), undefined).deployment.crm.scopes;
+
+    expect(scopesOf({})).toEqual(['openid', 'profile', 'global:export']);
+    expect(scopesOf({ customerUpdates: true })).toEqual(['openid', 'profile', 'global:export', 'customers:update']);
+    expect(scopesOf({ customerUpdates: true }, { ...CRM, scopes: ['all'] })).toEqual(['all', 'customers:update']);
+  });
+
   test('may be as short as the two addresses of the service', () => {
     const { deployment } = readConfiguration('given', fileWith({ crm: CRM }), undefined);
 

@@ -72,7 +72,8 @@ describe('the functions', () => {
   });
 
   test('are given the ids of what they use, and nothing that is secret', () => {
-    const allowed = ['BUCKET_NAME', 'CLIENT_SECRET_ID', 'NODE_OPTIONS', 'SOFTWARE_VERSION', 'TOKENS_SECRET_ID'];
+    const oauth = ['DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE'];
+    const allowed = [...oauth, 'BUCKET_NAME', 'NODE_OPTIONS', 'SOFTWARE_VERSION'];
     for (const [id, { Properties }] of functions) {
       for (const name of Object.keys(Properties.Environment.Variables)) expect(allowed, id).toContain(name);
     }
@@ -196,6 +197,37 @@ describe('the secrets', () => {
   });
 });
 
+describe('the ledger of the grant', () => {
+  const { Properties: table } = only('AWS::DynamoDB::GlobalTable')[1];
+
+  test('is a table without a name, paid by use, that forgets by time, can be restored, and is encrypted', () => {
+    expect(table).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
+      SSESpecification: { SSEEnabled: true },
+    });
+    expect(table.Replicas[0].PointInTimeRecoverySpecification).toEqual({ PointInTimeRecoveryEnabled: true });
+    expect(table.TableName).toBeUndefined();
+  });
+
+  test('is read and updated by the three functions that call the service, and by nobody else', () => {
+    const rights = all('AWS::IAM::Policy').flatMap(([id, policy]) =>
+      statementsOf(policy)
+        .flatMap(({ Action }) => listed(Action))
+        .map(String)
+        .filter((action) => action.startsWith('dynamodb:'))
+        .map((action) => `${id.replace(/Role.*/, '')} ${action}`),
+    );
+
+    expect(rights.toSorted()).toEqual(
+      ['CheckStatus', 'CreateExport', 'DownloadFile'].flatMap((step) => [
+        `${step} dynamodb:GetItem`,
+        `${step} dynamodb:UpdateItem`,
+      ]),
+    );
+  });
+});
+
 describe('the rules', () => {
   const rules = all('AWS::Events::Rule');
   const ruleOf = (entity: Entity, from = json) => {
@@ -282,6 +314,7 @@ describe('the stack', () => {
       'BucketName',
       'ClientSecretId',
       'KeptOnDestroy',
+      'LedgerTableName',
       'StateMachineArn',
       'TokensSecretId',
       'UndeliveredStartsUrl',

@@ -1,23 +1,8 @@
 import { RunError } from '../errors.ts';
+import { codeOf, NEVER_SENT } from '../network-errors.ts';
 import type { AccessToken } from '../oauth/access-token.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
 import { type Call, unanswered } from './call.ts';
-
-/** What Node names a connection that was never made: the request cannot have arrived. */
-const NEVER_SENT = new Set([
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'ERR_TLS_CERT_ALTNAME_INVALID',
-]);
 
 /** A call without any answer, as an error: certainly not sent, or perhaps received and its answer lost. */
 export function notReached(error: unknown, call: Call): RunError {
@@ -63,11 +48,4 @@ function scopesOf(token: AccessToken): string {
 function contentType(response: Response): string {
   const type = response.headers.get('content-type')?.match(/^[a-z]+\/[a-z+.-]+/i)?.[0];
   return type ? ` (${type})` : '';
-}
-
-function codeOf(error: unknown): string | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    if ('code' in at && typeof at.code === 'string') return at.code;
-  }
-  return undefined;
 }

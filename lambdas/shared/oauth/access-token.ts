@@ -1,10 +1,11 @@
-import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { Deployment } from '../deployment.ts';
-import { oauthClientSchema, readSecret, type Tokens, tokensSchema, writeSecret } from './secrets.ts';
-import { requestTokens } from './token-endpoint.ts';
-
-/** A token with less life than this is not sent out: the longest single call must end before it does. */
-const MARGIN_MS = 60_000;
+import { randomUUID } from 'node:crypto';
+import { RunError } from '../errors.ts';
+import { type Freshness, freshnessOf } from './freshness.ts';
+import { type Generation, successorOf } from './generation.ts';
+import { ATTEMPTS, type ClaimAnswer } from './ledger.ts';
+import type { LedgerItem } from './ledger-item.ts';
+import { reauthorization } from './reauthorization.ts';
+import { SECONDS_NEEDED, type SpendDeps, spend } from './spend.ts';
 
 export interface AccessToken {
   accessToken: string;
@@ -15,58 +16,113 @@ export interface AccessToken {
 /**
  * The access token for one call of the service.
  * @param options.rejected a token that the service has just refused with 401: it is not given out again.
- * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenStoreUnavailable`, `CrmUnavailable`, `RateLimited`
+ * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenRefreshInProgress`, `TokenStoreUnavailable`,
+ *   `CrmUnavailable`, `RateLimited`
  */
 export type GetAccessToken = (options?: { rejected?: string }) => Promise<AccessToken>;
 
-interface TokenDeps {
-  secrets: SecretsManagerClient;
-  clientSecretId: string;
-  tokensSecretId: string;
-  crm: Deployment['crm'];
-  now: () => Date;
+export interface AccessTokenDeps extends SpendDeps {
+  random: () => number;
 }
 
+/** Longer than a lease: who waits for a holder that died takes over within this. */
+const PATIENCE_MS = 60_000;
+
 /**
- * Gives out the stored access token while it lives, and refreshes it when it does not. A refreshed grant is stored before
- * its access token is used: the service may have rotated the refresh token, and the old one is then worth nothing.
- * Within one process all callers share one refresh.
+ * Gives out the stored access token while it lives. When it does not, one of any number of functions refreshes it (see
+ * docs/adr/0013), and all others wait for what that one stores. A valid token costs one read of the secret per container.
  */
-export function createGetAccessToken(deps: TokenDeps): GetAccessToken {
-  let cached: Tokens | undefined;
-  let running: Promise<Tokens> | undefined;
+export function createGetAccessToken(deps: AccessTokenDeps): GetAccessToken {
+  let cached: Generation | undefined;
+  let running: Promise<Generation> | undefined;
 
-  const usable = (tokens: Tokens | undefined, rejected: string | undefined): tokens is Tokens =>
-    tokens !== undefined &&
-    tokens.accessToken !== rejected &&
-    (tokens.expiresAt === null || Date.parse(tokens.expiresAt) - deps.now().getTime() > MARGIN_MS);
-
-  const renew = async (rejected: string | undefined): Promise<Tokens> => {
-    const stored = await readSecret(deps.secrets, deps.tokensSecretId, tokensSchema);
-    return usable(stored, rejected) ? stored : await refresh(deps, stored);
-  };
-
-  const renewOnce = (rejected: string | undefined): Promise<Tokens> => {
-    running ??= renew(rejected).finally(() => {
+  const shared = (rejected: string | undefined): Promise<Generation> => {
+    running ??= obtain(rejected, deps).finally(() => {
       running = undefined;
     });
     return running;
   };
 
   return async ({ rejected } = {}) => {
-    if (!usable(cached, rejected)) {
-      cached = await renewOnce(rejected);
-      // It joined a renewal that did not know of the refusal, and got what was stored.
-      if (cached.accessToken === rejected) cached = await renewOnce(rejected);
+    if (!cached || freshnessOf(cached.tokens, rejected, deps.now()) !== 'fresh') {
+      cached = await shared(rejected);
+      // It joined one that did not know of the refusal, and got what was stored.
+      if (cached.tokens.accessToken === rejected) cached = await shared(rejected);
     }
-    return { accessToken: cached.accessToken, scope: cached.scope };
+    const { accessToken, scope } = cached.tokens;
+    return { accessToken, scope };
   };
 }
 
-async function refresh(deps: TokenDeps, stored: Tokens): Promise<Tokens> {
-  const client = await readSecret(deps.secrets, deps.clientSecretId, oauthClientSchema);
-  const grant = { grant_type: 'refresh_token' as const, refresh_token: stored.refreshToken };
-  const tokens = await requestTokens(deps.crm, client, grant, stored, deps.now);
-  await writeSecret(deps.secrets, deps.tokensSecretId, tokens);
-  return tokens;
+async function obtain(rejected: string | undefined, deps: AccessTokenDeps): Promise<Generation> {
+  const owner = randomUUID();
+  const giveUpAt = deps.now().getTime() + PATIENCE_MS;
+  for (;;) {
+    const generation = await newest(rejected, deps);
+    const freshness = freshnessOf(generation.tokens, rejected, deps.now());
+    if (freshness === 'fresh') return generation;
+    const answer = await claim(generation, freshness, owner, deps);
+    if (answer?.won) return spendOrKeep(generation, freshness, answer, deps);
+    if (freshness === 'ageing' || !answer) return generation;
+    await refuseIfOver(generation, answer.item, deps);
+    await waitForHolder(giveUpAt, deps);
+  }
+}
+
+/** The newest generation: the label may be stale, but a successor that exists proves that there is a newer one. */
+async function newest(rejected: string | undefined, { store, now }: AccessTokenDeps): Promise<Generation> {
+  let generation = await store.current();
+  while (freshnessOf(generation.tokens, rejected, now()) !== 'fresh') {
+    const successor = await store.version(successorOf(generation.versionId));
+    if (!successor) return generation;
+    generation = successor;
+  }
+  return generation;
+}
+
+/** A token that still lives is used when the ledger is in trouble: nothing is spent without a claim either way. */
+async function claim(
+  { versionId }: Generation,
+  freshness: Freshness,
+  owner: string,
+  { ledger, now }: AccessTokenDeps,
+): Promise<ClaimAnswer | undefined> {
+  try {
+    return await ledger.claim(versionId, owner, now().getTime());
+  } catch (error) {
+    if (freshness === 'ageing' && error instanceof RunError) return undefined;
+    throw error;
+  }
+}
+
+/** A refresh ahead of time that fails leaves a token that still lives; only a dead grant is said at once. */
+async function spendOrKeep(
+  generation: Generation,
+  freshness: Freshness,
+  { claim: held }: ClaimAnswer & { won: true },
+  deps: AccessTokenDeps,
+): Promise<Generation> {
+  try {
+    return await spend(generation, held, deps);
+  } catch (error) {
+    if (freshness === 'ageing' && error instanceof RunError && error.transient) return generation;
+    throw error;
+  }
+}
+
+/** Ends the waiting for a generation that nobody will ever refresh. */
+async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
+  if (item.state === 'DEAD') throw reauthorization(versionId, item, deps);
+  const over = item.state === 'CLAIMED' && item.attempt >= ATTEMPTS && item.deadline < deps.now().getTime();
+  // The last holder may have stored and died before it said so.
+  if (!over || (await deps.store.version(successorOf(versionId)))) return;
+  const reason = `the refresh was interrupted ${ATTEMPTS} times, and nobody knows what the service made of it`;
+  throw reauthorization(versionId, { reason, diedAt: '' }, deps);
+}
+
+async function waitForHolder(giveUpAt: number, deps: AccessTokenDeps): Promise<void> {
+  if (deps.now().getTime() < giveUpAt && deps.secondsLeft() > SECONDS_NEEDED) {
+    return deps.sleep(250 + 1250 * deps.random());
+  }
+  throw new RunError('TokenRefreshInProgress', 'Another function is refreshing the grant.');
 }

@@ -24,13 +24,37 @@ export type Tokens = z.infer<typeof tokensSchema>;
 const FIX = 'npm run cli -- authorize stores both';
 
 /**
- * A secret's current value, parsed.
- * @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape: the value is never quoted),
- *   `TokenStoreUnavailable`.
+ * The OAuth client of the deployment.
+ * @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable`.
  */
-export async function readSecret<T>(client: SecretsManagerClient, secretId: string, schema: z.ZodType<T>): Promise<T> {
-  const text = await secretText(client, secretId);
+export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<OAuthClient> {
+  const text = await client.send(new GetSecretValueCommand({ SecretId: secretId })).then(
+    ({ SecretString }) => SecretString,
+    (error: unknown) => {
+      if (error instanceof ResourceNotFoundException) return undefined;
+      throw secretError('read', secretId, error);
+    },
+  );
   if (!text) throw new RunError('ConfigInvalid', `The secret ${secretId} has no value yet (${FIX}).`);
+  return parseSecret(secretId, text, oauthClientSchema);
+}
+
+/** @throws RunError `TokenStoreUnavailable`, `ConfigInvalid` */
+export async function writeOAuthClient(
+  client: SecretsManagerClient,
+  secretId: string,
+  value: OAuthClient,
+): Promise<void> {
+  const SecretString = JSON.stringify(value);
+  try {
+    await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString, VersionStages: ['AWSCURRENT'] }));
+  } catch (error) {
+    throw secretError('written', secretId, error);
+  }
+}
+
+/** The value of a secret, parsed. @throws RunError `ConfigInvalid` that names fields and never quotes the value. */
+export function parseSecret<T>(secretId: string, text: string, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(jsonOrUndefined(text));
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
@@ -38,32 +62,9 @@ export async function readSecret<T>(client: SecretsManagerClient, secretId: stri
   throw new RunError('ConfigInvalid', `The value of the secret ${secretId} ${what} (${FIX}).`);
 }
 
-/** @throws RunError `TokenStoreUnavailable` */
-export async function writeSecret(
-  client: SecretsManagerClient,
-  secretId: string,
-  value: OAuthClient | Tokens,
-): Promise<void> {
-  const SecretString = JSON.stringify(value);
-  try {
-    await client.send(new PutSecretValueCommand({ SecretId: secretId, SecretString, VersionStages: ['AWSCURRENT'] }));
-  } catch (error) {
-    throw unavailable('written', secretId, error);
-  }
-}
-
-/** AWS refuses to read a secret without a value as ResourceNotFound; the local cloud answers an empty string. */
-async function secretText(client: SecretsManagerClient, secretId: string): Promise<string | undefined> {
-  try {
-    return (await client.send(new GetSecretValueCommand({ SecretId: secretId }))).SecretString;
-  } catch (error) {
-    if (error instanceof ResourceNotFoundException) return undefined;
-    throw unavailable('read', secretId, error);
-  }
-}
-
-/** A right that is missing does not come by waiting. */
-function unavailable(how: string, secretId: string, error: unknown): RunError {
+/** What Secrets Manager answered, as an error of the run. A right that is missing does not come by waiting. */
+export function secretError(how: 'read' | 'written', secretId: string, error: unknown): RunError {
+  if (error instanceof RunError) return error;
   const name = error instanceof Error ? error.name : 'an unknown error';
   if (name === 'AccessDeniedException') {
     return new RunError(

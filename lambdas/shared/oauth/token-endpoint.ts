@@ -1,7 +1,7 @@
 import ky from 'ky';
 import * as z from 'zod';
 import type { Deployment } from '../deployment.ts';
-import { RunError } from '../errors.ts';
+import { codeOf, NEVER_SENT } from '../network-errors.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
 
@@ -15,9 +15,6 @@ const CODES = [
   'invalid_scope',
 ];
 
-/** Token endpoints were seen to take more than ten seconds; giving up early loses a rotated token. */
-const TIMEOUT_MS = 20_000;
-
 /** In seconds, some thirty years: beyond it the number means "never", and no date can hold it. */
 const LONGEST_LIFE = 1_000_000_000;
 
@@ -27,71 +24,86 @@ const answerSchema = z.object({
   refresh_token: z.string().min(1).nullish().catch(undefined),
   expires_in: z.coerce.number().positive().max(LONGEST_LIFE).nullish().catch(undefined),
   scope: z.string().nullish().catch(undefined),
+  token_type: z.string().nullish().catch(undefined),
 });
+const errorSchema = z.object({ error: z.string(), error_description: z.string().optional().catch(undefined) });
 
 export type Grant =
   | { grant_type: 'refresh_token'; refresh_token: string }
   | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier: string };
 
 /**
- * One call of the token endpoint. Not repeated here: a code or a rotating refresh token can be spent once.
- *
- * @param known what stays as it was where the answer is silent (a server that does not rotate sends no refresh token).
- * @throws RunError `ReauthorizationRequired` (invalid_grant, or no refresh token at all), `ConfigInvalid` (the client or its
- *   scopes are refused), `CrmUnavailable`, `RateLimited`, `CrmContractError`.
+ * What became of one call, told apart by what it means for the refresh token that was presented:
+ * `granted`: it is spent, and its successor is here. `invalidGrant`: it is worth nothing. `refused`, `busy`, `notSent`: it
+ * was not looked at. `lost`: nobody knows.
  */
-export async function requestTokens(
-  crm: Deployment['crm'],
-  client: OAuthClient,
-  grant: Grant,
-  known: { refreshToken?: string; scope: string },
-  now: () => Date,
-): Promise<Tokens> {
-  // Before the request: the life of a token is counted from its issue, and this errs on the safe side.
-  const obtainedAt = now();
-  const response = await post(crm, client, grant);
-  const body: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw refusal(response, body, now());
-  const answer = answerSchema.safeParse(body);
-  if (!answer.success) {
-    throw new RunError('CrmContractError', `The token endpoint answered ${response.status} without an access_token.`);
-  }
-  const { access_token, refresh_token, expires_in, scope } = answer.data;
-  const refreshToken = refresh_token ?? known.refreshToken;
-  if (!refreshToken) {
-    throw new RunError(
-      'ReauthorizationRequired',
-      'The service gave no refresh token: without one no night after this works.',
-    );
-  }
-  return {
-    refreshToken,
-    accessToken: access_token,
-    expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
-    obtainedAt: obtainedAt.toISOString(),
-    scope: scope ?? known.scope,
-  };
+export type TokenAnswer =
+  | { kind: 'granted'; tokens: Omit<Tokens, 'refreshToken'> & { refreshToken: string | undefined }; oddities: string[] }
+  | {
+      kind: 'invalidGrant' | 'refused' | 'busy' | 'notSent' | 'lost';
+      said: string;
+      retryAfterSeconds?: number | undefined;
+    };
+
+interface TokenCall {
+  crm: Deployment['crm'];
+  client: OAuthClient;
+  grant: Grant;
+  /** What the token has where the answer does not say. */
+  scope: string;
+  timeoutMs: number;
+  now: () => Date;
 }
 
-async function post(crm: Deployment['crm'], client: OAuthClient, grant: Grant): Promise<Response> {
+/** One call of the token endpoint, never repeated here: a code or a rotating refresh token can be spent once. */
+export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
+  // Before the request: the life of a token is counted from its issue, and this errs on the safe side.
+  const obtainedAt = call.now();
+  try {
+    const response = await post(call);
+    const text = await response.text();
+    const body = jsonOrUndefined(text);
+    return response.ok ? granted(response, body, obtainedAt, call) : refusal(response, body, call);
+  } catch (error) {
+    const code = codeOf(error);
+    const said = `The token endpoint did not answer (${code ?? (error instanceof Error ? error.name : 'unknown')}).`;
+    return { kind: code && NEVER_SENT.has(code) ? 'notSent' : 'lost', said };
+  }
+}
+
+function post({ crm, client, grant, timeoutMs }: TokenCall): Promise<Response> {
   const body = new URLSearchParams(grant);
   const headers = new Headers({ accept: 'application/json' });
   authenticate(crm.clientAuthentication, client, headers, body);
-  try {
-    return await ky.post(`${crm.authUrl.replace(/\/$/, '')}/oauth/token`, {
-      body,
-      headers,
-      retry: 0,
-      redirect: 'manual',
-      throwHttpErrors: false,
-      timeout: TIMEOUT_MS,
-    });
-  } catch (error) {
-    const name = error instanceof Error ? error.name : 'an unknown error';
-    throw new RunError('CrmUnavailable', `The token endpoint of the service did not answer (${name}).`, {
-      cause: error,
-    });
-  }
+  return ky.post(`${crm.authUrl.replace(/\/$/, '')}/oauth/token`, {
+    body,
+    headers,
+    retry: 0,
+    redirect: 'manual',
+    throwHttpErrors: false,
+    timeout: false,
+    // Covers the body too, which a timeout of ky's does not.
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+}
+
+function granted(response: Response, body: unknown, obtainedAt: Date, { scope }: TokenCall): TokenAnswer {
+  const answer = answerSchema.safeParse(body);
+  if (!answer.success) return { kind: 'lost', said: `The token endpoint answered ${response.status} without a token.` };
+  const { access_token: accessToken, refresh_token, expires_in, scope: given, token_type } = answer.data;
+  const oddities = [
+    response.status === 200 ? '' : `status ${response.status}`,
+    /^bearer$/i.test(token_type ?? '') ? '' : 'no token_type "Bearer"',
+    expires_in ? '' : 'no usable expires_in',
+  ].filter(Boolean);
+  const tokens = {
+    refreshToken: refresh_token ?? undefined,
+    accessToken,
+    expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
+    obtainedAt: obtainedAt.toISOString(),
+    scope: given ?? scope,
+  };
+  return { kind: 'granted', tokens, oddities };
 }
 
 /** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded; many servers want them raw, some want them in the form. */
@@ -112,15 +124,34 @@ function authenticate(
   if (how === 'post') body.set('client_secret', client.clientSecret);
 }
 
-function refusal(response: Response, body: unknown, now: Date): RunError {
-  const said = z.object({ error: z.enum(CODES) }).safeParse(body);
-  const code = said.success ? said.data.error : undefined;
-  const what = `The token endpoint answered ${response.status}${code ? ` ${code}` : ''}.`;
-  if (code === 'invalid_grant') return new RunError('ReauthorizationRequired', what);
-  if (code !== undefined || response.status === 401 || response.status === 403)
-    return new RunError('ConfigInvalid', what);
-  const retry = { retryAfterSeconds: retryAfterSeconds(response.headers, now) };
-  if (response.status === 429) return new RunError('RateLimited', what, retry);
-  if (response.status >= 500 || response.status === 408) return new RunError('CrmUnavailable', what, retry);
-  return new RunError('CrmContractError', what);
+function refusal(response: Response, body: unknown, call: TokenCall): TokenAnswer {
+  const { status, headers } = response;
+  const error = errorSchema.safeParse(body);
+  const code = error.success && CODES.includes(error.data.error) ? error.data.error : undefined;
+  const told = code && error.success ? `: ${code}${descriptionOf(error.data.error_description, call)}` : '';
+  const said = `The token endpoint answered ${status}${told}.`;
+  if (code === 'invalid_grant') return { kind: 'invalidGrant', said };
+  if (status === 429 || status === 503)
+    return { kind: 'busy', said, retryAfterSeconds: retryAfterSeconds(headers, call.now()) };
+  if (status >= 500 || status === 408) return { kind: 'lost', said };
+  return { kind: 'refused', said };
+}
+
+/** What the server says to a person about its error, cleaned, and without what was presented to it. */
+function descriptionOf(text: string | undefined, { grant, client }: TokenCall): string {
+  const presented = [...Object.values(grant), client.clientSecret].filter((value) => value.length > 7);
+  const clean = presented.reduce((rest, value) => rest.replaceAll(value, '***'), text ?? '');
+  const short = clean
+    .replace(/[^\x20-\x7e]/g, ' ')
+    .trim()
+    .slice(0, 200);
+  return short ? ` (${short})` : '';
+}
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

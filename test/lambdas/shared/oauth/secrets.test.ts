@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { oauthClientSchema, readSecret, tokensSchema, writeSecret } from '../../../../lambdas/shared/oauth/secrets.ts';
+import {
+  parseSecret,
+  readOAuthClient,
+  tokensSchema,
+  writeOAuthClient,
+} from '../../../../lambdas/shared/oauth/secrets.ts';
 import { secretsManager } from '../../../support/aws-servers.ts';
 import { CANARY } from '../../../support/builders.ts';
 import { failureOf } from '../../../support/failures.ts';
@@ -7,15 +12,15 @@ import { failureOf } from '../../../support/failures.ts';
 test('what is written is read back', async () => {
   const { client } = await secretsManager({ s: '' });
 
-  await writeSecret(client, 's', { clientId: 'c', clientSecret: CANARY });
+  await writeOAuthClient(client, 's', { clientId: 'c', clientSecret: CANARY });
 
-  expect(await readSecret(client, 's', oauthClientSchema)).toEqual({ clientId: 'c', clientSecret: CANARY });
+  expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: CANARY });
 });
 
 test('a client that authenticates with none has no secret', async () => {
   const { client } = await secretsManager({ s: '{"clientId":"c"}' });
 
-  expect(await readSecret(client, 's', oauthClientSchema)).toEqual({ clientId: 'c', clientSecret: '' });
+  expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: '' });
 });
 
 test.each<[string, Record<string, string>, string]>([
@@ -26,13 +31,13 @@ test.each<[string, Record<string, string>, string]>([
   ['is a JSON string', { s: `"${CANARY}"` }, 'The value of the secret s is not a JSON object'],
   [
     'has another shape',
-    { s: JSON.stringify({ refreshToken: 7, accessToken: CANARY, expiresAt: CANARY, obtainedAt: CANARY }) },
-    'The value of the secret s is wrong or lacking at refreshToken, expiresAt, obtainedAt, scope',
+    { s: JSON.stringify({ clientId: 7, x: CANARY }) },
+    'The value of the secret s is wrong or lacking at clientId',
   ],
 ])('a secret that %s is ConfigInvalid, and its value is never quoted', async (_, values, message) => {
   const { client } = await secretsManager(values);
 
-  expect((await failureOf(readSecret(client, 's', tokensSchema), 'ConfigInvalid')).message).toContain(message);
+  expect((await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid')).message).toContain(message);
 });
 
 test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
@@ -40,9 +45,9 @@ test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
   async (type) => {
     const { client } = await secretsManager({ s: CANARY }, { trouble: () => type });
 
-    const reading = await failureOf(readSecret(client, 's', tokensSchema), 'TokenStoreUnavailable');
+    const reading = await failureOf(readOAuthClient(client, 's'), 'TokenStoreUnavailable');
     const writing = await failureOf(
-      writeSecret(client, 's', { clientId: CANARY, clientSecret: CANARY }),
+      writeOAuthClient(client, 's', { clientId: CANARY, clientSecret: CANARY }),
       'TokenStoreUnavailable',
     );
 
@@ -54,7 +59,15 @@ test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
 test('a role that may not use a secret is ConfigInvalid at once: waiting brings no right', async () => {
   const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'AccessDeniedException' });
 
-  const error = await failureOf(readSecret(client, 's', tokensSchema), 'ConfigInvalid');
+  const error = await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid');
 
   expect(error.message).toBe('The secret s may not be read by this role: deploy the stack again.');
+});
+
+test('every field of the grant that is wrong is named', () => {
+  const value = JSON.stringify({ refreshToken: 7, accessToken: CANARY, expiresAt: CANARY, obtainedAt: CANARY });
+
+  expect(() => parseSecret('s', value, tokensSchema)).toThrow(
+    'The value of the secret s is wrong or lacking at refreshToken, expiresAt, obtainedAt, scope',
+  );
 });

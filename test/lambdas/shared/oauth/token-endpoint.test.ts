@@ -1,25 +1,36 @@
 import { expect, test } from 'vitest';
-import type { RunErrorName } from '../../../../lambdas/shared/errors.ts';
-import { requestTokens } from '../../../../lambdas/shared/oauth/token-endpoint.ts';
+import { callTokenEndpoint, type TokenAnswer } from '../../../../lambdas/shared/oauth/token-endpoint.ts';
 import { CANARY, deployment } from '../../../support/builders.ts';
 import { at } from '../../../support/deps.ts';
-import { failureOf } from '../../../support/failures.ts';
 import { cutOff, deadAddress, hangUp, type Reply, serverFor } from '../../../support/http-server.ts';
 
 const LINE = 'POST /auth/oauth/token';
 const CLIENT = { clientId: 'my client:1', clientSecret: `${CANARY}+/%ä` };
 const GRANT = { grant_type: 'refresh_token' as const, refresh_token: `${CANARY}-old` };
-const KNOWN = { refreshToken: 'r-old', scope: 'openid' };
 const NOW = '2026-11-20T01:00:00.000Z';
+const GOOD = { access_token: 'a', refresh_token: 'r', expires_in: 3600, scope: 'openid', token_type: 'Bearer' };
 
-async function tokensFrom(reply: Reply, how: 'basic' | 'basic_raw' | 'post' | 'none' = 'basic', known: object = KNOWN) {
-  const server = await serverFor([LINE, reply]);
-  const { crm } = deployment({ crm: { authUrl: `${server.url}/auth`, clientAuthentication: how } });
-  const tokens = requestTokens(crm, CLIENT, GRANT, { scope: '', ...known }, at(NOW));
-  return { tokens, seen: server.seen };
+type Way = 'basic' | 'basic_raw' | 'post' | 'none';
+
+function callAt(authUrl: string, { how = 'basic' as Way, timeoutMs = 5_000 } = {}): Promise<TokenAnswer> {
+  const { crm } = deployment({ crm: { authUrl, clientAuthentication: how } });
+  return callTokenEndpoint({ crm, client: CLIENT, grant: GRANT, scope: 'known', timeoutMs, now: at(NOW) });
 }
 
-const answered = async (json: unknown, known?: object) => (await tokensFrom({ json }, 'basic', known)).tokens;
+/** What becomes of one call that is answered so. That there is one call only, the server sees to. */
+async function answerTo(reply: Reply, options?: Parameters<typeof callAt>[1]) {
+  const server = await serverFor([LINE, reply]);
+  const answer = await callAt(`${server.url}/auth`, options);
+  expect(JSON.stringify(answer)).not.toContain(CANARY);
+  return { answer, seen: server.seen };
+}
+
+async function tokensFrom(json: unknown, more: object = {}) {
+  const { answer } = await answerTo({ json, ...more });
+  if (answer.kind !== 'granted') throw new Error(`${answer.kind}: ${answer.said}`);
+  return answer;
+}
+
 const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 
 test.each([
@@ -28,9 +39,7 @@ test.each([
   ['post: both in the form', 'post', undefined, { client_id: CLIENT.clientId, client_secret: CLIENT.clientSecret }],
   ['none: the id in the form, and no secret anywhere', 'none', undefined, { client_id: CLIENT.clientId }],
 ] as const)('client authentication %s', async (_, how, authorization, form) => {
-  const { tokens, seen } = await tokensFrom({ json: { access_token: 'a' } }, how);
-
-  await tokens;
+  const { seen } = await answerTo({ json: GOOD }, { how });
 
   expect(seen[0]?.headers.authorization).toBe(authorization);
   expect(seen[0]?.headers['content-type']).toContain('application/x-www-form-urlencoded');
@@ -38,112 +47,142 @@ test.each([
 });
 
 test('a full answer becomes the grant to store', async () => {
-  const json = {
-    access_token: 'a',
-    refresh_token: 'r',
-    expires_in: 3600,
-    scope: 'openid global:export',
-    token_type: 'x',
-  };
+  const { tokens, oddities } = await tokensFrom(GOOD);
 
-  expect(await answered(json)).toEqual({
+  expect(tokens).toEqual({
     refreshToken: 'r',
     accessToken: 'a',
     expiresAt: '2026-11-20T02:00:00.000Z',
     obtainedAt: NOW,
-    scope: 'openid global:export',
-  });
-});
-
-test('what the answer does not say stays as it was: a server that does not rotate sends no refresh token', async () => {
-  expect(await answered({ access_token: 'a' })).toMatchObject({ refreshToken: 'r-old', scope: 'openid' });
-  expect(await answered({ access_token: 'a', refresh_token: null, scope: null })).toMatchObject({
-    refreshToken: 'r-old',
     scope: 'openid',
   });
+  expect(oddities).toEqual([]);
 });
 
-test.each<[string, unknown]>([
-  ['missing', undefined],
-  ['null', null],
-  ['zero', 0],
-  ['negative', -1],
-  ['a word', 'never'],
-  ['an object', {}],
-  ['more than a date can hold', Number.MAX_SAFE_INTEGER],
-])('an expires_in that is %s is unknown, not expired', async (_, expires_in) => {
-  expect(await answered({ access_token: 'a', expires_in })).toMatchObject({ accessToken: 'a', expiresAt: null });
+test.each<[string, unknown, unknown]>([
+  ['missing', undefined, null],
+  ['null', null, null],
+  ['zero', 0, null],
+  ['negative', -1, null],
+  ['a word', 'never', null],
+  ['an object', {}, null],
+  ['1e12', 1e12, null],
+  ['more than a date can hold', Number.MAX_SAFE_INTEGER, null],
+  ['a string of digits', '3600', '2026-11-20T02:00:00.000Z'],
+])('T19: an expires_in that is %s is unknown or read, never "expired"', async (_, expires_in, expiresAt) => {
+  const { tokens, oddities } = await tokensFrom({ ...GOOD, expires_in });
+
+  expect(tokens).toMatchObject({ accessToken: 'a', refreshToken: 'r', expiresAt });
+  expect(oddities).toEqual(expiresAt ? [] : ['no usable expires_in']);
 });
 
-test('an expires_in that is a string of digits is read', async () => {
-  expect(await answered({ access_token: 'a', expires_in: '60' })).toMatchObject({
-    expiresAt: '2026-11-20T01:01:00.000Z',
-  });
+test.each<[string, object, object, string[]]>([
+  ['without a token_type', { token_type: undefined }, {}, ['no token_type "Bearer"']],
+  ['with a token_type of its own', { token_type: 'mac' }, {}, ['no token_type "Bearer"']],
+  ['with a token_type in lower case', { token_type: 'bearer' }, {}, []],
+  ['with scope null', { scope: null }, {}, []],
+  ['with a scope that is a list', { scope: ['x'] }, {}, []],
+  ['with fields that nobody knows', { id_token: 7, extra: {} }, {}, []],
+  ['with status 201', {}, { status: 201 }, ['status 201']],
+  ['that says it is a page', {}, { headers: { 'content-type': 'text/html' } }, []],
+])('T20: an answer %s is a grant all the same, and what is odd is named', async (_, change, more, odd) => {
+  const { tokens, oddities } = await tokensFrom({ ...GOOD, ...change }, more);
+
+  expect(tokens).toMatchObject({ accessToken: 'a', refreshToken: 'r' });
+  expect(['openid', 'known']).toContain(tokens.scope);
+  expect(oddities).toEqual(odd);
 });
 
-test('odd values beside the tokens do not lose what was rotated', async () => {
-  expect(await answered({ access_token: 'a', refresh_token: 'r', scope: ['x'], expires_in: [] })).toMatchObject({
-    refreshToken: 'r',
-    scope: 'openid',
-  });
+test.each([[undefined], [null], [''], [7]])('T17: a refresh_token that is %j is none', async (refresh_token) => {
+  const { tokens } = await tokensFrom({ ...GOOD, refresh_token });
+
+  expect(tokens.refreshToken).toBeUndefined();
 });
 
-test('a grant without any refresh token is of no use for the next night', async () => {
-  await failureOf(answered({ access_token: 'a' }, { refreshToken: undefined }), 'ReauthorizationRequired');
+test.each<[string, Reply]>([
+  ['a web page with status 200', { text: `<html>${CANARY}` }],
+  ['nothing with status 200', { text: '' }],
+  ['nothing with status 204', { status: 204 }],
+  ['half of a JSON text', { text: `{"access_token":"${CANARY}` }],
+  ['a list', { json: [CANARY] }],
+  ['no access token', { json: { token: CANARY } }],
+  ['an access token that is empty', { json: { ...GOOD, access_token: '' } }],
+  ['an error with status 200', { json: { error: 'invalid_grant' } }],
+])('T21: 200 with %s leaves open what became of the refresh token', async (_, reply) => {
+  expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
 });
 
-test.each<[number, object, RunErrorName]>([
-  [400, { error: 'invalid_grant', error_description: CANARY }, 'ReauthorizationRequired'],
-  [400, { error: 'invalid_client' }, 'ConfigInvalid'],
-  [401, { error: 'invalid_client' }, 'ConfigInvalid'],
-  [400, { error: 'invalid_scope' }, 'ConfigInvalid'],
-  [400, { error: 'unauthorized_client' }, 'ConfigInvalid'],
-  [401, { message: CANARY }, 'ConfigInvalid'],
-  [403, { message: CANARY }, 'ConfigInvalid'],
-  [400, { error: CANARY }, 'CrmContractError'],
-  [404, {}, 'CrmContractError'],
-  [408, {}, 'CrmUnavailable'],
-  [500, {}, 'CrmUnavailable'],
-  [503, { error: CANARY }, 'CrmUnavailable'],
-])('%i %j is %s', async (status, json, name) => {
-  const { tokens } = await tokensFrom({ status, json });
+test.each<[number, object, TokenAnswer['kind'], string]>([
+  [400, { error: 'invalid_grant', error_description: 'Expired.' }, 'invalidGrant', '400: invalid_grant (Expired.)'],
+  [400, { error: 'invalid_grant', error_description: `${CANARY}-old is gone` }, 'invalidGrant', '(*** is gone)'],
+  [400, { error: 'invalid_grant', error_description: 'a\u0007\n\u05d0b' }, 'invalidGrant', '(a   b)'],
+  [400, { error: 'invalid_grant', error_description: 7 }, 'invalidGrant', '400: invalid_grant.'],
+  [403, { error: 'invalid_grant' }, 'invalidGrant', '403: invalid_grant.'],
+  [500, { error: 'invalid_grant' }, 'invalidGrant', '500: invalid_grant.'],
+  [400, { error: 'invalid_client' }, 'refused', '400: invalid_client.'],
+  [401, { error: 'invalid_client' }, 'refused', '401: invalid_client.'],
+  [400, { error: 'invalid_scope' }, 'refused', '400: invalid_scope.'],
+  [400, { error: 'unauthorized_client' }, 'refused', '400: unauthorized_client.'],
+  [400, { error: CANARY }, 'refused', 'answered 400.'],
+  [401, { message: CANARY }, 'refused', 'answered 401.'],
+  [403, {}, 'refused', 'answered 403.'],
+  [404, {}, 'refused', 'answered 404.'],
+  [405, {}, 'refused', 'answered 405.'],
+  [408, {}, 'lost', 'answered 408.'],
+  [429, {}, 'busy', 'answered 429.'],
+  [500, {}, 'lost', 'answered 500.'],
+  [502, {}, 'lost', 'answered 502.'],
+  [503, { error: CANARY }, 'busy', 'answered 503.'],
+  [504, {}, 'lost', 'answered 504.'],
+])('T22: %i %j is %s', async (status, json, kind, said) => {
+  const { answer } = await answerTo({ status, json });
 
-  expect((await failureOf(tokens, name)).message).toContain(`answered ${status}`);
+  expect(answer).toMatchObject({ kind, said: expect.stringContaining(said) });
 });
 
-test.each<[number, RunErrorName]>([
-  [429, 'RateLimited'],
-  [503, 'CrmUnavailable'],
-])('%i with a date in Retry-After is %s with the wait until then', async (status, name) => {
-  const { tokens } = await tokensFrom({ status, headers: { 'retry-after': 'Fri, 20 Nov 2026 01:01:30 GMT' } });
+test.each([
+  [429, '7', 7],
+  [503, 'Fri, 20 Nov 2026 01:01:30 GMT', 90],
+  [503, 'soon', undefined],
+])('T22: %i with Retry-After %s is a wait of %s seconds', async (status, value, retryAfterSeconds) => {
+  const { answer } = await answerTo({ status, headers: { 'retry-after': value } });
 
-  expect((await failureOf(tokens, name)).retryAfterSeconds).toBe(90);
+  expect(answer).toMatchObject({ kind: 'busy', retryAfterSeconds });
 });
 
-test.each<[string, Reply, RunErrorName]>([
-  ['a web page with status 200', { text: `<html>${CANARY}` }, 'CrmContractError'],
-  ['an answer without an access token', { json: { token: CANARY } }, 'CrmContractError'],
-  ['an access token that is empty', { json: { access_token: '' } }, 'CrmContractError'],
-  ['a web page with status 502', { status: 502, text: `<html>${CANARY}` }, 'CrmUnavailable'],
-  ['an answer that breaks off', cutOff(200, {}, `{"access_token":"${CANARY}`), 'CrmContractError'],
-  ['no answer', hangUp, 'CrmUnavailable'],
-])('%s is asked for once, because a refresh token can be spent once', async (_, reply, name) => {
-  const { tokens } = await tokensFrom(reply);
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) is not followed: it would carry the secret away',
+  async (status) => {
+    const elsewhere = await serverFor();
 
-  await failureOf(tokens, name);
+    const { answer } = await answerTo({ status, headers: { location: `${elsewhere.url}/${CANARY}` } });
+
+    expect(answer).toMatchObject({ kind: 'refused', said: `The token endpoint answered ${status}.` });
+    expect(elsewhere.seen).toEqual([]);
+  },
+);
+
+test.each<[string, Reply]>([
+  ['a connection that ends without an answer', hangUp],
+  ['an answer that breaks off', cutOff(200, {}, `{"access_token":"${CANARY}`)],
+  ['an error that breaks off', cutOff(400, {}, '{"error":"invalid_gra')],
+  ['a web page with status 502', { status: 502, text: `<html>${CANARY}` }],
+])('T22: %s is lost, for the request may have been processed', async (_, reply) => {
+  expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
 });
 
-test('a redirect is not followed: it would carry the client secret elsewhere', async () => {
-  const elsewhere = await serverFor();
-  const { tokens } = await tokensFrom({ status: 307, headers: { location: elsewhere.url } });
+test.each<[string, Reply]>([
+  ['T22: no answer in time', () => undefined],
+  ['T22: a body that stalls', (response) => void response.writeHead(200).write('{"access_token"')],
+])('%s is lost', async (_, reply) => {
+  const { answer } = await answerTo(reply, { timeoutMs: 100 });
 
-  await failureOf(tokens, 'CrmContractError');
-
-  expect(elsewhere.seen).toEqual([]);
+  expect(answer).toMatchObject({ kind: 'lost', said: expect.stringContaining('did not answer') });
 });
 
-test('nobody listening is CrmUnavailable', async () => {
-  const { crm } = deployment({ crm: { authUrl: await deadAddress() } });
-
-  await failureOf(requestTokens(crm, CLIENT, GRANT, KNOWN, at(NOW)), 'CrmUnavailable');
+test.each([
+  ['nobody is listening', deadAddress],
+  ['the name is unknown', async () => 'http://token-endpoint.invalid'],
+])('T22: when %s, nothing was sent', async (_, address) => {
+  expect(await callAt(await address())).toMatchObject({ kind: 'notSent' });
 });

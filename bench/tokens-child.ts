@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { createGetAccessToken, type GetAccessToken } from '../lambdas/shared/oauth/access-token.ts';
+import { accessTokenDeps } from '../lambdas/shared/oauth/compose.ts';
+import { type Cost, type Counts, JOB, type Job, WARM_CALLS } from './tokens-job.ts';
+
+/** One process of `bench:tokens`: says "ready", begins at the first byte of its input, and says what it cost. */
+
+const job: Job = JSON.parse(process.env[JOB] ?? '');
+const secrets = new SecretsManagerClient();
+const dynamo = new DynamoDBClient();
+const counts: Counts = { reads: 0, versions: 0, ledgerWrites: 0, refusedClaims: 0 };
+
+secrets.middlewareStack.add(
+  (next, { commandName }) =>
+    async (args) => {
+      counts[commandName === 'PutSecretValueCommand' ? 'versions' : 'reads'] += 1;
+      return next(args);
+    },
+  { step: 'finalizeRequest', priority: 'low' },
+);
+dynamo.middlewareStack.add(
+  (next, { commandName }) =>
+    async (args) => {
+      try {
+        const answer = await next(args);
+        if (commandName === 'UpdateItemCommand') counts.ledgerWrites += 1;
+        return answer;
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) counts.refusedClaims += 1;
+        throw error;
+      }
+    },
+  { step: 'initialize' },
+);
+
+/** A client has its own cache and its own flight, as a container of Lambda has. */
+function client(): GetAccessToken {
+  return createGetAccessToken(
+    accessTokenDeps(job.places, {
+      crm: job.crm,
+      now: () => new Date(),
+      sleep: (ms) => sleep(ms),
+      random: Math.random,
+      secondsLeft: () => 900,
+      count: () => undefined,
+      authorizeCommand: '',
+      ...{ secrets, dynamo },
+    }),
+  );
+}
+
+async function oneToken(getAccessToken: GetAccessToken): Promise<string> {
+  const { accessToken } = await getAccessToken();
+  return createHash('sha256').update(accessToken).digest('hex').slice(0, 12);
+}
+
+async function work(clients: GetAccessToken[]): Promise<string[]> {
+  if (job.work === 'secret') {
+    const read = () => secrets.send(new GetSecretValueCommand({ SecretId: job.places.tokensSecretId }));
+    await Promise.all(clients.map(read));
+    return [];
+  }
+  if (job.work === 'token') return Promise.all(clients.map(oneToken));
+  for (let call = 0; call < WARM_CALLS; call += 1) for (const getAccessToken of clients) await getAccessToken();
+  return [];
+}
+
+async function measured(): Promise<Cost> {
+  const clients = Array.from({ length: job.clients }, client);
+  if (job.work === 'warm') {
+    await Promise.all(clients.map(oneToken));
+    Object.assign(counts, { reads: 0, versions: 0, ledgerWrites: 0, refusedClaims: 0 });
+  }
+  process.stdout.write('ready\n');
+  await once(process.stdin, 'data');
+  const cpu = process.cpuUsage();
+  const started = performance.now();
+  const tokens = [...new Set(await work(clients))];
+  const wallMs = performance.now() - started;
+  const { user, system } = process.cpuUsage(cpu);
+  return { ...counts, wallMs, cpuMs: (user + system) / 1000, tokens };
+}
+
+process.stdout.write(`${JSON.stringify(await measured())}\n`);
+process.stdin.destroy();

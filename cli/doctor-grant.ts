@@ -1,0 +1,107 @@
+import { freshnessOf } from '../lambdas/shared/oauth/freshness.ts';
+import type { Generation } from '../lambdas/shared/oauth/generation.ts';
+import { ATTEMPTS, LEASE_MS } from '../lambdas/shared/oauth/ledger.ts';
+import type { LedgerItem } from '../lambdas/shared/oauth/ledger-item.ts';
+import type { Tokens } from '../lambdas/shared/oauth/secrets.ts';
+import { plain } from './authorization-answer.ts';
+import { type Check, failed, ok, warning } from './doctor-check.ts';
+import { ENVIRONMENT, RUN_FAILED } from './exit.ts';
+
+/** What the command says of a grant that was read. Pure: the time and the commands are given. */
+export interface Around {
+  now: Date;
+  authorizeCommand: string;
+  refreshCommand: string;
+}
+
+/** Below this, refreshes alone could use up the versions that Secrets Manager allows a secret in a day. */
+const SHORT_LIFE_MS = 20 * 60_000;
+/** Scopes about the person or the refresh token, which many services grant without naming them, and that of updates. */
+const FOR_NO_EXPORT = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access', 'customers:update'];
+
+/** @param labelled what AWSCURRENT names; @param newest the end of its successors */
+export function grantCheck(labelled: Generation, newest: Generation, { now }: Around): Check {
+  const { obtainedAt, expiresAt } = newest.tokens;
+  const end = expiresAt === null ? 'its end is unknown' : `its access token ends at ${expiresAt}`;
+  const text = `Generation ${newest.versionId}, obtained ${ago(now, obtainedAt)} (${obtainedAt}); ${end}.`;
+  if (labelled.versionId === newest.versionId) return ok('grant', text);
+  return warning(
+    'grant',
+    `${text} AWSCURRENT still names its ancestor ${labelled.versionId}.`,
+    'The functions find the newest by themselves. If this lasts, somebody moved the label: leave it to the software.',
+  );
+}
+
+/** Whether the newest generation can be spent when the time comes. */
+export function ledgerCheck(item: LedgerItem | undefined, around: Around): Check {
+  const { now, authorizeCommand } = around;
+  const authorize = `Authorize again: ${authorizeCommand}.`;
+  if (!item) return ok('ledger', 'Reachable; nobody has claimed the current generation.');
+  if (item.state === 'DEAD') {
+    const since = item.diedAt ? ` since ${item.diedAt}` : '';
+    return failed('ledger', `The grant is dead${since}: ${plain(item.reason)}`, authorize, RUN_FAILED);
+  }
+  if (item.state === 'STORED') {
+    const text = 'The current generation is marked as followed by another, which is not to be seen.';
+    const advice = `Look again in a minute. If it stays, the new one was deleted: ${authorizeCommand}.`;
+    return failed('ledger', text, advice, ENVIRONMENT);
+  }
+  if (item.deadline === 0) return ok('ledger', 'Reachable; the current generation was claimed and given back unspent.');
+  const since = `claimed since ${new Date(item.deadline - LEASE_MS).toISOString()}`;
+  if (item.deadline >= now.getTime()) {
+    return warning('ledger', `The current generation is ${since}: somebody refreshes it.`, 'Look again in a minute.');
+  }
+  if (item.attempt < ATTEMPTS) {
+    const text = `The current generation is ${since}, and that refresh never ended (${item.attempt} of ${ATTEMPTS} tries).`;
+    return warning('ledger', text, `The next run tries again; to try now: ${around.refreshCommand}.`);
+  }
+  const text = `The refresh of the current generation was interrupted ${ATTEMPTS} times, last when ${since}.`;
+  return failed('ledger', text, authorize, RUN_FAILED);
+}
+
+/** Scopes held against those of the configuration. */
+export function scopesCheck({ scope }: Tokens, needed: string[], { authorizeCommand }: Around): Check {
+  const held = scope.split(' ').filter(Boolean);
+  const missing = needed.filter((name) => !held.includes(name));
+  const lists = `held: ${plain(held.join(' ')) || 'none'}; needed: ${needed.join(' ')}`;
+  if (missing.length === 0) return ok('scopes', `All are there (${lists}).`);
+  const text = `Lacking: ${missing.join(' ')} (${lists}).`;
+  if (missing.every((name) => FOR_NO_EXPORT.includes(name))) {
+    const advice = `No export needs these. If they are wanted: ${authorizeCommand}; else take them out of the configuration.`;
+    return warning('scopes', text, advice);
+  }
+  const advice = `Let an administrator of the service grant them, or correct crm.scopes; then: ${authorizeCommand}.`;
+  return failed('scopes', text, advice, RUN_FAILED);
+}
+
+/** How long the access token lives, and whether it does. A stale one is no fault: a run refreshes it. */
+export function accessTokenCheck(tokens: Tokens, { now, refreshCommand }: Around): Check {
+  const id = 'access-token';
+  if (tokens.expiresAt === null) {
+    const text = 'The service does not say how long its access tokens live (no usable expires_in).';
+    return warning(id, text, 'An hour is assumed, and a 401 refreshes: ask the operator of the service to send it.');
+  }
+  const life = Date.parse(tokens.expiresAt) - Date.parse(tokens.obtainedAt);
+  const lives = `It lives for ${duration(life)}`;
+  if (life < SHORT_LIFE_MS) {
+    const text = `${lives}; every refresh stores a version of the secret, and Secrets Manager allows about 100 a day.`;
+    return warning(id, text, 'Ask the operator of the service for a life of 20 minutes or more.');
+  }
+  if (freshnessOf(tokens, undefined, now) === 'stale') {
+    const text = `${lives} and is stale (it ends or ended at ${tokens.expiresAt}); the next run refreshes it.`;
+    return warning(id, text, `To see now whether that works: ${refreshCommand}.`);
+  }
+  return ok(id, `${lives} and has ${duration(Date.parse(tokens.expiresAt) - now.getTime())} left.`);
+}
+
+function ago(now: Date, time: string): string {
+  return `${duration(Math.max(0, now.getTime() - Date.parse(time)))} ago`;
+}
+
+/** `59 s`, `20 min`, `26 h`, `3 days`. */
+function duration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
+}

@@ -1,0 +1,85 @@
+import { buildRequest, resolveColumns } from '../lambdas/create-export/request.ts';
+import { type CrmClient, createCrmClient } from '../lambdas/shared/crm/client.ts';
+import { readFieldNames } from '../lambdas/shared/crm/fields.ts';
+import { type Deployment, entityPlan } from '../lambdas/shared/deployment.ts';
+import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
+import { RunError } from '../lambdas/shared/errors.ts';
+import type { Tokens } from '../lambdas/shared/oauth/secrets.ts';
+import { type Check, failedBy, ok, warning } from './doctor-check.ts';
+
+export interface ServiceOptions {
+  now: () => Date;
+  /** Whether the token was refreshed just now: then a refusal is final, else a run would refresh first. */
+  refreshed: boolean;
+  refreshCommand: string;
+}
+
+/** The service refused a token that a run would now refresh; this command refreshes only when it is asked to. */
+class TokenRefused extends Error {}
+
+/** Asks the service for the columns of all seven entities, with one token and without refreshing it. */
+export async function serviceChecks(deployment: Deployment, tokens: Tokens, options: ServiceOptions): Promise<Check[]> {
+  const crm = clientWith(deployment, tokens, options);
+  const checks: Check[] = [];
+  const started = performance.now();
+  for (const entity of ENTITIES) {
+    try {
+      checks.push(columnsCheck(deployment, entity, await readFieldNames(crm, entity)));
+    } catch (error) {
+      if (error instanceof TokenRefused) return [refused(options.refreshCommand)];
+      // What is the same for all entities is said once, and is not waited for seven times.
+      if (error instanceof RunError && error.transient) return [failedBy('service', error), ...checks];
+      checks.push(forEntity(deployment, entity, failedBy(`columns.${entity}`, error)));
+    }
+  }
+  const each = Math.round((performance.now() - started) / ENTITIES.length);
+  return [ok('service', `It answers at ${deployment.crm.baseUrl} (${each} ms per list of fields).`), ...checks];
+}
+
+function clientWith({ crm }: Deployment, { accessToken, scope }: Tokens, options: ServiceOptions): CrmClient {
+  return createCrmClient({
+    baseUrl: crm.baseUrl,
+    getAccessToken: async ({ rejected } = {}) => {
+      if (rejected === undefined) return { accessToken, scope };
+      if (!options.refreshed) throw new TokenRefused();
+      throw new RunError('AuthRefused', 'The service answers 401 to a token that it gave out just now.');
+    },
+    log: { info: () => undefined, error: () => undefined },
+    now: options.now,
+  });
+}
+
+function refused(refreshCommand: string): Check {
+  const text =
+    'The service refuses the stored access token (401); a run would refresh it, the lists of fields were not read.';
+  return warning('service', text, `To see now whether that works: ${refreshCommand}.`);
+}
+
+/** The columns, and the request for them, by the very rules of a run. */
+export function columnsCheck(deployment: Deployment, entity: Entity, fieldNames: string[]): Check {
+  const id = `columns.${entity}`;
+  const plan = entityPlan(deployment, entity);
+  try {
+    const columns = resolveColumns(plan.columns, fieldNames, entity);
+    buildRequest({ entity }, plan, deployment.crm, columns);
+    if (plan.columns === 'all') return ok(id, `All ${columns.length} columns that the service lists are exported.`);
+    return ok(id, `${columns.length} of ${fieldNames.length} columns are exported; all of them exist.`);
+  } catch (error) {
+    return forEntity(deployment, entity, failedBy(id, error));
+  }
+}
+
+/** What does not run every night cannot fail a night. */
+function forEntity(deployment: Deployment, entity: Entity, check: Check): Check {
+  if (entityPlan(deployment, entity).enabled) return check;
+  return warning(check.id, `${check.text} (Its nightly rule is switched off.)`, check.advice ?? '');
+}
+
+/** What runs at night at all; from the configuration, not from the rules in the account. */
+export function rulesCheck(deployment: Deployment): Check {
+  const off = ENTITIES.filter((entity) => !entityPlan(deployment, entity).enabled);
+  if (off.length === 0) return ok('rules', `All ${ENTITIES.length} entities are exported every night.`);
+  const text = `${ENTITIES.length - off.length} of ${ENTITIES.length} entities are exported every night; switched off: ${off.join(', ')}.`;
+  if (off.length < ENTITIES.length) return ok('rules', text);
+  return warning('rules', text, 'Set entities.NAME.enabled in the configuration and deploy, if nights are wanted.');
+}

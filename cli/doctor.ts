@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import type { Deployment } from '../lambdas/shared/deployment.ts';
+import { freshnessOf } from '../lambdas/shared/oauth/freshness.ts';
+import type { Generation } from '../lambdas/shared/oauth/generation.ts';
+import { readConfiguration } from '../lib/config.ts';
+import { type Check, documentOf, exitCodeOf, Findings, linesOf, ok, warning } from './doctor-check.ts';
+import { type Clock, watchClock } from './doctor-clock.ts';
+import { type Around, accessTokenCheck, scopesCheck } from './doctor-grant.ts';
+import { lookAtPlaces, type Stored } from './doctor-places.ts';
+import { refresh, refreshCheck } from './doctor-refresh.ts';
+import { rulesCheck, serviceChecks } from './doctor-service.ts';
+import { connect, type Target, type TargetOptions } from './target.ts';
+
+export interface DoctorOptions extends TargetOptions {
+  configuration?: string;
+  /** Spends a generation of the grant; else nothing is changed. */
+  refresh?: boolean;
+  json?: boolean;
+}
+
+type Commands = Pick<Around, 'authorizeCommand' | 'refreshCommand'>;
+
+/**
+ * Looks at everything that a nightly run needs, in the order in which it would meet it. Never throws for what it finds.
+ * @returns one check for every look; none holds a token
+ */
+export async function doctor(options: DoctorOptions): Promise<Check[]> {
+  const findings = new Findings();
+  const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
+  const configuration = await findings.look(
+    'configuration',
+    () => readConfiguration(options.deployment, options.configuration, endpoint),
+    ({ file, deployment }) => [ok('configuration', `${file} is valid.`), rulesCheck(deployment)],
+  );
+  const target = await findings.look(
+    'stack',
+    () => connect(options),
+    () => ok('stack', `crm-export-${options.deployment} is there, with all its outputs.`),
+  );
+  if (!target) return findings.checks;
+  const clock = watchClock(target.secrets);
+  const commands = commandsFor(options);
+  const deployment = configuration?.deployment;
+  const stored = await lookAtPlaces(findings, target, deployment?.crm, clock, commands);
+  if (deployment && stored.generation) {
+    await lookAtGrant(findings, target, deployment, stored, stored.generation, { clock, commands, options });
+  } else {
+    const lacking = deployment ? 'a grant' : 'a valid configuration';
+    findings.add(notLooked('service', lacking));
+    if (options.refresh) findings.add(notLooked('refresh', lacking));
+  }
+  return findings.checks;
+}
+
+interface With {
+  clock: Clock;
+  commands: Commands;
+  options: DoctorOptions;
+}
+
+/** The grant at work: refreshed if asked for, then shown to the service. */
+async function lookAtGrant(
+  findings: Findings,
+  target: Target,
+  deployment: Deployment,
+  { client, spendable }: Stored,
+  before: Generation,
+  { clock, commands, options }: With,
+): Promise<void> {
+  const { crm } = deployment;
+  const refreshed =
+    options.refresh && client && spendable
+      ? await findings.look(
+          'refresh',
+          () => refresh(target, before, { crm, now: clock.now, ...commands }),
+          (found) => refreshCheck(found, commands.authorizeCommand),
+        )
+      : undefined;
+  if (options.refresh && !(client && spendable)) findings.add(notLooked('refresh', 'a grant that can be spent'));
+  const { tokens } = refreshed?.after ?? before;
+  const around = { ...commands, now: clock.now() };
+  findings.add(scopesCheck(tokens, crm.scopes, around), accessTokenCheck(tokens, around));
+  if (freshnessOf(tokens, undefined, clock.now()) === 'stale') {
+    const advice = options.refresh ? undefined : `Look with --refresh: ${commands.refreshCommand}.`;
+    findings.add(notLooked('service', 'an access token that lives', advice));
+    return;
+  }
+  const how = { now: clock.now, refreshed: refreshed !== undefined, refreshCommand: commands.refreshCommand };
+  findings.add(...(await serviceChecks(deployment, tokens, how)));
+}
+
+function notLooked(id: string, lacking: string, advice = 'Mend what failed above, then look again.'): Check {
+  return warning(id, `Not looked at, for lack of ${lacking}.`, advice);
+}
+
+function commandsFor({ deployment }: DoctorOptions): Commands {
+  return {
+    authorizeCommand: `npm run cli -- authorize --deployment ${deployment}`,
+    refreshCommand: `npm run cli -- doctor --deployment ${deployment} --refresh`,
+  };
+}
+
+/** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
+export function addDoctor(command: Command): void {
+  command
+    .description('say whether a nightly run would work, and what to do if not; changes nothing')
+    .option('--configuration <file>', 'default: config/NAME.json')
+    .option('--refresh', 'also refresh the grant once, for real: spends one generation of it')
+    .option('--json', 'one JSON document')
+    .action(async (options: DoctorOptions) => {
+      const checks = await doctor(options);
+      const text = options.json ? JSON.stringify(documentOf(checks)) : linesOf(checks).join('\n');
+      process.stdout.write(`${text}\n`);
+      process.exitCode = exitCodeOf(checks);
+    });
+}

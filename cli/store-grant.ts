@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RunError } from '../lambdas/shared/errors.ts';
+import { BEFORE_THE_FIRST, type Generation, successorOf } from '../lambdas/shared/oauth/generation.ts';
+import { type Claim, LEASE_MS, type Ledger } from '../lambdas/shared/oauth/ledger.ts';
+import type { LedgerItem } from '../lambdas/shared/oauth/ledger-item.ts';
+import type { Tokens } from '../lambdas/shared/oauth/secrets.ts';
+import type { TokenStore } from '../lambdas/shared/oauth/token-store.ts';
+import { patiently } from './patiently.ts';
+
+export interface StoreDeps {
+  store: TokenStore;
+  ledger: Ledger;
+  /** A clock that only runs forward, milliseconds: this machine's idea of the time is never compared with the functions'. */
+  elapsed?: () => number;
+  sleep?: (ms: number) => Promise<unknown>;
+  /** Called once, when the grant is held by something else and is waited for. */
+  onWait?: (() => void) | undefined;
+}
+
+type Deps = Required<StoreDeps>;
+
+const LOOK_MS = 1000;
+
+/**
+ * Stores a new grant as the successor of what is stored now, by the functions' own rule: under a claim, and over a dead
+ * generation too. A refresh that is under way is waited for, so that the last word is the new grant's.
+ * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
+ */
+export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Generation> {
+  const deps = { elapsed: () => performance.now(), sleep, onWait: () => {}, ...definedOf(given) };
+  for (;;) {
+    const before = await patiently(() => newest(deps.store), deps);
+    const claim = await claimWhenFree(before, deps);
+    const versionId = successorOf(before);
+    // Always under the same name: to store it twice is to store it once.
+    if (!claim || !(await patiently(() => deps.store.store(versionId, tokens), deps))) continue;
+    await deps.ledger.markStored(claim).catch(() => undefined);
+    return { versionId, tokens };
+  }
+}
+
+function definedOf(given: StoreDeps): StoreDeps {
+  const defined = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...given, ...Object.fromEntries(defined) };
+}
+
+/** Where the chain of generations ends, whatever the label says: it may be stale, or be gone. */
+async function newest(store: TokenStore): Promise<string> {
+  let versionId = (await store.currentVersionId()) ?? BEFORE_THE_FIRST;
+  while (await exists(store, successorOf(versionId))) versionId = successorOf(versionId);
+  return versionId;
+}
+
+/** A value that nobody can read is to be followed as well. */
+async function exists(store: TokenStore, versionId: string): Promise<boolean> {
+  try {
+    return (await store.version(versionId)) !== undefined;
+  } catch (error) {
+    if (error instanceof RunError && error.name === 'ConfigInvalid' && (await store.currentVersionId()) === versionId) {
+      return true;
+    }
+    throw error;
+  }
+}
+
+/** The claim, or `undefined` when the generation has got a successor in the meantime. */
+async function claimWhenFree(versionId: string, deps: Deps): Promise<Claim | undefined> {
+  const { ledger, store, elapsed } = deps;
+  const owner = randomUUID();
+  const read = () => patiently(() => ledger.read(versionId), deps);
+  let watched = { item: await read(), since: elapsed() };
+  for (let look = 0; ; look += 1) {
+    const { item, since } = watched;
+    if (isFree(item, elapsed() - since)) {
+      const now = Date.now();
+      const answer = await patiently(() => ledger.claimObserved(versionId, owner, now, item), deps);
+      if (answer.won) return answer.claim;
+    }
+    if (await patiently(() => exists(store, successorOf(versionId)), deps)) return undefined;
+    if (look === 0) deps.onWait();
+    await deps.sleep(LOOK_MS);
+    const now = await read();
+    if (!sameHolder(now, item)) watched = { item: now, since: elapsed() };
+  }
+}
+
+/** Nobody's, given back, dead, stored (yet nowhere to be seen for a whole lease), or held and silent for a whole lease. */
+function isFree(item: LedgerItem | undefined, watchedMs: number): boolean {
+  return !item || item.state === 'DEAD' || item.deadline === 0 || watchedMs > LEASE_MS;
+}
+
+function sameHolder(a: LedgerItem | undefined, b: LedgerItem | undefined): boolean {
+  return a?.state === b?.state && a?.owner === b?.owner && a?.attempt === b?.attempt && a?.deadline === b?.deadline;
+}

@@ -1,0 +1,21 @@
+import type { Tokens } from './secrets.ts';
+
+/** A token with less life than this is not sent out: the longest single call, and a difference of clocks. */
+const HARD_MARGIN_MS = 30_000;
+/** A token is refreshed ahead of its end by this, or by a fifth of its life if that is less. */
+const SOFT_MARGIN_MS = 300_000;
+/** Assumed where the service does not say: unknown is not zero, and a 401 tells for certain. */
+const UNKNOWN_LIFE_MS = 3_600_000;
+
+/** `fresh`: use it. `ageing`: use it, but refresh it if nobody else does. `stale`: it must be refreshed. */
+export type Freshness = 'fresh' | 'ageing' | 'stale';
+
+export function freshnessOf(tokens: Tokens, rejected: string | undefined, now: Date): Freshness {
+  if (tokens.accessToken === rejected) return 'stale';
+  const obtained = Date.parse(tokens.obtainedAt);
+  const end = tokens.expiresAt === null ? undefined : Date.parse(tokens.expiresAt);
+  const life = end === undefined ? UNKNOWN_LIFE_MS : end - obtained;
+  const left = obtained + life - now.getTime();
+  if (left > Math.min(SOFT_MARGIN_MS, life / 5)) return 'fresh';
+  return end === undefined || left > HARD_MARGIN_MS ? 'ageing' : 'stale';
+}

@@ -1,0 +1,153 @@
+import { RunError } from '../errors.ts';
+import { type Generation, successorOf } from './generation.ts';
+import type { Claim, Ledger } from './ledger.ts';
+import { reauthorization } from './reauthorization.ts';
+import type { OAuthClient, Tokens } from './secrets.ts';
+import type { TokenAnswer } from './token-endpoint.ts';
+import type { TokenStore } from './token-store.ts';
+
+/** What the spending of a generation needs; times in milliseconds. */
+export interface SpendDeps {
+  store: TokenStore;
+  ledger: Ledger;
+  readClient: () => Promise<OAuthClient>;
+  callTokenEndpoint: (client: OAuthClient, tokens: Tokens, timeoutMs: number) => Promise<TokenAnswer>;
+  now: () => Date;
+  sleep: (ms: number) => Promise<void>;
+  secondsLeft: () => number;
+  /** Counts an event, for an alarm. */
+  count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored') => void;
+  /** Told what is odd in an answer that was stored all the same. */
+  onOddities?: ((oddities: string[]) => void) | undefined;
+  /** Names the secret, for a person. */
+  secretId: string;
+  /** The command that a person runs to authorize again. */
+  authorizeCommand: string;
+}
+
+/** Server-side work was seen to take more than ten seconds; giving up early loses a rotated token. */
+const FIRST_TIMEOUT_MS = 20_000;
+/** The one immediate repetition of a lost answer: it meets a grace period where the server has one. */
+const SECOND_TIMEOUT_MS = 10_000;
+/** Nothing is begun that cannot be ended: requests, storing, and the way back. */
+export const SECONDS_NEEDED = 50;
+/** Storing stops this long before the claim ends. */
+const STORE_MARGIN_MS = 2_000;
+/** Of the claim, kept for storing: no request may run into it. */
+const STORE_BUDGET_MS = 10_000;
+
+/**
+ * Spends a generation under its claim, and stores the successor before anybody uses it.
+ * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`, `ConfigInvalid`,
+ *   `TokenStoreUnavailable`
+ */
+export async function spend(generation: Generation, claim: Claim, deps: SpendDeps): Promise<Generation> {
+  const { ledger, store } = deps;
+  // Covers a takeover from a holder that died after storing, and a lost item of the ledger.
+  const successor = await store.version(successorOf(generation.versionId));
+  if (successor) return marked(successor, claim, deps);
+  if (deps.secondsLeft() < SECONDS_NEEDED) {
+    await ledger.giveBack(claim);
+    throw new RunError(
+      'TokenRefreshInProgress',
+      'Too little time is left in this invocation to refresh the grant safely.',
+    );
+  }
+  const client = await deps.readClient().catch(async (error: unknown) => {
+    await ledger.giveBack(claim);
+    throw error;
+  });
+  if (requestTime(claim, deps) < FIRST_TIMEOUT_MS) {
+    await ledger.giveBack(claim);
+    throw new RunError('TokenRefreshInProgress', 'Preparing the refresh of the grant took too long.');
+  }
+  const answer = await present(generation, client, claim, deps);
+  if (answer.kind === 'granted') return keep(generation, answer, claim, deps);
+  if (answer.kind === 'invalidGrant') return buried(generation, answer.said, claim, deps);
+  if (answer.kind === 'lost') throw new RunError('CrmUnavailable', answer.said);
+  await ledger.giveBack(claim);
+  if (answer.kind === 'refused') throw new RunError('ConfigInvalid', answer.said);
+  if (answer.kind === 'notSent') throw new RunError('CrmUnavailable', answer.said);
+  throw new RunError('RateLimited', answer.said, { retryAfterSeconds: answer.retryAfterSeconds });
+}
+
+/**
+ * Presents the refresh token, and once more when the answer was lost. That never makes things worse: if the server had
+ * processed the first request, the token was spent already.
+ */
+async function present(
+  { tokens }: Generation,
+  client: OAuthClient,
+  claim: Claim,
+  deps: SpendDeps,
+): Promise<TokenAnswer> {
+  const first = await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS);
+  if (first.kind !== 'lost' || requestTime(claim, deps) < SECOND_TIMEOUT_MS) return first;
+  const second = await deps.callTokenEndpoint(client, tokens, SECOND_TIMEOUT_MS);
+  // The first request may have been processed, whatever the second says of itself.
+  return second.kind === 'granted' || second.kind === 'invalidGrant' ? second : { kind: 'lost', said: first.said };
+}
+
+/** Milliseconds in which requests may still run under this claim: whoever comes after its deadline must be alone. */
+function requestTime({ deadline }: Claim, { now }: SpendDeps): number {
+  return deadline - STORE_BUDGET_MS - now().getTime();
+}
+
+async function keep(
+  generation: Generation,
+  { tokens: answered, oddities }: TokenAnswer & { kind: 'granted' },
+  claim: Claim,
+  deps: SpendDeps,
+): Promise<Generation> {
+  const tokens = { ...answered, refreshToken: answered.refreshToken ?? generation.tokens.refreshToken };
+  const versionId = successorOf(generation.versionId);
+  deps.count('TokenRefreshes');
+  const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, versionId, tokens, deps);
+  if (oddities.length > 0) deps.onOddities?.(oddities);
+  if (stored === 'stored') return marked({ versionId, tokens }, claim, deps);
+  const standing = stored === 'exists' ? await deps.store.version(versionId) : undefined;
+  if (standing) return marked(standing, claim, deps);
+  // The grant lives on in this answer alone: use it here, and keep everybody from presenting the old token.
+  deps.count('GrantRotatedButNotStored');
+  const reason = 'the service rotated the grant, but it could not be stored';
+  // Best effort: when the ledger fails as well, this token still is the last one that there will be.
+  await deps.ledger.markDead(claim, reason, deps.now()).catch(() => undefined);
+  return { versionId, tokens };
+}
+
+/** Tries to store until the claim is about to end, with waits that double; an answer that is final ends it at once. */
+async function storeUntil(end: number, versionId: string, tokens: Tokens, deps: SpendDeps) {
+  for (let wait = 250; ; wait *= 2) {
+    try {
+      return (await deps.store.store(versionId, tokens)) ? 'stored' : 'exists';
+    } catch (error) {
+      if (!(error instanceof RunError) || !error.transient) return 'impossible';
+      if (deps.now().getTime() + wait > end) return 'impossible';
+      await deps.sleep(wait);
+    }
+  }
+}
+
+/** A grant is dead only when its generation still is the newest: else another has refreshed it, and that is the answer. */
+async function buried(generation: Generation, said: string, claim: Claim, deps: SpendDeps): Promise<Generation> {
+  const successor = await deps.store.version(successorOf(generation.versionId));
+  if (successor) return marked(successor, claim, deps);
+  const current = await deps.store.current();
+  if (!(await leadsTo(current.versionId, generation.versionId, deps.store))) return current;
+  const diedAt = deps.now();
+  await deps.ledger.markDead(claim, said, diedAt);
+  throw reauthorization(generation.versionId, { reason: said, diedAt: diedAt.toISOString() }, deps);
+}
+
+/** Whether the first is the second or came before it: the label may be stale, which proves nothing about the grant. */
+async function leadsTo(first: string, second: string, store: TokenStore): Promise<boolean> {
+  let at = first;
+  while (at !== second && (await store.version(successorOf(at)))) at = successorOf(at);
+  return at === second;
+}
+
+/** Best effort: an item that stays claimed is found out by its successor. */
+async function marked(generation: Generation, claim: Claim, { ledger }: SpendDeps): Promise<Generation> {
+  await ledger.markStored(claim).catch(() => undefined);
+  return generation;
+}

@@ -1,0 +1,73 @@
+import {
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceExistsException,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { RunError } from '../errors.ts';
+import type { Generation } from './generation.ts';
+import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.ts';
+
+/** The stored grant with its generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
+export interface TokenStore {
+  /** What the label AWSCURRENT names; Secrets Manager may answer a former one for a while. */
+  current(): Promise<Generation>;
+  /** The VersionId that AWSCURRENT names, whatever it holds; `undefined` where nothing was ever stored. */
+  currentVersionId(): Promise<string | undefined>;
+  /** A generation by its own name, or `undefined` when it is not (yet) there. */
+  version(versionId: string): Promise<Generation | undefined>;
+  /** Stores a generation once; `false` when it exists already, with whatever content. */
+  store(versionId: string, tokens: Tokens): Promise<boolean>;
+}
+
+export function createTokenStore(client: SecretsManagerClient, secretId: string): TokenStore {
+  const read = async (which: { VersionId: string } | { VersionStage: string }) => {
+    try {
+      const { SecretString, VersionId } = await client.send(
+        new GetSecretValueCommand({ SecretId: secretId, ...which }),
+      );
+      // AWS refuses to read a secret without a value; the local cloud answers an empty text.
+      return SecretString && VersionId ? { versionId: VersionId, text: SecretString } : undefined;
+    } catch (error) {
+      if (error instanceof ResourceNotFoundException) return undefined;
+      throw secretError('read', secretId, error);
+    }
+  };
+  const parse = ({ versionId, text }: { versionId: string; text: string }): Generation => ({
+    versionId,
+    tokens: parseSecret(secretId, text, tokensSchema),
+  });
+  return {
+    currentVersionId: async () => (await read({ VersionStage: 'AWSCURRENT' }))?.versionId,
+    current: async () => {
+      const stored = await read({ VersionStage: 'AWSCURRENT' });
+      if (stored) return parse(stored);
+      throw new RunError(
+        'ConfigInvalid',
+        `The secret ${secretId} has no value yet (npm run cli -- authorize stores it).`,
+      );
+    },
+    version: async (VersionId) => {
+      const stored = await read({ VersionId });
+      return stored && parse(stored);
+    },
+    store: (versionId, tokens) => put(client, secretId, versionId, tokens),
+  };
+}
+
+async function put(
+  client: SecretsManagerClient,
+  SecretId: string,
+  versionId: string,
+  tokens: Tokens,
+): Promise<boolean> {
+  const value = { ClientRequestToken: versionId, SecretString: JSON.stringify(tokens) };
+  try {
+    await client.send(new PutSecretValueCommand({ SecretId, ...value, VersionStages: ['AWSCURRENT'] }));
+    return true;
+  } catch (error) {
+    if (error instanceof ResourceExistsException) return false;
+    throw secretError('written', SecretId, error);
+  }
+}

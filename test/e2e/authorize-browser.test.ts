@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { authorize } from '../../cli/authorize.ts';
+import { startSandbox } from '../../sandbox/sandbox.ts';
+import { deployment } from '../support/builders.ts';
+import { type Browser, hasChromium, startChromium } from './support/chromium.ts';
+import { functionAt, makePlaces, startGrantCloud } from './support/grant-places.ts';
+
+/** What a page is, as a person with a screen reader meets it. */
+const PAGE = `document.querySelector('main h1') && JSON.stringify({
+  language: document.documentElement.lang,
+  title: document.title,
+  heading: [...document.querySelectorAll('h1')].map((it) => it.textContent),
+  landmarks: document.querySelectorAll('main').length,
+  scripts: document.scripts.length,
+  text: document.querySelector('main').innerText,
+  html: document.documentElement.outerHTML,
+  colours: [getComputedStyle(document.querySelector('h1')).color, getComputedStyle(document.body).backgroundColor],
+})`;
+
+/** Presses a button of the sandbox's consent page. */
+const press = (decision: string) => `document.querySelector('button[value=${decision}]')?.click() ?? true`;
+const there = (decision: string) => `document.querySelector('button[value=${decision}]')?.innerText`;
+
+describe.skipIf(!hasChromium())('in a real browser', () => {
+  let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
+  let browser: Browser;
+  beforeAll(async () => {
+    [cloud, browser] = await Promise.all([startGrantCloud(), startChromium()]);
+  });
+  afterAll(() => Promise.all([cloud?.close(), browser?.close()]));
+
+  async function setting() {
+    const sandbox = await startSandbox();
+    onTestFinished(sandbox.close);
+    const places = await makePlaces(cloud.endpoint);
+    const { crm } = deployment({ crm: { authUrl: sandbox.authUrl } });
+    const { clientId, clientSecret } = sandbox;
+    return { sandbox, places, options: { crm, clientId, clientSecret } };
+  }
+
+  async function callbackPage() {
+    // The service's own page has a heading too.
+    expect(await browser.value('/\\/callback|back/.test(location.pathname) && document.title || null')).toBeTruthy();
+    return JSON.parse(String(await browser.value(PAGE)));
+  }
+
+  test('a person who presses Allow is told so on an accessible page without data, and the grant is stored', async () => {
+    const { sandbox, places, options } = await setting();
+    let page: Promise<Record<string, unknown>> | undefined;
+
+    const onUrl = async (url: string) => {
+      await browser.open(url);
+      expect(await browser.value(there('allow'))).toBe('Allow');
+      await browser.value(press('allow'));
+      page = callbackPage();
+    };
+    const done = await authorize(places.target, { ...options, onUrl });
+
+    const tokens = await places.tokens();
+    expect(done).toMatchObject({ scope: tokens.scope, expiresAt: tokens.expiresAt });
+    const shown = await page;
+    expect(shown).toMatchObject({
+      ...{ language: 'en', title: 'Authorized at the service - CRM export', landmarks: 1, scripts: 0 },
+      heading: ['Authorized at the service'],
+      text: expect.stringMatching(/This window can be closed\.$/),
+      colours: ['rgb(0, 0, 0)', expect.stringMatching(/rgba\(0, 0, 0, 0\)|rgb\(255, 255, 255\)/)],
+    });
+    const told = JSON.stringify([shown, done]);
+    for (const secret of [tokens.accessToken, tokens.refreshToken, options.clientSecret, 'state', 'code='])
+      expect(told).not.toContain(secret);
+    expect(browser.complaints.filter((text) => !text.includes('favicon'))).toEqual([]);
+
+    await functionAt(places, options.crm)({ rejected: tokens.accessToken });
+    expect(sandbox.ledger.violations()).toEqual([]);
+  });
+
+  test('a person who presses Deny is sent back to the terminal, where the reason stands', async () => {
+    const { places, options } = await setting();
+    let page: Promise<Record<string, unknown>> | undefined;
+
+    const onUrl = async (url: string) => {
+      await browser.open(url);
+      await browser.value(there('deny'));
+      await browser.value(press('deny'));
+      page = callbackPage();
+    };
+    await expect(authorize(places.target, { ...options, onUrl })).rejects.toThrow(/access_denied/);
+
+    expect(await page).toMatchObject({ heading: ['The authorization was refused'], language: 'en' });
+    expect(await places.tokensText()).toBe('');
+  });
+
+  test('a browser that is sent to localhost arrives there', async () => {
+    const { places, options } = await setting();
+    const redirectUri = 'http://localhost:0/come/back';
+
+    const onUrl = async (url: string) => {
+      await browser.open(url);
+      await browser.value(there('allow'));
+      await browser.value(press('allow'));
+    };
+    await authorize(places.target, { ...options, redirectUri, onUrl });
+
+    expect((await places.tokens()).scope).toContain('global:export');
+  });
+});

@@ -1,0 +1,171 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider from 'oidc-provider';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { authorize } from '../../cli/authorize.ts';
+import { deployment } from '../support/builders.ts';
+import { functionAt, makePlaces, startGrantCloud } from './support/grant-places.ts';
+
+/** The authorization server of somebody else: `oidc-provider`, certified for OpenID Connect. */
+
+let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
+beforeAll(async () => {
+  cloud = await startGrantCloud();
+});
+afterAll(() => cloud?.close());
+
+const CLIENT = { clientId: 'nightly:export', clientSecret: 'a secret+with signs' };
+
+/** Strict rotation, PKCE required, and the two paths of the interface document. */
+async function foreignServer(
+  clientAuthentication: 'client_secret_basic' | 'client_secret_post' = 'client_secret_basic',
+) {
+  // It warns that its pages are for development only, which is what they are used for.
+  const silent = [vi.spyOn(console, 'warn'), vi.spyOn(console, 'info')].map((spy) => spy.mockReturnValue());
+  onTestFinished(() => void silent.map((spy) => spy.mockRestore()));
+  let answer: RequestListener = () => undefined;
+  const server = createServer((request, response) => answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close().closeAllConnections());
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  answer = new Provider(issuer, {
+    clients: [
+      {
+        client_id: CLIENT.clientId,
+        client_secret: CLIENT.clientSecret,
+        token_endpoint_auth_method: clientAuthentication,
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1/callback', 'http://localhost/from/the/service'],
+        grant_types: ['authorization_code', 'refresh_token'],
+        response_types: ['code'],
+      },
+    ],
+    cookies: { keys: ['for-this-test'] },
+    pkce: { required: () => true },
+    rotateRefreshToken: true,
+    issueRefreshToken: () => true,
+    scopes: ['openid', 'profile', 'global:export'],
+    claims: { openid: ['sub'], profile: ['name'] },
+    routes: { authorization: '/authorize', token: '/oauth/token' },
+    ttl: { AccessToken: 3600, RefreshToken: 86_400, Grant: 86_400, Session: 3600, Interaction: 3600, IdToken: 3600 },
+  }).callback();
+  return issuer;
+}
+
+/** A browser of a person who logs in and consents: follows redirects, keeps cookies, submits forms. */
+function person() {
+  const cookies = new Map<string, string>();
+  const go = async (url: string, body?: URLSearchParams): Promise<Response> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url, {
+      redirect: 'manual',
+      headers: { cookie },
+      ...(body && { method: 'POST', body }),
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (value) cookies.set(name, value);
+      else cookies.delete(name);
+    }
+    const location = response.headers.get('location');
+    return location ? go(new URL(location, url).href) : response;
+  };
+  return async (url: string) => {
+    let response = await go(url);
+    for (let page = 0; page < 3; page += 1) {
+      const html = await response.text();
+      const action = /<form[^>]* action="([^"]+)"/.exec(html)?.[1];
+      const prompt = /name="prompt" value="([^"]+)"/.exec(html)?.[1];
+      if (!action || !prompt) return html;
+      const form = new URLSearchParams({ prompt });
+      if (prompt === 'login') form.set('login', 'operator');
+      response = await go(new URL(action, url).href, form);
+    }
+    throw new Error('The service asks on and on.');
+  };
+}
+
+function crmAt(authUrl: string, clientAuthentication: 'basic' | 'basic_raw' | 'post' = 'basic') {
+  return deployment({ crm: { authUrl, clientAuthentication } }).crm;
+}
+
+async function refreshAt(issuer: string, refreshToken: string) {
+  const pair = [CLIENT.clientId, CLIENT.clientSecret].map((text) =>
+    new URLSearchParams({ _: text }).toString().slice(2),
+  );
+  const response = await fetch(`${issuer}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(pair.join(':')).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken }),
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+test('a person logs in and consents there, the grant is stored, rotates, and an old refresh token is refused', async () => {
+  const issuer = await foreignServer();
+  const crm = crmAt(issuer);
+  const places = await makePlaces(cloud.endpoint);
+  const shown: string[] = [];
+
+  const done = await authorize(places.target, {
+    ...{ crm, ...CLIENT },
+    onUrl: async (url) => shown.push(await person()(url)),
+  });
+
+  const first = await places.tokens();
+  expect(done).toMatchObject({ scope: 'openid profile global:export', notes: [] });
+  expect(first.scope).toBe('openid profile global:export');
+  expect(shown.join()).toContain('<h1>Authorized at the service</h1>');
+
+  const { accessToken } = await functionAt(places, crm)({ rejected: first.accessToken });
+  const second = await places.tokens();
+  expect(second.accessToken).toBe(accessToken);
+  expect(second.refreshToken).not.toBe(first.refreshToken);
+
+  expect(await refreshAt(issuer, first.refreshToken)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+  // It revokes what came of the grant, and a person has to consent anew, over the dead generation.
+  await expect(functionAt(places, crm)({ rejected: accessToken })).rejects.toMatchObject({
+    name: 'ReauthorizationRequired',
+  });
+  await authorize(places.target, { crm, onUrl: person() });
+  const third = await places.tokens();
+  expect(await functionAt(places, crm)()).toMatchObject({ accessToken: third.accessToken });
+});
+
+test('a redirect URI on localhost and credentials in the form are taken as registered', async () => {
+  const crm = crmAt(await foreignServer('client_secret_post'), 'post');
+  const places = await makePlaces(cloud.endpoint);
+
+  await authorize(places.target, {
+    ...{ crm, ...CLIENT, redirectUri: 'http://localhost:0/from/the/service' },
+    onUrl: person(),
+  });
+
+  expect((await places.tokens()).refreshToken).toBeTruthy();
+});
+
+test('a client that authenticates otherwise than agreed is told what to change', async () => {
+  const crm = crmAt(await foreignServer(), 'basic_raw');
+  const places = await makePlaces(cloud.endpoint);
+
+  await expect(
+    authorize(places.target, { crm, ...CLIENT, configuration: 'config/dev.json', onUrl: person() }),
+  ).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(
+      /invalid_client.*crm\.clientAuthentication to "basic" or "post" in config\/dev\.json.*stored/,
+    ),
+  });
+  expect(await places.tokensText()).toBe('');
+});
+
+test('scopes that the service leaves out are named', async () => {
+  const issuer = await foreignServer();
+  const { crm } = deployment({ crm: { authUrl: issuer, scopes: ['openid', 'global:everything'] } });
+  const places = await makePlaces(cloud.endpoint);
+
+  const done = await authorize(places.target, { crm, ...CLIENT, onUrl: person() });
+
+  // This service leaves out what it does not know, and says so in its answer.
+  expect(done.notes).toEqual(['The service did not give all scopes: global:everything is lacking.']);
+});

@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto';
+import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { storeGrant } from '../../cli/store-grant.ts';
+import { BEFORE_THE_FIRST, successorOf } from '../../lambdas/shared/oauth/generation.ts';
+import { LEASE_MS } from '../../lambdas/shared/oauth/ledger.ts';
+import type { Tokens } from '../../lambdas/shared/oauth/secrets.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+import { deployment } from '../support/builders.ts';
+import { failing, functionAt, type GrantPlaces, makePlaces, startGrantCloud } from './support/grant-places.ts';
+
+/** How a new grant gets to its place between functions that refresh the old one. */
+
+let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
+beforeAll(async () => {
+  cloud = await startGrantCloud();
+});
+afterAll(() => cloud?.close());
+
+async function setting() {
+  const sandbox = await startSandbox();
+  onTestFinished(sandbox.close);
+  const places = await makePlaces(cloud.endpoint);
+  const { clientId, clientSecret } = sandbox;
+  const SecretString = JSON.stringify({ clientId, clientSecret });
+  await places.secrets.send(new PutSecretValueCommand({ SecretId: places.ClientSecretId, SecretString }));
+  const { crm } = deployment({ crm: { authUrl: sandbox.authUrl } });
+  return { sandbox, places, crm };
+}
+
+function grantOf(sandbox: Sandbox, expiresInSeconds = 3600): Tokens {
+  const { accessToken, refreshToken, scopes } = sandbox.issueTokens({ expiresInSeconds });
+  const obtainedAt = new Date().toISOString();
+  const expiresAt = new Date(Date.now() + expiresInSeconds * 1000).toISOString();
+  return { accessToken, refreshToken, obtainedAt, expiresAt, scope: scopes.join(' ') };
+}
+
+/** A clock of which a sleep takes as long as it says, in no time. */
+function quickClock(onSleep: (time: number) => unknown = () => undefined) {
+  let time = 0;
+  const sleep = async (ms: number) => {
+    time += ms;
+    await onSleep(time);
+  };
+  return { elapsed: () => time, sleep, time: () => time };
+}
+
+const put = (places: GrantPlaces, SecretString: string) =>
+  places.secrets.send(new PutSecretValueCommand({ SecretId: places.TokensSecretId, SecretString }));
+
+test('T25: over a dead generation it is stored at once, and fifty functions are served without a refresh', async () => {
+  const { sandbox, places, crm } = await setting();
+  const { store, ledger } = places;
+  const { versionId } = await storeGrant(
+    { ...grantOf(sandbox, -10), refreshToken: 'revoked-by-the-user' },
+    { store, ledger },
+  );
+  await expect(functionAt(places, crm)()).rejects.toMatchObject({ name: 'ReauthorizationRequired' });
+  expect(await ledger.read(versionId)).toMatchObject({ state: 'DEAD' });
+  const calls = sandbox.ledger.calls({ kind: 'token' }).length;
+
+  const clock = quickClock();
+  const tokens = grantOf(sandbox);
+  await storeGrant(tokens, { store, ledger, ...clock });
+
+  expect(clock.time()).toBe(0);
+  const given = await Promise.all(Array.from({ length: 50 }, () => functionAt(places, crm)()));
+  expect(new Set(given.map(({ accessToken }) => accessToken))).toEqual(new Set([tokens.accessToken]));
+  expect(sandbox.ledger.calls({ kind: 'token' })).toHaveLength(calls);
+});
+
+test('T26: a refresh that is under way is waited for, and the new grant has the last word', async () => {
+  const { sandbox, places, crm } = await setting();
+  const { store, ledger } = places;
+  const first = await storeGrant(grantOf(sandbox, -10), { store, ledger });
+  sandbox.faults.add({ path: 'token', calls: [1], delaySeconds: 0.7 });
+  const refreshing = functionAt(places, crm)();
+  let waited = 0;
+  const claimed = async () => (await ledger.read(first.versionId))?.state === 'CLAIMED';
+  await expect.poll(claimed).toBe(true);
+
+  const tokens = grantOf(sandbox);
+  const done = await storeGrant(tokens, { store, ledger, onWait: () => (waited += 1) });
+
+  await refreshing;
+  expect(waited).toBe(1);
+  expect(done.versionId).toBe(successorOf(successorOf(first.versionId)));
+  expect(await places.tokens()).toEqual(tokens);
+  expect(await functionAt(places, crm)()).toMatchObject({ accessToken: tokens.accessToken });
+  expect(sandbox.ledger.violations()).toEqual([]);
+});
+
+test('T27: a live claim is waited out by a clock of its own, whatever the deadline says', async () => {
+  for (const holdersClock of [-300_000, 0, 300_000]) {
+    const { sandbox, places } = await setting();
+    const { store, ledger } = places;
+    const { versionId } = await storeGrant(grantOf(sandbox, -10), { store, ledger });
+    await ledger.claim(versionId, 'a function that died', Date.now() + holdersClock);
+    const clock = quickClock();
+
+    const done = await storeGrant(grantOf(sandbox), { store, ledger, ...clock });
+
+    expect(clock.time()).toBeGreaterThan(LEASE_MS);
+    expect(clock.time()).toBeLessThan(LEASE_MS + 3000);
+    expect(done.versionId).toBe(successorOf(versionId));
+  }
+});
+
+test('a claim that changes hands is waited for anew, and one that is given back is taken at once', async () => {
+  const { sandbox, places } = await setting();
+  const { store, ledger } = places;
+  const { versionId } = await storeGrant(grantOf(sandbox, -10), { store, ledger });
+  await ledger.claim(versionId, 'the first', Date.now() - 100_000);
+  const second = randomUUID();
+  const clock = quickClock(async (time) => {
+    if (time !== 40_000) return;
+    const answer = await ledger.claim(versionId, second, Date.now());
+    if (!answer.won) throw new Error('the second function did not win');
+  });
+  await storeGrant(grantOf(sandbox), { store, ledger, ...clock });
+  expect(clock.time()).toBeGreaterThan(40_000 + LEASE_MS);
+
+  const newest = await store.currentVersionId();
+  const held = await ledger.claim(newest ?? '', 'a third', Date.now());
+  if (!held.won) throw new Error('the third function did not win');
+  await ledger.giveBack(held.claim);
+  const quick = quickClock();
+  await storeGrant(grantOf(sandbox), { store, ledger, ...quick });
+  expect(quick.time()).toBe(0);
+});
+
+test('two first authorizations at once are stored one after the other', async () => {
+  const { sandbox, places } = await setting();
+  const { store, ledger } = places;
+  const grants = [grantOf(sandbox), grantOf(sandbox)];
+
+  const done = await Promise.all(grants.map((tokens) => storeGrant(tokens, { store, ledger })));
+
+  const first = successorOf(BEFORE_THE_FIRST);
+  expect(done.map(({ versionId }) => versionId).sort()).toEqual([first, successorOf(first)].sort());
+  const last = done.find(({ versionId }) => versionId !== first);
+  expect(await places.tokens()).toEqual(last?.tokens);
+});
+
+test('a value that nobody can read is followed, whoever wrote it', async () => {
+  const { sandbox, places, crm } = await setting();
+  const { store, ledger } = places;
+  await put(places, 'not what it should be');
+  const before = (await store.currentVersionId()) ?? '';
+  await expect(functionAt(places, crm)()).rejects.toMatchObject({ name: 'ConfigInvalid' });
+
+  const done = await storeGrant(grantOf(sandbox), { store, ledger });
+  expect(done.versionId).toBe(successorOf(before));
+
+  const value = { SecretString: '{}', ClientRequestToken: successorOf(done.versionId) };
+  await places.secrets.send(new PutSecretValueCommand({ SecretId: places.TokensSecretId, ...value }));
+  const tokens = grantOf(sandbox);
+  const after = await storeGrant(tokens, { store, ledger });
+  expect(after.versionId).toBe(successorOf(successorOf(done.versionId)));
+  expect(await functionAt(places, crm)()).toMatchObject({ accessToken: tokens.accessToken });
+});
+
+test('a label that is stale or gone does not hide what is stored', async () => {
+  const { sandbox, places } = await setting();
+  const { store, ledger } = places;
+  const { versionId } = await storeGrant(grantOf(sandbox), { store, ledger });
+  const blind = { ...store, currentVersionId: async () => undefined };
+
+  const done = await storeGrant(grantOf(sandbox), { store: blind, ledger });
+
+  expect(done.versionId).toBe(successorOf(versionId));
+});
+
+test('what passes is waited for, always under the same name, and what does not is said', async () => {
+  const { sandbox, places } = await setting();
+  const { store, ledger, secrets, TokensSecretId } = places;
+  const names: unknown[] = [];
+  failing(
+    secrets,
+    'PutSecretValueCommand',
+    'ThrottlingException',
+    (input) => names.push(input.ClientRequestToken) <= 3,
+  );
+  failing(places.dynamo, 'GetItemCommand', 'ThrottlingException', (_, call) => call === 1);
+  const clock = quickClock();
+
+  const { versionId } = await storeGrant(grantOf(sandbox), { store, ledger, ...clock });
+
+  expect(names).toEqual([versionId, versionId, versionId, versionId]);
+  failing(secrets, 'PutSecretValueCommand', 'InternalServiceError', (input) => input.SecretId === TokensSecretId);
+  await expect(storeGrant(grantOf(sandbox), { store, ledger, ...quickClock() })).rejects.toMatchObject({
+    name: 'TokenStoreUnavailable',
+  });
+});

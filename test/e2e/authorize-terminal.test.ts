@@ -1,0 +1,124 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { waitUntil } from '../../local/wait-until.ts';
+import { startSandbox } from '../../sandbox/sandbox.ts';
+import { startGrantCloud } from './support/grant-places.ts';
+
+/** The command as a person meets it: in a terminal of the operating system, against a stack. */
+
+let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
+beforeAll(async () => {
+  cloud = await startGrantCloud();
+  const Resources = {
+    Client: { Type: 'AWS::SecretsManager::Secret', Properties: {} },
+    Tokens: { Type: 'AWS::SecretsManager::Secret', Properties: {} },
+    Ledger: {
+      Type: 'AWS::DynamoDB::Table',
+      Properties: {
+        BillingMode: 'PAY_PER_REQUEST',
+        AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
+        KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+      },
+    },
+  };
+  const Outputs = {
+    ...{ ClientSecretId: { Value: { Ref: 'Client' } }, TokensSecretId: { Value: { Ref: 'Tokens' } } },
+    ...{ LedgerTableName: { Value: { Ref: 'Ledger' } }, StateMachineArn: { Value: 'x' }, BucketName: { Value: 'x' } },
+  };
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const client = new CloudFormationClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
+  const TemplateBody = JSON.stringify({ Resources, Outputs });
+  await client.send(new CreateStackCommand({ StackName: 'crm-export-local', TemplateBody }));
+});
+afterAll(() => cloud?.close());
+
+/** Gives a program a terminal of its own: what is written to it was typed, what it shows is read. */
+const IN_A_TERMINAL = `
+import os, pty, sys
+code = pty.spawn(sys.argv[1:])
+sys.exit(os.waitstatus_to_exitcode(code))
+`;
+
+async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv = {}) {
+  const dir = await mkdtemp(join(tmpdir(), 'authorize-terminal-'));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const configuration = join(dir, 'local.json');
+  const crm = { baseUrl: `${authUrl}/api/v1`, authUrl };
+  await writeFile(configuration, JSON.stringify({ local: true, crm }));
+  const place = ['--deployment', 'local', '--endpoint-url', cloud.endpoint, '--configuration', configuration];
+  const command = [process.execPath, 'cli/main.ts', 'authorize', ...place, ...args];
+  const child = spawn('python3', ['-c', IN_A_TERMINAL, ...command], {
+    env: { ...process.env, CRM_CLIENT_SECRET: '', NO_COLOR: '1', ...env },
+  });
+  onTestFinished(() => void child.kill());
+  let shown = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      shown += text;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const shows = async (pattern: RegExp) => {
+    if (await waitUntil(() => pattern.test(shown) || child.exitCode !== null, { withinMs: 20_000 })) {
+      const found = pattern.exec(shown);
+      if (found) return found[1] ?? found[0];
+    }
+    throw new Error(`The terminal does not show ${pattern}:\n${shown}`);
+  };
+  return { type: (text: string) => child.stdin.write(text), shows, ended, shown: () => shown };
+}
+
+/** Allows in a browser elsewhere, which then cannot reach the callback: the address that it shows. */
+async function addressAfterConsent(url: string): Promise<string> {
+  const page = await (await fetch(url)).text();
+  const transaction = /name="transaction" value="([^"]+)"/.exec(page)?.[1] ?? '';
+  const body = new URLSearchParams({ transaction, decision: 'allow' });
+  const answer = await fetch(new URL('/auth/authorize', url), { method: 'POST', body, redirect: 'manual' });
+  return answer.headers.get('location') ?? '';
+}
+
+test('secret and address are asked for and never shown, and the outcome holds no token', async () => {
+  const sandbox = await startSandbox({ clientSecret: 'a-s3cret-of-the-client' });
+  onTestFinished(sandbox.close);
+  const { type, shows, ended, shown } = await terminal(sandbox.authUrl, ['--client-id', sandbox.clientId]);
+
+  await shows(/Secret of the OAuth client sandbox-client \(not shown\): /);
+  type(`${sandbox.clientSecret}\r`);
+  const url = await shows(/^Open: (http\S+)\r?$/m);
+  await shows(/ssh -L \d+:127\.0\.0\.1:\d+ /);
+  await shows(/Or paste here/);
+  type('what now\r');
+  await shows(/This was not understood\./);
+  const address = await addressAfterConsent(url);
+  type(`${address}\r`);
+
+  expect(await ended, shown()).toBe(0);
+  expect(shown()).toMatch(
+    /^Authorized\. Stored in \S+; VersionId: \S+; scopes: openid profile global:export; the access token lives until \S+; refresh token: yes\.\r?$/m,
+  );
+  const code = new URL(address).searchParams.get('code') ?? '';
+  for (const secret of [sandbox.clientSecret, address, code, 'what now', 'at_', 'rt_']) {
+    expect(shown()).not.toContain(secret);
+  }
+  expect(sandbox.ledger.violations()).toEqual([]);
+});
+
+test('Ctrl-C ends it while it waits', async () => {
+  const sandbox = await startSandbox();
+  onTestFinished(sandbox.close);
+  const env = { CRM_CLIENT_SECRET: sandbox.clientSecret };
+  const { type, shows, ended } = await terminal(
+    sandbox.authUrl,
+    ['--client-id', sandbox.clientId, '--no-browser'],
+    env,
+  );
+
+  await shows(/Or paste here/);
+  type('\x03');
+
+  expect(await ended).not.toBe(0);
+});

@@ -1,0 +1,361 @@
+import { createHash } from 'node:crypto';
+import { PassThrough } from 'node:stream';
+import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type AuthorizeOptions, authorize } from '../../cli/authorize.ts';
+import { BEFORE_THE_FIRST, successorOf } from '../../lambdas/shared/oauth/generation.ts';
+import { approveConsent } from '../../sandbox/approve.ts';
+import { startSandbox } from '../../sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../sandbox/settings.ts';
+import { deployment } from '../support/builders.ts';
+import { failing, functionAt, makePlaces, startGrantCloud } from './support/grant-places.ts';
+
+/** The sandbox CRM, real calls to a local cloud, and the authorization between them. */
+
+let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
+beforeAll(async () => {
+  cloud = await startGrantCloud();
+});
+afterAll(() => cloud?.close());
+
+const SCOPES = ['openid', 'global:export'];
+
+async function setting(options: SandboxOptions = {}, crmOptions: Partial<AuthorizeOptions['crm']> = {}) {
+  const sandbox = await startSandbox(options);
+  onTestFinished(sandbox.close);
+  const places = await makePlaces(cloud.endpoint);
+  const { crm } = deployment({ crm: { authUrl: sandbox.authUrl, scopes: SCOPES, ...crmOptions } });
+  const { clientId, clientSecret } = sandbox;
+  const go = (more: Partial<AuthorizeOptions> = {}) =>
+    authorize(places.target, { crm, clientId, clientSecret, onUrl: approveConsent, ...more });
+  const nothingStored = async () => {
+    expect(await places.tokensText()).toBe('');
+    expect(await places.clientText()).toBe('');
+  };
+  const tokenCalls = () => sandbox.ledger.calls({ kind: 'token' });
+  return { sandbox, places, crm, clientId, clientSecret, go, nothingStored, tokenCalls };
+}
+
+/** The browser of a person: where it is sent to in the end. */
+async function redirectOf(url: string, decision = 'allow'): Promise<URL> {
+  const page = await fetch(url, { redirect: 'manual' });
+  const transaction = /name="transaction" value="([^"]+)"/.exec(await page.text())?.[1] ?? '';
+  const body = new URLSearchParams({ transaction, decision });
+  const answer = await fetch(new URL('/auth/authorize', url), { method: 'POST', body, redirect: 'manual' });
+  return new URL(page.headers.get('location') ?? answer.headers.get('location') ?? '');
+}
+
+function paste() {
+  const stream = new PassThrough();
+  const said: string[] = [];
+  return { stream, said, input: { stream, say: (text: string) => said.push(text) } };
+}
+
+describe('a person who consents', () => {
+  test('has client and tokens stored, the first generation under its own name, and is told no token', async () => {
+    const { places, clientId, clientSecret, go } = await setting();
+    const done = await go();
+    expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });
+    const tokens = await places.tokens();
+    expect(tokens.scope).toBe('openid global:export');
+    const versionId = successorOf(BEFORE_THE_FIRST);
+    const { TokensSecretId: secret } = places;
+    expect(done).toEqual({ secret, versionId, scope: tokens.scope, expiresAt: tokens.expiresAt, notes: [] });
+    expect(await places.ledger.read(BEFORE_THE_FIRST)).toMatchObject({ state: 'STORED', attempt: 1 });
+    for (const text of [tokens.accessToken, tokens.refreshToken, clientSecret])
+      expect(JSON.stringify(done)).not.toContain(text);
+  });
+
+  test('is asked for a code with PKCE, a state of its own and a loopback callback, once per authorization', async () => {
+    const { sandbox, places, go, tokenCalls } = await setting();
+    const urls: URL[] = [];
+    const onUrl = (url: string) => {
+      urls.push(new URL(url));
+      return approveConsent(url);
+    };
+    const first = await go({ onUrl });
+    const second = await go({ onUrl });
+    const [one, two] = urls.map(({ searchParams }) => Object.fromEntries(searchParams));
+    expect(one).toMatchObject({
+      ...{ response_type: 'code', client_id: sandbox.clientId, scope: 'openid global:export' },
+      ...{ code_challenge_method: 'S256', code_challenge: expect.stringMatching(/^[\w-]{43}$/) },
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
+    });
+    expect(one?.state).not.toBe(two?.state);
+    expect(one?.code_challenge).not.toBe(two?.code_challenge);
+    expect(second.versionId).toBe(successorOf(first.versionId));
+    expect(await places.store.currentVersionId()).toBe(second.versionId);
+    expect(tokenCalls()).toHaveLength(2);
+    expect(sandbox.ledger.violations()).toEqual([]);
+  });
+
+  test('can be followed by a refresh, which presents the stored token and stores before it gives out', async () => {
+    const { places, crm, go, tokenCalls } = await setting();
+    await go();
+    const before = await places.tokens();
+    const { accessToken } = await functionAt(places, crm)({ rejected: before.accessToken });
+    const after = await places.tokens();
+    expect(after.accessToken).toBe(accessToken);
+    expect(after.refreshToken).not.toBe(before.refreshToken);
+    expect(tokenCalls().map(({ grantType }) => grantType)).toEqual(['authorization_code', 'refresh_token']);
+    const presented = createHash('sha256').update(before.refreshToken).digest('hex').slice(0, 8);
+    expect(tokenCalls()[1]?.tokenFingerprint).toBe(presented);
+  });
+
+  test.for(['basic', 'basic_raw', 'post', 'none'] as const)('is served with client authentication %s', async (how) => {
+    const { places, go } = await setting({ clientAuthentication: [how] }, { clientAuthentication: how });
+    await go(how === 'none' ? { clientSecret: undefined } : {});
+    expect((await places.tokens()).refreshToken).toBeTruthy();
+  });
+
+  test('is heard at the redirect URI as it is registered, also on localhost', async () => {
+    const { go, places } = await setting();
+    const seen: string[] = [];
+    const onUrl = async (url: string, { redirectUri }: { redirectUri: string }) => {
+      seen.push(redirectUri);
+      const back = await redirectOf(url);
+      back.hostname = '127.0.0.1';
+      return fetch(back);
+    };
+    await go({ redirectUri: 'http://localhost:0/come/back?from=crm', onUrl });
+    expect(seen).toEqual([expect.stringMatching(/^http:\/\/localhost:[1-9]\d+\/come\/back\?from=crm$/)]);
+    expect((await places.tokens()).refreshToken).toBeTruthy();
+  });
+});
+
+describe('the client', () => {
+  test('that is stored is used where none is given, and not stored again', async () => {
+    const { go, places, clientId, clientSecret } = await setting();
+    await expect(go({ clientId: undefined })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('--client-id'),
+    });
+    await places.secrets.send(
+      new PutSecretValueCommand({
+        SecretId: places.ClientSecretId,
+        SecretString: JSON.stringify({ clientId, clientSecret, note: 'kept' }),
+      }),
+    );
+    await go({ clientId: undefined, clientSecret: undefined });
+    expect(await places.clientText()).toContain('kept');
+    expect((await places.tokens()).refreshToken).toBeTruthy();
+  });
+
+  test('without a secret is asked for it where somebody can be asked, and else is a matter of usage', async () => {
+    const { go, places, clientId, clientSecret, nothingStored } = await setting();
+    await expect(go({ clientSecret: '' })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('CRM_CLIENT_SECRET'),
+    });
+    await nothingStored();
+    const asked: string[] = [];
+    const askSecret = async (id: string) => {
+      asked.push(id);
+      return clientSecret;
+    };
+    await go({ clientSecret: '', askSecret });
+    await go({ clientSecret: '', askSecret });
+    expect(asked).toEqual([clientId]);
+    expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });
+  });
+
+  test('whose secret is wrong is told the other ways to authenticate, and nothing is stored', async () => {
+    const { go, nothingStored, tokenCalls } = await setting();
+    await expect(go({ clientSecret: 'not-the-secret', configuration: 'config/dev.json' })).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(/401: invalid_client.*"basic_raw" or "post" in config\/dev\.json/),
+    });
+    await nothingStored();
+    expect(tokenCalls()).toHaveLength(1);
+  });
+
+  test('that is stored in a form nobody can read is named, and its value is not', async () => {
+    const { go, places } = await setting();
+    const value = { SecretId: places.ClientSecretId, SecretString: 'hunter2' };
+    await places.secrets.send(new PutSecretValueCommand(value));
+    const refused = go({ clientId: undefined });
+    await expect(refused).rejects.toMatchObject({ name: 'ConfigInvalid' });
+    await expect(refused).rejects.not.toThrow(/hunter2/);
+    await go();
+    expect((await places.tokens()).refreshToken).toBeTruthy();
+  });
+});
+
+describe('before anybody is asked', () => {
+  const troubles: [string, 'secrets' | 'dynamo', string, string][] = [
+    ['secrets that cannot be read', 'secrets', 'GetSecretValueCommand', 'AccessDeniedException'],
+    ['secrets that may not be written', 'secrets', 'PutSecretValueCommand', 'AccessDeniedException'],
+    ['secrets that are gone', 'secrets', 'PutSecretValueCommand', 'ResourceNotFoundException'],
+    ['a Secrets Manager in trouble', 'secrets', 'PutSecretValueCommand', 'InternalServiceError'],
+    ['a ledger that cannot be read', 'dynamo', 'GetItemCommand', 'ResourceNotFoundException'],
+    ['a ledger that may not be written', 'dynamo', 'UpdateItemCommand', 'AccessDeniedException'],
+  ];
+  test.for(troubles)('%s end it', async ([, client, command, name]) => {
+    for (const authorizedBefore of [false, true]) {
+      const { go, places } = await setting();
+      if (authorizedBefore) await go();
+      failing(places[client], command, name);
+      const asked: string[] = [];
+      const askSecret = async (id: string) => String(asked.push(id));
+      const refused = go({ clientSecret: '', onUrl: (url) => asked.push(url), askSecret });
+      await expect(refused).rejects.toMatchObject({
+        exitCode: 3,
+        message: expect.stringMatching(new RegExp(`${name}.*Nobody was asked`)),
+      });
+      expect(asked).toEqual([]);
+    }
+  });
+
+  test('what is stored is not changed', async () => {
+    const { go, places, crm } = await setting();
+    await go();
+    const stored = [await places.clientText(), await places.tokensText(), await places.store.currentVersionId()];
+    const claim = await places.ledger.read(successorOf(BEFORE_THE_FIRST));
+    await expect(go({ onUrl: () => Promise.reject(new Error('no browser')) })).rejects.toThrow('no browser');
+    expect([await places.clientText(), await places.tokensText(), await places.store.currentVersionId()]).toEqual(
+      stored,
+    );
+    expect(await places.ledger.read(successorOf(BEFORE_THE_FIRST))).toEqual(claim);
+    expect(await functionAt(places, crm)()).toMatchObject({ accessToken: (await places.tokens()).accessToken });
+  });
+});
+
+describe('a service that does not give what is needed', () => {
+  test('is believed when the person denies, and nothing is stored', async () => {
+    const { go, nothingStored } = await setting();
+    const onUrl = async (url: string) => fetch(await redirectOf(url, 'deny'));
+    await expect(go({ onUrl })).rejects.toMatchObject({
+      exitCode: 1,
+      message: 'The service refused the authorization: access_denied.',
+    });
+    await nothingStored();
+  });
+
+  test('and knows no such scope is told which were asked for and where to change them', async () => {
+    const { go } = await setting({}, { scopes: ['openid', 'everything'] });
+    await expect(go({ configuration: 'config/dev.json' })).rejects.toThrow(
+      /invalid_scope .*: openid everything\. Change crm\.scopes in config\/dev\.json/,
+    );
+  });
+
+  test('and gives no refresh token is refused with the reason, and nothing is stored', async () => {
+    const { sandbox, go, nothingStored, tokenCalls } = await setting();
+    const body = { access_token: 'only-for-an-hour', token_type: 'Bearer', expires_in: 3600 };
+    sandbox.faults.add({ path: 'token', answer: { status: 200, body } });
+    await expect(go()).rejects.toThrow(/no refresh token.*offline_access.*openid global:export.*Nothing was stored/);
+    await nothingStored();
+    expect(tokenCalls()).toHaveLength(1);
+  });
+
+  test.for([
+    ['an answer that is lost', { reset: 'after' }],
+    ['an answer that is no answer', { answer: { status: 200, body: '<html>' } }],
+    ['a server in trouble', { answer: { status: 503 } }],
+  ] as const)('%s: the code is exchanged once', async ([, effect]) => {
+    const { sandbox, go, nothingStored, tokenCalls } = await setting();
+    sandbox.faults.add({ path: 'token', ...effect });
+    await expect(go()).rejects.toThrow(/Nothing was stored; authorize again/);
+    await nothingStored();
+    expect(tokenCalls()).toHaveLength(1);
+  });
+
+  test('scopes in its words are told without what a terminal would obey, and what is odd is noted', async () => {
+    const { sandbox, go } = await setting();
+    const body = { access_token: 'a', refresh_token: 'r', scope: 'openid\u001b[2J\u009b\n', expires_in: 300 };
+    sandbox.faults.add({ path: 'token', answer: { status: 200, body } });
+    expect(await go()).toMatchObject({
+      scope: 'openid[2J',
+      notes: [
+        expect.stringContaining('token_type'),
+        expect.stringContaining('openid, global:export is lacking'),
+        expect.stringContaining('5 minutes only'),
+      ],
+    });
+  });
+});
+
+describe('what comes after the consent', () => {
+  test('is tried again while it may pass, for the person cannot be asked again lightly', async () => {
+    const { go, places } = await setting();
+    // The first two writes are the rehearsal.
+    failing(places.secrets, 'PutSecretValueCommand', 'ThrottlingException', (_, call) => call === 3 || call === 5);
+    await go();
+    expect((await places.tokens()).refreshToken).toBeTruthy();
+    expect(await places.clientText()).toContain('clientSecret');
+  });
+});
+
+describe('what ends the wait', () => {
+  test('an interruption, the time, and an address that cannot be shown', async () => {
+    const { go, nothingStored } = await setting();
+    const interrupt = new AbortController();
+    const onUrl = () => interrupt.abort(new Error('enough'));
+    await expect(go({ onUrl, signal: interrupt.signal })).rejects.toThrow('enough');
+    await expect(go({ onUrl, signal: interrupt.signal })).rejects.toThrow('enough');
+    await expect(go({ onUrl: () => undefined, timeoutSeconds: 0.05 })).rejects.toThrow(/within 0\.05 seconds/);
+    await nothingStored();
+  });
+
+  test('an answer of another issuer, which is refused', async () => {
+    const { go, nothingStored, tokenCalls } = await setting();
+    const onUrl = async (url: string) => {
+      const back = await redirectOf(url);
+      back.searchParams.set('iss', 'https://crm.example/auth');
+      return fetch(back);
+    };
+    await expect(go({ onUrl })).rejects.toThrow(/another issuer \(https:\/\/crm\.example\/auth\)/);
+    await nothingStored();
+    expect(tokenCalls()).toEqual([]);
+  });
+});
+
+describe('a person without a browser on this machine', () => {
+  test('pastes the address, after one that belongs elsewhere, and the listener is not needed', async () => {
+    const { go, places, sandbox } = await setting();
+    const { stream, said, input } = paste();
+    const onUrl = async (url: string) => {
+      const back = await redirectOf(url);
+      stream.write(`${back.href.replace(/state=[^&]*/, 'state=another')}\n  ${back.href}  \n`);
+    };
+    await go({ paste: input, onUrl, redirectUri: 'https://localhost:8443/elsewhere' });
+    expect((await places.tokens()).refreshToken).toBeTruthy();
+    expect(said.join('')).toMatch(/belongs to another authorization/);
+    expect(sandbox.ledger.violations()).toEqual([]);
+  });
+
+  test('pastes the bare code, while the listener waits too', async () => {
+    const { go, places } = await setting();
+    const { stream, said, input } = paste();
+    const onUrl = async (url: string) => void stream.write(`${(await redirectOf(url)).searchParams.get('code')}\r\n`);
+    await go({ paste: input, onUrl });
+    expect((await places.tokens()).refreshToken).toBeTruthy();
+    expect(said.join('')).toContain('PKCE still protects');
+  });
+
+  test('and one with a browser at once: whatever comes first wins, and it is exchanged once', async () => {
+    const { go, places, tokenCalls, sandbox } = await setting();
+    const { stream, input } = paste();
+    const onUrl = async (url: string) => {
+      const back = await redirectOf(url);
+      stream.write(`${back.href}\n${back.href}\n`);
+      await Promise.all([fetch(back).catch(() => undefined), fetch(back).catch(() => undefined)]);
+    };
+    await go({ paste: input, onUrl });
+    expect((await places.tokens()).refreshToken).toBeTruthy();
+    expect(tokenCalls()).toHaveLength(1);
+    expect(sandbox.ledger.violations()).toEqual([]);
+  });
+
+  test('who closes the prompt can still use the browser, unless nothing listens', async () => {
+    const { go, places } = await setting();
+    const [one, two] = [paste(), paste()];
+    one.stream.end();
+    two.stream.end('\n');
+    await go({ paste: one.input });
+    expect((await places.tokens()).refreshToken).toBeTruthy();
+    const elsewhere = { redirectUri: 'https://crm.example/elsewhere', onUrl: () => undefined };
+    await expect(go({ ...elsewhere, paste: two.input })).rejects.toThrow('Nothing was pasted');
+    await expect(go(elsewhere)).rejects.toMatchObject({ exitCode: 2 });
+  });
+});

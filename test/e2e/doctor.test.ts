@@ -1,0 +1,295 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DeleteSecretCommand } from '@aws-sdk/client-secrets-manager';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import * as z from 'zod';
+import { doctor } from '../../cli/doctor.ts';
+import { ENTITIES } from '../../lambdas/shared/entities.ts';
+import { createLedger, LEASE_MS } from '../../lambdas/shared/oauth/ledger.ts';
+import type { Tokens } from '../../lambdas/shared/oauth/secrets.ts';
+import { createTokenStore } from '../../lambdas/shared/oauth/token-store.ts';
+import { freePort } from '../../local/ports.ts';
+import { run } from '../local/running.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
+
+const documentSchema = z.strictObject({
+  ok: z.boolean(),
+  checks: z.array(
+    z.strictObject({
+      id: z.string(),
+      status: z.enum(['ok', 'warning', 'failed']),
+      text: z.string().min(1),
+      advice: z.string().min(1).nullable(),
+    }),
+  ),
+});
+
+const secretsSeen = new Set<string>();
+const written: string[] = [];
+let system: Deployed;
+let dir: string;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'doctor-'));
+  system = await deployForTests({}, { rows: 1 });
+});
+
+afterAll(async () => {
+  await system?.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+afterEach(() => {
+  system.sandbox.faults.clear();
+});
+
+interface Look {
+  args?: string[];
+  deployment?: string;
+  /** Added to, or instead of, what the deployment is configured with. */
+  crm?: object;
+  entities?: object;
+}
+
+/** The command as a person runs it. */
+async function said({ args = [], deployment = 'e2e', crm = {}, entities = {} }: Look = {}) {
+  const { baseUrl, authUrl } = system.sandbox;
+  const file = join(dir, 'e2e.json');
+  await writeFile(file, JSON.stringify({ local: true, crm: { baseUrl, authUrl, ...crm }, entities }));
+  const place = ['--deployment', deployment, '--configuration', file, '--endpoint-url', system.cloud.endpoint];
+  const command = run('cli/main.ts', ['doctor', ...place, ...args], { AWS_ENDPOINT_URL: undefined });
+  const code = await command.ended;
+  written.push(command.stdout(), command.stderr());
+  return { code, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+/** The command with `--json`: its checks by id. */
+async function checked(look: Look = {}) {
+  const { code, stdout, stderr } = await said({ ...look, args: [...(look.args ?? []), '--json'] });
+  expect(stderr).toBe('');
+  expect(stdout.trim().split('\n')).toHaveLength(1);
+  const document = documentSchema.parse(JSON.parse(stdout));
+  expect(document.ok).toBe(code === 0);
+  const statuses = Object.fromEntries(document.checks.map(({ id, status }) => [id, status]));
+  const at = (id: string) => document.checks.find((check) => check.id === id);
+  return { code, statuses, at, ids: document.checks.map(({ id }) => id) };
+}
+
+/** A grant of the sandbox, stored as if it had been authorized or refreshed now. */
+async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds = 3600): Promise<void> {
+  const { accessToken, refreshToken, scopes: given } = system.sandbox.issueTokens({ ...(scopes && { scopes }) });
+  const now = Date.now();
+  const times = { obtainedAt: new Date(now).toISOString(), expiresAt: new Date(now + seconds * 1000).toISOString() };
+  await putTokens(system, JSON.stringify({ accessToken, refreshToken, scope: given.join(' '), ...times, ...changes }));
+  await rememberSecrets(system, secretsSeen);
+}
+
+const COLUMNS = ENTITIES.map((entity) => `columns.${entity}`);
+const BEFORE = ['configuration', 'rules', 'stack', 'client-secret', 'grant', 'ledger', 'clock'];
+
+it('finds nothing wrong in a deployment that was just authorized, and changes nothing', async () => {
+  await rememberSecrets(system, secretsSeen);
+  const before = await storedTokens(system);
+
+  const { code, ids, statuses } = await checked();
+
+  expect(ids).toEqual([...BEFORE, 'scopes', 'access-token', 'service', ...COLUMNS]);
+  expect(new Set(Object.values(statuses))).toEqual(new Set(['ok']));
+  expect(code).toBe(0);
+  expect(await storedTokens(system)).toEqual(before);
+});
+
+it('says it in one line per check to a person', async () => {
+  const { code, stdout, stderr } = await said();
+
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const lines = stdout.trim().split('\n');
+  expect(lines.slice(0, -1).every((line) => line.startsWith('✓ '))).toBe(true);
+  expect(lines.at(-1)).toBe('A nightly run would work.');
+});
+
+it('refreshes once when it is asked to, and reports rotation, life and latency', async () => {
+  const before = await storedTokens(system);
+  system.sandbox.ledger.clear();
+
+  const { code, at, statuses } = await checked({ args: ['--refresh'] });
+
+  const after = await storedTokens(system);
+  secretsSeen.add(after.accessToken).add(after.refreshToken);
+  expect(code).toBe(0);
+  expect(at('refresh')?.text).toMatch(/^Answered in \d+ ms; rotation observed: .*; expires_in 3600 s; stored as gen/);
+  expect(after.refreshToken).not.toBe(before.refreshToken);
+  expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(1);
+  expect(statuses).toMatchObject({ refresh: 'ok', service: 'ok' });
+});
+
+it('dates its claim by the time of AWS, for a slow clock here would let a function take the claim over', async () => {
+  const file = join(dir, 'slow.json');
+  const { baseUrl, authUrl } = system.sandbox;
+  await writeFile(file, JSON.stringify({ local: true, crm: { baseUrl, authUrl } }));
+  const { secrets, dynamo, TokensSecretId, LedgerTableName } = system.target;
+  const { versionId } = await createTokenStore(secrets, TokensSecretId).current();
+  const rightTime = Date.now();
+  vi.useFakeTimers({ toFake: ['Date'], now: rightTime - 300_000 });
+
+  const place = { deployment: 'e2e', configuration: file, endpointUrl: system.cloud.endpoint };
+  const checks = await doctor({ ...place, refresh: true }).finally(() => vi.useRealTimers());
+
+  const spent = await createLedger(dynamo, LedgerTableName, TokensSecretId).read(versionId);
+  expect(checks.find(({ id }) => id === 'clock')?.text).toMatch(/^The clock of this machine is (299|30[01]) s slow/);
+  expect(checks.find(({ id }) => id === 'refresh')?.status).toBe('ok');
+  expect(spent?.state).toBe('STORED');
+  expect(Math.abs((spent?.deadline ?? 0) - LEASE_MS - rightTime)).toBeLessThan(5000);
+});
+
+it('says that there is no rotation where the service keeps the refresh token', async () => {
+  system.sandbox.settings.rotation = 'none';
+
+  const { code, at } = await checked({ args: ['--refresh'] });
+
+  system.sandbox.settings.rotation = 'strict';
+  expect(code).toBe(0);
+  expect(at('refresh')?.text).toContain('no rotation');
+});
+
+it('calls a stale access token no fault, and does not refresh it unasked', async () => {
+  await store({ obtainedAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' });
+  system.sandbox.ledger.clear();
+
+  const { code, at, statuses } = await checked();
+
+  expect(code).toBe(0);
+  expect(statuses).toMatchObject({ 'access-token': 'warning', service: 'warning' });
+  expect(at('access-token')?.text).toContain('is stale');
+  expect(at('service')?.advice).toContain('--refresh');
+  expect(system.sandbox.ledger.count()).toBe(0);
+});
+
+it('does not refresh unasked where the service refuses the token early either', async () => {
+  await store();
+  system.sandbox.expireAccessTokens();
+  system.sandbox.ledger.clear();
+
+  const { code, at } = await checked();
+
+  expect(code).toBe(0);
+  expect(at('service')).toMatchObject({ status: 'warning', text: expect.stringContaining('401') });
+  expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
+});
+
+it('warns of a short life', async () => {
+  await store({}, undefined, 600);
+
+  const { code, at } = await checked();
+
+  expect(code).toBe(0);
+  expect(at('access-token')).toMatchObject({ status: 'warning', text: expect.stringMatching(/10 min; .* 100 a day/) });
+});
+
+it('names scopes that are lacking, and what the service refuses for them', async () => {
+  await store({}, ['openid', 'profile']);
+
+  const { code, at, statuses } = await checked();
+
+  expect(code).toBe(1);
+  expect(at('scopes')?.text).toMatch(/^Lacking: global:export \(held: openid profile; needed: /);
+  expect(statuses['columns.leads']).toBe('failed');
+});
+
+it('names an unknown column and the nearest, by the rule of a run', async () => {
+  await store();
+
+  const { code, at, statuses } = await checked({
+    entities: { leads: { columns: ['id', 'idd'] }, meetings: { columns: ['nothing'], enabled: false } },
+  });
+
+  expect(code).toBe(2);
+  expect(at('columns.leads')?.text).toContain('leads has no column "idd" (did you mean "id"?)');
+  expect(statuses).toMatchObject({ 'columns.meetings': 'warning', 'columns.contacts': 'ok' });
+  expect(at('rules')?.text).toContain('switched off: meetings');
+});
+
+it('says once that the CRM is down', async () => {
+  const port = await freePort();
+
+  const { code, at, ids } = await checked({ crm: { baseUrl: `http://127.0.0.1:${port}/api/v1` } });
+
+  expect(code).toBe(3);
+  expect(at('service')?.text).toContain('ECONNREFUSED');
+  expect(ids.filter((id) => id.startsWith('columns.'))).toEqual([]);
+});
+
+it('says that the token endpoint is down, or refuses the client, and leaves the grant unspent', async () => {
+  await store();
+  const before = await storedTokens(system);
+  const authUrl = `http://127.0.0.1:${await freePort()}/auth`;
+
+  const down = await checked({ args: ['--refresh'], crm: { authUrl } });
+  system.sandbox.settings.clientSecret = 'another-one';
+  const refused = await checked({ args: ['--refresh'] });
+  system.sandbox.settings.clientSecret = system.sandbox.clientSecret;
+
+  expect([down.code, refused.code]).toEqual([3, 2]);
+  expect(down.at('refresh')?.text).toMatch(/^CrmUnavailable: .*ECONNREFUSED/);
+  expect(refused.at('ledger')?.text).toContain('given back unspent');
+  expect(refused.at('refresh')?.text).toMatch(/^ConfigInvalid: .*invalid_client/);
+  expect(await storedTokens(system)).toEqual(before);
+});
+
+it('says that the grant is dead: at the refresh that finds it out, and ever after without asking the service', async () => {
+  await store({ refreshToken: 'rt_worth-nothing-at-all' });
+
+  const first = await checked({ args: ['--refresh'] });
+  system.sandbox.ledger.clear();
+  const second = await checked({ args: ['--refresh'] });
+
+  expect([first.code, second.code]).toEqual([1, 1]);
+  expect(first.at('refresh')?.text).toMatch(/^ReauthorizationRequired: .*invalid_grant/);
+  expect(second.at('ledger')).toMatchObject({
+    status: 'failed',
+    text: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
+    advice: 'Authorize again: npm run cli -- authorize --deployment e2e.',
+  });
+  expect(second.statuses.refresh).toBe('warning');
+  expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
+});
+
+it('goes on where the configuration is broken, and names the mistakes', async () => {
+  await store();
+
+  const { code, at, statuses } = await checked({ crm: { baseUrl: 'nowhere' } });
+
+  expect(code).toBe(2);
+  expect(at('configuration')?.text).toContain('crm.baseUrl');
+  expect(statuses).toMatchObject({ stack: 'ok', grant: 'ok', service: 'warning' });
+});
+
+it('says that there is no stack', async () => {
+  const { code, at, ids } = await checked({ deployment: 'nowhere' });
+
+  expect(code).toBe(3);
+  expect(ids).toEqual(['configuration', 'rules', 'stack']);
+  expect(at('stack')?.text).toContain('There is no stack crm-export-nowhere here');
+});
+
+it('names a grant that nobody can read, and one that is not there, with the command that mends it', async () => {
+  await putTokens(system, 'not-json-but-a-canary');
+  secretsSeen.add('not-json-but-a-canary');
+  const broken = await checked({ args: ['--refresh'] });
+  const { secrets, TokensSecretId: SecretId } = system.target;
+  await secrets.send(new DeleteSecretCommand({ SecretId, ForceDeleteWithoutRecovery: true }));
+  const missing = await checked();
+
+  expect([broken.code, missing.code]).toEqual([2, 2]);
+  expect(broken.statuses).toMatchObject({ grant: 'failed', ledger: 'ok', refresh: 'warning', service: 'warning' });
+  expect(missing.at('grant')?.text).toContain('has no value yet (npm run cli -- authorize');
+});
+
+it('has shown no token and no secret in all of this', () => {
+  expect(secretsSeen.size).toBeGreaterThan(10);
+  expect(written.length).toBeGreaterThan(25);
+  const all = written.join('\n');
+  expect([...secretsSeen].filter((secret) => all.includes(secret))).toEqual([]);
+});

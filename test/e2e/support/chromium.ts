@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as z from 'zod';
+import { waitUntil } from '../../../local/wait-until.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+
+/** A real browser without a window. */
+export interface Browser {
+  open(url: string): Promise<void>;
+  /** The value of an expression in the page, once it is not null. */
+  value(expression: string): Promise<unknown>;
+  /** Messages of the page's console and of its security policy. */
+  complaints: string[];
+  close(): Promise<void>;
+}
+
+/** Whether Debian's Chromium is there; where it is not, a line says what is not tested. */
+export function hasChromium(): boolean {
+  if (existsSync(CHROMIUM)) return true;
+  process.stderr.write(`SKIPPED: there is no ${CHROMIUM} (apt-get install chromium), so no browser was tested.\n`);
+  return false;
+}
+
+const messageSchema = z.object({
+  id: z.number().optional(),
+  method: z.string().optional(),
+  params: z.unknown().optional(),
+  result: z.unknown().optional(),
+  error: z.unknown().optional(),
+});
+const attachedSchema = z.object({ sessionId: z.string() });
+const targetSchema = z.object({ targetId: z.string() });
+const valueSchema = z.object({ result: z.object({ value: z.unknown() }) });
+
+/** Starts Chromium with a profile of its own and speaks its DevTools protocol. */
+export async function startChromium(): Promise<Browser> {
+  const profile = await mkdtemp(join(tmpdir(), 'chromium-test-'));
+  const child = spawn(
+    CHROMIUM,
+    [
+      ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run'],
+      ...['--remote-debugging-port=0', `--user-data-dir=${profile}`, '--disable-background-networking', 'about:blank'],
+    ],
+    { stdio: ['ignore', 'ignore', 'pipe'], detached: true, env: { ...process.env, HOME: profile } },
+  );
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text;
+  });
+  const close = async () => {
+    // The whole group: Chromium has many processes.
+    if (child.pid && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+    await ended;
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    const endpoint = () => /DevTools listening on (ws:\S+)/.exec(said)?.[1];
+    await waitUntil(() => endpoint() !== undefined || child.exitCode !== null, { withinMs: 30_000 });
+    const devTools = await connectTo(endpoint() ?? '', said);
+    return { ...(await firstPage(devTools)), complaints: devTools.complaints, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+type DevTools = Awaited<ReturnType<typeof connectTo>>;
+
+async function connectTo(url: string, said: string) {
+  if (!url) throw new Error(`Chromium did not start: ${said}`);
+  const socket = new WebSocket(url);
+  const opened = Promise.withResolvers<void>();
+  socket.addEventListener('open', () => opened.resolve());
+  socket.addEventListener('error', () => opened.reject(new Error('Chromium does not answer.')));
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  const complaints: string[] = [];
+  socket.addEventListener('message', ({ data }) => {
+    const { id, method, params, result, error } = messageSchema.parse(JSON.parse(String(data)));
+    if (method === 'Log.entryAdded' || method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params));
+    const answer = waiting.get(id ?? 0);
+    if (error) answer?.reject(new Error(JSON.stringify(error)));
+    else answer?.resolve(result);
+  });
+  await opened.promise;
+  const call = (method: string, params: object = {}, sessionId?: string): Promise<unknown> => {
+    const id = waiting.size + 1;
+    const answer = Promise.withResolvers<unknown>();
+    waiting.set(id, answer);
+    socket.send(JSON.stringify({ id, method, params, ...(sessionId && { sessionId }) }));
+    return answer.promise;
+  };
+  return { call, complaints };
+}
+
+async function firstPage({ call }: DevTools): Promise<Pick<Browser, 'open' | 'value'>> {
+  const { targetId } = targetSchema.parse(await call('Target.createTarget', { url: 'about:blank' }));
+  const { sessionId } = attachedSchema.parse(await call('Target.attachToTarget', { targetId, flatten: true }));
+  for (const domain of ['Page', 'Runtime', 'Log']) await call(`${domain}.enable`, {}, sessionId);
+  const evaluate = async (expression: string) => {
+    const answer = await call('Runtime.evaluate', { expression, returnByValue: true }, sessionId).catch(
+      () => undefined,
+    );
+    const parsed = valueSchema.safeParse(answer);
+    return parsed.success ? parsed.data.result.value : undefined;
+  };
+  return {
+    open: async (url) => {
+      await call('Page.navigate', { url }, sessionId);
+    },
+    value: async (expression) => {
+      let found: unknown;
+      const look = async () => {
+        found = await evaluate(expression);
+        return found !== undefined && found !== null;
+      };
+      if (await waitUntil(look, { withinMs: 20_000 })) return found;
+      throw new Error(`The page has no ${expression}.`);
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateSecretCommand, GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { AuthorizeOptions } from '../../../cli/authorize.ts';
+import { createGetAccessToken } from '../../../lambdas/shared/oauth/access-token.ts';
+import { accessTokenDeps } from '../../../lambdas/shared/oauth/compose.ts';
+import { createLedger } from '../../../lambdas/shared/oauth/ledger.ts';
+import { tokensSchema } from '../../../lambdas/shared/oauth/secrets.ts';
+import { createTokenStore } from '../../../lambdas/shared/oauth/token-store.ts';
+import { startMinistack } from '../../../local/ministack.ts';
+import { ensureMinistack } from '../../../local/python.ts';
+import { openRunRecord } from '../../../local/run-record.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+
+/** A local cloud without a stack. */
+export async function startGrantCloud() {
+  const record = await openRunRecord(join(ROOT, '.cache'));
+  try {
+    const installed = await ensureMinistack({ record });
+    const { endpoint } = await startMinistack({ ...installed, record, nodeBin: dirname(process.execPath) });
+    return { endpoint, close: () => record.close() };
+  } catch (error) {
+    await record.close();
+    throw error;
+  }
+}
+
+export type GrantPlaces = Awaited<ReturnType<typeof makePlaces>>;
+
+/** Two secrets without a value and a ledger, as the stack makes them, with clients of their own. */
+export async function makePlaces(endpoint: string) {
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const settings = { endpoint, region: 'us-east-1', credentials, maxAttempts: 1 };
+  const [secrets, dynamo] = [new SecretsManagerClient(settings), new DynamoDBClient(settings)];
+  const secret = async (name: string) =>
+    (await secrets.send(new CreateSecretCommand({ Name: `${name}-${randomUUID()}` }))).ARN ?? '';
+  const [ClientSecretId, TokensSecretId] = [await secret('client'), await secret('tokens')];
+  const LedgerTableName = `ledger-${randomUUID()}`;
+  await dynamo.send(
+    new CreateTableCommand({
+      TableName: LedgerTableName,
+      BillingMode: 'PAY_PER_REQUEST',
+      AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+    }),
+  );
+  const target = { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName };
+  const textOf = async (SecretId: string) =>
+    (await secrets.send(new GetSecretValueCommand({ SecretId }))).SecretString ?? '';
+  return {
+    ...target,
+    target,
+    clientText: () => textOf(ClientSecretId),
+    tokensText: () => textOf(TokensSecretId),
+    tokens: async () => tokensSchema.parse(JSON.parse(await textOf(TokensSecretId))),
+    store: createTokenStore(secrets, TokensSecretId),
+    ledger: createLedger(dynamo, LedgerTableName, TokensSecretId),
+  };
+}
+
+/** A function that uses the stored grant, in a container of its own. */
+export function functionAt({ target }: GrantPlaces, crm: AuthorizeOptions['crm']) {
+  const { ClientSecretId: clientSecretId, TokensSecretId: tokensSecretId, LedgerTableName: ledgerTable } = target;
+  const { secrets, dynamo } = target;
+  return createGetAccessToken(
+    accessTokenDeps(
+      { clientSecretId, tokensSecretId, ledgerTable },
+      {
+        ...{ crm, secrets, dynamo, sleep: (ms) => sleep(ms), random: () => 0.1, secondsLeft: () => 900 },
+        now: () => new Date(),
+        count: () => undefined,
+        authorizeCommand: 'npm run cli -- authorize',
+      },
+    ),
+  );
+}
+
+/** Lets operations of a client fail by name: `failing(secrets, 'PutSecretValueCommand', 'AccessDeniedException')`. */
+export function failing(
+  client: SecretsManagerClient | DynamoDBClient,
+  command: string,
+  name: string,
+  which: (input: Record<string, unknown>, call: number) => boolean = () => true,
+): void {
+  let calls = 0;
+  const stack = client.middlewareStack as SecretsManagerClient['middlewareStack'];
+  stack.add(
+    (next, context) => (args) => {
+      if (context.commandName !== command) return next(args);
+      calls += 1;
+      if (which({ ...args.input }, calls)) throw Object.assign(new Error('refused'), { name });
+      return next(args);
+    },
+    { step: 'initialize' },
+  );
+}

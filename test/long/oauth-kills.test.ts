@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { successorOf } from '../../lambdas/shared/oauth/generation.ts';
+import type { ClientAnswer } from '../oauth/support/clients-job.ts';
+import { startOAuthCloud } from '../oauth/support/oauth-cloud.ts';
+
+/** In CI fewer, and the rules the same. */
+const KILLS = process.env.CI ? 20 : 200;
+/** A lease of 45 seconds takes one and a half. */
+const SCALE = 30;
+const LEASE_MS = 45_000;
+/** What processes and the local cloud take besides, in the world's time. */
+const OVERHEAD_MS = 500;
+/** A refresh takes about this long here. */
+const REFRESH_MS = 300;
+const MINUTES = 60_000;
+
+let cloud: Awaited<ReturnType<typeof startOAuthCloud>>;
+beforeAll(async () => {
+  cloud = await startOAuthCloud();
+}, 3 * MINUTES);
+afterAll(() => cloud?.close());
+
+const served = (answers: ClientAnswer[], accessToken: string) =>
+  answers.every((answer) => 'accessToken' in answer && answer.accessToken === accessToken);
+
+/** Kills a process of clients at a random instant of a refresh, and lets another one find what it left. */
+async function prepare(rotation: 'none' | 'strict') {
+  cloud.sandbox.settings.rotation = rotation;
+  const grant = await cloud.grant(3000);
+  const survivor = await cloud.spawn();
+  let next = cloud.spawn();
+
+  const kill = async () => {
+    const { versionId, tokens } = await grant.current();
+    const job = { ...grant.job, scale: SCALE, epoch: Date.now(), rejected: tokens.accessToken };
+    const victim = await next;
+    next = cloud.spawn();
+    const before = cloud.refreshes();
+    const begun = victim.begun();
+    void victim.work({ ...job, clients: 3 });
+    await begun;
+    await sleep(Math.random() * REFRESH_MS);
+    victim.kill();
+    const killedAt = Date.now();
+    // What it had sent still arrives.
+    await sleep(100);
+    const committed = cloud.refreshes().calls > before.calls;
+    const stored = (await grant.store.version(successorOf(versionId))) !== undefined;
+    const { answers } = await survivor.work({ ...job, clients: 5 });
+    const { calls, reuses } = cloud.refreshes();
+    return {
+      answers,
+      dead: (await grant.ledger.read(versionId))?.state === 'DEAD',
+      lost: committed && !stored,
+      tookMs: Date.now() - killedAt,
+      calls: calls - before.calls,
+      reuses: reuses - before.reuses,
+      accessToken: (await grant.current()).tokens.accessToken,
+    };
+  };
+  return { grant, kill };
+}
+
+test(
+  `T12: ${KILLS} kills at random instants leave nothing behind where the server does not rotate`,
+  async () => {
+    const { kill } = await prepare('none');
+    let waited = 0;
+    for (let count = 0; count < KILLS; count += 1) {
+      const round = await kill();
+
+      expect(served(round.answers, round.accessToken), JSON.stringify({ ...round, count })).toBe(true);
+      expect(round.tookMs).toBeLessThan((LEASE_MS + 5000) / SCALE + OVERHEAD_MS);
+      expect(round.calls).toBeLessThanOrEqual(2);
+      if (round.tookMs > LEASE_MS / SCALE / 2) waited += 1;
+    }
+    // The instants were in the middle of it, and not all before or after.
+    expect(waited).toBeGreaterThan(KILLS / 20);
+  },
+  10 * MINUTES,
+);
+
+test(
+  `T13: of ${KILLS} kills at random instants, a strict server only reuses what died before it was stored`,
+  async () => {
+    const { grant, kill } = await prepare('strict');
+    let dead = 0;
+    for (let count = 0; count < KILLS; count += 1) {
+      const round = await kill();
+
+      const what = JSON.stringify({ ...round, count });
+      expect(round.reuses, what).toBe(round.lost ? 1 : 0);
+      expect(round.dead, what).toBe(round.lost);
+      if (round.lost) {
+        dead += 1;
+        for (const answer of round.answers) expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
+        await grant.storeAgain();
+      } else expect(served(round.answers, round.accessToken), what).toBe(true);
+    }
+    process.stdout.write(`${dead} of ${KILLS} kills lost the grant.\n`);
+  },
+  10 * MINUTES,
+);

@@ -1,0 +1,251 @@
+/** A line that guards an invariant of the token module, taken away, and the test that must notice. */
+export interface Mutant {
+  invariant: string;
+  /** What is no longer guarded. */
+  loses: string;
+  file: string;
+  /** Stands in the file exactly once. */
+  find: string;
+  replace: string;
+  test: { file: string; name: string };
+}
+
+const ACCESS = 'lambdas/shared/oauth/access-token.ts';
+const SPEND = 'lambdas/shared/oauth/spend.ts';
+const LEDGER = 'lambdas/shared/oauth/ledger.ts';
+const STORE = 'lambdas/shared/oauth/token-store.ts';
+const ENDPOINT = 'lambdas/shared/oauth/token-endpoint.ts';
+const COMMAND = 'cli/store-grant.ts';
+
+const refresh = (name: string) => ({ file: 'test/oauth/refresh.test.ts', name });
+const trouble = (name: string) => ({ file: 'test/oauth/trouble.test.ts', name });
+const again = (name: string) => ({ file: 'test/oauth/authorize-again.test.ts', name });
+const invariants = (name: string) => ({ file: 'test/oauth/invariants.test.ts', name });
+const unit = (file: string, name: string) => ({ file: `test/lambdas/shared/oauth/${file}.test.ts`, name });
+
+export const MUTANTS: Mutant[] = [
+  {
+    invariant: 'I1',
+    loses: 'the condition of the claim',
+    file: LEDGER,
+    find: "'attribute_not_exists(pk) OR (#state = :claimed AND deadline < :now AND attempt < :most)'",
+    replace: "'attribute_not_exists(pk) OR #state = :claimed'",
+    test: refresh('T1, T2'),
+  },
+  {
+    invariant: 'I1',
+    loses: 'the limit of attempts',
+    file: LEDGER,
+    find: ' AND attempt < :most)',
+    replace: ')',
+    test: trouble('T22: a generation is presented six times at most'),
+  },
+  {
+    invariant: 'I1',
+    loses: 'the limit of two presentations: what was refused is presented again',
+    file: SPEND,
+    find: "if (first.kind !== 'lost' || ",
+    replace: "if (first.kind === 'granted' || ",
+    test: trouble('T22: after .* the claim is given back'),
+  },
+  {
+    invariant: 'I2',
+    loses: 'the one name of the successor',
+    file: 'lambdas/shared/oauth/generation.ts',
+    find: 'successor of ',
+    replace: '$' + '{Math.random()} successor of ',
+    test: unit('generation', 'I2'),
+  },
+  {
+    invariant: 'I2',
+    loses: 'that a generation is stored once',
+    file: STORE,
+    find: 'if (error instanceof ResourceExistsException) return false;',
+    replace: 'if (error instanceof ResourceExistsException) return true;',
+    test: unit('token-store', 'I2'),
+  },
+  {
+    invariant: 'I3',
+    loses: 'the store before the use',
+    file: SPEND,
+    find: 'const stored = await storeUntil(',
+    replace: "const stored = 'stored' as string; void storeUntil(",
+    test: invariants('I3'),
+  },
+  {
+    invariant: 'I4',
+    loses: 'a lease that outlasts the work',
+    file: LEDGER,
+    find: 'LEASE_MS = 45_000',
+    replace: 'LEASE_MS = 200',
+    test: refresh('T28'),
+  },
+  {
+    invariant: 'I4',
+    loses: 'the time that the invocation must have left',
+    file: SPEND,
+    find: 'if (deps.secondsLeft() < SECONDS_NEEDED) {',
+    replace: 'if (deps.secondsLeft() < 0) {',
+    test: trouble('T35: with 20 seconds left'),
+  },
+  {
+    invariant: 'I4',
+    loses: 'the end of the claim before the first request',
+    file: SPEND,
+    find: 'if (requestTime(claim, deps) < FIRST_TIMEOUT_MS) {',
+    replace: 'if (requestTime(claim, deps) < -1e9) {',
+    test: trouble('I4: a client that answers too late'),
+  },
+  {
+    invariant: 'I4',
+    loses: 'the end of the claim before the second request',
+    file: SPEND,
+    find: ' || requestTime(claim, deps) < SECOND_TIMEOUT_MS) return first;',
+    replace: ') return first;',
+    test: trouble('I4: an answer that is lost late'),
+  },
+  {
+    invariant: 'I4',
+    loses: 'the end of storing',
+    file: SPEND,
+    find: "if (deps.now().getTime() + wait > end) return 'impossible';",
+    replace: "if (deps.now().getTime() > end + 60_000) return 'impossible';",
+    test: trouble('T15: when the store fails for good \\(InternalServiceError\\)'),
+  },
+  {
+    invariant: 'I5',
+    loses: 'that trouble with the ledger stops everybody',
+    file: ACCESS,
+    find: "if (freshness === 'ageing' && error instanceof RunError) return undefined;\n    throw error;",
+    replace: 'return { won: true, claim: { versionId, owner, attempt: 1, deadline: now().getTime() + 45_000 } };',
+    test: trouble('T32: a ledger'),
+  },
+  {
+    invariant: 'I6',
+    loses: 'that a claim is ended by its own holder only',
+    file: LEDGER,
+    find: "const OURS = '#state = :claimed AND #owner = :owner AND attempt = :attempt';",
+    replace: "const OURS = '#state = :claimed';",
+    test: invariants('I6'),
+  },
+  {
+    invariant: 'I7',
+    loses: 'the look for a successor before a death',
+    file: SPEND,
+    find: 'if (successor) return marked(successor, claim, deps);\n  const current',
+    replace: 'const current',
+    test: trouble('T23: invalid_grant for a generation'),
+  },
+  {
+    invariant: 'I7',
+    loses: 'the look for another grant before a death',
+    file: SPEND,
+    find: 'if (!(await leadsTo(current.versionId, generation.versionId, deps.store))) return current;',
+    replace: '',
+    test: trouble('T23: invalid_grant after a person'),
+  },
+  {
+    invariant: 'I7',
+    loses: 'the record of the death',
+    file: SPEND,
+    find: 'await deps.ledger.markDead(claim, said, diedAt);',
+    replace: '',
+    test: again('T24'),
+  },
+  {
+    invariant: 'I8',
+    loses: 'the walk from a late label to the newest generation',
+    file: ACCESS,
+    find: "while (freshnessOf(generation.tokens, rejected, now()) !== 'fresh') {",
+    replace: 'while (Number(now()) < 0) {',
+    test: refresh('T30'),
+  },
+  {
+    invariant: 'I8',
+    loses: 'the successor check under the claim',
+    file: SPEND,
+    find: 'if (successor) return marked(successor, claim, deps);\n  if (deps.secondsLeft()',
+    replace: 'if (deps.secondsLeft()',
+    test: refresh('T31: a successor that appears'),
+  },
+  {
+    invariant: 'I8',
+    loses: 'that a late label proves nothing',
+    file: SPEND,
+    find: 'if (!(await leadsTo(current.versionId, generation.versionId, deps.store))) return current;',
+    replace: 'if (current.versionId !== generation.versionId) return current;',
+    test: trouble('T23: a label that is only late'),
+  },
+  {
+    invariant: 'I9',
+    loses: 'that the claim of a lost answer is kept',
+    file: SPEND,
+    find: "if (answer.kind === 'lost') throw",
+    replace: "if (answer.kind === 'lost') await ledger.giveBack(claim);\n  if (answer.kind === 'lost') throw",
+    test: trouble('is repeated once, then waited for'),
+  },
+  {
+    invariant: 'I10',
+    loses: 'that the command waits for a holder',
+    file: COMMAND,
+    find: 'if (isFree(item, elapsed() - since)) {',
+    replace: 'if (isFree(item, elapsed() - since) || item) {',
+    test: again('T27: the command never compares clocks'),
+  },
+  {
+    invariant: 'I10',
+    loses: 'that the command stores the one successor',
+    file: COMMAND,
+    find: 'const versionId = successorOf(before);',
+    replace: 'const versionId = randomUUID();',
+    test: again('T25: a new grant is stored over a dead one'),
+  },
+  {
+    invariant: 'I11',
+    loses: 'the refresh token that was not answered',
+    file: SPEND,
+    find: 'answered.refreshToken ?? generation.tokens.refreshToken',
+    replace: "answered.refreshToken ?? ''",
+    test: refresh('T17: the refresh token that is kept'),
+  },
+  {
+    invariant: 'I11',
+    loses: 'that an unknown life is not zero',
+    file: ENDPOINT,
+    find: '.toISOString() : null,',
+    replace: '.toISOString() : obtainedAt.toISOString(),',
+    test: unit('token-endpoint', 'T19'),
+  },
+  {
+    invariant: 'I12',
+    loses: 'the cleaning of what the server says',
+    file: ENDPOINT,
+    find: "presented.reduce((rest, value) => rest.replaceAll(value, '***'), text ?? '')",
+    replace: "presented.reduce((rest) => rest, text ?? '')",
+    test: unit('access-token', 'I12'),
+  },
+  {
+    invariant: 'I13',
+    loses: 'the generation, the time and the command in the name of a death',
+    file: 'lambdas/shared/oauth/reauthorization.ts',
+    find: '(generation $' + '{versionId}) is dead$' + '{since}: $' + '{reason} Run: $' + '{names.authorizeCommand}.',
+    replace: 'is dead.',
+    test: again('T24: a grant that a person revoked'),
+  },
+  {
+    invariant: 'I14',
+    loses: 'the count of refreshes',
+    file: SPEND,
+    find: "deps.count('TokenRefreshes');",
+    replace: '',
+    test: trouble('T36'),
+  },
+  {
+    invariant: 'I14',
+    loses: 'the single flight of a process',
+    file: ACCESS,
+    find: 'running ??= obtain(',
+    replace: 'running = obtain(',
+    test: refresh('T5: five requests'),
+  },
+];

@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest';
+import { BEFORE_THE_FIRST, successorOf } from '../../lambdas/shared/oauth/generation.ts';
+import { FIRST_VERSION, Simulation } from './support/simulation.ts';
+
+test('T24: a grant that a person revoked is named once and for all, with what to do', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.revoke(world.secrets.tokens.refreshToken);
+  const start = world.clock.time;
+
+  const first = await world.ask(world.clients(20));
+  const later = await world.ask(world.clients(20));
+
+  expect(world.endpoint.calls).toBe(1);
+  const diedAt = String(world.table.plain()[0]?.diedAt);
+  expect(Date.parse(diedAt) - start).toBeLessThan(1000);
+  const texts = new Set([...first, ...later].map((answer) => (answer as Error).message));
+  expect([...texts]).toEqual([
+    `The grant in the secret tokens (generation ${FIRST_VERSION}) is dead since ${diedAt}: ` +
+      'The token endpoint answered 400: invalid_grant (gone). Run: npm run cli -- authorize --deployment dev.',
+  ]);
+});
+
+test('T24: a token that still lives is used though its grant is dead', async () => {
+  const world = new Simulation().stored(200);
+  const before = world.secrets.tokens.accessToken;
+  world.endpoint.revoke(world.secrets.tokens.refreshToken);
+
+  const [first] = await world.ask([world.client()]);
+  expect(first).toMatchObject({ name: 'ReauthorizationRequired' });
+  expect(await world.ask([world.client()])).toEqual([before]);
+  expect(world.endpoint.calls).toBe(1);
+});
+
+test('T25: a new grant is stored over a dead one, and fifty clients are served without a call', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.revoke(world.secrets.tokens.refreshToken);
+  await world.ask(world.clients(5));
+  const grant = world.endpoint.grant();
+
+  await world.clock.run(world.storeGrant(grant));
+
+  expect(await world.ask(world.clients(50))).toEqual(Array(50).fill(grant.accessToken));
+  expect(world.endpoint.calls).toBe(1);
+  expect(world.secrets.currentVersionId).toBe(successorOf(FIRST_VERSION));
+  expect(world.state).toEqual(['STORED']);
+});
+
+test('T25: a new grant is stored over a generation that was interrupted three times', async () => {
+  const world = new Simulation().stored(-1);
+  for (let crash = 0; crash < 3; crash += 1) await world.dies({ diesAfter: 'claim' }, 46_000);
+  const grant = world.endpoint.grant();
+
+  await world.clock.run(world.storeGrant(grant));
+
+  expect(await world.ask(world.clients(50))).toEqual(Array(50).fill(grant.accessToken));
+  expect(world.endpoint.calls).toBe(0);
+});
+
+test('T26: the command waits for a refresh that is running, and the last word is the new grant', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.delayMs = 5_000;
+  const running = world.ask(world.clients(20));
+  const grant = world.endpoint.grant();
+  const storing = world.clock.sleep(1_000).then(() => world.storeGrant(grant));
+
+  const answers = await world.clock.run(Promise.all([running, storing]));
+
+  for (const answer of answers[0]) expect(answer).toBeTypeOf('string');
+  expect(world.secrets.tokens).toEqual(grant);
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  expect(world.secrets.puts.map(({ token }) => token)).toEqual([
+    successorOf(FIRST_VERSION),
+    successorOf(successorOf(FIRST_VERSION)),
+  ]);
+  expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(grant.accessToken));
+});
+
+test('T26: many commands and many refreshes at once never make two successors of a generation', async () => {
+  const world = new Simulation().stored(-1);
+  const grants = [1, 2, 3].map(() => world.endpoint.grant());
+  const storing = grants.map((grant, index) => world.clock.sleep(index * 20).then(() => world.storeGrant(grant)));
+  const running = world.ask(world.clients(30));
+
+  await world.clock.run(Promise.all([...storing, running]));
+
+  const stored = world.secrets.puts.map(({ token }) => token);
+  expect(new Set(stored).size).toBe(world.secrets.versions.size - 1);
+  expect(world.endpoint.reuses).toBe(0);
+  expect(grants).toContainEqual(world.secrets.tokens);
+});
+
+test('T27: clocks that differ by four seconds, at the slowest that is allowed', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.delayMs = 29_000 - 20_000;
+  const slow = (call: number) => (call === 1 ? 20_000 : 9_000);
+  let calls = 0;
+  let stores = 0;
+  const clients = world.clients(50, (index) => ({
+    skewMs: index % 2 === 0 ? 4_000 : -4_000,
+    change: ({ store, callTokenEndpoint }) => ({
+      callTokenEndpoint: async (client, tokens, timeoutMs) => {
+        calls += 1;
+        if (calls > 1) return callTokenEndpoint(client, tokens, timeoutMs);
+        await world.clock.sleep(slow(1));
+        return { kind: 'lost', said: 'timeout' };
+      },
+      store: {
+        ...store,
+        store: async (...of) => {
+          stores += 1;
+          await world.clock.sleep(9_000);
+          return store.store(...of);
+        },
+      },
+    }),
+  }));
+
+  const answers = await world.ask(clients);
+
+  expect(new Set(answers)).toEqual(new Set([world.secrets.tokens.accessToken]));
+  expect(stores).toBe(1);
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  expect(world.table.plain()).toMatchObject([{ attempt: 1, state: 'STORED' }]);
+});
+
+test('T27: the command never compares clocks: it watches a live claim for a whole lease', async () => {
+  // The functions' clock is five minutes behind this machine's, which the command stamps its claims with.
+  const world = new Simulation(Date.now() - 300_000).stored(-1);
+  await world.dies({ diesAfter: 'claim' });
+  const start = world.clock.time;
+  const grant = world.endpoint.grant();
+
+  await world.clock.run(world.storeGrant(grant));
+
+  expect(world.clock.time - start).toBeGreaterThan(45_000);
+  expect(world.clock.time - start).toBeLessThan(50_000);
+  expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(grant.accessToken));
+  expect(world.endpoint).toMatchObject({ calls: 0, reuses: 0 });
+});
+
+test('T27: a command whose clock is behind cannot make two successors', async () => {
+  const world = new Simulation(Date.now() + 300_000).stored(-1);
+  const grant = world.endpoint.grant();
+
+  const [answers] = await world.clock.run(Promise.all([world.ask(world.clients(20)), world.storeGrant(grant)]));
+
+  for (const answer of answers) expect(answer).toBeTypeOf('string');
+  expect(world.secrets.tokens).toEqual(grant);
+  expect(world.endpoint.reuses).toBe(0);
+});
+
+test('the very first grant follows a generation of its own, and only one of two commands is the first', async () => {
+  const world = new Simulation();
+  const [one, two] = [world.endpoint.grant(), world.endpoint.grant()];
+
+  await world.clock.run(Promise.all([world.storeGrant(one), world.storeGrant(two)]));
+
+  const first = successorOf(BEFORE_THE_FIRST);
+  expect([...world.secrets.versions.keys()]).toEqual([first, successorOf(first)]);
+  expect([one, two]).toContainEqual(world.secrets.tokens);
+});
+
+test('without any grant everybody says how to get one', async () => {
+  const world = new Simulation();
+
+  const [answer] = await world.ask([world.client()]);
+
+  expect(answer).toMatchObject({ name: 'ConfigInvalid', message: expect.stringContaining('npm run cli -- authorize') });
+});

@@ -1,0 +1,24 @@
+import type { Deployment } from '../../../lambdas/shared/deployment.ts';
+import type { TokenPlaces } from '../../../lambdas/shared/oauth/compose.ts';
+import type { Generation } from '../../../lambdas/shared/oauth/generation.ts';
+
+/** What a process of clients is told to do. */
+export interface Job {
+  clients: number;
+  places: TokenPlaces;
+  crm: Deployment['crm'];
+  /** How much faster than the world the clients' time runs. */
+  scale: number;
+  /** When both times were the same; by default at the beginning of the job. */
+  epoch?: number;
+  rejected?: string;
+  /** Reads of the label answer this for so long, in the clients' time. */
+  stale?: { generation: Generation; forMs: number };
+}
+
+export type ClientAnswer = { accessToken: string } | { name: string; message: string };
+
+export interface Done {
+  answers: ClientAnswer[];
+  labelReads: number;
+}

@@ -1,0 +1,93 @@
+import {
+  GetSecretValueCommand,
+  type PutSecretValueCommand,
+  ResourceExistsException,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import type { Tokens } from '../../../lambdas/shared/oauth/secrets.ts';
+
+type Operation = 'GetSecretValue' | 'PutSecretValue';
+
+/** Secrets Manager in memory as AWS documents it: versions are made once, and the label may be read late. */
+export class FakeSecrets {
+  /** The OAuth client; `undefined`: it was never stored. */
+  oauthClient: string | undefined = JSON.stringify({ clientId: 'id', clientSecret: 'c4n4ry-5ecret' });
+  /** All versions of the tokens, by VersionId. */
+  readonly versions = new Map<string, string>();
+  /** Reads of the label answer what stood there that long ago. */
+  staleMs = 0;
+  readonly operations: string[] = [];
+  /** Every PutSecretValue that arrived. */
+  readonly puts: { token: string; text: string }[] = [];
+  trouble: (operation: Operation, secret: string) => Error | undefined = () => undefined;
+  readonly #label: { from: number; versionId: string }[] = [];
+  readonly #now: () => Date;
+  readonly #latency: () => Promise<unknown>;
+
+  constructor(now: () => Date, latency: () => Promise<unknown>) {
+    this.#now = now;
+    this.#latency = latency;
+  }
+
+  get client(): SecretsManagerClient {
+    const send = (command: GetSecretValueCommand | PutSecretValueCommand) => this.#send(command);
+    return { send } as unknown as SecretsManagerClient;
+  }
+
+  /** Puts a version there, as a person with a console would. */
+  place(versionId: string, tokens: Tokens): void {
+    this.versions.set(versionId, JSON.stringify(tokens));
+    this.#label.push({ from: this.#now().getTime(), versionId });
+  }
+
+  get currentVersionId(): string {
+    return this.#label.at(-1)?.versionId ?? '';
+  }
+
+  get tokens(): Tokens {
+    return JSON.parse(this.versions.get(this.currentVersionId) ?? '{}') as Tokens;
+  }
+
+  async #send(command: GetSecretValueCommand | PutSecretValueCommand): Promise<object> {
+    await this.#latency();
+    const operation = command instanceof GetSecretValueCommand ? 'GetSecretValue' : 'PutSecretValue';
+    this.operations.push(`${operation} ${command.input.SecretId}`);
+    if (operation === 'PutSecretValue') this.#note(command.input);
+    const trouble = this.trouble(operation, command.input.SecretId ?? '');
+    if (trouble) throw trouble;
+    const answer =
+      operation === 'PutSecretValue' ? this.#put(command.input) : this.#get(command.input as GetSecretValueInput);
+    await this.#latency();
+    return answer;
+  }
+
+  #note({ ClientRequestToken = '', SecretString = '' }: PutInput): void {
+    this.puts.push({ token: ClientRequestToken, text: SecretString });
+  }
+
+  #put({ ClientRequestToken = '', SecretString = '' }: PutInput): object {
+    const standing = this.versions.get(ClientRequestToken);
+    if (standing !== undefined && standing !== SecretString) {
+      throw new ResourceExistsException({ message: 'other content', $metadata: {} });
+    }
+    if (standing === undefined) {
+      this.versions.set(ClientRequestToken, SecretString);
+      this.#label.push({ from: this.#now().getTime(), versionId: ClientRequestToken });
+    }
+    return { VersionId: ClientRequestToken };
+  }
+
+  #get({ SecretId, VersionId }: GetSecretValueInput): object {
+    const seen = this.#label.filter(({ from }) => from <= this.#now().getTime() - this.staleMs);
+    const id = SecretId === 'client' ? 'client' : (VersionId ?? (seen.at(-1) ?? this.#label[0])?.versionId);
+    const text = SecretId === 'client' ? this.oauthClient : this.versions.get(id ?? '');
+    if (text === undefined) throw new ResourceNotFoundException({ message: 'no such version', $metadata: {} });
+    return { SecretString: text, VersionId: id };
+  }
+}
+
+type PutInput = { SecretId?: string | undefined } & Partial<
+  Record<'ClientRequestToken' | 'SecretString', string | undefined>
+>;
+type GetSecretValueInput = GetSecretValueCommand['input'];

@@ -1,0 +1,159 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CreateTableCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { storeGrant } from '../../../cli/store-grant.ts';
+import type { TokenPlaces } from '../../../lambdas/shared/oauth/compose.ts';
+import type { Generation } from '../../../lambdas/shared/oauth/generation.ts';
+import { createLedger } from '../../../lambdas/shared/oauth/ledger.ts';
+import { type Tokens, writeOAuthClient } from '../../../lambdas/shared/oauth/secrets.ts';
+import { createTokenStore } from '../../../lambdas/shared/oauth/token-store.ts';
+import { startMinistack } from '../../../local/ministack.ts';
+import { ensureMinistack } from '../../../local/python.ts';
+import { openRunRecord } from '../../../local/run-record.ts';
+import { startSandbox } from '../../../sandbox/sandbox.ts';
+import { deployment } from '../../support/builders.ts';
+import type { ClientAnswer, Done, Job } from './clients-job.ts';
+
+const CHILD = join(import.meta.dirname, '../fixtures/clients-child.ts');
+const LedgerTable = 'ledger';
+
+/** Real calls for secrets and table, a real authorization server, and processes full of clients. */
+export async function startOAuthCloud() {
+  const record = await openRunRecord(join(import.meta.dirname, '../../../.cache'));
+  const command = await ensureMinistack({ record });
+  const cloud = await startMinistack({ ...command, record, nodeBin: dirname(process.execPath) });
+  const sandbox = await startSandbox({ rotation: 'strict' });
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const config = { endpoint: cloud.endpoint, region: 'us-east-1', credentials };
+  const secrets = new SecretsManagerClient(config);
+  const dynamo = new DynamoDBClient(config);
+  const pool: Child[] = [];
+  /** Everything that may never be seen, and everything that was said. */
+  const issued = new Set<string>();
+  const said: string[] = [];
+  await dynamo.send(
+    new CreateTableCommand({
+      TableName: LedgerTable,
+      AttributeDefinitions: [{ AttributeName: 'pk', AttributeType: 'S' }],
+      KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
+      BillingMode: 'PAY_PER_REQUEST',
+    }),
+  );
+  await secrets.send(new CreateSecretCommand({ Name: 'client' }));
+  await writeOAuthClient(secrets, 'client', sandbox);
+  const crm = deployment({ crm: { baseUrl: sandbox.baseUrl, authUrl: sandbox.authUrl } }).crm;
+
+  const spawn = async () => {
+    const child = new Child(cloud.endpoint, said);
+    pool.push(child);
+    await child.ready;
+    return child;
+  };
+  const newTokens = (lifeLeftSeconds: number): Tokens => {
+    const { accessToken, refreshToken } = sandbox.issueTokens();
+    for (const token of [accessToken, refreshToken]) issued.add(token);
+    const time = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+    const times = { expiresAt: time(lifeLeftSeconds), obtainedAt: time(lifeLeftSeconds - 3600) };
+    return { accessToken, refreshToken, ...times, scope: 'global:export' };
+  };
+  return {
+    sandbox,
+    issued,
+    spawn,
+    newTokens,
+    /** A grant of its own, with this much life left. */
+    grant: async (lifeLeftSeconds: number) => {
+      const Name = `tokens-${randomUUID()}`;
+      await secrets.send(new CreateSecretCommand({ Name, SecretString: JSON.stringify(newTokens(lifeLeftSeconds)) }));
+      const places: TokenPlaces = { clientSecretId: 'client', tokensSecretId: Name, ledgerTable: LedgerTable };
+      const store = createTokenStore(secrets, Name);
+      const ledger = createLedger(dynamo, LedgerTable, Name);
+      return {
+        store,
+        ledger,
+        job: { places, crm, scale: 1 },
+        current: async (): Promise<Generation> => {
+          const generation = await store.current();
+          for (const token of [generation.tokens.accessToken, generation.tokens.refreshToken]) issued.add(token);
+          return generation;
+        },
+        storeAgain: () => storeGrant(newTokens(3000), { store, ledger }),
+      };
+    },
+    /** That many processes with that many clients each, all at once. */
+    ask: async (processes: number, job: Job): Promise<Done> => {
+      while (pool.filter(({ alive }) => alive).length < processes) {
+        await Promise.all(Array.from({ length: processes - pool.length }, spawn));
+      }
+      const children = pool.filter(({ alive }) => alive).slice(0, processes);
+      const done = await Promise.all(children.map((child) => child.work(job)));
+      const answers = done.flatMap((part) => part.answers);
+      note(answers, issued, said);
+      return { answers, labelReads: done.reduce((sum, part) => sum + part.labelReads, 0) };
+    },
+    refreshes: () => {
+      const calls = sandbox.ledger.calls({ kind: 'token' }).filter(({ grantType }) => grantType === 'refresh_token');
+      return { calls: calls.length, reuses: calls.filter(({ reuse }) => reuse).length };
+    },
+    /** Where a token could have leaked to. */
+    places: async () => {
+      const { Items } = await dynamo.send(new ScanCommand({ TableName: LedgerTable }));
+      return { table: JSON.stringify(Items), log: await readFile(cloud.logFile, 'utf8'), said: said.join('\n') };
+    },
+    close: async () => {
+      for (const child of pool) child.kill();
+      await sandbox.close();
+      await record.close();
+    },
+  };
+}
+
+function note(answers: ClientAnswer[], issued: Set<string>, said: string[]): void {
+  for (const answer of answers) {
+    if ('accessToken' in answer) issued.add(answer.accessToken);
+    else said.push(`${answer.name}: ${answer.message}`);
+  }
+}
+
+/** One process of clients. */
+class Child {
+  readonly ready: Promise<unknown>;
+  alive = true;
+  readonly #process: ChildProcess;
+
+  constructor(endpoint: string, said: string[]) {
+    const env = { PATH: process.env.PATH, AWS_ENDPOINT_URL: endpoint };
+    this.#process = fork(CHILD, { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    for (const stream of [this.#process.stdout, this.#process.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => said.push(text));
+    }
+    this.ready = once(this.#process, 'message');
+  }
+
+  /** What became of a job; never anything where the process is killed before its end. */
+  work(job: Job): Promise<Done> {
+    return new Promise((resolve) => {
+      const listen = (message: Done | string) => {
+        if (typeof message === 'string') return;
+        this.#process.off('message', listen);
+        resolve(message);
+      };
+      this.#process.on('message', listen);
+      this.#process.send(job);
+    });
+  }
+
+  /** Resolves when the process has taken up a job. */
+  begun(): Promise<unknown> {
+    return once(this.#process, 'message');
+  }
+
+  kill(): void {
+    this.alive = false;
+    this.#process.kill('SIGKILL');
+  }
+}

@@ -1,0 +1,130 @@
+import { storeGrant } from '../../../cli/store-grant.ts';
+import {
+  type AccessTokenDeps,
+  createGetAccessToken,
+  type GetAccessToken,
+} from '../../../lambdas/shared/oauth/access-token.ts';
+import { accessTokenDeps } from '../../../lambdas/shared/oauth/compose.ts';
+import { createLedger } from '../../../lambdas/shared/oauth/ledger.ts';
+import type { Tokens } from '../../../lambdas/shared/oauth/secrets.ts';
+import { createTokenStore } from '../../../lambdas/shared/oauth/token-store.ts';
+import { deployment } from '../../support/builders.ts';
+import { FakeEndpoint } from './fake-endpoint.ts';
+import { FakeSecrets } from './fake-secrets.ts';
+import { FakeTable } from './fake-table.ts';
+import { randomFrom, VirtualClock } from './virtual-clock.ts';
+
+export const FIRST_VERSION = '00000000-0000-4000-8000-000000000001';
+const PLACES = { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' };
+
+interface ClientOptions {
+  /** How far this client's clock is ahead. */
+  skewMs?: number;
+  secondsLeft?: () => number;
+  /** The process dies there: nothing of it ever happens again. */
+  diesAfter?: 'claim' | 'answer' | 'store';
+  change?: (deps: AccessTokenDeps) => Partial<AccessTokenDeps>;
+}
+
+/**
+ * Everything around the token module, in one process and in virtual time: secrets, table and token endpoint with real
+ * conditional semantics and delays, and any number of clients with a module instance of their own.
+ */
+export class Simulation {
+  readonly clock: VirtualClock;
+  readonly endpoint: FakeEndpoint;
+  readonly secrets: FakeSecrets;
+  readonly table: FakeTable;
+  /** What was counted for alarms. */
+  readonly counted: string[] = [];
+  readonly #random: () => number;
+
+  constructor(start: string | number = '2026-11-20T01:00:00.000Z', seed = 7) {
+    this.clock = new VirtualClock(start);
+    this.#random = randomFrom(seed);
+    const latency = () => this.clock.sleep(1 + 20 * this.#random());
+    this.endpoint = new FakeEndpoint(this.clock);
+    this.secrets = new FakeSecrets(this.clock.now, latency);
+    this.table = new FakeTable(latency);
+  }
+
+  /** A grant is stored whose access token has this much life left; none is past its end. */
+  stored(lifeLeftSeconds: number, overrides: Partial<Tokens> = {}): this {
+    const expiresAt = new Date(this.clock.time + lifeLeftSeconds * 1000).toISOString();
+    const obtainedAt = new Date(this.clock.time + (lifeLeftSeconds - 3600) * 1000).toISOString();
+    this.secrets.place(FIRST_VERSION, this.endpoint.grant({ expiresAt, obtainedAt, ...overrides }));
+    return this;
+  }
+
+  client({ skewMs = 0, secondsLeft = () => 900, diesAfter, change }: ClientOptions = {}): GetAccessToken {
+    const deps = accessTokenDeps(PLACES, {
+      crm: deployment().crm,
+      secrets: this.secrets.client,
+      dynamo: this.table.client,
+      now: () => new Date(this.clock.time + skewMs),
+      sleep: this.clock.sleep,
+      random: this.#random,
+      secondsLeft,
+      count: (event) => this.counted.push(event),
+      authorizeCommand: 'npm run cli -- authorize --deployment dev',
+    });
+    const known: AccessTokenDeps = {
+      ...deps,
+      callTokenEndpoint: (_, tokens, timeoutMs) => this.endpoint.call(tokens, timeoutMs),
+    };
+    const mortal = diesAfter ? dying(known, diesAfter) : known;
+    return createGetAccessToken({ ...mortal, ...change?.(mortal) });
+  }
+
+  clients(count: number, options?: ClientOptions | ((index: number) => ClientOptions)): GetAccessToken[] {
+    const of = typeof options === 'function' ? options : () => options ?? {};
+    return Array.from({ length: count }, (_, index) => this.client(of(index)));
+  }
+
+  /** All at once. Every answer, or the error. */
+  ask(clients: GetAccessToken[], options?: { rejected?: string }): Promise<(string | Error)[]> {
+    const answers = clients.map((client) =>
+      client(options).then(
+        ({ accessToken }) => accessToken,
+        (error: Error) => error,
+      ),
+    );
+    return this.clock.run(Promise.all(answers));
+  }
+
+  /** Starts and is never heard of again; time passes until it would be over. */
+  async dies(options: ClientOptions & { diesAfter: 'claim' | 'answer' | 'store' }, forMs = 5_000): Promise<void> {
+    void this.client(options)().catch(() => undefined);
+    await this.pass(forMs);
+  }
+
+  pass(ms: number): Promise<void> {
+    return this.clock.run(this.clock.sleep(ms));
+  }
+
+  /** What the command does with the grant that a person has just given. */
+  storeGrant(tokens = this.endpoint.grant()): Promise<unknown> {
+    const store = createTokenStore(this.secrets.client, 'tokens');
+    const ledger = createLedger(this.table.client, 'ledger', 'tokens');
+    return storeGrant(tokens, { store, ledger, elapsed: () => this.clock.time, sleep: this.clock.sleep });
+  }
+
+  get state(): unknown {
+    return this.table.plain().map(({ state }) => state);
+  }
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);
+
+function dying(deps: AccessTokenDeps, after: 'claim' | 'answer' | 'store'): AccessTokenDeps {
+  const { ledger, store, callTokenEndpoint } = deps;
+  if (after === 'claim') {
+    const claim: typeof ledger.claim = async (...of) => {
+      const answer = await ledger.claim(...of);
+      return answer.won ? never() : answer;
+    };
+    return { ...deps, ledger: { ...ledger, claim } };
+  }
+  if (after === 'answer') return { ...deps, callTokenEndpoint: (...of) => callTokenEndpoint(...of).then(never) };
+  return { ...deps, store: { ...store, store: (...of) => store.store(...of).then(never) } };
+}

@@ -1,0 +1,47 @@
+/** Time that only passes when everybody waits: a minute of leases takes no time, and the order of events is always the same. */
+export class VirtualClock {
+  time: number;
+  #timers: { at: number; wake: () => void }[] = [];
+
+  constructor(start: string | number) {
+    this.time = new Date(start).getTime();
+  }
+
+  now = (): Date => new Date(this.time);
+
+  sleep = (ms: number): Promise<void> =>
+    new Promise((wake) => {
+      const at = this.time + Math.max(0, ms);
+      let index = this.#timers.length;
+      while (index > 0 && (this.#timers[index - 1]?.at ?? 0) > at) index -= 1;
+      this.#timers.splice(index, 0, { at, wake });
+    });
+
+  /** Lets time pass until the promise is settled. A promise that nothing will ever settle is an error. */
+  async run<T>(promise: Promise<T>): Promise<T> {
+    let settled = false;
+    const done = () => {
+      settled = true;
+    };
+    promise.then(done, done);
+    for (;;) {
+      await new Promise(setImmediate);
+      if (settled) return promise;
+      const next = this.#timers.shift();
+      if (!next) throw new Error('Nothing will ever happen again.');
+      this.time = next.at;
+      next.wake();
+    }
+  }
+}
+
+/** Numbers between 0 and 1 that are the same in every run (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,331 @@
+import { expect, test } from 'vitest';
+import { successorOf } from '../../lambdas/shared/oauth/generation.ts';
+import type { Fault } from './support/fake-endpoint.ts';
+import { FIRST_VERSION, Simulation } from './support/simulation.ts';
+
+const awsError = (name: string) => Object.assign(new Error('refused'), { name });
+
+/** Refuses the first writes of the tokens. */
+function refuseStores(world: Simulation, name: string, times = Number.POSITIVE_INFINITY) {
+  let left = times;
+  world.secrets.trouble = (operation) => {
+    if (operation !== 'PutSecretValue' || left === 0) return undefined;
+    left -= 1;
+    return awsError(name);
+  };
+}
+
+test('T14: a store that is throttled five times is repeated with the same id and the same text', async () => {
+  const world = new Simulation().stored(-1);
+  refuseStores(world, 'ThrottlingException', 5);
+
+  const answers = await world.ask(world.clients(30));
+
+  expect(new Set(answers)).toEqual(new Set([world.secrets.tokens.accessToken]));
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  expect(world.secrets.puts).toHaveLength(6);
+  expect(new Set(world.secrets.puts.map(({ token, text }) => token + text)).size).toBe(1);
+  expect(world.secrets.puts[0]?.token).toBe(successorOf(FIRST_VERSION));
+});
+
+test.each(['AccessDeniedException', 'InternalServiceError', 'LimitExceededException'])(
+  'T15: when the store fails for good (%s), its caller gets the token and everybody else stops',
+  async (name) => {
+    const world = new Simulation().stored(-1);
+    refuseStores(world, name);
+    const start = world.clock.time;
+
+    const [answer] = await world.ask([world.client()]);
+
+    expect(answer).toBe(world.endpoint.issued.at(-2));
+    expect(world.clock.time - start).toBeLessThan(45_000);
+    expect(world.counted.filter((event) => event === 'GrantRotatedButNotStored')).toHaveLength(1);
+    expect(world.table.plain()).toMatchObject([
+      { state: 'DEAD', reason: expect.stringContaining('could not be stored') },
+    ]);
+    const later = await world.ask(world.clients(50));
+    for (const error of later) {
+      expect(error).toMatchObject({
+        name: 'ReauthorizationRequired',
+        message: expect.stringContaining('rotated the grant, but it could not be stored'),
+      });
+    }
+    expect(world.endpoint.calls).toBe(1);
+    expect(world.counted.filter((event) => event === 'GrantRotatedButNotStored')).toHaveLength(1);
+  },
+);
+
+test('T15: the caller gets its token even when the ledger fails as well', async () => {
+  const world = new Simulation().stored(-1);
+  refuseStores(world, 'AccessDeniedException');
+  world.table.trouble = () => (world.endpoint.calls > 0 ? awsError('InternalServerError') : undefined);
+
+  expect(await world.ask([world.client()])).toEqual([world.endpoint.issued.at(-2)]);
+});
+
+test.each<[string, Fault, string]>([
+  ['T21: an answer without a token', { kind: 'lost', said: 'answered 200 without a token.' }, 'CrmUnavailable'],
+  ['T22: a reset before the request', 'lostBefore', 'CrmUnavailable'],
+])('%s is repeated once, then waited for, and proves nothing', async (_, fault, name) => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.faults = [fault, fault];
+
+  const [answer] = await world.ask([world.client()]);
+
+  expect(answer).toMatchObject({ name, transient: true });
+  expect(world.endpoint.calls).toBe(2);
+  expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', attempt: 1 }]);
+  expect(world.table.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
+  expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(world.secrets.tokens.accessToken));
+});
+
+test.each<[Fault & object, string, boolean]>([
+  [{ kind: 'notSent', said: 'ECONNREFUSED' }, 'CrmUnavailable', true],
+  [{ kind: 'busy', said: '503', retryAfterSeconds: 7 }, 'RateLimited', true],
+  [{ kind: 'refused', said: '401: invalid_client' }, 'ConfigInvalid', false],
+])('T22: after %j the claim is given back, and the next caller is served at once', async (fault, name, transient) => {
+  const world = new Simulation().stored(-1);
+  // More often than a generation may be attempted: what was not spent does not count.
+  for (let time = 0; time < 5; time += 1) {
+    world.endpoint.faults = [fault];
+    const [answer] = await world.ask([world.client()]);
+    expect(answer).toMatchObject({ name, transient, retryAfterSeconds: fault.retryAfterSeconds });
+  }
+  expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', attempt: 0, deadline: 0 }]);
+  const start = world.clock.time;
+
+  expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(world.secrets.tokens.accessToken));
+
+  expect(world.clock.time - start).toBeLessThan(3_000);
+  expect(world.endpoint).toMatchObject({ calls: 6, reuses: 0 });
+});
+
+test('T22: a lost answer is not given back because the repetition was refused', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.faults = ['lostAfter', { kind: 'notSent', said: 'ECONNREFUSED' }];
+
+  const [answer] = await world.ask([world.client()]);
+
+  expect(answer).toMatchObject({ name: 'CrmUnavailable' });
+  expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', attempt: 1 }]);
+  expect(world.table.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
+});
+
+test('T22: a generation is presented six times at most', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.faults = Array(20).fill('lostBefore');
+
+  for (let round = 0; round < 6; round += 1) {
+    await world.ask(world.clients(5));
+    await world.pass(50_000);
+  }
+
+  expect(world.endpoint.calls).toBe(6);
+  const [answer] = await world.ask([world.client()]);
+  expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
+});
+
+test.each(['secret', 'ledger', 'client'])('I4: a %s that answers too late leaves no time to spend', async (slow) => {
+  const world = new Simulation().stored(-1);
+  const late = <T>(value: Promise<T>) => world.clock.sleep(16_000).then(() => value);
+  const client = world.client({
+    change: ({ store, ledger, readClient }) => {
+      let claimed = false;
+      return {
+        store: {
+          ...store,
+          version: (id) => (slow === 'secret' && claimed ? late(store.version(id)) : store.version(id)),
+        },
+        ledger: {
+          ...ledger,
+          claim: (...of) => {
+            claimed = true;
+            return slow === 'ledger' ? late(ledger.claim(...of)) : ledger.claim(...of);
+          },
+        },
+        readClient: () => (slow === 'client' ? late(readClient()) : readClient()),
+      };
+    },
+  });
+
+  const [answer] = await world.ask([client]);
+
+  expect(answer).toMatchObject({ name: 'TokenRefreshInProgress' });
+  expect(world.endpoint.calls).toBe(0);
+  expect(world.table.plain()).toMatchObject([{ deadline: 0, attempt: 0 }]);
+});
+
+test('I4: an answer that is lost late is not asked for again', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.delayMs = 25_000;
+  const client = world.client({
+    change: ({ readClient }) => ({ readClient: () => world.clock.sleep(13_000).then(readClient) }),
+  });
+
+  const [answer] = await world.ask([client]);
+
+  expect(answer).toMatchObject({ name: 'CrmUnavailable' });
+  expect(world.endpoint.calls).toBe(1);
+});
+
+test('T23: invalid_grant for a generation that another writer has followed is no death', async () => {
+  const world = new Simulation().stored(-1);
+  const newer = world.endpoint.grant();
+  world.endpoint.faults = [{ kind: 'invalidGrant', said: 'invalid_grant.' }];
+  const client = world.client({
+    change: ({ callTokenEndpoint }) => ({
+      callTokenEndpoint: (...of) => {
+        world.secrets.versions.set(successorOf(FIRST_VERSION), JSON.stringify(newer));
+        return callTokenEndpoint(...of);
+      },
+    }),
+  });
+
+  expect(await world.ask([client])).toEqual([newer.accessToken]);
+  expect(world.state).not.toContain('DEAD');
+});
+
+test('T23: invalid_grant after a person has put another grant there is no death', async () => {
+  const world = new Simulation().stored(-1);
+  const newer = world.endpoint.grant();
+  world.endpoint.faults = [{ kind: 'invalidGrant', said: 'invalid_grant.' }];
+  const client = world.client({
+    change: ({ callTokenEndpoint }) => ({
+      callTokenEndpoint: (...of) => {
+        world.secrets.place('put-by-a-person-in-the-console-00001', newer);
+        return callTokenEndpoint(...of);
+      },
+    }),
+  });
+
+  expect(await world.ask([client])).toEqual([newer.accessToken]);
+  expect(world.state).not.toContain('DEAD');
+});
+
+test('T23: a label that is only late does not hide a death', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.lifeSeconds = 2;
+  await world.ask([world.client()]);
+  world.endpoint.revoke(world.secrets.tokens.refreshToken);
+  world.secrets.staleMs = 60_000;
+  await world.pass(2000);
+
+  const [answer] = await world.ask([world.client()]);
+
+  expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
+  expect(world.state).toEqual(['STORED', 'DEAD']);
+});
+
+test.each(['ThrottlingException', 'InternalServerError', 'ResourceNotFoundException'])(
+  'T32: a ledger that answers %s stops everybody, and nobody calls',
+  async (name) => {
+    const world = new Simulation().stored(-1);
+    world.table.trouble = () => awsError(name);
+
+    for (const answer of await world.ask(world.clients(50))) {
+      expect(answer).toMatchObject({ name: 'TokenStoreUnavailable', transient: true });
+    }
+    expect(world.endpoint.calls).toBe(0);
+  },
+);
+
+test('T32: a secret that cannot be read stops everybody, and nobody calls', async () => {
+  const world = new Simulation().stored(-1);
+  world.secrets.trouble = () => awsError('InternalServiceError');
+
+  const answers = await world.ask(world.clients(50));
+
+  for (const answer of answers) expect(answer).toMatchObject({ name: 'TokenStoreUnavailable' });
+  expect(world.endpoint.calls).toBe(0);
+  expect(world.table.written).toBe(0);
+});
+
+test('T35: with 20 seconds left no claim is kept, no call is made, and the next function is served', async () => {
+  const world = new Simulation().stored(-1);
+
+  const answers = await world.ask(world.clients(10, { secondsLeft: () => 20 }));
+
+  for (const answer of answers) expect(answer).toMatchObject({ name: 'TokenRefreshInProgress', transient: true });
+  expect(world.endpoint.calls).toBe(0);
+  expect(world.table.plain()).toMatchObject([{ attempt: 0, deadline: 0 }]);
+  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
+});
+
+test('T35: who waits for a holder gives up while there is time to say so', async () => {
+  const world = new Simulation().stored(-1);
+  await world.dies({ diesAfter: 'claim' });
+  const start = world.clock.time;
+  const secondsLeft = () => 60 - (world.clock.time - start) / 1000;
+
+  const [answer] = await world.ask([world.client({ secondsLeft })]);
+
+  expect(answer).toMatchObject({ name: 'TokenRefreshInProgress' });
+  expect(secondsLeft()).toBeGreaterThan(45);
+});
+
+test('T36: every refresh of a day is counted, and the limit of versions has its text', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.lifeSeconds = 720;
+  const client = world.client();
+  for (let refresh = 0; refresh < 119; refresh += 1) {
+    await world.ask([client]);
+    await world.pass(720_000);
+  }
+  refuseStores(world, 'LimitExceededException');
+  await world.ask([client]);
+
+  expect(world.counted.filter((event) => event === 'TokenRefreshes')).toHaveLength(120);
+  expect(world.counted.at(-1)).toBe('GrantRotatedButNotStored');
+  const [answer] = await world.ask([world.client()]);
+  expect((answer as Error).message).toContain('the service rotated the grant, but it could not be stored');
+});
+
+test('T20: what is odd in an answer is told once it is stored', async () => {
+  const world = new Simulation().stored(-1);
+  const told: unknown[] = [];
+  const client = world.client({
+    change: ({ callTokenEndpoint }) => ({
+      callTokenEndpoint: async (...of) => ({ ...(await callTokenEndpoint(...of)), oddities: ['status 201'] }),
+      onOddities: (oddities) => told.push([oddities, world.secrets.puts.length]),
+    }),
+  });
+
+  await world.ask([client]);
+
+  expect(told).toEqual([[['status 201'], 1]]);
+});
+
+test('T40: a successor that exists with another content is adopted, and nothing is lost', async () => {
+  const world = new Simulation().stored(-1);
+  const other = world.endpoint.grant();
+  const client = world.client({
+    change: ({ store }) => ({
+      store: {
+        ...store,
+        store: (...of) => {
+          world.secrets.place(successorOf(FIRST_VERSION), other);
+          return store.store(...of);
+        },
+      },
+    }),
+  });
+
+  expect(await world.ask([client])).toEqual([other.accessToken]);
+  expect(world.secrets.tokens).toEqual(other);
+  expect(world.state).toEqual(['STORED']);
+  expect(world.counted).not.toContain('GrantRotatedButNotStored');
+});
+
+test('T37: no token stands in the ledger or in an error, whatever happened', async () => {
+  const world = new Simulation().stored(-1);
+  const said: string[] = [];
+  for (const fault of ['lostBefore', 'lostAfter'] as const) {
+    world.endpoint.faults = [fault, fault];
+    said.push(...(await world.ask(world.clients(5))).filter((answer) => answer instanceof Error).map(String));
+    await world.pass(50_000);
+  }
+
+  const places = `${said.join(' ')} ${JSON.stringify(world.table.plain())}`;
+  expect(said.length).toBeGreaterThan(0);
+  for (const token of world.endpoint.issued) expect(places).not.toContain(token);
+});
