@@ -26,8 +26,10 @@ export async function publishFile(state: RunState, deps: PublishFileDeps): Promi
   const { scan, done } = await scanStored(file, state.scan, deps);
   if (!done) return { outcome: 'CONTINUE', scan, waitSeconds: 1 };
   verify(file, scan);
+  const contents = await contentsOf(file, scan, deps.bucket);
+  refuseSentence(file, contents, run.request.columns);
 
-  const manifest = await manifestOf(state, run, file, scan, deps.bucket);
+  const manifest = manifestOf(state, run, file, contents);
   const manifestKey = `${run.prefix}_manifest.json`;
   await writeManifest(deps.bucket, manifestKey, manifest);
   const { entity, date, startedAt, execution, keptUntil } = manifest;
@@ -65,11 +67,21 @@ function verify(file: StoredFile, scan: Scan): void {
   }
 }
 
-async function manifestOf(state: RunState, run: Run, file: StoredFile, scan: Scan, bucket: Bucket): Promise<Manifest> {
-  const csv = isCsv(file.key);
-  const header = csv ? await readHeader(bucket, file) : null;
-  const rows = csv ? Math.max(0, scan.records - 1) : null;
-  refuseSentence(file, header, rows, run.request.columns);
+/** What stands in a CSV file; of any other format nothing is known. */
+interface Contents {
+  rows: number | null;
+  header: string[] | null;
+  irregular: number;
+}
+
+async function contentsOf(file: StoredFile, scan: Scan, bucket: Bucket): Promise<Contents> {
+  if (!isCsv(file.key)) return { rows: null, header: null, irregular: 0 };
+  const rows = Math.max(0, scan.records - 1);
+  return { rows, header: await readHeader(bucket, file), irregular: scan.irregular };
+}
+
+function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Contents): Manifest {
+  const { rows, header } = contents;
   return {
     schemaVersion: 1,
     entity: run.entity,
@@ -89,17 +101,15 @@ async function manifestOf(state: RunState, run: Run, file: StoredFile, scan: Sca
     keptUntil: run.keptUntil,
     softwareVersion: run.softwareVersion,
     warnings: warningsOf({
-      rows,
-      header,
+      ...contents,
       asked: run.request.columns,
-      irregular: scan.irregular,
       unansweredCreates: state.unansweredCreates,
     }),
   };
 }
 
 /** A single line without a comma, where many columns were asked for, is no empty export but somebody's error message. */
-function refuseSentence({ key }: StoredFile, header: string[] | null, rows: number | null, asked: string[]): void {
+function refuseSentence({ key }: StoredFile, { rows, header }: Contents, asked: string[]): void {
   if (rows !== 0 || header?.length !== 1 || asked.length === 1) return;
   throw new RunError(
     'FileRejected',
