@@ -4,6 +4,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
+import { AWS_LIMITS } from '../lambdas/shared/aws-limits.ts';
 import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
 
 /** Where a command works: a deployment in an account, or in a local cloud. */
@@ -36,7 +37,7 @@ export interface Target extends z.infer<typeof outputsSchema> {
  * @throws CommandError (exit code 3) when there is no such stack or AWS cannot be asked.
  */
 export async function connect(options: TargetOptions): Promise<Target> {
-  const settings = clientSettings(options);
+  const settings = { ...AWS_LIMITS, ...clientSettings(options) };
   const outputs = await stackOutputs(new CloudFormationClient(settings), `crm-export-${options.deployment}`);
   return {
     ...outputs,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
+import { AWS_LIMITS } from './aws-limits.ts';
 import { createCrmClient } from './crm/client.ts';
 import { readDeployment, readEnv } from './env.ts';
 import { createLog } from './log.ts';
@@ -9,9 +10,6 @@ import { accessTokenDeps } from './oauth/compose.ts';
 import type { Invocation } from './step.ts';
 import type { StepName } from './steps.ts';
 import { type Bucket, createBucket } from './storage/bucket.ts';
-
-/** The SDK waits for ever by itself: a connection that says nothing for this long is dead. */
-const AWS = { requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000 } };
 
 /** What every handler composes. The configuration lies beside the bundled code, in the same folder. */
 export function stepDependencies(step: StepName) {
@@ -54,5 +52,5 @@ function createCounter(): (event: string) => void {
 }
 
 export function bucketFromEnv(): Bucket {
-  return createBucket(new S3Client(AWS), readEnv(process.env, 'BUCKET_NAME').BUCKET_NAME);
+  return createBucket(new S3Client(AWS_LIMITS), readEnv(process.env, 'BUCKET_NAME').BUCKET_NAME);
 }
