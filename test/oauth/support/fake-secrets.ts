@@ -32,6 +32,7 @@ export class FakeSecrets {
 
   get client(): SecretsManagerClient {
     const send = (command: GetSecretValueCommand | PutSecretValueCommand) => this.#send(command);
+    // Not a client in all its parts, but in all that the token store uses.
     return { send } as unknown as SecretsManagerClient;
   }
 
