@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { readFile, rename, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { EnvironmentError } from './environment-error.ts';
@@ -18,6 +19,8 @@ const run = promisify(execFile);
 export type InstallOptions = {
   record: RunRecord;
   env?: NodeJS.ProcessEnv;
+  /** A further file of requirements, installed on top: what only tests need, which `npm start` never fetches. */
+  also?: string;
   /** Sees one short phrase per step. */
   onProgress?: ((step: string) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -33,7 +36,7 @@ export type MinistackCommand = { command: string; args: string[] };
  * @throws EnvironmentError when Python is missing, too old or without venv, or when pip cannot install
  */
 export async function ensureMinistack(options: InstallOptions): Promise<MinistackCommand> {
-  const { record, onProgress, env = process.env } = options;
+  const { record, onProgress, also, env = process.env } = options;
   const python = await findPython(env);
   const home = join(record.cacheDir, `ministack-${await installationKey(python)}`);
   if (!(await works(home))) {
@@ -43,12 +46,28 @@ export async function ensureMinistack(options: InstallOptions): Promise<Ministac
     await build(building, python, { ...options, env });
     await moveInto(home, building);
   }
+  if (also !== undefined) await add(also, home, { ...options, env });
   return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
 }
 
-async function installationKey({ path, version }: Python): Promise<string> {
-  const requirements = await readFile(REQUIREMENTS);
-  return createHash('sha256').update(requirements).update(`${path} ${version}`).digest('hex').slice(0, 16);
+function installationKey({ path, version }: Python): Promise<string> {
+  return keyOf(REQUIREMENTS, `${path} ${version}`);
+}
+
+async function keyOf(requirements: string, more = ''): Promise<string> {
+  const content = await readFile(requirements);
+  return createHash('sha256').update(content).update(more).digest('hex').slice(0, 16);
+}
+
+/**
+ * Adds packages to a finished environment, once: the note of it is written last. In place, for nothing that a running
+ * MiniStack uses is touched: both files pin what they share to the same version, which pip leaves alone.
+ */
+async function add(requirements: string, home: string, options: BuildOptions): Promise<void> {
+  const note = join(home, `added-${await keyOf(requirements)}`);
+  if (existsSync(note)) return;
+  await pipInstall(requirements, home, options);
+  await writeFile(note, '');
 }
 
 /**
@@ -80,11 +99,16 @@ async function build(home: string, python: Python, { record, env, onProgress, si
   const common = { env, cwd: record.workDir, logFile, record, signal };
   const venv = await runCommand({ ...common, name: 'venv', command: python.path, args: ['-m', 'venv', home] });
   if (venv.code !== 0) throw new EnvironmentError(explainVenv(python, venv.lines), { logFile });
+  await pipInstall(REQUIREMENTS, home, { record, env, onProgress, signal });
+}
+
+async function pipInstall(requirements: string, home: string, { record, env, onProgress, signal }: BuildOptions) {
+  const logFile = join(record.workDir, 'python.log');
   const pip = await runCommand({
-    ...common,
+    ...{ env, cwd: record.workDir, logFile, record, signal },
     name: 'pip',
     command: interpreter(home),
-    args: ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', REQUIREMENTS],
+    args: ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', requirements],
     onLine: (line) => {
       const wanted = /^Collecting (.+?)(?: \(from .*)?$/.exec(line)?.[1];
       if (wanted) onProgress?.(`Fetching ${wanted}`);

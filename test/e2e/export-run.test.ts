@@ -8,7 +8,7 @@ import { waitUntil } from '../../local/wait-until.ts';
 import type { FaultInput } from '../../sandbox/fault-schema.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
-import { histories, logs, objects, type Place } from './support/everything.ts';
+import { histories, ledgerItems, logs, objects, type Place } from './support/everything.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
 
 const CANARY = 'canary-7f3a91';
@@ -21,7 +21,7 @@ beforeAll(async () => {
     {
       timeZone: 'Asia/Jerusalem',
       polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300 },
-      entities: { workflows: { polling: { deadlineSeconds: 5 } }, meetings: { schedule: 'rate(1 minute)' } },
+      entities: { workflows: { polling: { deadlineSeconds: 15 } }, meetings: { schedule: 'rate(1 minute)' } },
     },
     { canary: CANARY },
   );
@@ -74,7 +74,7 @@ describe.concurrent('a night with trouble at the service', () => {
     const report = await runWith('workflows', [{ path: 'status', status: 'PROCESSING' }]);
 
     expect(report).toMatchObject({ status: 'FAILED', error: 'ExportDeadlineExceeded' });
-    expect(report.seconds).toBeGreaterThan(4);
+    expect(report.seconds).toBeGreaterThan(14);
   });
 
   it('refreshes a refused token once, stores it before it is used, and goes on', async () => {
@@ -185,6 +185,35 @@ describe.concurrent('a night with more trouble', () => {
   });
 });
 
+describe('a night whose tokens live for three seconds', () => {
+  const refreshCalls = () =>
+    system.sandbox.ledger.calls({ kind: 'token' }).filter(({ grantType }) => grantType === 'refresh_token');
+
+  it('T37: refreshes several times while two runs go on, and leaves each generation to be looked for', async () => {
+    const { settings, faults } = system.sandbox;
+    const usual = { ...settings };
+    faults.clear();
+    Object.assign(settings, { accessTokenSeconds: 3, jobSeconds: 7 });
+    // The functions are warm: what they hold must be refused, and what they find in the secret instead must be short-lived.
+    system.sandbox.expireAccessTokens();
+    await system.authorize();
+    const [callsBefore, secretsBefore] = [refreshCalls().length, system.issued.size];
+
+    const reports = await Promise.all((['leads', 'contacts'] as const).map((entity) => system.run(entity)));
+    Object.assign(settings, usual);
+
+    for (const report of reports) await manifestOf(report);
+    const calls = refreshCalls().slice(callsBefore);
+    const granted = calls.filter(({ status }) => status === 200);
+    expect(granted.length).toBeGreaterThanOrEqual(2);
+    expect(calls.filter(({ reuse }) => reuse)).toEqual([]);
+    // Both tokens that each refresh issues are known; more, where the rule has started a run meanwhile.
+    expect(system.issued.size - secretsBefore).toBeGreaterThanOrEqual(2 * granted.length);
+    const { accessToken, refreshToken } = await storedTokens(system);
+    expect([...system.issued]).toEqual(expect.arrayContaining([accessToken, refreshToken]));
+  });
+});
+
 describe('starts that come twice, late or by themselves', () => {
   it('runs a start that is delivered twice under one name only once', async () => {
     const { sfn, StateMachineArn: stateMachineArn } = system.target;
@@ -244,18 +273,25 @@ describe('what stays out of sight', () => {
   it('finds no token, secret, signature or record in any history, log, error or metadata', async () => {
     await rememberSecrets(system, secretsSeen);
     const { metadata, files } = await objects(system.target);
-    const seen: Place[] = [...(await histories(system.target)), ...(await logs(system)), ...metadata];
-    const forbidden = [CANARY, ...secretsSeen, 'signature='];
+    const ledger = await ledgerItems(system.target);
+    const seen: Place[] = [...(await histories(system.target)), ...(await logs(system)), ...metadata, ...ledger];
+    const forbidden = [CANARY, ...secretsSeen, ...system.issued, 'signature='];
+    const find = (places: Place[]) =>
+      places.flatMap(({ name, text }) =>
+        forbidden.filter((word) => text.includes(word)).map((word) => `${name}: ${word.slice(0, 12)}`),
+      );
 
-    const leaks = seen.flatMap(({ name, text }) =>
-      forbidden.filter((word) => text.includes(word)).map((word) => `${name}: ${word.slice(0, 12)}`),
-    );
-
-    expect(leaks).toEqual([]);
+    expect(find(seen)).toEqual([]);
+    // The same search finds the tokens where they belong.
+    const secret = { name: 'secret', text: JSON.stringify(await storedTokens(system)) };
+    expect(new Set(find([secret])).size).toBe(2);
+    expect(ledger.map(({ text }) => text).join()).toContain('STORED');
+    // Five generations or more of two tokens each, two codes with their verifiers, and the client.
+    expect(system.issued.size).toBeGreaterThanOrEqual(15);
     // The canaries were really there to be found, and the logs and histories really were looked through.
     expect(files.length).toBeGreaterThan(ENTITIES.length);
     for (const { text } of files) expect(text).toContain(CANARY);
-    expect(secretsSeen.size).toBeGreaterThan(4);
+    expect(secretsSeen.size).toBeGreaterThan(14);
     expect(seen.filter(({ text }) => text.includes('PublishFile')).length).toBeGreaterThan(10);
   });
 });

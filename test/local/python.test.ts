@@ -88,6 +88,37 @@ describe('the installation', () => {
     expect(await timesMade()).toBe(1);
   });
 
+  test('takes more on top where it is told to, once for each content', async () => {
+    const { env, cacheDir, timesMade } = await machine();
+    const record = await tempRecord(cacheDir);
+    const also = join(cacheDir, 'more.txt');
+    const { command } = await ensureMinistack({ record, env });
+    const asked = `${command}.asked`;
+    await script(command, `echo "$*" | grep -e '-m pip' >> ${asked}; exit 0`);
+
+    for (const content of ['one==1', 'one==1', 'one==2']) {
+      await writeFile(also, content);
+      expect((await ensureMinistack({ record, env, also })).command).toBe(command);
+    }
+    await ensureMinistack({ record, env });
+
+    const install = `-m pip install --require-hashes --no-input -r ${also}`;
+    expect((await readFile(asked, 'utf8')).trim().split('\n')).toEqual([install, install]);
+    expect(await timesMade()).toBe(1);
+  });
+
+  test('adds again what could not be added', async () => {
+    const { env, cacheDir } = await machine();
+    const record = await tempRecord(cacheDir);
+    const also = join(cacheDir, 'more.txt');
+    await writeFile(also, 'one==1');
+    const { command } = await ensureMinistack({ record, env });
+    await script(command, `[ "$2" != pip ] || { echo 'No matching distribution found'; exit 1; }`);
+
+    await expect(ensureMinistack({ record, env, also })).rejects.toThrow(EnvironmentError);
+    await expect(ensureMinistack({ record, env, also })).rejects.toThrow(/does not have one of the pinned packages/);
+  });
+
   test('is made again when it does not work any more', async () => {
     const { env, cacheDir, timesMade } = await machine();
     const record = await tempRecord(cacheDir);
@@ -115,13 +146,36 @@ describe('the installation', () => {
   });
 });
 
-test('every requirement is pinned by version and hash, and nothing of the machine that made the file is in it', async () => {
-  const text = await readFile(join(import.meta.dirname, '..', '..', 'local', 'requirements.txt'), 'utf8');
-  const requirements = text
-    .replaceAll('\\\n', ' ')
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'));
-  expect(requirements.length).toBeGreaterThan(15);
-  for (const line of requirements)
-    expect(line).toMatch(/^[\w.-]+==[\w.]+( ; python_version < '3.11')?(\s+--hash=sha256:[\da-f]{64})+$/);
+const ROOT = join(import.meta.dirname, '..', '..');
+const MARKER = /( ; [\w.'<>=! ]+)?/;
+const PINNED = new RegExp(`^[\\w.-]+==[\\w.]+${MARKER.source}(\\s+--hash=sha256:[\\da-f]{64})+$`);
+
+async function requirementsOf(file: string): Promise<string[]> {
+  const text = await readFile(join(ROOT, file), 'utf8');
+  const lines = text.replaceAll('\\\n', ' ').split('\n');
+  return lines.filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+describe('the requirements', () => {
+  test.each(['local/requirements.txt', 'test/requirements.txt'])(
+    '%s: each is pinned by version and hash, and nothing of the machine that made the file is in it',
+    async (file) => {
+      const requirements = await requirementsOf(file);
+      expect(requirements.length).toBeGreaterThan(15);
+      for (const line of requirements) expect(line).toMatch(PINNED);
+    },
+  );
+
+  test('of the tests are added to those of the local cloud, and change none of them', async () => {
+    const nameAndVersion = (line: string) => line.split(' ')[0]?.split('==') ?? [];
+    const ours = new Map(
+      (await requirementsOf('local/requirements.txt')).map((line) => nameAndVersion(line) as [string, string]),
+    );
+    const shared = (await requirementsOf('test/requirements.txt'))
+      .map(nameAndVersion)
+      .filter(([name = '']) => ours.has(name));
+
+    expect(shared.length).toBeGreaterThan(3);
+    for (const [name = '', version] of shared) expect([name, ours.get(name)]).toEqual([name, version]);
+  });
 });

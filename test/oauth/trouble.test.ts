@@ -117,12 +117,86 @@ test('T22: a generation is presented six times at most', async () => {
 
   for (let round = 0; round < 6; round += 1) {
     await world.ask(world.clients(5));
-    await world.pass(50_000);
+    await world.pass(31 * 60_000);
   }
 
   expect(world.endpoint.calls).toBe(6);
   const [answer] = await world.ask([world.client()]);
   expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
+});
+
+/** A token endpoint that answers 502 for so long, and runs that come back every 15 seconds in the meantime. */
+async function outage(seconds: number) {
+  const world = new Simulation().stored(-1);
+  const start = world.clock.time;
+  const calls: number[] = [];
+  const runs = world.clients(7, {
+    change: ({ callTokenEndpoint }) => ({
+      callTokenEndpoint: async (...of) => {
+        calls.push(Math.round((world.clock.time - start) / 1000));
+        if (world.clock.time - start > seconds * 1000) return callTokenEndpoint(...of);
+        await world.clock.sleep(100);
+        return { kind: 'lost', said: 'The token endpoint answered 502.' };
+      },
+    }),
+  });
+  const names = new Set<string>();
+  for (let look = 0; look < 200; look += 1) {
+    const answers = await world.ask(runs);
+    const errors = answers.filter((answer) => answer instanceof Error);
+    for (const { name } of errors) names.add(name);
+    if (errors.length === 0) break;
+    await world.pass(15_000);
+  }
+  return { world, runs, calls, names: [...names].sort(), seconds: (world.clock.time - start) / 1000 };
+}
+
+test('T22: half an hour of 502 at the token endpoint does not cost a grant that is healthy', async () => {
+  const { world, runs, calls, names, seconds } = await outage(25 * 60);
+
+  expect(names).toEqual(['CrmUnavailable', 'TokenRefreshInProgress']);
+  expect(await world.ask(runs)).toEqual(Array(7).fill(world.secrets.tokens.accessToken));
+  expect(calls).toHaveLength(5);
+  expect(seconds).toBeLessThan(35 * 60);
+  expect(world.state).toEqual(['STORED']);
+});
+
+test('T22: an outage that is over within a minute costs a lease', async () => {
+  const { names, calls, seconds } = await outage(20);
+
+  expect(names).toEqual(['CrmUnavailable']);
+  expect(calls).toHaveLength(3);
+  expect(seconds).toBeLessThan(70);
+});
+
+test('T22: an outage that is longer ends in a name with its time, and the endpoint is left alone', async () => {
+  const { names, calls } = await outage(100_000);
+
+  expect(names).toContain('ReauthorizationRequired');
+  expect(calls).toHaveLength(6);
+});
+
+test('T22: while the last attempt is kept back nobody waits in a function, and a new grant is stored within a lease', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.faults = Array(4).fill('lostBefore');
+  await world.ask([world.client()]);
+  await world.pass(46_000);
+  await world.ask([world.client()]);
+  expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', attempt: 2 }]);
+  const start = world.clock.time;
+
+  const [answer] = await world.ask([world.client()]);
+
+  expect(world.clock.time - start).toBeLessThan(1000);
+  expect(answer).toMatchObject({ name: 'TokenRefreshInProgress', transient: true });
+  expect((answer as Error).message).toMatch(
+    /no answer that could be used; the next is tried after 2026-11-20T01:30:4\S+Z/,
+  );
+  const grant = world.endpoint.grant();
+  await world.clock.run(world.storeGrant(grant, { now: () => world.clock.time }));
+  expect(world.clock.time - start).toBeLessThan(50_000);
+  expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(grant.accessToken));
+  expect(world.endpoint).toMatchObject({ calls: 4, reuses: 0 });
 });
 
 test.each(['secret', 'ledger', 'client'])('I4: a %s that answers too late leaves no time to spend', async (slow) => {
@@ -228,6 +302,21 @@ test.each(['ThrottlingException', 'InternalServerError', 'ResourceNotFoundExcept
     expect(world.endpoint.calls).toBe(0);
   },
 );
+
+test('T32: a ledger that may not be used is no trouble that passes: it is said at once, and nobody calls', async () => {
+  const world = new Simulation().stored(-1);
+  world.table.trouble = () => awsError('AccessDeniedException');
+  const message = expect.stringMatching(
+    /^The table ledger may not be used with these credentials: .*another --profile/,
+  );
+
+  for (const answer of await world.ask(world.clients(50))) {
+    expect(answer).toMatchObject({ name: 'ConfigInvalid', transient: false, message });
+  }
+  expect(world.endpoint.calls).toBe(0);
+  const storing = world.storeGrant().catch((error: Error) => error);
+  expect(await world.clock.run(storing)).toMatchObject({ name: 'ConfigInvalid', message });
+});
 
 test('T32: a secret that cannot be read stops everybody, and nobody calls', async () => {
   const world = new Simulation().stored(-1);

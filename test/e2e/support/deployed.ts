@@ -15,6 +15,7 @@ import { openRunRecord } from '../../../local/run-record.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/settings.ts';
+import { startWitness } from './witness.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
@@ -25,6 +26,8 @@ export interface Deployed {
   target: Target;
   sandbox: Sandbox;
   cloud: Ministack;
+  /** Every token, code, verifier and client secret that passed between the product and the sandbox. */
+  issued: ReadonlySet<string>;
   /** Runs one entity to its end. */
   run(entity: Entity, input?: object): Promise<RunReport>;
   /** Starts the machine with any JSON and waits for the end. */
@@ -49,7 +52,8 @@ export async function deployForTests(configuration: Configuration, options: Sand
       waitScale: 0,
     });
     const sandbox = await startSandbox(options);
-    const crm = { baseUrl: sandbox.baseUrl, authUrl: sandbox.authUrl };
+    const witness = await startWitness(sandbox.authUrl);
+    const crm = { baseUrl: sandbox.baseUrl, authUrl: witness.authUrl };
     const file = join(record.workDir, 'e2e.json');
     await writeFile(file, JSON.stringify({ local: true, ...configuration, crm }));
     const common = { record, env: cloud.env, logFile: join(record.workDir, 'cdk.log') };
@@ -58,16 +62,18 @@ export async function deployForTests(configuration: Configuration, options: Sand
     const deployed: Deployed = {
       sandbox,
       cloud,
+      issued: witness.secrets,
       target: {} as Target,
       run: (entity, input = {}) => runOn(deployed.target, entity, input),
       runRaw: (input) => runRawOn(deployed.target, input),
-      authorize: () => authorizeAt(deployed.target, sandbox),
+      authorize: () => authorizeAt(deployed.target, { ...sandbox, authUrl: witness.authUrl }),
       deploy: async () => {
         await cdkDeploy({ ...common, context, outputDir });
         deployed.target = await connect({ deployment: 'e2e', endpointUrl: cloud.endpoint });
       },
       destroy: () => cdkDestroy({ ...common, outputDir }),
       close: async () => {
+        await witness.close();
         await sandbox.close();
         await record.close();
       },

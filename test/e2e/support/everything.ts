@@ -3,6 +3,7 @@ import {
   FilterLogEventsCommand,
   paginateDescribeLogGroups,
 } from '@aws-sdk/client-cloudwatch-logs';
+import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand, HeadObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { paginateGetExecutionHistory, paginateListExecutions } from '@aws-sdk/client-sfn';
 import type { Target } from '../../../cli/target.ts';
@@ -55,4 +56,13 @@ export async function objects({ s3, BucketName }: Target): Promise<{ metadata: P
     }
   }
   return { metadata, files };
+}
+
+/** All items of the ledger of the grant. */
+export async function ledgerItems({ dynamo, LedgerTableName }: Target): Promise<Place[]> {
+  const places: Place[] = [];
+  for await (const { Items = [] } of paginateScan({ client: dynamo }, { TableName: LedgerTableName })) {
+    places.push({ name: LedgerTableName, text: JSON.stringify(Items) });
+  }
+  return places;
 }

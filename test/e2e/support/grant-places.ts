@@ -62,7 +62,11 @@ export async function makePlaces(endpoint: string) {
 }
 
 /** A function that uses the stored grant, in a container of its own. */
-export function functionAt({ target }: GrantPlaces, crm: AuthorizeOptions['crm']) {
+export function functionAt(
+  { target }: Pick<GrantPlaces, 'target'>,
+  crm: AuthorizeOptions['crm'],
+  count: (event: string) => void = () => undefined,
+) {
   const { ClientSecretId: clientSecretId, TokensSecretId: tokensSecretId, LedgerTableName: ledgerTable } = target;
   const { secrets, dynamo } = target;
   return createGetAccessToken(
@@ -71,7 +75,7 @@ export function functionAt({ target }: GrantPlaces, crm: AuthorizeOptions['crm']
       {
         ...{ crm, secrets, dynamo, sleep: (ms) => sleep(ms), random: () => 0.1, secondsLeft: () => 900 },
         now: () => new Date(),
-        count: () => undefined,
+        count,
         authorizeCommand: 'npm run cli -- authorize',
       },
     ),

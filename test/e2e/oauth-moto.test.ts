@@ -1,0 +1,174 @@
+import { ListSecretVersionIdsCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { storeGrant } from '../../cli/store-grant.ts';
+import { BEFORE_THE_FIRST, successorOf } from '../../lambdas/shared/oauth/generation.ts';
+import { type Tokens, writeOAuthClient } from '../../lambdas/shared/oauth/secrets.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+import { deployment } from '../support/builders.ts';
+import { functionAt, makePlaces } from './support/grant-places.ts';
+import { startMoto } from './support/moto.ts';
+
+/**
+ * The refresh of the grant where versions of a secret are made once, as on AWS. MiniStack overwrites a version that is
+ * stored again with another content, moves the labels when it is stored again with the same, forgets versions without a
+ * label at once, and answers an empty text for a secret without a value: what rests on these is proven here, on moto.
+ *
+ * moto differs from AWS as well, nowhere in what is asked here: it overwrites a version that carries AWSPENDING, loses labels
+ * of one's own and answers the former version when a label was moved by hand (the product does none of this), never throttles,
+ * has no limit of versions, and is never stale. On AWS, whether one of many simultaneous writers wins is not documented:
+ * the ledger sees to it that there is one, and this is the second line.
+ */
+
+let moto: Awaited<ReturnType<typeof startMoto>>;
+let sandbox: Sandbox;
+let at: Awaited<ReturnType<typeof makePlaces>>;
+
+beforeAll(async () => {
+  moto = await startMoto();
+});
+afterAll(() => moto?.close());
+beforeEach(async () => {
+  sandbox = await startSandbox({ rotation: 'strict' });
+  at = await makePlaces(moto.endpoint);
+  await writeOAuthClient(at.secrets, at.ClientSecretId, sandbox);
+});
+afterEach(() => sandbox?.close());
+
+/** A grant of the sandbox, with this much life left. */
+function newGrant(lifeLeftSeconds: number): Tokens {
+  const { accessToken, refreshToken } = sandbox.issueTokens();
+  const time = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+  const times = { expiresAt: time(lifeLeftSeconds), obtainedAt: time(lifeLeftSeconds - 3600) };
+  return { accessToken, refreshToken, ...times, scope: 'global:export' };
+}
+
+function crm() {
+  return deployment({ crm: { baseUrl: sandbox.baseUrl, authUrl: sandbox.authUrl } }).crm;
+}
+
+/** What each of that many functions gets, each in a container of its own. */
+function ask(clients: number): Promise<string[]> {
+  const functions = Array.from({ length: clients }, () => functionAt(at, crm()));
+  return Promise.all(functions.map(async (getAccessToken) => (await getAccessToken()).accessToken));
+}
+
+/** A client of Secrets Manager that nobody else uses, so that a test can get into its calls. */
+function secretsClient(): SecretsManagerClient {
+  const { region, credentials } = at.secrets.config;
+  return new SecretsManagerClient({ endpoint: moto.endpoint, region, credentials });
+}
+
+function functionWith(secrets: SecretsManagerClient, count?: (event: string) => void) {
+  return functionAt({ target: { ...at.target, secrets } }, crm(), count);
+}
+
+/** A function in whose refresh something happens after the service has answered and before the answer is stored. */
+function interrupted(meanwhile: () => Promise<unknown>, count: (event: string) => void) {
+  const secrets = secretsClient();
+  secrets.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        if (commandName === 'PutSecretValueCommand') await meanwhile();
+        return next(args);
+      },
+    { step: 'initialize' },
+  );
+  return functionWith(secrets, count);
+}
+
+/** A function to which the label still names a former version. */
+function stale(VersionId: string) {
+  const secrets = secretsClient();
+  secrets.middlewareStack.add(
+    (next) => (args) =>
+      next('VersionStage' in args.input ? { ...args, input: { SecretId: at.TokensSecretId, VersionId } } : args),
+    { step: 'initialize' },
+  );
+  return functionWith(secrets);
+}
+
+function refreshes() {
+  const calls = sandbox.ledger.calls({ kind: 'token' });
+  return { calls: calls.length, reuses: calls.filter(({ reuse }) => reuse).length };
+}
+
+/** VersionId and labels of all versions of the tokens. */
+async function versions(): Promise<Record<string, string[]>> {
+  const list = new ListSecretVersionIdsCommand({ SecretId: at.TokensSecretId, IncludeDeprecated: true });
+  const { Versions = [] } = await at.secrets.send(list);
+  return Object.fromEntries(Versions.map(({ VersionId = '', VersionStages = [] }) => [VersionId, VersionStages]));
+}
+
+test('T40: a successor that another has stored with another content is adopted, and stays as it is', async () => {
+  const { versionId } = await storeGrant(newGrant(-1), at);
+  const others = newGrant(3000);
+  const counted: string[] = [];
+  const client = interrupted(
+    () => at.store.store(successorOf(versionId), others),
+    (event) => counted.push(event),
+  );
+
+  expect((await client()).accessToken).toBe(others.accessToken);
+
+  // The service did answer this client with tokens of its own, which were refused, and nothing was lost or given up.
+  expect(refreshes()).toEqual({ calls: 1, reuses: 0 });
+  expect(counted).toEqual(['TokenRefreshes']);
+  expect(await at.store.current()).toEqual({ versionId: successorOf(versionId), tokens: others });
+  expect(await at.ledger.read(versionId)).toMatchObject({ state: 'STORED', attempt: 1 });
+  expect(await ask(20)).toEqual(Array(20).fill(others.accessToken));
+  expect(refreshes()).toEqual({ calls: 1, reuses: 0 });
+});
+
+test('T40: of fifty writers of one successor, each with a content of its own, one stores', async () => {
+  const { versionId } = await storeGrant(newGrant(-1), at);
+  const contents = Array.from({ length: 50 }, () => newGrant(3000));
+
+  const stored = await Promise.all(contents.map((tokens) => at.store.store(successorOf(versionId), tokens)));
+
+  expect(stored.filter(Boolean)).toHaveLength(1);
+  expect((await at.store.current()).tokens).toEqual(contents[stored.indexOf(true)]);
+});
+
+test('T16: a successor that is stored twice with the same content is one version, and labels stay where they are', async () => {
+  const { versionId } = await storeGrant(newGrant(-1), at);
+  const tokens = newGrant(3000);
+
+  expect(await at.store.store(successorOf(versionId), tokens)).toBe(true);
+  const once = await versions();
+  expect(await at.store.store(successorOf(versionId), tokens)).toBe(true);
+
+  expect(once).toEqual({ [successorOf(versionId)]: ['AWSCURRENT'], [versionId]: ['AWSPREVIOUS'] });
+  expect(await versions()).toEqual(once);
+});
+
+test('T1: fifty clients on an expired token make one token call', async () => {
+  const { versionId } = await storeGrant(newGrant(-1), at);
+
+  const answers = await ask(50);
+
+  const { tokens, versionId: current } = await at.store.current();
+  expect(answers).toEqual(Array(50).fill(tokens.accessToken));
+  expect(refreshes()).toEqual({ calls: 1, reuses: 0 });
+  expect(current).toBe(successorOf(versionId));
+  expect(Object.keys(await versions())).toHaveLength(2);
+});
+
+test('T30: a read of the label that is three generations old finds its way to the newest, and costs no call', async () => {
+  const old = await storeGrant(newGrant(-1), at);
+  for (const lifeLeft of [-1, -1, 3000]) await storeGrant(newGrant(lifeLeft), at);
+  const { tokens } = await at.store.current();
+
+  expect(await at.store.version(old.versionId)).toEqual(old);
+  expect((await stale(old.versionId)()).accessToken).toBe(tokens.accessToken);
+
+  expect(refreshes()).toEqual({ calls: 0, reuses: 0 });
+});
+
+test('the first authorization follows a secret that AWS refuses to read', async () => {
+  await expect(functionAt(at, crm())()).rejects.toMatchObject({ name: 'ConfigInvalid' });
+
+  const { versionId } = await storeGrant(newGrant(3000), at);
+
+  expect(versionId).toBe(successorOf(BEFORE_THE_FIRST));
+  expect(await ask(1)).toEqual([(await at.store.current()).tokens.accessToken]);
+});

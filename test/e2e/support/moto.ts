@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import { EnvironmentError } from '../../../local/environment-error.ts';
+import { lastLines } from '../../../local/log-tail.ts';
+import { startProcess } from '../../../local/processes.ts';
+import { ensureMinistack } from '../../../local/python.ts';
+import { openRunRecord, type RunRecord } from '../../../local/run-record.ts';
+import { waitUntil } from '../../../local/wait-until.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const READY_WITHIN_MS = 60_000;
+
+/**
+ * moto's server on a port of its own, empty at first. Of Secrets Manager and DynamoDB it knows what MiniStack does not:
+ * that a version is made once. It goes with the record: its process is ended however the test ends.
+ */
+export async function startMoto() {
+  const record = await openRunRecord(join(ROOT, '.cache'));
+  try {
+    const { command } = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
+    return { endpoint: await serve(command, record), close: () => record.close() };
+  } catch (error) {
+    // The directory stays until the next start: the log in it says what went wrong.
+    await record.close({ keepWorkDir: true });
+    throw error;
+  }
+}
+
+async function serve(command: string, record: RunRecord): Promise<string> {
+  const logFile = join(record.workDir, 'moto.log');
+  // Made from nothing, so that no credentials, proxies or settings of the user count. Port 0: any free one.
+  const env = { PATH: '/usr/bin:/bin', HOME: record.workDir, LANG: 'C.UTF-8' };
+  const args = ['-I', '-m', 'moto.server', '-H', '127.0.0.1', '-p', '0'];
+  const server = await startProcess({ name: 'moto', command, args, env, cwd: record.workDir, logFile, record });
+  let ended = false;
+  void server.exited.then(() => {
+    ended = true;
+  });
+  let endpoint: string | undefined;
+  const look = async () => {
+    endpoint = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec((await lastLines(logFile, 20)).join('\n'))?.[1];
+    return ended || endpoint !== undefined;
+  };
+  await waitUntil(look, { withinMs: READY_WITHIN_MS });
+  if (ended || endpoint === undefined) throw new EnvironmentError('moto did not start. The log says why.', { logFile });
+  return endpoint;
+}
