@@ -1,15 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Deployment } from '../lambdas/shared/deployment.ts';
+import { RunError } from '../lambdas/shared/errors.ts';
 import { createLedger } from '../lambdas/shared/oauth/ledger.ts';
 import { type OAuthClient, type Tokens, writeOAuthClient } from '../lambdas/shared/oauth/secrets.ts';
 import { createTokenStore } from '../lambdas/shared/oauth/token-store.ts';
 import { type Expected, plain } from './authorization-answer.ts';
 import { awaitAnswer } from './await-answer.ts';
 import { listenForCallback } from './callback-listener.ts';
+import { type Clock, watchClock } from './doctor-clock.ts';
 import { exchangeCode } from './exchange-code.ts';
-import { CommandError, USAGE } from './exit.ts';
+import { CommandError, codeOf, USAGE } from './exit.ts';
 import type { Input } from './hidden-input.ts';
-import { type ClientOptions, chooseClient } from './oauth-client-choice.ts';
+import { type ChosenClient, type ClientOptions, chooseClient } from './oauth-client-choice.ts';
 import { promptForPaste } from './paste-prompt.ts';
 import { patiently } from './patiently.ts';
 import { type Callback, callbackOf } from './redirect-uri.ts';
@@ -62,6 +64,7 @@ export async function authorize(target: Places, options: AuthorizeOptions): Prom
     );
   }
   signal?.throwIfAborted();
+  const clock = watchClock(target.secrets);
   const stored = await rehearse(target);
   const client = await chooseClient(stored.client, target.ClientSecretId, options);
   const verifier = randomBytes(32).toString('base64url');
@@ -69,21 +72,36 @@ export async function authorize(target: Places, options: AuthorizeOptions): Prom
   const { code, redirectUri } = await consent(client, callback, expected, verifier, options);
   const grant = { grant_type: 'authorization_code' as const, code, redirect_uri: redirectUri, code_verifier: verifier };
   const { tokens, notes } = await exchangeCode(client, grant, { crm, configuration });
-  const { clientId, clientSecret, isNew } = client;
-  const used = { clientId, clientSecret };
-  if (isNew) await patiently(() => writeOAuthClient(target.secrets, target.ClientSecretId, used));
-  const versionId = await store(target, tokens, options);
+  const versionId = await store(target, client, tokens, { clock, ...options }).catch((error: unknown) => {
+    throw notStored(error);
+  });
   const { expiresAt } = tokens;
   return { secret: target.TokensSecretId, versionId, scope: plain(tokens.scope), expiresAt, notes };
 }
 
-async function store(target: Places, tokens: Tokens, { onWait }: AuthorizeOptions): Promise<string> {
+async function store(
+  target: Places,
+  { clientId, clientSecret, isNew }: ChosenClient,
+  tokens: Tokens,
+  { clock, onWait }: { clock: Clock } & Pick<AuthorizeOptions, 'onWait'>,
+): Promise<string> {
+  const used = { clientId, clientSecret };
+  if (isNew) await patiently(() => writeOAuthClient(target.secrets, target.ClientSecretId, used));
   const { versionId } = await storeGrant(tokens, {
     store: createTokenStore(target.secrets, target.TokensSecretId),
     ledger: createLedger(target.dynamo, target.LedgerTableName, target.TokensSecretId),
+    // A function compares the claim with its own clock, which AWS keeps.
+    now: () => clock.now().getTime(),
     onWait,
   });
   return versionId;
+}
+
+/** The list of errors advises about runs; what this person has to do is something else. */
+function notStored(error: unknown): unknown {
+  if (!(error instanceof RunError)) return error;
+  const advice = 'The consent was given, but the grant is not stored: mend this, then authorize again.';
+  return new CommandError(`${error.message} ${advice}`, codeOf(error), { cause: error });
 }
 
 /** The code of a person who consented, by the browser or by paste, whichever comes first. */

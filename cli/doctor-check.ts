@@ -78,12 +78,20 @@ export function documentOf(checks: Check[]) {
 
 const SIGNS = { ok: '✓', warning: '!', failed: '✗' };
 
+/** Where the service was not asked with the grant, nobody knows whether it still takes it. */
+function good(checks: Check[]): string {
+  const tried = checks.some(({ id, status }) => id === 'service' && status === 'ok');
+  if (tried) return 'A nightly run would work.';
+  const refreshed = checks.some(({ id }) => id === 'refresh');
+  const what = 'Nothing was found that stops a nightly run, but the grant was not tried';
+  return refreshed ? `${what} at the service.` : `${what}: add --refresh.`;
+}
+
 /** One line per check, and what it all means. */
 export function linesOf(checks: Check[]): string[] {
   const lines = checks.map(({ id, status, text, advice }) =>
     [`${SIGNS[status]} ${id}:`, text, advice && `-> ${advice}`].filter(Boolean).join(' '),
   );
   const count = checks.filter(({ status }) => status === 'failed').length;
-  const verdict = count === 0 ? 'A nightly run would work.' : `A nightly run would fail: see ✗ (${count}).`;
-  return [...lines, verdict];
+  return [...lines, count === 0 ? good(checks) : `A nightly run would fail: see ✗ (${count}).`];
 }

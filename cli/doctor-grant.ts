@@ -16,6 +16,8 @@ export interface Around {
 
 /** Below this, refreshes alone could use up the versions that Secrets Manager allows a secret in a day. */
 const SHORT_LIFE_MS = 20 * 60_000;
+/** A claim of a clock that is ahead by this is not taken for one that is held longer than a lease. */
+const CLOCKS_MS = 15_000;
 /** Scopes about the person or the refresh token, which many services grant without naming them, and that of updates. */
 const FOR_NO_EXPORT = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access', 'customers:update'];
 
@@ -48,6 +50,12 @@ export function ledgerCheck(item: LedgerItem | undefined, around: Around): Check
   }
   if (item.deadline === 0) return ok('ledger', 'Reachable; the current generation was claimed and given back unspent.');
   const since = `claimed since ${new Date(item.deadline - LEASE_MS).toISOString()}`;
+  if (item.deadline - now.getTime() > LEASE_MS + CLOCKS_MS) {
+    const next = new Date(item.deadline).toISOString();
+    const text = `Two refreshes of the current generation got no answer that could be used; the next is tried after ${next}.`;
+    const advice = `See whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
+    return failed('ledger', text, advice, ENVIRONMENT);
+  }
   if (item.deadline >= now.getTime()) {
     return warning('ledger', `The current generation is ${since}: somebody refreshes it.`, 'Look again in a minute.');
   }
@@ -55,7 +63,9 @@ export function ledgerCheck(item: LedgerItem | undefined, around: Around): Check
     const text = `The current generation is ${since}, and that refresh never ended (${item.attempt} of ${ATTEMPTS} tries).`;
     return warning('ledger', text, `The next run tries again; to try now: ${around.refreshCommand}.`);
   }
-  const text = `The refresh of the current generation was interrupted ${ATTEMPTS} times, last when ${since}.`;
+  const text = item.reason
+    ? `The grant is dead since ${item.diedAt}: ${plain(item.reason).replace(/[.!?]*$/, '.')} A new one was given, but never stored.`
+    : `The refresh of the current generation was interrupted ${ATTEMPTS} times, last when ${since}.`;
   return failed('ledger', text, authorize, RUN_FAILED);
 }
 

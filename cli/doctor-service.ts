@@ -5,7 +5,8 @@ import { type Deployment, entityPlan } from '../lambdas/shared/deployment.ts';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
 import { RunError } from '../lambdas/shared/errors.ts';
 import type { Tokens } from '../lambdas/shared/oauth/secrets.ts';
-import { type Check, failedBy, ok, warning } from './doctor-check.ts';
+import { type Check, failed, failedBy, ok, warning } from './doctor-check.ts';
+import { RUN_FAILED } from './exit.ts';
 
 export interface ServiceOptions {
   now: () => Date;
@@ -14,7 +15,7 @@ export interface ServiceOptions {
   refreshCommand: string;
 }
 
-/** The service refused a token that a run would now refresh; this command refreshes only when it is asked to. */
+/** The service refused a token that lives. A run would refresh it; this command does so only when it is asked to. */
 class TokenRefused extends Error {}
 
 /** Asks the service for the columns of all seven entities, with one token and without refreshing it. */
@@ -51,8 +52,9 @@ function clientWith({ crm }: Deployment, { accessToken, scope }: Tokens, options
 
 function refused(refreshCommand: string): Check {
   const text =
-    'The service refuses the stored access token (401); a run would refresh it, the lists of fields were not read.';
-  return warning('service', text, `To see now whether that works: ${refreshCommand}.`);
+    'The service refuses the stored access token before its end (401), as it does where the grant was withdrawn; the lists of fields were not read.';
+  const advice = `A run would refresh it first; to see now whether that works, add --refresh: ${refreshCommand}.`;
+  return failed('service', text, advice, RUN_FAILED);
 }
 
 /** The columns, and the request for them, by the very rules of a run. */

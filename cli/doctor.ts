@@ -93,11 +93,19 @@ function notLooked(id: string, lacking: string, advice = 'Mend what failed above
   return warning(id, `Not looked at, for lack of ${lacking}.`, advice);
 }
 
-function commandsFor({ deployment }: DoctorOptions): Commands {
+/** With the same options, or they would look for the deployment elsewhere. */
+function commandsFor({ deployment, profile, region, endpointUrl, configuration }: DoctorOptions): Commands {
+  const given = { profile, region, 'endpoint-url': endpointUrl, configuration, deployment };
+  const options = Object.entries(given).flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []));
   return {
-    authorizeCommand: `npm run cli -- authorize --deployment ${deployment}`,
-    refreshCommand: `npm run cli -- doctor --deployment ${deployment} --refresh`,
+    authorizeCommand: `npm run cli -- authorize ${options.join(' ')}`,
+    refreshCommand: `npm run cli -- doctor ${options.join(' ')} --refresh`,
   };
+}
+
+/** For a shell. */
+function quoted(value: string): string {
+  return /^[\w./:@=-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }
 
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */

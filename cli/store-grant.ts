@@ -11,6 +11,8 @@ import { patiently } from './patiently.ts';
 export interface StoreDeps {
   store: TokenStore;
   ledger: Ledger;
+  /** The time by which the claim is dated for the functions, milliseconds since the epoch; by default this machine's. */
+  now?: () => number;
   /** A clock that only runs forward, milliseconds: this machine's idea of the time is never compared with the functions'. */
   elapsed?: () => number;
   sleep?: (ms: number) => Promise<unknown>;
@@ -28,7 +30,7 @@ const LOOK_MS = 1000;
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
 export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Generation> {
-  const deps = { elapsed: () => performance.now(), sleep, onWait: () => {}, ...definedOf(given) };
+  const deps = { now: Date.now, elapsed: () => performance.now(), sleep, onWait: () => {}, ...definedOf(given) };
   for (;;) {
     const before = await patiently(() => newest(deps.store), deps);
     const claim = await claimWhenFree(before, deps);
@@ -73,7 +75,7 @@ async function claimWhenFree(versionId: string, deps: Deps): Promise<Claim | und
   for (let look = 0; ; look += 1) {
     const { item, since } = watched;
     if (isFree(item, elapsed() - since)) {
-      const now = Date.now();
+      const now = deps.now();
       const answer = await patiently(() => ledger.claimObserved(versionId, owner, now, item), deps);
       if (answer.won) return answer.claim;
     }

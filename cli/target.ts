@@ -4,7 +4,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SFNClient } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
-import { AWS_LIMITS } from '../lambdas/shared/aws-limits.ts';
+import { AWS_LIMITS, LEASE_LIMITS } from '../lambdas/shared/aws-limits.ts';
 import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
 
 /** Where a command works: a deployment in an account, or in a local cloud. */
@@ -44,8 +44,8 @@ export async function connect(options: TargetOptions): Promise<Target> {
     sfn: new SFNClient(settings),
     // With the bucket in front of its name, localhost is not found.
     s3: new S3Client({ ...settings, forcePathStyle: 'credentials' in settings }),
-    secrets: new SecretsManagerClient(settings),
-    dynamo: new DynamoDBClient(settings),
+    secrets: new SecretsManagerClient({ ...settings, ...LEASE_LIMITS }),
+    dynamo: new DynamoDBClient({ ...settings, ...LEASE_LIMITS }),
   };
 }
 

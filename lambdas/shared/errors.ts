@@ -20,7 +20,8 @@ export const ERRORS = {
   },
   TokenRefreshInProgress: {
     class: 'transient',
-    advice: 'It ends by itself within a minute. If it lasts, see whether the token endpoint of the service answers.',
+    advice:
+      'It ends by itself within a minute, or half an hour after the second refresh without an answer. If it lasts, see whether the token endpoint of the service answers.',
   },
   TokenStoreUnavailable: {
     class: 'transient',

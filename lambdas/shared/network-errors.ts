@@ -1,5 +1,8 @@
-/** What Node names a connection that was never made: the request cannot have arrived. */
-export const NEVER_SENT = new Set([
+/**
+ * What Node names a connection that was never made, or that was given up before its handshake was done: the request cannot
+ * have been looked at. Not all of ERR_SSL_*: some may come in the middle of an answer.
+ */
+const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -7,17 +10,49 @@ export const NEVER_SENT = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
   'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'ERR_TLS_CERT_ALTNAME_INVALID',
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION',
+  // One alert, by the name of older releases of OpenSSL and of newer ones.
+  'ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE',
+  'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE',
 ]);
 
 /** The code of a failed request: `fetch` hides it in the causes of its error. */
 export function codeOf(error: unknown): string | undefined {
-  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
-    if ('code' in at && typeof at.code === 'string') return at.code;
-  }
-  return undefined;
+  return chain(error).map(wordOf('code')).find(Boolean);
 }
+
+/** Whether a failed request cannot have arrived. Of a host with several addresses, none may have been connected to. */
+export function neverSent(error: unknown): boolean {
+  return chain(error).some((at) => attemptsOf(at).every(notConnected));
+}
+
+function notConnected(error: unknown): boolean {
+  return wordOf('syscall')(error) === 'connect' || NEVER_SENT.has(wordOf('code')(error) ?? '');
+}
+
+/** Node tries all addresses of a host, and tells of all of them at once. */
+function attemptsOf(error: unknown): unknown[] {
+  return error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];
+}
+
+/** The error and its causes. */
+function chain(error: unknown): Error[] {
+  const links: Error[] = [];
+  for (let at = error; at instanceof Error && links.length < 5; at = at.cause) links.push(at);
+  return links;
+}
+
+const wordOf =
+  (name: 'code' | 'syscall') =>
+  (error: unknown): string | undefined => {
+    const word: unknown = error instanceof Error ? Reflect.get(error, name) : undefined;
+    return typeof word === 'string' ? word : undefined;
+  };

@@ -4,7 +4,17 @@ import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { doctor } from '../../cli/doctor.ts';
-import { documentOf, exitCodeOf, Findings, failed, failedBy, linesOf, ok, warning } from '../../cli/doctor-check.ts';
+import {
+  type Check,
+  documentOf,
+  exitCodeOf,
+  Findings,
+  failed,
+  failedBy,
+  linesOf,
+  ok,
+  warning,
+} from '../../cli/doctor-check.ts';
 import { watchClock } from '../../cli/doctor-clock.ts';
 import { accessTokenCheck, grantCheck, ledgerCheck, scopesCheck } from '../../cli/doctor-grant.ts';
 import { type Refreshed, refreshCheck } from '../../cli/doctor-refresh.ts';
@@ -52,6 +62,19 @@ describe('checks', () => {
         { id: 'b', status: 'warning', text: 'B.', advice: 'Do b.' },
       ],
     });
+  });
+
+  it('promise a good night only where the service was asked with the grant', () => {
+    const verdict = (...checks: Check[]) => linesOf(checks).at(-1);
+    const untried = warning('service', 'Not looked at.', 'Look.');
+
+    expect(verdict(ok('grant', 'There.'), ok('service', 'It answers.'))).toBe('A nightly run would work.');
+    expect(verdict(ok('grant', 'There.'), untried)).toBe(
+      'Nothing was found that stops a nightly run, but the grant was not tried: add --refresh.',
+    );
+    expect(verdict(ok('refresh', 'Done.'), untried)).toBe(
+      'Nothing was found that stops a nightly run, but the grant was not tried at the service.',
+    );
   });
 
   it('name an error by its class, and quote nothing of one that nobody expected', () => {
@@ -105,9 +128,22 @@ describe('the grant', () => {
   const states: [string, LedgerItem | undefined, string, RegExp][] = [
     ['unclaimed', undefined, 'ok', /nobody has claimed/],
     ['given back', item({ deadline: 0, attempt: 0 }), 'ok', /given back unspent/],
+    ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /somebody refreshes it/],
     ['held', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
+    [
+      'kept back for the last attempt',
+      item({ deadline: NOW.getTime() + 1_500_000, attempt: 2 }),
+      'failed',
+      /^Two refreshes .* the next is tried after 2026-11-20T12:25:00.000Z\.$/,
+    ],
     ['left behind', item({ ...passed, attempt: 2 }), 'warning', /never ended \(2 of 3 tries\)/],
     ['left behind three times', item({ ...passed, attempt: 3 }), 'failed', /interrupted 3 times/],
+    [
+      'dead, and claimed by a command that died',
+      item({ ...passed, attempt: 4, reason: 'revoked', diedAt: minutes(-9) }),
+      'failed',
+      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
+    ],
     ['followed by nothing', item({ state: 'STORED' }), 'failed', /not to be seen/],
     [
       'dead',

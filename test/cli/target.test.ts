@@ -109,3 +109,26 @@ test('real credentials are never sent to a local cloud, by no client', async () 
     expect(headers['x-amz-security-token']).toBeUndefined();
   }
 });
+
+test('what is done under a claim gives up a silent connection long before the claim ends', async () => {
+  const asked: string[] = [];
+  const endpointUrl = await serve((request) => {
+    const operation = request.headers['x-amz-target'];
+    if (typeof operation !== 'string') return stack('UPDATE_COMPLETE', outputs);
+    asked.push(operation);
+    const first = asked.filter((one) => one === operation).length === 1;
+    const refused = { status: 400, type: 'application/x-amz-json-1.1', body: '{"__type":"ResourceNotFoundException"}' };
+    return first ? new Promise<Reply>(() => undefined) : refused;
+  });
+  const { secrets, dynamo } = await connect({ deployment: 'local', endpointUrl });
+  const start = performance.now();
+
+  const ends = await Promise.all([
+    endOf(secrets.send(new GetSecretValueCommand({ SecretId: 'x' }))),
+    endOf(dynamo.send(new GetItemCommand({ TableName: 'ledger', Key: { pk: { S: 'x' } } }))),
+  ]);
+
+  for (const end of ends) expect(end).toMatchObject({ name: 'ResourceNotFoundException' });
+  expect(asked).toHaveLength(4);
+  expect(performance.now() - start).toBeLessThan(8_000);
+});

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type AuthorizeOptions, authorize } from '../../cli/authorize.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../lambdas/shared/oauth/generation.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
@@ -283,6 +283,33 @@ describe('what comes after the consent', () => {
     await go();
     expect((await places.tokens()).refreshToken).toBeTruthy();
     expect(await places.clientText()).toContain('clientSecret');
+  });
+
+  test.for([
+    ['the client', 3],
+    ['the grant', 4],
+  ] as const)('and cannot be stored (%s) is told as such, with what to do then', async ([, from]) => {
+    const { go, places } = await setting();
+    failing(places.secrets, 'PutSecretValueCommand', 'AccessDeniedException', (_, call) => call >= from);
+    const end =
+      /may not be written .* The consent was given, but the grant is not stored: mend this, then authorize again\.$/;
+    await expect(go()).rejects.toMatchObject({
+      ...{ name: 'CommandError', exitCode: 2 },
+      message: expect.stringMatching(end),
+    });
+    expect(await places.tokensText()).toBe('');
+  });
+
+  test('is claimed by the time of AWS, for a function would take over what a slow clock here dates', async () => {
+    const { go, places, crm } = await setting();
+    await go();
+    const before = successorOf(BEFORE_THE_FIRST);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 300_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    await go();
+    vi.useRealTimers();
+    expect((await places.ledger.read(before))?.deadline).toBeGreaterThan(Date.now());
+    expect(await functionAt(places, crm)()).toMatchObject({ accessToken: (await places.tokens()).accessToken });
   });
 });
 

@@ -159,24 +159,30 @@ it('calls a stale access token no fault, and does not refresh it unasked', async
   system.sandbox.ledger.clear();
 
   const { code, at, statuses } = await checked();
+  const { stdout } = await said();
 
   expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /\nNothing was found that stops a nightly run, but the grant was not tried: add --refresh\.\n$/,
+  );
   expect(statuses).toMatchObject({ 'access-token': 'warning', service: 'warning' });
   expect(at('access-token')?.text).toContain('is stale');
   expect(at('service')?.advice).toContain('--refresh');
   expect(system.sandbox.ledger.count()).toBe(0);
 });
 
-it('does not refresh unasked where the service refuses the token early either', async () => {
+it('fails where the service refuses a token that lives, and does not refresh it unasked either', async () => {
   await store();
   system.sandbox.expireAccessTokens();
   system.sandbox.ledger.clear();
 
   const { code, at } = await checked();
 
-  expect(code).toBe(0);
-  expect(at('service')).toMatchObject({ status: 'warning', text: expect.stringContaining('401') });
+  expect(code).toBe(1);
+  expect(at('service')).toMatchObject({ status: 'failed', text: expect.stringContaining('401') });
+  expect(at('service')?.advice).toContain('add --refresh');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
+  expect(await checked({ args: ['--refresh'] })).toMatchObject({ code: 0, statuses: { service: 'ok' } });
 });
 
 it('warns of a short life', async () => {
@@ -243,14 +249,15 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
 
   const first = await checked({ args: ['--refresh'] });
   system.sandbox.ledger.clear();
-  const second = await checked({ args: ['--refresh'] });
+  const second = await checked({ args: ['--refresh', '--profile', 'my own', '--region', 'us-east-1'] });
 
   expect([first.code, second.code]).toEqual([1, 1]);
   expect(first.at('refresh')?.text).toMatch(/^ReauthorizationRequired: .*invalid_grant/);
   expect(second.at('ledger')).toMatchObject({
     status: 'failed',
     text: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
-    advice: 'Authorize again: npm run cli -- authorize --deployment e2e.',
+    // With the options of this very command, in which this grant was looked for.
+    advice: `Authorize again: npm run cli -- authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --configuration ${join(dir, 'e2e.json')} --deployment e2e.`,
   });
   expect(second.statuses.refresh).toBe('warning');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);

@@ -49,6 +49,14 @@ export const MUTANTS: Mutant[] = [
     test: trouble('T22: after .* the claim is given back'),
   },
   {
+    invariant: 'I1',
+    loses: 'that a claim over a dead generation leaves no attempt',
+    file: LEDGER,
+    find: "one: seen.state === 'DEAD' ? ATTEMPTS : 1",
+    replace: 'one: 1',
+    test: again('T25: a command that dies over a dead generation'),
+  },
+  {
     invariant: 'I2',
     loses: 'the one name of the successor',
     file: 'lambdas/shared/oauth/generation.ts',
@@ -113,6 +121,14 @@ export const MUTANTS: Mutant[] = [
     test: trouble('T15: when the store fails for good \\(InternalServiceError\\)'),
   },
   {
+    invariant: 'I4',
+    loses: 'the end of a try to store that began in time',
+    file: SPEND,
+    find: 'AbortSignal.timeout(Math.max(1, end - deps.now().getTime()))',
+    replace: 'AbortSignal.timeout(60_000)',
+    test: unit('access-token', 'I4: a try to store'),
+  },
+  {
     invariant: 'I5',
     loses: 'that trouble with the ledger stops everybody',
     file: ACCESS,
@@ -153,6 +169,14 @@ export const MUTANTS: Mutant[] = [
     test: again('T24'),
   },
   {
+    invariant: 'I7',
+    loses: 'the half hour before the last attempt',
+    file: SPEND,
+    find: 'await ledger.hold(claim, now().getTime() + HOLD_MS).catch(() => undefined);',
+    replace: '',
+    test: trouble('T22: half an hour of 502'),
+  },
+  {
     invariant: 'I8',
     loses: 'the walk from a late label to the newest generation',
     file: ACCESS,
@@ -180,8 +204,8 @@ export const MUTANTS: Mutant[] = [
     invariant: 'I9',
     loses: 'that the claim of a lost answer is kept',
     file: SPEND,
-    find: "if (answer.kind === 'lost') throw",
-    replace: "if (answer.kind === 'lost') await ledger.giveBack(claim);\n  if (answer.kind === 'lost') throw",
+    find: "if (answer.kind === 'lost') {",
+    replace: "if (answer.kind === 'lost') {\n    await ledger.giveBack(claim);",
     test: trouble('is repeated once, then waited for'),
   },
   {
@@ -191,6 +215,14 @@ export const MUTANTS: Mutant[] = [
     find: 'if (isFree(item, elapsed() - since)) {',
     replace: 'if (isFree(item, elapsed() - since) || item) {',
     test: again('T27: the command never compares clocks'),
+  },
+  {
+    invariant: 'I10',
+    loses: 'the clock by which the command dates its claim',
+    file: COMMAND,
+    find: 'const now = deps.now();',
+    replace: 'const now = Date.now();',
+    test: again('T27: a claim of the command is dated'),
   },
   {
     invariant: 'I10',
@@ -242,10 +274,18 @@ export const MUTANTS: Mutant[] = [
   },
   {
     invariant: 'I14',
+    loses: 'that whoever was refused waits for a request that does not know of it',
+    file: ACCESS,
+    find: 'while (running && rejected !== undefined && running.rejected !== rejected) {',
+    replace: 'while (Number(deps.now()) < 0) {',
+    test: refresh('T5: whoever joins'),
+  },
+  {
+    invariant: 'I14',
     loses: 'the single flight of a process',
     file: ACCESS,
-    find: 'running ??= obtain(',
-    replace: 'running = obtain(',
+    find: 'running ??= {',
+    replace: 'running = {',
     test: refresh('T5: five requests'),
   },
 ];

@@ -56,6 +56,72 @@ test('T25: a new grant is stored over a generation that was interrupted three ti
   expect(world.endpoint.calls).toBe(0);
 });
 
+/** The old token is spent: the service gave a new one for it, which could not be stored. */
+async function rotatedButNotStored() {
+  const world = new Simulation().stored(-1);
+  world.secrets.trouble = (operation) =>
+    operation === 'PutSecretValue' ? Object.assign(new Error('no'), { name: 'AccessDeniedException' }) : undefined;
+  await world.ask([world.client()]);
+  world.secrets.trouble = () => undefined;
+  expect(world.state).toEqual(['DEAD']);
+  return world;
+}
+
+test('T25: a command that dies over a dead generation does not bring it back to life', async () => {
+  const world = await rotatedButNotStored();
+  const now = () => world.clock.time;
+  void world.storeGrant(undefined, { diesAfterClaim: true, now });
+  await world.pass(1000);
+  expect(world.state).toEqual(['CLAIMED']);
+
+  // Clocks may differ by what they like.
+  for (const skewMs of [0, 300_000]) {
+    const answers = await world.ask(world.clients(10, { skewMs }));
+    for (const answer of answers) {
+      expect(answer).toMatchObject({
+        name: 'ReauthorizationRequired',
+        message: expect.stringMatching(
+          /is dead since \S+Z: the service rotated the grant, but it could not be stored\./,
+        ),
+      });
+    }
+  }
+
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+  const grant = world.endpoint.grant();
+  await world.clock.run(world.storeGrant(grant, { now }));
+  expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
+});
+
+test("T25: a death that vanishes while the command looks is nobody's, and the new grant is stored", async () => {
+  const world = await rotatedButNotStored();
+  let reads = 0;
+  world.table.trouble = (operation) => {
+    if (operation === 'read') reads += 1;
+    // Between what the command saw and its claim, by age or by a restore of the table.
+    if (operation === 'write' && reads > 0) world.table.items.clear();
+    return undefined;
+  };
+  const grant = world.endpoint.grant();
+
+  await world.clock.run(world.storeGrant(grant));
+
+  expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
+  expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
+});
+
+test('T27: a claim of the command is dated by the clock it is given, so no function takes it over', async () => {
+  const world = new Simulation(Date.now() + 300_000).stored(-1);
+  void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
+  await world.pass(1000);
+
+  const start = world.clock.time;
+  await world.ask(world.clients(10));
+
+  expect(world.clock.time - start).toBeGreaterThan(40_000);
+  expect((world.endpoint.callTimes[0] ?? 0) - start).toBeGreaterThan(40_000);
+});
+
 test('T26: the command waits for a refresh that is running, and the last word is the new grant', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.delayMs = 5_000;

@@ -112,6 +112,19 @@ test('T4: trouble with a refresh ahead of time is no trouble: the token still li
   expect(await world.ask([world.client()])).toEqual([before]);
 });
 
+test('T4: a refresh ahead of time that the client or its secret spoils is no trouble either', async () => {
+  const world = new Simulation().stored(200);
+  const before = world.secrets.tokens.accessToken;
+  world.endpoint.faults = [{ kind: 'refused', said: 'The token endpoint answered 401: invalid_client.' }];
+  expect(await world.ask([world.client()])).toEqual([before]);
+
+  world.secrets.oauthClient = 'not what it should be';
+  expect(await world.ask([world.client()])).toEqual([before]);
+
+  await world.pass(190_000);
+  expect(await world.ask([world.client()])).toMatchObject([{ name: 'ConfigInvalid' }]);
+});
+
 test('T5: five requests at once in one process are one claim and one token call', async () => {
   const world = new Simulation().stored(-1);
   const client = world.client();
@@ -133,6 +146,55 @@ test('T5: whoever joins a running request with a refused token gets another one'
   expect(answers).toEqual([rejected, world.secrets.tokens.accessToken]);
   expect(answers[1]).not.toBe(rejected);
   expect(world.endpoint.calls).toBe(1);
+});
+
+test('T5: many that join a running request with a refused token make one refresh', async () => {
+  const world = new Simulation().stored(3000);
+  const { accessToken: rejected } = world.secrets.tokens;
+  const client = world.client();
+  const refused: typeof client = (options) => client({ ...options, rejected });
+
+  const answers = await world.ask([client, refused, refused, refused]);
+
+  expect(answers).toEqual([rejected, ...Array(3).fill(world.secrets.tokens.accessToken)]);
+  expect(world.endpoint.calls).toBe(1);
+});
+
+test('T34: a refresh that gives the same access token again costs one generation, not two', async () => {
+  const world = new Simulation().stored(3000);
+  const { accessToken: rejected } = world.secrets.tokens;
+  const client = world.client({
+    change: ({ callTokenEndpoint }) => ({
+      callTokenEndpoint: async (...of) => {
+        const answer = await callTokenEndpoint(...of);
+        return answer.kind === 'granted' ? { ...answer, tokens: { ...answer.tokens, accessToken: rejected } } : answer;
+      },
+    }),
+  });
+
+  expect(await world.ask([client], { rejected })).toEqual([rejected]);
+
+  expect(world.endpoint.calls).toBe(1);
+  expect(world.secrets.puts).toHaveLength(1);
+});
+
+test('a token whose rights did not suffice is read anew, once, and never refreshed for it', async () => {
+  const world = new Simulation().stored(3000);
+  const client = world.client();
+  const { accessToken: reread } = world.secrets.tokens;
+  await world.ask([client]);
+  expect(await world.ask([client], { reread })).toEqual([reread]);
+  expect(world.secrets.operations).toHaveLength(2);
+
+  const grant = world.endpoint.grant();
+  await world.clock.run(world.storeGrant(grant));
+  const reads = world.secrets.operations.length;
+
+  expect(await world.ask([client])).toEqual([reread]);
+  expect(await world.ask([client, client], { reread })).toEqual([grant.accessToken, grant.accessToken]);
+  expect(await world.ask([client], { reread })).toEqual([grant.accessToken]);
+  expect(world.secrets.operations.slice(reads)).toEqual(['GetSecretValue tokens']);
+  expect(world.endpoint.calls).toBe(0);
 });
 
 test('T28: a token endpoint that takes 19 seconds is waited for, and nobody takes over', async () => {

@@ -13,7 +13,8 @@ const TIMEOUT_MS = 30_000;
 /** The service's interface: one method, every resource file (`exports.ts`, `fields.ts`) is made of it. */
 export interface CrmClient {
   /**
-   * Makes one call and parses its JSON answer. A 401 refreshes the token once and repeats the call once.
+   * Makes one call and parses its JSON answer. A 401 refreshes the token once and repeats the call once; a 403 repeats it
+   * once where a person has authorized since the token was read.
    * @throws RunError `AuthRefused`, `RateLimited`, `CrmUnavailable`, `CreateUnanswered`, `CrmRejectedRequest`,
    *   `ExportNotFound`, `CrmContractError`, and whatever `GetAccessToken` throws.
    * @param onRetryAfter told when the answer, a good one too, asks for a wait before the next call, in seconds.
@@ -46,6 +47,15 @@ export function createCrmClient(deps: ClientDeps): CrmClient {
         await response.body?.cancel().catch(() => undefined);
         token = await deps.getAccessToken({ rejected: token.accessToken });
         response = await send(http, call, token, deps);
+      }
+      if (response.status === 403) {
+        const newer = await deps.getAccessToken({ reread: token.accessToken });
+        // What was refused was not done: it may be sent again, the creation of an export too.
+        if (newer.accessToken !== token.accessToken) {
+          await response.body?.cancel().catch(() => undefined);
+          token = newer;
+          response = await send(http, call, token, deps);
+        }
       }
       if (!response.ok) throw await refusal(response, call, token, deps.now());
       const wait = retryAfterSeconds(response.headers, deps.now());

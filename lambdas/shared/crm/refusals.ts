@@ -1,5 +1,5 @@
 import { RunError } from '../errors.ts';
-import { codeOf, NEVER_SENT } from '../network-errors.ts';
+import { codeOf, neverSent } from '../network-errors.ts';
 import type { AccessToken } from '../oauth/access-token.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
 import { type Call, unanswered } from './call.ts';
@@ -7,8 +7,8 @@ import { type Call, unanswered } from './call.ts';
 /** A call without any answer, as an error: certainly not sent, or perhaps received and its answer lost. */
 export function notReached(error: unknown, call: Call): RunError {
   const code = codeOf(error);
-  if (code && NEVER_SENT.has(code)) {
-    const what = code.includes('CERT')
+  if (neverSent(error)) {
+    const what = code?.includes('CERT')
       ? `the certificate of the service is not accepted (${code})`
       : `no connection to the service (${code})`;
     return new RunError('CrmUnavailable', `${call.method.toUpperCase()} ${call.template}: ${what}.`, { cause: error });

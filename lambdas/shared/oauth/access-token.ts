@@ -16,10 +16,12 @@ export interface AccessToken {
 /**
  * The access token for one call of the service.
  * @param options.rejected a token that the service has just refused with 401: it is not given out again.
+ * @param options.reread a token whose rights did not suffice: where a person has authorized since, the new one is given
+ *   out. Costs one read of the secret and no refresh.
  * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenRefreshInProgress`, `TokenStoreUnavailable`,
  *   `CrmUnavailable`, `RateLimited`
  */
-export type GetAccessToken = (options?: { rejected?: string }) => Promise<AccessToken>;
+export type GetAccessToken = (options?: { rejected?: string; reread?: string }) => Promise<AccessToken>;
 
 export interface AccessTokenDeps extends SpendDeps {
   random: () => number;
@@ -34,21 +36,23 @@ const PATIENCE_MS = 60_000;
  */
 export function createGetAccessToken(deps: AccessTokenDeps): GetAccessToken {
   let cached: Generation | undefined;
-  let running: Promise<Generation> | undefined;
+  let running: { rejected: string | undefined; result: Promise<Generation> } | undefined;
 
-  const shared = (rejected: string | undefined): Promise<Generation> => {
-    running ??= obtain(rejected, deps).finally(() => {
+  const shared = async (rejected: string | undefined): Promise<Generation> => {
+    // One that does not know of the refusal may hand out what was refused: it is waited for, not joined.
+    while (running && rejected !== undefined && running.rejected !== rejected) {
+      await running.result.catch(() => undefined);
+    }
+    const end = () => {
       running = undefined;
-    });
-    return running;
+    };
+    running ??= { rejected, result: obtain(rejected, deps).finally(end) };
+    return running.result;
   };
 
-  return async ({ rejected } = {}) => {
-    if (!cached || freshnessOf(cached.tokens, rejected, deps.now()) !== 'fresh') {
-      cached = await shared(rejected);
-      // It joined one that did not know of the refusal, and got what was stored.
-      if (cached.tokens.accessToken === rejected) cached = await shared(rejected);
-    }
+  return async ({ rejected, reread } = {}) => {
+    if (reread !== undefined && cached?.tokens.accessToken === reread) cached = undefined;
+    if (!cached || freshnessOf(cached.tokens, rejected, deps.now()) !== 'fresh') cached = await shared(rejected);
     const { accessToken, scope } = cached.tokens;
     return { accessToken, scope };
   };
@@ -65,7 +69,7 @@ async function obtain(rejected: string | undefined, deps: AccessTokenDeps): Prom
     if (answer?.won) return spendOrKeep(generation, freshness, answer, deps);
     if (freshness === 'ageing' || !answer) return generation;
     await refuseIfOver(generation, answer.item, deps);
-    await waitForHolder(giveUpAt, deps);
+    await waitForHolder(answer.item, giveUpAt, deps);
   }
 }
 
@@ -95,7 +99,7 @@ async function claim(
   }
 }
 
-/** A refresh ahead of time that fails leaves a token that still lives; only a dead grant is said at once. */
+/** A refresh ahead of time that fails, for whatever reason, leaves a token that lives; only a dead grant is said at once. */
 async function spendOrKeep(
   generation: Generation,
   freshness: Freshness,
@@ -105,7 +109,8 @@ async function spendOrKeep(
   try {
     return await spend(generation, held, deps);
   } catch (error) {
-    if (freshness === 'ageing' && error instanceof RunError && error.transient) return generation;
+    const alive = error instanceof RunError && error.name !== 'ReauthorizationRequired';
+    if (freshness === 'ageing' && alive) return generation;
     throw error;
   }
 }
@@ -116,11 +121,18 @@ async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: A
   const over = item.state === 'CLAIMED' && item.attempt >= ATTEMPTS && item.deadline < deps.now().getTime();
   // The last holder may have stored and died before it said so.
   if (!over || (await deps.store.version(successorOf(versionId)))) return;
-  const reason = `the refresh was interrupted ${ATTEMPTS} times, and nobody knows what the service made of it`;
-  throw reauthorization(versionId, { reason, diedAt: '' }, deps);
+  const interrupted = `the refresh was interrupted ${ATTEMPTS} times, and nobody knows what the service made of it`;
+  const diedAt = item.diedAt || new Date(item.deadline).toISOString();
+  // A reason stands there where a person authorized over a dead generation, and it was never stored.
+  throw reauthorization(versionId, { reason: item.reason || interrupted, diedAt }, deps);
 }
 
-async function waitForHolder(giveUpAt: number, deps: AccessTokenDeps): Promise<void> {
+async function waitForHolder({ state, deadline }: LedgerItem, giveUpAt: number, deps: AccessTokenDeps): Promise<void> {
+  // The machine waits cheaper than a function does.
+  if (state === 'CLAIMED' && deadline - deps.now().getTime() > PATIENCE_MS) {
+    const what = 'Two refreshes of the grant got no answer that could be used; the next is tried after';
+    throw new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
+  }
   if (deps.now().getTime() < giveUpAt && deps.secondsLeft() > SECONDS_NEEDED) {
     return deps.sleep(250 + 1250 * deps.random());
   }

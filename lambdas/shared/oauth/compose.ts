@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { LEASE_LIMITS } from '../aws-limits.ts';
 import type { Deployment } from '../deployment.ts';
 import type { AccessTokenDeps } from './access-token.ts';
 import { createLedger } from './ledger.ts';
@@ -25,12 +26,14 @@ interface Around
   dynamo?: DynamoDBClient;
 }
 
-/** A hung connection must not outlive a claim; the SDK repeats a call twice, and by default waits without an end. */
-const BOUNDED = { requestHandler: { connectionTimeout: 2_000, requestTimeout: 3_000, throwOnRequestTimeout: true } };
-
 /** The real parts behind `createGetAccessToken`: secrets, ledger and token endpoint of one deployment. */
 export function accessTokenDeps(places: TokenPlaces, around: Around): AccessTokenDeps {
-  const { crm, secrets = new SecretsManagerClient(BOUNDED), dynamo = new DynamoDBClient(BOUNDED), ...rest } = around;
+  const {
+    crm,
+    secrets = new SecretsManagerClient(LEASE_LIMITS),
+    dynamo = new DynamoDBClient(LEASE_LIMITS),
+    ...rest
+  } = around;
   return {
     ...rest,
     store: createTokenStore(secrets, places.tokensSecretId),

@@ -5,6 +5,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { RunError } from '../errors.ts';
+import { accessDenied } from './access-denied.ts';
 import { type Attributes, expressionValues, type LedgerItem, parseItem } from './ledger-item.ts';
 
 /** A claim lasts longer than everything its holder does in it: 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
@@ -27,18 +28,21 @@ export type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: Ledg
 /**
  * The spend ledger: one item per generation, arbitrated by one conditional write. Claims end by state or by deadline, and
  * nothing is ever deleted but by time.
- * Every method throws RunError `TokenStoreUnavailable`.
+ * Every method throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` where a right is missing.
  */
 export interface Ledger {
   /** Claims a generation that nobody holds, or whose holder ran out of time. One of any number of callers wins. */
   claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
   /**
    * Claims exactly what was observed: nothing (`undefined`), a dead generation, or one whose holder was watched for a whole
-   * lease by the caller's own clock. For `authorize`, which runs on a machine whose clock nobody knows.
+   * lease by the caller's own clock. For `authorize`, which runs on a machine whose clock nobody knows. A claim over a dead
+   * generation leaves no attempt to anybody else: its token is spent, even if this holder dies.
    */
   claimObserved(versionId: string, owner: string, now: number, seen: LedgerItem | undefined): Promise<ClaimAnswer>;
   /** Ends a claim under which nothing was spent; the attempt does not count. */
   giveBack(claim: Claim): Promise<void>;
+  /** Keeps everybody from claiming until then (milliseconds since the epoch), though its holder has ended. */
+  hold(claim: Claim, until: number): Promise<void>;
   markStored(claim: Claim): Promise<void>;
   markDead(claim: Claim, reason: string, now: Date): Promise<void>;
   read(versionId: string): Promise<LedgerItem | undefined>;
@@ -46,7 +50,8 @@ export interface Ledger {
 
 const ABSENT = 'attribute_not_exists(pk)';
 const FREE = 'attribute_not_exists(pk) OR (#state = :claimed AND deadline < :now AND attempt < :most)';
-const OBSERVED = '#state = :seenState AND #owner = :seenOwner AND attempt = :seenAttempt';
+/** What vanished in the meantime (by its age, or by a restore) is nobody's either. */
+const OBSERVED = 'attribute_not_exists(pk) OR (#state = :seenState AND #owner = :seenOwner AND attempt = :seenAttempt)';
 const OURS = '#state = :claimed AND #owner = :owner AND attempt = :attempt';
 const TAKE =
   'SET #state = :claimed, #owner = :owner, deadline = :deadline, attempt = if_not_exists(attempt, :zero) + :one, #ttl = :ttl';
@@ -66,9 +71,10 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
     claimObserved: (versionId, owner, now, seen) => {
       if (!seen) return claimIf(at, ABSENT, versionId, owner, now, {});
       const observed = { seenState: seen.state, seenOwner: seen.owner, seenAttempt: seen.attempt };
-      return claimIf(at, OBSERVED, versionId, owner, now, observed);
+      return claimIf(at, OBSERVED, versionId, owner, now, { ...observed, one: seen.state === 'DEAD' ? ATTEMPTS : 1 });
     },
     giveBack: (claim) => end(at, claim, 'SET deadline = :zero, attempt = :attempt - :one', { zero: 0, one: 1 }),
+    hold: (claim, until) => end(at, claim, 'SET deadline = :until', { until }),
     markStored: (claim) => end(at, claim, 'SET #state = :stored', { stored: 'STORED' }),
     markDead: (claim, reason, now) => {
       const death = { dead: 'DEAD', reason, diedAt: now.toISOString() };
@@ -105,7 +111,7 @@ async function claimIf(
     const { attempt } = parseItem((await client.send(update)).Attributes);
     return { won: true, claim: { versionId, owner, deadline, attempt } };
   } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw unavailable(error);
+    if (!(error instanceof ConditionalCheckFailedException)) throw unavailable(TableName, error);
     const item = parseItem(error.Item);
     // An SDK that repeated a call whose answer was lost meets its own claim.
     const ours = item.state === 'CLAIMED' && item.owner === owner && item.deadline === deadline;
@@ -125,21 +131,22 @@ async function end({ client, TableName, keyOf }: Table, claim: Claim, update: st
     ExpressionAttributeValues: expressionValues({ claimed: 'CLAIMED', owner, attempt, ...more }),
   });
   await client.send(command).catch((error: unknown) => {
-    if (!(error instanceof ConditionalCheckFailedException)) throw unavailable(error);
+    if (!(error instanceof ConditionalCheckFailedException)) throw unavailable(TableName, error);
   });
 }
 
 async function read({ client, TableName, keyOf }: Table, versionId: string): Promise<LedgerItem | undefined> {
   const get = new GetItemCommand({ TableName, Key: keyOf(versionId), ConsistentRead: true });
   const { Item } = await client.send(get).catch((error: unknown) => {
-    throw unavailable(error);
+    throw unavailable(TableName, error);
   });
   return Item && parseItem(Item);
 }
 
 /** Trouble with the ledger is never a leave to go on without it. */
-function unavailable(error: unknown): RunError {
+function unavailable(table: string, error: unknown): RunError {
   const name = error instanceof Error ? error.name : 'unknown';
+  if (name === 'AccessDeniedException') return accessDenied(`The table ${table} may not be used`, error);
   const what = `The ledger of the OAuth grant could not be used (${name}).`;
   return new RunError('TokenStoreUnavailable', what, { cause: error });
 }

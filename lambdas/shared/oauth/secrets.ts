@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import { RunError } from '../errors.ts';
+import { accessDenied } from './access-denied.ts';
 
 /** The OAuth client, as `authorize` stores it. A client that authenticates with `none` has no secret. */
 export const oauthClientSchema = z.object({ clientId: z.string().min(1), clientSecret: z.string().default('') });
@@ -62,15 +63,12 @@ export function parseSecret<T>(secretId: string, text: string, schema: z.ZodType
   throw new RunError('ConfigInvalid', `The value of the secret ${secretId} ${what} (${FIX}).`);
 }
 
-/** What Secrets Manager answered, as an error of the run. A right that is missing does not come by waiting. */
+/** What Secrets Manager answered, as an error of the run. */
 export function secretError(how: 'read' | 'written', secretId: string, error: unknown): RunError {
   if (error instanceof RunError) return error;
   const name = error instanceof Error ? error.name : 'an unknown error';
   if (name === 'AccessDeniedException') {
-    return new RunError(
-      'ConfigInvalid',
-      `The secret ${secretId} may not be ${how} by this role: deploy the stack again.`,
-    );
+    return accessDenied(`The secret ${secretId} may not be ${how}`, error);
   }
   if (name === 'InvalidRequestException') {
     return new RunError(

@@ -1,6 +1,6 @@
 import { RunError } from '../errors.ts';
 import { type Generation, successorOf } from './generation.ts';
-import type { Claim, Ledger } from './ledger.ts';
+import { ATTEMPTS, type Claim, type Ledger } from './ledger.ts';
 import { reauthorization } from './reauthorization.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
@@ -33,6 +33,8 @@ const SECOND_TIMEOUT_MS = 10_000;
 export const SECONDS_NEEDED = 50;
 /** Storing stops this long before the claim ends. */
 const STORE_MARGIN_MS = 2_000;
+/** A service in trouble is left alone for so long before the last attempt: what lasts minutes shall not cost the grant. */
+const HOLD_MS = 30 * 60_000;
 /** Of the claim, kept for storing: no request may run into it. */
 const STORE_BUDGET_MS = 10_000;
 
@@ -64,11 +66,20 @@ export async function spend(generation: Generation, claim: Claim, deps: SpendDep
   const answer = await present(generation, client, claim, deps);
   if (answer.kind === 'granted') return keep(generation, answer, claim, deps);
   if (answer.kind === 'invalidGrant') return buried(generation, answer.said, claim, deps);
-  if (answer.kind === 'lost') throw new RunError('CrmUnavailable', answer.said);
+  if (answer.kind === 'lost') {
+    await held(claim, deps);
+    throw new RunError('CrmUnavailable', answer.said);
+  }
   await ledger.giveBack(claim);
   if (answer.kind === 'refused') throw new RunError('ConfigInvalid', answer.said);
   if (answer.kind === 'notSent') throw new RunError('CrmUnavailable', answer.said);
   throw new RunError('RateLimited', answer.said, { retryAfterSeconds: answer.retryAfterSeconds });
+}
+
+/** Before the last attempt, the claim lasts longer than its holder. Best effort: without it, it ends by its deadline. */
+async function held(claim: Claim, { ledger, now }: SpendDeps): Promise<void> {
+  if (claim.attempt !== ATTEMPTS - 1) return;
+  await ledger.hold(claim, now().getTime() + HOLD_MS).catch(() => undefined);
 }
 
 /**
@@ -119,7 +130,9 @@ async function keep(
 async function storeUntil(end: number, versionId: string, tokens: Tokens, deps: SpendDeps) {
   for (let wait = 250; ; wait *= 2) {
     try {
-      return (await deps.store.store(versionId, tokens)) ? 'stored' : 'exists';
+      // A try that began in time must also end in time.
+      const limit = AbortSignal.timeout(Math.max(1, end - deps.now().getTime()));
+      return (await deps.store.store(versionId, tokens, limit)) ? 'stored' : 'exists';
     } catch (error) {
       if (!(error instanceof RunError) || !error.transient) return 'impossible';
       if (deps.now().getTime() + wait > end) return 'impossible';

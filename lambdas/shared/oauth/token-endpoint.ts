@@ -1,7 +1,7 @@
 import ky from 'ky';
 import * as z from 'zod';
 import type { Deployment } from '../deployment.ts';
-import { codeOf, NEVER_SENT } from '../network-errors.ts';
+import { codeOf, neverSent } from '../network-errors.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
 
@@ -22,7 +22,12 @@ const LONGEST_LIFE = 1_000_000_000;
 const answerSchema = z.object({
   access_token: z.string().min(1),
   refresh_token: z.string().min(1).nullish().catch(undefined),
-  expires_in: z.coerce.number().positive().max(LONGEST_LIFE).nullish().catch(undefined),
+  expires_in: z
+    .union([z.number(), z.string()])
+    .transform(Number)
+    .pipe(z.number().positive().max(LONGEST_LIFE))
+    .nullish()
+    .catch(undefined),
   scope: z.string().nullish().catch(undefined),
   token_type: z.string().nullish().catch(undefined),
 });
@@ -67,7 +72,7 @@ export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
   } catch (error) {
     const code = codeOf(error);
     const said = `The token endpoint did not answer (${code ?? (error instanceof Error ? error.name : 'unknown')}).`;
-    return { kind: code && NEVER_SENT.has(code) ? 'notSent' : 'lost', said };
+    return { kind: neverSent(error) ? 'notSent' : 'lost', said };
   }
 }
 
@@ -101,7 +106,8 @@ function granted(response: Response, body: unknown, obtainedAt: Date, { scope }:
     accessToken,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
-    scope: given ?? scope,
+    // An empty scope says as little as none.
+    scope: given || scope,
   };
   return { kind: 'granted', tokens, oddities };
 }
@@ -130,7 +136,8 @@ function refusal(response: Response, body: unknown, call: TokenCall): TokenAnswe
   const code = error.success && CODES.includes(error.data.error) ? error.data.error : undefined;
   const told = code && error.success ? `: ${code}${descriptionOf(error.data.error_description, call)}` : '';
   const said = `The token endpoint answered ${status}${told}.`;
-  if (code === 'invalid_grant') return { kind: 'invalidGrant', said };
+  // A server in trouble proves nothing, whatever it calls it.
+  if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', said };
   if (status === 429 || status === 503)
     return { kind: 'busy', said, retryAfterSeconds: retryAfterSeconds(headers, call.now()) };
   if (status >= 500 || status === 408) return { kind: 'lost', said };
@@ -139,7 +146,8 @@ function refusal(response: Response, body: unknown, call: TokenCall): TokenAnswe
 
 /** What the server says to a person about its error, cleaned, and without what was presented to it. */
 function descriptionOf(text: string | undefined, { grant, client }: TokenCall): string {
-  const presented = [...Object.values(grant), client.clientSecret].filter((value) => value.length > 7);
+  const secrets = 'code' in grant ? [grant.code, grant.code_verifier] : [grant.refresh_token];
+  const presented = [...secrets, client.clientSecret].filter((value) => value.length > 7);
   const clean = presented.reduce((rest, value) => rest.replaceAll(value, '***'), text ?? '');
   const short = clean
     .replace(/[^\x20-\x7e]/g, ' ')

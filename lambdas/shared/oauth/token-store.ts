@@ -17,8 +17,8 @@ export interface TokenStore {
   currentVersionId(): Promise<string | undefined>;
   /** A generation by its own name, or `undefined` when it is not (yet) there. */
   version(versionId: string): Promise<Generation | undefined>;
-  /** Stores a generation once; `false` when it exists already, with whatever content. */
-  store(versionId: string, tokens: Tokens): Promise<boolean>;
+  /** Stores a generation once; `false` when it exists already, with whatever content. The signal ends the try. */
+  store(versionId: string, tokens: Tokens, signal?: AbortSignal): Promise<boolean>;
 }
 
 export function createTokenStore(client: SecretsManagerClient, secretId: string): TokenStore {
@@ -52,19 +52,20 @@ export function createTokenStore(client: SecretsManagerClient, secretId: string)
       const stored = await read({ VersionId });
       return stored && parse(stored);
     },
-    store: (versionId, tokens) => put(client, secretId, versionId, tokens),
+    store: (versionId, tokens, signal) => put(client, secretId, { versionId, tokens }, signal),
   };
 }
 
 async function put(
   client: SecretsManagerClient,
   SecretId: string,
-  versionId: string,
-  tokens: Tokens,
+  { versionId, tokens }: Generation,
+  signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const value = { ClientRequestToken: versionId, SecretString: JSON.stringify(tokens) };
   try {
-    await client.send(new PutSecretValueCommand({ SecretId, ...value, VersionStages: ['AWSCURRENT'] }));
+    const command = new PutSecretValueCommand({ SecretId, ...value, VersionStages: ['AWSCURRENT'] });
+    await client.send(command, signal && { abortSignal: signal });
     return true;
   } catch (error) {
     if (error instanceof ResourceExistsException) return false;

@@ -21,6 +21,8 @@ export class FakeSecrets {
   /** Every PutSecretValue that arrived. */
   readonly puts: { token: string; text: string }[] = [];
   trouble: (operation: Operation, secret: string) => Error | undefined = () => undefined;
+  /** Puts are never answered: only who asked can end them. */
+  silent = false;
   readonly #label: { from: number; versionId: string }[] = [];
   readonly #now: () => Date;
   readonly #latency: () => Promise<unknown>;
@@ -31,7 +33,8 @@ export class FakeSecrets {
   }
 
   get client(): SecretsManagerClient {
-    const send = (command: GetSecretValueCommand | PutSecretValueCommand) => this.#send(command);
+    const send = (command: GetSecretValueCommand | PutSecretValueCommand, options?: Ending) =>
+      this.#send(command, options);
     // Not a client in all its parts, but in all that the token store uses.
     return { send } as unknown as SecretsManagerClient;
   }
@@ -50,13 +53,14 @@ export class FakeSecrets {
     return JSON.parse(this.versions.get(this.currentVersionId) ?? '{}') as Tokens;
   }
 
-  async #send(command: GetSecretValueCommand | PutSecretValueCommand): Promise<object> {
+  async #send(command: GetSecretValueCommand | PutSecretValueCommand, options: Ending = {}): Promise<object> {
     await this.#latency();
     const operation = command instanceof GetSecretValueCommand ? 'GetSecretValue' : 'PutSecretValue';
     this.operations.push(`${operation} ${command.input.SecretId}`);
     if (operation === 'PutSecretValue') this.#note(command.input);
     const trouble = this.trouble(operation, command.input.SecretId ?? '');
     if (trouble) throw trouble;
+    if (operation === 'PutSecretValue' && this.silent) await aborted(options.abortSignal);
     const answer =
       operation === 'PutSecretValue' ? this.#put(command.input) : this.#get(command.input as GetSecretValueInput);
     await this.#latency();
@@ -86,6 +90,16 @@ export class FakeSecrets {
     if (text === undefined) throw new ResourceNotFoundException({ message: 'no such version', $metadata: {} });
     return { SecretString: text, VersionId: id };
   }
+}
+
+type Ending = { abortSignal?: AbortSignal | undefined };
+
+/** Rejects as the SDK does when its caller has had enough. */
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) => {
+    const end = () => reject(Object.assign(new Error('Request aborted'), { name: 'AbortError' }));
+    signal?.addEventListener('abort', end);
+  });
 }
 
 type PutInput = { SecretId?: string | undefined } & Partial<

@@ -82,7 +82,7 @@ export class Simulation {
   }
 
   /** All at once. Every answer, or the error. */
-  ask(clients: GetAccessToken[], options?: { rejected?: string }): Promise<(string | Error)[]> {
+  ask(clients: GetAccessToken[], options?: Parameters<GetAccessToken>[0]): Promise<(string | Error)[]> {
     const answers = clients.map((client) =>
       client(options).then(
         ({ accessToken }) => accessToken,
@@ -103,10 +103,11 @@ export class Simulation {
   }
 
   /** What the command does with the grant that a person has just given. */
-  storeGrant(tokens = this.endpoint.grant()): Promise<unknown> {
-    const store = createTokenStore(this.secrets.client, 'tokens');
+  storeGrant(tokens = this.endpoint.grant(), { diesAfterClaim = false, now = Date.now } = {}): Promise<unknown> {
+    const known = createTokenStore(this.secrets.client, 'tokens');
+    const store = diesAfterClaim ? { ...known, store: never } : known;
     const ledger = createLedger(this.table.client, 'ledger', 'tokens');
-    return storeGrant(tokens, { store, ledger, elapsed: () => this.clock.time, sleep: this.clock.sleep });
+    return storeGrant(tokens, { store, ledger, now, elapsed: () => this.clock.time, sleep: this.clock.sleep });
   }
 
   get state(): unknown {

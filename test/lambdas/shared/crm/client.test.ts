@@ -15,14 +15,18 @@ const fields: Call = { method: 'get', path: 'leads/fields', template: '/leads/fi
 const status: Call = { method: 'get', path: 'leads/exports/7', template: '/leads/exports/{id}' };
 const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: `<html>${CANARY}</html>` };
 
-/** A client whose tokens are named by their number; `asked` has the tokens that were refused when it asked for one. */
-function clientAt(url: string) {
+/**
+ * A client whose tokens are named by their number; `asked` has the tokens that were refused when it asked for one. What is
+ * read anew is the same, unless a person has `authorized` since.
+ */
+function clientAt(url: string, authorized?: { accessToken: string; scope: string }) {
   const asked: (string | undefined)[] = [];
   const log = recordingLog();
   const client = createCrmClient({
     baseUrl: `${url}/api/v1`,
-    getAccessToken: async ({ rejected } = {}) => {
-      asked.push(rejected);
+    getAccessToken: async ({ rejected, reread } = {}) => {
+      asked.push(rejected ?? reread);
+      if (reread !== undefined) return authorized ?? { accessToken: reread, scope: 'openid profile' };
       return { accessToken: `${CANARY}-${asked.length}`, scope: 'openid profile' };
     },
     log,
@@ -102,10 +106,24 @@ test('a second 401 ends as AuthRefused, without a third call', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test('a 403 names the scopes that the token has', async () => {
-  const { answer } = await callOf(create, [`POST ${CREATE}`, { status: 403, ...secret }]);
+test('a 403 names the scopes that the token has, once nobody is found to have authorized since', async () => {
+  const { answer, asked } = await callOf(create, [`POST ${CREATE}`, { status: 403, ...secret }]);
 
   expect((await failureOf(answer(), 'AuthRefused')).message).toContain('The token has the scopes "openid profile"');
+  expect(asked).toEqual([undefined, `${CANARY}-1`]);
+});
+
+test('a 403 for the token of before an authorization is repeated once with the new one, an export to make too', async () => {
+  const refused: Exchange = [`POST ${CREATE}`, { status: 403, ...secret }];
+  const server = await serverFor(refused, [`POST ${CREATE}`, { json: 'done' }], refused, refused);
+  const authorized = { accessToken: `${CANARY}-new`, scope: 'openid global:export' };
+
+  expect(await clientAt(server.url, authorized).call(create, z.unknown())).toBe('done');
+  const again = await failureOf(clientAt(server.url, authorized).call(create, z.unknown()), 'AuthRefused');
+
+  expect(again.message).toContain('The token has the scopes "openid global:export"');
+  const tokens = [`Bearer ${CANARY}-1`, `Bearer ${CANARY}-new`];
+  expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([...tokens, ...tokens]);
 });
 
 test.each([

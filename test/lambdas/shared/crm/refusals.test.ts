@@ -18,6 +18,7 @@ test.each([
   ['ECONNREFUSED', 'no connection to the service'],
   ['ENOTFOUND', 'no connection to the service'],
   ['UND_ERR_CONNECT_TIMEOUT', 'no connection to the service'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection to the service'],
   ['CERT_HAS_EXPIRED', 'the certificate of the service is not accepted'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of the service is not accepted'],
 ])('after %s a POST cannot have arrived: it may be sent again', (code, what) => {
@@ -27,7 +28,17 @@ test.each([
   });
 });
 
-test.each(['ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE'])(
+test('a host of which no address could be connected to has not seen a POST', () => {
+  const silent = Object.assign(new Error(CANARY), { code: 'ETIMEDOUT', syscall: 'connect' });
+  const cause = Object.assign(new AggregateError([silent, silent]), { code: 'ETIMEDOUT' });
+
+  expect(notReached(new TypeError('fetch failed', { cause }), create)).toMatchObject({
+    name: 'CrmUnavailable',
+    message: 'POST /leads/exports: no connection to the service (ETIMEDOUT).',
+  });
+});
+
+test.each(['ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE', 'ETIMEDOUT'])(
   'after %s a POST may have arrived, a GET does not care',
   (code) => {
     expect(notReached(fetchFailed(code), create)).toMatchObject({

@@ -19,7 +19,8 @@ const RENEWED = { access_token: 'access-2-of-the-night', refresh_token: 'refresh
 /** The real parts over a real token endpoint; `done` has the order of everything. */
 async function composed(reply: Reply) {
   const done: string[] = [];
-  const now = () => new Date(NOW);
+  const clock = { time: new Date(NOW).getTime() };
+  const now = () => new Date(clock.time);
   const secrets = new FakeSecrets(now, async () => undefined);
   secrets.place('generation-1-with-its-thirty-two-chars', EXPIRED);
   const table = new FakeTable(async () => undefined);
@@ -42,7 +43,7 @@ async function composed(reply: Reply) {
       },
     ),
   );
-  return { getAccessToken, done, secrets, table, seen: endpoint.seen };
+  return { getAccessToken, done, secrets, table, clock, seen: endpoint.seen };
 }
 
 test('I3: a refreshed grant is claimed, stored, and only then given out', async () => {
@@ -70,6 +71,21 @@ test('I3: a refreshed grant is claimed, stored, and only then given out', async 
     scope: 'openid',
   });
   expect(new URLSearchParams(seen[0]?.body).get('refresh_token')).toBe('refresh-1-of-the-night');
+});
+
+test('I4: a try to store that began in time is ended in time, before the claim is', async () => {
+  const { getAccessToken, done, secrets, table, clock } = await composed((response) => {
+    // Of the 45 seconds of the claim, 2 are a margin: 50 ms are left.
+    clock.time += 42_950;
+    response.end(JSON.stringify(RENEWED));
+  });
+  secrets.silent = true;
+
+  expect(await getAccessToken()).toMatchObject({ accessToken: 'access-2-of-the-night' });
+
+  expect(done.filter((step) => step === 'PutSecretValue tokens')).toHaveLength(1);
+  expect(done).toContain('GrantRotatedButNotStored');
+  expect(table.plain()).toMatchObject([{ state: 'DEAD' }]);
 });
 
 test('what the answer does not say stays as it was', async () => {

@@ -56,12 +56,17 @@ test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
   },
 );
 
-test('a role that may not use a secret is ConfigInvalid at once: waiting brings no right', async () => {
+test('who may not use a secret is told so at once, for waiting brings no right: a function and a person', async () => {
   const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'AccessDeniedException' });
+  const advice =
+    'with these credentials: deploy the stack again if a function says this; a person needs another --profile, or the rights that the README lists.';
 
-  const error = await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid');
+  const reading = await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid');
+  const value = { clientId: CANARY, clientSecret: CANARY };
+  const writing = await failureOf(writeOAuthClient(client, 's', value), 'ConfigInvalid');
 
-  expect(error.message).toBe('The secret s may not be read by this role: deploy the stack again.');
+  expect(reading.message).toBe(`The secret s may not be read ${advice}`);
+  expect(writing.message).toBe(`The secret s may not be written ${advice}`);
 });
 
 test('every field of the grant that is wrong is named', () => {

@@ -68,6 +68,8 @@ test.each<[string, unknown, unknown]>([
   ['an object', {}, null],
   ['1e12', 1e12, null],
   ['more than a date can hold', Number.MAX_SAFE_INTEGER, null],
+  ['true', true, null],
+  ['an empty text', '', null],
   ['a string of digits', '3600', '2026-11-20T02:00:00.000Z'],
 ])('T19: an expires_in that is %s is unknown or read, never "expired"', async (_, expires_in, expiresAt) => {
   const { tokens, oddities } = await tokensFrom({ ...GOOD, expires_in });
@@ -93,6 +95,10 @@ test.each<[string, object, object, string[]]>([
   expect(oddities).toEqual(odd);
 });
 
+test.each([[''], [null], [undefined]])('a scope of %j says nothing: what was known stays', async (scope) => {
+  expect((await tokensFrom({ ...GOOD, scope })).tokens.scope).toBe('known');
+});
+
 test.each([[undefined], [null], [''], [7]])('T17: a refresh_token that is %j is none', async (refresh_token) => {
   const { tokens } = await tokensFrom({ ...GOOD, refresh_token });
 
@@ -115,10 +121,17 @@ test.each<[string, Reply]>([
 test.each<[number, object, TokenAnswer['kind'], string]>([
   [400, { error: 'invalid_grant', error_description: 'Expired.' }, 'invalidGrant', '400: invalid_grant (Expired.)'],
   [400, { error: 'invalid_grant', error_description: `${CANARY}-old is gone` }, 'invalidGrant', '(*** is gone)'],
+  [
+    400,
+    { error: 'invalid_grant', error_description: 'The refresh_token has expired.' },
+    'invalidGrant',
+    '(The refresh_token has expired.)',
+  ],
   [400, { error: 'invalid_grant', error_description: 'a\u0007\n\u05d0b' }, 'invalidGrant', '(a   b)'],
   [400, { error: 'invalid_grant', error_description: 7 }, 'invalidGrant', '400: invalid_grant.'],
   [403, { error: 'invalid_grant' }, 'invalidGrant', '403: invalid_grant.'],
-  [500, { error: 'invalid_grant' }, 'invalidGrant', '500: invalid_grant.'],
+  [500, { error: 'invalid_grant' }, 'lost', '500: invalid_grant.'],
+  [503, { error: 'invalid_grant' }, 'busy', '503: invalid_grant.'],
   [400, { error: 'invalid_client' }, 'refused', '400: invalid_client.'],
   [401, { error: 'invalid_client' }, 'refused', '401: invalid_client.'],
   [400, { error: 'invalid_scope' }, 'refused', '400: invalid_scope.'],
@@ -138,6 +151,21 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   const { answer } = await answerTo({ status, json });
 
   expect(answer).toMatchObject({ kind, said: expect.stringContaining(said) });
+});
+
+test('the words of the service are kept, what was presented for a code is not', async () => {
+  const uri = 'http://127.0.0.1:8400/callback';
+  const error_description = `${uri} is not registered for authorization_code ${CANARY}-code ${CANARY}-verifier`;
+  const server = await serverFor([LINE, { status: 400, json: { error: 'invalid_request', error_description } }]);
+  const { crm } = deployment({ crm: { authUrl: `${server.url}/auth` } });
+  const presented = { code: `${CANARY}-code`, redirect_uri: uri, code_verifier: `${CANARY}-verifier` };
+  const grant = { grant_type: 'authorization_code' as const, ...presented };
+
+  const answer = await callTokenEndpoint({ crm, client: CLIENT, grant, scope: '', timeoutMs: 5_000, now: at(NOW) });
+
+  expect(answer).toMatchObject({
+    said: `The token endpoint answered 400: invalid_request (${uri} is not registered for authorization_code *** ***).`,
+  });
 });
 
 test.each([
@@ -183,6 +211,7 @@ test.each<[string, Reply]>([
 test.each([
   ['nobody is listening', deadAddress],
   ['the name is unknown', async () => 'http://token-endpoint.invalid'],
+  ['no TLS is spoken there', async () => (await serverFor()).url.replace('http:', 'https:')],
 ])('T22: when %s, nothing was sent', async (_, address) => {
   expect(await callAt(await address())).toMatchObject({ kind: 'notSent' });
 });

@@ -76,6 +76,23 @@ test('T16: a store whose answer is lost is repeated by the SDK, and makes one ve
   expect([...versions]).toEqual([[FIRST, JSON.stringify(TOKENS)]]);
 });
 
+test('I4: a store whose caller has had enough ends at once, and is not repeated by the SDK', async () => {
+  let requests = 0;
+  const server = createServer((request) => {
+    requests += 1;
+    request.resume();
+  });
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = new SecretsManagerClient({ endpoint: await listen(server), region: 'eu-west-1', credentials });
+  const started = performance.now();
+
+  const storing = createTokenStore(client, 'tokens').store(FIRST, TOKENS, AbortSignal.timeout(100));
+
+  await expect(storing).rejects.toMatchObject({ name: 'TokenStoreUnavailable', transient: true });
+  expect(requests).toBe(1);
+  expect(performance.now() - started).toBeLessThan(1_500);
+});
+
 async function listen(server: Server): Promise<string> {
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   onTestFinished(async () => {
