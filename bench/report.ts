@@ -13,6 +13,11 @@ export function atMost(id: string, limit: number, measured: number): Target {
   return { id, aim: `<= ${limit}`, measured: Math.round(measured * 100) / 100, met: measured <= limit };
 }
 
+/** A target that is met at or above a value. */
+export function atLeast(id: string, limit: number, measured: number): Target {
+  return { id, aim: `>= ${limit}`, measured: Math.round(measured * 100) / 100, met: measured >= limit };
+}
+
 /** One JSON document, or tables for a person. */
 export function printReport(json: boolean, targets: Target[], runs: Record<string, string | number>[]): void {
   if (json) {
@@ -20,7 +25,7 @@ export function printReport(json: boolean, targets: Target[], runs: Record<strin
     return;
   }
   const targetRows = targets.map(({ id, aim, measured, met }) => [id, aim, String(measured), met ? 'yes' : 'no']);
-  const headings = Object.keys(runs[0] ?? {});
+  const headings = [...new Set(runs.flatMap((run) => Object.keys(run)))];
   const runRows = runs.map((run) => headings.map((heading) => String(run[heading] ?? '')));
   process.stdout.write(`\n${table(headings, runRows)}\n\n${table(['target', 'aim', 'measured', 'met'], targetRows)}\n`);
 }

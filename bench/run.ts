@@ -5,6 +5,7 @@ import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
 import { endLeftovers, openRunRecord } from '../local/run-record.ts';
 import { createScreen } from '../local/screen.ts';
 import { openSession, type Session } from '../local/session.ts';
+import { costOf, type Usage, usageOf } from './cost.ts';
 import { curlSeconds } from './curl.ts';
 import { atMost, median, printReport } from './report.ts';
 import { timingsOf } from './timings.ts';
@@ -14,6 +15,7 @@ import { timingsOf } from './timings.ts';
  *
  * seven-at-once: seven runs at once against the slowest of them alone. The jobs of the sandbox take ten seconds, which is
  * short for an export; the functions are warm, as cold starts of 28 processes on two cores say nothing about AWS.
+ * cost: what that last run used, counted from its history and its logs, and its list price.
  * after-ready: from PROCESSED to published, 10 MB, against `curl` fetching the same file and putting it to the same S3.
  */
 
@@ -64,10 +66,12 @@ async function transferRatio(session: Session) {
   if (session.sandbox) Object.assign(session.sandbox.settings, { jobSeconds: 0, bytes: { leads: FILE_BYTES } });
   const ours: number[] = [];
   const curl: number[] = [];
+  let last = '';
   const inside: { download: number; publish: number }[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
     const arn = await startRun(session.target, 'leads', {});
     await followRun(session.target.sfn, 'leads', arn, { everyMs: 200 });
+    last = arn;
     const timings = await timingsOf(session.target, arn);
     const seconds = await curlSeconds(session, record.tmpDir);
     // The first round warms the functions up and is not counted.
@@ -76,13 +80,19 @@ async function transferRatio(session: Session) {
     inside.push(timings);
     curl.push(seconds);
   }
-  const runs = [
+  const runs: Record<string, string | number>[] = [
     row('PROCESSED to published, 10 MB', median(ours)),
     row('  of these in DownloadFile', median(inside.map(({ download }) => download))),
     row('  of these in PublishFile', median(inside.map(({ publish }) => publish))),
     row('curl and curl -T, 10 MB', median(curl)),
+    costRow(await usageOf(session.target, last)),
   ];
   return { ratio: median(ours) / median(curl), runs };
+}
+
+function costRow(usage: Usage) {
+  const counted = { ...usage, gbSeconds: usage.gbSeconds.toFixed(2), 'US dollars': costOf(usage).toFixed(6) };
+  return { what: 'one run of 10 MB costs', seconds: '', ...counted };
 }
 
 function row(what: string, seconds: number) {

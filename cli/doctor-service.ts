@@ -1,8 +1,9 @@
 import { buildRequest, resolveColumns } from '../lambdas/create-export/request.ts';
 import { type CrmClient, createCrmClient } from '../lambdas/shared/crm/client.ts';
 import { readFieldNames } from '../lambdas/shared/crm/fields.ts';
-import { type Deployment, entityPlan } from '../lambdas/shared/deployment.ts';
+import type { Deployment } from '../lambdas/shared/deployment.ts';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
+import { entityPlan } from '../lambdas/shared/entity-plan.ts';
 import { RunError } from '../lambdas/shared/errors.ts';
 import type { Tokens } from '../lambdas/shared/oauth/secrets.ts';
 import { type Check, failed, failedBy, ok, warning } from './doctor-check.ts';

@@ -8,6 +8,7 @@ import {
 } from '@aws-sdk/client-sfn';
 import type { Entity } from '../lambdas/shared/entities.ts';
 import type { RunState } from '../lambdas/shared/states.ts';
+import type { FileProgress, Moved } from './file-progress.ts';
 import { type Progress, parseState, type RunReport, reportOf, secondsBetween } from './run-report.ts';
 import type { Target } from './target.ts';
 
@@ -35,7 +36,11 @@ export interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
   onProgress?: (progress: Progress) => void;
+  /** How the file is watched while it moves; without it, its bytes are told when it is stored. */
+  fileProgress?: FileProgress;
 }
+
+const MOVING = ['DownloadFile', 'WaitBeforeDownload'];
 
 /**
  * Follows a run to its end. Stopping to follow (`signal`) never stops the run.
@@ -47,21 +52,29 @@ export async function followRun(
   executionArn: string,
   options: FollowOptions = {},
 ): Promise<RunReport> {
-  const { everyMs = 1000, signal, onProgress } = options;
+  const { everyMs = 1000, signal, onProgress, fileProgress } = options;
   for (;;) {
     const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
     const seen = await lastSeen(sfn, executionArn);
+    const moves = execution.status === 'RUNNING' && MOVING.includes(seen.name);
+    const moved = moves && seen.state ? await fileProgress?.(seen.state) : undefined;
     onProgress?.({
       entity,
       state: seen.name,
       status: execution.status ?? 'RUNNING',
       checks: seen.state?.checks ?? 0,
-      bytes: seen.state?.file?.bytes ?? null,
+      ...bytesOf(seen.state, moved),
       seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
     });
     if (execution.status !== 'RUNNING') return reportOf(entity, execution, seen.state);
     await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
+}
+
+function bytesOf(state: RunState | undefined, moved: Moved | undefined): Pick<Progress, 'bytes' | 'totalBytes'> {
+  const stored = state?.file?.bytes;
+  if (stored !== undefined) return { bytes: stored, totalBytes: stored };
+  return { bytes: moved?.bytes ?? null, totalBytes: moved?.totalBytes ?? null };
 }
 
 /** The state entered last and what it was given. Read from the newest events: these exist in every engine. */

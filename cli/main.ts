@@ -5,15 +5,20 @@ import { RunError } from '../lambdas/shared/errors.ts';
 import { suggestion } from '../lambdas/shared/suggestion.ts';
 import { ConfigurationError } from '../lib/config.ts';
 import { addAuthorize } from './authorize-command.ts';
+import { movedText } from './bytes-text.ts';
 import { addDoctor } from './doctor.ts';
 import { followRun, startRun } from './executions.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from './exit.ts';
+import { watchFile } from './file-progress.ts';
 import { connect, type TargetOptions } from './target.ts';
 
 interface StartOptions extends TargetOptions {
   wait?: boolean;
   date?: string;
 }
+
+/** As often as the function that moves a file tells how far it is. */
+const LOOK_AT_FILE_EVERY_MS = 5_000;
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -40,8 +45,10 @@ async function start(entity: Entity, options: StartOptions): Promise<void> {
   if (!options.wait) return;
   let shown = '';
   const report = await followRun(target.sfn, entity, executionArn, {
-    onProgress: ({ state, checks }) => {
-      const line = `${entity}: ${state}, ${checks === 1 ? '1 check' : `${checks} checks`}`;
+    fileProgress: watchFile(target, { everyMs: LOOK_AT_FILE_EVERY_MS }),
+    onProgress: ({ state, checks, ...file }) => {
+      const facts = [`${entity}: ${state}`, checks === 1 ? '1 check' : `${checks} checks`, movedText(file)];
+      const line = facts.filter((fact) => fact !== '').join(', ');
       if (state && line !== shown) print(line);
       shown = line;
     },

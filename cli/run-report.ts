@@ -26,7 +26,10 @@ export interface Progress {
   state: string;
   status: string;
   checks: number;
+  /** Stored so far; `null` where there is nothing yet, or it cannot be seen. */
   bytes: number | null;
+  /** Size of the file; `null` as long as it is not known. */
+  totalBytes: number | null;
   seconds: number;
 }
 

@@ -1,4 +1,5 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
@@ -30,6 +31,9 @@ export interface Target extends z.infer<typeof outputsSchema> {
   s3: S3Client;
   secrets: SecretsManagerClient;
   dynamo: DynamoDBClient;
+  logs: CloudWatchLogsClient;
+  /** Where the function that moves files logs. */
+  downloadLogGroup: string;
 }
 
 /**
@@ -38,7 +42,8 @@ export interface Target extends z.infer<typeof outputsSchema> {
  */
 export async function connect(options: TargetOptions): Promise<Target> {
   const settings = { ...AWS_LIMITS, ...clientSettings(options) };
-  const outputs = await stackOutputs(new CloudFormationClient(settings), `crm-export-${options.deployment}`);
+  const stack = `crm-export-${options.deployment}`;
+  const outputs = await stackOutputs(new CloudFormationClient(settings), stack);
   return {
     ...outputs,
     sfn: new SFNClient(settings),
@@ -46,6 +51,8 @@ export async function connect(options: TargetOptions): Promise<Target> {
     s3: new S3Client({ ...settings, forcePathStyle: 'credentials' in settings }),
     secrets: new SecretsManagerClient({ ...settings, ...LEASE_LIMITS }),
     dynamo: new DynamoDBClient({ ...settings, ...LEASE_LIMITS }),
+    logs: new CloudWatchLogsClient(settings),
+    downloadLogGroup: `/aws/lambda/${stack}-DownloadFile`,
   };
 }
 

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type * as z from 'zod';
-import { crc32Text } from '../lambdas/shared/files/measured.ts';
+import * as z from 'zod';
+import { crc32Text } from '../lambdas/shared/files/transfer/index.ts';
 import { createBucket } from '../lambdas/shared/storage/bucket.ts';
 import { type Manifest, manifestSchema } from '../lambdas/shared/storage/manifest.ts';
 import { comparePlaces, datePointerKey, latestPointerKey, pointerSchema } from '../lambdas/shared/storage/pointer.ts';
@@ -21,10 +21,10 @@ export interface Published {
  */
 export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: RunReport): Promise<Published> {
   const bucket = createBucket(target.s3, target.BucketName);
-  const read = async <T>(key: string, schema: z.ZodType<T>): Promise<T> => {
+  const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T> => {
     const object = await bucket.read(key);
     if (!object) throw unverified(run, `there is no object ${key}`);
-    const parsed = schema.safeParse(jsonOrUndefined(object.text));
+    const parsed = z.safeParse(schema, jsonOrUndefined(object.text));
     if (parsed.success) return parsed.data;
     throw unverified(run, `the object ${key} does not hold what it should`);
   };

@@ -11,8 +11,9 @@ export class ConfigurationError extends Error {
 export interface Configuration {
   /** Name of the deployment: the stack is `crm-export-NAME`. */
   name: string;
-  /** The file itself: it travels with the functions' code. */
+  /** Where it was read from. */
   file: string;
+  /** Checked, with its defaults: what travels with the functions' code. */
   deployment: Deployment;
 }
 

@@ -25,9 +25,10 @@ export class ExportBucket extends Construct {
     this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 
-  /** Stores files of runs, and reads them back when a step is repeated. */
+  /** Stores files of runs in parts that a later invocation goes on from, and looks at what stands there already. */
   allowStoring(role: IPrincipal): void {
-    this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload', 's3:GetObject'], ['runs/*']);
+    const upload = ['s3:PutObject', 's3:ListMultipartUploadParts', 's3:AbortMultipartUpload'];
+    this.allow(role, [...upload, 's3:GetObject'], ['runs/*']);
   }
 
   /**

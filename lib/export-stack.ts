@@ -5,6 +5,7 @@ import type { Configuration } from './config.ts';
 import { ExportBucket } from './export-bucket.ts';
 import { ExportWorkflow } from './export-workflow.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
+import { STREAMING_NODE_OPTIONS } from './node-options.ts';
 import { StepFunction } from './step-function.ts';
 import { TokenStore } from './token-store.ts';
 
@@ -37,11 +38,12 @@ export class ExportStack extends Stack {
     const step = (name: StepName, size: typeof short, environment: Record<string, string>) =>
       new StepFunction(this, name, { configuration, ...size, environment });
 
+    const streaming = { ...bucket, NODE_OPTIONS: STREAMING_NODE_OPTIONS };
     const steps = {
       CreateExport: step('CreateExport', short, { ...oauth, SOFTWARE_VERSION: softwareVersion }),
       CheckStatus: step('CheckStatus', short, oauth),
-      DownloadFile: step('DownloadFile', long, { ...oauth, ...bucket }),
-      PublishFile: step('PublishFile', long, bucket),
+      DownloadFile: step('DownloadFile', long, { ...oauth, ...streaming }),
+      PublishFile: step('PublishFile', long, streaming),
     };
     for (const { role } of [steps.CreateExport, steps.CheckStatus, steps.DownloadFile]) tokens.allowTokens(role);
     exports.allowStoring(steps.DownloadFile.role);

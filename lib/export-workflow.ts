@@ -12,8 +12,9 @@ import {
   WaitTime,
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import { type Deployment, entityPlan } from '../lambdas/shared/deployment.ts';
+import type { Deployment } from '../lambdas/shared/deployment.ts';
 import { ENTITIES } from '../lambdas/shared/entities.ts';
+import { entityPlan } from '../lambdas/shared/entity-plan.ts';
 import { ERRORS } from '../lambdas/shared/errors.ts';
 import type { StepName } from '../lambdas/shared/steps.ts';
 import { connectStep, stepTask } from './step-task.ts';

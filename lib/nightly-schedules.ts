@@ -5,8 +5,9 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import { type Deployment, entityPlan } from '../lambdas/shared/deployment.ts';
+import type { Deployment } from '../lambdas/shared/deployment.ts';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
+import { entityPlan } from '../lambdas/shared/entity-plan.ts';
 
 interface NightlySchedulesProps {
   deployment: Deployment;

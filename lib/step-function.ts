@@ -1,10 +1,11 @@
 import { type Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Alias, Architecture, Runtime } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { StepName } from '../lambdas/shared/steps.ts';
+import { bundlingWith, writeChecked } from './bundling.ts';
 import type { Configuration } from './config.ts';
 
 export interface StepFunctionProps {
@@ -43,8 +44,8 @@ export class StepFunction extends Construct {
       timeout: props.timeout,
       role: this.role,
       logGroup,
-      environment: { ...props.environment, NODE_OPTIONS: '--enable-source-maps' },
-      bundling: bundlingWith(props.configuration.file),
+      environment: props.environment,
+      bundling: bundlingWith(writeChecked(this, props.configuration)),
     });
     this.alias = new Alias(this, 'Live', { aliasName: 'live', version: handler.currentVersion });
   }
@@ -53,25 +54,4 @@ export class StepFunction extends Construct {
 /** `CheckStatus` lies in `check-status`. */
 function folderOf(step: StepName): string {
   return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
-}
-
-/** The SDK is bundled, so that the same bits run here and on AWS; the configuration lies beside the code. */
-function bundlingWith(configurationFile: string) {
-  return {
-    format: OutputFormat.ESM,
-    target: 'node24',
-    mainFields: ['module', 'main'],
-    externalModules: [],
-    minify: true,
-    keepNames: true,
-    sourceMap: true,
-    sourcesContent: false,
-    commandHooks: {
-      beforeBundling: () => [],
-      beforeInstall: () => [],
-      afterBundling: (_: string, outputDir: string) => [
-        `cp ${JSON.stringify(configurationFile)} ${JSON.stringify(`${outputDir}/deployment.json`)}`,
-      ],
-    },
-  };
 }

@@ -7,7 +7,7 @@ import { readConfiguration } from '../lib/config.ts';
 export const LOCAL_DEPLOYMENT = 'local';
 
 interface Changes {
-  crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl'>;
+  crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl'> & { fileHosts?: string[] | undefined };
   pollSeconds?: number | undefined;
   endpoint: string;
 }

@@ -10,6 +10,8 @@ export interface OtherCrm {
   authUrl: string;
   clientId: string;
   clientSecret: string;
+  /** Hosts of its files, where they lie elsewhere than the interface. */
+  fileHosts?: string[];
 }
 
 export interface StartOptions {
@@ -30,6 +32,7 @@ const givenSchema = z.object({
   crmUrl: z.string().optional(),
   authUrl: z.string().optional(),
   clientId: z.string().optional(),
+  fileHost: z.array(z.string()).optional(),
   endpointUrl: z.string().optional(),
   pollSeconds: z.number().optional(),
 });
@@ -51,6 +54,11 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     )
     .option('--auth-url <url>', 'the address before /authorize and /oauth/token', address)
     .option('--client-id <id>', 'the OAuth client; its secret comes from CRM_CLIENT_SECRET')
+    .option(
+      '--file-host <host>',
+      'hosts of its files, where they are not that of --crm-url',
+      (host, before: string[] = []) => [...before, host],
+    )
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
     .option('--poll-seconds <n>', 'first and largest wait between two looks at the status', seconds)
     .exitOverride()
@@ -69,11 +77,11 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
 }
 
 function otherCrm(given: z.infer<typeof givenSchema>, clientSecret: string | undefined): OtherCrm | undefined {
-  const { crmUrl: url, authUrl, clientId } = given;
+  const { crmUrl: url, authUrl, clientId, fileHost: fileHosts } = given;
   const parts = { '--crm-url': url, '--auth-url': authUrl, '--client-id': clientId };
   if (!url && !authUrl && !clientId) return undefined;
   const missing = Object.entries({ ...parts, CRM_CLIENT_SECRET: clientSecret }).filter(([, value]) => !value);
-  if (url && authUrl && clientId && clientSecret) return { url, authUrl, clientId, clientSecret };
+  if (url && authUrl && clientId && clientSecret) return { url, authUrl, clientId, clientSecret, fileHosts };
   const names = missing.map(([name]) => (name.startsWith('-') ? name : `the environment variable ${name}`));
   throw new ConfigurationError(`Another CRM needs its addresses and its client: ${names.join(', ')} is missing.`);
 }

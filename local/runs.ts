@@ -1,9 +1,13 @@
 import { followRun, startRun } from '../cli/executions.ts';
+import { watchFile } from '../cli/file-progress.ts';
 import type { Progress, RunReport } from '../cli/run-report.ts';
 import type { Target } from '../cli/target.ts';
 import { type Published, verifyPublished } from '../cli/verify.ts';
 import type { Entity } from '../lambdas/shared/entities.ts';
 import type { Screen } from './screen.ts';
+
+/** Here a look costs nothing. */
+const LOOK_AT_FILE_EVERY_MS = 1_000;
 
 /** A run and, once it was read back, what it published. */
 export interface FinishedRun {
@@ -29,7 +33,8 @@ export async function runAll(
   const input = { scheduledFor: `${new Date().toISOString().slice(0, 19)}Z` };
   const runs = entities.map(async (entity) => {
     const executionArn = await startRun(target, entity, input);
-    return followRun(target.sfn, entity, executionArn, { everyMs: 500, signal, onProgress });
+    const fileProgress = watchFile(target, { everyMs: LOOK_AT_FILE_EVERY_MS });
+    return followRun(target.sfn, entity, executionArn, { everyMs: 500, signal, onProgress, fileProgress });
   });
   try {
     const reports = await Promise.all(runs);

@@ -1,7 +1,8 @@
 import { createLogUpdate } from 'log-update';
 import { createColors } from 'picocolors';
+import { movedText } from '../cli/bytes-text.ts';
 import type { Progress } from '../cli/run-report.ts';
-import { bytesText, table } from './text.ts';
+import { table } from './text.ts';
 
 /** Where a person follows what happens: live on a terminal, one line per event elsewhere. */
 export interface Screen {
@@ -53,7 +54,7 @@ export function createScreen(stream: NodeJS.WriteStream): Screen {
     progress: (rows) => {
       if (live) return show(liveRows(rows, colors));
       for (const row of rows.filter(({ state }) => state)) {
-        const text = `${row.entity}: ${stateText(row)}, ${checksText(row.checks)}${row.bytes === null ? '' : `, ${bytesText(row.bytes)}`}`;
+        const text = `${row.entity}: ${[stateText(row), checksText(row.checks), movedText(row)].filter(Boolean).join(', ')}`;
         if (shown.get(row.entity) !== text) line(`  ${text} (${row.seconds.toFixed(1)} s)`);
         shown.set(row.entity, text);
       }
@@ -70,7 +71,7 @@ function liveRows(rows: Progress[], colors: Colors): string {
     row.entity,
     stateText(row),
     `${row.checks}`,
-    bytesText(row.bytes),
+    movedText(row),
     `${row.seconds.toFixed(1)} s`,
   ]);
   const lines = table(['entity', 'state', 'checks', 'bytes', 'elapsed'], cells).split('\n');

@@ -72,7 +72,7 @@ async function prepare(
   const crm = options.crm ?? (sandbox && crmOf(sandbox));
   if (!crm) throw new Error('there is neither a CRM nor a sandbox');
   const configuration = await writeConfiguration(record.workDir, {
-    crm: { baseUrl: crm.url, authUrl: crm.authUrl },
+    crm: { baseUrl: crm.url, authUrl: crm.authUrl, ...(crm.fileHosts && { fileHosts: crm.fileHosts }) },
     pollSeconds: options.pollSeconds,
     endpoint: cloud.endpoint,
   });

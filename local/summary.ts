@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
+import { bytesText } from '../cli/bytes-text.ts';
 import type { FinishedRun } from './runs.ts';
 import type { Screen } from './screen.ts';
-import { bytesText, table } from './text.ts';
+import { table } from './text.ts';
 
 /** What came of the runs, one file opened, and where to look next. */
 export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {

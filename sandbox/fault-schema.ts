@@ -67,7 +67,7 @@ function misplaced(fault: { path: string }): string[] {
 
 export const faultSchema = z
   .strictObject({
-    entity: entitySchema.optional(),
+    entity: z.optional(entitySchema),
     path: z.enum(FAULT_PATHS),
     /** 1-based numbers of the calls that are hit, counted per entity since the fault was added. */
     calls: z

@@ -25,7 +25,11 @@ export const GENERATED: Record<string, () => string> = {
   'README.md': () => withDiagram(existsSync('README.md') ? readFileSync('README.md', 'utf8') : ''),
 };
 
-function schemaText(file: string, schema: z.ZodType, target: 'draft-7' | 'draft-2020-12' = 'draft-2020-12'): string {
+function schemaText(
+  file: string,
+  schema: z.core.$ZodType,
+  target: 'draft-7' | 'draft-2020-12' = 'draft-2020-12',
+): string {
   const text = JSON.stringify(z.toJSONSchema(schema, { io: 'input', target }), undefined, 2);
   return execFileSync('node_modules/.bin/biome', ['format', `--stdin-file-path=${file}`], {
     input: text,

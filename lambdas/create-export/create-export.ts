@@ -1,7 +1,7 @@
 import type { CrmClient } from '../shared/crm/client.ts';
 import { createExport as postExport } from '../shared/crm/exports.ts';
 import { readFieldNames } from '../shared/crm/fields.ts';
-import { entityPlan } from '../shared/deployment.ts';
+import { entityPlan } from '../shared/entity-plan.ts';
 import { RunError } from '../shared/errors.ts';
 import { deadlineOf } from '../shared/pacing.ts';
 import type { ExportRequest, RunState } from '../shared/states.ts';

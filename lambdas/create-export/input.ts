@@ -1,27 +1,31 @@
-import * as z from 'zod';
-import { requestKeys } from '../shared/deployment.ts';
+import { en } from 'zod/locales';
+import * as z from 'zod/mini';
 import { ENTITIES, entitySchema } from '../shared/entities.ts';
 import { RunError } from '../shared/errors.ts';
+import { requestKeys } from '../shared/request-keys.ts';
 import { suggestion } from '../shared/suggestion.ts';
 
 /** What a rule or a person may give to the machine. Everything but the entity has its default in the configuration. */
 const inputSchema = z.strictObject({
   entity: entitySchema,
   /** The event time of the rule that started the run. */
-  scheduledFor: z.iso.datetime({ offset: true }).optional(),
+  scheduledFor: z.optional(z.iso.datetime({ offset: true })),
   /** The logical date; default: that of `scheduledFor`, or of the start, in the deployment's time zone. */
-  date: z.iso.date().optional(),
-  columns: requestKeys.columns.optional(),
-  sorts: requestKeys.sorts.optional(),
-  filters: requestKeys.filters.optional(),
-  filtersOperator: requestKeys.filtersOperator.optional(),
-  sendEmail: requestKeys.sendEmail.optional(),
-  Comment: z.string().max(1000).optional(),
+  date: z.optional(z.iso.date()),
+  columns: z.optional(requestKeys.columns),
+  sorts: z.optional(requestKeys.sorts),
+  filters: z.optional(requestKeys.filters),
+  filtersOperator: z.optional(requestKeys.filtersOperator),
+  sendEmail: z.optional(requestKeys.sendEmail),
+  Comment: z.optional(z.string().check(z.maxLength(1000))),
 });
 export type ExportInput = z.infer<typeof inputSchema>;
 
 /** Problems that are named: fifty sorts and fifty filters may each have one, and the cause of a failure is to be read. */
 const MENTIONED = 10;
+
+/** zod/mini comes without any words. */
+const { localeError } = en();
 
 const HELP = `Known entities: ${ENTITIES.join(', ')}.`;
 
@@ -30,7 +34,7 @@ const HELP = `Known entities: ${ENTITIES.join(', ')}.`;
  * @throws RunError `InvalidInput` saying what is wrong, the seven entities, and (as its advice) an example to paste.
  */
 export function parseInput(input: unknown): ExportInput {
-  const parsed = inputSchema.safeParse(input);
+  const parsed = inputSchema.safeParse(input, { error: localeError });
   if (parsed.success) return parsed.data;
   const problem =
     objectProblem(input) ??

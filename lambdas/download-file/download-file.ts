@@ -1,95 +1,145 @@
-import { Readable } from 'node:stream';
-import { crc32 } from 'node:zlib';
 import type { CrmClient } from '../shared/crm/client.ts';
 import { requestDownload } from '../shared/crm/exports.ts';
 import { RunError } from '../shared/errors.ts';
 import { extensionOf, mediaType } from '../shared/files/file-name.ts';
-import { crc32Text, type Measure, measured } from '../shared/files/measured.ts';
-import type { OpenOptions, RemoteFile } from '../shared/files/open-file.ts';
+import {
+  type abandon,
+  crc32Text,
+  type Stored,
+  type StoreOptions,
+  type TransferOptions,
+  type transfer,
+} from '../shared/files/transfer/index.ts';
+import { webPage } from '../shared/files/web-page.ts';
 import { runOf } from '../shared/run-of.ts';
-import type { RunState } from '../shared/states.ts';
+import type { Moving, RunState } from '../shared/states.ts';
 import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
-import type { Bucket } from '../shared/storage/bucket.ts';
+import { progressLog } from './progress-log.ts';
+import { asRunError } from './transfer-errors.ts';
 
 export interface DownloadFileDeps extends StepDeps {
   crm: CrmClient;
-  bucket: Bucket;
-  openFile: (address: string, options: OpenOptions) => Promise<RemoteFile>;
+  store: StoreOptions;
+  transfer: typeof transfer;
+  abandon: typeof abandon;
 }
 
-/** Left for breaking off an upload and answering before the platform kills the invocation. */
-const MARGIN_SECONDS = 15;
+/**
+ * No run needs more. 40 invocations move 2 TB at the speed of a function's network, and last ten hours at most; a run waits
+ * some 600 times at most, each time for a link.
+ */
+const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
+
+const NOTHING_MOVED: Moving = { upload: null, invocations: 0, links: 0, restarts: 0 };
 
 /**
  * Asks for the file's address, GETs the file and stores its bytes as they come. The address is a secret that lives for
- * minutes: it is asked for and used here, and appears nowhere else.
- * Answers STORED with `file`, or NOT_READY when the service does not give the file out yet.
+ * minutes: it is asked for and used here, as often as it expires, and appears nowhere else.
+ *
+ * Answers STORED with `file`; CONTINUE with `moving` when the time of the invocation is up, or trouble is to be waited for;
+ * NOT_READY when the service does not give the file out yet.
  */
 export async function downloadFile(state: RunState, deps: DownloadFileDeps): Promise<Answer<'DownloadFile'>> {
-  const run = runOf(state);
-  const address = await addressOf(state, deps);
-  if (address === undefined) return notReady(state, deps);
-  // Whole milliseconds: AbortSignal refuses fractions, which 884.123 * 1000 has.
-  const signal = AbortSignal.timeout(Math.floor(Math.max(1, deps.secondsLeft() - MARGIN_SECONDS) * 1000));
-  const remote = await deps.openFile(address, { local: deps.deployment.local, signal });
-  const key = `${run.prefix}${run.entity}.${extensionOf(remote)}`;
-  const measure = await store(key, remote, deps.bucket).finally(() => remote.close());
-  const file = {
-    key,
-    bytes: measure.bytes,
-    crc32: crc32Text(measure.crc32),
-    contentType: mediaType(remote.contentType),
-    storedAt: deps.now().toISOString(),
-  };
-  deps.log.info('stored', {
-    entity: run.entity,
-    execution: state.execution,
-    exportId: run.exportId,
-    key,
-    bytes: file.bytes,
-  });
-  return { outcome: 'STORED', file };
+  const moving = { ...(state.moving ?? NOTHING_MOVED) };
+  try {
+    const result = await deps.transfer(optionsFor(state, moving, deps));
+    if (result.done) return stored(state, result, moving, deps);
+    moving.invocations += 1;
+    if (moving.invocations < MOST.invocations) return { outcome: 'CONTINUE', moving, waitSeconds: 1 };
+    throw unfinished(`in ${MOST.invocations} invocations`);
+  } catch (error) {
+    return await interrupted(asRunError(error), state, moving, deps);
+  }
 }
 
-async function addressOf(state: RunState, { crm }: DownloadFileDeps): Promise<string | undefined> {
+function optionsFor(state: RunState, moving: Moving, deps: DownloadFileDeps): TransferOptions {
+  const run = runOf(state);
+  const { local, crm, files } = deps.deployment;
+  return {
+    address: async () => {
+      const address = await requestDownload(deps.crm, run.entity, run.exportId);
+      moving.links += 1;
+      if (moving.links > MOST.links) throw unfinished(`with ${MOST.links} links`);
+      return address;
+    },
+    policy: { hosts: crm.fileHosts, local },
+    nameObject: (head, first) => {
+      const refuse = webPage(head, first);
+      if (refuse) return { refuse };
+      const contentType = mediaType(head.contentType) || 'application/octet-stream';
+      return { key: `${run.prefix}${run.entity}.${extensionOf(head)}`, contentType };
+    },
+    store: deps.store,
+    resume: moving.upload,
+    maxBytes: files.maxBytes,
+    allowUndeclaredEnd: files.allowUndeclaredEnd,
+    connections: files.connections,
+    secondsLeft: deps.secondsLeft,
+    random: deps.random,
+    observer: {
+      request: (side) => {
+        deps.requests[side === 'source' ? 'file' : 'store'] += 1;
+      },
+      upload: (upload) => {
+        moving.upload = upload && { ...upload };
+      },
+      restarted: () => {
+        moving.restarts += 1;
+        if (moving.restarts > MOST.restarts) throw unfinished(`for it had to be begun anew ${moving.restarts} times`);
+      },
+      progress: progressLog(state, deps),
+    },
+  };
+}
+
+function stored(
+  state: RunState,
+  { key, bytes, crc32, contentType, undeclaredEnd }: Stored,
+  { restarts }: Moving,
+  deps: DownloadFileDeps,
+): Answer<'DownloadFile'> {
+  const { entity, exportId } = runOf(state);
+  deps.log.info('stored', { entity, execution: state.execution, exportId, key, bytes });
+  const storedAt = deps.now().toISOString();
+  const file = { key, bytes, crc32: crc32Text(crc32), contentType, storedAt, restarts, undeclaredEnd };
+  return { outcome: 'STORED', file, moving: null };
+}
+
+/** Trouble that may pass keeps what was stored for the next try; any other end gives it up. */
+async function interrupted(
+  error: unknown,
+  state: RunState,
+  moving: Moving,
+  deps: DownloadFileDeps,
+): Promise<Answer<'DownloadFile'>> {
+  const withdrawn = error instanceof RunError && error.name === 'ExportNotReady';
+  const wait = error instanceof RunError && error.transient && waitFor(state, deps, error.retryAfterSeconds);
+  if (wait && !withdrawn) return { outcome: 'CONTINUE', moving, ...wait };
+  // The next look at the status may end the run, which then leaves nothing behind.
+  await giveUp(state, moving, deps);
+  if (wait) return { outcome: 'NOT_READY', moving: { ...moving, upload: null }, ...wait };
+  throw error;
+}
+
+/** What is left of an upload that cannot be given up costs little: the bucket removes it after two days. */
+async function giveUp(state: RunState, { upload }: Moving, { abandon, store, log }: DownloadFileDeps): Promise<void> {
+  if (!upload) return;
   const { entity, exportId } = runOf(state);
   try {
-    return await requestDownload(crm, entity, exportId);
+    await abandon({ store }, upload);
   } catch (error) {
-    if (error instanceof RunError && error.name === 'ExportNotReady') return undefined;
-    throw error;
+    const runError = asRunError(error);
+    if (!(runError instanceof RunError)) throw error;
+    log.error('left an upload behind', {
+      entity,
+      execution: state.execution,
+      exportId,
+      key: upload.key,
+      error: runError.name,
+    });
   }
 }
 
-function notReady(state: RunState, deps: DownloadFileDeps): Answer<'DownloadFile'> {
-  const wait = waitFor(state, deps);
-  if (wait) return { outcome: 'NOT_READY', ...wait };
-  const { exportId, deadline } = runOf(state);
-  throw new RunError(
-    'ExportNotReady',
-    `The service still did not give out the file of export ${exportId} at the deadline, ${deadline}.`,
-  );
-}
-
-/** Stores the file once. Where a repeated step finds it stored already, its bytes are compared instead. */
-async function store(key: string, remote: RemoteFile, bucket: Bucket): Promise<Measure> {
-  const measure: Measure = { bytes: 0, crc32: 0 };
-  const body = Readable.from(measured(remote, measure), { objectMode: false });
-  const written = await bucket.uploadOnce(key, body, {
-    contentType: mediaType(remote.contentType),
-    bytes: remote.length,
-  });
-  if (!written && !(await isStored(key, measure, bucket))) {
-    throw new RunError('StorageConflict', `Another file stands at ${key} than the service gave out now.`);
-  }
-  return measure;
-}
-
-async function isStored(key: string, measure: Measure, bucket: Bucket): Promise<boolean> {
-  const stored: Measure = { bytes: 0, crc32: 0 };
-  for await (const chunk of (await bucket.stream(key, 0)) ?? []) {
-    stored.bytes += chunk.byteLength;
-    stored.crc32 = crc32(chunk, stored.crc32);
-  }
-  return stored.bytes === measure.bytes && stored.crc32 === measure.crc32;
+function unfinished(how: string): RunError {
+  return new RunError('DownloadUnfinished', `The file could not be fetched whole ${how}.`);
 }

@@ -1,11 +1,11 @@
-import { bucketFromEnv, crmDependencies } from '../shared/compose.ts';
-import { openFile } from '../shared/files/open-file.ts';
+import { crmDependencies } from '../shared/compose.ts';
+import { abandon, transfer } from '../shared/files/transfer/index.ts';
 import { asStep } from '../shared/step.ts';
 import { downloadFile } from './download-file.ts';
+import { storeFromEnv } from './store-from-env.ts';
 
 /** State DownloadFile of the machine ExportRun: leaves the file in the bucket, under a key of this run alone. */
-export const handler = asStep('DownloadFile', downloadFile, (invocation) => ({
-  ...crmDependencies('DownloadFile', invocation),
-  bucket: bucketFromEnv(),
-  openFile,
-}));
+export const handler = asStep('DownloadFile', downloadFile, (invocation) => {
+  const common = crmDependencies('DownloadFile', invocation);
+  return { ...common, store: storeFromEnv(process.env, common.deployment), transfer, abandon };
+});

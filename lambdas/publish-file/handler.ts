@@ -3,7 +3,7 @@ import { asStep } from '../shared/step.ts';
 import { publishFile } from './publish-file.ts';
 
 /** State PublishFile of the machine ExportRun: leaves the manifest and two pointers, in that order. */
-export const handler = asStep('PublishFile', publishFile, () => ({
+export const handler = asStep('PublishFile', publishFile, (invocation) => ({
   ...stepDependencies('PublishFile'),
-  bucket: bucketFromEnv(),
+  bucket: bucketFromEnv(invocation),
 }));

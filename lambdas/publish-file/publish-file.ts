@@ -1,5 +1,5 @@
 import { RunError } from '../shared/errors.ts';
-import { crc32Text } from '../shared/files/measured.ts';
+import { crc32Text } from '../shared/files/transfer/crc32.ts';
 import { runOf } from '../shared/run-of.ts';
 import type { Run, RunState, Scan, StoredFile } from '../shared/states.ts';
 import type { Answer, StepDeps } from '../shared/step.ts';
@@ -8,6 +8,7 @@ import { type Manifest, writeManifest } from '../shared/storage/manifest.ts';
 import { datePointerKey, latestPointerKey, movePointer } from '../shared/storage/pointer.ts';
 import { readHeader } from './header.ts';
 import { isCsv, scanStored } from './scan-stored.ts';
+import { refuseDoubtfulEnd } from './undeclared-end.ts';
 import { warningsOf } from './warnings.ts';
 
 export interface PublishFileDeps extends StepDeps {
@@ -23,9 +24,11 @@ export async function publishFile(state: RunState, deps: PublishFileDeps): Promi
   const run = runOf(state);
   const { file } = state;
   if (!file) throw new Error('the state has no file: DownloadFile was skipped');
-  const { scan, done } = await scanStored(file, state.scan, deps);
-  if (!done) return { outcome: 'CONTINUE', scan, waitSeconds: 1 };
+  const pass = await scanStored(file, state.scan, deps);
+  const { scan } = pass;
+  if (!pass.done) return { outcome: 'CONTINUE', scan, waitSeconds: 1 };
   verify(file, scan);
+  refuseDoubtfulEnd(file, pass);
   const contents = await contentsOf(file, scan, deps.bucket);
   refuseSentence(file, contents, run.request.columns);
 
@@ -95,6 +98,7 @@ function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Conte
       storedAt: file.storedAt,
       checks: state.checks,
       unansweredCreates: state.unansweredCreates,
+      restarts: file.restarts,
     },
     request: run.request,
     fingerprint: run.fingerprint,
@@ -104,6 +108,8 @@ function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Conte
       ...contents,
       asked: run.request.columns,
       unansweredCreates: state.unansweredCreates,
+      restarts: file.restarts,
+      undeclaredEnd: file.undeclaredEnd,
     }),
   };
 }

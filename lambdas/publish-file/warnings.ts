@@ -4,10 +4,16 @@ interface Facts {
   asked: string[];
   irregular: number;
   unansweredCreates: number;
+  restarts: number;
+  undeclaredEnd: boolean;
 }
 
 /** What a reader of the file should know, in sentences. None of them stops a publication. */
-export function warningsOf({ rows, header, asked, irregular, unansweredCreates }: Facts): string[] {
+export function warningsOf(facts: Facts): string[] {
+  return [...ofContents(facts), ...ofItsWayHere(facts)];
+}
+
+function ofContents({ rows, header, asked, irregular }: Facts): string[] {
   const warnings: string[] = [];
   if (rows === 0) warnings.push('The file has no rows.');
   if (header && header.length !== asked.length) {
@@ -16,10 +22,22 @@ export function warningsOf({ rows, header, asked, irregular, unansweredCreates }
     warnings.push('The header names the columns otherwise than they were asked for.');
   }
   if (irregular > 0) warnings.push(`${irregular} rows have another number of fields than the header.`);
+  return warnings;
+}
+
+function ofItsWayHere({ unansweredCreates, restarts, undeclaredEnd }: Facts): string[] {
+  const warnings: string[] = [];
   if (unansweredCreates > 0) {
     warnings.push(
       'The answer to a first request was lost: the service may hold a further export that nobody collects.',
     );
+  }
+  if (restarts > 0) {
+    const often = restarts === 1 ? 'once' : `${restarts} times`;
+    warnings.push(`The file was begun anew ${often}: it had changed at its origin, or what was stored of it was gone.`);
+  }
+  if (undeclaredEnd) {
+    warnings.push('Nothing but the closing of the connection marked the end of the file: rows may be missing there.');
   }
   return warnings;
 }

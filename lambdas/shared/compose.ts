@@ -39,7 +39,10 @@ export function crmDependencies(step: StepName, invocation: Invocation) {
       authorizeCommand: `npm run cli -- authorize --deployment ${env.DEPLOYMENT}`,
     }),
   );
-  return { ...common, crm: createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken, log, now }) };
+  const count = () => {
+    invocation.requests.crm += 1;
+  };
+  return { ...common, crm: createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken, log, now, count }) };
 }
 
 /** Counts events as metrics in lines of the log (EMF); alarms look at them. */
@@ -51,6 +54,9 @@ function createCounter(): (event: string) => void {
   };
 }
 
-export function bucketFromEnv(): Bucket {
-  return createBucket(new S3Client(AWS_LIMITS), readEnv(process.env, 'BUCKET_NAME').BUCKET_NAME);
+export function bucketFromEnv({ requests }: Invocation): Bucket {
+  const { BUCKET_NAME } = readEnv(process.env, 'BUCKET_NAME');
+  return createBucket(new S3Client(AWS_LIMITS), BUCKET_NAME, () => {
+    requests.store += 1;
+  });
 }

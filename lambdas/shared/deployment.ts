@@ -1,19 +1,22 @@
 import * as z from 'zod';
-import { ENTITIES, type Entity, entitySchema } from './entities.ts';
+import { ENTITIES, entitySchema } from './entities.ts';
+import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
+import { fileContradictions, fileHostsOf, fileHostsSchema, filesSchema } from './file-settings.ts';
+import { requestKeys } from './request-keys.ts';
 import { isSchedule } from './schedule-expression.ts';
 
 /**
- * The configuration of a deployment, `config/NAME.json`. The same file is checked at synth (`lib/config.ts`) and travels
- * with the code of every function as `deployment.json`: a function's environment is limited to 4 KB in total.
- * `config/schema.json`, for editors, is generated from here (`npm run generate`).
+ * The configuration of a deployment, `config/NAME.json`. It is checked at synth (`lib/config.ts`), and what the check
+ * returns travels with the code of every function as `deployment.json`: a function's environment is limited to 4 KB in
+ * total. `config/schema.json`, for editors, is generated from here (`npm run generate`).
+ *
+ * Functions take types from here and no values: all of zod is several times the size of what they need of it.
  */
 
 /** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
 const UPDATE_SCOPE = 'customers:update';
-
-const describedSort = z.record(z.string(), z.unknown());
 
 const polling = {
   firstWaitSeconds: z.int().min(1).max(3600).describe('The first wait between two looks at the status.'),
@@ -26,25 +29,17 @@ const pollingSchema = z.strictObject({
   deadlineSeconds: polling.deadlineSeconds.default(21_600),
 });
 
-/** What an export asks for; a person may override each of these in the input of an execution. */
-export const requestKeys = {
-  columns: z
-    .union([z.literal('all'), z.array(z.string().min(1)).min(1).max(1000)])
-    .describe('"all": every column that GET /{entity}/fields lists; or the names of the columns, in order.'),
-  sorts: z.array(describedSort).max(50).describe('Sort definitions, passed through unchanged.'),
-  filters: z.array(describedSort).max(50).describe('Filter definitions, passed through unchanged.'),
-  filtersOperator: z.enum(['and', 'or']).describe('How several filters are combined.'),
-  sendEmail: z.boolean().describe('Whether the service also sends the export by e-mail.'),
-};
-
 const entityPlanSchema = z.strictObject({
-  columns: requestKeys.columns.default('all'),
-  sorts: requestKeys.sorts.optional(),
-  filters: requestKeys.filters.optional(),
-  filtersOperator: requestKeys.filtersOperator.optional(),
-  sendEmail: requestKeys.sendEmail.optional(),
-  extra: z.record(z.string(), z.unknown()).default({}).describe('Further keys of the request body, sent as they are.'),
-  enabled: z.boolean().default(true).describe('Whether the nightly rule is switched on.'),
+  columns: z._default(requestKeys.columns, PLAN_DEFAULTS.columns),
+  sorts: z.optional(requestKeys.sorts),
+  filters: z.optional(requestKeys.filters),
+  filtersOperator: z.optional(requestKeys.filtersOperator),
+  sendEmail: z.optional(requestKeys.sendEmail),
+  extra: z
+    .record(z.string(), z.unknown())
+    .default(PLAN_DEFAULTS.extra)
+    .describe('Further keys of the request body, sent as they are.'),
+  enabled: z.boolean().default(PLAN_DEFAULTS.enabled).describe('Whether the nightly rule is switched on.'),
   schedule: z
     .string()
     .refine(isSchedule, { error: 'must be an EventBridge expression in UTC: cron(30 1 * * ? *), rate(1 hour)' })
@@ -71,6 +66,7 @@ const crmSchema = z.strictObject({
     .default('filtersOperator')
     .describe('Name of the combining operator in the request.'),
   emailField: z.string().min(1).default('sendEmail').describe('Name of the e-mail flag in the request.'),
+  fileHosts: fileHostsSchema,
 });
 
 const timeZone = z.string().refine(
@@ -103,6 +99,7 @@ const shape = z.strictObject({
     })
     .prefault({}),
   polling: pollingSchema.prefault({}),
+  files: filesSchema.prefault({}),
   retentionDays: z.int().min(1).max(3650).default(90).describe('Days that runs, and the pointers to them, are kept.'),
   logRetentionDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827]).default(30),
   entities: z.partialRecord(entitySchema, entityPlanSchema).default({}),
@@ -115,13 +112,14 @@ export const deploymentSchema = shape
   .superRefine((deployment, context) => {
     for (const { path, message } of contradictions(deployment)) context.addIssue({ code: 'custom', path, message });
   })
-  .transform(withUpdateScope);
+  .transform((deployment) => ({
+    ...deployment,
+    crm: { ...deployment.crm, scopes: withUpdateScope(deployment), fileHosts: fileHostsOf(deployment.crm) },
+  }));
 
 /** Updates need a scope of their own, which a person need not remember. */
-function withUpdateScope(deployment: Deployment): Deployment {
-  const { crm, customerUpdates } = deployment;
-  if (!customerUpdates || crm.scopes.includes(UPDATE_SCOPE)) return deployment;
-  return { ...deployment, crm: { ...crm, scopes: [...crm.scopes, UPDATE_SCOPE] } };
+function withUpdateScope({ crm: { scopes }, customerUpdates }: Deployment): string[] {
+  return !customerUpdates || scopes.includes(UPDATE_SCOPE) ? scopes : [...scopes, UPDATE_SCOPE];
 }
 
 type Contradiction = { path: string[]; message: string };
@@ -145,7 +143,8 @@ function contradictions(deployment: Deployment): Contradiction[] {
     const overrides = deployment.entities[entity]?.polling !== undefined;
     return [...(overrides ? pollingContradictions(polling, [...place, 'polling']) : []), ...extras];
   });
-  return [...addresses, ...fieldNames(crm), ...pollingContradictions(deployment.polling, ['polling']), ...entities];
+  const common = [...fileContradictions(deployment), ...pollingContradictions(deployment.polling, ['polling'])];
+  return [...addresses, ...fieldNames(crm), ...common, ...entities];
 }
 
 /** Two settings with one name in the request would overwrite each other. */
@@ -175,10 +174,4 @@ function pollingContradictions(polling: Deployment['polling'], place: string[]):
     },
   ];
   return rules.filter(({ holds }) => !holds).map(({ field, message }) => ({ path: [...place, field], message }));
-}
-
-/** The plan of one entity, with every default filled in; an entity that the file does not name exports all columns. */
-export function entityPlan(deployment: Deployment, entity: Entity): EntityPlan {
-  const plan = deployment.entities[entity] ?? entityPlanSchema.parse({});
-  return { ...plan, polling: { ...deployment.polling, ...plan.polling } };
 }

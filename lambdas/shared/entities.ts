@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 
 /**
  * The seven kinds of records that the service exports, spelt as in its paths (`docs/interface/`, section 4.2).

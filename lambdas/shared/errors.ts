@@ -75,6 +75,19 @@ export const ERRORS = {
     class: 'transient',
     advice: 'Ask the service why its links are refused so early, then start the run anew.',
   },
+  DownloadStalled: {
+    class: 'transient',
+    advice: 'Ask the service why its file server is so slow, then start the run anew.',
+  },
+  DownloadTooLarge: {
+    class: 'final',
+    advice:
+      'If files may be that large, raise files.maxBytes in the configuration and deploy; then start the run anew.',
+  },
+  DownloadUnfinished: {
+    class: 'final',
+    advice: 'Ask the service about its file server, or export fewer records at a time; then start the run anew.',
+  },
   DownloadIncomplete: { class: 'transient', advice: 'Ask the service about its file server, then start the run anew.' },
   FileRejected: {
     class: 'final',

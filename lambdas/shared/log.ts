@@ -1,6 +1,7 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { Entity } from './entities.ts';
 import type { ErrorName } from './errors.ts';
+import { originalFrames } from './original-frames.ts';
 
 /** Everything that a log line may say: a field that is not listed here does not compile. No bodies, URLs or tokens. */
 export interface LogFields {
@@ -16,7 +17,13 @@ export interface LogFields {
   status?: number;
   milliseconds?: number;
   key?: string;
+  /** Requests of one invocation: to the service, for the file, and to the bucket. */
+  crmRequests?: number;
+  fileRequests?: number;
+  storeRequests?: number;
   bytes?: number;
+  /** Size of the whole file, where it is known beforehand. */
+  totalBytes?: number | null;
   rows?: number | null;
   /** Whether `latest.json` names this run now; not so when an older date was exported anew. */
   latest?: boolean;
@@ -40,6 +47,8 @@ export function createLog(step: string): Log {
   const logger = new Logger({ serviceName: step });
   return {
     info: (message, fields) => logger.info(message, { ...fields }),
-    error: (message, fields) => logger.error(message, { ...fields }),
+    error: (message, fields) => {
+      logger.error(message, { ...fields, ...(fields.frames && { frames: originalFrames(fields.frames) }) });
+    },
   };
 }

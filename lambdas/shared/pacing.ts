@@ -1,6 +1,6 @@
 import type { Deployment } from './deployment.ts';
-import { entityPlan } from './deployment.ts';
 import { entitySchema } from './entities.ts';
+import { entityPlan } from './entity-plan.ts';
 import type { RunState } from './states.ts';
 
 const GROWTH = 1.5;

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { entitySchema } from './entities.ts';
 
 /**
@@ -44,8 +44,33 @@ const storedFileSchema = z.looseObject({
   crc32: z.string(),
   contentType: z.string(),
   storedAt: z.iso.datetime(),
+  /** How often the file was begun anew: it had changed at its origin, or what was stored of it was gone. */
+  restarts: z._default(z.int(), 0),
+  /** Its end was marked by nothing but the closing of the connection. */
+  undeclaredEnd: z._default(z.boolean(), false),
 });
 export type StoredFile = z.infer<typeof storedFileSchema>;
+
+/** How far DownloadFile has come; carried over when one invocation is not enough. The parts themselves are the bucket's. */
+const movingSchema = z.looseObject({
+  /** The upload that is open (`files/transfer/types.ts`). */
+  upload: z.nullable(
+    z.looseObject({
+      uploadId: z.string(),
+      key: z.string(),
+      contentType: z.string(),
+      etag: z.nullable(z.string()),
+      size: z.nullable(z.int()),
+      partBytes: z.int(),
+    }),
+  ),
+  /** Invocations whose time was up. */
+  invocations: z.int(),
+  /** Addresses that were asked for. */
+  links: z.int(),
+  restarts: z.int(),
+});
+export type Moving = z.infer<typeof movingSchema>;
 
 /**
  * How far PublishFile's pass over the stored object has come; carried over when one invocation is not enough. The last six
@@ -76,19 +101,20 @@ export const runStateSchema = z.looseObject({
   execution: z.string(),
   startedAt: z.iso.datetime(),
   /** Status reads that were answered. */
-  checks: z.int().default(0),
+  checks: z._default(z.int(), 0),
   /** Waits of the run so far, of all steps: every wait is longer than the one before, up to the largest. */
-  waits: z.int().default(0),
+  waits: z._default(z.int(), 0),
   /** POSTs of stage 1 whose answer was lost. */
-  unansweredCreates: z.int().default(0),
-  run: runSchema.nullable().default(null),
-  file: storedFileSchema.nullable().default(null),
-  scan: scanSchema.nullable().default(null),
-  manifestKey: z.string().nullable().default(null),
+  unansweredCreates: z._default(z.int(), 0),
+  run: z._default(z.nullable(runSchema), null),
+  moving: z._default(z.nullable(movingSchema), null),
+  file: z._default(z.nullable(storedFileSchema), null),
+  scan: z._default(z.nullable(scanSchema), null),
+  manifestKey: z._default(z.nullable(z.string()), null),
   /** Rows of the published file, header aside; null where the format is not CSV. */
-  rows: z.int().nullable().default(null),
-  outcome: z.string().nullable().default(null),
-  waitSeconds: z.int().min(0).default(0),
-  failure: z.object({ error: z.string(), cause: z.string() }).nullable().default(null),
+  rows: z._default(z.nullable(z.int()), null),
+  outcome: z._default(z.nullable(z.string()), null),
+  waitSeconds: z._default(z.int().check(z.minimum(0)), 0),
+  failure: z._default(z.nullable(z.object({ error: z.string(), cause: z.string() })), null),
 });
 export type RunState = z.infer<typeof runStateSchema>;

@@ -14,6 +14,7 @@ export interface StepDeps {
   random: Random;
   /** Seconds until the platform kills this invocation. */
   secondsLeft: () => number;
+  requests: Invocation['requests'];
 }
 
 /** What a step returns: an outcome of its own and the parts of the state that it changes. */
@@ -25,12 +26,14 @@ type KnownState = { [K in keyof RunState as string extends K ? never : K]: RunSt
 /** A step: pure, no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else it throws is a bug. */
 export type Step<S extends StepName, D> = (state: RunState, deps: D) => Promise<Answer<S>>;
 
-type OwnDeps<D extends StepDeps> = Omit<D, 'secondsLeft'>;
+type OwnDeps<D extends StepDeps> = Omit<D, keyof Invocation>;
 
 /** The invocation that is under way; clients are built once per container and live through many. */
 export interface Invocation {
   /** Seconds until the platform kills it. */
   secondsLeft: () => number;
+  /** Requests to the service, for the file and to the bucket so far: what the invocation costs beside its time. */
+  requests: { crm: number; file: number; store: number };
 }
 
 /**
@@ -48,13 +51,14 @@ export function asStep<S extends StepName, D extends StepDeps>(
   dependencies: (invocation: Invocation) => OwnDeps<D>,
 ): (event: unknown, context: Context) => Promise<RunState> {
   let built: OwnDeps<D> | undefined;
-  const invocation: Invocation = { secondsLeft: () => 0 };
+  const invocation: Invocation = { secondsLeft: () => 0, requests: { crm: 0, file: 0, store: 0 } };
   return async (event, context) => {
     const parsed = runStateSchema.safeParse(event);
     if (!parsed.success) throw crash(name, parsed.error, context.awsRequestId, built?.log);
     const state = { ...parsed.data, waitSeconds: 0, failure: null };
     try {
       invocation.secondsLeft = () => context.getRemainingTimeInMillis() / 1000;
+      Object.assign(invocation.requests, { crm: 0, file: 0, store: 0 });
       built ??= dependencies(invocation);
       const deps = { ...built, ...invocation } as D;
       return await answerOf(name, step, state, deps);
@@ -66,6 +70,7 @@ export function asStep<S extends StepName, D extends StepDeps>(
 }
 
 async function answerOf<S extends StepName, D extends StepDeps>(name: S, step: Step<S, D>, state: RunState, deps: D) {
+  const began = deps.now().getTime();
   const answer = await outcomeOf(name, step, state, deps);
   deps.log.info('answered', {
     entity: answer.run?.entity,
@@ -74,6 +79,10 @@ async function answerOf<S extends StepName, D extends StepDeps>(name: S, step: S
     outcome: answer.outcome ?? '',
     error: answer.failure?.error as RunError['name'] | undefined,
     waitSeconds: answer.waitSeconds,
+    milliseconds: deps.now().getTime() - began,
+    crmRequests: deps.requests.crm,
+    fileRequests: deps.requests.file,
+    storeRequests: deps.requests.store,
   });
   return answer;
 }

@@ -91,6 +91,37 @@ test('a run is followed from its start to its end', async () => {
   });
 });
 
+test('while its file moves, a run is followed by bytes, and nobody is asked before and after', async () => {
+  const { sfn } = await machine([
+    { status: 'RUNNING', entered: [['CheckStatus', state({ checks: 1 })]] },
+    { status: 'RUNNING', entered: [['DownloadFile', state({ checks: 2 })]] },
+    { status: 'RUNNING', entered: [['WaitBeforeDownload', state({ checks: 2 })]] },
+    { status: 'RUNNING', entered: [['DownloadFile', state({ checks: 2 })]] },
+    { status: 'RUNNING', entered: [['PublishFile', state({ checks: 2, file })]] },
+    { status: 'FAILED', error: 'FileCorrupted', cause: '', entered: [['DownloadFile', state({ checks: 2 })]] },
+  ]);
+  const answers = [undefined, { bytes: 4, totalBytes: null }, { bytes: 8, totalBytes: 12 }];
+  const asked: string[] = [];
+  const seen: Progress[] = [];
+  await followRun(sfn, 'leads', ARN, {
+    everyMs: 1,
+    onProgress: (progress) => seen.push(progress),
+    fileProgress: async ({ execution }) => {
+      asked.push(execution);
+      return answers[asked.length - 1];
+    },
+  });
+  expect(asked).toEqual(['leads-1', 'leads-1', 'leads-1']);
+  expect(seen.map(({ bytes, totalBytes }) => [bytes, totalBytes])).toEqual([
+    [null, null],
+    [null, null],
+    [4, null],
+    [8, 12],
+    [12, 12],
+    [null, null],
+  ]);
+});
+
 test('a failed run says its error and cause, and how far it came', async () => {
   const cause = 'The export failed. Start the run anew.';
   const entered: Moment['entered'] = [['ExportFailed', state({ checks: 4 })]];

@@ -3,7 +3,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import type { RunReport } from '../../cli/run-report.ts';
 import { verifyPublished } from '../../cli/verify.ts';
-import { crc32Text } from '../../lambdas/shared/files/measured.ts';
+import { crc32Text } from '../../lambdas/shared/files/transfer/index.ts';
 import { serve } from './aws-server.ts';
 
 const FILE = 'runs/entity=leads/run=leads-1/leads.csv';
@@ -21,7 +21,7 @@ const manifest = {
   },
   export: {
     ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: startedAt },
-    ...{ checks: 1, unansweredCreates: 0 },
+    ...{ checks: 1, unansweredCreates: 0, restarts: 0 },
   },
   request: { columns: ['id', 'name'] },
 };

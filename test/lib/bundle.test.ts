@@ -1,11 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { STEPS, type StepName } from '../../lambdas/shared/steps.ts';
 import { exampleDeployment, synthesiseInto, type Template } from '../../scripts/definition.ts';
-import { folderForAll } from './support/files.ts';
+import { folderForAll, tree } from './support/files.ts';
+
+/** Every byte is read and compiled before the first line of a step runs, at every cold start. */
+const LARGEST_BUNDLE = 450_000;
 
 /** The code as it is deployed: bundled once, all four functions. */
 describe('the bundled code', () => {
@@ -16,43 +19,75 @@ describe('the bundled code', () => {
     template = synthesiseInto(outdir, exampleDeployment());
   });
 
+  const sourcesOf = (step: StepName) => JSON.parse(readFileSync(join(bundleOf(step), 'index.mjs.map'), 'utf8')).sources;
   const bundleOf = (step: StepName) => {
     const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
     const found = functions.find(({ Properties }) => Properties.FunctionName.endsWith(`-${step}`));
     return join(outdir, `asset.${found?.Properties.Code.S3Key.replace('.zip', '')}`);
   };
 
-  test.each(Object.keys(STEPS) as StepName[])('of %s lies beside the configuration, and nothing else does', (step) => {
-    const bundle = bundleOf(step);
+  test.each(Object.keys(STEPS) as StepName[])(
+    'of %s lies beside the checked configuration, and nothing else does',
+    (step) => {
+      const bundle = bundleOf(step);
 
-    expect(readdirSync(bundle).sort()).toEqual(['deployment.json', 'index.mjs', 'index.mjs.map']);
-    expect(readFileSync(join(bundle, 'deployment.json'))).toEqual(readFileSync('config/example.json'));
-  });
+      expect(readdirSync(bundle).sort()).toEqual(['deployment.json', 'index.mjs', 'index.mjs.map']);
+      expect(JSON.parse(readFileSync(join(bundle, 'deployment.json'), 'utf8'))).toEqual(exampleDeployment());
+    },
+  );
 
   test.each(Object.keys(STEPS) as StepName[])('of %s loads on Node, reads the configuration and answers', (step) => {
-    const answer = invoke(join(bundleOf(step), 'index.mjs'), {
-      input: { entity: 'leads' },
-      execution: 'run-1',
-      startedAt: '2026-01-01T22:30:00.000Z',
-    });
+    const { stdout } = invoke(bundleOf(step));
 
-    expect(answer).toMatchObject({
+    expect(JSON.parse(stdout)).toMatchObject({
       outcome: 'FAILED',
       failure: { error: 'ConfigInvalid', cause: expect.stringContaining("The function's environment lacks ") },
     });
   });
+
+  test.each(Object.keys(STEPS) as StepName[])('of %s is small enough to start fast', (step) => {
+    expect(statSync(join(bundleOf(step), 'index.mjs')).size).toBeLessThanOrEqual(LARGEST_BUNDLE);
+  });
+
+  test.each(Object.keys(STEPS) as StepName[])(
+    'of %s takes credentials from its environment and nowhere else',
+    (step) => {
+      const sources = sourcesOf(step);
+
+      expect(sources).toContainEqual(expect.stringMatching(/lambdas\/shared\/environment-credentials\.ts$/));
+      expect(sources).not.toContainEqual(expect.stringMatching(/credential-provider-|nested-clients/));
+    },
+  );
+
+  test.each(Object.keys(STEPS) as StepName[])(
+    'of %s has the small edition of zod alone, and no configuration schema',
+    (step) => {
+      const sources = sourcesOf(step);
+
+      expect(sources).toContainEqual(expect.stringMatching(/zod\/v4\/mini\//));
+      expect(sources).not.toContainEqual(expect.stringMatching(/zod\/v4\/classic\/|shared\/deployment\.ts$/));
+    },
+  );
+
+  test('says where it crashed in terms of the sources', () => {
+    const folder = tree({});
+    cpSync(bundleOf('CheckStatus'), folder, { recursive: true });
+    rmSync(join(folder, 'deployment.json'));
+
+    const { stderr } = invoke(folder);
+
+    const { frames } = JSON.parse(stderr.slice(0, stderr.indexOf('\n')));
+    expect(frames).toContainEqual(expect.stringMatching(/^at .*lambdas\/shared\/env\.ts:\d+:\d+\)?$/));
+  });
 });
 
-/** Invokes a bundled handler in a process of its own, without any environment. */
-function invoke(file: string, event: unknown): unknown {
+/** Invokes the handler of a bundle in a process of its own, without any environment. */
+function invoke(bundle: string): { stdout: string; stderr: string } {
+  const event = { input: { entity: 'leads' }, execution: 'run-1', startedAt: '2026-01-01T22:30:00.000Z' };
   const script = `
-    const { handler } = await import(${JSON.stringify(pathToFileURL(file).href)});
+    const { handler } = await import(${JSON.stringify(pathToFileURL(join(bundle, 'index.mjs')).href)});
     const context = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 60000 };
     process.stdout.write(JSON.stringify(await handler(${JSON.stringify(event)}, context)));
   `;
-  const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
-    encoding: 'utf8',
-    env: {},
-  });
-  return JSON.parse(output);
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8', env: {} });
 }

@@ -50,7 +50,42 @@ describe('a configuration that holds', () => {
       nightly: { startUtc: '01:00', spreadMinutes: 7 },
       polling: { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600 },
       retentionDays: 90,
+      files: {
+        maxBytes: 107_374_182_400,
+        allowUndeclaredEnd: false,
+        connections: { initial: 4, most: 8 },
+        partChecksums: 'trailer',
+      },
     });
+  });
+
+  test.each<[string, object, string[]]>([
+    ['the host of the service where it names none', {}, ['crm.test']],
+    ['that host without its port', { baseUrl: 'https://CRM.test:8443/api/v1' }, ['crm.test']],
+    [
+      'exactly those that it names',
+      { fileHosts: ['files.test', '.s3.test.example'] },
+      ['files.test', '.s3.test.example'],
+    ],
+    ['those of a service that has an IP address', { baseUrl: 'https://192.0.2.1', fileHosts: ['f.test'] }, ['f.test']],
+  ])('takes files from %s', (_, crm, hosts) => {
+    const { deployment } = readConfiguration('given', fileWith({ crm: { ...CRM, ...crm } }), undefined);
+
+    expect(deployment.crm.fileHosts).toEqual(hosts);
+  });
+
+  test('takes files from no host but loopback where it is local and the service is on loopback', () => {
+    const crm = { baseUrl: 'http://localhost:8080/api/v1', authUrl: 'http://[::1]:8080' };
+    const { deployment } = readConfiguration('given', fileWith({ local: true, crm }), LOOPBACK);
+
+    expect(deployment.crm.fileHosts).toEqual([]);
+  });
+
+  test('may want fewer or more connections than by default, and the smallest and largest file', () => {
+    const files = (connections: object, maxBytes: number) => ({ crm: CRM, files: { connections, maxBytes } });
+
+    expect(complaints(files({ initial: 1, most: 1 }, 1))).toEqual([]);
+    expect(complaints(files({ initial: 16, most: 16 }, 53_687_091_200_000))).toEqual([]);
   });
 
   test.each([LOOPBACK, 'http://localhost:4566', 'http://[::1]:4566'])(
@@ -133,6 +168,56 @@ describe('a mistake is told with the path of its field', () => {
       { crm: CRM, entities: { leads: { schedule: '0 1 * * *' } } },
       /^entities\.leads\.schedule: must be an EventBridge expression/,
     ],
+    ...[
+      'https://files.test',
+      'files.test:443',
+      'files.test/x',
+      'Files.test',
+      'files.test.',
+      '*.files.test',
+      'user@files.test',
+      'localhost',
+      '.test',
+      '..files.test',
+      '-files.test',
+      'files-.test',
+      'fi_les.test',
+      'fïles.test',
+      `${'a'.repeat(64)}.test`,
+      '192.0.2.1',
+      '.2.1',
+      '0xc0.0.2.0x1',
+      '[::1]',
+      '.',
+      '',
+    ].map((host): [string, object, RegExp] => [
+      `files from "${host}"`,
+      { crm: { ...CRM, fileHosts: ['files.test', host] } },
+      /^crm\.fileHosts\[1\]: must be a host name in lower case, such as "files\.example\.com", or "\.files/,
+    ]),
+    [
+      'a service at an IP address whose files come from nowhere',
+      { crm: { ...CRM, baseUrl: 'https://192.0.2.1/api/v1' } },
+      /^crm\.fileHosts: must name the hosts that files come from, such as \["files\.example\.com"\]/,
+    ],
+    ['files without a byte', { crm: CRM, files: { maxBytes: 0 } }, /^files\.maxBytes: /],
+    ['files that S3 cannot hold', { crm: CRM, files: { maxBytes: 53_687_091_200_001 } }, /^files\.maxBytes: /],
+    ['a size in words', { crm: CRM, files: { maxBytes: '100 GiB' } }, /^files\.maxBytes: /],
+    ['an unknown key of files', { crm: CRM, files: { parts: 3 } }, /^files\.parts: is not known$/],
+    ['a flag that is none', { crm: CRM, files: { allowUndeclaredEnd: 'no' } }, /^files\.allowUndeclaredEnd: /],
+    ['no connection', { crm: CRM, files: { connections: { initial: 0 } } }, /^files\.connections\.initial: /],
+    ['17 connections', { crm: CRM, files: { connections: { most: 17 } } }, /^files\.connections\.most: /],
+    [
+      'more connections at the start than later',
+      { crm: CRM, files: { connections: { initial: 6, most: 5 } } },
+      /^files\.connections\.initial: must not be above most \(5\)$/,
+    ],
+    [
+      'fewer connections in all than the default of the start',
+      { crm: CRM, files: { connections: { most: 3 } } },
+      /^files\.connections\.initial: must not be above most \(3\)$/,
+    ],
+    ['a proof that is none', { crm: CRM, files: { partChecksums: 'none' } }, /^files\.partChecksums: /],
     ['an array in place of the object', [], /^\(whole file\): /],
   ])('%s', (_, content, line) => {
     const [first, ...others] = complaints(content);
@@ -147,14 +232,23 @@ describe('a mistake is told with the path of its field', () => {
     expect(lines).toEqual([expect.stringMatching(/^is not JSON: /)]);
   });
 
-  test.each([undefined, 'https://s3.eu-central-1.amazonaws.com', 'http://127.0.0.1.example.com', 'rubbish'])(
-    'a local configuration whose cloud is %s',
-    (endpoint) => {
-      expect(complaints({ local: true, crm: CRM }, endpoint)).toEqual([
-        expect.stringMatching(/^local: is true, so AWS_ENDPOINT_URL must name a loopback address/),
-      ]);
-    },
-  );
+  test.each([
+    undefined,
+    '',
+    'https://s3.eu-central-1.amazonaws.com',
+    'http://127.0.0.1.example.com',
+    'http://localhost.example.com',
+    'http://127.0.0.1@example.com',
+    'http://example.com/127.0.0.1',
+    'http://10.0.0.1:4566',
+    'http://169.254.169.254',
+    'http://0.0.0.0:4566',
+    'rubbish',
+  ])('a local configuration whose cloud is %s', (endpoint) => {
+    expect(complaints({ local: true, crm: CRM }, endpoint)).toEqual([
+      expect.stringMatching(/^local: is true, so AWS_ENDPOINT_URL must name a loopback address/),
+    ]);
+  });
 
   test.each([undefined, 7, '', 'Upper', '../etc/passwd', 'x'.repeat(40)])('the deployment name %j', (name) => {
     expect(() => readConfiguration(name, undefined, undefined)).toThrow(/^no deployment is named: .*example, local/);

@@ -172,6 +172,7 @@ describe('the bucket', () => {
     expect(allowedIn(policy, bucketId)).toEqual([
       'DownloadFile s3:AbortMultipartUpload /runs/*',
       'DownloadFile s3:GetObject /runs/*',
+      'DownloadFile s3:ListMultipartUploadParts /runs/*',
       'DownloadFile s3:PutObject /runs/*',
       'PublishFile s3:GetObject /published/*',
       'PublishFile s3:GetObject /runs/*',

@@ -1,7 +1,8 @@
 import validate from 'asl-validator';
 import { describe, expect, test } from 'vitest';
-import { deploymentSchema, entityPlan } from '../../lambdas/shared/deployment.ts';
+import { deploymentSchema } from '../../lambdas/shared/deployment.ts';
 import { ENTITIES } from '../../lambdas/shared/entities.ts';
+import { entityPlan } from '../../lambdas/shared/entity-plan.ts';
 import { ERRORS } from '../../lambdas/shared/errors.ts';
 import { STEPS, type StepName } from '../../lambdas/shared/steps.ts';
 import { definitionOf, exampleDeployment, synthesise } from '../../scripts/definition.ts';

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { type Deployment, deploymentSchema, LARGEST_DEADLINE_IN_WAITS } from '../../lambdas/shared/deployment.ts';
 import { RunError, type RunErrorName } from '../../lambdas/shared/errors.ts';
+import { TransferError, type TransferOptions } from '../../lambdas/shared/files/transfer/index.ts';
 import { nextWait } from '../../lambdas/shared/pacing.ts';
+import type { StepName } from '../../lambdas/shared/steps.ts';
 import { exampleDeployment, synthesise } from '../../scripts/definition.ts';
 import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';
-import { eventsOf, execute, type Invoke, MOST_EVENTS } from './support/interpreter.ts';
+import { type Execution, eventsOf, execute, type Invoke, MOST_EVENTS } from './support/interpreter.ts';
 import { PlatformError, realSteps, type World } from './support/steps.ts';
 
 /**
@@ -12,6 +14,9 @@ import { PlatformError, realSteps, type World } from './support/steps.ts';
  * `support/interpreter.ts`. The draws of the jitter are the worst: every wait is the shortest that can be.
  */
 const FAR_BELOW = 15_000;
+
+/** What DownloadFile allows a run (`lambdas/download-file/download-file.ts`). */
+const [MOST_INVOCATIONS, MOST_LINKS] = [40, 200];
 
 type Polling = Deployment['polling'];
 
@@ -89,12 +94,12 @@ const worlds: [name: string, world: World, end: RunErrorName][] = [
   ],
   [
     'DownloadFile cannot store the file',
-    { crm: service({ status: 'PROCESSED' }), bucket: { uploadOnce: storageFails } },
+    { crm: service({ status: 'PROCESSED' }), transfer: storeFails },
     'StorageUnavailable',
   ],
   [
     'PublishFile cannot read the file',
-    { crm: service({ status: 'PROCESSED' }), bucket: { uploadOnce: async () => true, stream: storageFails } },
+    { crm: service({ status: 'PROCESSED' }), bucket: { stream: storageFails } },
     'StorageUnavailable',
   ],
 ];
@@ -105,8 +110,8 @@ describe.each(pollings)('with %s', (_, polling) => {
   test.each(worlds)('a run ends far below the limit when %s', async (_name, world, end) => {
     const run = await execute(definition, realSteps(world, deployment), { input: { entity: 'leads' } });
 
-    expect(run.error).toBe(end);
-    expect(run.seconds, 'it ends at its deadline, after one last look').toBe(polling.deadlineSeconds);
+    expect(endsOf(run, end)).toContain(run.error);
+    if (run.error === end) expect(run.seconds, 'at its deadline, after one last look').toBe(polling.deadlineSeconds);
     expect(run.events).toBeLessThan(FAR_BELOW);
     expect(run.events, 'no run exceeds the bound below').toBeLessThanOrEqual(mostEvents(mostWaits(polling)));
   });
@@ -128,22 +133,48 @@ test('Retry-After: 1 makes no wait shorter, so a server cannot make a run loop b
 const bound = mostEvents(worst.waits);
 
 test(`whatever the steps answer, no run writes more than ${bound} entries, unless the platform fails`, async () => {
-  const pingPong = realSteps(worlds[1]?.[1] ?? { crm: () => undefined }, deploymentWith(worst.polling));
+  const pingPong: World = { crm: service({ status: 'PROCESSED' }), transfer: neverReady };
 
-  const run = await execute(definition, pingPong, { input: { entity: 'leads' } });
+  const run = await execute(definition, realSteps(pingPong, deploymentWith(worst.polling)), {
+    input: { entity: 'leads' },
+  });
 
   expect(bound).toBeLessThan(FAR_BELOW);
   expect(run.events, 'the bound is no exaggeration').toBeGreaterThan(bound - 20);
 });
 
-test('a file that is verified over many invocations adds little, for each of them lasts as long as it may', () => {
-  const functions = Object.values(synthesise().Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
-  const publish = functions.find(({ Properties }) => Properties.FunctionName.endsWith('-PublishFile'));
-  const atLeastSeconds = publish?.Properties.Timeout - 30;
-  const longestRunSeconds = 86_400 + 12 * 3600;
-  const loop = ['WaitBeforePublish', 'PublishFile', 'AfterPublishFile'].map((id) => eventsOf(stateOf(definition, id)));
+describe('a file so slow that every invocation runs out of time', () => {
+  const slow: World = { crm: service({ status: 'PROCESSED' }), transfer: async () => ({ done: false, resume: null }) };
+  const loop = eventsOfLoop('WaitBeforeDownload', 'DownloadFile', 'AfterDownloadFile');
 
-  const added = (longestRunSeconds / atLeastSeconds) * loop.reduce((sum, events) => sum + events);
+  test.each(pollings)(
+    'ends in DownloadUnfinished after 40 of them, far below the limit, with %s',
+    async (_, polling) => {
+      const run = await execute(definition, realSteps(slow, deploymentWith(polling)), { input: { entity: 'leads' } });
+
+      expect(run.error).toBe('DownloadUnfinished');
+      expect(timesIn(run, 'DownloadFile')).toBe(MOST_INVOCATIONS);
+      expect(run.events).toBeLessThan(1000);
+    },
+  );
+
+  test('adds little to a run that has waited as often as it may', () => {
+    expect(bound + MOST_INVOCATIONS * loop).toBeLessThan(FAR_BELOW);
+  });
+
+  test('ends before the machine does, though it began at the deadline, with an hour left to verify a file', () => {
+    const afterDeadline = (definition.TimeoutSeconds ?? 0) - exampleDeployment().polling.deadlineSeconds;
+
+    expect(MOST_INVOCATIONS * (timeoutOf('DownloadFile') + 1)).toBeLessThan(afterDeadline - 3600);
+  });
+});
+
+test('a file that is verified over many invocations adds little, for each of them lasts as long as it may', () => {
+  const atLeastSeconds = timeoutOf('PublishFile') - 30;
+  const longestRunSeconds = 86_400 + 12 * 3600;
+
+  const loop = eventsOfLoop('WaitBeforePublish', 'PublishFile', 'AfterPublishFile');
+  const added = (longestRunSeconds / atLeastSeconds) * loop;
 
   expect(bound + added).toBeLessThan(FAR_BELOW);
 });
@@ -158,7 +189,7 @@ describe('with every retry of the platform used up for every task of a whole day
 
     const run = await execute(definition, steps, { input: { entity: 'leads' }, drawn });
 
-    expect(run.error).toBe(end);
+    expect(endsOf(run, end)).toContain(run.error);
     expect(run.events).toBeLessThan(MOST_EVENTS);
   });
 });
@@ -203,6 +234,34 @@ function service({ create, status, download }: Answers): World['crm'] {
     const answer = said(status);
     return { id: EXPORT_ID, status: answer };
   };
+}
+
+/** A run that may ask for no more links ends by that, where a configuration has more waits than links. */
+function endsOf(run: Execution, end: RunErrorName): RunErrorName[] {
+  return timesIn(run, 'DownloadFile') > MOST_LINKS ? [end, 'DownloadUnfinished'] : [end];
+}
+
+function timesIn({ trail }: Execution, id: string): number {
+  return trail.filter((entered) => entered === id).length;
+}
+
+function eventsOfLoop(...ids: string[]): number {
+  return ids.reduce((sum, id) => sum + eventsOf(stateOf(definition, id)), 0);
+}
+
+/** Seconds that one invocation of a step may take. */
+function timeoutOf(step: StepName): number {
+  const functions = Object.values(synthesise().Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+  return functions.find(({ Properties }) => Properties.FunctionName.endsWith(`-${step}`))?.Properties.Timeout;
+}
+
+async function neverReady(): Promise<never> {
+  throw new RunError('ExportNotReady', 'It answered 409.');
+}
+
+async function storeFails({ address }: TransferOptions): Promise<never> {
+  await address();
+  throw new TransferError('store-unavailable', 'It answered 503.');
 }
 
 async function storageFails(): Promise<never> {

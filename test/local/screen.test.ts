@@ -4,7 +4,15 @@ import { createScreen } from '../../local/screen.ts';
 import { terminal } from './terminal.ts';
 
 const row = (more: Partial<Progress> = {}): Progress => ({
-  ...{ entity: 'leads', state: 'CheckStatus', status: 'RUNNING', checks: 1, bytes: null, seconds: 1.23 },
+  ...{
+    entity: 'leads',
+    state: 'CheckStatus',
+    status: 'RUNNING',
+    checks: 1,
+    bytes: null,
+    totalBytes: null,
+    seconds: 1.23,
+  },
   ...more,
 });
 const withoutTimes = (lines: string[]) => lines.map((line) => line.replace(/\d+\.\d s/, 'N s'));
@@ -97,6 +105,15 @@ test('on a terminal there is one live row per entity, and the last rows stay', (
     'End',
     '',
   ]);
+});
+
+test('while a file moves, its bytes are shown and how many there are', () => {
+  const moving = row({ state: 'DownloadFile', bytes: 41_943_040, totalBytes: 96_000_000 });
+  const [plain, live] = [terminal(false), terminal(true)];
+  createScreen(plain.stream).progress([moving]);
+  createScreen(live.stream).progress([moving]);
+  expect(plain.seen()).toEqual(['  leads: DownloadFile, 1 check, 41.9 MB of 96.0 MB (1.2 s)', '']);
+  expect(live.seen()[1]).toBe('  leads   DownloadFile  1       41.9 MB of 96.0 MB  1.2 s');
 });
 
 test('NO_COLOR takes the colours away', async () => {

@@ -4,7 +4,7 @@ import type { Manifest } from '../../lambdas/shared/storage/manifest.ts';
 import type { FinishedRun } from '../../local/runs.ts';
 import { createScreen } from '../../local/screen.ts';
 import { showSummary } from '../../local/summary.ts';
-import { bytesText, table } from '../../local/text.ts';
+import { table } from '../../local/text.ts';
 import { terminal } from './terminal.ts';
 
 const report = (more: Partial<RunReport> = {}): RunReport => ({
@@ -69,11 +69,6 @@ test('of a file with long or many lines only the beginning is shown', () => {
   const text = shown([published(`${'x'.repeat(5000)}\n`.repeat(20))]);
   const lines = text.split('\n').filter((line) => line.startsWith('  xxx'));
   expect(lines).toEqual(Array(4).fill(`  ${'x'.repeat(110)}`));
-});
-
-test('bytes are written for a person', () => {
-  const texts = [null, 0, 9_999, 10_000, 80_073, 12_345_678, 2_000_000_000, 5e15].map(bytesText);
-  expect(texts).toEqual(['', '0 B', '9999 B', '10.0 kB', '80.1 kB', '12.3 MB', '2.0 GB', '5000.0 TB']);
 });
 
 test('a table is as wide as its widest cells', () => {

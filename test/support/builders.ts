@@ -69,6 +69,8 @@ export function storedFile(overrides: Partial<StoredFile> = {}): StoredFile {
     crc32: 'AAAAAA==',
     contentType: 'text/csv',
     storedAt: '2026-11-20T01:10:00.000Z',
+    restarts: 0,
+    undeclaredEnd: false,
     ...overrides,
   };
 }

@@ -30,6 +30,7 @@ export function testDeps(overrides: Partial<StepDeps> = {}): StepDeps & { log: R
     now: at(NOW),
     random: () => 0.5,
     secondsLeft: () => 900,
+    requests: { crm: 0, file: 0, store: 0 },
     ...overrides,
     log: recordingLog(),
   };

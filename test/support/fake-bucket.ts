@@ -47,14 +47,6 @@ export function fakeBucket({ objects = {}, before = () => {}, chunkBytes = 64 * 
       const part = lastByte === undefined ? bytes : bytes.subarray(0, lastByte + 1);
       return { text: Buffer.from(part).toString('utf8'), etag: etagOf(bytes) };
     },
-    uploadOnce: async (key, body) => {
-      await begin('uploadOnce', key);
-      const chunks: Uint8Array[] = [];
-      for await (const chunk of body) chunks.push(chunk);
-      if (stored.has(key)) return false;
-      put(key, Buffer.concat(chunks));
-      return true;
-    },
     stream: async (key, offset) => {
       await begin('stream', key);
       const bytes = stored.get(key);

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import type { CrmClient } from '../../lambdas/shared/crm/client.ts';
 
 /**
@@ -15,7 +16,7 @@ export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSe
       if (next?.[0] !== line) throw new Error(`the fake service expected ${next?.[0] ?? 'no more calls'}, got ${line}`);
       if (next[1] instanceof Error) throw next[1];
       if (next[2] !== undefined) onRetryAfter?.(next[2]);
-      return schema.parse(next[1]);
+      return z.parse(schema, next[1]);
     },
   };
   return { ...crm, calls, left };

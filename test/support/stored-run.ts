@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
-import { crc32Text } from '../../lambdas/shared/files/measured.ts';
-import type { RunState } from '../../lambdas/shared/states.ts';
+import { crc32Text } from '../../lambdas/shared/files/transfer/index.ts';
+import type { RunState, StoredFile } from '../../lambdas/shared/states.ts';
 import type { StepDeps } from '../../lambdas/shared/step.ts';
 import { runState, storedFile } from './builders.ts';
 import { testDeps } from './deps.ts';
@@ -11,16 +11,16 @@ export const FILE_KEY = 'runs/entity=leads/run=night-1/leads.csv';
 export const MANIFEST_KEY = 'runs/entity=leads/run=night-1/_manifest.json';
 export const SMALL_CSV = 'id,name\n1,"line\nbreak"\n2,ש\n';
 
-type Options = Parameters<typeof fakeBucket>[0];
+type Options = Parameters<typeof fakeBucket>[0] & Partial<Pick<StoredFile, 'key' | 'restarts' | 'undeclaredEnd'>>;
 
 /** A run whose file was stored as it says. */
 export function storedRun(
   text: string | Uint8Array = SMALL_CSV,
-  { key = FILE_KEY, ...options }: Options & { key?: string } = {},
+  { key = FILE_KEY, restarts = 0, undeclaredEnd = false, ...options }: Options = {},
 ) {
   const bytes = Buffer.from(text);
   const bucket = fakeBucket({ objects: { [key]: bytes }, ...options });
-  const file = storedFile({ key, bytes: bytes.length, crc32: crc32Text(crc32(bytes)) });
+  const file = storedFile({ key, bytes: bytes.length, crc32: crc32Text(crc32(bytes)), restarts, undeclaredEnd });
   return { bucket, state: runState({ file }) };
 }
 

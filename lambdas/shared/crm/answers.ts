@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import { type Call, unanswered } from './call.ts';
 
@@ -10,11 +10,11 @@ const LARGEST_ANSWER = 5_000_000;
  * @throws RunError `CrmContractError` naming the keys seen, never values; `CrmUnavailable` or `CreateUnanswered` when the
  *   answer broke off.
  */
-export async function readJson<T>(response: Response, call: Call, schema: z.ZodType<T>): Promise<T> {
+export async function readJson<T>(response: Response, call: Call, schema: z.core.$ZodType<T>): Promise<T> {
   const text = await readText(response, call);
   const where = `${call.method.toUpperCase()} ${call.template} was answered ${response.status}`;
   const value = parse(text, `${where}, but not in JSON (${text.length} characters).`);
-  const parsed = schema.safeParse(value);
+  const parsed = z.safeParse(schema, value);
   if (parsed.success) return parsed.data;
   const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
   const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
@@ -60,8 +60,15 @@ function parse(text: string, complaint: string): unknown {
   }
 }
 
-/** Objects that services wrap their answers in. */
-export function unwrap(value: unknown, ...wrappers: string[]): unknown {
+/** A schema of what services answer bare or wrapped in an object, under one of these keys. */
+export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: string[]) {
+  return z.pipe(
+    z.transform((answer) => unwrap(answer, ...wrappers)),
+    schema,
+  );
+}
+
+function unwrap(value: unknown, ...wrappers: string[]): unknown {
   const object = z.record(z.string(), z.unknown()).safeParse(value);
   const wrapper = object.success ? wrappers.find((key) => key in object.data) : undefined;
   return wrapper && object.success ? object.data[wrapper] : value;

@@ -1,5 +1,5 @@
 import ky, { type KyInstance } from 'ky';
-import type * as z from 'zod';
+import type * as z from 'zod/mini';
 import type { Log } from '../log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
@@ -19,7 +19,7 @@ export interface CrmClient {
    *   `ExportNotFound`, `CrmContractError`, and whatever `GetAccessToken` throws.
    * @param onRetryAfter told when the answer, a good one too, asks for a wait before the next call, in seconds.
    */
-  call<T>(call: Call, schema: z.ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
+  call<T>(call: Call, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
 interface ClientDeps {
@@ -27,6 +27,8 @@ interface ClientDeps {
   getAccessToken: GetAccessToken;
   log: Log;
   now: () => Date;
+  /** Told of every request. */
+  count?: () => void;
 }
 
 export function createCrmClient(deps: ClientDeps): CrmClient {
@@ -67,6 +69,7 @@ export function createCrmClient(deps: ClientDeps): CrmClient {
 
 async function send(http: KyInstance, call: Call, token: AccessToken, deps: ClientDeps): Promise<Response> {
   const started = performance.now();
+  deps.count?.();
   try {
     const response = await http(call.path, {
       method: call.method,

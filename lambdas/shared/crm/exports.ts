@@ -1,8 +1,8 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { Entity } from '../entities.ts';
 import { RunError } from '../errors.ts';
 import type { ExportRequest } from '../states.ts';
-import { shapeOf, unwrap } from './answers.ts';
+import { shapeOf, unwrapped } from './answers.ts';
 import type { CrmClient } from './client.ts';
 
 /** The three stages of an export (`docs/interface/`, section 4.2). */
@@ -10,11 +10,16 @@ import type { CrmClient } from './client.ts';
 const ID_FIELDS = ['id', 'uuid', 'exportId'];
 
 /** The id as a bare string, or under one of three names, by itself or under `data`. */
-const idSchema = z.union([
-  z.guid(),
-  ...ID_FIELDS.map((field) => z.object({ [field]: z.guid() }).transform((answer) => answer[field])),
-]);
-const createdSchema = z.union([idSchema, z.object({ data: idSchema }).transform(({ data }) => data)]);
+const idSchema = z.union([z.guid(), ...ID_FIELDS.map((field) => fieldSchema(field, z.guid()))]);
+const createdSchema = z.union([idSchema, fieldSchema('data', idSchema)]);
+
+/** One field of an object, taken out of it. */
+function fieldSchema<T>(field: string, schema: z.core.$ZodType<T>) {
+  return z.pipe(
+    z.object({ [field]: schema }),
+    z.transform((answer: Record<string, T>) => answer[field]),
+  );
+}
 
 /** Words of the document, in any letter case. */
 const STATUSES = ['INITIATED', 'PROCESSING', 'PROCESSED', 'FAILED'] as const;
@@ -23,12 +28,9 @@ export interface StatusAnswer {
   retryAfterSeconds?: number | undefined;
 }
 
-const recordSchema = z.preprocess(
-  (answer) => unwrap(answer, 'data'),
-  z.object({ status: z.string(), id: z.unknown().optional() }),
-);
+const recordSchema = unwrapped(z.object({ status: z.string(), id: z.optional(z.unknown()) }), 'data');
 
-const linkSchema = z.preprocess((answer) => unwrap(answer, 'data'), z.object({ url: z.url() }));
+const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
 /** Stage 1. @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws. */
 export async function createExport(crm: CrmClient, entity: Entity, request: ExportRequest): Promise<string> {

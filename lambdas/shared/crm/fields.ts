@@ -1,12 +1,14 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { Entity } from '../entities.ts';
-import { unwrap } from './answers.ts';
+import { unwrapped } from './answers.ts';
 import type { CrmClient } from './client.ts';
 
 /** `GET /{entity}/fields`: an array of objects with `fieldName`, bare or wrapped (`docs/interface/open-points.md`). */
-const fieldsSchema = z.preprocess(
-  (answer) => unwrap(answer, 'data', 'fields', 'items'),
-  z.array(z.object({ fieldName: z.string().min(1) })).min(1),
+const fieldsSchema = unwrapped(
+  z.array(z.object({ fieldName: z.string().check(z.minLength(1)) })).check(z.minLength(1)),
+  'data',
+  'fields',
+  'items',
 );
 
 /** The names of all columns that an export of this entity can have, in the service's order. */

@@ -1,4 +1,4 @@
-import type { RemoteFile } from './open-file.ts';
+import type { FileHead } from './transfer/index.ts';
 
 const EXTENSIONS: Record<string, string> = {
   'text/csv': 'csv',
@@ -24,7 +24,7 @@ const KNOWN = new Set(Object.values(EXTENSIONS));
  * taken, and only letters and digits: no name that the service chose gets into a key. A file that came compressed without
  * being asked for is stored as it came, and says so by `.gz`.
  */
-export function extensionOf(file: Pick<RemoteFile, 'disposition' | 'contentType' | 'contentEncoding'>): string {
+export function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
   const named = /filename\*?=[^;]*\.([A-Za-z0-9]{1,8})"?\s*(?:;|$)/i.exec(file.disposition)?.[1]?.toLowerCase();
   const typed = EXTENSIONS[mediaType(file.contentType)];
   const plain = (named && KNOWN.has(named) ? named : typed) ?? 'bin';

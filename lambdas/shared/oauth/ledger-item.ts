@@ -1,5 +1,5 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 
 /** What the ledger holds of a generation. No tokens. */
 const itemSchema = z.object({
@@ -9,9 +9,9 @@ const itemSchema = z.object({
   /** Until when the holder may act, milliseconds since the epoch; 0 when it gave the claim back. */
   deadline: z.number(),
   /** Why a generation is dead, for a person. */
-  reason: z.string().default(''),
+  reason: z._default(z.string(), ''),
   /** When it died. */
-  diedAt: z.string().default(''),
+  diedAt: z._default(z.string(), ''),
 });
 export type LedgerItem = z.infer<typeof itemSchema>;
 

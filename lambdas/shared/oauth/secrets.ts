@@ -4,19 +4,22 @@ import {
   ResourceNotFoundException,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import { accessDenied } from './access-denied.ts';
 
 /** The OAuth client, as `authorize` stores it. A client that authenticates with `none` has no secret. */
-export const oauthClientSchema = z.object({ clientId: z.string().min(1), clientSecret: z.string().default('') });
+export const oauthClientSchema = z.object({
+  clientId: z.string().check(z.minLength(1)),
+  clientSecret: z._default(z.string(), ''),
+});
 export type OAuthClient = z.infer<typeof oauthClientSchema>;
 
 /** The grant, as `authorize` and the refresh store it. Times are ISO 8601; `expiresAt` null means unknown, not expired. */
 export const tokensSchema = z.object({
-  refreshToken: z.string().min(1),
-  accessToken: z.string().min(1),
-  expiresAt: z.iso.datetime().nullable(),
+  refreshToken: z.string().check(z.minLength(1)),
+  accessToken: z.string().check(z.minLength(1)),
+  expiresAt: z.nullable(z.iso.datetime()),
   obtainedAt: z.iso.datetime(),
   scope: z.string(),
 });
@@ -55,8 +58,8 @@ export async function writeOAuthClient(
 }
 
 /** The value of a secret, parsed. @throws RunError `ConfigInvalid` that names fields and never quotes the value. */
-export function parseSecret<T>(secretId: string, text: string, schema: z.ZodType<T>): T {
-  const parsed = schema.safeParse(jsonOrUndefined(text));
+export function parseSecret<T>(secretId: string, text: string, schema: z.core.$ZodType<T>): T {
+  const parsed = z.safeParse(schema, jsonOrUndefined(text));
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
   const what = fields.length > 0 ? `is wrong or lacking at ${fields.join(', ')}` : 'is not a JSON object';

@@ -1,5 +1,5 @@
 import ky from 'ky';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { Deployment } from '../deployment.ts';
 import { codeOf, neverSent } from '../network-errors.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
@@ -18,20 +18,18 @@ const CODES = [
 /** In seconds, some thirty years: beyond it the number means "never", and no date can hold it. */
 const LONGEST_LIFE = 1_000_000_000;
 
+const number = z.pipe(z.union([z.number(), z.string()]), z.transform(Number));
+const lifeSchema = z.pipe(number, z.number().check(z.positive(), z.maximum(LONGEST_LIFE)));
+
 /** Read tolerantly: what was rotated must be stored before anything is complained about. */
 const answerSchema = z.object({
-  access_token: z.string().min(1),
-  refresh_token: z.string().min(1).nullish().catch(undefined),
-  expires_in: z
-    .union([z.number(), z.string()])
-    .transform(Number)
-    .pipe(z.number().positive().max(LONGEST_LIFE))
-    .nullish()
-    .catch(undefined),
-  scope: z.string().nullish().catch(undefined),
-  token_type: z.string().nullish().catch(undefined),
+  access_token: z.string().check(z.minLength(1)),
+  refresh_token: z.catch(z.nullish(z.string().check(z.minLength(1))), undefined),
+  expires_in: z.catch(z.nullish(lifeSchema), undefined),
+  scope: z.catch(z.nullish(z.string()), undefined),
+  token_type: z.catch(z.nullish(z.string()), undefined),
 });
-const errorSchema = z.object({ error: z.string(), error_description: z.string().optional().catch(undefined) });
+const errorSchema = z.object({ error: z.string(), error_description: z.catch(z.optional(z.string()), undefined) });
 
 export type Grant =
   | { grant_type: 'refresh_token'; refresh_token: string }

@@ -1,14 +1,6 @@
-import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { Upload } from '@aws-sdk/lib-storage';
 import { refusedCondition, storageError } from './storage-errors.ts';
-
-/** A file up to this goes in one call. */
-const ONE_CALL_BYTES = 16 * 1024 * 1024;
-/** Larger ones go in parts, which keeps the memory flat; S3 allows 10,000 of them, so huge files get larger parts. */
-const PART_BYTES = 8 * 1024 * 1024;
-const PARTS = 9_000;
 
 /**
  * The bucket, in the few ways that a run uses it. Nothing is ever overwritten but by `replace`, and that only what was read.
@@ -21,8 +13,6 @@ export interface Bucket {
   replace(key: string, body: string, etag: string): Promise<boolean>;
   /** A small object's text, or `undefined` when there is none. */
   read(key: string, lastByte?: number): Promise<{ text: string; etag: string } | undefined>;
-  /** Streams an object into place once; `false` when the key exists. What `body` throws passes through. */
-  uploadOnce(key: string, body: Readable, options: { contentType: string; bytes: number | null }): Promise<boolean>;
   /** The bytes of an object from an offset on, or `undefined` when there is no such object. */
   stream(key: string, offset: number): Promise<AsyncIterable<Uint8Array> | undefined>;
 }
@@ -36,7 +26,15 @@ async function* unbroken(body: AsyncIterable<Uint8Array>, key: string): AsyncGen
   }
 }
 
-export function createBucket(s3: S3Client, name: string): Bucket {
+/** @param count told of every request, those that the client repeats by itself aside. */
+export function createBucket(client: S3Client, name: string, count: () => void = () => undefined): Bucket {
+  const s3: Pick<S3Client, 'send'> = {
+    send: (...call: Parameters<S3Client['send']>) => {
+      count();
+      return client.send(...call);
+    },
+  } as S3Client;
+
   const json = { Bucket: name, ContentType: 'application/json' };
 
   const get = async (key: string, range?: string) => {
@@ -68,24 +66,9 @@ export function createBucket(s3: S3Client, name: string): Bucket {
       if (!object?.Body) return undefined;
       return { text: await text(unbroken(object.Body as AsyncIterable<Uint8Array>, key)), etag: object.ETag ?? '' };
     },
-    uploadOnce: (key, body, { contentType, bytes }) => {
-      const params = {
-        Bucket: name,
-        Key: key,
-        Body: body,
-        IfNoneMatch: '*',
-        ContentType: contentType || 'application/octet-stream',
-      };
-      return put(key, () => new Upload({ client: s3, params, partSize: partSizeFor(bytes), queueSize: 2 }).done());
-    },
     stream: async (key, offset) => {
       const object = await get(key, offset > 0 ? `bytes=${offset}-` : undefined);
       return object?.Body && unbroken(object.Body as AsyncIterable<Uint8Array>, key);
     },
   };
-}
-
-function partSizeFor(bytes: number | null): number {
-  if (bytes !== null && bytes <= ONE_CALL_BYTES) return ONE_CALL_BYTES;
-  return Math.max(PART_BYTES, Math.ceil((bytes ?? 0) / PARTS));
 }

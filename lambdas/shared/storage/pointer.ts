@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { type Entity, entitySchema } from '../entities.ts';
 import { RunError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
@@ -7,11 +7,13 @@ import type { Bucket } from './bucket.ts';
 export const pointerSchema = z.strictObject({
   schemaVersion: z.literal(1),
   entity: entitySchema,
-  date: z.iso.date().describe('The logical date of the export.'),
-  startedAt: z.iso.datetime().describe('When the run was started: of two runs of one date the later counts.'),
-  execution: z.string().describe('Name of the Step Functions execution.'),
-  manifestKey: z.string().describe('Key of the manifest, which names the file.'),
-  keptUntil: z.iso.date().describe('From this day on the lifecycle rules may remove the run and this pointer.'),
+  date: z.iso.date().check(z.describe('The logical date of the export.')),
+  startedAt: z.iso.datetime().check(z.describe('When the run was started: of two runs of one date the later counts.')),
+  execution: z.string().check(z.describe('Name of the Step Functions execution.')),
+  manifestKey: z.string().check(z.describe('Key of the manifest, which names the file.')),
+  keptUntil: z.iso
+    .date()
+    .check(z.describe('From this day on the lifecycle rules may remove the run and this pointer.')),
 });
 export type Pointer = z.infer<typeof pointerSchema>;
 

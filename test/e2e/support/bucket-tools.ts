@@ -1,4 +1,11 @@
-import { DeleteBucketCommand, DeleteObjectsCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
+import { createHash } from 'node:crypto';
+import {
+  DeleteBucketCommand,
+  DeleteObjectsCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListObjectVersionsCommand,
+} from '@aws-sdk/client-s3';
 import type { Target } from '../../../cli/target.ts';
 import type { Entity } from '../../../lambdas/shared/entities.ts';
 import { createBucket } from '../../../lambdas/shared/storage/bucket.ts';
@@ -10,6 +17,21 @@ export function bucketTools({ s3, BucketName: Bucket }: Target) {
     pointer: async (entity: Entity, name: string): Promise<Pointer> => {
       const object = await createBucket(s3, Bucket).read(`published/entity=${entity}/${name}.json`);
       return pointerSchema.parse(JSON.parse(object?.text ?? ''));
+    },
+    /** SHA-256 of an object, hexadecimal. */
+    sha256: async (key: string): Promise<string> => {
+      const hash = createHash('sha256');
+      for await (const chunk of (await createBucket(s3, Bucket).stream(key, 0)) ?? []) hash.update(chunk);
+      return hash.digest('hex');
+    },
+    keys: async (Prefix: string): Promise<string[]> => {
+      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
+      return Contents.map(({ Key = '' }) => Key);
+    },
+    /** Keys of the uploads in parts that were neither completed nor given up. */
+    uploads: async (): Promise<string[]> => {
+      const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket }));
+      return Uploads.map(({ Key = '' }) => Key);
     },
     /** Empties the bucket and deletes it. */
     remove: async (): Promise<void> => {

@@ -105,7 +105,7 @@ async function runRawOn(target: Target, input: unknown): Promise<RunReport> {
 
 async function authorizeAt(target: Target, { authUrl, baseUrl, clientId, clientSecret }: Sandbox): Promise<unknown> {
   const scopes = ['openid', 'profile', 'global:export'];
-  const fields = { operatorField: 'filtersOperator', emailField: 'sendEmail' };
+  const fields = { operatorField: 'filtersOperator', emailField: 'sendEmail', fileHosts: [] };
   const crm = { baseUrl, authUrl, scopes, clientAuthentication: 'basic' as const, ...fields };
   return authorize(target, { crm, clientId, clientSecret, onUrl: approveConsent });
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildRequest, fingerprintOf, resolveColumns } from '../../../lambdas/create-export/request.ts';
-import { type EntityPlan, entityPlan } from '../../../lambdas/shared/deployment.ts';
+import type { EntityPlan } from '../../../lambdas/shared/deployment.ts';
+import { entityPlan } from '../../../lambdas/shared/entity-plan.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import { deployment } from '../../support/builders.ts';
 

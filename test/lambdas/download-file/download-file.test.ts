@@ -1,129 +1,149 @@
-import { once } from 'node:events';
 import { crc32 } from 'node:zlib';
-import { expect, test } from 'vitest';
-import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
-import { crc32Text } from '../../../lambdas/shared/files/measured.ts';
-import type { RemoteFile } from '../../../lambdas/shared/files/open-file.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
+import { crc32Text } from '../../../lambdas/shared/files/transfer/index.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
-import { at, lambdaContext, NOW, testDeps } from '../../support/deps.ts';
+import { at, NOW } from '../../support/deps.ts';
+import { asked, cutInThirdPart, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
-import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
+import { type Behaviour, EXPIRED, HTML_PAGE, inOrder } from '../../support/origin/origin.ts';
+import { TROUBLE } from '../../support/strict-store/strict-store.ts';
+import { failing, PART } from '../../support/transfers.ts';
 
-const URL = `https://files.test/x?signature=${CANARY}`;
 const KEY = 'runs/entity=leads/run=night-1/leads.csv';
-const CONTENT = Buffer.from('id,name\n1,"ש"\n');
-const asked = (answer: unknown = { url: URL }): [string, unknown] => ['post /leads/exports/{id}/download', answer];
+const DEADLINE = at('2026-11-20T02:00:00Z');
+const always = (behaviour: Behaviour) => () => behaviour;
 const refused = asked(new RunError('CrmRejectedRequest', 'POST /leads/exports/{id}/download was answered 409.'));
 
-/** A file as the service gives it out. */
-function remote(overrides: Partial<RemoteFile> = {}, content: Uint8Array = CONTENT): RemoteFile {
-  return {
-    body: (async function* () {
-      yield content.subarray(0, 5);
-      yield content.subarray(5);
-    })(),
-    length: content.length,
-    contentType: 'text/csv; charset=utf-8',
-    disposition: '',
-    contentEncoding: '',
-    close: () => {},
-    ...overrides,
-  };
-}
+let servers: Awaited<ReturnType<typeof startDownloads>>;
+beforeAll(async () => {
+  servers = await startDownloads();
+});
+afterEach(() => servers.store.reset());
+afterAll(() => servers.stop());
 
-function depsWith(overrides: Partial<DownloadFileDeps> = {}) {
-  const opened: { address: string; local: boolean; signal: AbortSignal }[] = [];
-  const openFile: DownloadFileDeps['openFile'] = async (address, options) => {
-    opened.push({ address, ...options });
-    return remote();
-  };
-  const { log: _, ...common } = overrides;
-  return { ...testDeps(), bucket: fakeBucket(), crm: fakeCrm(asked()), openFile, ...common, opened };
-}
+const SIZES: [string, number][] = [
+  ['an empty file', 0],
+  ['a file that fits into one call', 1000],
+  ['a file in parts', 5 * PART + 17],
+];
 
-test('STORED says what was stored: key, size, checksum, type and time', async () => {
-  const bucket = fakeBucket();
+test.each(SIZES)('STORED says of %s what was stored: key, size, checksum, type and time', async (_, size) => {
+  const file = servers.origin.file({ size });
 
-  const answer = await downloadFile(runState(), depsWith({ bucket }));
+  const answer = await downloadFile(runState(), servers.depsFor(file));
 
   expect(answer).toEqual({
     outcome: 'STORED',
     file: {
       key: KEY,
-      bytes: CONTENT.length,
-      crc32: crc32Text(crc32(CONTENT)),
+      bytes: size,
+      crc32: crc32Text(crc32(file.bytes())),
       contentType: 'text/csv',
       storedAt: NOW,
+      restarts: 0,
+      undeclaredEnd: false,
     },
+    moving: null,
   });
-  expect(bucket.text(KEY)).toBe(CONTENT.toString());
+  expect(servers.store.object(KEY)?.body.equals(file.bytes())).toBe(true);
+  expect(servers.store.object(KEY)?.headers['content-type']).toBe('text/csv');
+  expect(servers.store.uploads()).toEqual([]);
 });
 
 test('the address is asked for and used, and appears in no answer and no line of the log', async () => {
-  const deps = depsWith();
+  const file = servers.origin.file({ size: 5 * PART });
+  const deps = servers.depsFor(file, { secondsLeft: servers.timeForParts(2) });
 
   const answer = await downloadFile(runState(), deps);
+  const stored = await downloadFile(runState({ moving: answer.moving ?? null }), { ...deps, secondsLeft: () => 900 });
 
-  expect(deps.opened).toMatchObject([{ address: URL, local: true }]);
-  expect(JSON.stringify([answer, deps.log.lines])).not.toContain(CANARY);
+  expect(file.requests[0]?.path).toContain(CANARY);
+  expect([answer.outcome, stored.outcome]).toEqual(['CONTINUE', 'STORED']);
+  const said = JSON.stringify([answer, stored, deps.log.lines]);
+  for (const secret of [CANARY, 'signature', servers.origin.address]) expect(said).not.toContain(secret);
   expect(deps.log.lines).toMatchObject([{ message: 'stored', fields: { exportId: EXPORT_ID, key: KEY } }]);
 });
 
-test('a file that is refused at its first byte is hung up on: it may be huge', async () => {
-  let closed = 0;
-  const close = () => {
-    closed += 1;
-  };
+test('no credential of the service goes to the file server, and no compressed answer is asked for', async () => {
+  const file = servers.origin.file({ size: 10 });
 
-  await failureOf(
-    downloadFile(runState(), depsWith({ openFile: async () => remote({ contentType: 'text/html', close }) })),
-    'FileRejected',
-  );
+  await downloadFile(runState(), servers.depsFor(file));
 
-  expect(closed).toBe(1);
+  expect(file.requests[0]?.headers).toMatchObject({ 'accept-encoding': 'identity' });
+  expect(file.requests[0]?.headers).not.toHaveProperty('authorization');
 });
 
-test('a transfer is given the time that is left, less what it takes to break off and answer', async () => {
-  const deps = depsWith({ secondsLeft: () => 15.5 });
+test('a deployed stack opens no file over http, and none on loopback', async () => {
+  const file = servers.origin.file({ size: 10 });
+  const addresses = { baseUrl: 'https://a.test', authUrl: 'https://a.test' };
+  const deps = servers.depsFor(file, { deployment: deployment({ local: false, crm: addresses }) });
 
-  await downloadFile(runState(), deps);
+  const error = await failureOf(downloadFile(runState(), deps), 'DownloadUrlRejected');
 
-  const signal = deps.opened[0]?.signal;
-  if (!signal?.aborted) await once(signal ?? new EventTarget(), 'abort');
-  expect(signal?.aborted).toBe(true);
+  expect(error.message).toContain('begins with http: instead of https:');
+  expect(file.requests).toEqual([]);
 });
 
-test('a deployed stack opens files as not local', async () => {
-  const deps = depsWith({
-    deployment: deployment({ local: false, crm: { baseUrl: 'https://a.test', authUrl: 'https://a.test' } }),
+test('files come from the hosts of the configuration, and the cause names the one to add', async () => {
+  const crm = { baseUrl: 'https://a.test', authUrl: 'https://a.test', fileHosts: ['files.test'] };
+  const deps = servers.depsFor(servers.origin.file({ size: 10 }), {
+    deployment: deployment({ local: false, crm }),
+    crm: fakeCrm(asked({ url: `https://others.test/x?signature=${CANARY}` })),
   });
 
-  await downloadFile(runState(), deps);
+  const error = await failureOf(downloadFile(runState(), deps), 'DownloadUrlRejected');
 
-  expect(deps.opened[0]?.local).toBe(false);
+  expect(error.message).toContain('leads to others.test, which is not in crm.fileHosts');
 });
 
-test.each([
-  ['a spreadsheet by its name', { disposition: 'attachment; filename="x.xlsx"' }, 'leads.xlsx'],
-  ['a compressed file', { contentEncoding: 'gzip' }, 'leads.csv.gz'],
-  ['an unknown format', { contentType: '' }, 'leads.bin'],
-])('%s gets its own extension, and no other part of its name', async (_, overrides, name) => {
-  const answer = await downloadFile(runState(), depsWith({ openFile: async () => remote(overrides) }));
+test('a redirect is judged like the address itself', async () => {
+  const file = servers.origin.file({ size: 10, script: always({ redirect: `http://${CANARY}:x@127.0.0.1/` }) });
 
-  expect(answer.file?.key).toBe(`runs/entity=leads/run=night-1/${name}`);
+  const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'DownloadUrlRejected');
+
+  expect(error.message).toContain('has a user name');
+});
+
+test.each<[string, Behaviour, string, string]>([
+  [
+    'a spreadsheet by its name',
+    { headers: { 'Content-Disposition': 'attachment; filename="x.xlsx"' } },
+    'leads.xlsx',
+    'text/csv',
+  ],
+  ['a compressed file', { gzip: true }, 'leads.csv.gz', 'text/csv'],
+  ['an unknown format', { headers: { 'Content-Type': '' } }, 'leads.bin', 'application/octet-stream'],
+])('%s gets its own extension, and no other part of its name', async (_, behaviour, name, type) => {
+  const file = servers.origin.file({ size: 100, script: always(behaviour) });
+
+  const answer = await downloadFile(runState(), servers.depsFor(file));
+
+  expect(answer.file).toMatchObject({ key: `runs/entity=leads/run=night-1/${name}`, contentType: type });
+});
+
+test('agent numbers are asked for and stored with their hyphen', async () => {
+  const file = servers.origin.file({ size: 100 });
+  const crm = fakeCrm(['post /agent-numbers/exports/{id}/download', { url: file.url }]);
+  const state = runState({ run: run({ entity: 'agent-numbers', prefix: 'runs/entity=agent-numbers/run=n/' }) });
+
+  const answer = await downloadFile(state, servers.depsFor(file, { crm }));
+
+  expect(answer.file?.key).toBe('runs/entity=agent-numbers/run=n/agent-numbers.csv');
 });
 
 test('an export that is not given out yet is NOT_READY and waits', async () => {
-  const answer = await downloadFile(runState({ waits: 1 }), depsWith({ crm: fakeCrm(refused) }));
+  const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(refused) });
 
-  expect(answer).toEqual({ outcome: 'NOT_READY', waits: 2, waitSeconds: 15 });
+  const answer = await downloadFile(runState({ waits: 1 }), deps);
+
+  expect(answer).toMatchObject({ outcome: 'NOT_READY', waits: 2, waitSeconds: 15, moving: { upload: null } });
 });
 
 test('an export that is not given out by the deadline ends as ExportNotReady', async () => {
-  const late = depsWith({ crm: fakeCrm(refused), now: at('2026-11-20T02:00:00Z') });
+  const late = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(refused), now: DEADLINE });
 
   const error = await failureOf(downloadFile(runState(), late), 'ExportNotReady');
 
@@ -133,93 +153,135 @@ test('an export that is not given out by the deadline ends as ExportNotReady', a
 test('an export that is gone ends as ExportNotFound', async () => {
   const crm = fakeCrm(asked(new RunError('ExportNotFound', 'gone')));
 
-  await failureOf(downloadFile(runState(), depsWith({ crm })), 'ExportNotFound');
-});
-
-test('a link that has expired is asked for anew by the next invocation', async () => {
-  const links = [new RunError('DownloadLinkExpired', 'The GET of the file was answered 403.'), remote()];
-  const deps = depsWith({
-    crm: fakeCrm(asked(), asked()),
-    openFile: async () => {
-      const next = links.shift();
-      if (!next || next instanceof RunError) throw next;
-      return next;
-    },
-  });
-  const handler = asStep('DownloadFile', downloadFile, () => deps);
-
-  const first = await handler(runState(), lambdaContext());
-  const second = await handler(first, lambdaContext());
-
-  expect([first.outcome, second.outcome]).toEqual(['CONTINUE', 'STORED']);
-});
-
-test('a file that breaks off leaves nothing in the bucket and is begun anew', async () => {
-  const bucket = fakeBucket();
-  const cut = depsWith({ bucket, openFile: async () => remote({ length: CONTENT.length + 1 }) });
-
-  await failureOf(downloadFile(runState(), cut), 'DownloadIncomplete');
-  expect(bucket.keys()).toEqual([]);
-
-  expect(await downloadFile(runState(), depsWith({ bucket }))).toMatchObject({ outcome: 'STORED' });
-});
-
-test('a web page in the place of the file is refused, and nothing is stored', async () => {
-  const bucket = fakeBucket();
-
   await failureOf(
-    downloadFile(runState(), depsWith({ bucket, openFile: async () => remote({ contentType: 'text/html' }) })),
-    'FileRejected',
+    downloadFile(runState(), servers.depsFor(servers.origin.file({ size: 1 }), { crm })),
+    'ExportNotFound',
   );
-
-  expect(bucket.keys()).toEqual([]);
 });
 
-test('a repeated step finds its file stored already and answers the same', async () => {
-  const bucket = fakeBucket();
+test('a link that has expired is asked for anew at once, in the same call', async () => {
+  const file = servers.origin.file({ size: 100, script: inOrder(EXPIRED) });
+  const crm = fakeCrm(linkTo(file), linkTo(file));
+
+  const answer = await downloadFile(runState(), servers.depsFor(file, { crm }));
+
+  expect(answer.outcome).toBe('STORED');
+  expect(crm.left).toEqual([]);
+});
+
+test('a link that expires in the middle of a file is asked for anew, and the file goes on at the byte', async () => {
+  const file = servers.origin.file({ size: 6 * PART, script: cutInThirdPart(EXPIRED) });
+  const crm = fakeCrm(linkTo(file), linkTo(file));
+
+  const answer = await downloadFile(runState(), servers.depsFor(file, { crm }));
+
+  expect(answer).toMatchObject({ outcome: 'STORED', file: { bytes: 6 * PART } });
+  expect(file.requests.map(({ offset }) => offset / PART)).toEqual([0, 1, 2.5, 2.5]);
+});
+
+test('links that are refused over and over wait, and end at the deadline under their own name', async () => {
+  const file = servers.origin.file({ size: 100, script: always(EXPIRED) });
+
+  const answer = await downloadFile(runState(), servers.depsFor(file));
+  expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 10, moving: { upload: null, invocations: 0 } });
+
+  const late = servers.depsFor(file, { now: DEADLINE });
+  const error = await failureOf(downloadFile(runState(), late), 'DownloadLinkExpired');
+  expect(error.message).toContain('was answered 403');
+});
+
+test('a web page in the place of the file is asked for again, then refused, and nothing is stored', async () => {
+  const file = servers.origin.file({ size: 100, script: always(HTML_PAGE) });
+
+  const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
+
+  expect(error.message).toBe('A web page (text/html) came where a data file was due.');
+  expect(file.requests.length).toBe(5);
+  expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
+});
+
+test('a web page that comes once does no harm', async () => {
+  const file = servers.origin.file({ size: 100, script: inOrder(HTML_PAGE) });
+
+  expect(await downloadFile(runState(), servers.depsFor(file))).toMatchObject({ outcome: 'STORED' });
+});
+
+test.each(SIZES)('a repeated step finds %s stored already and answers the same', async (_, size) => {
+  const file = servers.origin.file({ size });
 
   const answers = [
-    await downloadFile(runState(), depsWith({ bucket })),
-    await downloadFile(runState(), depsWith({ bucket })),
+    await downloadFile(runState(), servers.depsFor(file)),
+    await downloadFile(runState(), servers.depsFor(file)),
   ];
 
   expect(answers[1]).toEqual(answers[0]);
+  expect(servers.store.uploads()).toEqual([]);
 });
 
 test.each([
-  ['another content', Buffer.from('id,name\n1,"ת"\n')],
-  ['more of it', Buffer.concat([CONTENT, Buffer.from('2,x\n')])],
-  ['nothing', Buffer.alloc(0)],
-])('a file of this run that has %s is a conflict, and is not written over', async (_, standing) => {
-  const bucket = fakeBucket({ objects: { [KEY]: standing } });
+  ['another content', 100, 100],
+  ['more of it', 100, 200],
+  ['nothing', 100, 0],
+  ['another content in parts', 5 * PART, 5 * PART],
+])('a file of this run that has %s is a conflict, and is not written over', async (_, size, standing) => {
+  const other = servers.origin.file({ size: standing });
+  await downloadFile(runState(), servers.depsFor(other));
 
-  await failureOf(downloadFile(runState(), depsWith({ bucket })), 'StorageConflict');
+  await failureOf(downloadFile(runState(), servers.depsFor(servers.origin.file({ size }))), 'StorageConflict');
 
-  expect(bucket.text(KEY)).toBe(standing.toString());
+  expect(servers.store.object(KEY)?.body.equals(other.bytes())).toBe(true);
+  expect(servers.store.uploads()).toEqual([]);
 });
 
 test('a bucket that refuses ends as it says', async () => {
-  const bucket = fakeBucket({ before: failing('uploadOnce', KEY, new RunError('StorageDenied', 'No.')) });
+  servers.store.settings.faults = failing('PutObject', TROUBLE.accessDenied);
 
-  await failureOf(downloadFile(runState(), depsWith({ bucket })), 'StorageDenied');
+  await failureOf(downloadFile(runState(), servers.depsFor(servers.origin.file({ size: 100 }))), 'StorageDenied');
 });
 
-test.each([20.017, 20.054, 884.123, 15.5, 3, -2])(
-  'with %d seconds left the transfer gets a signal: time is in milliseconds and fractions of them crash AbortSignal',
-  async (seconds) => {
-    const deps = depsWith({ secondsLeft: () => seconds });
+test.each([20.017, 20.054, 884.123, 15.5, 3])('%d seconds are enough for a small file', async (seconds) => {
+  const deps = servers.depsFor(servers.origin.file({ size: 100 }), { secondsLeft: () => seconds });
 
-    await downloadFile(runState(), deps);
+  expect(await downloadFile(runState(), deps)).toMatchObject({ outcome: 'STORED' });
+});
 
-    expect(deps.opened[0]?.signal.aborted).toBe(false);
-  },
-);
+test.each([0, -2])('with %d seconds left nothing is begun, and the next invocation goes on', async (seconds) => {
+  const deps = servers.depsFor(servers.origin.file({ size: 100 }), { secondsLeft: () => seconds });
 
-test('agent numbers are asked for and stored with their hyphen', async () => {
-  const crm = fakeCrm(['post /agent-numbers/exports/{id}/download', { url: URL }]);
-  const state = runState({ run: run({ entity: 'agent-numbers', prefix: 'runs/entity=agent-numbers/run=n/' }) });
+  expect(await downloadFile(runState(), deps)).toMatchObject({ outcome: 'CONTINUE', moving: { invocations: 1 } });
+});
 
-  const answer = await downloadFile(state, depsWith({ crm }));
+test('a file without a length whose end nothing marks is refused, unless the configuration allows it', async () => {
+  const file = servers.origin.file({ size: 100, script: always({ framing: 'close', ignoreRange: true }) });
+  const allowing = servers.depsFor(file, { deployment: oneConnection({ allowUndeclaredEnd: true }) });
 
-  expect(answer.file?.key).toBe('runs/entity=agent-numbers/run=n/agent-numbers.csv');
+  const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
+  const answer = await downloadFile(runState(), allowing);
+
+  expect(error.message).toContain('without a length');
+  expect(answer).toMatchObject({ outcome: 'STORED', file: { bytes: 100, undeclaredEnd: true } });
+});
+
+test('a file that changes while it is fetched is fetched anew, and says how often', async () => {
+  const changed = servers.origin.file({ size: 6 * PART, seed: 77, etag: '"new"' });
+  const later: Behaviour = { seed: 77, etag: '"new"' };
+  const script = cutInThirdPart(...Array<Behaviour>(9).fill(later));
+
+  const answer = await downloadFile(runState(), servers.depsFor(servers.origin.file({ size: 6 * PART, script })));
+
+  expect(answer).toMatchObject({ outcome: 'STORED', file: { restarts: 1 } });
+  expect(servers.store.object(KEY)?.body.equals(changed.bytes())).toBe(true);
+  expect(servers.store.uploads()).toEqual([]);
+});
+
+test.each([
+  ['declares it', {}],
+  ['does not declare it', { framing: 'chunked', ignoreRange: true } as const],
+])('a file larger than the configuration allows ends the run when it %s, and leaves nothing', async (_, behaviour) => {
+  const file = servers.origin.file({ size: 5 * PART, script: always(behaviour) });
+  const deps = servers.depsFor(file, { deployment: oneConnection({ maxBytes: 3 * PART }) });
+
+  await failureOf(downloadFile(runState(), deps), 'DownloadTooLarge');
+
+  expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
 });

@@ -27,13 +27,21 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
     date: '2026-11-20',
     execution: 'night-1',
     startedAt: '2026-11-20T01:00:00.000Z',
-    file: { ...state.file, rows: 2, header: ['id', 'name'], storedAt: undefined },
+    file: {
+      key: FILE_KEY,
+      bytes: state.file?.bytes,
+      crc32: state.file?.crc32,
+      contentType: 'text/csv',
+      rows: 2,
+      header: ['id', 'name'],
+    },
     export: {
       id: EXPORT_ID,
       createdAt: '2026-11-20T01:00:05.000Z',
       storedAt: '2026-11-20T01:10:00.000Z',
       checks: 3,
       unansweredCreates: 0,
+      restarts: 0,
     },
     request: { columns: ['id', 'name'] },
     fingerprint: 'f'.repeat(64),
@@ -169,6 +177,17 @@ test('a lost first answer is told in the manifest', async () => {
   expect(manifestIn(bucket)).toMatchObject({
     export: { unansweredCreates: 1 },
     warnings: [expect.stringContaining('further export')],
+  });
+});
+
+test('a file that changed at its origin while it was fetched is told in the manifest, and how often', async () => {
+  const { bucket, state } = storedRun(SMALL_CSV, { restarts: 2 });
+
+  await publish(bucket, state);
+
+  expect(manifestIn(bucket)).toMatchObject({
+    export: { restarts: 2 },
+    warnings: [expect.stringContaining('begun anew 2 times')],
   });
 });
 

@@ -7,6 +7,8 @@ const facts = (overrides: Partial<Parameters<typeof warningsOf>[0]> = {}) => ({
   asked: ['id', 'name'],
   irregular: 0,
   unansweredCreates: 0,
+  restarts: 0,
+  undeclaredEnd: false,
   ...overrides,
 });
 
@@ -25,6 +27,16 @@ test.each([
     'a lost answer',
     { unansweredCreates: 1 },
     'The answer to a first request was lost: the service may hold a further export that nobody collects.',
+  ],
+  [
+    'a file that changed',
+    { restarts: 2 },
+    'The file was begun anew 2 times: it had changed at its origin, or what was stored of it was gone.',
+  ],
+  [
+    'an end that nothing marked',
+    { undeclaredEnd: true },
+    'Nothing but the closing of the connection marked the end of the file: rows may be missing there.',
   ],
 ])('%s', (_, overrides, warning) => {
   expect(warningsOf(facts(overrides))).toEqual([warning]);

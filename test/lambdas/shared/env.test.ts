@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readDeployment, readEnv } from '../../../lambdas/shared/env.ts';
-import { CANARY, deployment } from '../../support/builders.ts';
+import { deployment } from '../../support/builders.ts';
 
 function fileWith(text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'deployment-'));
@@ -23,16 +23,12 @@ test('every variable that is missing or empty is named', () => {
   );
 });
 
-test('the bundled configuration is read with its defaults', () => {
-  const { crm } = deployment();
-
-  expect(readDeployment(fileWith(JSON.stringify({ local: true, crm })))).toMatchObject({ crm, retentionDays: 90 });
+test('the bundled configuration is what synth had checked', () => {
+  expect(readDeployment(fileWith(JSON.stringify(deployment())))).toEqual(deployment());
 });
 
-test('a bundled configuration that does not hold names its fields, not their values', () => {
-  const read = () => readDeployment(fileWith(JSON.stringify({ crm: { baseUrl: CANARY }, timeZone: CANARY })));
+test('a bundle without its configuration is a crash, not an outcome of a run', () => {
+  const read = () => readDeployment(join(tmpdir(), 'absent', 'deployment.json'));
 
-  expect(read).toThrow(expect.objectContaining({ name: 'ConfigInvalid' }));
-  expect(read).toThrow(/wrong at crm\.baseUrl, crm\.authUrl, timeZone/);
-  expect(read).not.toThrow(CANARY);
+  expect(read).toThrow(expect.objectContaining({ code: 'ENOENT' }));
 });

@@ -4,13 +4,15 @@ import { ERRORS, type ErrorName, RunError } from '../../../lambdas/shared/errors
 
 const NAMES = Object.keys(ERRORS) as ErrorName[];
 const SOURCE = globSync('lambdas/**/*.ts')
-  .filter((file) => !file.endsWith('errors.ts') || file.endsWith('storage-errors.ts'))
+  .filter((file) => !file.endsWith('shared/errors.ts'))
   .map((file) => readFileSync(file, 'utf8'))
   .join('\n');
 /** A name as it is chosen right where an error is made, on the line of `new RunError(` or in the statement before. */
 const THROWN = new Set(
   [
     ...SOURCE.matchAll(/new RunError\(([^,]+),/g),
+    // What the transfer engine throws, by its reason (`download-file/transfer-errors.ts`).
+    ...SOURCE.matchAll(/Record<TransferReason, RunErrorName> = \{([^}]+)\}/g),
     ...SOURCE.matchAll(/const name = ([^;]+);\s+return new RunError\(name/g),
   ].flatMap(([, chosen = '']) => [...chosen.matchAll(/'(\w+)'/g)].map(([, name]) => name)),
 );

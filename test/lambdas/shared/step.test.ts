@@ -115,6 +115,10 @@ test('each answer is one line in the log: ids and outcome', async () => {
         outcome: 'PENDING',
         error: undefined,
         waitSeconds: 9,
+        milliseconds: 0,
+        crmRequests: 0,
+        fileRequests: 0,
+        storeRequests: 0,
       },
     },
   ]);
@@ -171,7 +175,7 @@ test('an event that is no state is a crash as well, and nothing of it is quoted'
     (error: unknown) => error,
   );
 
-  expect((thrown as Error).message).toMatch(/^CheckStatus stopped with \w*Error in request request-7/);
+  expect((thrown as Error).message).toMatch(/^CheckStatus stopped with \S*Error in request request-7/);
   expect(everythingIn(thrown)).not.toContain(CANARY);
 });
 

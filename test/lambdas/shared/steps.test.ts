@@ -5,8 +5,7 @@ import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
-import { crc32Text } from '../../../lambdas/shared/files/measured.ts';
-import type { RemoteFile } from '../../../lambdas/shared/files/open-file.ts';
+import { crc32Text } from '../../../lambdas/shared/files/transfer/index.ts';
 import { type RunState, runStateSchema } from '../../../lambdas/shared/states.ts';
 import { asStep } from '../../../lambdas/shared/step.ts';
 import { type Outcome, STEPS, type StepName } from '../../../lambdas/shared/steps.ts';
@@ -14,6 +13,7 @@ import { EXPORT_ID, newState, runState, storedFile } from '../../support/builder
 import { lambdaContext, testDeps } from '../../support/deps.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
+import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
 
 const CSV = Buffer.from('id\n1\n');
 const DOWN = new RunError('CrmUnavailable', 'Down.');
@@ -30,19 +30,8 @@ const check = (answer: unknown) =>
     lambdaContext(),
   );
 const download = (answer: unknown) => {
-  const body = (async function* () {
-    yield CSV;
-  })();
-  const remote: RemoteFile = {
-    body,
-    length: null,
-    contentType: 'text/csv',
-    disposition: '',
-    contentEncoding: '',
-    close: () => {},
-  };
   const crm = fakeCrm(['post /leads/exports/{id}/download', answer]);
-  const deps = () => ({ ...testDeps(), crm, bucket: fakeBucket(), openFile: async () => remote });
+  const deps = () => ({ ...testDeps(), crm, store: NO_STORE, transfer: fakeTransfer(CSV), abandon: async () => {} });
   return asStep('DownloadFile', downloadFile, deps)(runState(), lambdaContext());
 };
 const publish = (trouble?: Error) => {

@@ -1,7 +1,8 @@
 import type { Context } from 'aws-lambda';
+import * as z from 'zod';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
-import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
+import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import type { CrmClient } from '../../../lambdas/shared/crm/client.ts';
 import type { Deployment } from '../../../lambdas/shared/deployment.ts';
@@ -9,6 +10,7 @@ import type { RunState } from '../../../lambdas/shared/states.ts';
 import { asStep, type StepDeps } from '../../../lambdas/shared/step.ts';
 import type { StepName } from '../../../lambdas/shared/steps.ts';
 import type { Bucket } from '../../../lambdas/shared/storage/bucket.ts';
+import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
 import type { Clock, Invoke } from './interpreter.ts';
 
 /** The answers of each step, in order; an error is thrown by the step. */
@@ -46,7 +48,9 @@ export class PlatformError extends Error {
 export interface World {
   /** Answers a call of the service, or throws what the client would. */
   crm: (template: string) => unknown;
-  /** What a run does with the bucket; anything else was not expected. */
+  /** How a transfer goes; an empty file is stored unless told otherwise. */
+  transfer?: DownloadFileDeps['transfer'];
+  /** What PublishFile does with the bucket; anything else was not expected. */
   bucket?: Partial<Bucket>;
 }
 
@@ -68,23 +72,14 @@ const handlers = {
 };
 
 function clients(world: World) {
-  const crm: CrmClient = { call: async ({ template }, schema) => schema.parse(world.crm(template)) };
+  const crm: CrmClient = { call: async ({ template }, schema) => z.parse(schema, world.crm(template)) };
   const refuse = async () => {
     throw new Error('the bucket was not expected to be used so');
   };
-  const unused: Bucket = { uploadOnce: refuse, stream: refuse, read: refuse, putOnce: refuse, replace: refuse };
+  const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse };
   const bucket: Bucket = { ...unused, ...world.bucket };
-  return { crm, bucket, openFile: async () => EMPTY_FILE };
+  return { crm, bucket, store: NO_STORE, transfer: world.transfer ?? fakeTransfer(), abandon: async () => {} };
 }
-
-const EMPTY_FILE = {
-  body: (async function* () {})(),
-  length: 0,
-  contentType: 'text/csv',
-  disposition: '',
-  contentEncoding: '',
-  close: () => {},
-};
 
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import { readJson, shapeOf, unwrap } from '../../../../lambdas/shared/crm/answers.ts';
+import { readJson, shapeOf, unwrapped } from '../../../../lambdas/shared/crm/answers.ts';
 import { CANARY } from '../../../support/builders.ts';
 import { failureOf } from '../../../support/failures.ts';
 
@@ -56,10 +56,12 @@ test('of many wrong places the first ten are named: a cause has its limits', asy
 });
 
 test('an answer is taken out of the first wrapper that it has', () => {
-  expect(unwrap({ items: [1] }, 'data', 'items')).toEqual([1]);
-  expect(unwrap({ other: 1 }, 'data')).toEqual({ other: 1 });
-  expect(unwrap([1], 'data')).toEqual([1]);
-  expect(unwrap(null, 'data')).toBe(null);
+  const schema = unwrapped(z.unknown(), 'data', 'items');
+
+  expect(schema.parse({ items: [1] })).toEqual([1]);
+  expect(schema.parse({ other: 1 })).toEqual({ other: 1 });
+  expect(schema.parse([1])).toEqual([1]);
+  expect(schema.parse(null)).toBe(null);
 });
 
 test('an answer without end is not read to its end', async () => {

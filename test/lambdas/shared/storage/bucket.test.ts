@@ -1,13 +1,8 @@
-import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { RunError } from '../../../../lambdas/shared/errors.ts';
 import { type Bucket, createBucket } from '../../../../lambdas/shared/storage/bucket.ts';
 import { s3, s3Error } from '../../../support/aws-servers.ts';
 import { failureOf } from '../../../support/failures.ts';
-
-const MB = 1024 * 1024;
-const CSV = { contentType: 'text/csv', bytes: null };
 
 async function bucketOn(trouble?: Parameters<typeof s3>[0]) {
   const server = await s3(trouble);
@@ -59,67 +54,6 @@ test('the start of an object can be read, and the rest streamed', async () => {
   expect(await streamed(bucket, 0)).toBe('0123456789');
 });
 
-test('a small file is stored in one piece, with its type', async () => {
-  const { bucket, objects, operations } = await bucketOn();
-
-  expect(await bucket.uploadOnce('k.csv', Readable.from([Buffer.from('id\n1\n')]), CSV)).toBe(true);
-
-  expect(operations).toEqual(['PutObject']);
-  expect(objects.get('k.csv')).toEqual({ body: Buffer.from('id\n1\n'), type: 'text/csv' });
-});
-
-test('a file without a type is stored as bytes', async () => {
-  const { bucket, objects } = await bucketOn();
-
-  await bucket.uploadOnce('k.bin', Readable.from([Buffer.from('x')]), { contentType: '', bytes: 1 });
-
-  expect(objects.get('k.bin')?.type).toBe('application/octet-stream');
-});
-
-test('an empty file is stored', async () => {
-  const { bucket, objects } = await bucketOn();
-
-  await bucket.uploadOnce('k.csv', Readable.from([]), CSV);
-
-  expect(objects.get('k.csv')?.body).toHaveLength(0);
-});
-
-test('a large file goes in parts, and is completed once', async () => {
-  const { bucket, objects, operations } = await bucketOn();
-  const content = Buffer.alloc(17 * MB, 'abcdefg');
-
-  expect(await bucket.uploadOnce('k.csv', Readable.from([content]), { ...CSV, bytes: content.length })).toBe(true);
-
-  expect(objects.get('k.csv')?.body.equals(content)).toBe(true);
-  expect(operations.filter((operation) => operation === 'UploadPart')).toHaveLength(3);
-});
-
-test.each([1, 9 * MB])('a file of %i bytes does not take the place of another', async (size) => {
-  const { bucket, objects } = await bucketOn();
-  await bucket.putOnce('k.csv', 'standing');
-
-  expect(await bucket.uploadOnce('k.csv', Readable.from([Buffer.alloc(size)]), CSV)).toBe(false);
-
-  expect(objects.get('k.csv')?.body.toString()).toBe('standing');
-});
-
-test.each([1, 9 * MB])(
-  'what breaks a file after %i bytes passes as it is, and nothing stands in its place',
-  async (size) => {
-    const { bucket, objects } = await bucketOn();
-    const broken = Readable.from(
-      (async function* () {
-        yield Buffer.alloc(size);
-        throw new RunError('DownloadIncomplete', 'It broke off.');
-      })(),
-    );
-
-    await failureOf(bucket.uploadOnce('k.csv', broken, CSV), 'DownloadIncomplete');
-
-    expect([...objects.keys()]).toEqual([]);
-  },
-);
-
 test.each([
   [403, 'AccessDenied', 'StorageDenied'],
   [404, 'NoSuchBucket', 'StorageDenied'],
@@ -136,13 +70,12 @@ test.each([
   const errors = [
     await failureOf(bucket.putOnce('k', '{}'), name),
     await failureOf(bucket.replace('k', '{}', '"e"'), name),
-    await failureOf(bucket.uploadOnce('k', Readable.from([Buffer.from('x')]), CSV), name),
     await failureOf(bucket.read('k'), name),
     await failureOf(bucket.stream('k', 0), name),
   ];
 
   expect(errors.map(({ message }) => message)).toEqual([
-    ...Array.from({ length: 3 }, () => `The bucket did not let k be written (${code}).`),
+    ...Array.from({ length: 2 }, () => `The bucket did not let k be written (${code}).`),
     ...Array.from({ length: 2 }, () => `The bucket did not let k be read (${code}).`),
   ]);
 });

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../../lambdas/shared/errors.ts';
-import { type Manifest, manifestText, writeManifest } from '../../../../lambdas/shared/storage/manifest.ts';
+import {
+  type Manifest,
+  manifestSchema,
+  manifestText,
+  writeManifest,
+} from '../../../../lambdas/shared/storage/manifest.ts';
 import { EXPORT_ID, STARTED_AT } from '../../../support/builders.ts';
 import { failureOf } from '../../../support/failures.ts';
 import { failing, fakeBucket } from '../../../support/fake-bucket.ts';
@@ -13,7 +18,7 @@ const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
   execution: 'night-1',
   startedAt: STARTED_AT,
   file: { key: 'k.csv', bytes: 5, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 1, header: ['id'] },
-  export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0 },
+  export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0, restarts: 0 },
   request: { columns: ['id'], locale: 'he' },
   fingerprint: 'f',
   keptUntil: '2027-02-18',
@@ -51,6 +56,12 @@ test('the order in which a manifest was put together does not change its bytes, 
   expect(manifestText(turned)).toBe(manifestText(manifest()));
   expect(JSON.parse(manifestText(manifest()))).toEqual(manifest());
   expect(manifestText(manifest())).toMatch(/\}\n$/);
+});
+
+test('a manifest of a release that did not count restarts is read as one without any', () => {
+  const { restarts: _, ...earlier } = manifest().export;
+
+  expect(manifestSchema.parse({ ...manifest(), export: earlier })).toEqual(manifest());
 });
 
 test.each<[string, object]>([

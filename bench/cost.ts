@@ -1,0 +1,80 @@
+import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
+import * as z from 'zod';
+import type { Target } from '../cli/target.ts';
+import { STEPS } from '../lambdas/shared/steps.ts';
+
+/** What one run used of what AWS counts. */
+export interface Usage {
+  /** States that were entered. */
+  transitions: number;
+  invocations: number;
+  gbSeconds: number;
+  /** Calls of the service, requests for the file, requests to the bucket. */
+  crmRequests: number;
+  fileRequests: number;
+  storeRequests: number;
+  bytes: number;
+}
+
+/** Memory of the functions (`lib/export-stack.ts`), MB. */
+const MEMORY_MB: Record<string, number> = { CreateExport: 256, CheckStatus: 256, DownloadFile: 512, PublishFile: 512 };
+
+/** US dollars, us-east-1, arm64; list prices as of 2026-11, AWS's price pages. A PUT stands for every request to the bucket. */
+const PRICE = { transition: 0.000025, gbSecond: 0.0000133334, invocation: 0.0000002, storeRequest: 0.000005 };
+
+/** The lines of a function that are counted (`lambdas/shared/step.ts`, `crm/client.ts`, `download-file.ts`). */
+const lineSchema = z.object({
+  message: z.enum(['answered', 'stored']),
+  execution: z.string(),
+  milliseconds: z.number().default(0),
+  crmRequests: z.number().default(0),
+  fileRequests: z.number().default(0),
+  storeRequests: z.number().default(0),
+  bytes: z.number().default(0),
+});
+
+/** Counts what a run used from its history and the logs of its functions. */
+export async function usageOf(target: Target, executionArn: string): Promise<Usage> {
+  const execution = executionArn.split(':').at(-1) ?? '';
+  const usage: Usage = {
+    ...{ transitions: await transitionsOf(target, executionArn), invocations: 0, gbSeconds: 0 },
+    ...{ crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 },
+  };
+  for (const step of Object.keys(STEPS)) {
+    for (const line of await linesOf(target, step, execution)) {
+      usage.invocations += line.message === 'answered' ? 1 : 0;
+      usage.gbSeconds += (line.milliseconds / 1000) * ((MEMORY_MB[step] ?? 0) / 1024);
+      usage.fileRequests += line.fileRequests;
+      usage.storeRequests += line.storeRequests;
+      usage.bytes += line.bytes;
+      usage.crmRequests += line.crmRequests;
+    }
+  }
+  return usage;
+}
+
+/** The list price of a run, in US dollars. */
+export function costOf({ transitions, gbSeconds, invocations, storeRequests }: Usage): number {
+  const compute = gbSeconds * PRICE.gbSecond + invocations * PRICE.invocation;
+  return transitions * PRICE.transition + compute + storeRequests * PRICE.storeRequest;
+}
+
+async function transitionsOf({ sfn }: Target, executionArn: string): Promise<number> {
+  let entered = 0;
+  for (let nextToken: string | undefined; ; ) {
+    const page = await sfn.send(new GetExecutionHistoryCommand({ executionArn, maxResults: 1000, nextToken }));
+    entered += (page.events ?? []).filter(({ type = '' }) => type.endsWith('StateEntered')).length;
+    nextToken = page.nextToken;
+    if (!nextToken) return entered;
+  }
+}
+
+async function linesOf({ logs, downloadLogGroup }: Target, step: string, execution: string) {
+  const logGroupName = downloadLogGroup.replace(/DownloadFile$/, step);
+  const { events = [] } = await logs.send(new FilterLogEventsCommand({ logGroupName, limit: 10_000 }));
+  return events.flatMap(({ message = '' }) => {
+    const parsed = lineSchema.safeParse(message.startsWith('{') ? JSON.parse(message) : undefined);
+    return parsed.success && parsed.data.execution === execution ? [parsed.data] : [];
+  });
+}

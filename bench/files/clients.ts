@@ -1,0 +1,99 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { STREAMING_NODE_OPTIONS } from '../../lib/node-options.ts';
+import { JOB, type Job } from './job.ts';
+import type { Servers } from './servers.ts';
+
+/** A program that moves a file from the origin to the sink: a line of bash, and its environment. */
+export interface Client {
+  name: string;
+  script: string;
+  env: Record<string, string>;
+}
+
+/** What is compared needs these; names of Debian packages by command. */
+const PACKAGES = {
+  ...{ curl: 'curl', rclone: 'rclone', nginx: 'nginx', aws: 'awscli' },
+  ...{ python3: 'python3', openssl: 'openssl', taskset: 'util-linux' },
+};
+
+/** Debian packages that this machine lacks. */
+export function missingPackages(): string[] {
+  return Object.entries(PACKAGES).flatMap(([command, name]) => (findCommand(command) ? [] : [name]));
+}
+
+/** Debian keeps nginx where only root's path leads. */
+function findCommand(command: string): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin'];
+  return folders.map((folder) => join(folder, command)).find((path) => existsSync(path));
+}
+
+/** A shim of pyenv starts a shell of its own first: that is no part of the AWS CLI, and is not counted against it. */
+function awsCommand(): string {
+  const found = findCommand('aws') ?? 'aws';
+  return found.includes('/shims/') ? execFileSync('pyenv', ['which', 'aws'], { encoding: 'utf8' }).trim() : found;
+}
+
+/** First lines of what the programs say of themselves. */
+export function versions(): Record<string, string> {
+  const first = (command: string, args: string[]) =>
+    execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+      .split('\n')[0]
+      ?.trim() ?? '';
+  return {
+    node: process.version,
+    curl: first('curl', ['--version']).split(' ').slice(0, 2).join(' '),
+    rclone: first('rclone', ['version']),
+    aws: first(awsCommand(), ['--version']).split(' ')[0] ?? '',
+  };
+}
+
+const KEYS = { AWS_ACCESS_KEY_ID: 'bench', AWS_SECRET_ACCESS_KEY: 'bench' };
+
+function environment(servers: Servers): Record<string, string> {
+  return { PATH: `${process.env.PATH}:/usr/sbin`, HOME: servers.dir, LC_ALL: 'C', ...KEYS };
+}
+
+/** The three that the targets name beside the floor, and the floor: each as it is by default. */
+export function peers(servers: Servers, source: string, file: string, libStorage: string): Client[] {
+  const { certificate, sink } = servers;
+  const env = environment(servers);
+  const get = `curl -sSf --cacert ${certificate} ${source}/bench/${file}`;
+  const aws = `${awsCommand()} s3 cp - s3://bench/${file} --endpoint-url ${sink}`;
+  const remote = {
+    ...{ RCLONE_CONFIG: '', RCLONE_CONFIG_SINK_TYPE: 's3', RCLONE_CONFIG_SINK_PROVIDER: 'Other' },
+    ...{ RCLONE_CONFIG_SINK_ENDPOINT: sink, RCLONE_CONFIG_SINK_ACCESS_KEY_ID: 'bench' },
+    ...{ RCLONE_CONFIG_SINK_SECRET_ACCESS_KEY: 'bench', RCLONE_CONFIG_SINK_REGION: 'us-east-1' },
+  };
+  const awsEnv = { AWS_CA_BUNDLE: certificate, AWS_DEFAULT_REGION: 'us-east-1', AWS_EC2_METADATA_DISABLED: 'true' };
+  const put = `curl -sSf --cacert ${certificate} -o /dev/null -T - ${sink}/bench/${file}`;
+  const copy = `rclone copyurl ${source}/bench/${file} sink:bench/${file} --ca-cert ${certificate}`;
+  const job = jobOf(servers, source, file, { connections: { initial: 1, most: 1 } });
+  return [
+    { name: 'curl | curl -T -', script: `${get} | ${put}`, env },
+    { name: 'curl | aws s3 cp -', script: `${get} | ${aws}`, env: { ...env, ...awsEnv } },
+    { name: 'rclone copyurl', script: copy, env: { ...env, ...remote } },
+    nodeClient('lib-storage Upload', libStorage, servers, job),
+  ];
+}
+
+/** The engine, from its bundle, with the options that its function has. */
+export function engine(servers: Servers, source: string, file: string, bundle: string, how: Partial<Job> = {}): Client {
+  const job = jobOf(servers, source, file, how);
+  const { initial, most } = job.connections;
+  const name = `engine n=${initial}${most > initial ? `-${most}` : ''}${job.loaded ? '' : ', alone'}`;
+  const client = nodeClient(job.partChecksums === 'trailer' ? `${name}, trailer` : name, bundle, servers, job);
+  return { ...client, env: { ...client.env, NODE_OPTIONS: STREAMING_NODE_OPTIONS } };
+}
+
+function jobOf({ sink }: Servers, source: string, file: string, how: Partial<Job>): Job {
+  const connections = { initial: 4, most: 8 };
+  const place = { source: `${source}/bench/${file}`, store: sink, bucket: 'bench', key: file };
+  return { ...place, connections, loaded: true, partChecksums: 'trailer', ...how };
+}
+
+function nodeClient(name: string, bundle: string, servers: Servers, job: Job): Client {
+  const env = { ...environment(servers), NODE_EXTRA_CA_CERTS: servers.certificate, [JOB]: JSON.stringify(job) };
+  return { name, script: `'${process.execPath}' '${bundle}'`, env };
+}

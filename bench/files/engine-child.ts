@@ -1,0 +1,36 @@
+import { type TransferOptions, transfer } from '../../lambdas/shared/files/transfer/index.ts';
+import { JOB, type Job, measured } from './job.ts';
+
+/** One transfer by the engine in a process of its own; goes on as the machine would when the engine hands the upload back. */
+
+const job: Job = JSON.parse(process.env[JOB] ?? '');
+if (job.loaded) await import('../../lambdas/download-file/handler.ts');
+
+const options = {
+  address: async () => job.source,
+  policy: { hosts: [], local: true },
+  nameObject: () => ({ key: job.key, contentType: 'text/csv' }),
+  store: {
+    bucket: job.bucket,
+    region: 'us-east-1',
+    endpoint: job.store,
+    credentials: async () => ({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
+    partChecksums: job.partChecksums,
+    objectChecksum: true,
+  },
+  connections: job.connections,
+  maxBytes: 2 ** 46,
+  allowUndeclaredEnd: false,
+  secondsLeft: () => 900,
+  // Nothing goes wrong here: a run that had to begin anew measures something else, and should be looked at.
+  observer: { restarted: () => process.stderr.write('The engine began anew.\n') },
+};
+
+await measured(async () => {
+  let resume: TransferOptions['resume'] = null;
+  for (;;) {
+    const outcome = await transfer({ ...options, resume });
+    if (outcome.done) return outcome.bytes;
+    resume = outcome.resume;
+  }
+});

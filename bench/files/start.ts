@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process';
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { STEPS } from '../../lambdas/shared/steps.ts';
+import { exampleDeployment, synthesiseInto } from '../../scripts/definition.ts';
+import { atMost, median } from '../report.ts';
+import type { Bench, Found } from './bench.ts';
+import { bundle } from './bundles.ts';
+
+const STARTS = 15;
+
+interface Bundle {
+  name: string;
+  file: string;
+  kb: number;
+}
+
+/** T8: size of what is loaded, and how long a process takes to load it, against one that loads nothing. */
+export async function starts({ servers, say }: Bench): Promise<Found> {
+  const empty = join(servers.dir, 'empty.mjs');
+  writeFileSync(empty, 'export const handler = async () => {};\n');
+  say('Bundling the functions');
+  const index = join(import.meta.dirname, '..', '..', 'lambdas', 'shared', 'files', 'transfer', 'index.ts');
+  const engine = await bundle(index, servers.dir, 'engine-only');
+  const files: [string, string][] = [['engine', engine], ...functionBundles(servers.dir)];
+  const bundles = files.map(([name, file]) => ({ name, file, kb: statSync(file).size / 1000 }));
+  const nothing = { name: 'empty function', file: empty, kb: 0.1 };
+  const times = startTimes([nothing, ...bundles]);
+  const base = times.get(nothing.name) ?? Number.NaN;
+  const ratio = ({ name }: Bundle) => (times.get(name) ?? Number.NaN) / base;
+  const targets = bundles.flatMap((one) => {
+    const most = one.name === 'engine' ? { kb: 70, start: 1.8 } : { kb: 450, start: 3.5 };
+    return [atMost(`T8 ${one.name}, KB`, most.kb, one.kb), atMost(`T8 ${one.name}, start`, most.start, ratio(one))];
+  });
+  const runs = [nothing, ...bundles].map((one) => ({
+    ...{ test: 'start', client: one.name, runs: STARTS, 'process s': ((times.get(one.name) ?? 0) / 1000).toFixed(3) },
+    ...{ KB: one.kb.toFixed(1), 'x empty': ratio(one).toFixed(2) },
+  }));
+  return { targets, runs };
+}
+
+/** The functions as they are deployed. */
+function functionBundles(dir: string): [string, string][] {
+  const outdir = join(dir, 'cdk.out');
+  const template = synthesiseInto(outdir, exampleDeployment());
+  const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+  return Object.keys(STEPS).map((step) => {
+    const found = functions.find(({ Properties }) => Properties.FunctionName.endsWith(`-${step}`));
+    return [step, join(outdir, `asset.${found?.Properties.Code.S3Key.replace('.zip', '')}`, 'index.mjs')];
+  });
+}
+
+/** Medians in milliseconds, by name. */
+function startTimes(bundles: Bundle[]): Map<string, number> {
+  const times = new Map<string, number[]>(bundles.map(({ name }) => [name, []]));
+  for (let round = 0; round < STARTS; round += 1) {
+    for (const { name, file } of bundles) {
+      const started = performance.now();
+      const { status, stderr } = spawnSync('taskset', ['-c', '0', process.execPath, file], { encoding: 'utf8' });
+      if (status !== 0) throw new Error(`${name} does not start: ${stderr.slice(-400)}`);
+      times.get(name)?.push(performance.now() - started);
+    }
+  }
+  return new Map([...times].map(([name, values]) => [name, median(values)]));
+}

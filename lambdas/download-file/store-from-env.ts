@@ -1,0 +1,26 @@
+import type { Deployment } from '../shared/deployment.ts';
+import { readEnv } from '../shared/env.ts';
+import { defaultProvider } from '../shared/environment-credentials.ts';
+import { RunError } from '../shared/errors.ts';
+import type { StoreOptions } from '../shared/files/transfer/index.ts';
+
+/**
+ * The bucket of the deployment, as the transfer engine reaches it.
+ * @throws RunError `ConfigInvalid` when a variable is missing, or when files would leave for a store in the open.
+ */
+export function storeFromEnv(env: NodeJS.ProcessEnv, { local, files }: Deployment): StoreOptions {
+  const { BUCKET_NAME: bucket, AWS_REGION: region } = readEnv(env, 'BUCKET_NAME', 'AWS_REGION');
+  const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
+  if (!local && endpoint && !endpoint.startsWith('https:')) {
+    throw new RunError('ConfigInvalid', 'The function is told to store files at an address without TLS.');
+  }
+  return {
+    bucket,
+    region,
+    endpoint,
+    credentials: defaultProvider(),
+    partChecksums: files.partChecksums,
+    // The local cloud refuses the checksum of a whole object; there, the pass of PublishFile is the proof.
+    objectChecksum: !local,
+  };
+}

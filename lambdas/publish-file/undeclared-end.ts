@@ -1,0 +1,25 @@
+import { RunError } from '../shared/errors.ts';
+import type { StoredFile } from '../shared/states.ts';
+import { isCsv, type Pass } from './scan-stored.ts';
+
+/**
+ * A file whose end nothing marked but the closing of its connection may have been cut anywhere. Its own shape has to speak
+ * for it; a cut that fell exactly between two rows stays unseen, and the manifest warns of it.
+ * @throws RunError `FileRejected`
+ */
+export function refuseDoubtfulEnd(file: StoredFile, pass: Pass): void {
+  const doubt = file.undeclaredEnd && doubtOf(file, pass);
+  if (!doubt) return;
+  throw new RunError(
+    'FileRejected',
+    `The file at ${file.key} came without a declared end, and whether it is whole cannot be known: ${doubt}.`,
+  );
+}
+
+function doubtOf({ key }: StoredFile, { scan, lastRecordEnded }: Pass): string | undefined {
+  if (!isCsv(key)) return 'it is no CSV file';
+  if (scan.records === 0) return 'it is empty';
+  if (!lastRecordEnded) return 'its last row does not end with a line break';
+  if (scan.irregular > 0) return 'not all of its rows have as many fields as its header';
+  return undefined;
+}

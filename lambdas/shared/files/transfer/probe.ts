@@ -1,0 +1,48 @@
+import type { Attempt } from './attempt.ts';
+import { tooLarge } from './lanes/single.ts';
+import { Budget, persist, Setback } from './setback.ts';
+import { Body } from './source/body.ts';
+import { EmptyFile, type Opened, openSource } from './source/open.ts';
+import type { Probe } from './source/reader.ts';
+import type { NamedObject } from './types.ts';
+
+/** The first answer of the origin: it names the object, decides the lane, and its bytes are the first of the file. */
+export interface FirstAnswer extends Probe {
+  object: NamedObject;
+}
+
+/**
+ * Asks for the first bytes. What is no file (a sign-in page with status 200) is asked for again with a fresh link: such
+ * pages pass.
+ * @throws TransferError
+ */
+export async function probeFile(attempt: Attempt): Promise<FirstAnswer> {
+  return persist(new Budget(attempt.patience), async () => {
+    const opened = await openFirst(attempt);
+    const body = new Body(opened.body, attempt.patience);
+    try {
+      const { maxBytes } = attempt.options;
+      if ((opened.head.length ?? 0) > maxBytes) throw tooLarge(maxBytes);
+      const first = (await body.next()) ?? Buffer.alloc(0);
+      if (first.length > 0) body.unread(first);
+      const object = attempt.options.nameObject(opened.head, first);
+      if (!('refuse' in object)) return { opened, body, object };
+      await attempt.source.link.expired(await attempt.source.link.current());
+      throw new Setback('refused', object.refuse);
+    } catch (error) {
+      body.close();
+      throw error;
+    }
+  });
+}
+
+async function openFirst(attempt: Attempt): Promise<Opened> {
+  const { source } = attempt;
+  try {
+    return await openSource(source, { from: 0, to: attempt.patience.limits.smallBytes }, null);
+  } catch (error) {
+    // S3 refuses every range of an empty object; what it is named is told without one.
+    if (error instanceof EmptyFile) return openSource(source, undefined, null);
+    throw error;
+  }
+}

@@ -1,0 +1,216 @@
+import { crc32 } from 'node:zlib';
+import { Attempt, type Work } from './attempt.ts';
+import { commitParts, commitSmall } from './commit.ts';
+import { agentFor } from './http.ts';
+import { fetchRanged, type RangedUpload } from './lanes/ranged.ts';
+import { fetchGrowing, fetchSingle, fill } from './lanes/single.ts';
+import { LIMITS } from './limits.ts';
+import { partBytesFor } from './plan.ts';
+import { type FirstAnswer, probeFile } from './probe.ts';
+import { StartOver, TimeIsUp } from './setback.ts';
+import { guardedLookup } from './source/guard.ts';
+import { Link } from './source/link.ts';
+import { WholeReader } from './source/reader.ts';
+import { NoSuchUpload } from './store/failures.ts';
+import type { StoredPart } from './store/part-upload.ts';
+import { Store } from './store/store.ts';
+import { TransferError } from './transfer-error.ts';
+import type { NamedObject, Resume, Stored, TransferOptions, Unfinished } from './types.ts';
+
+/** A file that changes more often than this while it is fetched is given up. */
+const RESTARTS = 5;
+/** What is left of an invocation for ending in order, and for a part more; of a short one, a share. */
+const MARGIN_SECONDS = { part: 20, end: 8 };
+
+/**
+ * Moves a file from an address to a bucket (see `index.ts`).
+ *
+ * @returns the stored object; or, shortly before `secondsLeft` is 0, the upload to go on with.
+ * @throws TransferError, and what `address`, `nameObject` or the observer throw. The upload stays open then: go on with the
+ *   one that the observer was told last, or `abandon` it.
+ */
+export async function transfer(options: TransferOptions): Promise<Stored | Unfinished> {
+  const left = options.secondsLeft();
+  const timeUp = new AbortController();
+  const endMs = Math.max(0, left - Math.min(MARGIN_SECONDS.end, left / 8)) * 1000;
+  const timer = setTimeout(() => timeUp.abort(new TimeIsUp()), Math.min(endMs, 2 ** 31 - 1));
+  const lookup = guardedLookup(options.policy);
+  const agents = { https: agentFor('https:', { lookup }), http: agentFor('http:', { lookup }) };
+  const work: Work = {
+    options,
+    limits: { ...LIMITS, ...options.limits },
+    random: options.random ?? Math.random,
+    timeUp: timeUp.signal,
+    source: {
+      link: new Link(options.address),
+      policy: options.policy,
+      allowUndeclaredEnd: options.allowUndeclaredEnd,
+      agents,
+    },
+    margin: Math.min(MARGIN_SECONDS.part, left / 4),
+  };
+  try {
+    return await attempts(work, options.resume ?? null);
+  } finally {
+    clearTimeout(timer);
+    agents.https.destroy();
+    agents.http.destroy();
+  }
+}
+
+async function attempts(work: Work, resume: Resume | null): Promise<Stored | Unfinished> {
+  let upload = resume;
+  for (let restarts = 0; ; restarts += 1) {
+    const attempt = new Attempt(work, upload);
+    try {
+      return await once(attempt, upload);
+    } catch (error) {
+      if (work.timeUp.aborted) return { done: false, resume: attempt.upload };
+      if (!(error instanceof StartOver)) throw error;
+      if (restarts === RESTARTS) throw new TransferError('incomplete', `${error.message} ${RESTARTS} times in a row.`);
+      await startOver(attempt);
+      upload = null;
+    } finally {
+      attempt.stop(new TimeIsUp());
+    }
+  }
+}
+
+/** What was stored belongs to another file, or is gone. */
+async function startOver(attempt: Attempt): Promise<void> {
+  const { options, upload } = attempt;
+  options.observer?.restarted?.();
+  if (upload) await abandon(options, upload);
+  attempt.setUpload(null);
+}
+
+/** Ends an upload that is not to be gone on with: its parts cost money until then. @throws TransferError `store-…` */
+export async function abandon(options: Pick<TransferOptions, 'store' | 'limits'>, upload: Resume): Promise<void> {
+  const limits = { ...LIMITS, ...options.limits };
+  const store = new Store(options.store, { limits, random: Math.random, signal: new AbortController().signal });
+  try {
+    await store.abort(upload);
+  } finally {
+    store.close();
+  }
+}
+
+/** One try, in the lane that the first answer, or the upload that is gone on with, asks for. */
+async function once(attempt: Attempt, upload: Resume | null): Promise<Stored | Unfinished> {
+  if (upload) return resumed(attempt, upload);
+  const probe = await probeFile(attempt);
+  try {
+    const { length } = probe.opened.head;
+    if (length !== null && length <= attempt.patience.limits.smallBytes)
+      return await storeSmall(attempt, probe, length);
+    if (length === null) return await storeGrowing(attempt, null, [], probe);
+    const { connections } = attempt.options;
+    const { limits } = attempt.patience;
+    const ranged = probe.opened.ranged && probe.opened.etag !== null;
+    const opened = await begin(attempt, {
+      ...probe.object,
+      etag: ranged ? probe.opened.etag : null,
+      size: length,
+      partBytes: partBytesFor(length, connections.most, limits),
+    });
+    // Were the process killed now, nobody would know of the upload: it is recorded before hours of work go into it.
+    if (length >= limits.recordFromBytes) return { done: false, resume: opened };
+    return await goOn(attempt, opened, [], probe);
+  } finally {
+    probe.body.close();
+  }
+}
+
+async function resumed(attempt: Attempt, upload: Resume): Promise<Stored | Unfinished> {
+  try {
+    return await goOn(attempt, upload, await attempt.store.parts(upload), undefined);
+  } catch (error) {
+    const stored = error instanceof NoSuchUpload ? await completedBefore(attempt, upload) : undefined;
+    if (stored) return stored;
+    throw error;
+  }
+}
+
+/** A process that completed the upload may have died before it said so; nobody else writes at the key of a transfer. */
+async function completedBefore({ store, options }: Attempt, upload: Resume): Promise<Stored | undefined> {
+  const { key, contentType, size, etag } = upload;
+  const standing = await store.measure(key);
+  if (!standing || (size !== null && standing.bytes !== size)) return undefined;
+  const lane = etag === null ? 'single' : 'ranged';
+  return {
+    done: true,
+    key,
+    contentType,
+    ...standing,
+    lane,
+    undeclaredEnd: size === null && options.allowUndeclaredEnd,
+  };
+}
+
+async function begin(attempt: Attempt, upload: Omit<Resume, 'uploadId'>): Promise<Resume> {
+  const uploadId = await attempt.store.create(upload.key, upload.contentType);
+  const opened = { ...upload, uploadId };
+  attempt.setUpload(opened);
+  return opened;
+}
+
+async function goOn(
+  attempt: Attempt,
+  upload: Resume,
+  before: StoredPart[],
+  probe: FirstAnswer | undefined,
+): Promise<Stored | Unfinished> {
+  const { size, etag } = upload;
+  if (size === null) return storeGrowing(attempt, upload, before, probe);
+  const stored =
+    etag === null
+      ? await fetchSingle(attempt, { ...upload, size }, before, probe)
+      : await fetchRanged(attempt, { ...upload, size, etag } satisfies RangedUpload, before, probe);
+  const bytes = stored.reduce((sum, part) => sum + part.bytes, 0);
+  if (bytes < size) return { done: false, resume: upload };
+  return finish(attempt, upload, stored, { lane: etag === null ? 'single' : 'ranged', undeclaredEnd: false });
+}
+
+async function storeGrowing(
+  attempt: Attempt,
+  upload: Resume | null,
+  before: StoredPart[],
+  probe: FirstAnswer | undefined,
+): Promise<Stored | Unfinished> {
+  const { bufferedPartBytes: partBytes } = attempt.patience.limits;
+  const object = probe?.object ?? { key: upload?.key ?? '', contentType: upload?.contentType ?? '' };
+  const open = () => begin(attempt, { ...object, etag: null, size: null, partBytes });
+  const { stored, whole, small, undeclaredEnd } = await fetchGrowing(attempt, open, { upload, parts: before }, probe);
+  if (small) return putSmall(attempt, object, small, { lane: 'single', undeclaredEnd });
+  if (!whole || !attempt.upload) return { done: false, resume: attempt.upload };
+  return finish(attempt, attempt.upload, stored, { lane: 'single', undeclaredEnd });
+}
+
+type How = Pick<Stored, 'lane' | 'undeclaredEnd'>;
+
+async function finish(attempt: Attempt, upload: Resume, stored: StoredPart[], how: How): Promise<Stored | Unfinished> {
+  // Cut off in the middle of Complete, nobody would know whether it is done; the next process has the time.
+  if (!attempt.mayFinish()) return { done: false, resume: upload };
+  const measured = await commitParts(attempt.store, attempt.patience, upload, stored);
+  attempt.setUpload(null);
+  return { done: true, key: upload.key, contentType: upload.contentType, ...measured, ...how };
+}
+
+async function storeSmall(attempt: Attempt, probe: FirstAnswer, length: number): Promise<Stored> {
+  const buffer = Buffer.allocUnsafe(length);
+  let measured = 0;
+  const reader = new WholeReader(attempt.source, length, () => measured, { offset: 0, probe });
+  const filled = await fill(reader, buffer, (chunk) => {
+    measured = crc32(chunk, measured);
+  });
+  if (filled !== length) throw new TransferError('incomplete', `The file ended after ${filled} of ${length} bytes.`);
+  await reader.finish();
+  return putSmall(attempt, probe.object, buffer, { lane: 'small', undeclaredEnd: false });
+}
+
+async function putSmall(attempt: Attempt, object: NamedObject, body: Buffer, how: How): Promise<Stored> {
+  const checksum = crc32(body);
+  await commitSmall(attempt.store, attempt.patience, object, body, checksum);
+  attempt.stored(body.length, body.length);
+  return { done: true, ...object, bytes: body.length, crc32: checksum, ...how };
+}

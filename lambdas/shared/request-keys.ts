@@ -1,0 +1,14 @@
+import * as z from 'zod/mini';
+
+const described = z.record(z.string(), z.unknown());
+
+/** What an export asks for: set for every night in the configuration, and for one run in the input of an execution. */
+export const requestKeys = {
+  columns: z
+    .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])
+    .check(z.describe('"all": every column that GET /{entity}/fields lists; or the names of the columns, in order.')),
+  sorts: z.array(described).check(z.maxLength(50), z.describe('Sort definitions, passed through unchanged.')),
+  filters: z.array(described).check(z.maxLength(50), z.describe('Filter definitions, passed through unchanged.')),
+  filtersOperator: z.enum(['and', 'or']).check(z.describe('How several filters are combined.')),
+  sendEmail: z.boolean().check(z.describe('Whether the service also sends the export by e-mail.')),
+};

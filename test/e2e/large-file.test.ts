@@ -1,0 +1,160 @@
+import { createHash } from 'node:crypto';
+import { StopExecutionCommand } from '@aws-sdk/client-sfn';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import * as z from 'zod';
+import { followRun, startRun } from '../../cli/executions.ts';
+import type { RunReport } from '../../cli/run-report.ts';
+import { verifyPublished } from '../../cli/verify.ts';
+import type { Entity } from '../../lambdas/shared/entities.ts';
+import { waitUntil } from '../../local/wait-until.ts';
+import { run } from '../local/running.ts';
+import { bucketTools } from './support/bucket-tools.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+import { setTimeoutOf } from './support/function-timeout.ts';
+import { statesOf } from './support/states-of.ts';
+
+const SECONDS = 1000;
+const MIB = 1024 * 1024;
+/** A part of 8 MiB takes 1.4 of the five seconds that an invocation has: each connection moves one, and no more are opened. */
+const [TIMEOUT_SECONDS, BYTES_PER_SECOND] = [5, 6 * MIB];
+const HTML = { contentType: 'text/html', body: '<html>sign in</html>' };
+let system: Deployed;
+
+beforeAll(async () => {
+  system = await deployForTests(
+    {
+      timeZone: 'Asia/Jerusalem',
+      polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300 },
+      files: { connections: { initial: 2, most: 3 } },
+    },
+    { bytes: { leads: 80 * MIB, contacts: 40 * MIB, customers: 40 * MIB } },
+  );
+  await setTimeoutOf(system, 'DownloadFile', TIMEOUT_SECONDS);
+});
+
+afterAll(() => system?.close());
+
+beforeEach(() => {
+  system.sandbox.faults.clear();
+  system.sandbox.settings.urlSeconds = 300;
+});
+
+async function manifestOf(report: RunReport) {
+  expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
+  return (await verifyPublished(system.target, report)).manifest;
+}
+
+/** SHA-256 of what the file server gives out for a run. */
+async function originSha256(entity: Entity, exportId: string | null): Promise<string> {
+  const headers = { authorization: `Bearer ${system.sandbox.issueTokens().accessToken}` };
+  const link = `${system.sandbox.baseUrl}/${entity}/exports/${exportId}/download`;
+  const { url } = z.object({ url: z.string() }).parse(await (await fetch(link, { method: 'POST', headers })).json());
+  const hash = createHash('sha256');
+  for await (const chunk of (await fetch(url)).body ?? []) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+it('moves a file through many invocations and links that expire, and every byte arrives', async () => {
+  const { sandbox, target } = system;
+  sandbox.settings.urlSeconds = 1;
+  // Every connection breaks off before the end of its part, when its link has expired.
+  sandbox.faults.add({ path: 'file', entity: 'leads', bytesPerSecond: BYTES_PER_SECOND, hangUp: 7 * MIB });
+  const tokensBefore = sandbox.ledger.count({ kind: 'token' });
+
+  const place = ['--deployment', 'e2e', '--region', 'us-east-1', '--endpoint-url', system.cloud.endpoint];
+  const operator = run('cli/main.ts', ['start', 'leads', '--wait', ...place]);
+  expect(await operator.ended, operator.stderr()).toBe(0);
+  const report = await followRun(target.sfn, 'leads', operator.stdout().split('\n')[0] ?? '');
+  const manifest = await manifestOf(report);
+
+  // Who follows the run sees the file move.
+  expect(operator.stdout()).toMatch(/^leads: (DownloadFile|WaitBeforeDownload), \d+ checks, [\d.]+ MB of 83\.9 MB$/m);
+  const handedOn = (await statesOf(target, report.executionArn)).filter(({ name }) => name === 'WaitBeforeDownload');
+  expect(handedOn.length).toBeGreaterThanOrEqual(4);
+  for (const { state } of handedOn) {
+    expect(state?.outcome).toBe('CONTINUE');
+    expect(state?.moving?.upload?.size).toBe(manifest.file.bytes);
+    expect(JSON.stringify(state?.moving).length).toBeLessThan(1024);
+  }
+  const links = sandbox.ledger.count({ kind: 'download', entity: 'leads' });
+  const expired = sandbox.ledger.calls({ kind: 'file', entity: 'leads' }).filter(({ status }) => status === 403);
+  expect(expired.length).toBeGreaterThanOrEqual(2);
+  // One for every invocation, the others because the one before had expired in its middle.
+  expect(links - (handedOn.length + 1)).toBeGreaterThanOrEqual(2);
+  expect(sandbox.ledger.count({ kind: 'token' })).toBe(tokensBefore);
+  expect(sandbox.ledger.violations()).toEqual([]);
+
+  sandbox.faults.clear();
+  sandbox.settings.urlSeconds = 300;
+  const { sha256, uploads } = bucketTools(target);
+  expect(await sha256(manifest.file.key)).toBe(await originSha256('leads', report.exportId));
+  expect(manifest).toMatchObject({ export: { restarts: 0 }, warnings: [] });
+  expect(manifest.file.rows).toBeGreaterThan(10_000);
+  expect(await uploads()).toEqual([]);
+});
+
+it('fetches a file anew that changes while it is fetched, and the manifest says so', async () => {
+  // The third answer would be the rest of the first half, of which two parts are stored by then.
+  system.sandbox.faults.add({ path: 'file', entity: 'contacts', etagChangesAt: 3 });
+
+  const report = await system.run('contacts');
+  const manifest = await manifestOf(report);
+
+  expect(manifest.export).toMatchObject({ restarts: 1 });
+  expect(manifest.warnings.join()).toContain('anew');
+  system.sandbox.faults.clear();
+  const { sha256, uploads } = bucketTools(system.target);
+  expect(await sha256(manifest.file.key)).toBe(await originSha256('contacts', report.exportId));
+  expect(await uploads()).toEqual([]);
+});
+
+it('asks again where a web page came in place of the file, and publishes the file', async () => {
+  system.sandbox.faults.add({ path: 'file', entity: 'employers', calls: [1, 2], ...HTML });
+
+  await manifestOf(await system.run('employers'));
+
+  expect(system.sandbox.ledger.count({ kind: 'download', entity: 'employers' })).toBe(3);
+});
+
+it('gives up on web pages without end, and leaves nothing', async () => {
+  system.sandbox.faults.add({ path: 'file', entity: 'meetings', ...HTML });
+
+  const report = await system.run('meetings');
+
+  expect(report).toMatchObject({ status: 'FAILED', error: 'FileRejected', key: null });
+  const { keys, uploads } = bucketTools(system.target);
+  expect(await keys('runs/entity=meetings/')).toEqual([]);
+  expect(await keys('published/entity=meetings/')).toEqual([]);
+  expect(await uploads()).toEqual([]);
+});
+
+it('leaves no manifest where the execution is stopped while its file moves', async () => {
+  const { target, sandbox } = system;
+  const { keys, uploads } = bucketTools(target);
+  sandbox.faults.add({ path: 'file', entity: 'customers', bytesPerSecond: BYTES_PER_SECOND });
+  const executionArn = await startRun(target, 'customers', {});
+  expect(await waitUntil(async () => (await uploads()).length > 0, { withinMs: 30 * SECONDS })).toBe(true);
+
+  await target.sfn.send(new StopExecutionCommand({ executionArn }));
+
+  // The invocation that is under way does not know of it, and comes to its own end. Its upload is the bucket's to remove.
+  const files = () => sandbox.ledger.calls({ kind: 'file', entity: 'customers' });
+  const bytes = () => files().reduce((sum, call) => sum + (call.bytes ?? 0), 0);
+  await quiet(bytes);
+  expect(await followRun(target.sfn, 'customers', executionArn)).toMatchObject({
+    status: 'ABORTED',
+    manifestKey: null,
+  });
+  expect((await keys('runs/entity=customers/')).filter((key) => key.endsWith('_manifest.json'))).toEqual([]);
+  expect(await keys('published/entity=customers/')).toEqual([]);
+});
+
+/** Waits until a number has not changed for a second. */
+async function quiet(value: () => number): Promise<void> {
+  let [last, since] = [value(), performance.now()];
+  const still = () => {
+    if (value() !== last) [last, since] = [value(), performance.now()];
+    return performance.now() - since > SECONDS;
+  };
+  expect(await waitUntil(still, { withinMs: 30 * SECONDS, everyMs: 100 })).toBe(true);
+}

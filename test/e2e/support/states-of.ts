@@ -1,0 +1,18 @@
+import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
+import { parseState } from '../../../cli/run-report.ts';
+import type { Target } from '../../../cli/target.ts';
+import type { RunState } from '../../../lambdas/shared/states.ts';
+
+/** The states that an execution entered, in order, each with what it was given. */
+export async function statesOf(
+  { sfn }: Target,
+  executionArn: string,
+): Promise<{ name: string; state: RunState | undefined }[]> {
+  const entered = [];
+  for await (const { events = [] } of paginateGetExecutionHistory({ client: sfn }, { executionArn })) {
+    for (const { stateEnteredEventDetails: details } of events) {
+      if (details) entered.push({ name: details.name ?? '', state: parseState(details.input) });
+    }
+  }
+  return entered;
+}

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
+import type { TransferOptions } from '../../../lambdas/shared/files/transfer/index.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
+import { EXPORT_ID, runState } from '../../support/builders.ts';
+import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { asked } from '../../support/downloads.ts';
+import { failureOf } from '../../support/failures.ts';
+import { fakeCrm } from '../../support/fake-crm.ts';
+import { NO_STORE } from '../../support/fake-transfer.ts';
+
+/** How often a run may go on with a file: each bound ends in DownloadUnfinished, and leaves nothing behind. */
+
+const UPLOAD = {
+  ...{ uploadId: 'u', key: 'runs/entity=leads/run=night-1/leads.csv', contentType: 'text/csv' },
+  ...{ etag: null, size: 10, partBytes: 5 },
+};
+const moved = { upload: UPLOAD, invocations: 0, links: 0, restarts: 0 };
+
+type Transfer = DownloadFileDeps['transfer'];
+
+const unfinished: Transfer = async () => ({ done: false, resume: UPLOAD });
+
+function depsWith(transfer: Transfer) {
+  const abandoned: string[] = [];
+  const abandon: DownloadFileDeps['abandon'] = async (_, { uploadId }) => {
+    abandoned.push(uploadId);
+  };
+  const crm = fakeCrm(asked({ url: 'https://files.test/x' }));
+  return { ...testDeps(), crm, store: NO_STORE, transfer, abandon, abandoned };
+}
+
+test.each<[string, object, Transfer, string]>([
+  ['invocations', { invocations: 39 }, unfinished, 'in 40 invocations'],
+  ['links', { links: 1000 }, async ({ address }) => unfinished(await given(address)), 'with 1000 links'],
+  ['restarts', { restarts: 5 }, async (options) => unfinished(restarted(options)), 'begun anew 6 times'],
+])('one more than the %s that a run may have ends it and leaves nothing', async (_, before, transfer, why) => {
+  const deps = depsWith(transfer);
+
+  const error = await failureOf(
+    downloadFile(runState({ moving: { ...moved, ...before } }), deps),
+    'DownloadUnfinished',
+  );
+
+  expect(error.message).toContain(why);
+  expect(deps.abandoned).toEqual(['u']);
+});
+
+test.each<[string, object, Transfer, object]>([
+  ['invocation', { invocations: 38 }, unfinished, { invocations: 39 }],
+  ['link', { links: 999 }, async ({ address }) => unfinished(await given(address)), { links: 1000 }],
+  ['restart', { restarts: 4 }, async (options) => unfinished(restarted(options)), { restarts: 5 }],
+])('the last %s that a run may have is no end', async (_, before, transfer, after) => {
+  const deps = depsWith(transfer);
+
+  const answer = await downloadFile(runState({ moving: { ...moved, ...before } }), deps);
+
+  expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 1, moving: { upload: UPLOAD, ...after } });
+  expect(deps.abandoned).toEqual([]);
+});
+
+test('a run whose invocations all run out of time has 40 of them, also after its deadline', async () => {
+  const deps = { ...depsWith(unfinished), now: at('2026-11-20T05:00:00Z') };
+  const handler = asStep('DownloadFile', downloadFile, () => deps);
+
+  let state = runState();
+  let invocations = 0;
+  for (; state.outcome !== 'FAILED' && invocations < 100; invocations += 1) {
+    state = await handler(JSON.parse(JSON.stringify(state)), lambdaContext());
+  }
+
+  expect(invocations).toBe(40);
+  expect(state).toMatchObject({ outcome: 'FAILED', failure: { error: 'DownloadUnfinished' } });
+});
+
+test('what was handed in is not changed: the platform may repeat an invocation with it', async () => {
+  const state = runState({ moving: moved });
+  const before = JSON.stringify(state);
+
+  await downloadFile(state, depsWith(unfinished));
+
+  expect(JSON.stringify(state)).toBe(before);
+});
+
+test('a bug is thrown as it is, and gives up the upload that nobody would go on with', async () => {
+  const deps = depsWith(async () => {
+    throw new TypeError('a bug');
+  });
+
+  await expect(downloadFile(runState({ moving: moved }), deps)).rejects.toThrow(TypeError);
+
+  expect(deps.abandoned).toEqual(['u']);
+});
+
+test('the engine is given what the configuration says', async () => {
+  let given: TransferOptions | undefined;
+  const deps = depsWith(async (options) => {
+    given = options;
+    return { done: false, resume: null };
+  });
+
+  await downloadFile(runState({ moving: moved }), deps);
+
+  const { files } = deps.deployment;
+  expect(given).toMatchObject({
+    policy: { hosts: [], local: true },
+    resume: UPLOAD,
+    maxBytes: files.maxBytes,
+    allowUndeclaredEnd: false,
+    connections: files.connections,
+  });
+  expect(await given?.address()).toBe('https://files.test/x');
+  expect(JSON.stringify(given)).not.toContain(EXPORT_ID);
+});
+
+async function given(address: TransferOptions['address']): Promise<TransferOptions> {
+  await address();
+  return {} as TransferOptions;
+}
+
+function restarted(options: TransferOptions): TransferOptions {
+  options.observer?.restarted?.();
+  return options;
+}

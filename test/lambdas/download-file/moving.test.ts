@@ -1,0 +1,254 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
+import { runState } from '../../support/builders.ts';
+import { at, lambdaContext } from '../../support/deps.ts';
+import { asked, cutInThirdPart, goingOn, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
+import { failureOf } from '../../support/failures.ts';
+import { fakeCrm } from '../../support/fake-crm.ts';
+import { type Behaviour, busy, EXPIRED } from '../../support/origin/origin.ts';
+import type { OriginScript } from '../../support/origin/types.ts';
+import { TROUBLE } from '../../support/strict-store/strict-store.ts';
+import type { FaultScript } from '../../support/strict-store/types.ts';
+import { PART } from '../../support/transfers.ts';
+
+/** What passes from one invocation to the next while a file moves. */
+
+const KEY = 'runs/entity=leads/run=night-1/leads.csv';
+const SIZE = 8 * PART;
+const DEADLINE = at('2026-11-20T02:00:00Z');
+
+let servers: Awaited<ReturnType<typeof startDownloads>>;
+beforeAll(async () => {
+  servers = await startDownloads();
+});
+afterEach(() => servers.store.reset());
+afterAll(() => servers.stop());
+
+/** The store fails at the third part, as told, and at what else is named. */
+const atThirdPart =
+  (fault: ReturnType<FaultScript>, others: FaultScript = () => undefined): FaultScript =>
+  (request) =>
+    request.operation === 'UploadPart' && request.partNumber === 3 ? fault : others(request);
+
+/** A stall is noticed soon, and given up at its second time. */
+const BRIEF = { idleMs: 300, attempts: 2 };
+
+const always = (behaviour: Behaviour) => Array<Behaviour>(50).fill(behaviour);
+
+describe('an invocation whose time is up', () => {
+  test.each<[string, Behaviour]>([
+    ['in ranges', {}],
+    ['in one piece', { etag: null }],
+    ['in one piece of unknown length', { framing: 'chunked', ignoreRange: true, etag: null }],
+  ])('hands the upload of a file that comes %s on, in less than 1 KB', async (how, behaviour) => {
+    const file = servers.origin.file({ size: SIZE, script: () => behaviour });
+
+    const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
+    const before = file.requests.length;
+    const second = await downloadFile(goingOn(first.moving), servers.depsFor(file));
+
+    expect(first).toMatchObject({
+      outcome: 'CONTINUE',
+      waitSeconds: 1,
+      moving: { upload: { key: KEY }, invocations: 1, links: 1, restarts: 0 },
+    });
+    expect(JSON.stringify(first.moving).length).toBeLessThan(1024);
+    expect(second).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE }, moving: null });
+    expect(servers.store.object(KEY)?.body.equals(file.bytes())).toBe(true);
+    expect(servers.store.uploads()).toEqual([]);
+    const again = file.requests.slice(before).map(({ offset }) => offset >= 2 * PART);
+    expect(again, 'only ranges begin where the last invocation stopped').toEqual([how === 'in ranges']);
+  });
+
+  test('stops a transfer in which nothing comes', async () => {
+    const file = servers.origin.file({ size: SIZE, script: () => ({ stallAfter: 10 }) });
+
+    const answer = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: () => 0.3 }));
+
+    expect(answer).toMatchObject({ outcome: 'CONTINUE', moving: { invocations: 1 } });
+  });
+
+  test('hands on what another release has written into the state, unknown as it is', async () => {
+    const file = servers.origin.file({ size: SIZE });
+    const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
+    const upload = first.moving?.upload;
+    if (!first.moving || !upload) throw new Error('no upload was handed on');
+    const foreign = { ...first.moving, colour: 'blue', upload: { ...upload, shape: 'round' } };
+
+    const deps = servers.depsFor(file, { secondsLeft: servers.timeForParts(4) });
+    const second = await downloadFile(goingOn(foreign), deps);
+    const third = await downloadFile(goingOn(second.moving), servers.depsFor(file));
+
+    expect(second).toMatchObject({
+      outcome: 'CONTINUE',
+      moving: { colour: 'blue', upload: { ...upload, shape: 'round' }, invocations: 2, links: 2 },
+    });
+    expect(third.outcome).toBe('STORED');
+    expect(servers.store.object(KEY)?.body.equals(file.bytes())).toBe(true);
+  });
+});
+
+test('a large file is on record before a byte of it is stored', async () => {
+  const file = servers.origin.file({ size: SIZE });
+  const limits = { recordFromBytes: SIZE };
+
+  const first = await downloadFile(runState(), servers.depsFor(file, { limits }));
+
+  expect(first).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 1, moving: { upload: { key: KEY, size: SIZE } } });
+  expect(servers.store.uploads()).toEqual([{ id: first.moving?.upload?.uploadId, key: KEY, parts: 0 }]);
+
+  const second = await downloadFile(goingOn(first.moving), servers.depsFor(file, { limits }));
+  expect(second).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE } });
+});
+
+test('an upload that is gone is begun anew', async () => {
+  const file = servers.origin.file({ size: SIZE });
+  const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
+  servers.store.reset();
+
+  const second = await downloadFile(goingOn(first.moving), servers.depsFor(file));
+
+  expect(second).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE, restarts: 1 } });
+});
+
+test('an upload that was completed by an invocation which died before it could answer is found stored', async () => {
+  const file = servers.origin.file({ size: SIZE });
+  const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
+  const died = await downloadFile(goingOn(first.moving), servers.depsFor(file));
+
+  const repeated = await downloadFile(goingOn(first.moving), servers.depsFor(file));
+
+  expect(repeated).toMatchObject({ outcome: 'STORED', file: { key: KEY, bytes: SIZE, crc32: died.file?.crc32 } });
+  expect(servers.store.uploads()).toEqual([]);
+});
+
+describe('trouble that may pass', () => {
+  test.each<[string, string, { script?: OriginScript; faults?: FaultScript }]>([
+    ['of the bucket', 'StorageUnavailable', { faults: atThirdPart(TROUBLE.slowDown) }],
+    ['of a file that breaks off', 'DownloadIncomplete', { script: cutInThirdPart(...always({ endAfter: 5 })) }],
+    ['of a file that stalls', 'DownloadStalled', { script: cutInThirdPart(...always({ stallAfter: 5 })) }],
+  ])('%s keeps the upload and waits; at the deadline it ends the run and leaves nothing', async (_, name, world) => {
+    const { faults = () => undefined, script } = world;
+    const file = servers.origin.file({ size: SIZE, ...(script && { script }) });
+    servers.store.settings.faults = faults;
+
+    const waiting = await downloadFile(runState(), servers.depsFor(file, { limits: BRIEF }));
+
+    expect(waiting).toMatchObject({ outcome: 'CONTINUE', waits: 1, waitSeconds: 10, moving: { invocations: 0 } });
+    expect(servers.store.uploads()).toMatchObject([{ id: waiting.moving?.upload?.uploadId, parts: 2 }]);
+
+    const late = servers.depsFor(file, { limits: BRIEF, now: DEADLINE });
+    const error = await downloadFile(goingOn(waiting.moving), late).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ name });
+    expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
+  });
+
+  test('is over in the next invocation, which goes on where it stood', async () => {
+    const file = servers.origin.file({ size: SIZE });
+    servers.store.settings.faults = atThirdPart(TROUBLE.slowDown);
+    const waiting = await downloadFile(runState(), servers.depsFor(file));
+    servers.store.settings.faults = () => undefined;
+
+    const stored = await downloadFile(goingOn(waiting.moving), servers.depsFor(file));
+
+    expect(stored).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE, restarts: 0 } });
+    expect(servers.store.object(KEY)?.body.equals(file.bytes())).toBe(true);
+  });
+
+  test('is waited for as long as the file server asks', async () => {
+    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(busy(503, '40')) });
+
+    const answer = await downloadFile(runState(), servers.depsFor(file));
+
+    expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 40, moving: { upload: { key: KEY } } });
+  });
+
+  test('of the token, when a link is asked for in the middle of a file, waits and goes on', async () => {
+    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
+    const trouble = new RunError('TokenRefreshInProgress', 'Another function refreshes.', { retryAfterSeconds: 20 });
+    const crm = fakeCrm(linkTo(file), asked(trouble), linkTo(file));
+    const handler = asStep('DownloadFile', downloadFile, () => servers.depsFor(file, { crm }));
+
+    const waiting = await handler(runState(), lambdaContext());
+    const stored = await handler(JSON.parse(JSON.stringify(waiting)), lambdaContext());
+
+    expect(waiting).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 20, moving: { upload: { key: KEY } } });
+    expect(stored).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE }, moving: null });
+    expect(file.requests.at(-1)?.offset).toBeGreaterThanOrEqual(2 * PART);
+  });
+
+  test('of an export that is not given out any more gives the upload up: a look at the status may end the run', async () => {
+    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
+    const crm = fakeCrm(linkTo(file), asked(new RunError('CrmRejectedRequest', 'Answered 409.')));
+
+    const answer = await downloadFile(runState(), servers.depsFor(file, { crm }));
+
+    expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { upload: null, links: 1 } });
+    expect(servers.store.uploads()).toEqual([]);
+  });
+});
+
+describe('an end for good', () => {
+  test.each<[string, string, FaultScript]>([
+    ['a part is refused', 'StorageDenied', atThirdPart(TROUBLE.accessDenied)],
+    ['the key was taken meanwhile', 'StorageConflict', () => undefined],
+  ])('gives the upload up when %s', async (_, name, faults) => {
+    const file = servers.origin.file({ size: SIZE });
+    const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
+    if (name === 'StorageConflict') {
+      await downloadFile(runState(), servers.depsFor(servers.origin.file({ size: 10 })));
+    }
+    servers.store.settings.faults = faults;
+
+    const error = await downloadFile(goingOn(first.moving), servers.depsFor(file)).catch((thrown: unknown) => thrown);
+
+    expect(error).toMatchObject({ name });
+    expect(servers.store.uploads()).toEqual([]);
+  });
+
+  test('gives the upload up when the export is gone', async () => {
+    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
+    const crm = fakeCrm(linkTo(file), asked(new RunError('ExportNotFound', 'Gone.')));
+
+    await failureOf(downloadFile(runState(), servers.depsFor(file, { crm })), 'ExportNotFound');
+
+    expect(servers.store.uploads()).toEqual([]);
+  });
+
+  test.each([
+    ['refuses', TROUBLE.accessDenied, 'StorageDenied'],
+    ['does not answer', TROUBLE.slowDown, 'StorageUnavailable'],
+  ] as const)('stands under its own name when the bucket %s to give the upload up', async (_, fault, told) => {
+    const file = servers.origin.file({ size: SIZE });
+    const cause: FaultScript = ({ operation }) => (operation === 'AbortMultipartUpload' ? fault : undefined);
+    servers.store.settings.faults = atThirdPart(TROUBLE.kmsDisabled, cause);
+    const deps = servers.depsFor(file);
+
+    const error = await failureOf(downloadFile(runState(), deps), 'StorageDenied');
+
+    expect(error.message).toContain('KMS.DisabledException');
+    expect(deps.log.lines).toMatchObject([
+      { level: 'error', message: 'left an upload behind', fields: { key: KEY, error: told } },
+    ]);
+  });
+});
+
+test('how far a file has come is said in the log while it moves', async () => {
+  const file = servers.origin.file({ size: SIZE });
+  let seconds = 0;
+  const now = () => {
+    seconds += 6;
+    return new Date(Date.parse('2026-11-20T01:10:00Z') + seconds * 1000);
+  };
+  const deps = servers.depsFor(file, { now, deployment: oneConnection() });
+
+  await downloadFile(runState(), deps);
+
+  const moved = deps.log.lines.filter(({ message }) => message === 'moved').map(({ fields }) => fields.bytes);
+  expect(moved.length).toBeGreaterThan(2);
+  expect(moved).toEqual(moved.toSorted((a, b) => Number(a) - Number(b)));
+  expect(moved.at(-1)).toBe(SIZE);
+});

@@ -1,0 +1,59 @@
+import { expect, test, vi } from 'vitest';
+import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import { deployment } from '../../support/builders.ts';
+
+const ENV = { BUCKET_NAME: 'exports', AWS_REGION: 'eu-west-1' };
+const addresses = { baseUrl: 'https://a.test', authUrl: 'https://a.test' };
+const onAws = (files = {}) => deployment({ local: false, crm: addresses, files: { ...deployment().files, ...files } });
+const configInvalid = (message: RegExp) =>
+  expect.toSatisfy(
+    (error) => error instanceof RunError && error.name === 'ConfigInvalid' && message.test(error.message),
+  );
+
+test('on AWS the bucket is found by its name, and checks each part and the whole object', () => {
+  expect(storeFromEnv(ENV, onAws())).toEqual({
+    bucket: 'exports',
+    region: 'eu-west-1',
+    endpoint: undefined,
+    credentials: expect.any(Function),
+    partChecksums: 'trailer',
+    objectChecksum: true,
+  });
+});
+
+test('how parts are proven is the configuration to say', () => {
+  expect(storeFromEnv(ENV, onAws({ partChecksums: 'omitted' })).partChecksums).toBe('omitted');
+});
+
+test('the local cloud is reached at its endpoint, and is not asked for what it does not know', () => {
+  const store = storeFromEnv({ ...ENV, AWS_ENDPOINT_URL: 'http://127.0.0.1:4566' }, deployment());
+
+  expect(store).toMatchObject({ endpoint: 'http://127.0.0.1:4566', objectChecksum: false });
+});
+
+test('an endpoint for S3 alone counts before that for all of AWS', () => {
+  const endpoints = { AWS_ENDPOINT_URL: 'https://all.test', AWS_ENDPOINT_URL_S3: 'https://s3.test' };
+
+  expect(storeFromEnv({ ...ENV, ...endpoints }, onAws()).endpoint).toBe('https://s3.test');
+});
+
+test.each(['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3'])('files never leave for %s without TLS', (name) => {
+  const env = { ...ENV, [name]: 'http://store.test' };
+
+  expect(() => storeFromEnv(env, onAws())).toThrow(configInvalid(/without TLS/));
+});
+
+test.each(['BUCKET_NAME', 'AWS_REGION'])('a function without %s says so before any work is done', (name) => {
+  expect(() => storeFromEnv({ ...ENV, [name]: undefined }, onAws())).toThrow(configInvalid(new RegExp(name)));
+});
+
+test('credentials are those of the environment as they are now: the platform renews them', async () => {
+  const { credentials } = storeFromEnv(ENV, onAws());
+  vi.stubEnv('AWS_ACCESS_KEY_ID', 'id');
+  vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
+  vi.stubEnv('AWS_SESSION_TOKEN', 'session');
+
+  expect(await credentials()).toEqual({ accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: 'session' });
+  vi.unstubAllEnvs();
+});

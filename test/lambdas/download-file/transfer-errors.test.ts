@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { asRunError } from '../../../lambdas/download-file/transfer-errors.ts';
+import { ERRORS, RunError, type RunErrorName } from '../../../lambdas/shared/errors.ts';
+import { TransferError, type TransferReason } from '../../../lambdas/shared/files/transfer/index.ts';
+import { TRANSFER_REASONS } from '../../../lambdas/shared/files/transfer/transfer-error.ts';
+
+const NAMES: Record<TransferReason, [RunErrorName, 'final' | 'transient']> = {
+  'address-rejected': ['DownloadUrlRejected', 'final'],
+  'link-expired': ['DownloadLinkExpired', 'transient'],
+  'rate-limited': ['RateLimited', 'transient'],
+  'source-unavailable': ['CrmUnavailable', 'transient'],
+  incomplete: ['DownloadIncomplete', 'transient'],
+  stalled: ['DownloadStalled', 'transient'],
+  'too-large': ['DownloadTooLarge', 'final'],
+  refused: ['FileRejected', 'final'],
+  'store-unavailable': ['StorageUnavailable', 'transient'],
+  'store-denied': ['StorageDenied', 'final'],
+  conflict: ['StorageConflict', 'final'],
+};
+
+test.each(TRANSFER_REASONS)('%s has its name in the list of a run, with its sentence, wait and cause', (reason) => {
+  const error = new TransferError(reason, 'It was so.', { retryAfterSeconds: 40 });
+  const [name, lasting] = NAMES[reason];
+
+  const mapped = asRunError(error);
+
+  expect(mapped).toBeInstanceOf(RunError);
+  expect(mapped).toMatchObject({ name, message: 'It was so.', retryAfterSeconds: 40, cause: error });
+  expect(ERRORS[name].class).toBe(lasting);
+});
+
+test.each([new RunError('ExportNotReady', 'Not yet.'), new TypeError('a bug'), 'a string', undefined])(
+  'anything else stays as it is: %s',
+  (thrown) => {
+    expect(asRunError(thrown)).toBe(thrown);
+  },
+);

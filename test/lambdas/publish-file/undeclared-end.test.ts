@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import type { RunState } from '../../../lambdas/shared/states.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
+import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+
+/** A run whose file came without a length and without chunks. */
+const openEnded = (text: string, key?: string) =>
+  storedRun(text, { undeclaredEnd: true, chunkBytes: 7, ...(key && { key }) });
+
+test.each([
+  ['lines of Unix', SMALL_CSV],
+  ['lines of Windows', 'id,name\r\n1,a\r\n'],
+  ['nothing but its header', 'id,name\n'],
+  ['empty lines behind its rows', 'id,name\n1,a\n\r\n\n'],
+])('a CSV file of %s whose shape speaks for it is published with a warning', async (_, text) => {
+  const { bucket, state } = openEnded(text);
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
+
+  const { warnings } = JSON.parse(bucket.text(MANIFEST_KEY) ?? '{}');
+  expect(warnings).toContainEqual(expect.stringContaining('the closing of the connection'));
+});
+
+test.each([
+  ['is empty', '', 'it is empty'],
+  ['is a byte order mark', '\uFEFF', 'it is empty'],
+  ['is an empty line', '\r\n', 'it is empty'],
+  ['ends within its header', 'id,na', 'its last row does not end with a line break'],
+  ['ends within its last row', 'id,name\n1,a\n2,b', 'its last row does not end with a line break'],
+  ['ends between the two characters of a line break', 'id,name\r\n1,a\r', 'its last row does not end'],
+  ['ends behind a quoted field', 'id,name\n1,"a"', 'its last row does not end with a line break'],
+  ['has a row that is too short', 'id,name\n1\n2,b\n', 'not all of its rows'],
+  ['has a row that is too long', 'id,name\n1,a,x\n', 'not all of its rows'],
+])('a CSV file that %s may have been cut, and is not published', async (_, text, doubt) => {
+  const { bucket, state } = openEnded(text);
+
+  const error = await failureOf(publish(bucket, state), 'FileRejected');
+
+  expect(error.message).toContain(`The file at ${FILE_KEY} came without a declared end`);
+  expect(error.message).toContain(doubt);
+  expect(bucket.keys()).toEqual([FILE_KEY]);
+});
+
+test('a CSV file that ends inside of quotation marks was cut, as with any other', async () => {
+  const { bucket, state } = openEnded('id,name\n1,"cut\n');
+
+  expect((await failureOf(publish(bucket, state), 'FileRejected')).message).toContain('inside a quoted field');
+});
+
+test.each(['leads.xlsx', 'leads.csv.gz', 'leads.bin'])('no shape speaks for %s', async (name) => {
+  const { bucket, state } = openEnded(SMALL_CSV, FILE_KEY.replace('leads.csv', name));
+
+  expect((await failureOf(publish(bucket, state), 'FileRejected')).message).toContain('it is no CSV file');
+});
+
+test.each([
+  ['whole', SMALL_CSV, 'PUBLISHED'],
+  ['without its last line break', SMALL_CSV.trimEnd(), 'FAILED'],
+])('a file %s is judged alike when its pass was interrupted after every piece', async (_, text, end) => {
+  const { bucket, state: begun } = openEnded(text);
+  const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps(), bucket }));
+
+  let state: RunState = begun;
+  for (let calls = 0; calls < 100 && !['PUBLISHED', 'FAILED'].includes(state.outcome ?? ''); calls += 1) {
+    state = await handler(state, lambdaContext({ getRemainingTimeInMillis: () => 1000 }));
+  }
+
+  expect(state.outcome).toBe(end);
+});
+
+test('a file with a declared end need not end with a line break', async () => {
+  const { bucket, state } = storedRun('id,name\n1,a');
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 1 });
+});

@@ -1,0 +1,335 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Resume } from '../../../../../lambdas/shared/files/transfer/types.ts';
+import { inOrder } from '../../../../support/origin/origin.ts';
+import type { Behaviour } from '../../../../support/origin/types.ts';
+import type { Operation } from '../../../../support/strict-store/types.ts';
+import { killedOnce } from '../../../../support/transfer-kills.ts';
+import {
+  type Changes,
+  PART,
+  type Ran,
+  secondsFor,
+  seeded,
+  startTransfers,
+  type Transfers,
+} from '../../../../support/transfers.ts';
+
+/** A file that takes longer than one process may live. */
+
+/** Four for each of four connections, so that every part is as small as can be. */
+const PARTS = 16;
+const SIZE = PARTS * PART - 5;
+const LANES: [string, Behaviour][] = [
+  ['with ranges', {}],
+  ['without ranges', { ignoreRange: true }],
+  ['of unknown length', { ignoreRange: true, framing: 'chunked' }],
+];
+let transfers: Transfers;
+beforeAll(async () => {
+  transfers = await startTransfers();
+});
+afterAll(() => transfers.stop());
+
+const of = (ran: Ran, operation: Operation) => ran.calls.filter((call) => call.operation === operation);
+const partsSent = (ran: Ran) => of(ran, 'UploadPart').map(({ partNumber = 0 }) => partNumber);
+
+function expectStored(ran: Ran): void {
+  expect(ran.outcome).toBe('stored');
+  expect(ran.equal).toBe(true);
+  expect(ran.stored?.crc32).toBe(ran.file.digests().crc32);
+  expect(transfers.open(ran.key)).toEqual([]);
+}
+
+/** One call after the other until the file is stored. */
+async function inCalls(first: Ran, changes: () => Changes, most = 40): Promise<Ran[]> {
+  const all = [first];
+  for (let last = first; last.outcome === 'unfinished' && all.length < most; ) {
+    last = await transfers.transferOf(last.file, { ...changes(), key: last.key, resume: last.resume });
+    all.push(last);
+  }
+  return all;
+}
+
+describe('time that runs out between two parts', () => {
+  test.each(LANES)('(%s): what is stored is kept, and many calls later the file is whole', async (_name, behaviour) => {
+    const soon = () => ({ secondsLeft: secondsFor(7) });
+    const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, soon());
+
+    const all = await inCalls(first, soon);
+
+    expect(first.outcome).toBe('unfinished');
+    expect(all.length).toBeGreaterThan(2);
+    expectStored(all.at(-1) as Ran);
+    // Nothing that was begun is given up, so nothing is sent twice.
+    expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: PARTS }, (_, index) => index + 1),
+    );
+    expect(all.flatMap((ran) => of(ran, 'CompleteMultipartUpload'))).toHaveLength(1);
+    expect(all.every(({ restarts }) => restarts === 0)).toBe(true);
+  });
+
+  test('what is handed on is small, and holds no secret', async () => {
+    const { resume } = await transfers.transferOf(
+      { size: SIZE },
+      { secondsLeft: secondsFor(8), key: `runs/${'x'.repeat(400)}/file.csv` },
+    );
+
+    expect(JSON.stringify(resume).length).toBeLessThan(1024);
+    expect(Object.keys(resume ?? {}).toSorted()).toEqual([
+      'contentType',
+      'etag',
+      'key',
+      'partBytes',
+      'size',
+      'uploadId',
+    ]);
+    expect(JSON.stringify(resume)).not.toMatch(/http|signature|secret/);
+  });
+
+  test('none left at all: nothing is begun, and nothing is lost', async () => {
+    const paused = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8) });
+    const none = await transfers.transferOf(paused.file, {
+      key: paused.key,
+      resume: paused.resume,
+      secondsLeft: () => 0,
+    });
+
+    expect(none.outcome).toBe('unfinished');
+    expect(none.resume).toEqual(paused.resume);
+    expect(none.requests).toEqual([]);
+    expectStored(await transfers.transferOf(paused.file, { key: paused.key, resume: none.resume }));
+  });
+
+  test.each(LANES)(
+    'none left before the first part (%s): there may be no upload yet, and the next call begins',
+    async (_name, behaviour) => {
+      const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, { secondsLeft: secondsFor(1) });
+
+      expect(first.outcome).toBe('unfinished');
+      expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
+    },
+  );
+
+  test('the number of the progress begins with what is there already', async () => {
+    const paused = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8) });
+    const ran = await transfers.transferOf(paused.file, { key: paused.key, resume: paused.resume });
+
+    expect(ran.progress.at(-1)).toEqual({ bytes: SIZE, total: SIZE });
+  });
+
+  test('everything is stored but not completed: the next call completes, and asks the origin for nothing', async () => {
+    const paused = await transfers.transferOf(
+      { size: SIZE },
+      {
+        faults: ({ operation }) => (operation === 'CompleteMultipartUpload' ? 'stall' : undefined),
+        secondsLeft: lifeOf(1.2),
+      },
+    );
+    expect(paused.outcome).toBe('unfinished');
+
+    const ran = await transfers.transferOf(paused.file, {
+      key: paused.key,
+      resume: paused.resume,
+      faults: () => undefined,
+    });
+
+    expectStored(ran);
+    expect([ran.requests, partsSent(ran), ran.asks]).toEqual([[], [], 0]);
+  });
+});
+
+/** A process that lives that long. */
+function lifeOf(seconds: number): () => number {
+  const end = performance.now() + seconds * 1000;
+  return () => (end - performance.now()) / 1000;
+}
+
+describe('time that runs out in the middle of everything', () => {
+  test.each(LANES)('(%s): the transfer ends in order before its process does', async (_name, behaviour) => {
+    const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 400_000 }) });
+    const began = performance.now();
+    const first = await transfers.transferOf(file, { secondsLeft: lifeOf(0.6) });
+    const tookMs = performance.now() - began;
+
+    expect(first.outcome).toBe('unfinished');
+    expect(tookMs).toBeLessThan(600);
+    const [kept] = transfers.open(first.key);
+    file.setScript(() => behaviour);
+    const ran = await transfers.transferOf(file, { key: first.key, resume: first.resume });
+
+    expectStored(ran);
+    expect(kept?.parts).toBeGreaterThan(0);
+    expect(partsSent(ran)).toHaveLength(PARTS - (kept?.parts ?? 0));
+  });
+
+  test('while the origin is silent', async () => {
+    const first = await transfers.transferOf(
+      { size: SIZE, script: inOrder({}, { stallAfter: 0 }) },
+      { secondsLeft: lifeOf(0.5), connections: { initial: 2, most: 2 } },
+    );
+
+    expect(first.outcome).toBe('unfinished');
+    expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
+  });
+
+  test.each(['stall', 'stallAnswer'] as const)('while the store is silent (%s)', async (fault) => {
+    const first = await transfers.transferOf(
+      { size: SIZE },
+      { secondsLeft: lifeOf(0.5), faults: ({ partNumber }) => (partNumber === 4 ? fault : undefined) },
+    );
+
+    expect(first.outcome).toBe('unfinished');
+    expectStored(
+      await transfers.transferOf(first.file, { key: first.key, resume: first.resume, faults: () => undefined }),
+    );
+  });
+
+  test('while the origin asks for a pause', async () => {
+    const script = inOrder({}, { status: 503, headers: { 'Retry-After': '1' } });
+    const first = await transfers.transferOf(
+      { size: SIZE, script },
+      { secondsLeft: lifeOf(0.4), connections: { initial: 1, most: 1 } },
+    );
+
+    expect(first.outcome).toBe('unfinished');
+    expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
+  });
+
+  test('before the origin has said anything: nothing to go on with', async () => {
+    const first = await transfers.transferOf(
+      { size: SIZE, script: inOrder({ delayMs: 60_000 }) },
+      { secondsLeft: lifeOf(0.3) },
+    );
+
+    expect([first.outcome, first.resume]).toEqual(['unfinished', null]);
+    expectStored(await transfers.transferOf(first.file, { key: first.key }));
+  });
+});
+
+describe('a large file', () => {
+  test('is not begun before its upload is on record', async () => {
+    const first = await transfers.transferOf({ size: SIZE }, { limits: { recordFromBytes: SIZE } });
+
+    expect(first.outcome).toBe('unfinished');
+    expect(first.uploads).toEqual([first.resume]);
+    expect(transfers.open(first.key)).toMatchObject([{ parts: 0 }]);
+    expectStored(
+      await transfers.transferOf(first.file, {
+        key: first.key,
+        resume: first.resume,
+        limits: { recordFromBytes: SIZE },
+      }),
+    );
+  });
+
+  test('is a smaller one when it lacks a byte', async () => {
+    expectStored(await transfers.transferOf({ size: SIZE }, { limits: { recordFromBytes: SIZE + 1 } }));
+  });
+});
+
+describe('an upload with parts that are not ours', () => {
+  /** Puts a part into an upload past the engine. */
+  async function putPart({ key, uploadId }: Resume, number: number, body: Buffer): Promise<void> {
+    const store = transfers.storeOptions({ partChecksums: 'omitted' });
+    const { Store } = await import('../../../../../lambdas/shared/files/transfer/store/store.ts');
+    const { LIMITS } = await import('../../../../../lambdas/shared/files/transfer/limits.ts');
+    const signal = new AbortController().signal;
+    const calls = new Store(store, { limits: LIMITS, random: Math.random, signal });
+    await calls.putPart({ key, uploadId }, number, body);
+    calls.close();
+  }
+
+  test.each(LANES.slice(0, 2))(
+    '(%s): parts of a wrong size, or that the file does not have, are not used',
+    async (_name, behaviour) => {
+      const first = await transfers.transferOf(
+        { size: SIZE, script: () => behaviour },
+        { limits: { recordFromBytes: SIZE } },
+      );
+      const resume = first.resume as Resume;
+      await putPart(resume, 1, first.file.bytes().subarray(0, resume.partBytes));
+      await putPart(resume, 2, Buffer.alloc(resume.partBytes + 1));
+      await putPart(resume, 4, first.file.bytes().subarray(3 * resume.partBytes, 4 * resume.partBytes));
+      await putPart(resume, 99, Buffer.alloc(resume.partBytes));
+
+      const ran = await transfers.transferOf(first.file, { key: first.key, resume });
+
+      expectStored(ran);
+      expect(partsSent(ran)).toContain(2);
+      expect(partsSent(ran)).not.toContain(1);
+      expect(partsSent(ran)).not.toContain(99);
+    },
+  );
+
+  test('(without ranges): a part of other content is found by the checksum, and all begins anew', async () => {
+    const first = await transfers.transferOf(
+      { size: SIZE, script: () => ({ ignoreRange: true }) },
+      { limits: { recordFromBytes: SIZE } },
+    );
+    const resume = first.resume as Resume;
+    await putPart(resume, 1, Buffer.alloc(resume.partBytes));
+
+    const ran = await transfers.transferOf(first.file, { key: first.key, resume });
+
+    expectStored(ran);
+    expect(ran.restarts).toBe(1);
+  });
+});
+
+describe('T10 a process that is killed', () => {
+  const random = seeded(10);
+  test.each([1, 2, 3, 4, 5])(
+    'at a random moment (%i): the next one goes on, and sends at most one part for each connection again',
+    async () => {
+      const { ran, again, connections } = await killedOnce(transfers, random);
+
+      expectStored(ran);
+      if (ran.restarts === 0) expect(again).toBeLessThanOrEqual(connections);
+    },
+  );
+});
+
+describe('time that runs out while the upload is completed', () => {
+  const soon = (seconds: number) => {
+    const end = Date.now() + seconds * 1000;
+    return () => (end - Date.now()) / 1000;
+  };
+
+  test.each(LANES)('(%s): the next call finds the object, and fetches nothing again', async (_name, behaviour) => {
+    const first = await transfers.transferOf(
+      { size: SIZE, script: () => behaviour },
+      {
+        secondsLeft: soon(2),
+        limits: { completeMs: 5000 },
+        faults: ({ operation }) => (operation === 'CompleteMultipartUpload' ? 'stallAnswer' : undefined),
+      },
+    );
+    const second = await transfers.transferOf(first.file, { key: first.key, resume: first.resume });
+
+    expect(first.outcome).toBe('unfinished');
+    expectStored(second);
+    expect(second.requests).toEqual([]);
+    expect(second.restarts).toBe(0);
+  });
+
+  test('an upload is not completed when hardly any time is left', async () => {
+    let left = 900;
+    const first = await transfers.transferOf(
+      { size: SIZE },
+      {
+        secondsLeft: () => left,
+        observer: {
+          progress: (bytes) => {
+            if (bytes === SIZE) left = 10;
+          },
+        },
+      },
+    );
+    const second = await transfers.transferOf(first.file, { key: first.key, resume: first.resume });
+
+    expect(first.outcome).toBe('unfinished');
+    expect(of(first, 'CompleteMultipartUpload')).toEqual([]);
+    expectStored(second);
+    expect(second.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import {
+  CreateBucketCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListPartsCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { transfer } from '../../../lambdas/shared/files/transfer/index.ts';
+import type {
+  Resume,
+  Stored,
+  StoreOptions,
+  TransferOptions,
+  Unfinished,
+} from '../../../lambdas/shared/files/transfer/types.ts';
+import { startMeddlingProxy } from '../../support/meddling-proxy.ts';
+import { startOrigin } from '../../support/origin/origin.ts';
+import { startVersitygw } from '../../support/versitygw.ts';
+
+export const MIB = 1024 * 1024;
+/** The smallest part that S3 takes. */
+export const PART = 5 * MIB;
+const BUCKET = 'exports';
+
+const LIMITS: TransferOptions['limits'] = {
+  smallBytes: PART,
+  smallestPartBytes: PART,
+  bufferedPartBytes: PART,
+  firstBackoffMs: 10,
+  largestBackoffMs: 50,
+};
+
+export type SecondStore = Awaited<ReturnType<typeof startSecondStore>>;
+
+/** versitygw behind a proxy that can meddle, an origin, and transfers from the one to the other. */
+export async function startSecondStore(program: string, partChecksums: StoreOptions['partChecksums']) {
+  const [origin, gateway] = [await startOrigin(), await startVersitygw(program)];
+  const { accessKeyId, secretAccessKey, region } = gateway;
+  const proxy = await startMeddlingProxy(gateway.endpoint);
+  const credentials = { accessKeyId, secretAccessKey };
+  const s3 = new S3Client({ endpoint: gateway.endpoint, region, credentials, forcePathStyle: true });
+  await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
+  const direct = { bucket: BUCKET, region, endpoint: gateway.endpoint, credentials: async () => credentials };
+  const store: StoreOptions = { ...direct, partChecksums, objectChecksum: true };
+  const [at, on] = [(Key: string) => ({ Bucket: BUCKET, Key }), (endpoint: string) => ({ ...store, endpoint })];
+  return {
+    origin,
+    proxy,
+    store,
+    /** The options of a transfer; through the proxy with `meddled`. */
+    options: (key: string, url: string, changes: Partial<TransferOptions> & { meddled?: boolean } = {}) =>
+      transferOptions(key, url, on(changes.meddled ? proxy.endpoint : gateway.endpoint), changes),
+    /** SHA-256 of the object as it is read back, and what the store says of it; `undefined` when there is none. */
+    object: async (key: string) => {
+      const head = await s3.send(new HeadObjectCommand({ ...at(key), ChecksumMode: 'ENABLED' })).catch(() => undefined);
+      if (!head) return undefined;
+      const hash = createHash('sha256');
+      const { Body } = await s3.send(new GetObjectCommand(at(key)));
+      for await (const chunk of (Body as AsyncIterable<Uint8Array> | undefined) ?? []) hash.update(chunk);
+      const { ContentType: contentType, ChecksumCRC32: crc32, ChecksumType: checksumType } = head;
+      return { sha256: hash.digest('hex'), contentType, crc32, checksumType };
+    },
+    /** Uploads that are open at a key. */
+    uploads: async (Prefix: string) =>
+      ((await s3.send(new ListMultipartUploadsCommand({ Bucket: BUCKET, Prefix }))).Uploads ?? []).map(
+        ({ Key }) => Key,
+      ),
+    parts: async ({ key, uploadId: UploadId }: Resume) =>
+      (await s3.send(new ListPartsCommand({ ...at(key), UploadId }))).Parts ?? [],
+    stop: async () => {
+      s3.destroy();
+      await proxy.stop();
+      await gateway.stop();
+      await origin.stop();
+    },
+  };
+}
+
+/** The options of a transfer of a file of the origin, in place of what the step passes. */
+export function transferOptions(
+  key: string,
+  url: string,
+  store: StoreOptions,
+  changes: Partial<TransferOptions> = {},
+): TransferOptions {
+  return {
+    address: async () => url,
+    policy: { hosts: [], local: true },
+    nameObject: () => ({ key, contentType: 'text/csv' }),
+    store,
+    maxBytes: 1024 ** 4,
+    allowUndeclaredEnd: false,
+    connections: { initial: 4, most: 4 },
+    secondsLeft: () => 900,
+    limits: LIMITS,
+    ...changes,
+  };
+}
+
+/** Calls the engine until the file is stored, as one invocation after the other does: time is up after some bytes more. */
+export async function toTheEnd(options: TransferOptions): Promise<{ stored: Stored; calls: number }> {
+  let stored = 0;
+  let resume: Resume | null = null;
+  for (let calls = 1; calls <= 50; calls += 1) {
+    const before = stored;
+    const progress = (bytes: number) => {
+      stored = Math.max(stored, bytes);
+    };
+    const secondsLeft = () => (stored > before ? 0 : 900);
+    const result: Stored | Unfinished = await transfer({ ...options, resume, secondsLeft, observer: { progress } });
+    if (result.done) return { stored: result, calls };
+    resume = result.resume;
+  }
+  throw new Error('The transfer has no end.');
+}

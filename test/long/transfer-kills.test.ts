@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { killedOnce } from '../support/transfer-kills.ts';
+import { startTransfers, type Transfers } from '../support/transfers.ts';
+
+const KILLS = 50;
+
+let transfers: Transfers;
+beforeAll(async () => {
+  transfers = await startTransfers();
+});
+afterAll(() => transfers.stop());
+
+test(`T10 a process killed at a random moment, ${KILLS} times: digest equal each time, at most a part for each connection again`, async () => {
+  let killedMidway = 0;
+  for (let kill = 0; kill < KILLS; kill += 1) {
+    const { ran, kept, again, connections } = await killedOnce(transfers, Math.random);
+    expect(ran.outcome).toBe('stored');
+    expect(ran.equal).toBe(true);
+    expect(transfers.open(ran.key)).toEqual([]);
+    // Killed after the end of its work, there is no upload any more: the file is fetched again, and found.
+    if (ran.restarts === 0) expect(again).toBeLessThanOrEqual(connections);
+    if (kept > 0) killedMidway += 1;
+  }
+  expect(killedMidway).toBeGreaterThan(KILLS / 2);
+});

@@ -1,0 +1,241 @@
+import { crc32 } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { abandon, crc32Text, transfer } from '../../lambdas/shared/files/transfer/index.ts';
+import type { Resume, TransferOptions } from '../../lambdas/shared/files/transfer/types.ts';
+import { waitUntil } from '../../local/wait-until.ts';
+import { inOrder, type OriginFile } from '../support/origin/origin.ts';
+import { ensureVersitygw } from '../support/versitygw.ts';
+import { killedIn } from './support/killed-transfer.ts';
+import { MIB, PART, type SecondStore, startSecondStore, toTheEnd } from './support/second-store.ts';
+
+/** The engine against an S3 server that others wrote, and that checks all that is to be checked on AWS. */
+
+const found = await ensureVersitygw();
+if ('missing' in found) process.stderr.write(`SKIPPED: ${found.missing}.\n`);
+const program = 'program' in found ? found.program : '';
+
+describe.skipIf('missing' in found).each(['trailer', 'omitted'] as const)('parts with checksums: %s', (mode) => {
+  let world: SecondStore;
+  let count = 0;
+  let key = '';
+
+  beforeAll(async () => {
+    world = await startSecondStore(program, mode);
+  });
+  afterAll(() => world?.stop());
+  beforeEach(() => {
+    count += 1;
+    key = `runs/${count}/leads.csv`;
+    Object.assign(world.proxy, { meddler: () => undefined, flips: 0, losses: 0 });
+  });
+
+  /** The object is the file, the store has measured it whole, and no upload is left. */
+  async function expectStored(file: OriginFile): Promise<void> {
+    const { sha256, crc32 } = file.digests();
+    const object = { sha256, crc32: crc32Text(crc32), contentType: 'text/csv', checksumType: 'FULL_OBJECT' };
+    expect(await world.object(key)).toEqual(object);
+    expect(await world.uploads(key)).toEqual([]);
+  }
+
+  async function expectNothing(): Promise<void> {
+    expect(await world.object(key)).toBeUndefined();
+    expect(await world.uploads(key)).toEqual([]);
+  }
+
+  it.each([
+    ['small', 0, {}],
+    ['small', 1, {}],
+    ['small', PART, {}],
+    ['ranged', PART + 1, {}],
+    ['ranged', 6 * PART + 12_345, {}],
+    ['single', 4 * PART + 7, { etag: null }],
+    ['single', 4 * PART, { script: () => ({ ignoreRange: true }) }],
+    ['single', 3 * PART + 7, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
+    ['single', 1000, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
+  ] as const)('stores in lane %s a file of %i bytes', async (lane, size, more) => {
+    const file = world.origin.file({ size, ...more });
+
+    const stored = await transfer(world.options(key, file.url));
+
+    expect(stored).toMatchObject({ done: true, key, bytes: size, crc32: file.digests().crc32, lane });
+    await expectStored(file);
+  });
+
+  it.each([
+    ['ranged', {}],
+    ['single', { etag: null }],
+    ['single', { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
+  ] as const)('goes on in lane %s from what the store has, invocation after invocation', async (lane, more) => {
+    const file = world.origin.file({ size: 6 * PART + 99, ...more });
+    const options = world.options(key, file.url, { connections: { initial: 1, most: 1 } });
+
+    const { stored, calls } = await toTheEnd(options);
+
+    expect(stored).toMatchObject({ lane, bytes: file.size });
+    expect(calls).toBeGreaterThan(3);
+    await expectStored(file);
+  });
+
+  async function goesOnAfterAKill(): Promise<void> {
+    const file = world.origin.file({ size: 10 * PART + 1, script: () => ({ bytesPerSecond: 10 * MIB }) });
+    const upload = await killedIn(world.store, { key, url: file.url }, 3 * PART);
+    const before = (await world.parts(upload)).reduce((sum, { Size = 0 }) => sum + Size, 0);
+    expect(before).toBeGreaterThanOrEqual(3 * PART);
+    const requests = file.requests.length;
+    file.setScript(() => undefined);
+
+    const stored = await transfer(world.options(key, file.url, { resume: upload }));
+
+    expect(stored.done).toBe(true);
+    await expectStored(file);
+    const again = file.requests.slice(requests).reduce((sum, { bytesSent }) => sum + bytesSent, 0);
+    // A connection may be sent some of what another one took over from it.
+    expect(again).toBeLessThan(file.size - before + PART);
+  }
+
+  // Where no checksum follows its bytes, a part that broke off counts as whole there: see the end of this file.
+  if (mode === 'trailer') it('goes on where a process was killed, and fetches only what is missing', goesOnAfterAKill);
+
+  it('finds its own object at the key, and counts it as stored', async () => {
+    const file = world.origin.file({ size: 2 * PART });
+    await transfer(world.options(key, file.url));
+
+    expect(await transfer(world.options(key, file.url))).toMatchObject({ done: true, bytes: file.size });
+    await expectStored(file);
+  });
+
+  it('does not replace another object at the key', async () => {
+    const [first, second] = [world.origin.file({ size: 2 * PART }), world.origin.file({ size: 2 * PART })];
+    await transfer(world.options(key, first.url));
+
+    expect(await outcomeOf(second.url)).toBe('conflict');
+    await expectStored(first);
+  });
+
+  it.each([
+    ['a small file', PART, /^PUT .*leads\.csv /],
+    ['one part', 4 * PART, /^PUT .*partNumber=2&/],
+  ])('sends again what arrived with a wrong bit: %s', async (_, size, wanted) => {
+    const file = world.origin.file({ size });
+    world.proxy.meddler = (line) => (wanted.test(line) && world.proxy.flips === 0 ? 'flip a bit' : undefined);
+
+    await transfer(world.options(key, file.url, { meddled: true }));
+
+    expect(world.proxy.flips).toBe(1);
+    await expectStored(file);
+  });
+
+  it.each([
+    ['a small file', PART],
+    ['a large file', 4 * PART],
+  ])('stores nothing of what never arrives right: %s', async (_, size) => {
+    world.proxy.meddler = (line) => (line.startsWith('PUT ') ? 'flip a bit' : undefined);
+
+    expect(await outcomeOf(world.origin.file({ size }).url)).toBe('store-unavailable');
+    expect(world.proxy.flips).toBeGreaterThan(1);
+    await expectNothing();
+  });
+
+  it.each([
+    ['a small file', PART, /^PUT /],
+    ['a large file', 4 * PART, /^POST .*\?uploadId=/],
+  ])('believes its eyes where the answer to the last call was lost: %s', async (_, size, wanted) => {
+    const file = world.origin.file({ size });
+    world.proxy.meddler = (line) => (wanted.test(line) && world.proxy.losses === 0 ? 'lose the answer' : undefined);
+
+    expect(await transfer(world.options(key, file.url, { meddled: true }))).toMatchObject({ done: true, bytes: size });
+    expect(world.proxy.losses).toBe(1);
+    await expectStored(file);
+  });
+
+  it('loses the answer to a part, and sends it again', async () => {
+    const file = world.origin.file({ size: 4 * PART });
+    world.proxy.meddler = (line) =>
+      line.includes('partNumber=3&') && world.proxy.losses === 0 ? 'lose the answer' : undefined;
+
+    await transfer(world.options(key, file.url, { meddled: true }));
+
+    expect(world.proxy.losses).toBe(1);
+    await expectStored(file);
+  });
+
+  it('starts over where the file changed, and gives up the parts of the other', async () => {
+    const other = inOrder(undefined, { etag: '"other"' }, { etag: '"other"' }, { etag: '"other"' });
+    const file = world.origin.file({ size: 6 * PART, script: other });
+    let restarts = 0;
+    const restarted = () => {
+      restarts += 1;
+    };
+
+    await transfer(world.options(key, file.url, { observer: { restarted } }));
+
+    expect(restarts).toBeGreaterThan(0);
+    await expectStored(file);
+  });
+
+  it('leaves nothing of an upload that is given up, however often', async () => {
+    const file = world.origin.file({ size: 6 * PART });
+    const options = world.options(key, file.url, { limits: { smallBytes: PART, recordFromBytes: 0 } });
+    const { resume } = (await transfer(options)) as { resume: Resume };
+    expect(await world.uploads(key)).toEqual([key]);
+
+    await abandon(options, resume);
+    await abandon(options, resume);
+
+    await expectNothing();
+  });
+
+  /** The reason of the failure. What is left of it is given up, as the step does. */
+  async function outcomeOf(url: string): Promise<string> {
+    let open: Resume | null = null;
+    const upload = (resume: Resume | null) => {
+      open = resume;
+    };
+    const options = world.options(key, url, { meddled: true, observer: { upload } });
+    const outcome = await transfer(options).then(
+      () => 'stored',
+      (error: { reason?: string }) => error.reason ?? String(error),
+    );
+    if (open) await abandon(options, open);
+    return outcome;
+  }
+});
+
+/**
+ * A fact of versitygw up to v1.8.0, not of ours; mended there since, so that a later release lets this test fail, and the one
+ * of the kill pass without checksums of parts too. AWS refuses such a part (IncompleteBody). Where a store does not, `omitted` is the wrong choice: what goes on from such an
+ * upload stores a wrong object, and only the pass over the stored file finds it out.
+ */
+it.skipIf('missing' in found)('keeps, where no checksum follows, what broke off as if it were whole', async () => {
+  const world = await startSecondStore(program, 'omitted');
+  try {
+    const file = world.origin.file({ size: 2 * PART, script: () => ({ stallAfter: PART / 2 }) });
+    const upload = await brokenOff(
+      world.options('runs/1/leads.csv', file.url, { connections: { initial: 1, most: 1 } }),
+    );
+
+    const parts = await listed(world, upload);
+    expect(parts.map(({ Size }) => Size)).toEqual([PART]);
+    expect(parts[0]?.ChecksumCRC32).toBe(crc32Text(crc32(file.bytes().subarray(0, PART / 2))));
+  } finally {
+    await world.stop();
+  }
+});
+
+/** A transfer whose time is up in the middle of its first part. */
+async function brokenOff(options: TransferOptions): Promise<Resume> {
+  const result = await transfer({ ...options, secondsLeft: () => 1 });
+  if (result.done || !result.resume) throw new Error('The transfer did not break off.');
+  return result.resume;
+}
+
+/** The parts of an upload, once there are any. */
+async function listed(world: SecondStore, upload: Resume) {
+  let parts = await world.parts(upload);
+  const some = async () => {
+    parts = await world.parts(upload);
+    return parts.length > 0;
+  };
+  await waitUntil(some, { withinMs: 5_000 });
+  return parts;
+}

@@ -1,0 +1,68 @@
+import type { DownloadFileDeps } from '../../lambdas/download-file/download-file.ts';
+import { abandon, type StoreOptions, transfer } from '../../lambdas/shared/files/transfer/index.ts';
+import type { Limits } from '../../lambdas/shared/files/transfer/types.ts';
+import type { Moving, RunState } from '../../lambdas/shared/states.ts';
+import { CANARY, deployment, runState } from './builders.ts';
+import { testDeps } from './deps.ts';
+import { fakeCrm } from './fake-crm.ts';
+import { type Behaviour, inOrder, type OriginFile, startOrigin } from './origin/origin.ts';
+import { startStrictStore } from './strict-store/strict-store.ts';
+import { LIMITS, PART } from './transfers.ts';
+
+export type CrmAnswer = [call: string, answer: unknown];
+
+/** What the service answers when it is asked for the address of the file. */
+export const asked = (answer: unknown): CrmAnswer => ['post /leads/exports/{id}/download', answer];
+
+/** The address of a file, with a secret in it. */
+export const linkTo = (file: OriginFile): CrmAnswer => asked({ url: `${file.url}&canary=${CANARY}` });
+
+type Changes = Partial<Omit<DownloadFileDeps, 'log' | 'store'>> & { limits?: Partial<Limits> };
+
+/** The first answer holds one part; the second ends after the middle of the third, and what comes then is told. */
+export const cutInThirdPart = (...then: (Behaviour | undefined)[]) =>
+  inOrder(undefined, { endAfter: 1.5 * PART }, ...then);
+
+/** An origin and a store, and what the step needs to move files between them; the service is a list of answers. */
+export async function startDownloads() {
+  const [origin, store] = [await startOrigin(), await startStrictStore({ minPartBytes: PART })];
+  const storeOptions: StoreOptions = {
+    bucket: 'exports',
+    region: 'eu-west-1',
+    endpoint: store.endpoint,
+    credentials: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }),
+    partChecksums: 'trailer',
+    objectChecksum: true,
+  };
+  return {
+    origin,
+    store,
+    /** One connection, so that parts come in order; links to the file as often as they are asked for. */
+    depsFor: (file: OriginFile, { limits, ...changes }: Changes = {}) => ({
+      crm: fakeCrm(...Array.from({ length: 20 }, () => linkTo(file))),
+      store: storeOptions,
+      transfer: ((options) =>
+        transfer({ ...options, limits: { ...LIMITS, largestPartBytes: PART, ...limits } })) as typeof transfer,
+      abandon: ((options, upload) => abandon({ ...options, limits: LIMITS }, upload)) as typeof abandon,
+      ...testDeps({ deployment: oneConnection(), ...changes }),
+      ...changes,
+    }),
+    /** Time that is plenty until so many parts are stored, and then not enough for another one. */
+    timeForParts: (parts: number) => () => ((store.uploads()[0]?.parts ?? 0) < parts ? 900 : 10),
+    stop: async () => {
+      await origin.stop();
+      await store.stop();
+    },
+  };
+}
+
+export function oneConnection(files: object = {}) {
+  return deployment({
+    files: { ...deployment().files, connections: { initial: 1, most: 1 }, ...files },
+  });
+}
+
+/** The state of the next invocation: states hand over JSON, never objects. */
+export function goingOn(moving: Moving | null | undefined): RunState {
+  return runState({ moving: JSON.parse(JSON.stringify(moving ?? null)) as Moving | null });
+}

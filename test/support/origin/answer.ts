@@ -1,0 +1,68 @@
+import { gzipSync } from 'node:zlib';
+import { contentBytes, wholeContent } from './content.ts';
+import type { Behaviour, FileOptions, OriginRequest } from './types.ts';
+
+/** An answer before it is written: what it says, and what it sends. */
+export interface Prepared {
+  status: number;
+  headers: Record<string, string>;
+  /** The body, generated while it is sent. */
+  body: Iterable<Buffer>;
+  /** Bytes in `body`. */
+  length: number;
+}
+
+type File = Required<Omit<FileOptions, 'script'>>;
+
+const WHOLE_RANGE = /^bytes=(\d*)-(\d*)$/;
+
+/** What this behaviour makes of the answer to this request; how it is sent is another matter. */
+export function prepared(file: File, request: OriginRequest, behaviour: Behaviour): Prepared {
+  const answer = plain(file, request, behaviour);
+  for (const [name, value] of Object.entries(behaviour.headers ?? {})) {
+    if (value === '') delete answer.headers[name];
+    else answer.headers[name] = value;
+  }
+  return answer;
+}
+
+function plain(file: File, { range, headers }: OriginRequest, behaviour: Behaviour): Prepared {
+  const { redirect, status, body, gzip } = behaviour;
+  if (redirect !== undefined) return literal(302, '', { Location: redirect });
+  if (body !== undefined || status !== undefined) return literal(status ?? 200, body ?? '', {});
+  const etag = behaviour.etag === undefined ? file.etag : behaviour.etag;
+  const about = {
+    'Content-Type': file.contentType,
+    'Accept-Ranges': 'bytes',
+    ...(etag === null ? {} : { ETag: etag }),
+  };
+  if (gzip) {
+    const packed = gzipSync(wholeContent(behaviour.seed ?? file.seed, file.size), { level: 1 });
+    return literal(200, packed, { ...about, 'Content-Encoding': 'gzip' });
+  }
+  const { 'if-match': match, 'if-range': ifRange } = headers;
+  if (match !== undefined && match !== etag) return literal(412, '', about);
+  const honoured = behaviour.ignoreRange || (ifRange !== undefined && ifRange !== etag) ? undefined : range;
+  return partOf(file, honoured, behaviour, about);
+}
+
+function partOf(file: File, range: string | undefined, behaviour: Behaviour, about: Record<string, string>): Prepared {
+  const seed = behaviour.seed ?? file.seed;
+  const { size } = file;
+  const extra = behaviour.extraBytes ?? 0;
+  const [, from = '', to = ''] = WHOLE_RANGE.exec(range ?? '') ?? [];
+  if (from === '' && to === '') {
+    return { status: 200, headers: about, body: contentBytes(seed, 0, size + extra), length: size };
+  }
+  const first = from === '' ? Math.max(0, size - Number(to)) : Number(from);
+  const last = from === '' || to === '' ? size - 1 : Math.min(Number(to), size - 1);
+  if (first >= size || first > last) return literal(416, '', { ...about, 'Content-Range': `bytes */${size}` });
+  const contentRange = behaviour.contentRange ?? `bytes ${first}-${last}/${size}`;
+  const headers = { ...about, 'Content-Range': contentRange };
+  return { status: 206, headers, body: contentBytes(seed, first, last + 1 + extra), length: last + 1 - first };
+}
+
+function literal(status: number, body: string | Uint8Array, headers: Record<string, string>): Prepared {
+  const bytes = Buffer.from(body);
+  return { status, headers, body: bytes.length > 0 ? [bytes] : [], length: bytes.length };
+}

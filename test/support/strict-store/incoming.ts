@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { Refusal } from './answers.ts';
+import { decodeChunked, malformed } from './aws-chunked.ts';
+import type { Operation, Settings } from './types.ts';
+
+const STREAMING = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
+const CRC32 = 'x-amz-checksum-crc32';
+
+/** Which call a request is, by its method and query. */
+export function routed({ method = '', url = '' }: IncomingMessage) {
+  const { pathname, searchParams: query } = new URL(url, 'http://store');
+  const [, bucket = '', path = ''] = /^\/([^/]*)\/?(.*)$/.exec(pathname) ?? [];
+  return { bucket, key: decodeURIComponent(path), query, operation: operationOf(method, query) };
+}
+
+function operationOf(method: string, query: URLSearchParams): Operation | undefined {
+  const multipart = query.has('uploadId');
+  if (method === 'POST') return query.has('uploads') ? 'CreateMultipartUpload' : 'CompleteMultipartUpload';
+  if (method === 'PUT') return multipart ? 'UploadPart' : 'PutObject';
+  if (method === 'GET') return multipart ? 'ListParts' : 'GetObject';
+  if (method === 'DELETE') return multipart ? 'AbortMultipartUpload' : 'DeleteObject';
+  return method === 'HEAD' ? 'HeadObject' : undefined;
+}
+
+/** The body as it came, framing included. Undefined when the client went away before its end. */
+export async function rawBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  return buffer(request).catch(() => undefined);
+}
+
+/**
+ * The content of a body, and the CRC32 that was sent with it, in a header or in a trailer.
+ *
+ * @throws Refusal when length, framing or hash are not as S3 wants them
+ */
+export function contentOf({ headers, method }: IncomingMessage, raw: Buffer, { checksums }: Settings) {
+  const payload = headers['x-amz-content-sha256'];
+  const length = headers['x-amz-decoded-content-length'];
+  const streamed = payload === STREAMING;
+  if (method === 'PUT' && headers['content-length'] === undefined && !(streamed && length !== undefined)) {
+    throw new Refusal(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.');
+  }
+  if (!streamed) {
+    checkHash(String(payload), raw);
+    return { body: raw, sentCrc32: valid(headers[CRC32], 'header') };
+  }
+  if (checksums === 'none') {
+    throw new Refusal(501, 'NotImplemented', 'A header you provided implies functionality that is not implemented');
+  }
+  if (headers[CRC32] !== undefined)
+    throw new Refusal(400, 'InvalidRequest', 'Expecting a single x-amz-checksum- header');
+  return unframed(raw, length, headers['x-amz-trailer']);
+}
+
+function unframed(raw: Buffer, length: string | string[] | undefined, announced: string | string[] | undefined) {
+  if (!/^\d+$/.test(String(length))) {
+    throw new Refusal(411, 'MissingContentLength', 'You must provide the Content-Length HTTP header.');
+  }
+  const { body, trailers } = decodeChunked(raw, Number(length));
+  const names = [...trailers.keys()].join();
+  if (names !== (announced ?? '')) throw malformed();
+  return { body, sentCrc32: valid(trailers.get(CRC32), 'trailing header') };
+}
+
+function checkHash(payload: string, raw: Buffer): void {
+  if (payload === 'UNSIGNED-PAYLOAD') return;
+  if (payload !== createHash('sha256').update(raw).digest('hex')) {
+    const message = "The provided 'x-amz-content-sha256' header does not match what was computed.";
+    throw new Refusal(400, 'XAmzContentSHA256Mismatch', message);
+  }
+}
+
+function valid(value: string | string[] | undefined, where: string): string | undefined {
+  if (value === undefined) return undefined;
+  if (!/^[A-Za-z0-9+/]{6}==$/.test(String(value))) {
+    throw new Refusal(400, 'InvalidRequest', `Value for ${CRC32} ${where} is invalid.`);
+  }
+  return String(value);
+}

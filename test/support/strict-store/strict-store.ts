@@ -1,0 +1,84 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { routed } from './incoming.ts';
+import { serve } from './serve.ts';
+import type { Call, Contents, Settings, StoreOptions } from './types.ts';
+
+export { TROUBLE } from './types.ts';
+export type { StoreOptions };
+
+const DEFAULTS: Settings = {
+  bucket: 'exports',
+  region: 'eu-west-1',
+  accessKeyId: 'test',
+  secretAccessKey: 'test',
+  minPartBytes: 5 * 1024 * 1024,
+  pageSize: 1000,
+  checksums: 'full-object',
+  bareParts: 'accepted',
+  partChecksumsAtComplete: 'optional',
+  completeAgain: 'NoSuchUpload',
+  faults: () => undefined,
+};
+
+/**
+ * S3 on loopback, in memory, as strict as AWS was recorded to be, path style, one bucket. It serves until `stop`. The
+ * options can be changed while it runs; `reset` empties it and puts the options back.
+ */
+export async function startStrictStore(options: StoreOptions = {}) {
+  const settings = { ...DEFAULTS, ...options };
+  const contents: Contents = { objects: new Map(), uploads: new Map(), deleted: new Map(), completed: new Map() };
+  const calls: Call[] = [];
+  const attempts = new Map<string, number>();
+  const failures: unknown[] = [];
+  const connections = new WeakMap<Socket, number>();
+  const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+    const call = noted(request, calls, attempts, connections.get(request.socket) ?? 0);
+    if (call === undefined) return response.writeHead(501).end();
+    return serve(request, response, call, contents, settings).catch((error: unknown) => {
+      failures.push(error);
+      request.socket.destroy();
+    });
+  });
+  let opened = 0;
+  server.on('connection', (socket: Socket) => connections.set(socket, ++opened));
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    settings,
+    /** Every call, in the order in which they came. */
+    calls,
+    /** The uploads that were neither completed nor aborted. */
+    uploads: () => [...contents.uploads.values()].map(({ id, key, parts }) => ({ id, key, parts: parts.size })),
+    object: (key: string) => contents.objects.get(key),
+    keys: () => [...contents.objects.keys()],
+    connections: () => opened,
+    reset: () => {
+      Object.assign(settings, DEFAULTS, options);
+      for (const map of [...Object.values(contents), attempts]) map.clear();
+      calls.length = 0;
+    },
+    stop: async () => {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+      // A fault script that threw would else look like a broken connection.
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
+
+/** Notes a call in the ledger; undefined = it is none that the store knows. */
+function noted(request: IncomingMessage, calls: Call[], attempts: Map<string, number>, connection: number) {
+  const { operation, key, query } = routed(request);
+  if (operation === undefined) return undefined;
+  const partNumber = query.has('partNumber') ? Number(query.get('partNumber')) : undefined;
+  const same = `${operation} ${partNumber} ${key}`;
+  const attempt = (attempts.get(same) ?? 0) + 1;
+  attempts.set(same, attempt);
+  const { headers } = request;
+  const told = { bytes: 0, status: 0, code: undefined };
+  const call: Call = { operation, key, partNumber, attempt, number: calls.length + 1, headers, ...told, connection };
+  calls.push(call);
+  return call;
+}

@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Resume } from '../../lambdas/shared/files/transfer/types.ts';
+import type { OriginFile } from './origin/origin.ts';
+import type { ChildJob } from './transfer-child.ts';
+import { PART, type Ran, type Transfers } from './transfers.ts';
+
+const CHILD = new URL('./transfer-child.ts', import.meta.url).pathname;
+/** Four for each connection, so that every part is as small as can be. */
+const PARTS = 16;
+const CONNECTIONS = 4;
+/** Slow enough that there is something to kill: about half a second. */
+const BYTES_PER_SECOND = 500_000;
+
+export interface Killed {
+  ran: Ran;
+  /** Parts that the bucket had when the process was dead. */
+  kept: number;
+  /** Parts that were sent more than once. */
+  again: number;
+  connections: number;
+}
+
+/** A transfer whose process is killed at a random moment, and which another one goes on with from what is on record. */
+export async function killedOnce(transfers: Transfers, random: () => number): Promise<Killed> {
+  const file = transfers.origin.file({ size: PARTS * PART - 77, script: () => ({ bytesPerSecond: BYTES_PER_SECOND }) });
+  const recorded = await transfers.transferOf(file, { limits: { recordFromBytes: 0 } });
+  const resume = recorded.resume as Resume;
+  await killAtRandom(transfers, file, resume, random);
+  const kept = transfers.open(recorded.key)[0]?.parts ?? 0;
+  file.setScript(() => undefined);
+  const ran = await transfers.transferOf(file, { key: recorded.key, resume });
+  const sent = transfers.store.calls.filter(({ key, operation }) => key === ran.key && operation === 'UploadPart');
+  return { ran, kept, again: sent.length - PARTS, connections: CONNECTIONS };
+}
+
+async function killAtRandom(
+  transfers: Transfers,
+  file: OriginFile,
+  resume: Resume,
+  random: () => number,
+): Promise<void> {
+  const { credentials: _, ...store } = transfers.storeOptions();
+  const job: ChildJob = { url: file.url, resume, store, connections: CONNECTIONS };
+  const child = spawn(process.execPath, [CHILD, JSON.stringify(job)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  await once(child.stdout, 'data');
+  const wholeMs = (1000 * (PARTS * PART)) / CONNECTIONS / BYTES_PER_SECOND;
+  await sleep(random() * wholeMs);
+  child.kill('SIGKILL');
+  await ended;
+}

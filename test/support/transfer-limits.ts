@@ -1,0 +1,24 @@
+import type { Limits } from '../../lambdas/shared/files/transfer/types.ts';
+
+export const KIB = 1024;
+/** The smallest part, and the largest file that is stored in one call, in place of 8 and 16 MiB. */
+export const PART = 64 * KIB;
+
+/** Sizes by the thousand smaller than in life; waits short, but long enough for a busy machine. */
+export const LIMITS: Partial<Limits> = {
+  connectMs: 2_000,
+  firstByteMs: 3_000,
+  idleMs: 3_000,
+  floorMs: 5_000,
+  surplusMs: 60,
+  completeMs: 3_000,
+  firstBackoffMs: 1,
+  largestBackoffMs: 4,
+  longestWaitSeconds: 1,
+  smallBytes: PART,
+  smallestPartBytes: PART,
+  largestPartBytes: 4 * PART,
+  bufferedPartBytes: PART,
+  recordFromBytes: Number.POSITIVE_INFINITY,
+  measureMs: 10_000,
+};

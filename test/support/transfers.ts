@@ -1,0 +1,190 @@
+import { abandon, TransferError, transfer } from '../../lambdas/shared/files/transfer/index.ts';
+import type {
+  Limits,
+  Resume,
+  Stored,
+  StoreOptions,
+  TransferOptions,
+  Unfinished,
+} from '../../lambdas/shared/files/transfer/types.ts';
+import { type OriginFile, startOrigin } from './origin/origin.ts';
+import type { FileOptions, ServedRequest } from './origin/types.ts';
+import { startStrictStore } from './strict-store/strict-store.ts';
+import type { Call, Fault, FaultScript, Operation, StoreOptions as StrictOptions } from './strict-store/types.ts';
+import { KIB, LIMITS, PART } from './transfer-limits.ts';
+
+export { KIB, LIMITS, PART };
+
+/** Short silences, for tests in which someone is silent. */
+export const IMPATIENT: Partial<Limits> = { connectMs: 150, firstByteMs: 150, idleMs: 150, completeMs: 150 };
+
+export interface Changes extends Partial<Omit<TransferOptions, 'store' | 'limits' | 'observer'>> {
+  key?: string;
+  store?: Partial<StoreOptions>;
+  limits?: Partial<Limits>;
+  faults?: FaultScript;
+  observer?: TransferOptions['observer'];
+}
+
+/** How a transfer ended, and what both sides saw of it. */
+export interface Ran {
+  /** `stored`, `unfinished`, the reason of a TransferError, or what else was thrown. */
+  outcome: string;
+  stored: Stored | undefined;
+  resume: Resume | null | undefined;
+  error: unknown;
+  key: string;
+  file: OriginFile;
+  /** Requests of this call alone. */
+  requests: ServedRequest[];
+  calls: Call[];
+  /** How often the address was asked for. */
+  asks: number;
+  restarts: number;
+  /** Every upload that the observer was told of, `null` where it was told that none is open. */
+  uploads: (Resume | null)[];
+  progress: { bytes: number; total: number | null }[];
+  /** Whether the object has the bytes of the file. */
+  equal: boolean;
+  body: Buffer | undefined;
+  contentType: string | undefined;
+}
+
+export type Transfers = Awaited<ReturnType<typeof startTransfers>>;
+
+/** One origin and one store for a file of tests; every transfer gets a key of its own. */
+export async function startTransfers(options: StrictOptions = {}) {
+  const [origin, store] = [await startOrigin(), await startStrictStore({ minPartBytes: PART, ...options })];
+  const scripts = new Map<string, FaultScript>();
+  store.settings.faults = (request) => scripts.get(request.key)?.(request);
+  let count = 0;
+
+  const storeOptions = (changes: Partial<StoreOptions> = {}): StoreOptions => ({
+    bucket: 'exports',
+    region: 'eu-west-1',
+    endpoint: store.endpoint,
+    credentials: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }),
+    partChecksums: 'trailer',
+    objectChecksum: true,
+    ...changes,
+  });
+
+  /** Moves a file, and gives up what is left of it when that fails, as the step does. */
+  const transferOf = async (of: FileOptions | OriginFile, changes: Changes = {}): Promise<Ran> => {
+    const file = 'requests' in of ? of : origin.file(of);
+    count += 1;
+    const { key = `runs/${count}/file.csv`, faults, ...rest } = changes;
+    if (faults) scripts.set(key, faults);
+    const before = { requests: file.requests.length, calls: store.calls.length };
+    const seen = { asks: 0, restarts: 0, uploads: [] as (Resume | null)[], progress: [] as Ran['progress'] };
+    const options: TransferOptions = {
+      policy: { hosts: [], local: true },
+      nameObject: (_head, first) => (isPage(first) ? { refuse: 'A page came.' } : { key, contentType: 'text/csv' }),
+      maxBytes: 1024 ** 4,
+      allowUndeclaredEnd: false,
+      connections: { initial: 4, most: 4 },
+      secondsLeft: () => 900,
+      ...rest,
+      address: async () => {
+        seen.asks += 1;
+        return changes.address ? changes.address() : file.url;
+      },
+      store: storeOptions(changes.store),
+      limits: { ...LIMITS, ...changes.limits },
+      observer: {
+        upload: (resume) => {
+          seen.uploads.push(resume);
+          changes.observer?.upload?.(resume);
+        },
+        restarted: () => {
+          seen.restarts += 1;
+          changes.observer?.restarted?.();
+        },
+        request: (side) => changes.observer?.request?.(side),
+        progress: (bytes, total) => {
+          seen.progress.push({ bytes, total });
+          changes.observer?.progress?.(bytes, total);
+        },
+      },
+    };
+    const ended = await outcomeOf(options);
+    if (ended.error !== undefined) {
+      const last = seen.uploads.at(-1) ?? (seen.uploads.length === 0 ? changes.resume : null);
+      scripts.delete(key);
+      if (last) await abandon(options, last);
+    }
+    const object = store.object(key);
+    return {
+      ...ended,
+      ...seen,
+      key,
+      file,
+      requests: file.requests.slice(before.requests),
+      calls: store.calls.slice(before.calls).filter((call) => call.key === key),
+      equal: object?.body.equals(file.bytes()) ?? false,
+      body: object?.body,
+      contentType: object?.headers['content-type'],
+    };
+  };
+
+  return {
+    origin,
+    store,
+    storeOptions,
+    transferOf,
+    /** Uploads that are open at a key. */
+    open: (key: string) => store.uploads().filter((upload) => upload.key === key),
+    /** What is left of a transfer that did not store its file. An upload whose id was lost on its way is nobody's to give up. */
+    leftovers: (ran: Ran) => {
+      const lost = ran.calls.filter(({ operation, status }) => operation === 'CreateMultipartUpload' && status === 0);
+      const uploads = store.uploads().filter(({ key }) => key === ran.key);
+      return { uploads: uploads.length > lost.length ? uploads : [], object: ran.body !== undefined };
+    },
+    stop: async () => {
+      await origin.stop();
+      await store.stop();
+    },
+  };
+}
+
+export const NOTHING = { uploads: [], object: false };
+
+async function outcomeOf(options: TransferOptions): Promise<Pick<Ran, 'outcome' | 'stored' | 'resume' | 'error'>> {
+  try {
+    const result: Stored | Unfinished = await transfer(options);
+    const none = { stored: undefined, resume: undefined, error: undefined };
+    return result.done
+      ? { ...none, outcome: 'stored', stored: result }
+      : { ...none, outcome: 'unfinished', resume: result.resume };
+  } catch (error) {
+    const outcome = error instanceof TransferError ? error.reason : `threw ${error}`;
+    return { outcome, stored: undefined, resume: undefined, error };
+  }
+}
+
+const isPage = (first: Uint8Array) => /^\s*<(!doctype|html|\?xml)/i.test(Buffer.from(first).toString('latin1'));
+
+/** The first calls of one operation (of each part) fail. */
+export function failing(operation: Operation, fault: Fault, times = Number.POSITIVE_INFINITY): FaultScript {
+  return (request) => (request.operation === operation && request.attempt <= times ? fault : undefined);
+}
+
+/** Numbers in [0, 1) that are the same in every run (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** A process with time for so many looks at the clock, and then with none. */
+export function secondsFor(looks: number): () => number {
+  let left = looks;
+  return () => {
+    left -= 1;
+    return left < 0 ? 1 : 100;
+  };
+}
