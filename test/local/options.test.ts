@@ -37,6 +37,11 @@ test('every option is read', () => {
   });
 });
 
+test('the files of another CRM may lie on hosts of their own', () => {
+  const hosts = ['--file-host', 'files.example', '--file-host', '.cdn.example'];
+  expect(parseOptions([...crm, ...hosts], secret).crm?.fileHosts).toEqual(['files.example', '.cdn.example']);
+});
+
 test('a secret in the environment alone does not ask for another CRM', () => {
   expect(parseOptions([], secret).crm).toBeUndefined();
 });
