@@ -11,6 +11,8 @@ import { followRun, startRun } from './executions.ts';
 import { CommandError, codeOf, ENVIRONMENT, RUN_FAILED, USAGE } from './exit.ts';
 import { watchFile } from './file-progress.ts';
 import { connect, type TargetOptions } from './target.ts';
+import { addUpdate } from './update-command.ts';
+import { addUpdateStatus } from './update-status-command.ts';
 
 interface StartOptions extends TargetOptions {
   wait?: boolean;
@@ -71,6 +73,8 @@ withTarget(program.command('start').description('start a run, as a nightly rule 
   .action(start);
 addAuthorize(withTarget(program.command('authorize')));
 addDoctor(withTarget(program.command('doctor')));
+addUpdate(withTarget(program.command('update')));
+addUpdateStatus(withTarget(program.command('update-status')));
 
 /** Every end in one sentence, with a code by its class. */
 function ended(error: unknown): number {

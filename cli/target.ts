@@ -23,6 +23,8 @@ const outputsSchema = z.object({
   ClientSecretId: z.string(),
   TokensSecretId: z.string(),
   LedgerTableName: z.string(),
+  /** Only where the configuration says `customerUpdates`. */
+  UpdatesStateMachineArn: z.string().optional(),
 });
 
 /** A deployment within reach: its resources, and the clients to reach them. */

@@ -2,6 +2,9 @@ import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type IPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import type { Deployment } from '../lambdas/shared/deployment.ts';
+
+type RetentionProps = Pick<Deployment, 'retentionDays'> & { updates: Pick<Deployment['updates'], 'retentionDays'> };
 
 /**
  * The bucket of the exports. Rights are given in the bucket's policy: it can name prefixes, and the functions' own policies
@@ -10,7 +13,7 @@ import { Construct } from 'constructs';
 export class ExportBucket extends Construct {
   readonly bucket: Bucket;
 
-  constructor(scope: Construct, id: string, { retentionDays }: { retentionDays: number }) {
+  constructor(scope: Construct, id: string, { retentionDays, updates }: RetentionProps) {
     super(scope, id);
     this.bucket = new Bucket(this, 'Bucket', {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
@@ -19,7 +22,7 @@ export class ExportBucket extends Construct {
       minimumTLSVersion: 1.2,
       versioned: true,
       removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
-      lifecycleRules: lifecycle(retentionDays),
+      lifecycleRules: lifecycle(retentionDays, updates.retentionDays),
     });
     // What is kept keeps its rule against plain http as well.
     this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
@@ -38,6 +41,26 @@ export class ExportBucket extends Construct {
   allowPublishing(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
     this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'published/*']);
+    this.allowListing(role);
+  }
+
+  /** Reads batches of customer updates, and writes the named objects of them. An absent object must not look forbidden. */
+  allowUpdating(role: IPrincipal, written: string[], actions = ['s3:PutObject']): void {
+    this.allow(role, ['s3:GetObject'], ['updates/*']);
+    this.allow(
+      role,
+      actions,
+      written.map((name) => `updates/*/${name}`),
+    );
+    this.allowListing(role);
+  }
+
+  /** Reads the index of the chunks of a batch, which the machine starts its children by. */
+  allowReadingIndex(role: IPrincipal): void {
+    this.allow(role, ['s3:GetObject'], ['updates/*/chunks.jsonl']);
+  }
+
+  private allowListing(role: IPrincipal): void {
     const listing = { principals: [role], actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] };
     this.bucket.addToResourcePolicy(new PolicyStatement(listing));
   }
@@ -49,12 +72,14 @@ export class ExportBucket extends Construct {
 }
 
 /** A versioned bucket keeps what expires as a noncurrent version, and after that an empty delete marker: both go too. */
-function lifecycle(retentionDays: number): LifecycleRule[] {
+function lifecycle(retentionDays: number, updatesRetentionDays: number): LifecycleRule[] {
   const kept = Duration.days(retentionDays);
   return [
     { id: 'IncompleteUploads', abortIncompleteMultipartUploadAfter: Duration.days(2) },
     { id: 'Runs', prefix: 'runs/', expiration: kept },
     { id: 'Pointers', prefix: 'published/', expiration: kept },
+    // There whether updates are switched on or not: what was left when they were must go as well.
+    { id: 'Updates', prefix: 'updates/', expiration: Duration.days(updatesRetentionDays) },
     { id: 'NoncurrentVersions', noncurrentVersionExpiration: Duration.days(1), expiredObjectDeleteMarker: true },
   ];
 }

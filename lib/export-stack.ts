@@ -2,10 +2,11 @@ import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { StepName } from '../lambdas/shared/steps.ts';
 import type { Configuration } from './config.ts';
+import { CustomerUpdates } from './customer-updates.ts';
 import { ExportBucket } from './export-bucket.ts';
 import { ExportWorkflow } from './export-workflow.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
-import { STREAMING_NODE_OPTIONS } from './node-options.ts';
+import { STREAMING } from './node-options.ts';
 import { StepFunction } from './step-function.ts';
 import { TokenStore } from './token-store.ts';
 
@@ -19,7 +20,7 @@ export class ExportStack extends Stack {
   constructor(scope: Construct, id: string, { configuration, softwareVersion, ...props }: ExportStackProps) {
     super(scope, id, { description: 'Exports seven kinds of CRM records to S3 every night', ...props });
     const { deployment } = configuration;
-    const exports = new ExportBucket(this, 'Exports', { retentionDays: deployment.retentionDays });
+    const exports = new ExportBucket(this, 'Exports', deployment);
     const tokens = new TokenStore(this, 'Tokens');
     const oauth = {
       DEPLOYMENT: configuration.name,
@@ -38,18 +39,19 @@ export class ExportStack extends Stack {
     const step = (name: StepName, size: typeof short, environment: Record<string, string>) =>
       new StepFunction(this, name, { configuration, ...size, environment });
 
-    const streaming = { ...bucket, NODE_OPTIONS: STREAMING_NODE_OPTIONS };
     const steps = {
       CreateExport: step('CreateExport', short, { ...oauth, SOFTWARE_VERSION: softwareVersion }),
       CheckStatus: step('CheckStatus', short, oauth),
-      DownloadFile: step('DownloadFile', long, { ...oauth, ...streaming }),
-      PublishFile: step('PublishFile', long, streaming),
+      DownloadFile: step('DownloadFile', long, { ...oauth, ...bucket, ...STREAMING }),
+      PublishFile: step('PublishFile', long, { ...bucket, ...STREAMING }),
     };
     for (const { role } of [steps.CreateExport, steps.CheckStatus, steps.DownloadFile]) tokens.allowTokens(role);
     exports.allowStoring(steps.DownloadFile.role);
     exports.allowPublishing(steps.PublishFile.role);
 
     const { machine } = new ExportWorkflow(this, 'ExportRun', { functions: aliasesOf(steps), deployment });
+    const environment = { ...oauth, ...bucket, SOFTWARE_VERSION: softwareVersion };
+    if (deployment.customerUpdates) new CustomerUpdates(this, { configuration, exports, tokens, environment });
     const schedules = new NightlySchedules(this, 'Nightly', { deployment, machine });
     this.outputs({
       StateMachineArn: machine.stateMachineArn,
@@ -69,11 +71,10 @@ export class ExportStack extends Stack {
 }
 
 function aliasesOf(steps: Record<StepName, StepFunction>) {
-  const { CreateExport, CheckStatus, DownloadFile, PublishFile } = steps;
   return {
-    CreateExport: CreateExport.alias,
-    CheckStatus: CheckStatus.alias,
-    DownloadFile: DownloadFile.alias,
-    PublishFile: PublishFile.alias,
+    CreateExport: steps.CreateExport.alias,
+    CheckStatus: steps.CheckStatus.alias,
+    DownloadFile: steps.DownloadFile.alias,
+    PublishFile: steps.PublishFile.alias,
   };
 }

@@ -4,7 +4,7 @@ import { Alias, Architecture, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { StepName } from '../lambdas/shared/steps.ts';
+import { type AnyStepName, UPDATE_STEPS } from '../lambdas/shared/steps.ts';
 import { bundlingWith, writeChecked } from './bundling.ts';
 import type { Configuration } from './config.ts';
 
@@ -24,7 +24,7 @@ export class StepFunction extends Construct {
   /** What the machine invokes: a right to invoke an alias names one resource, a right to invoke a function needs a wildcard. */
   readonly alias: Alias;
 
-  constructor(scope: Construct, id: StepName, props: StepFunctionProps) {
+  constructor(scope: Construct, id: AnyStepName, props: StepFunctionProps) {
     super(scope, id);
     const functionName = `${Stack.of(this).stackName}-${id}`;
     const logGroup = new LogGroup(this, 'LogGroup', {
@@ -36,7 +36,7 @@ export class StepFunction extends Construct {
     logGroup.grantWrite(this.role);
     const handler = new NodejsFunction(this, 'Function', {
       functionName,
-      description: `State ${id} of the machine ExportRun`,
+      description: `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`,
       entry: `lambdas/${folderOf(id)}/handler.ts`,
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -52,6 +52,6 @@ export class StepFunction extends Construct {
 }
 
 /** `CheckStatus` lies in `check-status`. */
-function folderOf(step: StepName): string {
+function folderOf(step: AnyStepName): string {
   return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
 }

@@ -3,7 +3,7 @@ import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import { Choice, Condition, type IChainable, JitterType, type RetryProps } from 'aws-cdk-lib/aws-stepfunctions';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import type { Construct } from 'constructs';
-import type { Answered, StepName } from '../lambdas/shared/steps.ts';
+import type { Answered, AnyStepName } from '../lambdas/shared/steps.ts';
 
 /** Refused before the function ran, whatever it does. */
 const NOT_INVOKED = [
@@ -40,11 +40,14 @@ function retriesOf(repeatable: boolean): RetryProps[] {
 }
 
 /** Whether a step may run twice for one state. CreateExport may not: each run leaves an export at the service. */
-const REPEATABLE: Record<StepName, boolean> = {
+const REPEATABLE: Record<AnyStepName, boolean> = {
   CreateExport: false,
   CheckStatus: true,
   DownloadFile: true,
   PublishFile: true,
+  ValidateBatch: true,
+  ApplyChunk: true,
+  SummarizeBatch: true,
 };
 
 /** Where a step leads when it has no outcome of its own: an error, a crash, and what no branch is for. */
@@ -55,7 +58,7 @@ export interface Ends {
 }
 
 /** The task of a step: given the whole state, answering the whole state. */
-export function stepTask(scope: Construct, id: StepName, comment: string, lambdaFunction: IFunction): LambdaInvoke {
+export function stepTask(scope: Construct, id: AnyStepName, comment: string, lambdaFunction: IFunction): LambdaInvoke {
   return new LambdaInvoke(scope, id, {
     comment,
     lambdaFunction,
@@ -68,7 +71,7 @@ export function stepTask(scope: Construct, id: StepName, comment: string, lambda
  * Draws the arrows behind a task: one Choice that names every outcome, retries for the platform, a catch for crashes.
  * @param outcomes where each outcome of the step leads: one that is missing here does not compile.
  */
-export function connectStep<S extends StepName>(
+export function connectStep<S extends AnyStepName>(
   scope: Construct,
   id: S,
   task: LambdaInvoke,

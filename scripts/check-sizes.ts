@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { STEPS, type StepName } from '../lambdas/shared/steps.ts';
+import { ALL_STEPS, type AnyStepName, UPDATE_STEPS } from '../lambdas/shared/steps.ts';
 
 /**
  * Sizes, names and the direction of imports, as docs/adr and the issues ask for them; a part of `npm run lint`. Functions
@@ -65,7 +65,7 @@ function importsOf(file: string, text: string): string[] {
 
 /** Folder, files, function, state, construct and test of a step carry one name. */
 function nameProblems(root: string, texts: Map<string, string>): string[] {
-  const steps = Object.keys(STEPS) as StepName[];
+  const steps = Object.keys(ALL_STEPS) as AnyStepName[];
   const folders = steps.map(folderOf);
   const strangers = existsSync(join(root, 'lambdas'))
     ? readdirSync(join(root, 'lambdas')).filter((name) => name !== 'shared' && !folders.includes(name))
@@ -78,18 +78,28 @@ function nameProblems(root: string, texts: Map<string, string>): string[] {
   ];
 }
 
-function expectations(step: StepName): [file: string, pattern: RegExp, what: string][] {
+function expectations(step: AnyStepName): [file: string, pattern: RegExp, what: string][] {
   const folder = folderOf(step);
   const name = step.charAt(0).toLowerCase() + step.slice(1);
+  const updates = step in UPDATE_STEPS;
+  const wrapper = updates ? 'asBatchStep' : 'asStep';
   return [
     [`lambdas/${folder}/${folder}.ts`, new RegExp(`export async function ${name}\\(`), `exports no function ${name}`],
     [
       `lambdas/${folder}/handler.ts`,
-      new RegExp(`export const handler = asStep\\(\\s*'${step}',\\s*${name},`),
-      `exports no handler made by asStep('${step}', ${name}, …)`,
+      new RegExp(`export const handler = ${wrapper}\\(\\s*'${step}',\\s*${name},`),
+      `exports no handler made by ${wrapper}('${step}', ${name}, …)`,
     ],
-    ['lib/export-stack.ts', new RegExp(`\\bstep\\(\\s*'${step}',`), `makes no function with the construct id ${step}`],
-    ['lib/export-workflow.ts', new RegExp(`stepTask\\(\\s*this,\\s*'${step}',`), `has no state ${step}`],
+    [
+      updates ? 'lib/customer-updates.ts' : 'lib/export-stack.ts',
+      new RegExp(`\\bstep\\(\\s*'${step}',`),
+      `makes no function with the construct id ${step}`,
+    ],
+    [
+      updates ? 'lib/customer-update-workflow.ts' : 'lib/export-workflow.ts',
+      new RegExp(`stepTask\\(\\s*this,\\s*'${step}',`),
+      `has no state ${step}`,
+    ],
     [`test/lambdas/${folder}/${folder}.test.ts`, /\btest\(|\bit\(/, 'has no test'],
   ];
 }

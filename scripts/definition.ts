@@ -21,7 +21,7 @@ export interface Template {
 
 /** The part of the Amazon States Language that the machine uses. */
 export interface State {
-  Type: 'Pass' | 'Task' | 'Choice' | 'Wait' | 'Succeed' | 'Fail';
+  Type: 'Pass' | 'Task' | 'Choice' | 'Wait' | 'Succeed' | 'Fail' | 'Map';
   Comment?: string;
   Next?: string;
   Default?: string;
@@ -36,6 +36,14 @@ export interface State {
   ErrorPath?: string;
   Cause?: string;
   CausePath?: string;
+  /** Of a Map: what each of its children runs, and how they are started. */
+  ItemProcessor?: Definition & { ProcessorConfig: { Mode: string; ExecutionType: string } };
+  ItemReader?: { Resource: string; ReaderConfig: Record<string, unknown>; Parameters: Record<string, unknown> };
+  ItemSelector?: Record<string, unknown>;
+  MaxConcurrency?: number;
+  ToleratedFailurePercentage?: number;
+  Label?: string;
+  ResultPath?: string | null;
 }
 
 export interface Retrier {
@@ -82,11 +90,18 @@ export function synthesiseInto(
   return app.synth().getStackArtifact(stack.artifactId).template;
 }
 
-/** The definition of the one machine of a template, with every reference written out as the id that it names. */
-export function definitionOf(template: Template): Definition {
-  const [machine] = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::StepFunctions::StateMachine');
-  if (!machine) throw new Error('the template has no state machine');
-  return JSON.parse(resolved(machine.Properties.DefinitionString));
+/** The definition of a machine of a template, with every reference written out as the id that it names. */
+export function definitionOf(template: Template, name: 'ExportRun' | 'CustomerUpdates' = 'ExportRun'): Definition {
+  const machine = Object.entries(template.Resources).find(
+    ([id, { Type }]) => Type === 'AWS::StepFunctions::StateMachine' && id.startsWith(name),
+  );
+  if (!machine) throw new Error(`the template has no state machine ${name}`);
+  return JSON.parse(resolved(machine[1].Properties.DefinitionString));
+}
+
+/** The example deployment, with updates of customers switched on. */
+export function updatingDeployment(values: Record<string, unknown> = {}): Deployment {
+  return deploymentSchema.parse({ ...exampleDeployment(), customerUpdates: true, ...values });
 }
 
 /** The text behind Fn::Join and Ref. */

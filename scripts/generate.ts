@@ -5,7 +5,12 @@ import * as z from 'zod';
 import { deploymentSchema } from '../lambdas/shared/deployment.ts';
 import { manifestSchema } from '../lambdas/shared/storage/manifest.ts';
 import { pointerSchema } from '../lambdas/shared/storage/pointer.ts';
-import { definitionOf, synthesise } from './definition.ts';
+import { batchManifestSchema } from '../lambdas/shared/updates/batch-manifest.ts';
+import { chunkSchema } from '../lambdas/shared/updates/chunk-index.ts';
+import { customerFieldsSchema } from '../lambdas/shared/updates/customer-fields.ts';
+import { resultLineSchema } from '../lambdas/shared/updates/result-line.ts';
+import { updateLineSchema } from '../lambdas/shared/updates/update-line.ts';
+import { type Definition, definitionOf, synthesise, updatingDeployment } from './definition.ts';
 import { stateDiagram } from './state-diagram.ts';
 
 /**
@@ -15,6 +20,8 @@ import { stateDiagram } from './state-diagram.ts';
 
 const BEGIN = '<!-- state-diagram:begin -->';
 const END = '<!-- state-diagram:end -->';
+const UPDATES_BEGIN = '<!-- updates-diagram:begin -->';
+const UPDATES_END = '<!-- updates-diagram:end -->';
 
 /** The text that each generated file has to have. */
 export const GENERATED: Record<string, () => string> = {
@@ -22,7 +29,12 @@ export const GENERATED: Record<string, () => string> = {
   'config/schema.json': () => schemaText('config/schema.json', deploymentSchema, 'draft-7'),
   'docs/schemas/manifest.json': () => schemaText('docs/schemas/manifest.json', manifestSchema),
   'docs/schemas/pointer.json': () => schemaText('docs/schemas/pointer.json', pointerSchema),
-  'README.md': () => withDiagram(existsSync('README.md') ? readFileSync('README.md', 'utf8') : ''),
+  'docs/schemas/customer-update.json': () => schemaText('docs/schemas/customer-update.json', customerFieldsSchema),
+  'docs/schemas/update-line.json': () => schemaText('docs/schemas/update-line.json', updateLineSchema),
+  'docs/schemas/update-chunk.json': () => schemaText('docs/schemas/update-chunk.json', chunkSchema),
+  'docs/schemas/update-result-line.json': () => schemaText('docs/schemas/update-result-line.json', resultLineSchema),
+  'docs/schemas/update-manifest.json': () => schemaText('docs/schemas/update-manifest.json', batchManifestSchema),
+  'README.md': () => withUpdatesDiagram(withDiagram(existsSync('README.md') ? readFileSync('README.md', 'utf8') : '')),
 };
 
 function schemaText(
@@ -39,11 +51,19 @@ function schemaText(
 
 /** The README with the diagram between its two markers. */
 export function withDiagram(readme: string): string {
-  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
-  if (begin < 0 || end < begin)
-    throw new Error(`README.md lacks ${BEGIN} and ${END}, which the diagram stands between`);
-  const diagram = stateDiagram(definitionOf(synthesise()));
-  return `${readme.slice(0, begin + BEGIN.length)}\n\n${diagram}\n\n${readme.slice(end)}`;
+  return withBetween(readme, BEGIN, END, () => definitionOf(synthesise()));
+}
+
+/** The same with that of the machine CustomerUpdates. */
+function withUpdatesDiagram(readme: string): string {
+  const definition = () => definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates');
+  return withBetween(readme, UPDATES_BEGIN, UPDATES_END, definition);
+}
+
+function withBetween(readme: string, from: string, to: string, definition: () => Definition): string {
+  const [begin, end] = [readme.indexOf(from), readme.indexOf(to)];
+  if (begin < 0 || end < begin) throw new Error(`README.md lacks ${from} and ${to}, which the diagram stands between`);
+  return `${readme.slice(0, begin + from.length)}\n\n${stateDiagram(definition())}\n\n${readme.slice(end)}`;
 }
 
 /** What is wrong with the committed file, or `undefined`. */

@@ -26,10 +26,21 @@ export function stateDiagram(definition: Definition): string {
   const lines = [
     `[*] --> ${definition.StartAt}`,
     ...own.map(lineOf),
+    ...childrenOf(definition),
     ...(common.length > 0 ? [`state "any step" as ${ANY_STEP}`] : []),
     ...common.flatMap(([arrow]) => (arrow ? [lineOf({ ...arrow, from: ANY_STEP })] : [])),
   ];
   return ['```mermaid', 'stateDiagram-v2', ...lines.map((line) => `  ${line}`), '```'].join('\n');
+}
+
+/** What the children of a Map run, as a state inside of it. */
+function childrenOf({ States }: Definition): string[] {
+  return Object.entries(States).flatMap(([id, { ItemProcessor: child }]) => {
+    if (!child) return [];
+    const arrows = storyOrder(child).flatMap((inner) => arrowsFrom(inner, child));
+    const lines = [`[*] --> ${child.StartAt}`, ...arrows.map(lineOf)];
+    return [`state ${id} {`, ...lines.map((line) => `  ${line}`), '}'];
+  });
 }
 
 function arrowsFrom(id: string, { States }: Definition): Arrow[] {
@@ -38,7 +49,9 @@ function arrowsFrom(id: string, { States }: Definition): Arrow[] {
   if (state.Type === 'Fail') return [];
   const next = stateOf(state.Next ?? '', States);
   const forward = next.Type === 'Choice' ? branches(id, next) : [{ from: id, to: state.Next ?? '' }];
-  return [...forward, ...(state.Catch ?? []).map(({ Next }) => crash(id, Next))];
+  // A Map goes on to the same state when it could not run at all.
+  const caught = (state.Catch ?? []).filter(({ Next }) => Next !== state.Next);
+  return [...forward, ...caught.map(({ Next }) => crash(id, Next))];
 }
 
 function branches(from: string, choice: State): Arrow[] {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { STREAMING_NODE_OPTIONS } from '../../lib/node-options.ts';
+import { STREAMING } from '../../lib/node-options.ts';
 import { JOB, type Job } from './job.ts';
 import type { Servers } from './servers.ts';
 
@@ -84,7 +84,7 @@ export function engine(servers: Servers, source: string, file: string, bundle: s
   const { initial, most } = job.connections;
   const name = `engine n=${initial}${most > initial ? `-${most}` : ''}${job.loaded ? '' : ', alone'}`;
   const client = nodeClient(job.partChecksums === 'trailer' ? `${name}, trailer` : name, bundle, servers, job);
-  return { ...client, env: { ...client.env, NODE_OPTIONS: STREAMING_NODE_OPTIONS } };
+  return { ...client, env: { ...client.env, ...STREAMING } };
 }
 
 function jobOf({ sink }: Servers, source: string, file: string, how: Partial<Job>): Job {

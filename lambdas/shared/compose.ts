@@ -8,17 +8,17 @@ import { createLog } from './log.ts';
 import { createGetAccessToken } from './oauth/access-token.ts';
 import { accessTokenDeps } from './oauth/compose.ts';
 import type { Invocation } from './step.ts';
-import type { StepName } from './steps.ts';
+import type { AnyStepName } from './steps.ts';
 import { type Bucket, createBucket } from './storage/bucket.ts';
 
 /** What every handler composes. The configuration lies beside the bundled code, in the same folder. */
-export function stepDependencies(step: StepName) {
+export function stepDependencies(step: AnyStepName) {
   const deployment = readDeployment(new URL('deployment.json', import.meta.url));
   return { deployment, log: createLog(step), now: () => new Date(), random: Math.random };
 }
 
 /** The same, and a client of the service that fetches its tokens by itself. */
-export function crmDependencies(step: StepName, invocation: Invocation) {
+export function crmDependencies(step: AnyStepName, invocation: Invocation) {
   const common = stepDependencies(step);
   const { deployment, log, now, random } = common;
   const env = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');

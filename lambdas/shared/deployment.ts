@@ -69,6 +69,17 @@ const crmSchema = z.strictObject({
   fileHosts: fileHostsSchema,
 });
 
+const updatesSchema = z.strictObject({
+  concurrency: z.int().min(1).max(40).default(8).describe('Chunks of one batch that are applied at the same time.'),
+  maxRate: z
+    .number()
+    .min(0.1)
+    .max(1000)
+    .default(20)
+    .describe('Changes per second that one batch may send; an input may ask for fewer.'),
+  retentionDays: z.int().min(1).max(3650).default(30).describe('Days that batches and their results are kept.'),
+});
+
 const timeZone = z.string().refine(
   (zone) => {
     try {
@@ -87,7 +98,8 @@ const shape = z.strictObject({
   customerUpdates: z
     .boolean()
     .default(false)
-    .describe('Whether the scope for updates of customers is asked for as well.'),
+    .describe('Whether customers can be updated: the machine CustomerUpdates, and the scope for it.'),
+  updates: updatesSchema.prefault({}),
   timeZone: timeZone.default('UTC').describe('The zone in which a run gets its date.'),
   nightly: z
     .strictObject({

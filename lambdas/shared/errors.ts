@@ -4,7 +4,11 @@
  * machine itself, never thrown by our code. README.md has an entry for each name (a test keeps them equal).
  */
 export const ERRORS = {
-  InvalidInput: { class: 'final', advice: 'Start the machine again with an input such as {"entity":"leads"}.' },
+  InvalidInput: {
+    class: 'final',
+    advice:
+      'Start the machine again with an input such as {"entity":"leads"}, or {"file":"updates/BATCH/input.jsonl"} where it updates customers.',
+  },
   ConfigInvalid: {
     class: 'final',
     advice: 'Correct the configuration or the secret that is named here, then start the run anew.',
@@ -102,6 +106,24 @@ export const ERRORS = {
   StorageConflict: {
     class: 'final',
     advice: 'Another content stands where this run wrote. Start the run anew: it writes under a new name.',
+  },
+  UpdateFileInvalid: {
+    class: 'final',
+    advice: 'Nothing was sent. Correct the file, and start again; npm run cli -- update FILE lists all problems.',
+  },
+  UpdateAlreadyStarted: {
+    class: 'final',
+    advice:
+      'Each batch is applied once. Look at the other execution; to send more, upload the lines as a batch of another name.',
+  },
+  UpdateStopped: {
+    class: 'final',
+    advice: 'What was not sent is named in the result. See why it was stopped, then resume the batch.',
+  },
+  UpdatesIncomplete: {
+    class: 'final',
+    advice:
+      'The result names every line and what became of it: correct the rejected ones, resume the batch for the others.',
   },
   StepCrashed: { class: 'machine', advice: 'Look at the log group of the step that failed, then start the run anew.' },
   UnknownOutcome: {

@@ -8,6 +8,11 @@ export interface LogFields {
   entity?: Entity | undefined;
   execution?: string | undefined;
   exportId?: string | undefined;
+  /** Name of a batch of customer updates, and one of its chunks. */
+  batch?: string | undefined;
+  chunk?: number | undefined;
+  /** Lines of a chunk that have a result now, or of a batch. */
+  lines?: number;
   outcome?: string;
   error?: ErrorName | undefined;
   waitSeconds?: number;

@@ -1,10 +1,11 @@
 import type { Context } from 'aws-lambda';
+import * as z from 'zod/mini';
 import type { Deployment } from './deployment.ts';
 import { RunError } from './errors.ts';
-import { createLog, type Log } from './log.ts';
-import { nextWait, pacingOf, type Random } from './pacing.ts';
+import { createLog, type Log, type LogFields } from './log.ts';
+import { nextWait, type Pacing, pacingOf, type Random } from './pacing.ts';
 import { type RunState, runStateSchema } from './states.ts';
-import { type Answered, STEPS, type StepName } from './steps.ts';
+import { ALL_STEPS, type Answered, type AnyStepName, type StepName } from './steps.ts';
 
 /** What every step is given besides its own clients. */
 export interface StepDeps {
@@ -18,15 +19,37 @@ export interface StepDeps {
 }
 
 /** What a step returns: an outcome of its own and the parts of the state that it changes. */
-export type Answer<S extends StepName> = { outcome: Answered<S> } & Partial<Omit<KnownState, 'outcome' | 'failure'>>;
+export type Answer<S extends StepName> = AnswerOf<RunState, S>;
+
+/** The same in any machine: `T` is what passes between its states. */
+export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Answered<S> } & Partial<
+  Omit<Known<T>, 'outcome' | 'failure'>
+>;
 
 /** The state without its leave for unknown keys, so that a misspelt one in an answer does not compile. */
-type KnownState = { [K in keyof RunState as string extends K ? never : K]: RunState[K] };
+type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
+
+/** What stands at the same place in the state of every machine. */
+export type AnyState = Pick<RunState, 'input' | 'execution' | 'waits' | 'outcome' | 'waitSeconds' | 'failure'>;
+
+/** What the wrapper has to know of a machine. */
+export interface Machine<T extends AnyState> {
+  schema: z.core.$ZodType<T>;
+  pacing: (state: T, deps: StepDeps) => Pacing;
+  /** Ids of an answer, for its line in the log. */
+  logFields: (answer: T) => LogFields;
+}
+
+const EXPORT_RUN: Machine<RunState> = {
+  schema: runStateSchema,
+  pacing: (state, deps) => pacingOf(state, deps.deployment),
+  logFields: ({ run, execution }) => ({ entity: run?.entity, execution, exportId: run?.exportId }),
+};
 
 /** A step: pure, no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else it throws is a bug. */
 export type Step<S extends StepName, D> = (state: RunState, deps: D) => Promise<Answer<S>>;
 
-type OwnDeps<D extends StepDeps> = Omit<D, keyof Invocation>;
+export type OwnDeps<D extends StepDeps> = Omit<D, keyof Invocation>;
 
 /** The invocation that is under way; clients are built once per container and live through many. */
 export interface Invocation {
@@ -37,10 +60,7 @@ export interface Invocation {
 }
 
 /**
- * Makes a Lambda handler of a step. The one place where what is thrown becomes an outcome: a `final` error becomes FAILED
- * with its name and a sentence, a `transient` one the step's waiting outcome with a wait, until the run's deadline turns it
- * into FAILED under its own name. A bug is logged by name and frames, and thrown on as a crash without its message, which
- * may quote data.
+ * Makes a Lambda handler of a step of the machine ExportRun.
  *
  * @param dependencies builds the clients, once per container; a `RunError` that it throws (a bad environment) is an
  *   outcome as well, and is tried anew by the next invocation.
@@ -50,10 +70,24 @@ export function asStep<S extends StepName, D extends StepDeps>(
   step: Step<S, D>,
   dependencies: (invocation: Invocation) => OwnDeps<D>,
 ): (event: unknown, context: Context) => Promise<RunState> {
+  return handlerOf(EXPORT_RUN, name, step, dependencies);
+}
+
+/**
+ * The one place where what is thrown becomes an outcome: a `final` error becomes FAILED with its name and a sentence, a
+ * `transient` one the step's waiting outcome with a wait, until the deadline turns it into FAILED under its own name. A bug
+ * is logged by name and frames, and thrown on as a crash without its message, which may quote data.
+ */
+export function handlerOf<T extends AnyState, D extends StepDeps>(
+  machine: Machine<T>,
+  name: AnyStepName,
+  step: (state: T, deps: D) => Promise<Partial<T>>,
+  dependencies: (invocation: Invocation) => OwnDeps<D>,
+): (event: unknown, context: Context) => Promise<T> {
   let built: OwnDeps<D> | undefined;
   const invocation: Invocation = { secondsLeft: () => 0, requests: { crm: 0, file: 0, store: 0 } };
   return async (event, context) => {
-    const parsed = runStateSchema.safeParse(event);
+    const parsed = z.safeParse(machine.schema, event);
     if (!parsed.success) throw crash(name, parsed.error, context.awsRequestId, built?.log);
     const state = { ...parsed.data, waitSeconds: 0, failure: null };
     try {
@@ -61,7 +95,10 @@ export function asStep<S extends StepName, D extends StepDeps>(
       Object.assign(invocation.requests, { crm: 0, file: 0, store: 0 });
       built ??= dependencies(invocation);
       const deps = { ...built, ...invocation } as D;
-      return await answerOf(name, step, state, deps);
+      const began = deps.now().getTime();
+      const answer = await outcomeOf(machine, name, () => step(state, deps), state, deps);
+      logAnswer(machine, answer, deps, began);
+      return answer;
     } catch (error) {
       if (error instanceof RunError) return failed(state, error);
       throw crash(name, error, context.awsRequestId, built?.log);
@@ -69,13 +106,9 @@ export function asStep<S extends StepName, D extends StepDeps>(
   };
 }
 
-async function answerOf<S extends StepName, D extends StepDeps>(name: S, step: Step<S, D>, state: RunState, deps: D) {
-  const began = deps.now().getTime();
-  const answer = await outcomeOf(name, step, state, deps);
+function logAnswer<T extends AnyState>(machine: Machine<T>, answer: T, deps: StepDeps, began: number): void {
   deps.log.info('answered', {
-    entity: answer.run?.entity,
-    execution: answer.execution,
-    exportId: answer.run?.exportId,
+    ...machine.logFields(answer),
     outcome: answer.outcome ?? '',
     error: answer.failure?.error as RunError['name'] | undefined,
     waitSeconds: answer.waitSeconds,
@@ -84,42 +117,44 @@ async function answerOf<S extends StepName, D extends StepDeps>(name: S, step: S
     fileRequests: deps.requests.file,
     storeRequests: deps.requests.store,
   });
-  return answer;
 }
 
-async function outcomeOf<S extends StepName, D extends StepDeps>(
-  name: S,
-  step: Step<S, D>,
-  state: RunState,
-  deps: D,
-): Promise<RunState> {
+async function outcomeOf<T extends AnyState>(
+  machine: Machine<T>,
+  name: AnyStepName,
+  step: () => Promise<Partial<T>>,
+  state: T,
+  deps: StepDeps,
+): Promise<T> {
   try {
-    return { ...state, ...(await step(state, deps)) };
+    return { ...state, ...(await step()) };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    const wait = error.transient ? waitFor(state, deps, error.retryAfterSeconds) : undefined;
+    const wait = error.transient ? waitOf(machine, state, deps, error.retryAfterSeconds) : undefined;
     if (!wait) return failed(state, error);
-    return { ...state, ...wait, outcome: STEPS[name].waiting };
+    return { ...state, ...wait, outcome: ALL_STEPS[name].waiting };
   }
 }
 
 /** Without the input, which nobody reads any more: a huge one would break the limit of a state, and hide the error. */
-function failed(state: RunState, { failure }: RunError): RunState {
+function failed<T extends AnyState>(state: T, { failure }: RunError): T {
   return { ...state, input: null, outcome: 'FAILED', failure };
 }
 
 /** The next wait of a run as a part of its state, or `undefined` when its deadline has passed. */
-export function waitFor(
-  state: RunState,
-  deps: StepDeps,
-  retryAfterSeconds?: number,
-): Pick<RunState, 'waits' | 'waitSeconds'> | undefined {
+export function waitFor(state: RunState, deps: StepDeps, retryAfterSeconds?: number): Wait | undefined {
+  return waitOf(EXPORT_RUN, state, deps, retryAfterSeconds);
+}
+
+type Wait = Pick<AnyState, 'waits' | 'waitSeconds'>;
+
+function waitOf<T extends AnyState>(machine: Machine<T>, state: T, deps: StepDeps, seconds?: number): Wait | undefined {
   const clock = { now: deps.now(), random: deps.random };
-  const waitSeconds = nextWait(state.waits, pacingOf(state, deps.deployment), clock, retryAfterSeconds);
+  const waitSeconds = nextWait(state.waits, machine.pacing(state, deps), clock, seconds);
   return waitSeconds === undefined ? undefined : { waits: state.waits + 1, waitSeconds };
 }
 
-function crash(step: StepName, error: unknown, requestId: string, log: Log | undefined): Error {
+function crash(step: AnyStepName, error: unknown, requestId: string, log: Log | undefined): Error {
   const name = error instanceof Error ? error.name : typeof error;
   (log ?? createLog(step)).error('crashed', { crash: name, frames: framesOf(error), requestId });
   const thrown = new Error(

@@ -11,10 +11,25 @@ export const STEPS = {
   PublishFile: { outcomes: ['PUBLISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
 } as const;
 
+/** The same for the machine CustomerUpdates (`lib/customer-update-workflow.ts`). */
+export const UPDATE_STEPS = {
+  ValidateBatch: { outcomes: ['VALIDATED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
+  ApplyChunk: { outcomes: ['FINISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
+  SummarizeBatch: { outcomes: ['SUMMARIZED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
+} as const;
+
+export const ALL_STEPS = { ...STEPS, ...UPDATE_STEPS };
+
+/** A step of the machine ExportRun. */
 export type StepName = keyof typeof STEPS;
 
+/** A step of the machine CustomerUpdates. */
+export type UpdateStepName = keyof typeof UPDATE_STEPS;
+
+export type AnyStepName = StepName | UpdateStepName;
+
 /** All outcomes of a step, `FAILED` included. */
-export type Outcome<S extends StepName> = (typeof STEPS)[S]['outcomes'][number];
+export type Outcome<S extends AnyStepName> = (typeof ALL_STEPS)[S]['outcomes'][number];
 
 /** What a step itself may answer; `FAILED` is made from errors, in one place (`step.ts`). */
-export type Answered<S extends StepName> = Exclude<Outcome<S>, 'FAILED'>;
+export type Answered<S extends AnyStepName> = Exclude<Outcome<S>, 'FAILED'>;

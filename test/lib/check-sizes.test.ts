@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { STEPS } from '../../lambdas/shared/steps.ts';
+import { ALL_STEPS, STEPS, UPDATE_STEPS } from '../../lambdas/shared/steps.ts';
 import { findProblems } from '../../scripts/check-sizes.ts';
 import { tree } from './support/files.ts';
 
@@ -14,12 +14,19 @@ function goodTree(): Record<string, string> {
     'lib/export-workflow.ts': Object.keys(STEPS)
       .map((step) => `stepTask(this, '${step}', 'comment');\n`)
       .join(''),
+    'lib/customer-updates.ts': Object.keys(UPDATE_STEPS)
+      .map((step) => `step('${step}', 512);\n`)
+      .join(''),
+    'lib/customer-update-workflow.ts': Object.keys(UPDATE_STEPS)
+      .map((step) => `stepTask(this, '${step}', 'comment');\n`)
+      .join(''),
   };
-  for (const step of Object.keys(STEPS)) {
+  for (const step of Object.keys(ALL_STEPS)) {
+    const wrapper = step in UPDATE_STEPS ? 'asBatchStep' : 'asStep';
     const folder = step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
     const name = `${step[0]?.toLowerCase()}${step.slice(1)}`;
     files[`lambdas/${folder}/${folder}.ts`] = `export async function ${name}() {}\n`;
-    files[`lambdas/${folder}/handler.ts`] = `export const handler = asStep('${step}', ${name}, () => ({}));\n`;
+    files[`lambdas/${folder}/handler.ts`] = `export const handler = ${wrapper}('${step}', ${name}, () => ({}));\n`;
     files[`test/lambdas/${folder}/${folder}.test.ts`] = `test('holds', () => {});\n`;
   }
   return files;

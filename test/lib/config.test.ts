@@ -56,6 +56,8 @@ describe('a configuration that holds', () => {
         connections: { initial: 4, most: 8 },
         partChecksums: 'trailer',
       },
+      customerUpdates: false,
+      updates: { concurrency: 8, maxRate: 20, retentionDays: 30 },
     });
   });
 
@@ -123,6 +125,11 @@ describe('a mistake is told with the path of its field', () => {
     ['an unknown key inside', { crm: { ...CRM, url: 'x' } }, /^crm\.url: is not known$/],
     ['an unknown entity', { crm: CRM, entities: { lead: {} } }, /^entities\.lead: /],
     ['a scope with a space', { crm: { ...CRM, scopes: ['openid', 'a b'] } }, /^crm\.scopes\[1\]: /],
+    ['no chunk at a time', { crm: CRM, updates: { concurrency: 0 } }, /^updates\.concurrency: /],
+    ['more chunks at a time than 40', { crm: CRM, updates: { concurrency: 41 } }, /^updates\.concurrency: /],
+    ['a rate of nothing', { crm: CRM, updates: { maxRate: 0 } }, /^updates\.maxRate: /],
+    ['a rate that is no number', { crm: CRM, updates: { maxRate: '20' } }, /^updates\.maxRate: /],
+    ['batches kept for no day', { crm: CRM, updates: { retentionDays: 0 } }, /^updates\.retentionDays: /],
     ['no columns', { crm: CRM, entities: { leads: { columns: [] } } }, /^entities\.leads\.columns: /],
     ['a time zone that is none', { crm: CRM, timeZone: 'Mars/Base' }, /^timeZone: an IANA time zone/],
     ['a start that is no time', { crm: CRM, nightly: { startUtc: '25:00' } }, /^nightly\.startUtc: a time such as/],

@@ -391,6 +391,7 @@ function lifecycle(days: number) {
     { Id: 'IncompleteUploads', Status: 'Enabled', AbortIncompleteMultipartUpload: { DaysAfterInitiation: 2 } },
     { Id: 'Runs', Status: 'Enabled', Prefix: 'runs/', ExpirationInDays: days },
     { Id: 'Pointers', Status: 'Enabled', Prefix: 'published/', ExpirationInDays: days },
+    { Id: 'Updates', Status: 'Enabled', Prefix: 'updates/', ExpirationInDays: 30 },
     {
       Id: 'NoncurrentVersions',
       Status: 'Enabled',

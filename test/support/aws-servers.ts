@@ -58,32 +58,54 @@ export async function secretsManager(
 }
 
 interface S3Request {
-  operation: 'GetObject' | 'PutObject';
+  operation: string;
   key: string;
   headers: IncomingMessage['headers'];
   body: Buffer;
+  part: number;
 }
 
-/** S3 with one bucket, `exports`: whole objects, ranges and conditions; `trouble` may take a request over. */
+type Answer = (request: S3Request, response: ServerResponse) => unknown;
+
+/** S3 with one bucket, `exports`: ranges, conditions and multipart uploads; `trouble` may take an operation over. */
 export async function s3(
   trouble: (request: S3Request, response: ServerResponse) => boolean | undefined = () => undefined,
 ) {
-  const objects = new Map<string, Buffer>();
-  const put = ({ key, body, headers }: S3Request, response: ServerResponse) => {
-    const standing = objects.get(key);
+  const objects = new Map<string, { body: Buffer; type: string }>();
+  const parts = new Map<number, Buffer>();
+  const operations: string[] = [];
+
+  const complete: Answer = ({ key, body, headers, operation }, response) => {
+    const standing = objects.get(key)?.body;
     const { 'if-none-match': none, 'if-match': match } = headers;
     if ((none === '*' && standing) || (match && match !== etagOf(standing)))
       return s3Error(response, 412, 'PreconditionFailed');
-    objects.set(key, body);
-    return response.setHeader('etag', etagOf(body) ?? '').end();
+    objects.set(key, { body, type: String(headers['content-type']) });
+    response.setHeader('etag', etagOf(body) ?? '');
+    return response.end(operation === 'PutObject' ? '' : xml('CompleteMultipartUploadResult', key));
   };
-  const endpoint = await listening(({ url, method, headers }, body, response) => {
-    const { pathname } = new URL(url ?? '', 'http://s3');
+  const answers: Record<string, Answer> = {
+    GetObject: ({ key, headers }, response) => get(objects.get(key)?.body, headers.range, response),
+    PutObject: complete,
+    CreateMultipartUpload: ({ key }, response) => response.end(xml('InitiateMultipartUploadResult', key)),
+    UploadPart: ({ part, body }, response) => {
+      parts.set(part, body);
+      return response.writeHead(200, { etag: '"part"' }).end();
+    },
+    CompleteMultipartUpload: (request, response) => {
+      const inOrder = [...parts].sort(([a], [b]) => a - b);
+      return complete({ ...request, body: Buffer.concat(inOrder.map(([, bytes]) => bytes)) }, response);
+    },
+    AbortMultipartUpload: (_, response) => response.writeHead(204).end(),
+  };
+
+  const endpoint = await listening(({ url, method = '', headers }, body, response) => {
+    const { pathname, searchParams } = new URL(url ?? '', 'http://s3');
     const key = decodeURIComponent(pathname).replace(/^\/exports\//, '');
-    const request: S3Request = { operation: method === 'GET' ? 'GetObject' : 'PutObject', key, headers, body };
-    if (trouble(request, response)) return;
-    if (request.operation === 'PutObject') put(request, response);
-    else get(objects.get(key), headers.range, response);
+    const operation = operationOf(method, searchParams);
+    const request = { operation, key, headers, body, part: Number(searchParams.get('partNumber')) };
+    operations.push(operation);
+    if (!trouble(request, response)) answers[operation]?.(request, response);
   });
   const client = new S3Client({
     endpoint,
@@ -92,12 +114,19 @@ export async function s3(
     forcePathStyle: true,
     maxAttempts: 1,
   });
-  return { client };
+  return { client, objects, operations };
 }
 
 export function s3Error(response: ServerResponse, status: number, code: string): ServerResponse {
   response.writeHead(status, { 'content-type': 'application/xml' });
   return response.end(`<?xml version="1.0"?><Error><Code>${code}</Code><Message>refused</Message></Error>`);
+}
+
+function operationOf(method: string, query: URLSearchParams): string {
+  if (method === 'GET') return 'GetObject';
+  if (method === 'DELETE') return 'AbortMultipartUpload';
+  if (method === 'POST') return query.has('uploads') ? 'CreateMultipartUpload' : 'CompleteMultipartUpload';
+  return query.has('partNumber') ? 'UploadPart' : 'PutObject';
 }
 
 function get(body: Buffer | undefined, range: string | undefined, response: ServerResponse): ServerResponse {
@@ -112,4 +141,8 @@ function get(body: Buffer | undefined, range: string | undefined, response: Serv
 
 function etagOf(body: Buffer | undefined): string | undefined {
   return body && `"${createHash('md5').update(body).digest('hex')}"`;
+}
+
+function xml(name: string, key: string): string {
+  return `<?xml version="1.0"?><${name}><Bucket>exports</Bucket><Key>${key}</Key><UploadId>upload-1</UploadId></${name}>`;
 }

@@ -136,9 +136,10 @@ export async function startTransfers(options: StrictOptions = {}) {
     open: (key: string) => store.uploads().filter((upload) => upload.key === key),
     /** What is left of a transfer that did not store its file. An upload whose id was lost on its way is nobody's to give up. */
     leftovers: (ran: Ran) => {
-      const lost = ran.calls.filter(({ operation, status }) => operation === 'CreateMultipartUpload' && status === 0);
-      const uploads = store.uploads().filter(({ key }) => key === ran.key);
-      return { uploads: uploads.length > lost.length ? uploads : [], object: ran.body !== undefined };
+      // Of an upload whose first answer was lost, or came too late, nobody knows.
+      const known = new Set(ran.uploads.map((upload) => upload?.uploadId));
+      const uploads = store.uploads().filter(({ key, id }) => key === ran.key && known.has(id));
+      return { uploads, object: ran.body !== undefined };
     },
     stop: async () => {
       await origin.stop();

@@ -2,7 +2,7 @@ import { RunError } from '../errors.ts';
 
 /** One call of the service's interface. */
 export interface Call {
-  method: 'get' | 'post';
+  method: 'get' | 'post' | 'patch';
   /** Relative to the base address, without a leading slash. */
   path: string;
   /** The path as the interface document writes it, for logs and errors. */

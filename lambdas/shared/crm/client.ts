@@ -1,5 +1,6 @@
 import ky, { type KyInstance } from 'ky';
 import type * as z from 'zod/mini';
+import { RunError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
@@ -22,6 +23,23 @@ export interface CrmClient {
   call<T>(call: Call, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
+/**
+ * How a call ended: with an answer of any status, or without one. Where the token that was refused with 401 could not be
+ * refreshed, `trouble` says why.
+ */
+type Exchange =
+  | { response: Response; token: AccessToken; trouble?: RunError | undefined }
+  | { response: undefined; unanswered: RunError };
+
+/** For calls whose refusals are results, not errors. */
+export interface CrmExchange {
+  /**
+   * Makes one call, as `CrmClient.call` does, and hands over whatever was answered; the caller reads or cancels the body.
+   * @throws RunError what `GetAccessToken` throws for the first token: nothing was sent then.
+   */
+  exchange(call: Call): Promise<Exchange>;
+}
+
 interface ClientDeps {
   baseUrl: string;
   getAccessToken: GetAccessToken;
@@ -31,7 +49,7 @@ interface ClientDeps {
   count?: () => void;
 }
 
-export function createCrmClient(deps: ClientDeps): CrmClient {
+export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
   const http = ky.create({
     baseUrl: `${deps.baseUrl.replace(/\/+$/, '')}/`,
     // A redirect would carry the credentials to an address that nobody configured.
@@ -43,31 +61,52 @@ export function createCrmClient(deps: ClientDeps): CrmClient {
   });
   return {
     call: async (call, schema, onRetryAfter) => {
-      let token = await deps.getAccessToken();
-      let response = await send(http, call, token, deps);
-      if (response.status === 401) {
-        await response.body?.cancel().catch(() => undefined);
-        token = await deps.getAccessToken({ rejected: token.accessToken });
-        response = await send(http, call, token, deps);
-      }
-      if (response.status === 403) {
-        const newer = await deps.getAccessToken({ reread: token.accessToken });
-        // What was refused was not done: it may be sent again, the creation of an export too.
-        if (newer.accessToken !== token.accessToken) {
-          await response.body?.cancel().catch(() => undefined);
-          token = newer;
-          response = await send(http, call, token, deps);
-        }
-      }
+      const exchange = await exchangeOver(http, call, deps);
+      if (!exchange.response) throw exchange.unanswered;
+      const { response, token, trouble } = exchange;
+      if (trouble) throw trouble;
       if (!response.ok) throw await refusal(response, call, token, deps.now());
       const wait = retryAfterSeconds(response.headers, deps.now());
       if (wait !== undefined) onRetryAfter?.(wait);
       return readJson(response, call, schema);
     },
+    exchange: (call) => exchangeOver(http, call, deps),
   };
 }
 
-async function send(http: KyInstance, call: Call, token: AccessToken, deps: ClientDeps): Promise<Response> {
+async function exchangeOver(http: KyInstance, call: Call, deps: ClientDeps): Promise<Exchange> {
+  let token = await deps.getAccessToken();
+  let response = await send(http, call, token, deps);
+  if (response instanceof Response && response.status === 401) {
+    await response.body?.cancel().catch(() => undefined);
+    const newer = await refreshed(token, deps);
+    if (newer instanceof RunError) return { response, token, trouble: newer };
+    token = newer;
+    response = await send(http, call, token, deps);
+  }
+  if (response instanceof Response && response.status === 403) {
+    const newer = await deps.getAccessToken({ reread: token.accessToken });
+    // What was refused was not done: it may be sent again, the creation of an export too.
+    if (newer.accessToken !== token.accessToken) {
+      await response.body?.cancel().catch(() => undefined);
+      token = newer;
+      response = await send(http, call, token, deps);
+    }
+  }
+  return response instanceof Response ? { response, token } : { response: undefined, unanswered: response };
+}
+
+async function refreshed(token: AccessToken, deps: ClientDeps): Promise<AccessToken | RunError> {
+  try {
+    return await deps.getAccessToken({ rejected: token.accessToken });
+  } catch (error) {
+    if (error instanceof RunError) return error;
+    throw error;
+  }
+}
+
+/** The answer, or the error that stands for none. */
+async function send(http: KyInstance, call: Call, token: AccessToken, deps: ClientDeps): Promise<Response | RunError> {
   const started = performance.now();
   deps.count?.();
   try {
@@ -81,6 +120,6 @@ async function send(http: KyInstance, call: Call, token: AccessToken, deps: Clie
     deps.log.info('called', { method: call.method, path: call.template, status: response.status, milliseconds });
     return response;
   } catch (error) {
-    throw notReached(error, call);
+    return notReached(error, call);
   }
 }

@@ -31,7 +31,7 @@ export async function refusal(response: Response, call: Call, token: AccessToken
   if (status >= 300 && status < 400)
     return new RunError('CrmContractError', `${what}, a redirect, which is not followed with credentials.`);
   if (status === 401) return new RunError('AuthRefused', `${what} twice, the second time with a fresh token.`);
-  if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token)}`);
+  if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token, call)}`);
   if (status === 429) return new RunError('RateLimited', `${what}: too many requests.`, retry);
   // A gateway that says 502 or 504 has lost the answer of the service behind it.
   if (status === 502 || status === 504) return unanswered(call, `was answered ${status} by a gateway`, retry);
@@ -41,8 +41,9 @@ export async function refusal(response: Response, call: Call, token: AccessToken
   return new RunError('CrmRejectedRequest', `${what}.`);
 }
 
-function scopesOf(token: AccessToken): string {
-  return `The token has the scopes "${token.scope}"; exports need "global:export" or what crm.scopes names for it.`;
+function scopesOf(token: AccessToken, call: Call): string {
+  const needed = call.method === 'patch' ? 'updates need "customers:update"' : 'exports need "global:export"';
+  return `The token has the scopes "${token.scope}"; ${needed} or what crm.scopes names for it.`;
 }
 
 function contentType(response: Response): string {

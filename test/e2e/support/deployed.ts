@@ -66,7 +66,7 @@ export async function deployForTests(configuration: Configuration, options: Sand
       target: {} as Target,
       run: (entity, input = {}) => runOn(deployed.target, entity, input),
       runRaw: (input) => runRawOn(deployed.target, input),
-      authorize: () => authorizeAt(deployed.target, { ...sandbox, authUrl: witness.authUrl }),
+      authorize: () => authorizeAt(deployed.target, { ...sandbox, authUrl: witness.authUrl }, configuration),
       deploy: async () => {
         await cdkDeploy({ ...common, context, outputDir });
         deployed.target = await connect({ deployment: 'e2e', endpointUrl: cloud.endpoint });
@@ -103,8 +103,13 @@ async function runRawOn(target: Target, input: unknown): Promise<RunReport> {
   return followRun(target.sfn, 'leads', started.executionArn ?? '', { everyMs: 200 });
 }
 
-async function authorizeAt(target: Target, { authUrl, baseUrl, clientId, clientSecret }: Sandbox): Promise<unknown> {
-  const scopes = ['openid', 'profile', 'global:export'];
+async function authorizeAt(
+  target: Target,
+  { authUrl, baseUrl, clientId, clientSecret }: Sandbox,
+  configuration: object,
+): Promise<unknown> {
+  const updates = 'customerUpdates' in configuration && configuration.customerUpdates === true;
+  const scopes = ['openid', 'profile', 'global:export', ...(updates ? ['customers:update'] : [])];
   const fields = { operatorField: 'filtersOperator', emailField: 'sendEmail', fileHosts: [] };
   const crm = { baseUrl, authUrl, scopes, clientAuthentication: 'basic' as const, ...fields };
   return authorize(target, { crm, clientId, clientSecret, onUrl: approveConsent });

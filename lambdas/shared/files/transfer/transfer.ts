@@ -60,15 +60,18 @@ export async function transfer(options: TransferOptions): Promise<Stored | Unfin
 
 async function attempts(work: Work, resume: Resume | null): Promise<Stored | Unfinished> {
   let upload = resume;
+  const givenUp: Resume[] = [];
   for (let restarts = 0; ; restarts += 1) {
     const attempt = new Attempt(work, upload);
     try {
-      return await once(attempt, upload);
+      const result = await once(attempt, upload);
+      await abandonAgain(work.options, givenUp);
+      return result;
     } catch (error) {
       if (work.timeUp.aborted) return { done: false, resume: attempt.upload };
       if (!(error instanceof StartOver)) throw error;
       if (restarts === RESTARTS) throw new TransferError('incomplete', `${error.message} ${RESTARTS} times in a row.`);
-      await startOver(attempt);
+      givenUp.push(...(await startOver(attempt)));
       upload = null;
     } finally {
       attempt.stop(new TimeIsUp());
@@ -76,12 +79,18 @@ async function attempts(work: Work, resume: Resume | null): Promise<Stored | Unf
   }
 }
 
-/** What was stored belongs to another file, or is gone. */
-async function startOver(attempt: Attempt): Promise<void> {
+/** A part that was on its way when its upload was ended may have come after that. What stays, the bucket's own rule removes. */
+async function abandonAgain(options: TransferOptions, uploads: readonly Resume[]): Promise<void> {
+  for (const upload of uploads) await abandon(options, upload).catch(() => undefined);
+}
+
+/** What was stored belongs to another file, or is gone. @returns the upload that was given up */
+async function startOver(attempt: Attempt): Promise<Resume[]> {
   const { options, upload } = attempt;
   options.observer?.restarted?.();
   if (upload) await abandon(options, upload);
   attempt.setUpload(null);
+  return upload ? [upload] : [];
 }
 
 /** Ends an upload that is not to be gone on with: its parts cost money until then. @throws TransferError `store-…` */

@@ -122,6 +122,9 @@ function inTurn(script: (call: number) => Fault | undefined): FaultScript {
     calls += 1;
     const fault = script(calls);
     const only = fault === undefined ? undefined : ONLY_AT.find(([is]) => is(fault));
+    // A store that keeps an upload and says that it has none cannot be found out.
+    if (operation === 'AbortMultipartUpload' && fault !== undefined && codeOf(fault) === 'NoSuchUpload')
+      return undefined;
     return only && only[1] !== operation ? undefined : fault;
   };
 }

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { S3Client } from '@aws-sdk/client-s3';
+import { type ApplyChunkDeps, applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
+import { createCrmClient } from '../../lambdas/shared/crm/client.ts';
+import { deploymentSchema } from '../../lambdas/shared/deployment.ts';
+import { createLog } from '../../lambdas/shared/log.ts';
+import { createBatchStore } from '../../lambdas/shared/storage/batch-store.ts';
+import { keysOf } from '../../lambdas/shared/updates/batch-keys.ts';
+import { type BatchState, batchStateSchema } from '../../lambdas/shared/updates/batch-state.ts';
+import { type ApplyJob, costOf, JOB, type PreparedBatch } from './job.ts';
+
+/**
+ * The step ApplyChunk in a process of its own, as a warm function: real client of the service, real client of S3, real log.
+ * Its token is at hand. It says "ready" when it has warmed up with a batch, begins at a message, and says what it cost.
+ */
+
+const job: ApplyJob = JSON.parse(process.env[JOB] ?? '');
+const now = () => new Date();
+const log = createLog('ApplyChunk');
+const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+const s3 = new S3Client({ endpoint: job.bucketUrl, region: 'us-east-1', credentials, forcePathStyle: true });
+const token = { accessToken: job.accessToken, scope: 'customers:update' };
+const deps: ApplyChunkDeps = {
+  ...{ log, now, random: Math.random, secondsLeft: () => 900, sleep, requests: { crm: 0, file: 0, store: 0 } },
+  deployment: deploymentSchema.parse({ local: true, crm: { baseUrl: job.baseUrl, authUrl: job.baseUrl } }),
+  crm: createCrmClient({ baseUrl: job.baseUrl, getAccessToken: async () => token, log, now }),
+  store: createBatchStore(s3, 'bench'),
+};
+
+function stateOf({ batch, bytes, records, etag }: PreparedBatch): BatchState {
+  const keys = keysOf(batch);
+  const chunk = { chunk: 1, from: 0, to: bytes, firstLine: 1, lastLine: records, records };
+  return batchStateSchema.parse({
+    ...{ input: {}, execution: batch, startedAt: now().toISOString(), chunk },
+    batch: {
+      ...{ schemaVersion: 1, batch, inputKey: keys.input, etag, bytes, crc32: '', lines: records, records, chunks: 1 },
+      // No limit, or the bench would measure the limit.
+      ...{ chunksKey: keys.chunks, maxRate: 1e9, chunkRate: 1e9, stopAfterFailures: null },
+      ...{ keptUntil: '2099-01-01', softwareVersion: '0', warnings: [] },
+    },
+  });
+}
+
+async function apply(prepared: PreparedBatch): Promise<void> {
+  const { outcome } = await applyChunk(stateOf(prepared), deps);
+  if (outcome !== 'FINISHED') throw new Error(`The chunk ended in ${outcome}.`);
+}
+
+await apply(job.warmUp);
+process.send?.('ready');
+await once(process, 'message');
+process.send?.(await costOf(() => apply(job.measured)));
+process.disconnect();

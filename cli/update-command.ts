@@ -1,0 +1,111 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { batchSchema } from '../lambdas/shared/updates/batch-manifest.ts';
+import { confirm } from './confirm.ts';
+import { CommandError, RUN_FAILED, USAGE } from './exit.ts';
+import { type BatchOptions, startBatch } from './start-batch.ts';
+import { connect, type Target, type TargetOptions } from './target.ts';
+import { newBatchName } from './update-batch.ts';
+import { type CheckedUpdates, checkUpdates, counted } from './update-check.ts';
+import { finishBatch } from './update-finish.ts';
+import { updatesMachineOf } from './update-machine.ts';
+import { storeOf } from './update-outcome.ts';
+import { refuseToResume, unfinishedLines } from './update-resume.ts';
+import { samplesOf } from './update-samples.ts';
+import { openUpdateFile, refused, type UpdateSource } from './update-source.ts';
+import { uploadInput } from './update-upload.ts';
+
+export interface UpdateOptions extends TargetOptions, BatchOptions {
+  resume?: string;
+  dryRun?: boolean;
+  showValues?: boolean;
+  yes?: boolean;
+  json?: boolean;
+}
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+/** Changes customers by a file: checks all of it here, asks, sends it as a batch and follows that to its end. */
+export function addUpdate(command: Command): void {
+  command
+    .description('update customers by a CSV or JSON Lines file; checked whole before anything is sent')
+    .argument('[file]', 'NAME.csv or NAME.jsonl')
+    .option(
+      '--resume <batch>',
+      'instead of a file: the lines of a batch that were neither applied nor rejected',
+      batchArgument,
+    )
+    .option('--dry-run', 'only check, and show the requests of three lines')
+    .option('--show-values', 'with --dry-run: show values and ids, which are hidden otherwise')
+    .option('--max-rate <n>', 'changes per second, at most what the configuration allows', rateArgument)
+    .option('--stop-after-failures <n>', 'stop when so many lines were not applied, 1 to 1000', failuresArgument)
+    .option('--yes', 'do not ask before more than one customer is changed')
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(update);
+}
+
+async function update(file: string | undefined, options: UpdateOptions): Promise<void> {
+  if ((file === undefined) === (options.resume === undefined)) {
+    throw new CommandError('Name a file, or a batch with --resume.', USAGE);
+  }
+  if (options.dryRun && options.json)
+    throw new CommandError('--dry-run has no JSON document: leave out --json.', USAGE);
+  if (file !== undefined) return withSource(await openUpdateFile(file), options);
+  const target = await connect(options);
+  const batch = options.resume ?? '';
+  await refuseToResume(target, updatesMachineOf(target, options), batch);
+  say(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
+  return withSource(unfinishedLines(storeOf(target), batch), options, target);
+}
+
+async function withSource(source: UpdateSource, options: UpdateOptions, target?: Target): Promise<void> {
+  try {
+    const checked = await checkUpdates(source, say);
+    if (options.dryRun) return await showDryRun(checked, options);
+    return await send(checked, target ?? (await connect(options)), options);
+  } finally {
+    await source.close();
+  }
+}
+
+async function showDryRun({ source, records, lines }: CheckedUpdates, { showValues = false }: UpdateOptions) {
+  print(`${source.name}: ${counted(records, 'record')} on ${counted(lines, 'line')}, all valid. Nothing was sent.`);
+  for (const sample of await samplesOf(source, showValues)) print(sample);
+}
+
+async function send(checked: CheckedUpdates, target: Target, options: UpdateOptions): Promise<void> {
+  updatesMachineOf(target, options);
+  await askBefore(checked, options);
+  const batch = newBatchName();
+  const key = await uploadInput(target, batch, checked);
+  const { maxRate, stopAfterFailures } = options;
+  const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures });
+  say(`Batch ${batch}: ${counted(checked.records, 'record')}.`);
+  const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
+  if (failure) throw new CommandError(failure, RUN_FAILED);
+}
+
+async function askBefore({ source, records }: CheckedUpdates, { yes, deployment }: UpdateOptions): Promise<void> {
+  if (yes || records === 1) return;
+  const what = `${source.name} changes ${counted(records, 'customer')} of ${deployment}`;
+  if (!process.stdin.isTTY) throw refused(`${what}, and nobody is there to be asked: add --yes.`);
+  const asking = { stream: process.stdin, say: (text: string) => process.stderr.write(text) };
+  if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
+}
+
+export function batchArgument(text: string): string {
+  if (batchSchema.safeParse(text).success) return text;
+  throw new InvalidArgumentError('The name of a batch has letters, digits and hyphens, at most 60.');
+}
+
+function rateArgument(text: string): number {
+  const rate = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && rate >= 0.1) return rate;
+  throw new InvalidArgumentError('A rate is a number of changes per second, at least 0.1.');
+}
+
+function failuresArgument(text: string): number {
+  const failures = Number(text);
+  if (/^\d+$/.test(text) && failures >= 1 && failures <= 1000) return failures;
+  throw new InvalidArgumentError('A number of failures is a whole number from 1 to 1000.');
+}

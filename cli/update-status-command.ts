@@ -1,0 +1,75 @@
+import type { Command } from 'commander';
+import type { Outcome } from '../lambdas/shared/updates/result-line.ts';
+import { OUTCOMES } from '../lambdas/shared/updates/result-line.ts';
+import { table } from '../local/text.ts';
+import { CommandError, USAGE } from './exit.ts';
+import { connect, type TargetOptions } from './target.ts';
+import { counted } from './update-check.ts';
+import { batchArgument } from './update-command.ts';
+import { writeFailedLines } from './update-failed-file.ts';
+import { updatesMachineOf } from './update-machine.ts';
+import { countsText, failuresText, firstFailures, notApplied, storeOf } from './update-outcome.ts';
+import { type BatchStatus, lastBatches, oneBatch } from './update-status.ts';
+
+interface StatusOptions extends TargetOptions {
+  failedTo?: string;
+  json?: boolean;
+}
+
+const LISTED = 10;
+const print = (line: string) => process.stdout.write(`${line}\n`);
+
+/** Registers `update-status`, which changes nothing at the service. */
+export function addUpdateStatus(command: Command): void {
+  command
+    .description('show the last batches of customer updates, or one of them')
+    .argument('[batch]', 'name of a batch', batchArgument)
+    .option('--failed-to <file>', 'write the lines that were not applied into a new .jsonl file, to be corrected')
+    .option('--json', 'one JSON document')
+    .action(show);
+}
+
+async function show(batch: string | undefined, options: StatusOptions): Promise<void> {
+  if (batch === undefined && options.failedTo !== undefined) {
+    throw new CommandError('Name the batch whose lines --failed-to is to write.', USAGE);
+  }
+  const target = await connect(options);
+  const stateMachineArn = updatesMachineOf(target, options);
+  if (batch === undefined) {
+    const batches = await lastBatches(target, stateMachineArn, LISTED);
+    return void print(options.json ? JSON.stringify({ batches }) : listText(batches));
+  }
+  const status = await oneBatch(target, stateMachineArn, batch);
+  if (options.json) print(JSON.stringify(status));
+  else for (const line of await detailsOf(target, status)) print(line);
+  if (options.failedTo === undefined) return;
+  const written = await writeFailedLines(storeOf(target), status, options.failedTo);
+  process.stderr.write(`Wrote ${counted(written, 'line')} to ${options.failedTo}, which holds customer data.\n`);
+}
+
+function listText(batches: BatchStatus[]): string {
+  if (batches.length === 0) return 'There is no batch yet.';
+  const outcomes = Object.keys(OUTCOMES) as Outcome[];
+  const rows = batches.map(({ batch, startedAt, status, error, counts }) => [
+    batch,
+    startedAt?.slice(0, 19) ?? '',
+    [status, error].filter(Boolean).join(' '),
+    ...outcomes.map((outcome) => String(counts[outcome])),
+  ]);
+  return table(['batch', 'started (UTC)', 'status', ...outcomes], rows);
+}
+
+async function detailsOf(target: Parameters<typeof storeOf>[0], status: BatchStatus): Promise<string[]> {
+  const { batch, startedAt, finishedAt, error, cause, counts, resultKey, manifestKey } = status;
+  const records = status.records === null ? 'not summarized' : counted(status.records, 'record');
+  const head = [
+    `${batch}: ${status.status ?? 'its execution is forgotten'}, ${records}`,
+    `From ${startedAt ?? 'an unknown time'} to ${finishedAt ?? 'now'}.`,
+    ...(error ? [`${error}: ${cause ?? 'no cause was given.'}`] : []),
+    '',
+    countsText(counts),
+  ];
+  if (!resultKey || notApplied(counts) === 0) return head;
+  const failures = await firstFailures(storeOf(target), resultKey);
+  return [...head, '', failuresText(failures, notApplied(counts)), '', `Result: ${resultKey}, ${manifestKey}`];
+}

@@ -1,0 +1,57 @@
+import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import { RunError } from '../lambdas/shared/errors.ts';
+import { createUploadOnce } from '../lambdas/shared/storage/upload-once.ts';
+import { keysOf } from '../lambdas/shared/updates/batch-keys.ts';
+import { csvToJsonl } from '../lambdas/shared/updates/csv-to-jsonl.ts';
+import { LARGEST_INPUT_BYTES } from '../lambdas/validate-batch/validate-batch.ts';
+import { CommandError } from './exit.ts';
+import type { Target } from './target.ts';
+import { type CheckedUpdates, tooLarge } from './update-check.ts';
+import { changed } from './update-source.ts';
+
+/**
+ * Streams the checked bytes into the place of a new batch: CSV as JSON Lines with the same numbers of lines. What is not
+ * stored whole is not stored at all.
+ *
+ * @returns the key
+ * @throws CommandError (exit code 2) when the bytes are not those that were checked; RunError of the bucket
+ */
+export async function uploadInput(
+  { s3, BucketName }: Pick<Target, 's3' | 'BucketName'>,
+  batch: string,
+  checked: CheckedUpdates,
+): Promise<string> {
+  const { source } = checked;
+  const csv = source.reader.format === 'csv';
+  const same = sameBytes(checked);
+  const body = Readable.from(limited(csv ? csvToJsonl(same) : same, source.name), { objectMode: false });
+  const key = keysOf(batch).input;
+  try {
+    if (await createUploadOnce(s3, BucketName)(key, body, 'application/x-ndjson')) return key;
+  } catch (error) {
+    // The bucket names what its body throws as trouble of its own.
+    if (error instanceof RunError && error.cause instanceof CommandError) throw error.cause;
+    throw error;
+  }
+  throw new RunError('StorageConflict', `There is an object at ${key} already.`);
+}
+
+async function* sameBytes({ source, bytes, crc32: expected }: CheckedUpdates): AsyncGenerator<Uint8Array> {
+  let [size, sum] = [0, 0];
+  for await (const piece of source.open()) {
+    size += piece.byteLength;
+    sum = crc32(piece, sum);
+    yield piece;
+  }
+  if (size !== bytes || sum !== expected) throw changed(source.name);
+}
+
+async function* limited(pieces: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const piece of pieces) {
+    size += piece.byteLength;
+    if (size > LARGEST_INPUT_BYTES) throw tooLarge(name);
+    yield piece;
+  }
+}

@@ -1,0 +1,21 @@
+import type { BatchStore } from '../shared/storage/batch-store.ts';
+import type { BatchKeys } from '../shared/updates/batch-keys.ts';
+import type { ResultLine } from '../shared/updates/result-line.ts';
+import type { StopFlag } from '../shared/updates/stop-flag.ts';
+
+/**
+ * Counts a line over all chunks, and stops the batch at its threshold. Rejected, failed and unknown lines count alike: what
+ * was not applied is what a person wants to look at before the rest is sent.
+ */
+export async function countFailure(
+  { line, outcome, at }: ResultLine,
+  threshold: number | null,
+  { store, keys, stop }: { store: BatchStore; keys: BatchKeys; stop: StopFlag },
+): Promise<void> {
+  if (threshold === null || outcome === 'APPLIED' || outcome === 'NOT_SENT') return;
+  await store.putOnce(`${keys.failures}${line}`, '');
+  const failures = await store.list(keys.failures, threshold);
+  if (failures.length < threshold) return;
+  const sentence = `${threshold} lines were not applied, the number at which the batch was to stop.`;
+  await stop.raise({ reason: 'UpdateStopped', sentence, at: at ?? '1970-01-01T00:00:00Z' });
+}

@@ -1,0 +1,72 @@
+import * as z from 'zod';
+import { chunkSchema } from './chunk-index.ts';
+
+/**
+ * What passes between the states of the machine CustomerUpdates: one object, as in `states.ts`. It ends in the execution
+ * history: keys, counts and numbers of lines only. Objects are loose, for states of other releases.
+ */
+
+const batchSchema = z.looseObject({
+  schemaVersion: z.literal(1),
+  batch: z.string(),
+  inputKey: z.string(),
+  /** S3's name of exactly the bytes that were validated: others are not applied. */
+  etag: z.string(),
+  bytes: z.int(),
+  /** CRC-32 of all bytes, base64 of 4 bytes big-endian. */
+  crc32: z.string(),
+  lines: z.int(),
+  records: z.int(),
+  chunks: z.int(),
+  chunksKey: z.string(),
+  /** Changes per second of the whole batch, and of each of the chunks that are applied at the same time. */
+  maxRate: z.number(),
+  chunkRate: z.number(),
+  stopAfterFailures: z.int().nullable(),
+  keptUntil: z.iso.date(),
+  softwareVersion: z.string(),
+  warnings: z.array(z.string()),
+});
+export type Batch = z.infer<typeof batchSchema>;
+
+/** How far a chunk has come, where one invocation was not enough. */
+const placeSchema = z.looseObject({
+  /** The next line to send, and where it begins in the input. */
+  line: z.int(),
+  byte: z.int(),
+  /** Number of the next results object of the chunk. */
+  part: z.int(),
+  /** Invocations that handed on. */
+  rounds: z.int(),
+  /** What is known of the next line where it was sent already, and is to be sent again after a wait. */
+  attempts: z.int(),
+  /** An attempt was never answered. */
+  lost: z.boolean(),
+  status: z.int().nullable(),
+});
+export type Place = z.infer<typeof placeSchema>;
+
+export const batchStateSchema = z.looseObject({
+  /** The input of the execution, whatever a person or the command gave. */
+  input: z.unknown(),
+  execution: z.string(),
+  startedAt: z.iso.datetime(),
+  /** Waits in a row that brought nothing. */
+  waits: z.int().default(0),
+  batch: batchSchema.nullable().default(null),
+  /** In a child of the map: its chunk. */
+  chunk: chunkSchema.nullable().default(null),
+  place: placeSchema.nullable().default(null),
+  resultKey: z.string().nullable().default(null),
+  manifestKey: z.string().nullable().default(null),
+  outcome: z.string().nullable().default(null),
+  waitSeconds: z.int().min(0).default(0),
+  failure: z.object({ error: z.string(), cause: z.string() }).nullable().default(null),
+});
+export type BatchState = z.infer<typeof batchStateSchema>;
+
+/** The batch that ValidateBatch began. Only a broken definition could come here without one: a bug. */
+export function batchOf({ batch }: BatchState): Batch {
+  if (!batch) throw new Error('the state has no batch: ValidateBatch was skipped');
+  return batch;
+}

@@ -1,0 +1,32 @@
+import type { Context } from 'aws-lambda';
+import { type AnswerOf, handlerOf, type Invocation, type Machine, type OwnDeps, type StepDeps } from '../step.ts';
+import type { UpdateStepName } from '../steps.ts';
+import { type BatchState, batchStateSchema } from './batch-state.ts';
+
+/** Waits in a row without any progress: 9 that grow to a minute, then 36 of it, 38 minutes in all. */
+const MOST_WAITS = 45;
+/** The longest wait that the other side can ask for. */
+const LONGEST_WAIT_SECONDS = 3600;
+
+const CUSTOMER_UPDATES: Machine<BatchState> = {
+  schema: batchStateSchema,
+  // A batch may take a day: what ends it is trouble without progress, not a time of day.
+  pacing: ({ waits }, { now }) => ({
+    firstWaitSeconds: 2,
+    largestWaitSeconds: 60,
+    deadline: new Date(now().getTime() + (waits < MOST_WAITS ? LONGEST_WAIT_SECONDS * 1000 : 0)),
+  }),
+  logFields: ({ batch, chunk, execution }) => ({ execution, batch: batch?.batch, chunk: chunk?.chunk }),
+};
+
+/** Makes a Lambda handler of a step of the machine CustomerUpdates, under the same contract as `asStep`. */
+export function asBatchStep<S extends UpdateStepName, D extends StepDeps>(
+  name: S,
+  step: (state: BatchState, deps: D) => Promise<BatchAnswer<S>>,
+  dependencies: (invocation: Invocation) => OwnDeps<D>,
+): (event: unknown, context: Context) => Promise<BatchState> {
+  return handlerOf(CUSTOMER_UPDATES, name, step, dependencies);
+}
+
+/** What a step returns: an outcome of its own and the parts of the state that it changes. */
+export type BatchAnswer<S extends UpdateStepName> = AnswerOf<BatchState, S>;

@@ -1,0 +1,68 @@
+import type { CsvRecord } from './csv-cells.ts';
+import { FIELD_RULES, type FieldKind } from './customer-fields.ts';
+import { type Problem, shownName } from './problems.ts';
+import { unknownField } from './update-line.ts';
+
+/** A column of a CSV file: the field it holds (`id` too), or `null` where it holds none. */
+export interface CsvColumn {
+  name: string;
+  /** The value that a cell stands for; the text itself where it stands for none of the field's kind, to be refused. */
+  read: (cell: string) => unknown;
+}
+
+const WHOLE = /^(0|-?[1-9]\d{0,15})$/;
+/** A number as JSON writes it. */
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
+
+const asText = (cell: string) => cell;
+const asWhole = (cell: string) => (WHOLE.test(cell) ? Number(cell) : cell);
+const asFlag = (cell: string) => (cell === 'true' ? true : cell === 'false' ? false : cell);
+
+const READERS: Record<FieldKind, (cell: string) => unknown> = {
+  text: asText,
+  date: asText,
+  dateTime: asText,
+  uuid: asText,
+  e164: asText,
+  code: asWhole,
+  int32: asWhole,
+  number: (cell) => (NUMBER.test(cell) ? Number(cell) : cell),
+  flag: asFlag,
+  customFields: asText,
+};
+
+/**
+ * The columns that a header names, and what is wrong with it. Nothing can be read below a header that lacks `id` or names a
+ * column twice: `columns` is `null` then. A column that is no field is told and left out.
+ */
+export function readHeader({ line, cells, wrong }: CsvRecord): {
+  columns: (CsvColumn | null)[] | null;
+  problems: Problem[];
+} {
+  if (wrong) return { columns: null, problems: [{ line, field: null, sentence: wrong }] };
+  const problems: Problem[] = [];
+  const seen = new Set<string>();
+  const names = cells.map((cell) => cell ?? '');
+  const columns = names.map((name) => {
+    const sentence = wrongColumn(name, seen, names);
+    if (sentence) problems.push({ line, field: shownName(name), sentence });
+    seen.add(name);
+    return sentence ? null : { name, read: READERS[FIELD_RULES.get(name)?.kind ?? 'text'] };
+  });
+  if (!seen.has('id')) problems.push({ line, field: 'id', sentence: missingId(names) });
+  const readable = seen.has('id') && seen.size === names.length;
+  return { columns: readable ? columns : null, problems };
+}
+
+function wrongColumn(name: string, seen: Set<string>, names: string[]): string | undefined {
+  if (seen.has(name)) return 'is the name of two columns';
+  if (name === '') return `is column ${names.indexOf(name) + 1}: each column needs the name of a field`;
+  if (name === 'customFields') return 'is an object, which a cell cannot hold: use JSON Lines (and it is deprecated)';
+  return name === 'id' || FIELD_RULES.has(name) ? undefined : unknownField(name);
+}
+
+function missingId(names: string[]): string {
+  const [only = ''] = names;
+  if (names.length === 1 && /[;\t|]/.test(only)) return 'is missing: columns are separated by commas, nothing else';
+  return 'is missing: the first line names the columns, one of them id';
+}

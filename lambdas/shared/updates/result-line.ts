@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { ERRORS, type ErrorName } from '../errors.ts';
+
+/** Every way in which a line can end, and what it says about the customer. */
+export const OUTCOMES = {
+  APPLIED: 'the service confirmed the change',
+  REJECTED: 'the service refused the change for what it is (400, 404, 409, 412, 422): correct the line',
+  FAILED: 'the service did not take the change (401, 403, 429, 5xx after the retries): send it again',
+  UNKNOWN: 'sent, and never answered: the change may be there or not',
+  NOT_SENT: 'never sent',
+} as const;
+export type Outcome = keyof typeof OUTCOMES;
+
+const outcomeSchema = z.enum(Object.keys(OUTCOMES) as [Outcome, ...Outcome[]]).describe(
+  Object.entries(OUTCOMES)
+    .map(([outcome, meaning]) => `${outcome}: ${meaning}.`)
+    .join(' '),
+);
+
+/** One line of `result.jsonl`: what became of one line of the input. Holds an id, and no other value of a customer. */
+export const resultLineSchema = z.strictObject({
+  line: z.int().min(1).describe('Line of the input.'),
+  id: z.guid().describe('The customer.'),
+  outcome: outcomeSchema,
+  error: z
+    .enum(Object.keys(ERRORS) as [ErrorName, ...ErrorName[]])
+    .nullable()
+    .describe('Name of the error; null when applied.'),
+  status: z.int().min(100).max(599).nullable().describe('HTTP status of the last answer; null without one.'),
+  attempts: z.int().min(0).describe('How often the line was sent.'),
+  at: z.iso.datetime().nullable().describe('When the outcome was known; null when not sent.'),
+  fields: z.array(z.string()).optional().describe('Fields that the service named in refusing (422); never values.'),
+});
+export type ResultLine = z.infer<typeof resultLineSchema>;
+
+export function resultLineText(result: ResultLine): string {
+  return `${JSON.stringify(result)}\n`;
+}

@@ -1,0 +1,69 @@
+import { RunError } from '../shared/errors.ts';
+import type { BatchStore } from '../shared/storage/batch-store.ts';
+import { keysOf } from '../shared/updates/batch-keys.ts';
+import { type Counts, noCounts } from '../shared/updates/batch-manifest.ts';
+import type { Batch } from '../shared/updates/batch-state.ts';
+import type { Chunk } from '../shared/updates/chunk-index.ts';
+import { type ChunkParts, readParts } from '../shared/updates/chunk-parts.ts';
+import { recordsOf, type UpdateRecord } from '../shared/updates/read-chunk.ts';
+import { type ResultLine, resultLineText } from '../shared/updates/result-line.ts';
+import type { Stop } from '../shared/updates/stop-flag.ts';
+
+/** What was counted on the way; whole after the last line. */
+export interface Tally {
+  counts: Counts;
+  records: number;
+  /** When the last outcome was known. */
+  lastAt: string | null;
+}
+
+export function newTally(): Tally {
+  return { counts: noCounts(), records: 0, lastAt: null };
+}
+
+/** The text of `result.jsonl`, a chunk at a time: each record of the input exactly once, in the order of the lines. */
+export async function* joinResults(
+  store: BatchStore,
+  batch: Batch,
+  chunks: Chunk[],
+  stop: Stop | undefined,
+  tally: Tally,
+): AsyncGenerator<string> {
+  for (const chunk of chunks) {
+    const parts = await readParts(store, keysOf(batch.batch), chunk.chunk);
+    const stretch = { line: chunk.firstLine, byte: chunk.from, to: chunk.to };
+    let text = '';
+    for await (const record of recordsOf(store, batch, stretch)) {
+      const result = parts.results.get(record.line) ?? withoutResult(record, parts, stop);
+      if (result.id !== record.record.id) throw mismatch(record.line);
+      count(result, tally);
+      text += resultLineText(result);
+    }
+    yield text;
+  }
+}
+
+/** A line that nobody came to, or whose function died before it could tell. */
+function withoutResult({ line, record }: UpdateRecord, { doubtful }: ChunkParts, stop: Stop | undefined): ResultLine {
+  const claim = doubtful.find(({ firstLine, records }) => firstLine <= line && records > 0);
+  if (claim) claim.records -= 1;
+  return {
+    line,
+    id: record.id,
+    outcome: claim ? 'UNKNOWN' : 'NOT_SENT',
+    error: claim ? 'StepCrashed' : (stop?.reason ?? 'UpdateStopped'),
+    status: null,
+    attempts: 0,
+    at: null,
+  };
+}
+
+function count({ outcome, at }: ResultLine, tally: Tally): void {
+  tally.records += 1;
+  tally.counts[outcome] = (tally.counts[outcome] ?? 0) + 1;
+  if (at !== null && (tally.lastAt === null || at > tally.lastAt)) tally.lastAt = at;
+}
+
+function mismatch(line: number): RunError {
+  return new RunError('StorageConflict', `The result of line ${line} is of another customer than the line.`);
+}

@@ -1,0 +1,38 @@
+import * as z from 'zod';
+import { RunError } from '../shared/errors.ts';
+import type { BatchStore } from '../shared/storage/batch-store.ts';
+import type { Batch, BatchState } from '../shared/updates/batch-state.ts';
+
+const claimSchema = z.object({ execution: z.string(), startedAt: z.string(), etag: z.string() });
+
+/**
+ * Claims a batch for the execution, once for all: S3 lets one of any number of writers win. An execution that repeats its
+ * step finds its own claim and goes on.
+ *
+ * @throws RunError `UpdateAlreadyStarted` when another execution has it, `StorageConflict` when the file was changed since
+ */
+export async function claimBatch(
+  store: BatchStore,
+  key: string,
+  { execution, startedAt }: Pick<BatchState, 'execution' | 'startedAt'>,
+  { batch, etag, inputKey }: Batch,
+): Promise<void> {
+  const claim = { execution, startedAt, etag };
+  if (await store.putOnce(key, JSON.stringify(claim))) return;
+  const standing = parseClaim((await store.read(key))?.text);
+  if (standing?.execution !== execution || standing.startedAt !== startedAt) {
+    const who = standing ? `the execution ${standing.execution}` : `whoever wrote ${key}`;
+    throw new RunError('UpdateAlreadyStarted', `The batch ${batch} belongs to ${who} already.`);
+  }
+  if (standing.etag !== etag) {
+    throw new RunError('StorageConflict', `The file at ${inputKey} was changed after this execution began.`);
+  }
+}
+
+function parseClaim(text: string | undefined): z.infer<typeof claimSchema> | undefined {
+  try {
+    return claimSchema.parse(JSON.parse(text ?? ''));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import * as z from 'zod';
+import { RunError } from '../shared/errors.ts';
+import { suggestion } from '../shared/suggestion.ts';
+
+const KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
+
+/** What a person or the command may give to the machine. */
+const inputSchema = z.strictObject({
+  file: z.string().regex(KEY),
+  /** Changes per second; default, and most: what the configuration says. */
+  maxRate: z.number().min(0.1).optional(),
+  /** So many lines that are not applied stop the batch. S3 lists a thousand keys at a time. */
+  stopAfterFailures: z.int().min(1).max(1000).optional(),
+  Comment: z.string().max(1000).optional(),
+});
+
+const RULES: Record<string, string> = {
+  file: '"file" must be the key of a file of updates in the bucket, updates/BATCH/input.jsonl (BATCH: letters, digits, hyphens)',
+  maxRate: '"maxRate" must be a number of changes per second, at least 0.1',
+  stopAfterFailures: '"stopAfterFailures" must be a whole number from 1 to 1000',
+  Comment: '"Comment" must be a text of at most 1000 characters',
+};
+
+export interface BatchInput {
+  batch: string;
+  maxRate: number;
+  stopAfterFailures: number | null;
+}
+
+/**
+ * The input of an execution, checked.
+ * @param largestRate changes per second that the configuration allows
+ * @throws RunError `InvalidInput` saying what is wrong and (as its advice) an example to paste. Nothing is quoted.
+ */
+export function parseInput(input: unknown, largestRate: number): BatchInput {
+  const parsed = inputSchema.safeParse(input);
+  if (!parsed.success) throw new RunError('InvalidInput', `${problemsOf(parsed.error, input).join('; ')}.`);
+  const { file, maxRate = largestRate, stopAfterFailures = null } = parsed.data;
+  if (maxRate > largestRate) {
+    throw new RunError('InvalidInput', `"maxRate" must be at most ${largestRate}, which updates.maxRate allows.`);
+  }
+  return { batch: KEY.exec(file)?.[1] ?? '', maxRate, stopAfterFailures };
+}
+
+function problemsOf(error: z.ZodError, input: unknown): string[] {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return ['The input is not an object'];
+  return error.issues.map((issue) => {
+    if (issue.code === 'unrecognized_keys') return `Unknown: ${issue.keys.slice(0, 10).map(keyText).join(', ')}`;
+    return RULES[String(issue.path[0])] ?? 'The input is not an object';
+  });
+}
+
+function keyText(key: string): string {
+  return /^[\w-]{1,40}$/.test(key) ? `"${key}"${suggestion(key, Object.keys(RULES))}` : 'a key';
+}

@@ -1,0 +1,110 @@
+import { RunError } from '../shared/errors.ts';
+import { crc32Text } from '../shared/files/transfer/crc32.ts';
+import type { StepDeps } from '../shared/step.ts';
+import type { BatchStore, Opened } from '../shared/storage/batch-store.ts';
+import { type BatchKeys, keysOf } from '../shared/updates/batch-keys.ts';
+import type { Batch, BatchState } from '../shared/updates/batch-state.ts';
+import type { BatchAnswer } from '../shared/updates/batch-step.ts';
+import { chunksText } from '../shared/updates/chunk-index.ts';
+import { JSONL } from '../shared/updates/read-jsonl.ts';
+import { type Validation, validateUpdates } from '../shared/updates/validate-updates.ts';
+import { claimBatch } from './claim-batch.ts';
+import { type BatchInput, parseInput } from './input.ts';
+import { problemsSentence } from './problems-sentence.ts';
+
+export interface ValidateBatchDeps extends StepDeps {
+  store: BatchStore;
+  softwareVersion: string;
+}
+
+/** What one invocation validates with time and memory to spare, of the shortest lines too (docs/adr/0016). */
+export const LARGEST_INPUT_BYTES = 256 * 1024 * 1024;
+/** The machine stands for three days; trouble may take the third. */
+const LONGEST_BATCH_SECONDS = 2 * 86_400;
+
+/**
+ * Checks the input and the whole file, claims the batch for this execution and leaves the index of its chunks.
+ * Answers VALIDATED with `batch`; nothing was sent before, and nothing is where one line is wrong.
+ */
+export async function validateBatch(state: BatchState, deps: ValidateBatchDeps): Promise<BatchAnswer<'ValidateBatch'>> {
+  const input = parseInput(state.input, deps.deployment.updates.maxRate);
+  const keys = keysOf(input.batch);
+  const file = await openInput(keys.input, deps.store);
+  const validation = await validateUpdates(JSONL, file.body);
+  refuse(keys.input, file, validation);
+  refuseEndless(validation.records, input.maxRate);
+
+  const batch = beginBatch(state, input, keys, { ...file, ...validation }, deps);
+  await claimBatch(deps.store, keys.started, state, batch);
+  await writeIndex(deps.store, keys, chunksText(validation.chunks));
+  return { outcome: 'VALIDATED', batch, waits: 0 };
+}
+
+async function openInput(key: string, store: BatchStore): Promise<Opened> {
+  const file = await store.open(key);
+  if (!file) throw new RunError('InvalidInput', `There is no file at ${key} in the bucket: upload it first.`);
+  if (file.bytes <= LARGEST_INPUT_BYTES) return file;
+  // A body that nobody reads would hold its connection.
+  for await (const _ of file.body) break;
+  throw new RunError(
+    'UpdateFileInvalid',
+    `${key} has ${file.bytes} bytes, more than the ${LARGEST_INPUT_BYTES} of one batch: cut it in several.`,
+  );
+}
+
+function refuse(key: string, file: Opened, { problems, lines, bytes }: Validation): void {
+  if (problems.total > 0) throw new RunError('UpdateFileInvalid', problemsSentence(key, lines, problems));
+  if (bytes !== file.bytes) throw new RunError('StorageUnavailable', `The file at ${key} did not come whole.`);
+}
+
+function refuseEndless(records: number, maxRate: number): void {
+  if (records / maxRate <= LONGEST_BATCH_SECONDS) return;
+  const days = LONGEST_BATCH_SECONDS / 86_400;
+  throw new RunError(
+    'UpdateFileInvalid',
+    `${records} records at ${maxRate} changes per second take more than the ${days} days that a batch may: cut it in several, or raise the rate.`,
+  );
+}
+
+function beginBatch(
+  { startedAt }: BatchState,
+  { batch, maxRate, stopAfterFailures }: BatchInput,
+  keys: BatchKeys,
+  found: Opened & Validation,
+  { deployment, softwareVersion }: ValidateBatchDeps,
+): Batch {
+  const { etag, bytes, lines, records, chunks } = found;
+  const { concurrency, retentionDays } = deployment.updates;
+  return {
+    schemaVersion: 1,
+    batch,
+    inputKey: keys.input,
+    etag,
+    bytes,
+    crc32: crc32Text(found.crc32),
+    lines,
+    records,
+    chunks: chunks.length,
+    chunksKey: keys.chunks,
+    maxRate,
+    chunkRate: maxRate / Math.min(concurrency, chunks.length),
+    stopAfterFailures,
+    keptUntil: dateAfter(startedAt, retentionDays),
+    softwareVersion,
+    warnings: found.warnings.map(
+      ({ field, records: times, firstLine }) =>
+        `"${field}" is deprecated: ${times} records, first on line ${firstLine}.`,
+    ),
+  };
+}
+
+/** Written once; equal bytes at a repetition, for they come from the same version of the file. */
+async function writeIndex(store: BatchStore, { chunks }: BatchKeys, text: string): Promise<void> {
+  if (await store.putOnce(chunks, text)) return;
+  if ((await store.read(chunks))?.text === text) return;
+  throw new RunError('StorageConflict', `Another index of chunks stands at ${chunks} than this batch would write.`);
+}
+
+function dateAfter(time: string, days: number): string {
+  return new Date(Date.parse(time) + days * 86_400_000).toISOString().slice(0, 10);
+}

@@ -1,0 +1,333 @@
+import { describe, expect, test } from 'vitest';
+import { applyChunk, MOST_ROUNDS } from '../../../lambdas/apply-chunk/apply-chunk.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import type { Batch, BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
+import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
+import {
+  batch,
+  batchState,
+  fakeExchange,
+  fakeStore,
+  idOf,
+  inputOf,
+  KEYS,
+  type Reply,
+  resultsIn,
+  sleepingDeps,
+  wholeChunk,
+} from '../../support/batches.ts';
+import { CANARY } from '../../support/builders.ts';
+import { lambdaContext } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { failing } from '../../support/fake-bucket.ts';
+
+type ReplyTo = Parameters<typeof fakeExchange>[0];
+
+/** A chunk that is a whole input, and the service and bucket that it meets. */
+function world(records: number, reply?: ReplyTo, { before }: Parameters<typeof fakeStore>[0] = {}) {
+  const input = inputOf(records);
+  const store = fakeStore({ objects: { [KEYS.input]: input }, ...(before && { before }) });
+  const service = fakeExchange(reply);
+  const stateWith = (change: Partial<Batch> = {}, more: Partial<BatchState> = {}) =>
+    batchState({ batch: batch(input, change), chunk: wholeChunk(input), ...more });
+  const invoke = (state = stateWith(), deps = sleepingDeps()) =>
+    applyChunk(state, { ...deps, crm: service.crm, store });
+  return { store, sent: service.sent, stateWith, invoke, input };
+}
+
+const summary = (store: ReturnType<typeof fakeStore>) =>
+  resultsIn(store).map(({ outcome, status, attempts, error }) => [outcome, status, attempts, error]);
+
+test('each line is sent once, without its id, and its result is kept', async () => {
+  const bodies: unknown[] = [];
+  const { store, sent, invoke } = world(3, (_, __, { json, path, method }) => {
+    bodies.push([method, path, json]);
+    return 200;
+  });
+
+  const answer = await invoke();
+
+  expect(answer).toEqual({ outcome: 'FINISHED', place: null, waits: 0 });
+  expect(sent).toEqual([1, 2, 3]);
+  expect(bodies[1]).toEqual(['patch', `customers/${idOf(2)}`, { firstName: CANARY, city: 'Haifa' }]);
+  expect(resultsIn(store)[1]).toEqual({
+    line: 2,
+    id: idOf(2),
+    outcome: 'APPLIED',
+    error: null,
+    status: 200,
+    attempts: 1,
+    at: expect.stringMatching(/^2026-11-20T01:10/),
+  });
+});
+
+describe('what becomes of a line that is answered', () => {
+  const named = () => Response.json({ error: { fields: ['city', CANARY], message: CANARY } }, { status: 422 });
+  test.each<[name: string, replies: Reply[], expected: unknown[]]>([
+    ['204', [204], ['APPLIED', 204, 1, null]],
+    ['400', [400], ['REJECTED', 400, 1, 'CrmRejectedRequest']],
+    ['404', [404], ['REJECTED', 404, 1, 'CrmRejectedRequest']],
+    ['409', [409], ['REJECTED', 409, 1, 'CrmRejectedRequest']],
+    ['412', [412], ['REJECTED', 412, 1, 'CrmRejectedRequest']],
+    ['302', [302], ['FAILED', 302, 1, 'CrmContractError']],
+    ['500 for ever', [500, 500, 500], ['FAILED', 500, 3, 'CrmUnavailable']],
+    ['503, then 200', [503, 200], ['APPLIED', 200, 2, null]],
+    ['429 for ever', Array(8).fill(429), ['FAILED', 429, 8, 'RateLimited']],
+    ['nothing for ever', ['lost', 'lost', 'lost'], ['UNKNOWN', null, 3, 'CrmUnavailable']],
+    ['nothing, then 200', ['lost', 200], ['APPLIED', 200, 2, null]],
+    ['nothing, then 409, which may be its echo', ['lost', 409], ['UNKNOWN', 409, 2, 'CrmRejectedRequest']],
+    [
+      'nothing, then 404, which does not take back what may be',
+      ['lost', 404],
+      ['UNKNOWN', 404, 2, 'CrmRejectedRequest'],
+    ],
+    ['nothing, then 503 for ever', ['lost', 503, 503], ['UNKNOWN', 503, 3, 'CrmUnavailable']],
+    ['401 even to a fresh token', [401], ['FAILED', 401, 1, 'AuthRefused']],
+    ['403', [403], ['FAILED', 403, 1, 'AuthRefused']],
+  ])('%s', async (_, replies, expected) => {
+    const { store, invoke } = world(1, (__, nth) => replies[nth - 1] ?? 599);
+
+    expect(await invoke()).toMatchObject({ outcome: 'FINISHED' });
+
+    expect(summary(store)).toEqual([expected]);
+  });
+
+  test('422 keeps the names of sent fields, and no value', async () => {
+    const { store, invoke } = world(1, named);
+
+    await invoke();
+
+    expect(resultsIn(store)[0]).toMatchObject({ outcome: 'REJECTED', status: 422, fields: ['city'] });
+    expect(JSON.stringify(resultsIn(store))).not.toContain(CANARY);
+  });
+});
+
+describe('what stops the whole batch', () => {
+  test('403: the flag names the scope, and nothing else is sent', async () => {
+    const { store, sent, invoke } = world(3, () => 403);
+
+    await invoke();
+
+    expect(sent).toEqual([1]);
+    expect(summary(store).slice(1)).toEqual(Array(2).fill(['NOT_SENT', null, 0, 'AuthRefused']));
+    const stop = JSON.parse(store.text(KEYS.stop) ?? '');
+    expect(stop).toMatchObject({ reason: 'AuthRefused', sentence: expect.stringContaining('"customers:update"') });
+  });
+
+  test.each(['ReauthorizationRequired', 'ConfigInvalid'] as const)('%s: nothing is sent', async (name) => {
+    const { store, sent, invoke } = world(2, () => new RunError(name, 'No token.'));
+
+    await invoke();
+
+    expect(sent).toEqual([]);
+    expect(summary(store)).toEqual(Array(2).fill(['NOT_SENT', null, 0, name]));
+    expect(store.text(KEYS.stop)).toContain(name);
+  });
+
+  test('a flag that appears between two lines, whoever wrote it', async () => {
+    const { store, sent, invoke } = world(4, (line) => {
+      if (line === 2) store.put(KEYS.stop, '{}');
+      return 200;
+    });
+
+    await invoke();
+
+    expect(sent).toEqual([1, 2]);
+    expect(summary(store).slice(2)).toEqual(Array(2).fill(['NOT_SENT', null, 0, 'UpdateStopped']));
+  });
+
+  test('the number of failures, those of other chunks and of every kind counted', async () => {
+    const replies: Reply[] = [404, 200, 500, 500, 500, 200];
+    const { store, sent, stateWith, invoke } = world(6, () => replies.shift() ?? 599);
+    store.put(`${KEYS.failures}900`, '');
+
+    await invoke(stateWith({ stopAfterFailures: 3 }));
+
+    expect(new Set(sent)).toEqual(new Set([1, 2, 3]));
+    expect(summary(store).slice(3)).toEqual(Array(3).fill(['NOT_SENT', null, 0, 'UpdateStopped']));
+    expect(JSON.parse(store.text(KEYS.stop) ?? '').sentence).toMatch(/^3 lines were not applied/);
+  });
+
+  test('the flag is read before each line is sent', async () => {
+    const { store, invoke } = world(5);
+
+    await invoke();
+
+    expect(store.calls.filter((call) => call === `read ${KEYS.stop}`)).toHaveLength(5);
+  });
+});
+
+describe('trouble in the middle', () => {
+  const noToken = new RunError('TokenRefreshInProgress', 'Another function refreshes.');
+
+  test('waits, keeps what is known, and goes on behind it without sending it again', async () => {
+    let trouble = true;
+    const { store, sent, stateWith, invoke } = world(3, (line) => (trouble && line === 3 ? noToken : 200));
+    const step = asBatchStep(
+      'ApplyChunk',
+      (state) => invoke(state),
+      () => sleepingDeps(),
+    );
+
+    const waiting = await step(stateWith(), lambdaContext());
+    trouble = false;
+    const end = await step(waiting, lambdaContext());
+
+    expect(waiting).toMatchObject({ outcome: 'CONTINUE', waits: 1, failure: null });
+    expect(waiting.waitSeconds).toBeGreaterThanOrEqual(2);
+    expect(end.outcome).toBe('FINISHED');
+    expect(sent).toEqual([1, 2, 3]);
+    expect(resultsIn(store).map(({ line }) => line)).toEqual([1, 2, 3]);
+  });
+
+  test('that lasts for 45 waits without progress ends the child', async () => {
+    const { stateWith, invoke } = world(1, () => noToken);
+    const step = asBatchStep(
+      'ApplyChunk',
+      (state) => invoke(state),
+      () => sleepingDeps(),
+    );
+
+    const end = await step(stateWith({}, { waits: 45 }), lambdaContext());
+
+    expect(end).toMatchObject({ outcome: 'FAILED', failure: { error: 'TokenRefreshInProgress' } });
+  });
+
+  test('of a function that died: its lines are sent again, for an update is idempotent', async () => {
+    const { store, sent, invoke } = world(2);
+    store.put(KEYS.claim(1, 1), '{"firstLine":1,"records":100}');
+
+    await invoke();
+
+    expect(sent).toEqual([1, 2]);
+    expect(summary(store)).toEqual(Array(2).fill(['APPLIED', 200, 1, null]));
+  });
+
+  test('of a function that died, and then the batch was stopped: its lines are in doubt', async () => {
+    const { store, sent, invoke } = world(102);
+    store.put(KEYS.claim(1, 1), '{"firstLine":1,"records":100}');
+    store.put(KEYS.stop, '{}');
+
+    await invoke();
+
+    expect(sent).toEqual([]);
+    expect(summary(store).map(([outcome]) => outcome)).toEqual([...Array(100).fill('UNKNOWN'), 'NOT_SENT', 'NOT_SENT']);
+  });
+
+  test('a claim that came to nothing is followed by an empty part, so that nothing is in doubt', async () => {
+    const { store, invoke } = world(1, () => new RunError('CrmUnavailable', 'No connection.'));
+
+    await failureOf(invoke(), 'CrmUnavailable');
+
+    expect(store.keys()).toContain(KEYS.claim(1, 1));
+    expect(store.text(KEYS.part(1, 1))).toBe('');
+  });
+
+  test('a bug loses no result of a line that was sent', async () => {
+    const { store, invoke } = world(2, (line) => (line === 2 ? new TypeError('bug') : 200));
+
+    await expect(invoke()).rejects.toThrow('bug');
+
+    expect(resultsIn(store).map(({ line }) => line)).toEqual([1]);
+  });
+
+  test('another invocation of the same chunk that was first keeps its results, and the others are added', async () => {
+    const theirs = world(1);
+    await theirs.invoke();
+    const part = theirs.store.text(KEYS.part(1, 1)) ?? '';
+    const { store, invoke } = world(3, (line) => {
+      if (line === 2) store.put(KEYS.part(1, 1), part);
+      return 200;
+    });
+
+    await invoke();
+
+    expect(resultsIn(store).map(({ line }) => line)).toEqual([1, 2, 3]);
+  });
+
+  test('results that cannot be stored are trouble of the bucket', async () => {
+    const trouble = new RunError('StorageUnavailable', 'Down.');
+    const { invoke } = world(1, undefined, { before: failing('putOnce', '.000001.jsonl', trouble) ?? (() => {}) });
+
+    await failureOf(invoke(), 'StorageUnavailable');
+  });
+
+  test('an input that was changed since it was validated is not applied', async () => {
+    const { store, sent, invoke, input } = world(1);
+    store.put(KEYS.input, input.replace('Haifa', 'Jaffa'));
+
+    await failureOf(invoke(), 'StorageConflict');
+
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('handing on', () => {
+  test('a long Retry-After is waited by the machine, and the same line goes on with its attempts', async () => {
+    const busy = () => new Response(null, { status: 429, headers: { 'retry-after': '120' } });
+    const { store, sent, stateWith, invoke } = world(3, (line, nth) => (line === 2 && nth === 1 ? busy() : 200));
+
+    const first = await invoke();
+    const second = await invoke(stateWith({}, first));
+
+    expect(first).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 120, place: { line: 2, part: 2, attempts: 1 } });
+    expect(second.outcome).toBe('FINISHED');
+    expect(sent).toEqual([1, 2, 2, 3]);
+    expect(summary(store)).toEqual([
+      ['APPLIED', 200, 1, null],
+      ['APPLIED', 200, 2, null],
+      ['APPLIED', 200, 1, null],
+    ]);
+  });
+
+  test('a line that was put off and then stopped was not taken', async () => {
+    const busy = () => new Response(null, { status: 429, headers: { 'retry-after': '120' } });
+    const { store, stateWith, invoke } = world(2, busy);
+    const first = await invoke();
+    store.put(KEYS.stop, '{}');
+
+    await invoke(stateWith({}, first));
+
+    expect(summary(store)).toEqual([
+      ['FAILED', 429, 1, 'RateLimited'],
+      ['NOT_SENT', null, 0, 'UpdateStopped'],
+    ]);
+  });
+
+  test('when its time runs out an invocation hands on a place of a few hundred bytes, over and over', async () => {
+    const { store, sent, stateWith, invoke } = world(250);
+    let state = stateWith({ chunkRate: 1 });
+    let rounds = 0;
+    for (let outcome = 'CONTINUE'; outcome === 'CONTINUE'; rounds += 1) {
+      const answer = await invoke(state, sleepingDeps(281));
+      outcome = answer.outcome;
+      expect(JSON.stringify({ ...state, ...answer }).length).toBeLessThan(1500);
+      state = { ...state, ...answer };
+    }
+
+    expect(rounds).toBe(3);
+    expect(sent).toEqual(Array.from({ length: 250 }, (_, index) => index + 1));
+    expect(resultsIn(store).map(({ line }) => line)).toEqual(sent);
+  });
+
+  test('a chunk that never comes to its end is given up before its history is full', async () => {
+    const { stateWith, invoke } = world(1);
+    const place = { line: 1, byte: 0, part: 9, rounds: MOST_ROUNDS, attempts: 0, lost: false, status: null };
+
+    await failureOf(invoke(stateWith({}, { place })), 'UpdateStopped');
+
+    // Wait, task and choice: 2 + 5 + 2 entries.
+    expect((MOST_ROUNDS + 45) * 9).toBeLessThan(20_000);
+  });
+});
+
+test('lines are sent at the share of the rate, retries too', async () => {
+  const { stateWith, invoke } = world(11, (line, nth) => (line === 5 && nth === 1 ? 503 : 200));
+  const deps = sleepingDeps();
+
+  await invoke(stateWith({ chunkRate: 2 }), deps);
+
+  // Twelve calls with eleven intervals of half a second between them.
+  expect(deps.slept()).toBeGreaterThanOrEqual(5.5);
+  expect(deps.slept()).toBeLessThan(7);
+});

@@ -1,0 +1,116 @@
+import { expect, test } from 'vitest';
+import { createCrmClient } from '../../../../lambdas/shared/crm/client.ts';
+import { updateCustomer } from '../../../../lambdas/shared/crm/customers.ts';
+import { RunError } from '../../../../lambdas/shared/errors.ts';
+import { CANARY } from '../../../support/builders.ts';
+import { at, recordingLog } from '../../../support/deps.ts';
+import { failureOf } from '../../../support/failures.ts';
+import { cutOff, deadAddress, type Exchange, hangUp, serverFor } from '../../../support/http-server.ts';
+
+const ID = '00000000-0000-4000-8000-000000000001';
+const LINE = `PATCH /api/v1/customers/${ID}`;
+const now = at('2026-11-20T01:00:00Z');
+const FIELDS = { firstName: CANARY, city: null };
+
+/** Sends one change; the first refresh may fail. */
+function updateAt(url: string, refresh?: RunError) {
+  const log = recordingLog();
+  const crm = createCrmClient({
+    baseUrl: `${url}/api/v1`,
+    getAccessToken: async ({ rejected } = {}) => {
+      if (rejected !== undefined && refresh) throw refresh;
+      return { accessToken: rejected ? 'second' : 'first', scope: 'openid' };
+    },
+    log,
+    now,
+  });
+  return { log, update: () => updateCustomer(crm, ID, FIELDS, now) };
+}
+
+async function updateOf(...exchanges: Exchange[]) {
+  const server = await serverFor(...exchanges);
+  return { ...updateAt(server.url), ...server };
+}
+
+test('a change is sent as it is, null too, and a good answer says nothing but its status', async () => {
+  const { update, seen, log } = await updateOf([LINE, { json: { id: ID, firstName: CANARY } }]);
+
+  expect(await update()).toEqual({ status: 200, error: null });
+  expect(seen[0]).toMatchObject({ body: JSON.stringify(FIELDS), headers: { 'content-type': 'application/json' } });
+  expect(log.lines[0]?.fields).toMatchObject({ method: 'patch', path: '/customers/{id}', status: 200 });
+  expect(JSON.stringify(log.lines)).not.toContain(ID);
+});
+
+test('a good status counts, whatever becomes of the body', async () => {
+  const { update } = await updateOf([LINE, cutOff(200, {}, '{"id":')]);
+
+  expect(await update()).toEqual({ status: 200, error: null });
+});
+
+test('a 401 refreshes once and repeats once', async () => {
+  const { update, seen } = await updateOf([LINE, { status: 401 }], [LINE, { status: 204 }]);
+
+  expect(await update()).toEqual({ status: 204, error: null });
+  expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second']);
+});
+
+test('a 401 whose token cannot be refreshed says why', async () => {
+  const server = await serverFor([LINE, { status: 401 }]);
+  const { update } = updateAt(server.url, new RunError('ReauthorizationRequired', 'Withdrawn.'));
+
+  expect(await update()).toMatchObject({ status: 401, error: { name: 'ReauthorizationRequired' } });
+});
+
+test('a 403 names the scope that updates need', async () => {
+  const { update } = await updateOf([LINE, { status: 403, text: CANARY }]);
+
+  const { status, error } = await update();
+
+  expect([status, error?.name]).toEqual([403, 'AuthRefused']);
+  expect(error?.message).toContain('updates need "customers:update"');
+  expect(error?.message).not.toContain(CANARY);
+});
+
+test('a 429 and a 503 hand on the wait that they ask for', async () => {
+  const headers = { 'retry-after': '7' };
+  const { update } = await updateOf([LINE, { status: 429, headers }], [LINE, { status: 503, headers }]);
+
+  expect(await update()).toMatchObject({ status: 429, error: { name: 'RateLimited' }, retryAfterSeconds: 7 });
+  expect(await update()).toMatchObject({ status: 503, error: { name: 'CrmUnavailable' }, retryAfterSeconds: 7 });
+});
+
+test.each([
+  ['a list', { fields: ['city', CANARY] }],
+  ['keys', { errors: { city: CANARY } }],
+  ['paths', { issues: [{ path: 'body.city', value: CANARY }] }],
+  ['pointers', { errors: [{ pointer: '/city' }] }],
+])('a 422 that names fields as %s: those that were sent are kept', async (_, json) => {
+  const { update } = await updateOf([LINE, { status: 422, json }]);
+
+  expect(await update()).toMatchObject({ status: 422, error: { name: 'CrmRejectedRequest' }, fields: ['city'] });
+});
+
+test.each([
+  ['no JSON', CANARY],
+  ['more than anyone needs', `"${CANARY.repeat(10_000)}"`],
+])('a 422 of %s names none', async (_, text) => {
+  const { update } = await updateOf([LINE, { status: 422, text }]);
+
+  expect(await update()).toMatchObject({ status: 422, fields: [] });
+});
+
+test.each([400, 404, 409, 410, 412])('a %i is a refusal of the request', async (status) => {
+  const { update } = await updateOf([LINE, { status, text: CANARY }]);
+
+  expect(await update()).toMatchObject({ status, error: { name: 'CrmRejectedRequest' } });
+});
+
+test('a connection that is closed without an answer leaves the change in doubt, and is not repeated here', async () => {
+  const { update } = await updateOf([LINE, hangUp]);
+
+  expect(await update()).toMatchObject({ status: null, error: { name: 'CrmUnavailable' } });
+});
+
+test('no connection at all is an error: nothing was sent', async () => {
+  await failureOf(updateAt(await deadAddress()).update(), 'CrmUnavailable');
+});

@@ -1,0 +1,122 @@
+import { crc32 } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { crc32Text } from '../../../lambdas/shared/files/transfer/crc32.ts';
+import { batchManifestSchema } from '../../../lambdas/shared/updates/batch-manifest.ts';
+import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
+import { type ResultLine, resultLineSchema, resultLineText } from '../../../lambdas/shared/updates/result-line.ts';
+import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
+import { batch, batchState, fakeStore, idOf, inputOf, KEYS } from '../../support/batches.ts';
+import { CANARY } from '../../support/builders.ts';
+import { testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+
+const applied = (line: number, more: Partial<ResultLine> = {}): string =>
+  resultLineText({
+    ...{ line, id: idOf(line), outcome: 'APPLIED', error: null, status: 200, attempts: 1 },
+    at: `2026-11-20T01:1${line % 10}:00.000Z`,
+    ...more,
+  });
+
+/** Six lines in two chunks of three. */
+function world(parts: Record<string, string>) {
+  const input = inputOf(6);
+  const half = input.length / 2;
+  const chunks = [
+    { chunk: 1, from: 0, to: half, firstLine: 1, lastLine: 3, records: 3 },
+    { chunk: 2, from: half, to: input.length, firstLine: 4, lastLine: 6, records: 3 },
+  ];
+  const objects = { [KEYS.input]: input, [KEYS.chunks]: chunksText(chunks), ...parts };
+  const store = fakeStore({ objects });
+  const state = batchState({ batch: batch(input, { chunks: 2 }) });
+  const results = () =>
+    (store.text(KEYS.result) ?? '')
+      .trimEnd()
+      .split('\n')
+      .map((line) => resultLineSchema.parse(JSON.parse(line)));
+  const manifest = () => batchManifestSchema.parse(JSON.parse(store.text(KEYS.manifest) ?? ''));
+  return { store, results, manifest, summarize: () => summarizeBatch(state, { ...testDeps(), store }) };
+}
+
+const ALL = {
+  [KEYS.part(2, 1)]: applied(4) + applied(5) + applied(6),
+  [KEYS.part(1, 2)]: applied(3),
+  [KEYS.part(1, 1)]: applied(1) + applied(2),
+  [KEYS.claim(1, 1)]: '{"firstLine":1,"records":100}',
+};
+
+test('a batch of which every line was applied ends well, with result and manifest', async () => {
+  const { store, results, manifest, summarize } = world(ALL);
+
+  const answer = await summarize();
+
+  expect(answer).toMatchObject({ outcome: 'SUMMARIZED', resultKey: KEYS.result, manifestKey: KEYS.manifest });
+  expect(results().map(({ line }) => line)).toEqual([1, 2, 3, 4, 5, 6]);
+  const text = store.text(KEYS.result) ?? '';
+  expect(manifest()).toMatchObject({
+    execution: 'b1-abc',
+    input: { key: KEYS.input, records: 6 },
+    result: { key: KEYS.result, bytes: text.length, crc32: crc32Text(crc32(text)) },
+    counts: { APPLIED: 6, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 },
+    stoppedBy: null,
+    finishedAt: '2026-11-20T01:16:00.000Z',
+  });
+  expect(text + store.text(KEYS.manifest)).not.toContain(CANARY);
+});
+
+test('repeated it leaves the same bytes and answers the same', async () => {
+  const { store, summarize } = world(ALL);
+  const first = await summarize();
+  const before = [store.text(KEYS.result), store.text(KEYS.manifest)];
+
+  expect(await summarize()).toEqual(first);
+  expect([store.text(KEYS.result), store.text(KEYS.manifest)]).toEqual(before);
+});
+
+test('lines without a result are NOT_SENT, and UNKNOWN where a function died in them', async () => {
+  const { results, manifest, summarize } = world({
+    [KEYS.part(1, 1)]: applied(1, { outcome: 'REJECTED', error: 'CrmRejectedRequest', status: 404 }),
+    [KEYS.claim(1, 1)]: '{"firstLine":1,"records":100}',
+    // Line 2 was never begun, for line 3 of the index has no claim either; of chunk 2 two lines were in the hands of a dead function.
+    [KEYS.claim(2, 1)]: '{"firstLine":4,"records":2}',
+  });
+
+  const error = await failureOf(summarize(), 'UpdatesIncomplete');
+
+  expect(results().map(({ outcome, error: name }) => [outcome, name])).toEqual([
+    ['REJECTED', 'CrmRejectedRequest'],
+    ['NOT_SENT', 'UpdateStopped'],
+    ['NOT_SENT', 'UpdateStopped'],
+    ['UNKNOWN', 'StepCrashed'],
+    ['UNKNOWN', 'StepCrashed'],
+    ['NOT_SENT', 'UpdateStopped'],
+  ]);
+  expect(manifest().counts).toEqual({ APPLIED: 0, REJECTED: 1, FAILED: 0, UNKNOWN: 2, NOT_SENT: 3 });
+  expect(error.message).toBe(
+    'Of 6 lines 0 were applied; 1 REJECTED, 2 UNKNOWN, 3 NOT_SENT: see updates/b1/result.jsonl.',
+  );
+});
+
+test('a batch that was stopped says by what', async () => {
+  const stop = { reason: 'AuthRefused', sentence: 'PATCH was answered 403.', at: '2026-11-20T01:11:00.000Z' };
+  const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1), [KEYS.stop]: JSON.stringify(stop) });
+
+  const error = await failureOf(summarize(), 'UpdatesIncomplete');
+
+  expect(error.message).toContain('It was stopped by AuthRefused: PATCH was answered 403.');
+  expect(manifest().stoppedBy).toEqual({ reason: 'AuthRefused: PATCH was answered 403.', at: stop.at });
+  expect(
+    results()
+      .slice(1)
+      .map(({ error: name }) => name),
+  ).toEqual(Array(5).fill('AuthRefused'));
+});
+
+test.each<[what: string, change: Record<string, string>]>([
+  ['an input that was changed', { [KEYS.input]: inputOf(7) }],
+  ['a result of another customer', { [KEYS.part(1, 2)]: applied(3, { id: idOf(9) }) }],
+  ['a part that is no results', { [KEYS.part(1, 2)]: `{"x":"${CANARY}"}\n` }],
+  ['another result in its place', { [KEYS.result]: 'other' }],
+  ['another manifest in its place', { [KEYS.manifest]: 'other' }],
+])('%s is a conflict, and nothing of it is quoted', async (_, change) => {
+  await failureOf(world({ ...ALL, ...change }).summarize(), 'StorageConflict');
+});

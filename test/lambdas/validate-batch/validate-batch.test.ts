@@ -1,0 +1,206 @@
+import { describe, expect, test } from 'vitest';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import type { BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
+import { chunkSchema } from '../../../lambdas/shared/updates/chunk-index.ts';
+import { LARGEST_INPUT_BYTES, validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
+import { batchState, etagOf, fakeStore, idOf, inputOf, KEYS } from '../../support/batches.ts';
+import { CANARY, deployment } from '../../support/builders.ts';
+import { testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { failing } from '../../support/fake-bucket.ts';
+
+const FILE = { file: KEYS.input };
+
+function world(input?: string, options: Parameters<typeof fakeStore>[0] = {}) {
+  const store = fakeStore({ ...options, objects: input === undefined ? {} : { [KEYS.input]: input } });
+  const validate = (given: unknown = FILE, state: Partial<BatchState> = {}) =>
+    validateBatch(batchState({ input: given, ...state }), {
+      ...testDeps({ deployment: deployment({ customerUpdates: true }) }),
+      store,
+      softwareVersion: '1.2.3',
+    });
+  return { store, validate };
+}
+
+test('a valid file is claimed and cut into chunks that cover it', async () => {
+  const input = inputOf(250);
+  const { store, validate } = world(input);
+
+  const answer = await validate({ ...FILE, maxRate: 10, stopAfterFailures: 7, Comment: 'as agreed' });
+
+  expect(answer).toMatchObject({
+    outcome: 'VALIDATED',
+    batch: {
+      batch: 'b1',
+      etag: etagOf(input),
+      records: 250,
+      chunks: 3,
+      chunksKey: KEYS.chunks,
+      maxRate: 10,
+      stopAfterFailures: 7,
+      keptUntil: '2026-12-20',
+      softwareVersion: '1.2.3',
+      warnings: [],
+    },
+  });
+  const index = (store.text(KEYS.chunks) ?? '').trimEnd().split('\n');
+  const chunks = index.map((line) => chunkSchema.parse(JSON.parse(line)));
+  expect(chunks.flatMap(({ from, to }) => [from, to])).toEqual(expect.arrayContaining([0, input.length]));
+  expect(store.keys()).toEqual([KEYS.started, KEYS.chunks, KEYS.input].sort());
+  expect(JSON.stringify(answer)).not.toContain(CANARY);
+  expect(JSON.stringify(answer).length).toBeLessThan(1500);
+});
+
+test.each([
+  [100, 20],
+  [250, 20 / 3],
+  [2000, 20 / 8],
+])('of %i records each chunk has its share of the rate: %d per second', async (records, chunkRate) => {
+  const { validate } = world(inputOf(records));
+
+  expect((await validate()).batch?.chunkRate).toBeCloseTo(chunkRate);
+});
+
+test('a deprecated field is a warning, by its name and count', async () => {
+  const line = JSON.stringify({ id: idOf(1), customFields: { present: true } });
+  const { validate } = world(`${line}\n`);
+
+  expect((await validate()).batch?.warnings).toEqual(['"customFields" is deprecated: 1 records, first on line 1.']);
+});
+
+describe('an input that is no request', () => {
+  test.each<[name: string, input: unknown, message: string]>([
+    ['nothing', {}, '"file" must be the key'],
+    ['a list', [FILE], 'The input is not an object'],
+    ['a text', KEYS.input, 'The input is not an object'],
+    ['null', null, 'The input is not an object'],
+    ['another folder', { file: 'runs/b1/input.jsonl' }, '"file" must be the key'],
+    ['another name', { file: 'updates/b1/chunks.jsonl' }, '"file" must be the key'],
+    ['a way out', { file: 'updates/../b1/input.jsonl' }, '"file" must be the key'],
+    ['a name of 61 letters', { file: `updates/${'x'.repeat(61)}/input.jsonl` }, '"file" must be the key'],
+    ['no rate', { ...FILE, maxRate: 0 }, '"maxRate" must be a number'],
+    ['more than the configured rate', { ...FILE, maxRate: 20.5 }, '"maxRate" must be at most 20'],
+    ['no failures', { ...FILE, stopAfterFailures: 0 }, '"stopAfterFailures" must be a whole number'],
+    ['a misspelt key', { ...FILE, maxrate: 1 }, 'Unknown: "maxrate" (did you mean "maxRate"?)'],
+    ['a secret for a key', { ...FILE, [`${CANARY} x`]: 1 }, 'Unknown: a key'],
+    ['a file that is not there', { file: 'updates/b2/input.jsonl' }, 'There is no file at updates/b2/input.jsonl'],
+  ])('%s', async (_, input, message) => {
+    const { store, validate } = world(inputOf(1));
+
+    const error = await failureOf(validate(input), 'InvalidInput');
+
+    expect(error.message).toContain(message);
+    expect(error.failure.cause).toContain('{"file":"updates/BATCH/input.jsonl"}');
+    expect(store.keys()).toEqual([KEYS.input]);
+  });
+});
+
+describe('a file that is not valid is refused whole, without a value of it', () => {
+  const good = inputOf(2);
+  test.each<[name: string, input: string, message: string]>([
+    ['empty', '', 'is empty'],
+    ['blank lines only', '\n\n', 'holds no record to update'],
+    ['a wrong value', `${good}{"id":"${idOf(3)}","smoker":"${CANARY}"}\n`, 'on line 3: "smoker" must be true or false'],
+    ['an unknown field', `{"id":"${idOf(3)}","${CANARY}":1}\n`, 'on line 1: a name in it is no field of a customer'],
+    ['no id', `${good}{"city":"${CANARY}"}\n`, 'on line 3: "id" is missing'],
+    ['no JSON', `${good}${CANARY}\n`, 'on line 3: it is not a JSON object'],
+    [
+      'one id twice',
+      `${good}${good}`,
+      'has 2 problems in 4 lines. The first is on line 3: "id" is the same as on line 1',
+    ],
+    ['CSV', `id,city\n${idOf(1)},${CANARY}\n`, 'holds CSV'],
+  ])('%s', async (_, input, message) => {
+    const { store, validate } = world(input);
+
+    const error = await failureOf(validate(), 'UpdateFileInvalid');
+
+    expect(error.message).toContain(message);
+    expect(store.keys()).toEqual([KEYS.input]);
+  });
+
+  test('larger than one invocation can validate', async () => {
+    const { store } = world(inputOf(1));
+    const huge = {
+      ...store,
+      open: async () => ({ bytes: LARGEST_INPUT_BYTES + 1, etag: '"x"', body: (async function* () {})() }),
+    };
+    const deps = { ...testDeps(), store: huge, softwareVersion: '1' };
+
+    const error = await failureOf(validateBatch(batchState({ input: FILE }), deps), 'UpdateFileInvalid');
+
+    expect(error.message).toContain('more than the 268435456 of one batch');
+  });
+
+  test('longer at its rate than a batch may take', async () => {
+    const { validate } = world(inputOf(20_000));
+
+    const error = await failureOf(validate({ ...FILE, maxRate: 0.1 }), 'UpdateFileInvalid');
+
+    expect(error.message).toContain('take more than the 2 days');
+  });
+});
+
+describe('the claim', () => {
+  test('is kept by the execution that repeats its step, which leaves the same bytes', async () => {
+    const { store, validate } = world(inputOf(3));
+    await validate();
+    const before = [store.text(KEYS.started), store.text(KEYS.chunks)];
+
+    expect(await validate()).toMatchObject({ outcome: 'VALIDATED' });
+    expect([store.text(KEYS.started), store.text(KEYS.chunks)]).toEqual(before);
+  });
+
+  test('ends any other execution', async () => {
+    const { validate } = world(inputOf(3));
+    await validate();
+
+    const error = await failureOf(validate(FILE, { execution: 'other' }), 'UpdateAlreadyStarted');
+
+    expect(error.message).toBe('The batch b1 belongs to the execution b1-abc already.');
+    await failureOf(validate(FILE, { startedAt: '2026-11-21T01:00:00Z' }), 'UpdateAlreadyStarted');
+  });
+
+  test('of two that come at once goes to one', async () => {
+    const { validate } = world(inputOf(3));
+
+    const both = await Promise.allSettled([validate(), validate(FILE, { execution: 'other' })]);
+
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  test('is not made of an invalid file, which may be corrected and started again', async () => {
+    const { store, validate } = world('{}\n');
+    await failureOf(validate(), 'UpdateFileInvalid');
+    store.put(KEYS.input, inputOf(1));
+
+    expect(await validate(FILE, { execution: 'second' })).toMatchObject({ outcome: 'VALIDATED' });
+  });
+
+  test('does not hold for a file that was changed in between', async () => {
+    const { store, validate } = world(inputOf(3));
+    await validate();
+    store.put(KEYS.input, inputOf(4));
+
+    await failureOf(validate(), 'StorageConflict');
+  });
+
+  test('that nobody can read is somebody else', async () => {
+    const { store, validate } = world(inputOf(3));
+    store.put(KEYS.started, 'not json');
+
+    const error = await failureOf(validate(), 'UpdateAlreadyStarted');
+
+    expect(error.message).toContain(`whoever wrote ${KEYS.started}`);
+  });
+});
+
+test('another index in its place is a conflict, trouble of the bucket is left to the wrapper', async () => {
+  const { store, validate } = world(inputOf(1));
+  store.put(KEYS.chunks, 'other');
+  await failureOf(validate(), 'StorageConflict');
+
+  const down = new RunError('StorageUnavailable', 'Down.');
+  const troubled = world(inputOf(1), { before: failing('putOnce', '_started', down) ?? (() => {}) });
+  await failureOf(troubled.validate(), 'StorageUnavailable');
+});

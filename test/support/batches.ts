@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import type { Call } from '../../lambdas/shared/crm/call.ts';
+import type { CrmExchange } from '../../lambdas/shared/crm/client.ts';
+import { RunError } from '../../lambdas/shared/errors.ts';
+import { type BatchStore, changed } from '../../lambdas/shared/storage/batch-store.ts';
+import { keysOf } from '../../lambdas/shared/updates/batch-keys.ts';
+import { type Batch, type BatchState, batchStateSchema } from '../../lambdas/shared/updates/batch-state.ts';
+import type { Chunk } from '../../lambdas/shared/updates/chunk-index.ts';
+import { type ResultLine, resultLineSchema } from '../../lambdas/shared/updates/result-line.ts';
+import { CANARY, STARTED_AT } from './builders.ts';
+import { NOW, testDeps } from './deps.ts';
+import { fakeBucket } from './fake-bucket.ts';
+
+export const KEYS = keysOf('b1');
+
+export const idOf = (line: number) => `00000000-0000-4000-8000-${String(line).padStart(12, '0')}`;
+
+/** An input of so many records, each of which has the canary for a name. */
+export function inputOf(records: number): string {
+  const lines = Array.from({ length: records }, (_, index) => ({
+    id: idOf(index + 1),
+    firstName: CANARY,
+    city: 'Haifa',
+  }));
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** The bucket in memory, as a batch uses it. */
+export function fakeStore(options: Parameters<typeof fakeBucket>[0] = {}) {
+  const bucket = fakeBucket(options);
+  const bytesOf = (key: string) => {
+    const text = bucket.text(key);
+    return text === undefined ? undefined : Buffer.from(text);
+  };
+  const store: BatchStore = {
+    putOnce: bucket.putOnce,
+    read: bucket.read,
+    uploadOnce: async (key, body) => bucket.putOnce(key, await text(body)),
+    open: async (key) => {
+      const bytes = bytesOf(key);
+      return bytes && { bytes: bytes.length, etag: etagOf(bytes), body: once(bytes) };
+    },
+    slice: async (key, etag, from, to) => {
+      const bytes = bytesOf(key);
+      if (!bytes || etagOf(bytes) !== etag) throw changed(key);
+      return bytes.subarray(from, to);
+    },
+    list: async (prefix, most = Number.POSITIVE_INFINITY) =>
+      bucket
+        .keys()
+        .filter((key) => key.startsWith(prefix))
+        .slice(0, most),
+  };
+  return { ...bucket, ...store };
+}
+
+export type FakeStore = ReturnType<typeof fakeStore>;
+
+export function etagOf(bytes: string | Buffer): string {
+  return `"${createHash('md5').update(bytes).digest('hex')}"`;
+}
+
+async function* once(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** The batch of an input, as ValidateBatch leaves it. */
+export function batch(input: string, overrides: Partial<Batch> = {}): Batch {
+  const records = input.split('\n').filter((line) => line.trim() !== '').length;
+  return {
+    schemaVersion: 1,
+    batch: 'b1',
+    inputKey: KEYS.input,
+    etag: etagOf(input),
+    bytes: Buffer.byteLength(input),
+    crc32: 'AAAAAA==',
+    lines: records,
+    records,
+    chunks: 1,
+    chunksKey: KEYS.chunks,
+    maxRate: 1000,
+    chunkRate: 1000,
+    stopAfterFailures: null,
+    keptUntil: '2026-12-20',
+    softwareVersion: '0.1.0',
+    warnings: [],
+    ...overrides,
+  };
+}
+
+/** A chunk that is the whole input. */
+export function wholeChunk(input: string): Chunk {
+  const { bytes, records } = batch(input);
+  return { chunk: 1, from: 0, to: bytes, firstLine: 1, lastLine: records, records };
+}
+
+export function batchState(overrides: Partial<BatchState> = {}): BatchState {
+  return batchStateSchema.parse({ input: {}, execution: 'b1-abc', startedAt: STARTED_AT, ...overrides });
+}
+
+/** What the service does with a call: a status, an answer, or nothing. */
+export type Reply = number | Response | 'lost' | Error;
+
+/** A service that answers each update as told; `sent` has the lines in the order in which they came. */
+export function fakeExchange(reply: (line: number, nth: number, call: Call) => Reply = () => 200) {
+  const sent: number[] = [];
+  const times = new Map<number, number>();
+  const crm: CrmExchange = {
+    exchange: async (call) => {
+      const line = Number(call.path.slice(-12));
+      sent.push(line);
+      times.set(line, (times.get(line) ?? 0) + 1);
+      const answer = reply(line, times.get(line) ?? 0, call);
+      if (answer instanceof Error) {
+        sent.pop();
+        times.set(line, (times.get(line) ?? 1) - 1);
+        throw answer;
+      }
+      if (answer === 'lost') {
+        return {
+          response: undefined,
+          unanswered: new RunError('CrmUnavailable', 'PATCH /customers/{id} got no answer.'),
+        };
+      }
+      const response = answer instanceof Response ? answer : new Response(null, { status: answer });
+      return { response, token: { accessToken: CANARY, scope: 'openid' } };
+    },
+  };
+  return { crm, sent };
+}
+
+/** Time that passes only while somebody sleeps; `seconds` are left to the invocation at its begin. */
+export function sleepingDeps(seconds = 900) {
+  const begin = Date.parse(NOW);
+  let time = begin;
+  return {
+    ...testDeps(),
+    now: () => new Date(time),
+    random: () => 0,
+    secondsLeft: () => seconds - (time - begin) / 1000,
+    sleep: async (milliseconds: number) => {
+      time += milliseconds;
+    },
+    slept: () => (time - begin) / 1000,
+  };
+}
+
+/** The results in all parts of the chunk, in their order. */
+export function resultsIn(store: FakeStore, chunk = 1): ResultLine[] {
+  const parts = store.keys().filter((key) => key.startsWith(KEYS.chunkOf(chunk)) && key.endsWith('.jsonl'));
+  const lines = parts.flatMap((key) => (store.text(key) ?? '').split('\n')).filter((line) => line !== '');
+  return lines.map((line) => resultLineSchema.parse(JSON.parse(line)));
+}
