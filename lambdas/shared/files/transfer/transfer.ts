@@ -131,13 +131,15 @@ async function once(attempt: Attempt, upload: Resume | null): Promise<Stored | U
 }
 
 async function resumed(attempt: Attempt, upload: Resume): Promise<Stored | Unfinished> {
+  let before: StoredPart[];
   try {
-    return await goOn(attempt, upload, await attempt.store.parts(upload), undefined);
+    before = await attempt.store.parts(upload);
   } catch (error) {
     const stored = error instanceof NoSuchUpload ? await completedBefore(attempt, upload) : undefined;
     if (stored) return stored;
     throw error;
   }
+  return goOn(attempt, upload, before, undefined);
 }
 
 /** A process that completed the upload may have died before it said so; nobody else writes at the key of a transfer. */

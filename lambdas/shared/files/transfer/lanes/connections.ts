@@ -10,7 +10,7 @@ const WORTH = 1.1;
  * gives; half as many when the origin complains.
  */
 export class Connections {
-  readonly #most: number;
+  #most: number;
   readonly #enough: number;
   #rate = 0;
   wanted: number;
@@ -32,6 +32,6 @@ export class Connections {
   refused(): void {
     this.wanted = Math.max(1, Math.floor(this.wanted / 2));
     // No more is tried: what was too much stays too much.
-    this.#rate = Number.POSITIVE_INFINITY;
+    this.#most = this.wanted;
   }
 }

@@ -37,16 +37,19 @@ export async function movePart(moving: Moving, part: Part): Promise<StoredPart> 
 
 async function sendPart(moving: Moving, { number, from, to }: Part): Promise<StoredPart> {
   const { reader } = moving;
+  // The store ends a request that is silent for long: it is begun only when there is something to say. (Opening the file may
+  // take long where its beginning has to be skipped.)
+  let read: ReturnType<typeof reader.read> | null = await reader.read(to - from);
   const sent = await moving.store.beginPart(moving.upload, { number, length: to - from });
   moving.current = sent;
   try {
     while (sent.bytes < to - from) {
-      const read = reader.read(to - from - sent.bytes);
       const chunk = read instanceof Promise ? await read : read;
       if (!chunk) throw new TransferError('incomplete', `The file ended after ${reader.offset} of ${to} bytes.`);
       moving.moved(chunk.length);
       const full = sent.write(chunk);
       if (full !== undefined) await full;
+      if (sent.bytes < to - from) read = reader.read(to - from - sent.bytes);
     }
     return await sent.finish();
   } catch (error) {

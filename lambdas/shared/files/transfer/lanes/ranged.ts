@@ -2,10 +2,14 @@ import type { Attempt } from '../attempt.ts';
 import { type Part, partsOf } from '../plan.ts';
 import { type Probe, RangedReader } from '../source/reader.ts';
 import type { StoredPart } from '../store/part-upload.ts';
+import { TransferError, type TransferReason } from '../transfer-error.ts';
 import type { Resume } from '../types.ts';
 import { Connections } from './connections.ts';
 import { movePart } from './move-part.ts';
 import { type Run, Segments } from './segments.ts';
+
+/** What an origin says to one connection too many. */
+const REFUSALS: readonly TransferReason[] = ['rate-limited', 'source-unavailable'];
 
 /** An upload of a file with a strong ETag and a known size. */
 export type RangedUpload = Resume & { etag: string; size: number };
@@ -119,12 +123,29 @@ class RangedLane {
         const moved = (bytes: number) => {
           this.#attempt.moved += bytes;
         };
-        this.stored.push(await movePart({ store, patience, upload: this.#upload, reader, moved }, part));
+        const stored = await this.#unlessRefused(
+          run,
+          movePart({ store, patience, upload: this.#upload, reader, moved }, part),
+        );
+        if (!stored) return;
+        this.stored.push(stored);
         this.#attempt.took((performance.now() - began) / 1000);
         this.#attempt.stored(part.to - part.from, size);
       }
     } finally {
       reader?.close();
+    }
+  }
+
+  /** A connection that the origin does not want leaves its part to the others; the last one's failure is the transfer's. */
+  async #unlessRefused(run: Run, moving: Promise<StoredPart>): Promise<StoredPart | undefined> {
+    try {
+      return await moving;
+    } catch (error) {
+      const refused = error instanceof TransferError && REFUSALS.includes(error.reason);
+      if (!refused || this.#active <= this.#connections.wanted) throw error;
+      run.giveBack();
+      return undefined;
     }
   }
 

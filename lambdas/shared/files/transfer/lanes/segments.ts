@@ -80,6 +80,11 @@ export class Run {
     return end;
   }
 
+  /** The part that was begun last is to be begun again, by whoever takes this run. */
+  giveBack(): void {
+    this.#segment.next -= 1;
+  }
+
   /** Leaves what is not begun to others. */
   release(): void {
     this.#segment.taken = false;

@@ -96,7 +96,8 @@ function describe(source: Source, body: IncomingMessage, range: Range | undefine
   const { headers, statusCode } = body;
   try {
     const found = strongEtag(headers.etag);
-    if (etag !== null && found !== null && found !== etag) {
+    // One that had a strong ETag and has none now is no more the one that it was.
+    if (etag !== null && found !== etag) {
       throw new StartOver('The file at the origin is another than before.');
     }
     const declared = headers['content-length'] === undefined ? null : Number(headers['content-length']);

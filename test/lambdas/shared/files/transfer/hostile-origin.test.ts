@@ -526,3 +526,27 @@ test('a store that takes nothing holds the origin back, instead of filling the m
   expect(waiting).toBeLessThan(size / 2);
   expectStored(ran);
 });
+
+test('connections that the origin does not want leave their parts to the others', async () => {
+  const ran = await transfers.transferOf(
+    {
+      size: 16 * PART,
+      script: ({ number }) => (number > 4 && number <= 10 ? { status: 429 } : { bytesPerSecond: 8 * PART }),
+    },
+    { connections: { initial: 4, most: 8 }, limits: { measureMs: 30, attempts: 3 } },
+  );
+
+  expect(ran.outcome).toBe('stored');
+  expect(ran.equal).toBe(true);
+});
+
+test('a file that had a strong ETag, and has none in the middle, is begun anew', async () => {
+  const ran = await transfers.transferOf({
+    size: 16 * PART,
+    script: ({ number }) => (number === 3 ? { etag: null, seed: 77 } : {}),
+  });
+
+  expect(ran.outcome).toBe('stored');
+  expect(ran.equal).toBe(true);
+  expect(ran.restarts).toBe(1);
+});
