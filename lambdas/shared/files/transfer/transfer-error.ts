@@ -18,8 +18,6 @@ export type TransferReason = (typeof TRANSFER_REASONS)[number];
 export interface TransferErrorOptions extends ErrorOptions {
   /** What the other side asked for, in seconds. */
   retryAfterSeconds?: number | undefined;
-  /** What a later attempt goes on from. */
-  resume?: unknown;
 }
 
 /** The one error that the transfer throws. Its message holds no address, no query and no byte of a body. */
@@ -27,16 +25,10 @@ export class TransferError extends Error {
   override readonly name = 'TransferError';
   readonly reason: TransferReason;
   readonly retryAfterSeconds: number | undefined;
-  readonly resume: unknown;
 
-  constructor(
-    reason: TransferReason,
-    message: string,
-    { retryAfterSeconds, resume, ...options }: TransferErrorOptions = {},
-  ) {
+  constructor(reason: TransferReason, message: string, { retryAfterSeconds, ...options }: TransferErrorOptions = {}) {
     super(message, options);
     this.reason = reason;
     this.retryAfterSeconds = retryAfterSeconds;
-    this.resume = resume;
   }
 }
