@@ -122,11 +122,12 @@ async function interrupted(
 }
 
 /** What is left of an upload that cannot be given up costs little: the bucket removes it after two days. */
-async function giveUp(state: RunState, { upload }: Moving, { abandon, store, log }: DownloadFileDeps): Promise<void> {
+async function giveUp(state: RunState, { upload }: Moving, deps: DownloadFileDeps): Promise<void> {
+  const { abandon, store, secondsLeft, log } = deps;
   if (!upload) return;
   const { entity, exportId } = runOf(state);
   try {
-    await abandon({ store }, upload);
+    await abandon({ store, secondsLeft }, upload);
   } catch (error) {
     const runError = asRunError(error);
     if (!(runError instanceof RunError)) throw error;

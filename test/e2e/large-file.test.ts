@@ -25,7 +25,7 @@ beforeAll(async () => {
     {
       timeZone: 'Asia/Jerusalem',
       polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300 },
-      files: { connections: { initial: 2, most: 3 } },
+      files: { connections: { initial: 2, most: 5 } },
     },
     { bytes: { leads: 80 * MIB, contacts: 40 * MIB, customers: 40 * MIB } },
   );

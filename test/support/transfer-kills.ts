@@ -7,7 +7,7 @@ import type { ChildJob } from './transfer-child.ts';
 import { PART, type Ran, type Transfers } from './transfers.ts';
 
 const CHILD = new URL('./transfer-child.ts', import.meta.url).pathname;
-/** Four for each connection, so that every part is as small as can be. */
+/** Four for each connection. */
 const PARTS = 16;
 const CONNECTIONS = 4;
 /** Slow enough that there is something to kill: about half a second. */
@@ -25,7 +25,7 @@ export interface Killed {
 /** A transfer whose process is killed at a random moment, and which another one goes on with from what is on record. */
 export async function killedOnce(transfers: Transfers, random: () => number): Promise<Killed> {
   const file = transfers.origin.file({ size: PARTS * PART - 77, script: () => ({ bytesPerSecond: BYTES_PER_SECOND }) });
-  const recorded = await transfers.transferOf(file, { limits: { recordFromBytes: 0 } });
+  const recorded = await transfers.transferOf(file, { limits: { recordFromBytes: 0, largestPartBytes: PART } });
   const resume = recorded.resume as Resume;
   await killAtRandom(transfers, file, resume, random);
   const kept = transfers.open(recorded.key)[0]?.parts ?? 0;

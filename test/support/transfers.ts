@@ -111,7 +111,7 @@ export async function startTransfers(options: StrictOptions = {}) {
     if (ended.error !== undefined) {
       const last = seen.uploads.at(-1) ?? (seen.uploads.length === 0 ? changes.resume : null);
       scripts.delete(key);
-      if (last) await abandon(options, last);
+      if (last) await abandon({ ...options, secondsLeft: () => 900 }, last);
     }
     const object = store.object(key);
     return {

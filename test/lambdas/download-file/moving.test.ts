@@ -236,6 +236,19 @@ describe('an end for good', () => {
   });
 });
 
+test('an upload that the bucket does not end is waited for no longer than the invocation lives', async () => {
+  const file = servers.origin.file({ size: SIZE });
+  const silent: FaultScript = ({ operation }) => (operation === 'AbortMultipartUpload' ? 'stall' : undefined);
+  servers.store.settings.faults = atThirdPart(TROUBLE.accessDenied, silent);
+  const end = performance.now() + 1500;
+  const deps = servers.depsFor(file, { secondsLeft: () => (end - performance.now()) / 1000 });
+
+  await failureOf(downloadFile(runState(), deps), 'StorageDenied');
+
+  expect(performance.now()).toBeLessThan(end);
+  expect(deps.log.lines).toMatchObject([{ message: 'left an upload behind', fields: { error: 'StorageUnavailable' } }]);
+});
+
 test('how far a file has come is said in the log while it moves', async () => {
   const file = servers.origin.file({ size: SIZE });
   let seconds = 0;

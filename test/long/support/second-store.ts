@@ -27,6 +27,7 @@ const BUCKET = 'exports';
 const LIMITS: TransferOptions['limits'] = {
   smallBytes: PART,
   smallestPartBytes: PART,
+  largestPartBytes: PART,
   bufferedPartBytes: PART,
   firstBackoffMs: 10,
   largestBackoffMs: 50,

@@ -48,11 +48,12 @@ function headOf({ status, headers, length }: Prepared, framing: string, addToLen
 async function sendBody(
   socket: Socket,
   { body }: Prepared,
-  { limit, framing, bytesPerSecond }: Behaviour & { limit: number },
+  { limit, framing, bytesPerSecond, pieceBytes = Number.POSITIVE_INFINITY }: Behaviour & { limit: number },
   served: ServedRequest,
   signal: AbortSignal,
 ): Promise<boolean> {
-  for (const piece of pieces(body, limit, bytesPerSecond)) {
+  const inTime = bytesPerSecond === undefined ? limit : Math.max(1, Math.floor(bytesPerSecond / PIECES_PER_SECOND));
+  for (const piece of pieces(body, limit, Math.min(pieceBytes, inTime))) {
     if (bytesPerSecond !== undefined) await delay((piece.length / bytesPerSecond) * 1000, undefined, { signal });
     if (socket.destroyed) return false;
     if (framing === 'chunked') socket.write(`${piece.length.toString(16)}\r\n`);
@@ -64,8 +65,7 @@ async function sendBody(
   return served.bytesSent < limit && !socket.destroyed;
 }
 
-function* pieces(body: Iterable<Buffer>, limit: number, bytesPerSecond: number | undefined): Generator<Buffer> {
-  const most = bytesPerSecond === undefined ? limit : Math.max(1, Math.floor(bytesPerSecond / PIECES_PER_SECOND));
+function* pieces(body: Iterable<Buffer>, limit: number, most: number): Generator<Buffer> {
   let left = limit;
   for (const chunk of body) {
     for (let at = 0; at < chunk.length && left > 0; ) {

@@ -43,6 +43,8 @@ export interface Behaviour {
   /** Nothing more comes after that many bytes of the body, and the connection stays open. */
   stallAfter?: number;
   bytesPerSecond?: number;
+  /** The body is sent in pieces of at most that many bytes; with `chunked` each is a chunk of its own. */
+  pieceBytes?: number;
   /** The body is compressed though nobody asked, and says so. No Range. */
   gzip?: boolean;
 

@@ -19,6 +19,7 @@ export function complete(work: Work, contents: Contents, settings: Settings): An
   const { key, headers } = work.request;
   const before = contents.completed.get(work.query.get('uploadId') ?? '');
   if (before && settings.completeAgain === 'same answer') return before;
+  if (before && settings.completeAgain === 'ConditionalRequestConflict') throw conflict(key);
   if (before && settings.completeAgain === 'PreconditionFailed') checkIfNoneMatch(headers, contents.objects.get(key));
   const upload = openUpload(work, contents);
   const named = namedParts(work.body.toString('utf8'));

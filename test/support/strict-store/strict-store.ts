@@ -54,6 +54,8 @@ export async function startStrictStore(options: StoreOptions = {}) {
     object: (key: string) => contents.objects.get(key),
     keys: () => [...contents.objects.keys()],
     connections: () => opened,
+    /** Drops every connection on which no request has come since the last answer. */
+    closeSilent: () => server.closeIdleConnections(),
     reset: () => {
       Object.assign(settings, DEFAULTS, options);
       for (const map of [...Object.values(contents), attempts]) map.clear();

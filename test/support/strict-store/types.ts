@@ -78,7 +78,7 @@ export interface StoreOptions {
   /** Whether Complete must repeat the checksum of every part, as versitygw wants it. */
   partChecksumsAtComplete?: 'optional' | 'required';
   /** How an upload that was completed before is answered at Complete: no recording says it, and stores differ. */
-  completeAgain?: 'NoSuchUpload' | 'PreconditionFailed' | 'same answer';
+  completeAgain?: 'NoSuchUpload' | 'PreconditionFailed' | 'ConditionalRequestConflict' | 'same answer';
   faults?: FaultScript;
 }
 

@@ -1,5 +1,5 @@
-import { Budget, type Patience, Setback } from './setback.ts';
-import { KeyExists, NoSuchUpload } from './store/failures.ts';
+import { Budget, type Patience, Setback, StartOver } from './setback.ts';
+import { KeyExists } from './store/failures.ts';
 import type { StoredPart } from './store/part-upload.ts';
 import { crc32Of, type Store } from './store/store.ts';
 import { TransferError } from './transfer-error.ts';
@@ -15,7 +15,8 @@ export interface Measured {
  * The one place where an object comes into being. Everything was checked before; the store checks once more.
  *
  * An answer that is lost leaves open whether the object exists: it is looked at, and counts if its size and its checksum
- * are those of the file. Only then is the call repeated.
+ * are those of the file. Only then is the call repeated. A repeated call may meet what the first one did, whatever the
+ * store calls it: a key that exists, an upload that is gone, a conflict.
  *
  * @throws TransferError `conflict` when another object stands at the key, `store-…`; StartOver when the upload is gone.
  */
@@ -34,15 +35,15 @@ async function commit(
       if (error instanceof KeyExists) {
         throw new TransferError('conflict', `Another file stands at ${work.key} than the origin gives out now.`);
       }
-      if (error instanceof NoSuchUpload) throw error;
+      if (error instanceof StartOver) throw error;
       await budget.spend(error);
     }
   }
 }
 
 /** Whether the object may exist after this failure. */
-function isOpen(error: unknown): error is Setback | KeyExists | NoSuchUpload {
-  return error instanceof Setback || error instanceof KeyExists || error instanceof NoSuchUpload;
+function isOpen(error: unknown): error is Setback | KeyExists | StartOver {
+  return error instanceof Setback || error instanceof KeyExists || error instanceof StartOver;
 }
 
 async function stands({ store, key, measured }: { store: Store; key: string; measured: Measured }): Promise<boolean> {

@@ -44,7 +44,8 @@
  * Depends on Node, `@smithy/signature-v4` (14 KB) and `ipaddr.js`, and on nothing else of this project. Two rules keep its
  * start cheap: no value import of `node:http`, no `fetch` (docs/adr/0014 has the figures).
  */
+export { abandon } from './abandon.ts';
 export { crc32Text } from './crc32.ts';
-export { abandon, transfer } from './transfer.ts';
+export { transfer } from './transfer.ts';
 export { TransferError, type TransferReason } from './transfer-error.ts';
 export type { FileHead, Stored, StoreOptions, TransferOptions } from './types.ts';

@@ -12,12 +12,12 @@ const DOUBLES_AFTER = 1_000;
 /** at most so often: they are kept in memory, two at a time. */
 const DOUBLINGS = 3;
 
-/**
- * The part size for a file of known size: at least four parts for every connection, so that all are busy to the end, and
- * as few as that allows, for each is a request that costs.
- */
+/** So many for every connection: all are busy to the end, and no more, for each is a request that costs. */
+const PARTS_EACH = 2;
+
+/** The part size for a file of known size. */
 export function partBytesFor(size: number, connections: number, limits: Limits): number {
-  const wanted = Math.ceil(size / (4 * connections));
+  const wanted = Math.ceil(size / (PARTS_EACH * connections));
   const bounded = Math.min(Math.max(wanted, limits.smallestPartBytes), limits.largestPartBytes);
   const enough = Math.min(Math.max(bounded, Math.ceil(size / MOST_PARTS)), LARGEST_PART_BYTES);
   return enough >= MIB ? Math.ceil(enough / MIB) * MIB : enough;

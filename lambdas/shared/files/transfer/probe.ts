@@ -6,6 +6,9 @@ import { EmptyFile, type Opened, openSource } from './source/open.ts';
 import type { Probe } from './source/reader.ts';
 import type { NamedObject } from './types.ts';
 
+/** What a web page shows itself by is in the first bytes, however small the pieces in which they come. */
+const LOOKED_AT_BYTES = 1024;
+
 /** The first answer of the origin: it names the object, decides the lane, and its bytes are the first of the file. */
 export interface FirstAnswer extends Probe {
   object: NamedObject;
@@ -23,8 +26,7 @@ export async function probeFile(attempt: Attempt): Promise<FirstAnswer> {
     try {
       const { maxBytes } = attempt.options;
       if ((opened.head.length ?? 0) > maxBytes) throw tooLarge(maxBytes);
-      const first = (await body.next()) ?? Buffer.alloc(0);
-      if (first.length > 0) body.unread(first);
+      const first = await beginningOf(body);
       const object = attempt.options.nameObject(opened.head, first);
       if (!('refuse' in object)) return { opened, body, object };
       await attempt.source.link.expired(await attempt.source.link.current());
@@ -34,6 +36,19 @@ export async function probeFile(attempt: Attempt): Promise<FirstAnswer> {
       throw error;
     }
   });
+}
+
+/** The first 1 KB, or all of a shorter file; it is given back, to be read again. */
+async function beginningOf(body: Body): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for (let bytes = 0; bytes < LOOKED_AT_BYTES; bytes += chunks.at(-1)?.length ?? 0) {
+    const chunk = await body.next();
+    if (!chunk) break;
+    chunks.push(chunk);
+  }
+  const first = Buffer.concat(chunks);
+  if (first.length > 0) body.unread(first);
+  return first;
 }
 
 async function openFirst(attempt: Attempt): Promise<Opened> {

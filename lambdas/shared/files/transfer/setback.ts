@@ -26,7 +26,7 @@ export class TimeIsUp extends Error {
 }
 
 /** Failures are forgiven once this much has been moved since. */
-const FORGIVEN_BYTES = 256 * 1024;
+export const FORGIVEN_BYTES = 256 * 1024;
 
 export interface Patience {
   limits: Limits;

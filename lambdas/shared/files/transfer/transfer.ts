@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { abort } from './abandon.ts';
 import { Attempt, type Work } from './attempt.ts';
 import { commitParts, commitSmall } from './commit.ts';
 import { agentFor } from './http.ts';
@@ -13,14 +14,14 @@ import { Link } from './source/link.ts';
 import { WholeReader } from './source/reader.ts';
 import { NoSuchUpload } from './store/failures.ts';
 import type { StoredPart } from './store/part-upload.ts';
-import { Store } from './store/store.ts';
+import { timeOf } from './time.ts';
 import { TransferError } from './transfer-error.ts';
 import type { NamedObject, Resume, Stored, TransferOptions, Unfinished } from './types.ts';
 
 /** A file that changes more often than this while it is fetched is given up. */
 const RESTARTS = 5;
-/** What is left of an invocation for ending in order, and for a part more; of a short one, a share. */
-const MARGIN_SECONDS = { part: 20, end: 8 };
+/** What must be left of an invocation for a part to be begun; of a short one, a share. */
+const PART_SECONDS = 20;
 
 /**
  * Moves a file from an address to a bucket (see `index.ts`).
@@ -30,29 +31,26 @@ const MARGIN_SECONDS = { part: 20, end: 8 };
  *   one that the observer was told last, or `abandon` it.
  */
 export async function transfer(options: TransferOptions): Promise<Stored | Unfinished> {
-  const left = options.secondsLeft();
-  const timeUp = new AbortController();
-  const endMs = Math.max(0, left - Math.min(MARGIN_SECONDS.end, left / 8)) * 1000;
-  const timer = setTimeout(() => timeUp.abort(new TimeIsUp()), Math.min(endMs, 2 ** 31 - 1));
+  const time = timeOf(options);
   const lookup = guardedLookup(options.policy);
   const agents = { https: agentFor('https:', { lookup }), http: agentFor('http:', { lookup }) };
   const work: Work = {
     options,
     limits: { ...LIMITS, ...options.limits },
     random: options.random ?? Math.random,
-    timeUp: timeUp.signal,
+    timeUp: time.up,
     source: {
       link: new Link(options.address),
       policy: options.policy,
       allowUndeclaredEnd: options.allowUndeclaredEnd,
       agents,
     },
-    margin: Math.min(MARGIN_SECONDS.part, left / 4),
+    margin: Math.min(PART_SECONDS, time.left / 4),
   };
   try {
     return await attempts(work, options.resume ?? null);
   } finally {
-    clearTimeout(timer);
+    time.stop();
     agents.https.destroy();
     agents.http.destroy();
   }
@@ -64,15 +62,17 @@ async function attempts(work: Work, resume: Resume | null): Promise<Stored | Unf
   for (let restarts = 0; ; restarts += 1) {
     const attempt = new Attempt(work, upload);
     try {
-      const result = await once(attempt, upload);
-      await abandonAgain(work.options, givenUp);
-      return result;
+      const result = await onceOrOver(work, attempt, restarts);
+      if (result) {
+        await abandonAgain(work, givenUp);
+        return result;
+      }
+      if (attempt.upload) givenUp.push(attempt.upload);
+      attempt.setUpload(null);
+      upload = null;
     } catch (error) {
       if (work.timeUp.aborted) return { done: false, resume: attempt.upload };
-      if (!(error instanceof StartOver)) throw error;
-      if (restarts === RESTARTS) throw new TransferError('incomplete', `${error.message} ${RESTARTS} times in a row.`);
-      givenUp.push(...(await startOver(attempt)));
-      upload = null;
+      throw error;
     } finally {
       attempt.stop(new TimeIsUp());
     }
@@ -80,27 +80,20 @@ async function attempts(work: Work, resume: Resume | null): Promise<Stored | Unf
 }
 
 /** A part that was on its way when its upload was ended may have come after that. What stays, the bucket's own rule removes. */
-async function abandonAgain(options: TransferOptions, uploads: readonly Resume[]): Promise<void> {
-  for (const upload of uploads) await abandon(options, upload).catch(() => undefined);
+async function abandonAgain({ options, timeUp }: Work, uploads: readonly Resume[]): Promise<void> {
+  for (const upload of uploads) await abort(options, upload, timeUp).catch(() => undefined);
 }
 
-/** What was stored belongs to another file, or is gone. @returns the upload that was given up */
-async function startOver(attempt: Attempt): Promise<Resume[]> {
-  const { options, upload } = attempt;
-  options.observer?.restarted?.();
-  if (upload) await abandon(options, upload);
-  attempt.setUpload(null);
-  return upload ? [upload] : [];
-}
-
-/** Ends an upload that is not to be gone on with: its parts cost money until then. @throws TransferError `store-…` */
-export async function abandon(options: Pick<TransferOptions, 'store' | 'limits'>, upload: Resume): Promise<void> {
-  const limits = { ...LIMITS, ...options.limits };
-  const store = new Store(options.store, { limits, random: Math.random, signal: new AbortController().signal });
+/** One try; `undefined` when what was stored belongs to another file, or is gone, and was given up. */
+async function onceOrOver(work: Work, attempt: Attempt, restarts: number): Promise<Stored | Unfinished | undefined> {
   try {
-    await store.abort(upload);
-  } finally {
-    store.close();
+    return await once(attempt, attempt.upload);
+  } catch (error) {
+    if (!(error instanceof StartOver) || work.timeUp.aborted) throw error;
+    if (restarts === RESTARTS) throw new TransferError('incomplete', `${error.message} ${RESTARTS} times in a row.`);
+    work.options.observer?.restarted?.();
+    if (attempt.upload) await abort(work.options, attempt.upload, work.timeUp);
+    return undefined;
   }
 }
 

@@ -40,7 +40,8 @@ export interface StoreOptions {
   credentials: () => Promise<Credentials>;
   /**
    * How a part proves itself. `trailer`: its CRC-32 follows its bytes, which every store must check. `omitted`: none is sent,
-   * the store computes it, and its answer is compared; a little cheaper, where the store allows it.
+   * the store computes it, and its answer, without which the part does not count, is compared; a little cheaper, where the
+   * store allows it.
    */
   partChecksums: 'trailer' | 'omitted';
   /** Whether the store checks the CRC-32 and the size of the whole object when an upload is completed, as Amazon S3 does. */
@@ -97,7 +98,10 @@ export interface TransferOptions {
    */
   address: () => Promise<string>;
   policy: SourcePolicy;
-  /** Names the object, from what the origin says and the first bytes; `refuse` (a sentence) when this is not the file. */
+  /**
+   * Names the object, from what the origin says and the first bytes (1 KB, or all of a shorter file); `refuse` (a sentence)
+   * when this is not the file.
+   */
   nameObject: (head: FileHead, first: Uint8Array) => NamedObject | { refuse: string };
   store: StoreOptions;
   /** An upload of an earlier call, to go on with. */

@@ -17,9 +17,16 @@ test.each([
   ['by its first tag, without any type', `<HTML lang="he">${CANARY}`, ''],
   ['of XML, as stores write their errors', `<Error>${CANARY}`, 'application/xml'],
   ['of XML with a declaration', `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${CANARY}`, 'text/csv'],
+  ['by a comment before everything', `<!-- ${CANARY} --><html>`, 'text/csv'],
+  ['by a comment that is longer than what is looked at', `\r\n\t<!--${CANARY}`, 'application/json'],
+  ['by a doctype of another kind', `<!DOCTYPE wml PUBLIC "x">${CANARY}`, 'text/csv'],
+  ['by an XML declaration, whatever follows', `<?xml version="1.0"?>\n<Response>${CANARY}`, 'text/csv'],
+  ['by white space in front of its byte order mark', `  \uFEFF \n<html>${CANARY}`, 'application/x-ndjson'],
+  ['of XHTML behind its prologue', `<?xml version="1.0"?>\n<!-- a -->\n<!DOCTYPE html><html>${CANARY}`, ''],
+  ['of XML, without any type, behind a comment', `<!-- a -->\n<Error>${CANARY}`, 'application/xml'],
   ['of XML with attributes', `<Error xmlns="x">${CANARY}`, ''],
 ])('a page is known %s, even where the file is named as CSV, and is not quoted', (_, text, type) => {
-  expect(judged(text, type, NAMED)).toMatch(/^A web page \([a-z+/]*( ?no type)?\) came where a data file was due\.$/);
+  expect(judged(text, type, NAMED)).toMatch(/^A web page \([a-z+/-]*( ?no type)?\) came where a data file was due\.$/);
 });
 
 test('JSON in the place of another format is an error message, perhaps', () => {
@@ -33,6 +40,17 @@ test.each([
   ['an empty file', '', 'text/csv', NAMED],
   ['a file that holds tags further on', 'note\n<html>\n', 'text/csv', ''],
   ['a file whose header is a word in angle brackets', '<errors>,id\n', 'text/csv', ''],
+  ['a file whose header is an error in angle brackets', '<error>,id\n', 'text/csv', ''],
+  ['a file whose header begins like a tag', '<html-body>;<html>\n', 'text/csv', NAMED],
+  ['a file that begins with a lone bracket', '<', 'text/csv', NAMED],
+  ['a file that begins with a comparison', '<5,>5\n1,2\n', 'text/csv', NAMED],
+  ['a file of markup in quotes', '"<!doctype html>",id\n', 'text/csv', NAMED],
+  ['JSON Lines of markup', '"<html>"\n{"a":"<!-- -->"}\n', 'application/x-ndjson', ''],
+  ['JSON behind a byte order mark and white space', '\uFEFF \n[{"id":"<?xml"}]', 'application/json', ''],
+  ['white space alone', ' \n\n', 'text/csv', NAMED],
+  ['an XML file that is named as one', '<!-- a -->\n<!DOCTYPE leads>\n<leads/>', '', 'inline; filename=leads.xml'],
+  ['an XML file of nothing but its prologue so far', '<?xml version="1.0"?><!--', 'text/xml', ''],
+  ['a spreadsheet of XML', '<?xml version="1.0"?>\n<Workbook>', 'application/vnd.ms-excel', ''],
   ['an XML file of data', '<?xml version="1.0"?>\n<leads><lead/></leads>', 'application/xml', ''],
   ['a JSON file', '[{"id":1}]', 'application/json', ''],
   ['a JSON file that is named as one', '[{"id":1}]', 'application/json', 'attachment; filename="leads.json"'],

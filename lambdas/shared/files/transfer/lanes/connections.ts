@@ -2,17 +2,19 @@ import { LAMBDA_BYTES_PER_SECOND } from '../limits.ts';
 import type { TransferOptions } from '../types.ts';
 
 const STEP = 2;
-/** An addition was worth it if the total rate rose by this much. */
+/** An addition was worth it if the total rate rose by this much, and did harm if it fell by as much. */
 const WORTH = 1.1;
 
 /**
  * How many connections to the origin are worth having: more while more brings more, up to what the network of a function
- * gives; half as many when the origin complains.
+ * gives; as many as before when more brought less, and half as many when the origin complains.
  */
 export class Connections {
   #most: number;
   readonly #enough: number;
   #rate = 0;
+  /** How many were added at the last measurement. */
+  #added = 0;
   wanted: number;
 
   constructor({ initial, most, enoughBytesPerSecond = LAMBDA_BYTES_PER_SECOND }: TransferOptions['connections']) {
@@ -24,14 +26,23 @@ export class Connections {
   /** Takes in the total rate since the last call. */
   measured(bytesPerSecond: number): void {
     const worth = bytesPerSecond >= this.#rate * WORTH;
+    const harm = this.#added > 0 && bytesPerSecond * WORTH <= this.#rate;
     this.#rate = bytesPerSecond;
-    if (worth && bytesPerSecond < this.#enough) this.wanted = Math.min(this.wanted + STEP, this.#most);
+    if (harm) this.#stayAt(this.wanted - this.#added);
+    const more = worth && bytesPerSecond < this.#enough ? Math.min(STEP, this.#most - this.wanted) : 0;
+    this.#added = more;
+    this.wanted += more;
   }
 
   /** The origin answered 429 or 503. */
   refused(): void {
-    this.wanted = Math.max(1, Math.floor(this.wanted / 2));
-    // No more is tried: what was too much stays too much.
-    this.#most = this.wanted;
+    this.#stayAt(Math.max(1, Math.floor(this.wanted / 2)));
+  }
+
+  /** No more is tried: what was too much stays too much. */
+  #stayAt(connections: number): void {
+    this.wanted = connections;
+    this.#most = connections;
+    this.#added = 0;
   }
 }

@@ -98,10 +98,9 @@ class RangedLane {
   async #work(first: Run): Promise<void> {
     for (let run: Run | undefined = first; run; run = this.#segments.take()) {
       await this.#fetch(run);
-      if (this.#active > this.#connections.wanted || !this.#attempt.mayBegin()) {
-        run.release();
-        return;
-      }
+      // Always: what nobody works on must be free, or what is left would be waited for without end.
+      run.release();
+      if (this.#active > this.#connections.wanted || !this.#attempt.mayBegin()) return;
     }
   }
 

@@ -35,6 +35,8 @@ export interface Opened {
   /** The bytes that this body holds; `to` is `null` when only its end will tell. */
   from: number;
   to: number | null;
+  /** It is less than was asked for, and than there is. */
+  short: boolean;
   ranged: boolean;
   /** Neither a length nor chunks: the end of the connection is the end of the body. */
   undeclaredEnd: boolean;
@@ -113,18 +115,18 @@ function describe(source: Source, body: IncomingMessage, range: Range | undefine
     if (undeclaredEnd && !source.allowUndeclaredEnd) {
       throw new TransferError('refused', 'The file came without a length: whether it is whole cannot be known.');
     }
-    return { body, head, etag: found, from: place.from, to: place.to, ranged: statusCode === 206, undeclaredEnd };
+    return { body, head, etag: found, ...place, ranged: statusCode === 206, undeclaredEnd };
   } catch (error) {
     body.destroy();
     throw error;
   }
 }
 
-type Place = { from: number; to: number | null; total: number | null };
+type Place = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };
 
 function whole(range: Range | undefined, length: number | null): Place {
   if (range && range.from > 0) throw new Setback('incomplete', 'The file server ignored the range that was asked for.');
-  return { from: 0, to: length, total: length };
+  return { from: 0, to: length, short: false, total: length };
 }
 
 /** A range other than the one asked for would put bytes in the wrong place. */
@@ -136,7 +138,7 @@ function partial(contentRange: string | undefined, range: Range | undefined, dec
   const to = last + 1;
   if (from !== range.from || to > total || to <= from || (range.to !== null && to > range.to)) throw wrong;
   if (declared !== null && declared !== to - from) throw wrong;
-  return { from, to, total };
+  return { from, to, short: to < Math.min(range.to ?? total, total), total };
 }
 
 function strongEtag(etag: string | undefined): string | null {

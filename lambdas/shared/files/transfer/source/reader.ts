@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { Budget, Setback, StartOver } from '../setback.ts';
+import { Budget, FORGIVEN_BYTES, Setback, StartOver } from '../setback.ts';
 import { TransferError } from '../transfer-error.ts';
 import { Body } from './body.ts';
 import { type Opened, openSource, type Range, type Source } from './open.ts';
@@ -31,7 +31,7 @@ abstract class ResumingReader implements Reader {
   protected readonly source: Source;
   protected busy: (() => void) | undefined;
   readonly #budget: Budget;
-  #opened: { to: number | null; body: Body } | undefined;
+  #opened: Probe | undefined;
   #rest: Buffer | undefined;
 
   constructor(source: Source, offset: number) {
@@ -67,9 +67,9 @@ abstract class ResumingReader implements Reader {
   }
 
   /** Takes over an answer of which nothing was delivered from here yet. */
-  protected adopt({ opened, body }: Probe): void {
-    this.undeclaredEnd ||= opened.undeclaredEnd;
-    this.#opened = { to: opened.to, body };
+  protected adopt(probe: Probe): void {
+    this.undeclaredEnd ||= probe.opened.undeclaredEnd;
+    this.#opened = probe;
   }
 
   /** Opens the file so that its next byte is that of `offset`, and adopts the answer. */
@@ -105,10 +105,13 @@ abstract class ResumingReader implements Reader {
 
   /** The body is at its end. Whether the bytes asked for are as well; else the next connection goes on. */
   #ended(): boolean {
-    const to = this.#opened?.to ?? null;
+    const { from = 0, to = null, short = false } = this.#opened?.opened ?? {};
     this.close();
     if (to !== null && this.offset !== to)
       throw new Setback('incomplete', `The file ended after ${this.offset} of ${to} bytes.`);
+    // An origin may give less than it is asked for, but must bring the file on by it.
+    if (short && to !== null && to - from < FORGIVEN_BYTES)
+      throw new Setback('incomplete', `The file server sent ${to - from} bytes of a longer range.`);
     return this.atEnd();
   }
 }

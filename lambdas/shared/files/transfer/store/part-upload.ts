@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import { crc32Text, crc32Value } from '../crc32.ts';
 import type { Sent } from '../http.ts';
 import { Setback } from '../setback.ts';
+import { TransferError } from '../transfer-error.ts';
 import type { Limits, StoreOptions } from '../types.ts';
 import { readAnswer, type StoreCalls } from './call.ts';
 
@@ -60,12 +61,21 @@ export class PartUpload {
     return welcome || this.bytes === this.#length ? undefined : this.#drained();
   }
 
-  /** Ends the part. @throws Setback when the store measured something else */
+  /**
+   * Ends the part. Sent without a checksum, it counts by nothing but the one that the store answers.
+   * @throws Setback when the store measured something else; TransferError when it was to measure, and did not
+   */
   async finish(): Promise<StoredPart> {
     if (this.#trailer) this.#request.end(`\r\n0\r\n${TRAILER}:${crc32Text(this.crc32)}\r\n\r\n`);
     else this.#request.end();
     const { headers } = await readAnswer(await this.#sent.answer, { how: 'stored in part', withinMs: this.#idleMs });
     const answered = crc32Value(headers[TRAILER] as string | undefined);
+    if (answered === null && !this.#trailer) {
+      throw new TransferError(
+        'store-unavailable',
+        'The bucket answered a part that came without a checksum without its checksum.',
+      );
+    }
     if (answered !== null && answered !== this.crc32) {
       throw new Setback('store-unavailable', 'The bucket measured another checksum of a part than was sent.');
     }

@@ -1,29 +1,16 @@
 import { gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TransferError } from '../../../../../lambdas/shared/files/transfer/index.ts';
 import type { FileHead } from '../../../../../lambdas/shared/files/transfer/types.ts';
 import { busy, EXPIRED, HTML_PAGE, inOrder, XML_ERROR } from '../../../../support/origin/origin.ts';
 import type { Behaviour, OriginRequest, OriginScript } from '../../../../support/origin/types.ts';
-import {
-  IMPATIENT,
-  KIB,
-  NOTHING,
-  PART,
-  type Ran,
-  secondsFor,
-  seeded,
-  startTransfers,
-  type Transfers,
-} from '../../../../support/transfers.ts';
+import { transferSuite } from '../../../../support/transfer-suite.ts';
+import { IMPATIENT, KIB, NOTHING, PART, secondsFor, seeded } from '../../../../support/transfers.ts';
 
 /** Origins that cut, lie, stall and change their mind. E… are the faults of the catalogue . */
 
 const SIZE = 12 * PART + 345;
-let transfers: Transfers;
-beforeAll(async () => {
-  transfers = await startTransfers();
-});
-afterAll(() => transfers.stop());
+const { transfers, expectStored, expectNothing } = await transferSuite();
 
 const WHOLE: Behaviour = { ignoreRange: true };
 const CHUNKED: Behaviour = { ignoreRange: true, framing: 'chunked' };
@@ -32,20 +19,6 @@ const always = (behaviour: Behaviour) => () => behaviour;
 /** The first answers one after the other, the others in this way. */
 const first = (behaviours: Behaviour[], then: Behaviour) => (request: OriginRequest) =>
   behaviours[request.number - 1] ?? then;
-
-function expectStored(ran: Ran): void {
-  expect(ran.outcome).toBe('stored');
-  expect(ran.equal).toBe(true);
-  expect(ran.stored?.crc32).toBe(ran.file.digests().crc32);
-  expect(transfers.open(ran.key)).toEqual([]);
-}
-
-function expectNothing(ran: Ran, reason: string): void {
-  expect(ran.outcome).toBe(reason);
-  expect(transfers.leftovers(ran)).toEqual(NOTHING);
-  // No address, no query and no byte of a body may get into a message.
-  expect(String((ran.error as TransferError).message)).not.toMatch(/127\.0\.0\.1|signature|secret|<|html/i);
-}
 
 describe('E1 cut', () => {
   const lanes: [string, number, Behaviour][] = [
@@ -172,6 +145,35 @@ describe('a body that is not what its head says', () => {
     expect(ran.requests.length).toBeLessThan(60);
   });
 
+  test('ranges that are a byte long, whatever was asked for, are not asked for without end', async () => {
+    const script = ({ offset }: OriginRequest): Behaviour => {
+      const headers = { 'Content-Range': `bytes ${offset}-${offset}/${SIZE}`, ETag: '"1"' };
+      return { status: 206, body: 'x', headers };
+    };
+
+    const ran = await transfers.transferOf({ size: SIZE, script });
+
+    expectNothing(ran, 'incomplete');
+    expect(ran.requests.length).toBeLessThan(60);
+  });
+
+  test('ranges that are shorter than asked, but bring the file on, are no failure', async () => {
+    const size = 30 * PART;
+    const most = 300 * KIB;
+    const file = transfers.origin.file({ size, etag: '"1"' });
+    const bytes = file.bytes();
+    file.setScript(({ number, offset }) => {
+      if (number === 1) return undefined;
+      const end = Math.min(offset + most, size);
+      const headers = { 'Content-Range': `bytes ${offset}-${end - 1}/${size}`, ETag: '"1"' };
+      return { status: 206, body: bytes.subarray(offset, end), headers };
+    });
+
+    const changes = { connections: { initial: 1, most: 1 }, limits: { attempts: 1 } };
+
+    expectStored(await transfers.transferOf(file, changes));
+  });
+
   test('E4 is accepted where the configuration allows it, and says so', async () => {
     const file = { size: SIZE, script: always({ ...WHOLE, framing: 'close' as const }) };
 
@@ -211,6 +213,37 @@ describe('E16 a page with 200', () => {
     expectNothing(ran, 'refused');
     expect([ran.asks, ran.requests.length]).toEqual([5, 5]);
     expect(ran.calls).toEqual([]);
+  });
+
+  test.each([
+    ['HTML', HTML_PAGE],
+    ['XML', XML_ERROR],
+  ])('%s that comes byte by byte is looked at as a whole', async (_name, page) => {
+    const ran = await transfers.transferOf({
+      size: SIZE,
+      script: always({ ...page, framing: 'chunked', pieceBytes: 1 }),
+    });
+
+    expectNothing(ran, 'refused');
+    expect(ran.calls).toEqual([]);
+  });
+
+  test('what is looked at is 1 KB, however small its pieces, or the whole of a shorter file; and is not lost', async () => {
+    const looked: number[] = [];
+    const key = (size: number) => `runs/looked/${size}.csv`;
+    const sizes = [0, 1, 1023, 1024, 1025, SIZE];
+    for (const size of sizes) {
+      const nameObject = (_head: FileHead, seen: Uint8Array) => {
+        looked.push(seen.length);
+        return { key: key(size), contentType: 'text/csv' };
+      };
+      const script = always({ ...CHUNKED, pieceBytes: 100 });
+
+      expectStored(await transfers.transferOf({ size, script }, { key: key(size), nameObject }));
+    }
+
+    // What came in the same piece as the last of them is looked at as well.
+    expect(looked).toEqual([0, 1, 1023, 1024, 1025, 1100]);
   });
 
   test('once, and then the file: the file is stored', async () => {

@@ -1,41 +1,31 @@
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { combineCrc32, crc32Text, crc32Value } from '../../../../../lambdas/shared/files/transfer/crc32.ts';
 import { Connections } from '../../../../../lambdas/shared/files/transfer/lanes/connections.ts';
 import { type Run, Segments } from '../../../../../lambdas/shared/files/transfer/lanes/segments.ts';
 import { LIMITS as IN_LIFE } from '../../../../../lambdas/shared/files/transfer/limits.ts';
 import { growingPartBytes, partBytesFor, partsOf } from '../../../../../lambdas/shared/files/transfer/plan.ts';
 import type { Behaviour } from '../../../../support/origin/types.ts';
-import type { Operation } from '../../../../support/strict-store/types.ts';
-import { PART, type Ran, startTransfers, type Transfers } from '../../../../support/transfers.ts';
+import { callsOf, transferSuite } from '../../../../support/transfer-suite.ts';
+import { PART } from '../../../../support/transfers.ts';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
 const TIB = 1024 ** 4;
 const CHUNKED: Behaviour = { ignoreRange: true, framing: 'chunked' };
 
-let transfers: Transfers;
-beforeAll(async () => {
-  transfers = await startTransfers();
-});
-afterAll(() => transfers.stop());
-
-function expectStored(ran: Ran): void {
-  expect(ran.outcome).toBe('stored');
-  expect(ran.equal).toBe(true);
-  expect(ran.stored?.crc32).toBe(ran.file.digests().crc32);
-  expect(transfers.open(ran.key)).toEqual([]);
-}
-
-const of = (ran: Ran, operation: Operation) => ran.calls.filter((call) => call.operation === operation);
+const { transfers, expectStored } = await transferSuite();
 
 describe('the plan', () => {
   test.each([
     [17 * MIB, 8, 8 * MIB, 3],
+    [256 * MIB, 8, 16 * MIB, 16],
+    [GIB - 1, 8, 64 * MIB, 16],
     [GIB, 4, 64 * MIB, 16],
-    [GIB, 8, 32 * MIB, 32],
-    [GIB + 1, 8, 33 * MIB, 32],
+    [GIB, 8, 64 * MIB, 16],
+    [GIB, 16, 32 * MIB, 32],
+    [GIB + 1, 8, 64 * MIB, 17],
     [40e9, 8, 64 * MIB, 597],
     [600 * GIB, 8, 69 * MIB, 8905],
     [5 * TIB, 8, 583 * MIB, 8993],
@@ -120,6 +110,8 @@ describe('connections', () => {
   test.each([
     ['are added while that raises the rate', [10, 14, 18], 10],
     ['are not added once that did not raise the rate', [10, 14, 14, 14], 8],
+    ['are taken away again where they made it slower, and no more are tried', [10, 8, 20, 30], 4],
+    ['stay where it becomes slower by itself', [10, 14, 14, 7], 8],
     ['are not added above what a function can move', [75, 80], 4],
     ['never exceed the most', [1, 2, 4, 8, 16, 32, 60, 68], 16],
   ])('%s', (_name, rates, wanted) => {
@@ -223,8 +215,9 @@ describe('the lane', () => {
     ['as much as is kept in memory', PART, {}, 'small', 0],
     ['as much as is kept in memory, without ranges', PART, { ignoreRange: true }, 'small', 0],
     ['one byte more than is kept in memory', PART + 1, {}, 'ranged', 2],
-    ['exactly 16 parts', 16 * PART, {}, 'ranged', 16],
-    ['8 parts and a byte', 8 * PART + 1, {}, 'ranged', 9],
+    ['two parts for each connection', 8 * PART, {}, 'ranged', 8],
+    ['one byte more than that, which makes the parts larger', 8 * PART + 1, {}, 'ranged', 8],
+    ['more than the largest parts', 32 * PART + 1, {}, 'ranged', 9],
     ['a known length without ranges', 3 * PART + 7, { ignoreRange: true }, 'single', 4],
     ['a known length without ranges, exactly 3 parts', 3 * PART, { ignoreRange: true }, 'single', 3],
     ['an unknown length, less than a part', PART - 1, CHUNKED, 'single', 0],
@@ -264,7 +257,7 @@ describe('the lane', () => {
     transfers.store.settings.minPartBytes = PART;
 
     expectStored(ran);
-    const bytes = new Map(of(ran, 'UploadPart').map((call) => [call.partNumber, call.bytes]));
+    const bytes = new Map(callsOf(ran, 'UploadPart').map((call) => [call.partNumber, call.bytes]));
     expect([1, 1000, 1001, 1002].map((number) => bytes.get(number))).toEqual([part, part, 2 * part, undefined]);
   });
 });
@@ -327,13 +320,13 @@ describe('what is asked of both sides', () => {
   test('the store is told the checksum and the size of the whole, and to write only what is not there, once', async () => {
     const ran = await transfers.transferOf({ size: 20 * PART + 3 });
 
-    const [create] = of(ran, 'CreateMultipartUpload');
+    const [create] = callsOf(ran, 'CreateMultipartUpload');
     expect(create?.headers).toMatchObject({
       'x-amz-checksum-algorithm': 'CRC32',
       'x-amz-checksum-type': 'FULL_OBJECT',
       'content-type': 'text/csv',
     });
-    const completes = of(ran, 'CompleteMultipartUpload');
+    const completes = callsOf(ran, 'CompleteMultipartUpload');
     expect(completes).toHaveLength(1);
     expect(completes[0]?.headers).toMatchObject({
       'if-none-match': '*',
@@ -341,7 +334,7 @@ describe('what is asked of both sides', () => {
       'x-amz-checksum-type': 'FULL_OBJECT',
       'x-amz-mp-object-size': String(20 * PART + 3),
     });
-    for (const { headers } of of(ran, 'UploadPart')) {
+    for (const { headers } of callsOf(ran, 'UploadPart')) {
       expect(headers).toMatchObject({ 'x-amz-trailer': 'x-amz-checksum-crc32', 'content-encoding': 'aws-chunked' });
       expect(headers.expect).toBeUndefined();
     }
@@ -359,23 +352,21 @@ describe('what is asked of both sides', () => {
   });
 
   test('the observer is told of the upload, and of every part that is stored', async () => {
-    const ran = await transfers.transferOf({ size: 16 * PART });
+    const ran = await transfers.transferOf({ size: 8 * PART });
 
     expect(ran.uploads).toEqual([
       {
         key: ran.key,
         contentType: 'text/csv',
         etag: ran.file.etag,
-        size: 16 * PART,
+        size: 8 * PART,
         partBytes: PART,
         uploadId: expect.any(String),
       },
       null,
     ]);
-    expect(ran.progress.map(({ bytes }) => bytes)).toEqual(
-      Array.from({ length: 16 }, (_, index) => (index + 1) * PART),
-    );
-    expect(ran.progress.every(({ total }) => total === 16 * PART)).toBe(true);
+    expect(ran.progress.map(({ bytes }) => bytes)).toEqual(Array.from({ length: 8 }, (_, index) => (index + 1) * PART));
+    expect(ran.progress.every(({ total }) => total === 8 * PART)).toBe(true);
   });
 
   test('connections are added while they raise the rate, and what they fetch is waited for', async () => {

@@ -1,44 +1,26 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { abandon } from '../../../../../lambdas/shared/files/transfer/index.ts';
 import type { Resume } from '../../../../../lambdas/shared/files/transfer/types.ts';
 import { inOrder } from '../../../../support/origin/origin.ts';
 import type { Behaviour } from '../../../../support/origin/types.ts';
-import type { Operation } from '../../../../support/strict-store/types.ts';
+import type { FaultScript } from '../../../../support/strict-store/types.ts';
 import { killedOnce } from '../../../../support/transfer-kills.ts';
-import {
-  type Changes,
-  PART,
-  type Ran,
-  secondsFor,
-  seeded,
-  startTransfers,
-  type Transfers,
-} from '../../../../support/transfers.ts';
+import { callsOf, transferSuite } from '../../../../support/transfer-suite.ts';
+import { type Changes, failing, LIMITS, PART, type Ran, secondsFor, seeded } from '../../../../support/transfers.ts';
 
 /** A file that takes longer than one process may live. */
 
-/** Four for each of four connections, so that every part is as small as can be. */
-const PARTS = 16;
+/** Two for each of four connections, so that every part is as small as can be. */
+const PARTS = 8;
 const SIZE = PARTS * PART - 5;
 const LANES: [string, Behaviour][] = [
   ['with ranges', {}],
   ['without ranges', { ignoreRange: true }],
   ['of unknown length', { ignoreRange: true, framing: 'chunked' }],
 ];
-let transfers: Transfers;
-beforeAll(async () => {
-  transfers = await startTransfers();
-});
-afterAll(() => transfers.stop());
+const { transfers, expectStored } = await transferSuite();
 
-const of = (ran: Ran, operation: Operation) => ran.calls.filter((call) => call.operation === operation);
-const partsSent = (ran: Ran) => of(ran, 'UploadPart').map(({ partNumber = 0 }) => partNumber);
-
-function expectStored(ran: Ran): void {
-  expect(ran.outcome).toBe('stored');
-  expect(ran.equal).toBe(true);
-  expect(ran.stored?.crc32).toBe(ran.file.digests().crc32);
-  expect(transfers.open(ran.key)).toEqual([]);
-}
+const partsSent = (ran: Ran) => callsOf(ran, 'UploadPart').map(({ partNumber = 0 }) => partNumber);
 
 /** One call after the other until the file is stored. */
 async function inCalls(first: Ran, changes: () => Changes, most = 40): Promise<Ran[]> {
@@ -52,7 +34,7 @@ async function inCalls(first: Ran, changes: () => Changes, most = 40): Promise<R
 
 describe('time that runs out between two parts', () => {
   test.each(LANES)('(%s): what is stored is kept, and many calls later the file is whole', async (_name, behaviour) => {
-    const soon = () => ({ secondsLeft: secondsFor(7) });
+    const soon = () => ({ secondsLeft: secondsFor(5) });
     const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, soon());
 
     const all = await inCalls(first, soon);
@@ -64,7 +46,7 @@ describe('time that runs out between two parts', () => {
     expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
       Array.from({ length: PARTS }, (_, index) => index + 1),
     );
-    expect(all.flatMap((ran) => of(ran, 'CompleteMultipartUpload'))).toHaveLength(1);
+    expect(all.flatMap((ran) => callsOf(ran, 'CompleteMultipartUpload'))).toHaveLength(1);
     expect(all.every(({ restarts }) => restarts === 0)).toBe(true);
   });
 
@@ -146,7 +128,7 @@ function lifeOf(seconds: number): () => number {
 
 describe('time that runs out in the middle of everything', () => {
   test.each(LANES)('(%s): the transfer ends in order before its process does', async (_name, behaviour) => {
-    const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 400_000 }) });
+    const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 200_000 }) });
     const began = performance.now();
     const first = await transfers.transferOf(file, { secondsLeft: lifeOf(0.6) });
     const tookMs = performance.now() - began;
@@ -195,6 +177,48 @@ describe('time that runs out in the middle of everything', () => {
     expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
   });
 
+  test('while an upload is given up', async () => {
+    const script = ({ number }: { number: number }) => (number >= 3 ? { seed: 77, etag: '"other"' } : {});
+    const file = transfers.origin.file({ size: SIZE, script });
+    const began = performance.now();
+    const first = await transfers.transferOf(file, {
+      secondsLeft: lifeOf(0.8),
+      faults: failing('AbortMultipartUpload', 'stall'),
+    });
+    const tookMs = performance.now() - began;
+
+    expect([first.outcome, first.resume]).toEqual(['unfinished', first.uploads[0]]);
+    expect(tookMs).toBeLessThan(800);
+    const ran = await transfers.transferOf(file, { key: first.key, resume: first.resume, faults: () => undefined });
+    expect(ran.outcome).toBe('stored');
+    expect(transfers.open(ran.key)).toEqual([]);
+  });
+
+  test('while an upload is given up once more, behind a file that is stored: it is stored', async () => {
+    const script = ({ number }: { number: number }) => (number === 3 ? { status: 412 } : {});
+    const began = performance.now();
+    // Ended, and known no more: the third call is the one at the end.
+    const faults: FaultScript = ({ operation, attempt }) =>
+      operation === 'AbortMultipartUpload' && attempt > 2 ? 'stall' : undefined;
+    const ran = await transfers.transferOf({ size: SIZE, script }, { secondsLeft: lifeOf(1.5), faults });
+
+    expectStored(ran);
+    expect(callsOf(ran, 'AbortMultipartUpload').map(({ status }) => status)).toEqual([204, 404, 0]);
+    expect(performance.now() - began).toBeLessThan(1500);
+  });
+
+  test('while an upload is given up from outside: it ends under its name', async () => {
+    const faults = failing('AbortMultipartUpload', 'stall');
+    const { key, resume } = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8), faults });
+    const began = performance.now();
+    const options = { store: transfers.storeOptions(), limits: LIMITS, secondsLeft: lifeOf(0.4) };
+    const ended = abandon(options, resume as Resume);
+
+    await expect(ended).rejects.toMatchObject({ name: 'TransferError', reason: 'store-unavailable' });
+    expect(performance.now() - began).toBeLessThan(400);
+    expect(transfers.open(key)).toHaveLength(1);
+  });
+
   test('before the origin has said anything: nothing to go on with', async () => {
     const first = await transfers.transferOf(
       { size: SIZE, script: inOrder({ delayMs: 60_000 }) },
@@ -204,6 +228,27 @@ describe('time that runs out in the middle of everything', () => {
     expect([first.outcome, first.resume]).toEqual(['unfinished', null]);
     expectStored(await transfers.transferOf(first.file, { key: first.key }));
   });
+});
+
+test('a clock that is set back, at any look at it: no part is left to nobody, and nothing spins', async () => {
+  const size = 6 * PART;
+  const connections = { initial: 2, most: 2 };
+  let looks = 0;
+  for (let early = 1; early === 1 || early <= looks; early += 1) {
+    looks = 0;
+    const secondsLeft = () => {
+      looks += 1;
+      if (looks > 1000) throw new Error('The transfer spins.');
+      return looks === early ? 1 : 900;
+    };
+    const first = await transfers.transferOf({ size }, { connections, secondsLeft });
+    const { key, resume } = first;
+
+    expectStored(
+      first.outcome === 'unfinished' ? await transfers.transferOf(first.file, { key, resume, connections }) : first,
+    );
+  }
+  expect(looks).toBeGreaterThan(10);
 });
 
 describe('a large file', () => {
@@ -328,7 +373,7 @@ describe('time that runs out while the upload is completed', () => {
     const second = await transfers.transferOf(first.file, { key: first.key, resume: first.resume });
 
     expect(first.outcome).toBe('unfinished');
-    expect(of(first, 'CompleteMultipartUpload')).toEqual([]);
+    expect(callsOf(first, 'CompleteMultipartUpload')).toEqual([]);
     expectStored(second);
     expect(second.requests).toEqual([]);
   });

@@ -1,30 +1,16 @@
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { Link } from '../../../../../lambdas/shared/files/transfer/source/link.ts';
 import type { Behaviour } from '../../../../support/origin/types.ts';
-import { IMPATIENT, NOTHING, PART, type Ran, startTransfers, type Transfers } from '../../../../support/transfers.ts';
+import { transferSuite } from '../../../../support/transfer-suite.ts';
+import { IMPATIENT, NOTHING, PART } from '../../../../support/transfers.ts';
 
 /** Addresses that lead elsewhere, or nowhere. What is allowed in an address is for `guard.test.ts`; here it is asked for. */
 
 const SIZE = 12 * PART + 345;
-let transfers: Transfers;
-beforeAll(async () => {
-  transfers = await startTransfers();
-});
-afterAll(() => transfers.stop());
+const { transfers, expectStored, expectNothing } = await transferSuite();
 
 const always = (behaviour: Behaviour) => () => behaviour;
-
-function expectStored(ran: Ran): void {
-  expect(ran.outcome).toBe('stored');
-  expect(ran.equal).toBe(true);
-  expect(transfers.open(ran.key)).toEqual([]);
-}
-
-function expectNothing(ran: Ran, reason: string): void {
-  expect(ran.outcome).toBe(reason);
-  expect(transfers.leftovers(ran)).toEqual(NOTHING);
-}
 
 test('however many connections find the address expired, and whenever they do, it is asked for once', async () => {
   for (let later = 0; later < 8; later += 1) {

@@ -1,42 +1,16 @@
 import { createServer, type RequestListener } from 'node:http';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { inOrder } from '../../../../support/origin/origin.ts';
 import { TROUBLE } from '../../../../support/strict-store/strict-store.ts';
 import type { Fault, FaultScript, Operation } from '../../../../support/strict-store/types.ts';
-import {
-  type Changes,
-  failing,
-  IMPATIENT,
-  NOTHING,
-  PART,
-  type Ran,
-  secondsFor,
-  startTransfers,
-  type Transfers,
-} from '../../../../support/transfers.ts';
+import { callsOf, transferSuite } from '../../../../support/transfer-suite.ts';
+import { type Changes, failing, IMPATIENT, PART, type Ran, secondsFor } from '../../../../support/transfers.ts';
 
 /** A bucket that is slow, forgets, refuses, or does what it was asked and does not say so. G… are faults of the catalogue. */
 
 const SIZE = 6 * PART + 99;
 const SMALL = 5000;
-let transfers: Transfers;
-beforeAll(async () => {
-  transfers = await startTransfers();
-});
-afterAll(() => transfers.stop());
-
-function expectStored(ran: Ran): void {
-  expect(ran.outcome).toBe('stored');
-  expect(ran.equal).toBe(true);
-  expect(transfers.open(ran.key)).toEqual([]);
-}
-
-function expectNothing(ran: Ran, reason: string): void {
-  expect(ran.outcome).toBe(reason);
-  expect(transfers.leftovers(ran)).toEqual(NOTHING);
-}
-
-const of = (ran: Ran, operation: Operation) => ran.calls.filter((call) => call.operation === operation);
+const { transfers, expectStored, expectNothing } = await transferSuite();
 
 /** All of these at once. */
 const both =
@@ -93,7 +67,7 @@ describe('what passes', () => {
     expect(ran.equal).toBe(true);
     // What was done although it was not answered is found, and not done again.
     const found = fault === 'lostAnswer' && ['PutObject', 'CompleteMultipartUpload'].includes(operation);
-    expect(of(ran, operation).length).toBeGreaterThanOrEqual(found ? 1 : 2);
+    expect(callsOf(ran, operation).length).toBeGreaterThanOrEqual(found ? 1 : 2);
     // An upload whose id was lost on its way is nobody's to give up: the bucket's lifecycle rule is for it.
     const expected = operation === 'CreateMultipartUpload' && fault === 'lostAnswer' ? 3 : 0;
     expect(transfers.open(ran.key)).toHaveLength(expected);
@@ -106,7 +80,7 @@ describe('what passes', () => {
 
       expectNothing(ran, 'store-unavailable');
       // The harness gives up what is left once more, without the fault.
-      expect(of(ran, operation).filter(({ code }) => code === 'SlowDown')).toHaveLength(5);
+      expect(callsOf(ran, operation).filter(({ code }) => code === 'SlowDown')).toHaveLength(5);
     },
   );
 
@@ -128,7 +102,7 @@ describe('what passes', () => {
       const ran = await transfers.transferOf({ size: SIZE }, { faults: failing('UploadPart', { resetAfter }, 2) });
 
       expectStored(ran);
-      expect(of(ran, 'CreateMultipartUpload')).toHaveLength(1);
+      expect(callsOf(ran, 'CreateMultipartUpload')).toHaveLength(1);
     },
   );
 
@@ -176,7 +150,7 @@ describe('what does not pass', () => {
 
     expectNothing(ran, 'store-denied');
     expect(String(ran.error)).toMatch(said);
-    const refused = of(ran, operation).filter(({ status, code }) => status >= 300 && code !== 'NoSuchUpload');
+    const refused = callsOf(ran, operation).filter(({ status, code }) => status >= 300 && code !== 'NoSuchUpload');
     expect(refused).toHaveLength(1);
   });
 
@@ -184,7 +158,7 @@ describe('what does not pass', () => {
     const ran = await transferWith('UploadPart', failing('UploadPart', { status: 400, code: 'EntityTooLarge' }));
 
     expectNothing(ran, 'store-unavailable');
-    expect(of(ran, 'UploadPart')).toHaveLength(1);
+    expect(callsOf(ran, 'UploadPart')).toHaveLength(1);
   });
 });
 
@@ -198,9 +172,9 @@ describe('bytes that change on their way', () => {
       );
 
       expectStored(ran);
-      const modes = of(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
+      const modes = callsOf(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
       expect(new Set(modes)).toEqual(new Set([partChecksums === 'trailer' ? 'x-amz-checksum-crc32' : undefined]));
-      expect(of(ran, 'UploadPart').length).toBe(3 * 7);
+      expect(callsOf(ran, 'UploadPart').length).toBe(3 * 7);
     },
   );
 
@@ -213,7 +187,7 @@ describe('bytes that change on their way', () => {
       );
 
       expectNothing(ran, 'store-unavailable');
-      const modes = of(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
+      const modes = callsOf(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
       expect(new Set(modes)).toEqual(new Set([partChecksums === 'trailer' ? 'x-amz-checksum-crc32' : undefined]));
     },
   );
@@ -225,7 +199,7 @@ describe('bytes that change on their way', () => {
       const ran = await transferWith(operation, failing(operation, digest, 2));
 
       expectStored(ran);
-      const [one, ...others] = of(ran, operation)
+      const [one, ...others] = callsOf(ran, operation)
         .filter(({ partNumber = 1 }) => partNumber === 1)
         .map(({ headers }) => ({ ...headers, authorization: '', 'x-amz-date': '' }));
       expect(others).toEqual([one, one]);
@@ -251,7 +225,7 @@ describe('bytes that change on their way', () => {
 });
 
 describe('the end of an upload', () => {
-  const completes = (ran: Ran) => of(ran, 'CompleteMultipartUpload');
+  const completes = (ran: Ran) => callsOf(ran, 'CompleteMultipartUpload');
 
   test.each(['lostAnswer', 'stallAnswer', 'noSuchUploadAfterSuccess'] as const)(
     '%s after a success: the object is looked at, and counts',
@@ -293,7 +267,7 @@ describe('the end of an upload', () => {
     );
 
     expectStored(ran);
-    expect([ran.restarts, of(ran, 'CreateMultipartUpload').length]).toEqual([1, 2]);
+    expect([ran.restarts, callsOf(ran, 'CreateMultipartUpload').length]).toEqual([1, 2]);
   });
 
   test('G8 409 at PutObject: begins anew', async () => {
@@ -354,7 +328,7 @@ describe('the end of an upload', () => {
       const ran = await transferWith('PutObject', failing('PutObject', fault), { limits: IMPATIENT });
 
       expectStored(ran);
-      expect(of(ran, 'PutObject')).toHaveLength(1);
+      expect(callsOf(ran, 'PutObject')).toHaveLength(1);
     },
   );
 });
@@ -395,29 +369,30 @@ describe('an upload that is gone', () => {
     const ran = await transfers.transferOf(before.file, { key: before.key, resume });
 
     expectStored(ran);
-    expect(of(ran, 'ListParts').map(({ code }) => code)).toEqual(['NoSuchUpload']);
+    expect(callsOf(ran, 'ListParts').map(({ code }) => code)).toEqual(['NoSuchUpload']);
   });
 });
 
 describe('stores that differ', () => {
   test('ListParts comes in pages', async () => {
     transfers.store.settings.pageSize = 2;
-    const paused = await transfers.transferOf({ size: 2 * SIZE }, { secondsLeft: secondsFor(12) });
+    const limits = { largestPartBytes: PART };
+    const paused = await transfers.transferOf({ size: 2 * SIZE }, { secondsLeft: secondsFor(12), limits });
 
     const ran = await transfers.transferOf(paused.file, { key: paused.key, resume: paused.resume });
     transfers.store.settings.pageSize = 1000;
 
     expectStored(ran);
-    expect(of(ran, 'ListParts').length).toBeGreaterThan(2);
+    expect(callsOf(ran, 'ListParts').length).toBeGreaterThan(2);
     const before = paused.calls.filter(({ operation, status }) => operation === 'UploadPart' && status === 200);
-    expect(before.length + of(ran, 'UploadPart').length).toBe(13);
+    expect(before.length + callsOf(ran, 'UploadPart').length).toBe(13);
   });
 
   test('parts without a checksum of their own, where the store allows it', async () => {
     const ran = await transfers.transferOf({ size: SIZE }, { store: { partChecksums: 'omitted' } });
 
     expectStored(ran);
-    const [part] = of(ran, 'UploadPart');
+    const [part] = callsOf(ran, 'UploadPart');
     expect(part?.headers).toMatchObject({ 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD', 'content-length': String(PART) });
   });
 
@@ -427,14 +402,14 @@ describe('stores that differ', () => {
     transfers.store.settings.bareParts = 'accepted';
 
     expectNothing(ran, 'store-unavailable');
-    expect(of(ran, 'UploadPart').every(({ headers }) => headers['x-amz-trailer'] === undefined)).toBe(true);
+    expect(callsOf(ran, 'UploadPart').every(({ headers }) => headers['x-amz-trailer'] === undefined)).toBe(true);
   });
 
   test('no checksum of the whole at Complete, where the store would not understand it', async () => {
     const ran = await transfers.transferOf({ size: SIZE }, { store: { objectChecksum: false } });
 
     expectStored(ran);
-    const [complete] = of(ran, 'CompleteMultipartUpload');
+    const [complete] = callsOf(ran, 'CompleteMultipartUpload');
     expect(complete?.headers).toMatchObject({ 'if-none-match': '*', 'x-amz-mp-object-size': String(SIZE) });
     expect(complete?.headers).not.toHaveProperty('x-amz-checksum-crc32');
   });
@@ -447,7 +422,7 @@ describe('stores that differ', () => {
     expectStored(ran);
   });
 
-  test.each(['same answer', 'PreconditionFailed'] as const)(
+  test.each(['same answer', 'PreconditionFailed', 'ConditionalRequestConflict'] as const)(
     'a repeated Complete is answered with %s',
     async (completeAgain) => {
       transfers.store.settings.completeAgain = completeAgain;
@@ -459,22 +434,59 @@ describe('stores that differ', () => {
       transfers.store.settings.completeAgain = 'NoSuchUpload';
 
       expectStored(ran);
+      expect(callsOf(ran, 'CompleteMultipartUpload')).toHaveLength(2);
+      expect(ran.restarts, 'nothing is fetched again').toBe(0);
     },
   );
 
-  test('a store without checksums: the object is read back where its end is in doubt', async () => {
+  test('a part that nobody has measured is no part: a store without checksums is refused, and told why', async () => {
     transfers.store.settings.checksums = 'none';
     const ran = await transfers.transferOf(
       { size: SIZE },
-      {
-        store: { partChecksums: 'omitted', objectChecksum: false },
-        faults: both(failing('CompleteMultipartUpload', 'lostAnswer', 1), failing('GetObject', 'reset', 2)),
-      },
+      { store: { partChecksums: 'omitted', objectChecksum: false } },
     );
     transfers.store.settings.checksums = 'full-object';
 
-    expect(of(ran, 'GetObject')).toHaveLength(3);
+    expectNothing(ran, 'store-unavailable');
+    expect(String(ran.error)).toContain('without its checksum');
+    expect(callsOf(ran, 'UploadPart').length, 'one for each connection').toBeLessThanOrEqual(4);
+  });
+
+  test('a store without checksums: an object whose answer was lost is read back', async () => {
+    transfers.store.settings.checksums = 'none';
+    const ran = await transfers.transferOf(
+      { size: SMALL },
+      { faults: both(failing('PutObject', 'lostAnswer', 1), failing('GetObject', 'reset', 2)) },
+    );
+    transfers.store.settings.checksums = 'full-object';
+
+    expect(callsOf(ran, 'GetObject')).toHaveLength(3);
     expectStored(ran);
+  });
+});
+
+describe('a store that drops a PUT which stays silent', () => {
+  test.each([
+    ['with ranges', {}],
+    ['read in one piece', { ignoreRange: true }],
+  ])('(%s) is asked for one when its first bytes are there, and not before', async (_name, behaviour) => {
+    const script = ({ number }: { number: number }) => {
+      if (number === 1) return { ...behaviour, endAfter: PART };
+      // What comes behind the first part is late. A request has no head on the wire before its first bytes.
+      transfers.store.closeSilent();
+      return { ...behaviour, delayMs: 100 };
+    };
+    let sent = 0;
+    const request = (side: 'source' | 'store') => {
+      if (side === 'store') sent += 1;
+    };
+    const one = { connections: { initial: 1, most: 1 }, limits: { largestPartBytes: PART } };
+
+    const ran = await transfers.transferOf({ size: SIZE, script }, { ...one, observer: { request } });
+
+    expectStored(ran);
+    expect(callsOf(ran, 'UploadPart').map(({ status }) => status)).toEqual(Array(7).fill(200));
+    expect(sent, 'none was begun in vain').toBe(ran.calls.length);
   });
 });
 
