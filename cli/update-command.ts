@@ -79,8 +79,9 @@ async function send(checked: CheckedUpdates, target: Target, options: UpdateOpti
   const batch = newBatchName();
   const key = await uploadInput(target, batch, checked);
   const { maxRate, stopAfterFailures } = options;
-  const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures });
+  // Before the start: should its answer be lost, this is the name to look up.
   say(`Batch ${batch}: ${counted(checked.records, 'record')}.`);
+  const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures });
   const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
   if (failure) throw new CommandError(failure, RUN_FAILED);
 }

@@ -1,5 +1,5 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
-import { type IPrincipal, PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import { type IPrincipal, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { Deployment } from '../lambdas/shared/deployment.ts';
@@ -34,17 +34,17 @@ export class ExportBucket extends Construct {
     this.allow(role, [...upload, 's3:GetObject'], ['runs/*']);
   }
 
-  /**
-   * Reads files of runs, writes manifests and pointers. Without the right to list, an absent pointer would look forbidden
-   * (with a condition on the prefix too, perhaps: the GET of an object has none).
-   */
+  /** Reads files of runs, writes manifests and pointers. Without the right to list, an absent pointer would look forbidden. */
   allowPublishing(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
     this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'published/*']);
     this.allowListing(role);
   }
 
-  /** Reads batches of customer updates, and writes the named objects of them. An absent object must not look forbidden. */
+  /**
+   * Reads batches of customer updates, and writes the named objects of them. Lists batches only; that an absent object of
+   * them does not look forbidden rests on the same right (docs/adr/0008).
+   */
   allowUpdating(role: IPrincipal, written: string[], actions = ['s3:PutObject']): void {
     this.allow(role, ['s3:GetObject'], ['updates/*']);
     this.allow(
@@ -52,7 +52,7 @@ export class ExportBucket extends Construct {
       actions,
       written.map((name) => `updates/*/${name}`),
     );
-    this.allowListing(role);
+    this.allowListing(role, { StringLike: { 's3:prefix': 'updates/*' } });
   }
 
   /** Reads the index of the chunks of a batch, which the machine starts its children by. */
@@ -60,9 +60,9 @@ export class ExportBucket extends Construct {
     this.allow(role, ['s3:GetObject'], ['updates/*/chunks.jsonl']);
   }
 
-  private allowListing(role: IPrincipal): void {
+  private allowListing(role: IPrincipal, conditions: PolicyStatementProps['conditions'] = {}): void {
     const listing = { principals: [role], actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] };
-    this.bucket.addToResourcePolicy(new PolicyStatement(listing));
+    this.bucket.addToResourcePolicy(new PolicyStatement({ ...listing, conditions }));
   }
 
   private allow(role: IPrincipal, actions: string[], keys: string[]): void {

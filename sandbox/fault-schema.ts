@@ -73,6 +73,8 @@ export const faultSchema = z
     calls: z
       .union([z.literal('all'), z.array(callNumber), z.strictObject({ from: callNumber, to: callNumber.optional() })])
       .default('all'),
+    /** Update: only the calls for these ids are hit, and numbered for each id apart. */
+    customers: z.array(z.guid()).nonempty().optional(),
     ...effectSchema.shape,
   })
   .superRefine((fault, context) => {
@@ -81,6 +83,9 @@ export const faultSchema = z
     }
     if (fault.path === 'file' && fault.reset === 'after') {
       context.addIssue({ code: 'custom', path: ['reset'], message: 'has no "after" at file: use hangUp' });
+    }
+    if (fault.path !== 'update' && fault.customers) {
+      context.addIssue({ code: 'custom', path: ['customers'], message: `has no effect at ${fault.path}` });
     }
   });
 

@@ -5,7 +5,8 @@ import { type Effect, type Fault, type FaultInput, faultSchema } from './fault-s
 interface Armed {
   id: number;
   fault: Fault;
-  /** Calls seen since the fault was added, for each entity. */
+  customers: Set<string> | undefined;
+  /** Calls seen since the fault was added, for each entity, or for each of the customers. */
   seen: Map<string, number>;
 }
 
@@ -36,7 +37,13 @@ export class Faults {
     const parsed = faultSchema.safeParse(input);
     if (!parsed.success) throw new Error(`Not a fault: ${z.prettifyError(parsed.error)}`);
     this.#lastId += 1;
-    this.#armed.push({ id: this.#lastId, fault: parsed.data, seen: new Map() });
+    const { customers } = parsed.data;
+    this.#armed.push({
+      id: this.#lastId,
+      fault: parsed.data,
+      customers: customers && new Set(customers),
+      seen: new Map(),
+    });
     return this.#lastId;
   }
 
@@ -44,15 +51,20 @@ export class Faults {
     this.#armed = [];
   }
 
-  /** Counts a call at that path and returns what it runs into. An entity is counted apart from the others. */
-  hit(path: string, entity: Entity | undefined): Hit {
+  /**
+   * Counts a call at that path and returns what it runs into. An entity is counted apart from the others; so is a customer
+   * (the id in an update) where the fault names customers.
+   */
+  hit(path: string, entity: Entity | undefined, customer = ''): Hit {
     const hit: Hit = { ids: [], effect: {}, callNumber: 0 };
-    for (const { id, fault, seen } of this.#armed) {
+    for (const { id, fault, customers, seen } of this.#armed) {
       if (fault.path !== path || (fault.entity !== undefined && fault.entity !== entity)) continue;
-      const n = (seen.get(entity ?? '') ?? 0) + 1;
-      seen.set(entity ?? '', n);
+      if (customers && !customers.has(customer)) continue;
+      const counted = customers ? customer : (entity ?? '');
+      const n = (seen.get(counted) ?? 0) + 1;
+      seen.set(counted, n);
       if (!isHit(fault.calls, n)) continue;
-      const { entity: _entity, path: _path, calls: _calls, ...effect } = fault;
+      const { entity: _entity, path: _path, calls: _calls, customers: _customers, ...effect } = fault;
       Object.assign(hit.effect, effect);
       hit.ids.push(id);
       hit.callNumber = Math.max(hit.callNumber, n);

@@ -48,7 +48,7 @@ async function beforeWork(world: World, c: SandboxContext, effect: Effect): Prom
 export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEnv> {
   return async (c, next) => {
     const call = openCall(world, c, kind);
-    const hit = world.faults.hit(kind, call.entity);
+    const hit = world.faults.hit(kind, call.entity, kind === 'update' ? c.req.param('id') : undefined);
     call.faults = hit.ids;
     c.set('call', call);
     c.set('hit', hit);

@@ -6,6 +6,7 @@ import { createCrmClient } from '../../lambdas/shared/crm/client.ts';
 import { deploymentSchema } from '../../lambdas/shared/deployment.ts';
 import { createLog } from '../../lambdas/shared/log.ts';
 import { createBatchStore } from '../../lambdas/shared/storage/batch-store.ts';
+import { createLightRead } from '../../lambdas/shared/storage/light-read.ts';
 import { keysOf } from '../../lambdas/shared/updates/batch-keys.ts';
 import { type BatchState, batchStateSchema } from '../../lambdas/shared/updates/batch-state.ts';
 import { type ApplyJob, costOf, JOB, type PreparedBatch } from './job.ts';
@@ -19,13 +20,16 @@ const job: ApplyJob = JSON.parse(process.env[JOB] ?? '');
 const now = () => new Date();
 const log = createLog('ApplyChunk');
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-const s3 = new S3Client({ endpoint: job.bucketUrl, region: 'us-east-1', credentials, forcePathStyle: true });
+const bucket = { endpoint: job.bucketUrl, region: 'us-east-1' };
+const s3 = new S3Client({ ...bucket, credentials, forcePathStyle: true });
+const read = createLightRead({ ...bucket, bucket: 'bench', credentials: async () => credentials });
 const token = { accessToken: job.accessToken, scope: 'customers:update' };
 const deps: ApplyChunkDeps = {
   ...{ log, now, random: Math.random, secondsLeft: () => 900, sleep, requests: { crm: 0, file: 0, store: 0 } },
   deployment: deploymentSchema.parse({ local: true, crm: { baseUrl: job.baseUrl, authUrl: job.baseUrl } }),
   crm: createCrmClient({ baseUrl: job.baseUrl, getAccessToken: async () => token, log, now }),
-  store: createBatchStore(s3, 'bench'),
+  store: { ...createBatchStore(s3, 'bench'), read },
+  requestId: 'bench',
 };
 
 function stateOf({ batch, bytes, records, etag }: PreparedBatch): BatchState {

@@ -2,9 +2,11 @@ import type { CrmExchange } from '../shared/crm/client.ts';
 import { type UpdateAnswer, updateCustomer } from '../shared/crm/customers.ts';
 import { type ErrorName, RunError } from '../shared/errors.ts';
 import type { StepDeps } from '../shared/step.ts';
+import type { Tries } from '../shared/updates/chunk-parts.ts';
 import type { UpdateRecord } from '../shared/updates/read-chunk.ts';
 import type { ResultLine } from '../shared/updates/result-line.ts';
-import type { Stop, StopFlag } from '../shared/updates/stop-flag.ts';
+import { FRESH_SECONDS, type Stop, type StopFlag } from '../shared/updates/stop-flag.ts';
+import { unfinishedLine } from '../shared/updates/unfinished-line.ts';
 import type { Pace } from './pace.ts';
 import { attemptsFor, outcomeOf, stopsAll } from './verdict.ts';
 
@@ -15,17 +17,8 @@ export interface ApplyLineDeps extends Pick<StepDeps, 'now' | 'random' | 'second
   sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** What is known of a line that was sent already. */
-export interface Tries {
-  attempts: number;
-  /** An attempt was never answered, or nobody lived to hear. */
-  lost: boolean;
-  /** HTTP status of the last answer. */
-  status: number | null;
-}
-
 /** The line is done, or is to be taken up again after a wait. */
-export type LineEnd = { result: ResultLine } | { result: undefined; waitSeconds: number; tries: Tries };
+export type LineEnd = { result: ResultLine } | { result: undefined; waitSeconds: number };
 
 /** One line needs at most two attempts of 30 seconds with a refresh between them, and its result has to be stored. */
 const MARGIN_SECONDS = 180;
@@ -38,39 +31,51 @@ const BACKOFF_SECONDS = [1, 4];
 
 /**
  * Sends one line until its outcome is known. The stop flag is read before each attempt.
+ * @param tries what is known of the line; kept up to date, whatever happens
  * @throws RunError when nothing can be sent now (no connection, no token), and when the bucket cannot be read
  */
-export async function applyLine(record: UpdateRecord, before: Tries, deps: ApplyLineDeps): Promise<LineEnd> {
-  const tries = { ...before };
+export async function applyLine(record: UpdateRecord, tries: Tries, deps: ApplyLineDeps): Promise<LineEnd> {
   let last: UpdateAnswer | undefined;
   for (;;) {
-    if (deps.secondsLeft() < MARGIN_SECONDS + deps.pace.seconds) return { result: undefined, waitSeconds: 1, tries };
-    await deps.pace.turn();
-    const stop = await deps.stop.read();
+    if (deps.secondsLeft() < MARGIN_SECONDS + deps.pace.seconds) return { result: undefined, waitSeconds: 1 };
+    const stop = await turn(deps);
     if (stop) return { result: stoppedAt(record, tries, last, stop, deps) };
-    const answer = await send(record, deps);
+    const answer = await send(record, tries, deps);
     if ('reason' in answer) return { result: stoppedAt(record, tries, last, answer, deps) };
-    tries.attempts += 1;
-    tries.lost ||= answer.status === null;
-    tries.status = answer.status;
     last = answer;
     if (tries.attempts >= attemptsFor(answer)) {
       if (answer.error && stopsAll(answer)) await deps.stop.raise(stopFor(answer.error, deps));
       return { result: resultOf(record, tries, answer, deps) };
     }
     const seconds = waitBefore(tries, answer, deps);
-    if (seconds > LONGEST_SLEEP_SECONDS) return { result: undefined, waitSeconds: Math.ceil(seconds), tries };
+    if (seconds > LONGEST_SLEEP_SECONDS) return { result: undefined, waitSeconds: Math.ceil(seconds) };
     await deps.sleep(seconds * 1000);
   }
 }
 
+/** Waits for the turn of a line; why it has none, where the batch is stopped: lines that are not sent need not wait. */
+async function turn({ pace, stop }: ApplyLineDeps): Promise<Stop | undefined> {
+  if (!stop.seen()) await pace.turn();
+  return stop.read();
+}
+
 /** The answer; or why nothing can be sent any more, noted in the flag. */
-async function send({ record }: UpdateRecord, deps: ApplyLineDeps): Promise<UpdateAnswer | Stop> {
+async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps): Promise<UpdateAnswer | Stop> {
   const { id, ...fields } = record;
+  const { lost } = tries;
+  // What is on its way is in doubt until it is answered, and stays so where this ends in a bug.
+  tries.lost = true;
+  // At a rate at which it would count for the next line, that line need not wait for it.
+  if (deps.pace.seconds < FRESH_SECONDS) deps.stop.readAhead();
   try {
-    return await updateCustomer(deps.crm, id, fields, deps.now);
+    const answer = await updateCustomer(deps.crm, id, fields, deps.now);
+    const { status } = answer;
+    Object.assign(tries, { attempts: tries.attempts + 1, lost: lost || status === null, status });
+    return answer;
   } catch (error) {
-    if (!(error instanceof RunError) || error.transient) throw error;
+    if (!(error instanceof RunError)) throw error;
+    tries.lost = lost;
+    if (error.transient) throw error;
     const stop = stopFor(error, deps);
     await deps.stop.raise(stop);
     return stop;
@@ -113,17 +118,5 @@ function stoppedAt(
   deps: ApplyLineDeps,
 ): ResultLine {
   if (last) return resultOf(record, tries, last, deps);
-  const { attempts, lost, status } = tries;
-  const { line, record: changed } = record;
-  if (lost) return { line, id: changed.id, outcome: 'UNKNOWN', error: reason, status, attempts, at: time(deps) };
-  if (attempts === 0) {
-    return { line, id: changed.id, outcome: 'NOT_SENT', error: reason, status: null, attempts, at: null };
-  }
-  // It was answered before a wait, and not taken.
-  const error = status === 429 ? 'RateLimited' : 'CrmUnavailable';
-  return { line, id: changed.id, outcome: 'FAILED', error, status, attempts, at: time(deps) };
-}
-
-function time({ now }: ApplyLineDeps): string {
-  return now().toISOString();
+  return unfinishedLine(record, tries, reason, deps.now().toISOString());
 }

@@ -1,12 +1,22 @@
 import type { BatchStore } from '../shared/storage/batch-store.ts';
 import type { BatchKeys } from '../shared/updates/batch-keys.ts';
-import { RESULTS_PER_PART } from '../shared/updates/chunk-parts.ts';
+import {
+  type Doubt,
+  doubtIn,
+  IN_DOUBT,
+  NEVER_TRIED,
+  parseDoubt,
+  partText,
+  RESULTS_PER_PART,
+  type Tries,
+} from '../shared/updates/chunk-parts.ts';
 import { parseResults } from '../shared/updates/parse-results.ts';
-import { type ResultLine, resultLineText } from '../shared/updates/result-line.ts';
+import type { ResultLine } from '../shared/updates/result-line.ts';
 
 /**
  * The results of a chunk, in objects that are written once each. Before the first line of an object is sent, a claim says
- * so: where the claim stands without its object, somebody died in between, and its lines may have been sent.
+ * so: where the claim stands without its object, somebody died in between, and its lines may have been sent. What an
+ * invocation knows of lines that it did not come through with stands in the object too: results and doubts are one write.
  */
 export class ChunkResults {
   /** Number of the next object. */
@@ -18,12 +28,21 @@ export class ChunkResults {
   readonly #store: BatchStore;
   readonly #keys: BatchKeys;
   readonly #chunk: number;
+  readonly #by: string;
   #open: ResultLine[] | undefined;
-  /** Lines of an earlier claim without results that are still to come. */
-  #doubtful = 0;
+  /** Lines that an earlier invocation left in doubt, and that are still to come. */
+  #doubt: Doubt | undefined;
+  /** The line that is being sent. */
+  #current: { line: number; tries: Tries } | undefined;
 
-  constructor(store: BatchStore, keys: BatchKeys, chunk: number, place: { part: number; line: number }) {
-    [this.#store, this.#keys, this.#chunk] = [store, keys, chunk];
+  /** @param of the chunk, and the request id of the invocation */
+  constructor(
+    store: BatchStore,
+    keys: BatchKeys,
+    of: { chunk: number; by: string },
+    place: { part: number; line: number },
+  ) {
+    [this.#store, this.#keys, this.#chunk, this.#by] = [store, keys, of.chunk, of.by];
     this.part = place.part;
     this.lastLine = place.line - 1;
   }
@@ -34,24 +53,22 @@ export class ChunkResults {
       const standing = await this.#store.read(this.#keys.part(this.#chunk, this.part));
       if (!standing) return;
       this.lastLine = parseResults(standing.text).at(-1)?.line ?? this.lastLine;
+      this.#doubt = doubtIn(standing.text);
       this.part += 1;
     }
   }
 
-  /** @returns whether an invocation that died may have sent the line. */
-  async begin(line: number): Promise<boolean> {
-    if (!this.#open) {
-      this.#open = [];
-      const claim = JSON.stringify({ firstLine: line, records: RESULTS_PER_PART });
-      const fresh = await this.#store.putOnce(this.#keys.claim(this.#chunk, this.part), claim);
-      this.#doubtful = fresh ? 0 : RESULTS_PER_PART;
-    }
-    this.#doubtful -= 1;
-    return this.#doubtful >= 0;
+  /** @returns what is known of the line. Whoever sends it keeps this up to date, for it may have to be handed on. */
+  async begin(line: number): Promise<Tries> {
+    this.#open ??= await this.#claim(line);
+    const tries = this.#known(line);
+    this.#current = { line, tries };
+    return tries;
   }
 
   async add(result: ResultLine): Promise<void> {
     this.#open?.push(result);
+    this.#current = undefined;
     this.lastLine = result.line;
     this.count += 1;
     if (this.#open?.length === RESULTS_PER_PART) await this.store();
@@ -59,20 +76,52 @@ export class ChunkResults {
 
   /** Writes what is open; an empty object too, for it says that its claim came to nothing. */
   async store(): Promise<void> {
-    let open = this.#open;
-    this.#open = undefined;
-    while (open && !(await this.#putPart(open))) {
-      // Another invocation of the same chunk was first: what it has counts, the rest is added.
+    const begin = this.#open?.[0]?.line ?? this.lastLine + 1;
+    let doubt = this.#doubtLeft();
+    while (this.#open && !(await this.#putPart(this.#open, doubt))) {
+      // Another invocation of the same chunk was first: what it has counts, the rest is added, and all doubts are kept.
+      this.lastLine = begin - 1;
       await this.skipStanding();
-      open = open.filter(({ line }) => line > this.lastLine);
-      if (open.length === 0) return;
+      this.#open = this.#open.filter(({ line }) => line > this.lastLine);
+      const last = this.#open.at(-1)?.line ?? this.lastLine;
+      doubt = (doubt ?? this.#doubt) && { firstLine: last + 1, records: RESULTS_PER_PART, tries: null };
+      if (this.#open.length === 0 && !doubt) this.#open = undefined;
     }
-    if (!open) return;
+    if (!this.#open) return;
     this.part += 1;
-    this.lastLine = open.at(-1)?.line ?? this.lastLine;
+    this.lastLine = this.#open.at(-1)?.line ?? this.lastLine;
+    // Not before it stands: an attempt that failed may be repeated.
+    this.#open = undefined;
   }
 
-  #putPart(results: ResultLine[]): Promise<boolean> {
-    return this.#store.putOnce(this.#keys.part(this.#chunk, this.part), results.map(resultLineText).join(''));
+  /** Says before it is sent which lines a part may hold. */
+  async #claim(line: number): Promise<ResultLine[]> {
+    const key = this.#keys.claim(this.#chunk, this.part);
+    const text = JSON.stringify({ firstLine: line, records: RESULTS_PER_PART, by: this.#by });
+    const standing = (await this.#store.putOnce(key, text)) ? text : ((await this.#store.read(key))?.text ?? '');
+    // The client repeats a write whose answer was lost, and is refused by what it wrote itself.
+    if (standing !== text || this.#by === '') this.#doubt = parseDoubt(standing);
+    return [];
+  }
+
+  #known(line: number): Tries {
+    const { firstLine, records, tries } = this.#doubt ?? { firstLine: line, records: 0 };
+    if (line < firstLine || records === 0) return { ...NEVER_TRIED };
+    this.#doubt = { firstLine, records: records - 1, tries: null };
+    return { ...((line === firstLine && tries) || IN_DOUBT) };
+  }
+
+  /** Lines without a result that were sent, or may have been. */
+  #doubtLeft(): Doubt | undefined {
+    const records = this.#doubt?.records ?? 0;
+    if (!this.#current) return records > 0 ? { firstLine: this.lastLine + 1, records, tries: null } : undefined;
+    const { line, tries } = this.#current;
+    return tries.attempts > 0 || tries.lost ? { firstLine: line, records: records + 1, tries } : undefined;
+  }
+
+  /** @returns whether it stands there, by this write or, where its answer was lost, by one before. */
+  async #putPart(results: ResultLine[], doubt: Doubt | undefined): Promise<boolean> {
+    const [key, text] = [this.#keys.part(this.#chunk, this.part), partText(results, doubt)];
+    return (await this.#store.putOnce(key, text)) || (await this.#store.read(key))?.text === text;
   }
 }

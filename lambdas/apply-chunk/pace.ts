@@ -15,10 +15,13 @@ interface PaceDeps {
 /**
  * Turns at a rate, never sooner; what was late is not made up for. The first comes anywhere in the first interval, so that
  * the chunks that begin together do not send together.
+ *
+ * @param goesOn whether another invocation may have had a turn of the same chunk just now: the first is then a whole interval
+ *   away.
  */
-export function createPace(perSecond: number, { now, random, sleep }: PaceDeps): Pace {
+export function createPace(perSecond: number, goesOn: boolean, { now, random, sleep }: PaceDeps): Pace {
   const interval = 1000 / perSecond;
-  let next = now().getTime() + random() * interval;
+  let next = now().getTime() + (goesOn ? interval : random() * interval);
   return {
     seconds: interval / 1000,
     turn: async () => {

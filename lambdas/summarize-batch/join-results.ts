@@ -4,10 +4,11 @@ import { keysOf } from '../shared/updates/batch-keys.ts';
 import { type Counts, noCounts } from '../shared/updates/batch-manifest.ts';
 import type { Batch } from '../shared/updates/batch-state.ts';
 import type { Chunk } from '../shared/updates/chunk-index.ts';
-import { type ChunkParts, readParts } from '../shared/updates/chunk-parts.ts';
+import { type ChunkParts, IN_DOUBT, NEVER_TRIED, readParts } from '../shared/updates/chunk-parts.ts';
 import { recordsOf, type UpdateRecord } from '../shared/updates/read-chunk.ts';
 import { type ResultLine, resultLineText } from '../shared/updates/result-line.ts';
 import type { Stop } from '../shared/updates/stop-flag.ts';
+import { unfinishedLine } from '../shared/updates/unfinished-line.ts';
 
 /** What was counted on the way; whole after the last line. */
 export interface Tally {
@@ -43,19 +44,14 @@ export async function* joinResults(
   }
 }
 
-/** A line that nobody came to, or whose function died before it could tell. */
-function withoutResult({ line, record }: UpdateRecord, { doubtful }: ChunkParts, stop: Stop | undefined): ResultLine {
-  const claim = doubtful.find(({ firstLine, records }) => firstLine <= line && records > 0);
-  if (claim) claim.records -= 1;
-  return {
-    line,
-    id: record.id,
-    outcome: claim ? 'UNKNOWN' : 'NOT_SENT',
-    error: claim ? 'StepCrashed' : (stop?.reason ?? 'UpdateStopped'),
-    status: null,
-    attempts: 0,
-    at: null,
-  };
+/** A line that nobody came to, or whose function died or gave up before it could tell. */
+function withoutResult(record: UpdateRecord, { doubt }: ChunkParts, stop: Stop | undefined): ResultLine {
+  if (!doubt || record.line < doubt.firstLine || doubt.records === 0) {
+    return unfinishedLine(record, NEVER_TRIED, stop?.reason ?? 'UpdateStopped', null);
+  }
+  doubt.records -= 1;
+  const tries = record.line === doubt.firstLine ? doubt.tries : null;
+  return unfinishedLine(record, tries ?? IN_DOUBT, tries ? (stop?.reason ?? 'StepCrashed') : 'StepCrashed', null);
 }
 
 function count({ outcome, at }: ResultLine, tally: Tally): void {

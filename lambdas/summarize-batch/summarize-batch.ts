@@ -29,10 +29,10 @@ export async function summarizeBatch(
   state: BatchState,
   deps: SummarizeBatchDeps,
 ): Promise<BatchAnswer<'SummarizeBatch'>> {
-  const { store, log } = deps;
+  const { store, log, now } = deps;
   const batch = batchOf(state);
   const keys = keysOf(batch.batch);
-  const stop = await createStopFlag(store, keys.stop).read();
+  const stop = (await createStopFlag(store, keys.stop, now).read()) ?? mapEnded(state);
   const tally = newTally();
   const result = await writeResult(store, batch, keys, stop, tally);
   if (tally.records !== batch.records) throw new Error('the index of chunks does not cover the input');
@@ -41,6 +41,13 @@ export async function summarizeBatch(
   log.info('summarized', { batch: batch.batch, lines: tally.records, key: keys.manifest });
   if (tally.counts.APPLIED !== tally.records) throw incomplete(keys, tally, stop);
   return { outcome: 'SUMMARIZED', resultKey: keys.result, manifestKey: keys.manifest, waits: 0 };
+}
+
+/** What stopped the lines that nobody came to, where the map itself broke off. Its error may quote data: the name is told. */
+function mapEnded({ crash, startedAt }: BatchState): Stop | undefined {
+  if (!crash) return undefined;
+  const name = /^[\w.]{1,80}$/.test(crash.Error) ? crash.Error : 'an error';
+  return { reason: 'StepCrashed', sentence: `The map over the chunks ended with ${name}.`, at: startedAt };
 }
 
 async function writeResult(

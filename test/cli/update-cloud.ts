@@ -16,6 +16,8 @@ interface Options {
   looks?: number;
   /** The machine ends without a summary, in this error. */
   crash?: { error: string; cause: string };
+  /** An execution that is started goes on, and its start is never answered. */
+  loseStarts?: boolean;
 }
 
 const ARN = 'arn:aws:states:us-east-1:000000000000:stateMachine:crm-export-local-CustomerUpdates';
@@ -34,7 +36,7 @@ interface Execution {
  * number of the line, half of them at the first look.
  */
 export async function updateCloud(options: Options = {}) {
-  const { verdict = () => ({}), updates = true, looks = 2, crash } = options;
+  const { verdict = () => ({}), updates = true, looks = 2, crash, loseStarts = false } = options;
   const objects = new Map<string, Buffer>();
   /** By batch. */
   const executions = new Map<string, Execution>();
@@ -96,9 +98,10 @@ export async function updateCloud(options: Options = {}) {
     }),
   };
 
-  const ask = (operation: string, body: Buffer): Reply => {
+  const ask = (operation: string, body: Buffer): Reply | 'lost' => {
     calls.push(operation);
     const answer = machine[operation]?.(JSON.parse(body.toString())) ?? {};
+    if (operation === 'StartExecution' && loseStarts) return 'lost';
     return { status: '__type' in answer ? 400 : 200, type: 'application/x-amz-json-1.0', body: JSON.stringify(answer) };
   };
   const put = (key: string, request: IncomingMessage, body: Buffer): Reply => {
@@ -161,10 +164,12 @@ interface Reply {
   body: string | Uint8Array;
 }
 
-async function serve(reply: (request: IncomingMessage) => Promise<Reply>): Promise<string> {
+async function serve(reply: (request: IncomingMessage) => Promise<Reply | 'lost'>): Promise<string> {
   const server = createServer(async (request, response) => {
-    const { status, type = 'application/xml', body } = await reply(request);
-    response.writeHead(status, { 'content-type': type }).end(body);
+    const answer = await reply(request);
+    if (answer === 'lost') return response.destroy();
+    const { status, type = 'application/xml', body } = answer;
+    return response.writeHead(status, { 'content-type': type }).end(body);
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   onTestFinished(() => {

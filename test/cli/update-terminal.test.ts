@@ -1,19 +1,11 @@
-import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { waitUntil } from '../../local/wait-until.ts';
+import { expect, test } from 'vitest';
 import { tempDir } from '../local/support.ts';
+import { inTerminal } from '../support/pty.ts';
 import { updateCloud } from './update-cloud.ts';
 
 /** The command as a person meets it, in a terminal of the operating system. */
-
-/** Gives a program a terminal of its own: what is written to it was typed, what it shows is read. */
-const IN_A_TERMINAL = `
-import os, pty, sys
-code = pty.spawn(sys.argv[1:])
-sys.exit(os.waitstatus_to_exitcode(code) & 255)
-`;
 
 /** Updates two customers by a file, and waits for the question. */
 async function asked({ looks = 2, size = 'cols 100 rows 30' } = {}) {
@@ -21,28 +13,9 @@ async function asked({ looks = 2, size = 'cols 100 rows 30' } = {}) {
   const file = join(await tempDir(), 'customers.csv');
   await writeFile(file, 'id,city\n3f2504e0-4f89-41d3-9a0c-000000000001,A\n3f2504e0-4f89-41d3-9a0c-000000000002,B\n');
   const args = ['cli/main.ts', 'update', file, '--deployment', 'local', '--endpoint-url', cloud.endpoint];
-  const child = spawn(
-    'python3',
-    ['-c', IN_A_TERMINAL, 'sh', '-c', `stty ${size}; exec "$@"`, 'sh', process.execPath, ...args],
-    {
-      env: { ...process.env, NO_COLOR: '1', TERM: 'xterm' },
-    },
-  );
-  onTestFinished(() => void child.kill());
-  let shown = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      shown += text;
-    });
-  }
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const shows = async (pattern: RegExp) => {
-    const there = () => pattern.test(shown) || child.exitCode !== null;
-    await waitUntil(there, { withinMs: 20_000 });
-    expect(shown).toMatch(pattern);
-  };
-  await shows(/customers\.csv changes 2 customers of local\. Send\? \[y\/N\] /);
-  return { ...cloud, type: (text: string) => child.stdin.write(text), shows, ended, shown: () => shown };
+  const terminal = inTerminal(args, { size });
+  await terminal.shows(/customers\.csv changes 2 customers of local\. Send\? \[y\/N\] /);
+  return { ...cloud, ...terminal };
 }
 
 test('a yes sends, and one row with a bar shows how far it is', async () => {

@@ -261,6 +261,18 @@ test('Ctrl-C ends the following and not the batch, which update-status shows und
   expect(shown).toMatchObject({ code: 2, stderr: `The batch ${batch} is still under way: wait for its end.\n` });
 });
 
+test('a start that is never answered leaves the name of its batch, which update-status finds', async () => {
+  const { endpoint, executions } = await updateCloud({ loseStarts: true });
+  const { code, stderr } = await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  expect(code).toBe(3);
+  const [batch = ''] = [...executions.keys()];
+  expect(stderr).toMatch(new RegExp(`^Batch ${batch}: 10 records\\.\n`));
+  expect(await cli(['update-status', batch], endpoint)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(new RegExp(`^${batch}: `)),
+  });
+});
+
 test('a file that changes between the check and the upload is not sent', async () => {
   const file = await fileOf(jsonl(people(10)));
   const { endpoint, objects } = await updateCloud();

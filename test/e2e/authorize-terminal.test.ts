@@ -1,11 +1,10 @@
-import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { waitUntil } from '../../local/wait-until.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
+import { inTerminal } from '../support/pty.ts';
 import { startGrantCloud } from './support/grant-places.ts';
 
 /** The command as a person meets it: in a terminal of the operating system, against a stack. */
@@ -36,13 +35,6 @@ beforeAll(async () => {
 });
 afterAll(() => cloud?.close());
 
-/** Gives a program a terminal of its own: what is written to it was typed, what it shows is read. */
-const IN_A_TERMINAL = `
-import os, pty, sys
-code = pty.spawn(sys.argv[1:])
-sys.exit(os.waitstatus_to_exitcode(code))
-`;
-
 async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'authorize-terminal-'));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
@@ -50,26 +42,7 @@ async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv 
   const crm = { baseUrl: `${authUrl}/api/v1`, authUrl };
   await writeFile(configuration, JSON.stringify({ local: true, crm }));
   const place = ['--deployment', 'local', '--endpoint-url', cloud.endpoint, '--configuration', configuration];
-  const command = [process.execPath, 'cli/main.ts', 'authorize', ...place, ...args];
-  const child = spawn('python3', ['-c', IN_A_TERMINAL, ...command], {
-    env: { ...process.env, CRM_CLIENT_SECRET: '', NO_COLOR: '1', ...env },
-  });
-  onTestFinished(() => void child.kill());
-  let shown = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      shown += text;
-    });
-  }
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const shows = async (pattern: RegExp) => {
-    if (await waitUntil(() => pattern.test(shown) || child.exitCode !== null, { withinMs: 20_000 })) {
-      const found = pattern.exec(shown);
-      if (found) return found[1] ?? found[0];
-    }
-    throw new Error(`The terminal does not show ${pattern}:\n${shown}`);
-  };
-  return { type: (text: string) => child.stdin.write(text), shows, ended, shown: () => shown };
+  return inTerminal(['cli/main.ts', 'authorize', ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
 }
 
 /** Allows in a browser elsewhere, which then cannot reach the callback: the address that it shows. */

@@ -1,10 +1,24 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ResultLine } from '../../lambdas/shared/updates/result-line.ts';
 import { waitUntil } from '../../local/wait-until.ts';
-import type { FaultInput } from '../../sandbox/fault-schema.ts';
+import { idAt } from '../../sandbox/data/records.ts';
+import { endAll, run } from '../local/running.ts';
 import { batchTools, changes } from './support/batches.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, logs, objects, type Place } from './support/everything.ts';
+import {
+  alwaysInTrouble,
+  armFaults,
+  countOf,
+  expectFaults,
+  expectTruth,
+  neverAnswered,
+  once,
+  refusedToken,
+  refusedWith,
+} from './support/line-faults.ts';
 import { killWorkersOf } from './support/workers.ts';
 
 const CANARY = 'canary-u4d71c';
@@ -23,45 +37,18 @@ afterAll(() => system?.close());
 
 beforeEach(() => system.sandbox.faults.clear());
 
-/** What becomes of every tenth call, kind after kind. */
-const FAULTS: Omit<FaultInput, 'path' | 'calls'>[] = [
-  { answer: { status: 500, body: { error: CANARY } } },
-  { answer: { status: 503, headers: { 'retry-after': '1' } } },
-  { answer: { status: 429, headers: { 'retry-after': '1' } } },
-  { answer: { status: 502 } },
-  { answer: { status: 400, body: CANARY } },
-  { answer: { status: 404, body: { error: { code: 'not_found', message: CANARY } } } },
-  { answer: { status: 409 } },
-  { answer: { status: 412 } },
-  { answer: { status: 422, body: { error: { fields: ['city', CANARY], message: CANARY } } } },
-  { reset: 'before' },
-  { reset: 'after' },
+const IMMEDIATE = [400, 404, 409, 412, 422, 404, 422].map((status) =>
+  refusedWith(status, status === 422 ? { error: { fields: ['city', CANARY], message: CANARY } } : { message: CANARY }),
+);
+/** What is waited for, two to a chunk. */
+const WAITED_FOR = [
+  [once({ reset: 'after' }), neverAnswered],
+  [once({ reset: 'before' }), alwaysInTrouble(500)],
+  [once({ answer: { status: 500, body: { error: CANARY } } }), once({ answer: { status: 502 } })],
+  [once({ answer: { status: 503, headers: { 'retry-after': '1' } } }), once({ answer: { status: 504 } })],
+  [once({ answer: { status: 429, headers: { 'retry-after': '1' } } }), refusedToken],
 ];
-
-function armFaults(calls: number): void {
-  FAULTS.forEach((fault, kind) => {
-    const numbers = Array.from({ length: calls }, (_, index) => index + 1);
-    const hit = numbers.filter((n) => n % 10 === 5 && Math.floor(n / 10) % FAULTS.length === kind);
-    system.sandbox.faults.add({ path: 'update', calls: hit, ...fault } as FaultInput);
-  });
-  system.sandbox.faults.add({ path: 'update', calls: [303, 909], answer: { status: 401 } });
-}
-
-/** Every line of the input once, in order; and what the ledger of the service says about each. */
-function expectTruth(results: ResultLine[], lines: number, calls: ReturnType<typeof batches.callsSince>): void {
-  expect(results.map(({ line }) => line)).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
-  for (const { id, outcome, attempts, line } of results) {
-    const sent = calls.get(id) ?? [];
-    const applied = sent.some((call) => call.applied);
-    if (outcome === 'APPLIED') expect(applied, `line ${line}`).toBe(true);
-    if (outcome === 'REJECTED' || outcome === 'FAILED') expect(applied, `line ${line}`).toBe(false);
-    if (outcome === 'NOT_SENT') expect(sent, `line ${line}`).toEqual([]);
-    if (outcome !== 'UNKNOWN') expect(sent.length, `line ${line}`).toBeGreaterThanOrEqual(attempts);
-  }
-}
-
-const countOf = (results: ResultLine[], outcome: string) =>
-  results.filter((result) => result.outcome === outcome).length;
+const ALL_FAULTS = WAITED_FOR.flatMap((waitedFor) => [...IMMEDIATE, refusedWith(409), ...waitedFor]);
 
 describe('a batch', () => {
   it('is applied line by line, from nothing but the key of its file', async () => {
@@ -79,37 +66,22 @@ describe('a batch', () => {
     });
   });
 
-  it('of 1,000 lines tells the truth about each when a tenth of the calls goes wrong in every way', async () => {
-    armFaults(1300);
+  it('of 1,000 lines tells the truth about each when a tenth of them goes wrong in every way', async () => {
+    armFaults(system.sandbox, ALL_FAULTS, 1000);
     const since = batches.lastCall();
 
     const ended = await batches.apply('faults', changes(1000, CANARY));
 
     const results = await batches.results('faults');
-    expectTruth(results, 1000, batches.callsSince(since));
+    const calls = batches.callsSince(since);
+    expectTruth(results, 1000, calls);
+    expectFaults(results, ALL_FAULTS, calls);
     const { counts } = await batches.manifest('faults');
+    expect(counts).toEqual({ APPLIED: 916, REJECTED: 80, FAILED: 2, UNKNOWN: 2, NOT_SENT: 0 });
     expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
-    expect(ended.cause).toContain(`Of 1000 lines ${counts.APPLIED} were applied`);
+    expect(ended.cause).toContain('Of 1000 lines 916 were applied');
     expect(ended.cause).toContain('updates/faults/result.jsonl');
-    expect(counts.APPLIED).toBe(countOf(results, 'APPLIED'));
-    expect(counts.APPLIED).toBeGreaterThan(900);
-    // Others are there by chance: three faults in a row.
-    const statuses = new Set(results.map(({ status }) => status));
-    expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 404, 409, 412, 422]));
-    const named = results.filter(({ status }) => status === 422);
-    expect(named.length).toBeGreaterThan(5);
-    for (const { fields } of named) expect(fields).toEqual(['city']);
-    // A lost answer was asked for again.
-    expect(results.filter(({ attempts, outcome }) => attempts > 1 && outcome === 'APPLIED').length).toBeGreaterThan(30);
-  });
-
-  it('whose answers are all lost is UNKNOWN, though it was applied', async () => {
-    system.sandbox.faults.add({ path: 'update', reset: 'after' });
-
-    await batches.apply('lost', changes(1, CANARY));
-
-    const results = await batches.results('lost');
-    expect(results.map(({ outcome, attempts, status }) => [outcome, attempts, status])).toEqual([['UNKNOWN', 3, null]]);
+    for (const { fields, status } of results) expect(fields).toEqual(status === 422 ? ['city'] : undefined);
   });
 
   it('that is started twice at once is applied once', async () => {
@@ -195,6 +167,88 @@ describe('nothing is sent', () => {
 
     expect(ended).toMatchObject({ status: 'FAILED', error: 'InvalidInput' });
     expect(ended.cause).toContain('{"file":"updates/BATCH/input.jsonl"}');
+  });
+});
+
+describe('the command update', () => {
+  let dir: string;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'update-command-'));
+  });
+
+  afterAll(async () => {
+    await endAll();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const cli = async (...args: string[]) => {
+    const place = ['--deployment', 'e2e', '--region', 'us-east-1', '--endpoint-url', system.cloud.endpoint];
+    const command = run('cli/main.ts', [...args, ...place], { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1' });
+    return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
+  };
+
+  const csvOf = async (name: string, records: number) => {
+    const lines = Array.from({ length: records }, (_, n) => `${idAt('customers', n)},${CANARY} ${n},"one\ntwo",\\N\n`);
+    await writeFile(join(dir, name), `id,city,notes,email\n${lines.join('')}`);
+    return join(dir, name);
+  };
+
+  /** How often the service applied a change to each customer. */
+  const appliedSince = (since: number) =>
+    [...batches.callsSince(since).values()]
+      .map((calls) => calls.filter(({ applied }) => applied).length)
+      .filter((times) => times > 0);
+
+  it('applies a CSV file of 300 customers, each once, and says so', async () => {
+    const since = batches.lastCall();
+
+    const { code, stdout, stderr } = await cli('update', await csvOf('all.csv', 300), '--yes', '--json');
+
+    expect(code, stderr).toBe(0);
+    const report = JSON.parse(stdout);
+    expect(report).toEqual({
+      ...{ ok: true, batch: expect.stringMatching(/^update-/) },
+      counts: { APPLIED: 300, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 },
+      ...{ resultKey: `updates/${report.batch}/result.jsonl`, manifestKey: `updates/${report.batch}/_manifest.json` },
+    });
+    expect(stderr).toMatch(/300 of 300 lines \(100 %\), \S+ a second\n$/);
+    expect(appliedSince(since)).toEqual(Array.from({ length: 300 }, () => 1));
+  });
+
+  it('stops at its threshold, is resumed with what was left, and hands out what has to be corrected', async () => {
+    const refused = Array.from({ length: 20 }, (_, n) => 10 * n + 5);
+    system.sandbox.faults.add({ path: 'update', calls: refused, answer: { status: 404 } });
+    const since = batches.lastCall();
+    const stopped = await cli('update', await csvOf('part.csv', 400), '--yes', '--json', '--stop-after-failures', '5');
+    const first = JSON.parse(stopped.stdout);
+    expect(stopped.code).toBe(1);
+    expect(stopped.stderr).toMatch(/UpdatesIncomplete: Of 400 lines \d+ were applied; .*stopped by UpdateStopped/);
+    expect(first.ok).toBe(false);
+    expect(first.counts.REJECTED).toBeGreaterThanOrEqual(5);
+    expect(first.counts.NOT_SENT).toBeGreaterThan(200);
+
+    system.sandbox.faults.clear();
+    const resumed = await cli('update', '--resume', first.batch, '--yes', '--json');
+    expect(resumed.code, resumed.stderr).toBe(0);
+    const second = JSON.parse(resumed.stdout);
+    expect(second.counts.APPLIED).toBe(first.counts.NOT_SENT);
+    expect(appliedSince(since)).toEqual(Array.from({ length: 400 - first.counts.REJECTED }, () => 1));
+
+    const file = join(dir, 'failed.jsonl');
+    const [shown, listed] = await Promise.all([
+      cli('update-status', first.batch, '--failed-to', file),
+      cli('update-status', '--json'),
+    ]);
+    expect(shown.code, shown.stderr).toBe(0);
+    expect(shown.stdout).toMatch(/UpdatesIncomplete: .*REJECTED +CrmRejectedRequest +404/s);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+    expect(lines).toHaveLength(first.counts.REJECTED + first.counts.NOT_SENT);
+    expect(JSON.parse(listed.stdout).batches.slice(0, 2)).toMatchObject([
+      { batch: second.batch, status: 'SUCCEEDED', error: null, records: first.counts.NOT_SENT, counts: second.counts },
+      { batch: first.batch, status: 'FAILED', error: 'UpdatesIncomplete', records: 400, counts: first.counts },
+    ]);
   });
 });
 

@@ -108,6 +108,18 @@ describe('the rights', () => {
     expect(inBucket(`${step}Role`)).toEqual(['s3:GetObject /updates/*', 's3:ListBucket ', ...written].sort());
   });
 
+  test('to list: keys under updates/ only', () => {
+    const [policy] = all('AWS::S3::BucketPolicy').map(([, found]) => found);
+    const listing = policy ? statementsOf(policy).filter(({ Action }) => listed(Action).includes('s3:ListBucket')) : [];
+    const conditions = listing.flatMap(({ Principal, Condition }) =>
+      principalsOf(Principal).map((role) => [steps.find((step) => role.startsWith(`${step}Role`)), Condition]),
+    );
+
+    expect(Object.fromEntries(conditions.filter(([step]) => step !== undefined))).toEqual(
+      Object.fromEntries(steps.map((step) => [step, { StringLike: { 's3:prefix': 'updates/*' } }])),
+    );
+  });
+
   test('to the tokens: ApplyChunk alone', () => {
     const withTokens = steps.filter((step) => rightsOf(`${step}Role`).some((right) => right.startsWith('secrets')));
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { idAt } from '../../sandbox/data/records.ts';
 import { apiOf, createExport, exportedFile, rawGet, refresh, sandboxFor } from './client.ts';
 
 test('an answer comes instead of the real one, on the calls that were named', async () => {
@@ -28,6 +29,18 @@ test('calls are counted for each entity, in ranges too, and clear ends everythin
   expect([await status('leads'), await status('leads')]).toEqual([204, 204]);
   sandbox.faults.clear();
   expect(await status('leads')).toBe(200);
+});
+
+test('updates of named customers are hit, each counted by itself, and all others pass', async () => {
+  const sandbox = await sandboxFor();
+  const api = apiOf(sandbox);
+  const ids = [0, 1, 2].map((index) => idAt('customers', index));
+  const customers: [string, ...string[]] = [ids[0] ?? '', ids[1] ?? ''];
+  sandbox.faults.add({ path: 'update', customers, calls: [1], answer: { status: 409 } });
+  const statuses = [];
+  for (const id of [...ids, ...ids]) statuses.push((await api('PATCH', `/customers/${id}`, { city: 'Haifa' })).status);
+  expect(statuses).toEqual([409, 409, 200, 200, 200, 200]);
+  expect(() => sandbox.faults.add({ path: 'create', customers, reset: 'before' })).toThrow('has no effect at create');
 });
 
 test.each(['FAILED', 'Cooking'])('the status word can be %s', async (status) => {

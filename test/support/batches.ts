@@ -7,7 +7,8 @@ import { type BatchStore, changed } from '../../lambdas/shared/storage/batch-sto
 import { keysOf } from '../../lambdas/shared/updates/batch-keys.ts';
 import { type Batch, type BatchState, batchStateSchema } from '../../lambdas/shared/updates/batch-state.ts';
 import type { Chunk } from '../../lambdas/shared/updates/chunk-index.ts';
-import { type ResultLine, resultLineSchema } from '../../lambdas/shared/updates/result-line.ts';
+import { parseResults } from '../../lambdas/shared/updates/parse-results.ts';
+import type { ResultLine } from '../../lambdas/shared/updates/result-line.ts';
 import { CANARY, STARTED_AT } from './builders.ts';
 import { NOW, testDeps } from './deps.ts';
 import { fakeBucket } from './fake-bucket.ts';
@@ -130,12 +131,16 @@ export function fakeExchange(reply: (line: number, nth: number, call: Call) => R
   return { crm, sent };
 }
 
+let invocations = 0;
+
 /** Time that passes only while somebody sleeps; `seconds` are left to the invocation at its begin. */
 export function sleepingDeps(seconds = 900) {
   const begin = Date.parse(NOW);
   let time = begin;
+  invocations += 1;
   return {
     ...testDeps(),
+    requestId: `request-of-${invocations}`,
     now: () => new Date(time),
     random: () => 0,
     secondsLeft: () => seconds - (time - begin) / 1000,
@@ -149,6 +154,5 @@ export function sleepingDeps(seconds = 900) {
 /** The results in all parts of the chunk, in their order. */
 export function resultsIn(store: FakeStore, chunk = 1): ResultLine[] {
   const parts = store.keys().filter((key) => key.startsWith(KEYS.chunkOf(chunk)) && key.endsWith('.jsonl'));
-  const lines = parts.flatMap((key) => (store.text(key) ?? '').split('\n')).filter((line) => line !== '');
-  return lines.map((line) => resultLineSchema.parse(JSON.parse(line)));
+  return parts.flatMap((key) => parseResults(store.text(key) ?? ''));
 }

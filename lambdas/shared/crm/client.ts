@@ -2,6 +2,7 @@ import ky, { type KyInstance } from 'ky';
 import type * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import { neverSent } from '../network-errors.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
 import { readJson } from './answers.ts';
@@ -24,8 +25,8 @@ export interface CrmClient {
 }
 
 /**
- * How a call ended: with an answer of any status, or without one. Where the token that was refused with 401 could not be
- * refreshed, `trouble` says why.
+ * How a call ended: with an answer of any status, or without one. Where what was refused with 401 or 403 could not be
+ * repeated (no fresh token, no look at the stored one, no connection any more), `trouble` says why.
  */
 type Exchange =
   | { response: Response; token: AccessToken; trouble?: RunError | undefined }
@@ -75,30 +76,39 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
 }
 
 async function exchangeOver(http: KyInstance, call: Call, deps: ClientDeps): Promise<Exchange> {
-  let token = await deps.getAccessToken();
-  let response = await send(http, call, token, deps);
-  if (response instanceof Response && response.status === 401) {
-    await response.body?.cancel().catch(() => undefined);
-    const newer = await refreshed(token, deps);
-    if (newer instanceof RunError) return { response, token, trouble: newer };
-    token = newer;
-    response = await send(http, call, token, deps);
-  }
-  if (response instanceof Response && response.status === 403) {
-    const newer = await deps.getAccessToken({ reread: token.accessToken });
-    // What was refused was not done: it may be sent again, the creation of an export too.
-    if (newer.accessToken !== token.accessToken) {
-      await response.body?.cancel().catch(() => undefined);
-      token = newer;
-      response = await send(http, call, token, deps);
-    }
-  }
-  return response instanceof Response ? { response, token } : { response: undefined, unanswered: response };
+  const first = await send(http, call, await deps.getAccessToken(), deps);
+  const second = await repeated(first, 401, http, call, deps);
+  return repeated(second, 403, http, call, deps);
 }
 
-async function refreshed(token: AccessToken, deps: ClientDeps): Promise<AccessToken | RunError> {
+/**
+ * Repeats a call that was refused, where there is another token. What was refused was not done: it may be sent again, the
+ * creation of an export too. Whatever keeps it from being repeated, it was sent and answered.
+ */
+async function repeated(
+  refused: Exchange,
+  status: 401 | 403,
+  http: KyInstance,
+  call: Call,
+  deps: ClientDeps,
+): Promise<Exchange> {
+  if (!refused.response || refused.response.status !== status || refused.trouble) return refused;
+  await refused.response.body?.cancel().catch(() => undefined);
+  const { accessToken } = refused.token;
+  const newer = await otherToken(status === 401 ? { rejected: accessToken } : { reread: accessToken }, deps);
+  if (newer instanceof RunError) return { ...refused, trouble: newer };
+  if (newer.accessToken === accessToken) return refused;
+  const again = await send(http, call, newer, deps);
+  if (!again.response && neverSent(again.unanswered)) return { ...refused, trouble: again.unanswered };
+  return again;
+}
+
+async function otherToken(
+  than: { rejected: string } | { reread: string },
+  deps: ClientDeps,
+): Promise<AccessToken | RunError> {
   try {
-    return await deps.getAccessToken({ rejected: token.accessToken });
+    return await deps.getAccessToken(than);
   } catch (error) {
     if (error instanceof RunError) return error;
     throw error;
@@ -106,7 +116,7 @@ async function refreshed(token: AccessToken, deps: ClientDeps): Promise<AccessTo
 }
 
 /** The answer, or the error that stands for none. */
-async function send(http: KyInstance, call: Call, token: AccessToken, deps: ClientDeps): Promise<Response | RunError> {
+async function send(http: KyInstance, call: Call, token: AccessToken, deps: ClientDeps): Promise<Exchange> {
   const started = performance.now();
   deps.count?.();
   try {
@@ -118,8 +128,8 @@ async function send(http: KyInstance, call: Call, token: AccessToken, deps: Clie
     });
     const milliseconds = Math.round(performance.now() - started);
     deps.log.info('called', { method: call.method, path: call.template, status: response.status, milliseconds });
-    return response;
+    return { response, token };
   } catch (error) {
-    return notReached(error, call);
+    return { response: undefined, unanswered: notReached(error, call) };
   }
 }

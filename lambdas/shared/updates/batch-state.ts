@@ -34,15 +34,10 @@ const placeSchema = z.looseObject({
   /** The next line to send, and where it begins in the input. */
   line: z.int(),
   byte: z.int(),
-  /** Number of the next results object of the chunk. */
+  /** Number of the last results object of the chunk, or of its first. */
   part: z.int(),
   /** Invocations that handed on. */
   rounds: z.int(),
-  /** What is known of the next line where it was sent already, and is to be sent again after a wait. */
-  attempts: z.int(),
-  /** An attempt was never answered. */
-  lost: z.boolean(),
-  status: z.int().nullable(),
 });
 export type Place = z.infer<typeof placeSchema>;
 
@@ -59,6 +54,8 @@ export const batchStateSchema = z.looseObject({
   place: placeSchema.nullable().default(null),
   resultKey: z.string().nullable().default(null),
   manifestKey: z.string().nullable().default(null),
+  /** Why the map ended, where it could not run to its end. */
+  crash: z.object({ Error: z.string() }).nullable().default(null),
   outcome: z.string().nullable().default(null),
   waitSeconds: z.int().min(0).default(0),
   failure: z.object({ error: z.string(), cause: z.string() }).nullable().default(null),

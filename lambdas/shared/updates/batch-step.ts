@@ -11,22 +11,42 @@ const LONGEST_WAIT_SECONDS = 3600;
 const CUSTOMER_UPDATES: Machine<BatchState> = {
   schema: batchStateSchema,
   // A batch may take a day: what ends it is trouble without progress, not a time of day.
-  pacing: ({ waits }, { now }) => ({
+  pacing: (state, { now }) => ({
     firstWaitSeconds: 2,
     largestWaitSeconds: 60,
-    deadline: new Date(now().getTime() + (waits < MOST_WAITS ? LONGEST_WAIT_SECONDS * 1000 : 0)),
+    deadline: new Date(now().getTime() + (isLastWait(state) ? 0 : LONGEST_WAIT_SECONDS * 1000)),
   }),
   logFields: ({ batch, chunk, execution }) => ({ execution, batch: batch?.batch, chunk: chunk?.chunk }),
 };
 
-/** Makes a Lambda handler of a step of the machine CustomerUpdates, under the same contract as `asStep`. */
+/** Whether trouble in this invocation would be the last: nobody waits for its end any more. */
+export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
+  return waits >= MOST_WAITS;
+}
+
+/**
+ * Makes a Lambda handler of a step of the machine CustomerUpdates, under the same contract as `asStep`. The step is told the
+ * id of the request too, for what it leaves in the bucket.
+ */
 export function asBatchStep<S extends UpdateStepName, D extends StepDeps>(
   name: S,
   step: (state: BatchState, deps: D) => Promise<BatchAnswer<S>>,
-  dependencies: (invocation: Invocation) => OwnDeps<D>,
+  dependencies: (invocation: Invocation) => OwnDeps<WithoutRequest<D>>,
 ): (event: unknown, context: Context) => Promise<BatchState> {
-  return handlerOf(CUSTOMER_UPDATES, name, step, dependencies);
+  let requestId = '';
+  const handler = handlerOf<BatchState, WithoutRequest<D>>(
+    CUSTOMER_UPDATES,
+    name,
+    (state, deps) => step(state, { ...deps, requestId } as unknown as D),
+    dependencies,
+  );
+  return (event, context) => {
+    requestId = context.awsRequestId;
+    return handler(event, context);
+  };
 }
+
+type WithoutRequest<D extends StepDeps> = Omit<D, 'requestId'> & StepDeps;
 
 /** What a step returns: an outcome of its own and the parts of the state that it changes. */
 export type BatchAnswer<S extends UpdateStepName> = AnswerOf<BatchState, S>;

@@ -1,5 +1,6 @@
 import type { CsvRecord } from './csv-cells.ts';
 import { FIELD_RULES, type FieldKind } from './customer-fields.ts';
+import { keepsDigits, numberOf } from './json-numbers.ts';
 import { type Problem, shownName } from './problems.ts';
 import { unknownField } from './update-line.ts';
 
@@ -11,8 +12,6 @@ export interface CsvColumn {
 }
 
 const WHOLE = /^(0|-?[1-9]\d{0,15})$/;
-/** A number as JSON writes it. */
-const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 
 const asText = (cell: string) => cell;
 const asWhole = (cell: string) => (WHOLE.test(cell) ? Number(cell) : cell);
@@ -26,7 +25,7 @@ const READERS: Record<FieldKind, (cell: string) => unknown> = {
   e164: asText,
   code: asWhole,
   int32: asWhole,
-  number: (cell) => (NUMBER.test(cell) ? Number(cell) : cell),
+  number: (cell) => (keepsDigits(cell) ? (numberOf(cell) ?? cell) : cell),
   flag: asFlag,
   customFields: asText,
 };

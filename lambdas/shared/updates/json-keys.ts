@@ -18,7 +18,8 @@ export function countKeys(json: string): number {
   return keys;
 }
 
-function closingQuote(json: string, from: number): number {
+/** Where a text ends that begins before `from`. */
+export function closingQuote(json: string, from: number): number {
   let close = json.indexOf(QUOTE, from);
   while (close !== -1 && isEscaped(json, close)) close = json.indexOf(QUOTE, close + 1);
   return close === -1 ? json.length : close;
@@ -31,7 +32,8 @@ function isEscaped(json: string, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-function isColonNext(json: string, from: number): boolean {
+/** Whether the text in front of this is a key. */
+export function isColonNext(json: string, from: number): boolean {
   const next = json.charCodeAt(from);
   if (next === COLON) return true;
   if (next > 0x20) return false;

@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { countKeys } from './json-keys.ts';
+import { ROUNDED, roundedField } from './json-numbers.ts';
 import { type LineBlock, LONGEST_LINE, lineBlocks } from './line-blocks.ts';
+import { shownName } from './problems.ts';
 import type { UpdateReader } from './read-updates.ts';
 import { RecordCheck, type UpdateEntry } from './record-check.ts';
 
@@ -70,7 +72,9 @@ function readLine(text: string, place: { line: number; from: number }, check: Re
   } else if (countKeys(text) !== keysOf(record)) {
     to.push({ line, field: null, sentence: 'gives a field twice' });
   } else {
-    check.check(line, place.from, record, to);
+    const rounded = roundedField(text);
+    if (rounded !== undefined) to.push({ line, field: shownName(rounded), sentence: ROUNDED });
+    else check.check(line, place.from, record, to);
   }
 }
 

@@ -28,7 +28,10 @@ export const resultLineSchema = z.strictObject({
     .describe('Name of the error; null when applied.'),
   status: z.int().min(100).max(599).nullable().describe('HTTP status of the last answer; null without one.'),
   attempts: z.int().min(0).describe('How often the line was sent.'),
-  at: z.iso.datetime().nullable().describe('When the outcome was known; null when not sent.'),
+  at: z.iso
+    .datetime()
+    .nullable()
+    .describe('When the outcome was known; null when not sent, and where no function lived to tell.'),
   fields: z.array(z.string()).optional().describe('Fields that the service named in refusing (422); never values.'),
 });
 export type ResultLine = z.infer<typeof resultLineSchema>;

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { suggestion } from '../suggestion.ts';
 import { customerFieldsSchema, FIELD_RULES, type FieldRule, listOf } from './customer-fields.ts';
+import { keepsDigits, numberOf, ROUNDED } from './json-numbers.ts';
 import { type Problem, shownName } from './problems.ts';
 
 const idSchema = z.guid().describe('The id of the customer.');
@@ -77,8 +78,16 @@ const EXPECTED: Record<Exclude<FieldRule['kind'], 'code'>, string> = {
 function expected(field: string, record: unknown): string {
   const rule = FIELD_RULES.get(field);
   if (!rule) return 'is not allowed';
+  const value = fieldOf(record, field);
+  if (rule.kind === 'number' && isRounded(value)) return ROUNDED;
   const must = rule.kind === 'code' ? `must be one of the codes ${listOf(rule.meanings ?? {})}` : EXPECTED[rule.kind];
-  return typeof fieldOf(record, field) === 'string' && NOT_TEXT.has(rule.kind) ? `${must}; it is text` : must;
+  return typeof value === 'string' && NOT_TEXT.has(rule.kind) ? `${must}; it is text` : must;
+}
+
+/** A cell of CSV that would be rounded is left as it stands. */
+function isRounded(value: unknown): boolean {
+  const number = typeof value === 'string' ? numberOf(value) : undefined;
+  return number !== undefined && Number.isFinite(number) && !keepsDigits(String(value));
 }
 
 const NOT_TEXT = new Set<FieldRule['kind']>(['code', 'int32', 'number', 'flag', 'customFields']);

@@ -125,15 +125,37 @@ describe('what stops the whole batch', () => {
   });
 
   test('a flag that appears between two lines, whoever wrote it', async () => {
-    const { store, sent, invoke } = world(4, (line) => {
+    const { store, sent, stateWith, invoke } = world(4, (line) => {
       if (line === 2) store.put(KEYS.stop, '{}');
       return 200;
     });
 
-    await invoke();
+    await invoke(stateWith({ chunkRate: 5 }));
 
     expect(sent).toEqual([1, 2]);
     expect(summary(store).slice(2)).toEqual(Array(2).fill(['NOT_SENT', null, 0, 'UpdateStopped']));
+  });
+
+  test('the same at a high rate: at most one line more, for the reading went on beside the one before', async () => {
+    const { store, sent, invoke } = world(5, (line) => {
+      if (line === 2) setImmediate(() => store.put(KEYS.stop, '{}'));
+      return 200;
+    });
+    const slow = sleepingDeps();
+    const { now } = slow;
+
+    await invoke(undefined, {
+      ...slow,
+      // Each line takes a turn of the event loop, so that what is written meanwhile is there.
+      sleep: async (milliseconds) => {
+        await new Promise(setImmediate);
+        await slow.sleep(milliseconds);
+      },
+      now,
+    });
+
+    expect(sent.length).toBeLessThanOrEqual(3);
+    expect(summary(store)).toHaveLength(5);
   });
 
   test('the number of failures, those of other chunks and of every kind counted', async () => {
@@ -148,12 +170,25 @@ describe('what stops the whole batch', () => {
     expect(JSON.parse(store.text(KEYS.stop) ?? '').sentence).toMatch(/^3 lines were not applied/);
   });
 
-  test('the flag is read before each line is sent', async () => {
-    const { store, invoke } = world(5);
+  test('what a chunk stops by itself stops it at once, whatever was read before', async () => {
+    const { sent, stateWith, invoke } = world(3, () => 404);
 
-    await invoke();
+    await invoke(stateWith({ stopAfterFailures: 1 }));
 
-    expect(store.calls.filter((call) => call === `read ${KEYS.stop}`)).toHaveLength(5);
+    expect(sent).toEqual([1]);
+  });
+
+  test.each([1, 1000])('the flag is read for each line before it is sent, at %i a second', async (chunkRate) => {
+    const reads: number[] = [];
+    const { store, stateWith, invoke } = world(5, () => {
+      reads.push(store.calls.filter((call) => call === `read ${KEYS.stop}`).length);
+      return 200;
+    });
+
+    await invoke(stateWith({ chunkRate }));
+
+    // At the high rate the reading for the next line has begun as well.
+    expect(reads).toEqual(chunkRate === 1 ? [1, 2, 3, 4, 5] : [2, 3, 4, 5, 6]);
   });
 });
 
@@ -270,7 +305,7 @@ describe('handing on', () => {
     const first = await invoke();
     const second = await invoke(stateWith({}, first));
 
-    expect(first).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 120, place: { line: 2, part: 2, attempts: 1 } });
+    expect(first).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 120, place: { line: 2, part: 1 } });
     expect(second.outcome).toBe('FINISHED');
     expect(sent).toEqual([1, 2, 2, 3]);
     expect(summary(store)).toEqual([
@@ -312,7 +347,7 @@ describe('handing on', () => {
 
   test('a chunk that never comes to its end is given up before its history is full', async () => {
     const { stateWith, invoke } = world(1);
-    const place = { line: 1, byte: 0, part: 9, rounds: MOST_ROUNDS, attempts: 0, lost: false, status: null };
+    const place = { line: 1, byte: 0, part: 9, rounds: MOST_ROUNDS };
 
     await failureOf(invoke(stateWith({}, { place })), 'UpdateStopped');
 
@@ -330,4 +365,17 @@ test('lines are sent at the share of the rate, retries too', async () => {
   // Twelve calls with eleven intervals of half a second between them.
   expect(deps.slept()).toBeGreaterThanOrEqual(5.5);
   expect(deps.slept()).toBeLessThan(7);
+});
+
+test('an invocation that goes on waits a whole interval first, so that the rate is kept at hand-overs', async () => {
+  const { stateWith, invoke } = world(2);
+  const place = { line: 1, byte: 0, part: 1, rounds: 1 };
+  const [first, goesOn, again] = [sleepingDeps(), sleepingDeps(), sleepingDeps()];
+
+  await invoke(stateWith({ chunkRate: 1 }), first);
+  await world(2).invoke(stateWith({ chunkRate: 1 }, { place }), goesOn);
+  await world(2).invoke(stateWith({ chunkRate: 1 }, { waits: 1 }), again);
+
+  // Chance puts the first turn of a chunk at its begin here.
+  expect([first.slept(), goesOn.slept(), again.slept()]).toEqual([1, 2, 2]);
 });

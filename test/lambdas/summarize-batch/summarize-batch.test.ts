@@ -34,7 +34,8 @@ function world(parts: Record<string, string>) {
       .split('\n')
       .map((line) => resultLineSchema.parse(JSON.parse(line)));
   const manifest = () => batchManifestSchema.parse(JSON.parse(store.text(KEYS.manifest) ?? ''));
-  return { store, results, manifest, summarize: () => summarizeBatch(state, { ...testDeps(), store }) };
+  const summarize = (more: object = {}) => summarizeBatch({ ...state, ...more }, { ...testDeps(), store });
+  return { store, results, manifest, summarize };
 }
 
 const ALL = {
@@ -109,6 +110,42 @@ test('a batch that was stopped says by what', async () => {
       .slice(1)
       .map(({ error: name }) => name),
   ).toEqual(Array(5).fill('AuthRefused'));
+});
+
+test('what its chunks left in doubt is told by what is known of it', async () => {
+  const doubt = { firstLine: 2, records: 2, tries: { attempts: 2, lost: false, status: 503 } };
+  const lost = { firstLine: 4, records: 1, tries: { attempts: 1, lost: true, status: null } };
+  const { results, summarize } = world({
+    [KEYS.part(1, 1)]: `${applied(1)}{"doubt":${JSON.stringify(doubt)}}\n`,
+    [KEYS.part(2, 1)]: `{"doubt":${JSON.stringify(lost)}}\n`,
+    [KEYS.stop]: JSON.stringify({ reason: 'CrmUnavailable', sentence: 'Down.', at: '2026-11-20T01:11:00.000Z' }),
+  });
+
+  await failureOf(summarize(), 'UpdatesIncomplete');
+
+  expect(results().map(({ outcome, error, status, attempts }) => [outcome, error, status, attempts])).toEqual([
+    ['APPLIED', null, 200, 1],
+    ['FAILED', 'CrmUnavailable', 503, 2],
+    ['UNKNOWN', 'StepCrashed', null, 0],
+    ['UNKNOWN', 'CrmUnavailable', null, 1],
+    ['NOT_SENT', 'CrmUnavailable', null, 0],
+    ['NOT_SENT', 'CrmUnavailable', null, 0],
+  ]);
+});
+
+test('a map that broke off is the reason, by the name of its error and nothing else of it', async () => {
+  const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
+
+  const error = await failureOf(
+    summarize({ crash: { Error: 'States.ItemReaderFailed', Cause: CANARY } }),
+    'UpdatesIncomplete',
+  );
+
+  const sentence = 'StepCrashed: The map over the chunks ended with States.ItemReaderFailed.';
+  expect(error.message).toContain(`It was stopped by ${sentence}`);
+  expect(manifest().stoppedBy?.reason).toBe(sentence);
+  expect(results()[5]).toMatchObject({ outcome: 'NOT_SENT', error: 'StepCrashed' });
+  expect(error.message + JSON.stringify(manifest())).not.toContain(CANARY);
 });
 
 test.each<[what: string, change: Record<string, string>]>([

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Call } from '../../../../lambdas/shared/crm/call.ts';
 import { createCrmClient } from '../../../../lambdas/shared/crm/client.ts';
-import type { RunErrorName } from '../../../../lambdas/shared/errors.ts';
+import { RunError, type RunErrorName } from '../../../../lambdas/shared/errors.ts';
 import { CANARY } from '../../../support/builders.ts';
 import { at, recordingLog } from '../../../support/deps.ts';
 import { failureOf } from '../../../support/failures.ts';
@@ -124,6 +124,21 @@ test('a 403 for the token of before an authorization is repeated once with the n
   expect(again.message).toContain('The token has the scopes "openid global:export"');
   const tokens = [`Bearer ${CANARY}-1`, `Bearer ${CANARY}-new`];
   expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([...tokens, ...tokens]);
+});
+
+test('a 403 after which the token cannot be read anew ends as what is wrong with its store', async () => {
+  const server = await serverFor([`POST ${CREATE}`, { status: 403, ...secret }]);
+  const client = createCrmClient({
+    baseUrl: `${server.url}/api/v1`,
+    getAccessToken: async ({ reread } = {}) => {
+      if (reread !== undefined) throw new RunError('TokenStoreUnavailable', 'No answer.');
+      return { accessToken: CANARY, scope: '' };
+    },
+    log: recordingLog(),
+    now: at('2026-11-20T01:00:00Z'),
+  });
+
+  await failureOf(client.call(create, z.unknown()), 'TokenStoreUnavailable');
 });
 
 test.each([

@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { createCrmClient } from '../../../../lambdas/shared/crm/client.ts';
 import { updateCustomer } from '../../../../lambdas/shared/crm/customers.ts';
@@ -12,13 +14,14 @@ const LINE = `PATCH /api/v1/customers/${ID}`;
 const now = at('2026-11-20T01:00:00Z');
 const FIELDS = { firstName: CANARY, city: null };
 
-/** Sends one change; the first refresh may fail. */
-function updateAt(url: string, refresh?: RunError) {
+/** Sends one change; the first refresh, or reading the token anew, may fail. */
+function updateAt(url: string, refresh?: RunError, reread?: RunError) {
   const log = recordingLog();
   const crm = createCrmClient({
     baseUrl: `${url}/api/v1`,
-    getAccessToken: async ({ rejected } = {}) => {
+    getAccessToken: async ({ rejected, reread: insufficient } = {}) => {
       if (rejected !== undefined && refresh) throw refresh;
+      if (insufficient !== undefined && reread) throw reread;
       return { accessToken: rejected ? 'second' : 'first', scope: 'openid' };
     },
     log,
@@ -59,6 +62,24 @@ test('a 401 whose token cannot be refreshed says why', async () => {
   const { update } = updateAt(server.url, new RunError('ReauthorizationRequired', 'Withdrawn.'));
 
   expect(await update()).toMatchObject({ status: 401, error: { name: 'ReauthorizationRequired' } });
+});
+
+test('a 403 after which the token cannot be read anew was answered all the same, and says why', async () => {
+  const server = await serverFor([LINE, { status: 403 }]);
+  const { update } = updateAt(server.url, undefined, new RunError('TokenStoreUnavailable', 'No answer.'));
+
+  expect(await update()).toMatchObject({ status: 403, error: { name: 'TokenStoreUnavailable' } });
+});
+
+test('a 401 whose repetition finds no connection was answered all the same', async () => {
+  const server = createServer((_, response) => {
+    server.close();
+    response.writeHead(401, { connection: 'close', 'content-length': '0' }).end();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { update } = updateAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+
+  expect(await update()).toMatchObject({ status: 401, error: { name: 'CrmUnavailable' } });
 });
 
 test('a 403 names the scope that updates need', async () => {

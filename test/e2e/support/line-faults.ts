@@ -1,0 +1,87 @@
+import { expect } from 'vitest';
+import type { Outcome, ResultLine } from '../../../lambdas/shared/updates/result-line.ts';
+import { idAt } from '../../../sandbox/data/records.ts';
+import type { FaultInput } from '../../../sandbox/fault-schema.ts';
+import type { Faults } from '../../../sandbox/faults.ts';
+import type { LedgerCall } from '../../../sandbox/ledger.ts';
+
+type Effect = Omit<FaultInput, 'path' | 'customers'>;
+
+/** What the service does to a line, and what has to be said of it then. */
+export interface LineFault {
+  effect: Effect;
+  outcome: Outcome;
+  status: number | null;
+  attempts: number;
+  /** Calls that the service sees; as many as attempts unless told. */
+  calls?: number;
+}
+
+const FIRST = { calls: [1] };
+
+/** Met at the first attempt only: the change is applied, by one attempt more. */
+export function once(effect: Effect): LineFault {
+  return { effect: { ...FIRST, ...effect }, outcome: 'APPLIED', status: 200, attempts: 2 };
+}
+
+export function refusedWith(status: number, body?: Exclude<Effect['answer'], undefined>['body']): LineFault {
+  return { effect: { answer: { status, body } }, outcome: 'REJECTED', status, attempts: 1 };
+}
+
+export function alwaysInTrouble(status: number): LineFault {
+  return { effect: { answer: { status } }, outcome: 'FAILED', status, attempts: 3 };
+}
+
+export const neverAnswered: LineFault = { effect: { reset: 'after' }, outcome: 'UNKNOWN', status: null, attempts: 3 };
+
+/** A token that is refused once is refreshed within the attempt. */
+export const refusedToken: LineFault = {
+  ...once({ answer: { status: 401 } }),
+  ...{ attempts: 1, calls: 2 },
+};
+
+/** A tenth of the lines, ten in each hundred: line 5 meets the first fault, line 15 the second, and so around. */
+export function faultOf(line: number, faults: LineFault[]): LineFault | undefined {
+  return line % 10 === 5 ? faults[Math.floor(line / 10) % faults.length] : undefined;
+}
+
+/** Arms faults for the customers of so many lines (`changes`). */
+export function armFaults(sandbox: { faults: Faults }, faults: LineFault[], lines: number): void {
+  const numbers = Array.from({ length: lines }, (_, index) => index + 1);
+  for (const [fault, hit] of Map.groupBy(numbers, (line) => faultOf(line, faults))) {
+    const [first, ...others] = hit.map((line) => idAt('customers', line - 1));
+    if (fault && first) sandbox.faults.add({ path: 'update', customers: [first, ...others], ...fault.effect });
+  }
+}
+
+type CallsById = Map<string, LedgerCall[]>;
+
+/** Every line of the input once, in order; and what the ledger of the service says about each. */
+export function expectTruth(results: ResultLine[], lines: number, calls: CallsById): void {
+  expect(results.map(({ line }) => line)).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
+  for (const { id, outcome, attempts, line } of results) {
+    const sent = calls.get(id) ?? [];
+    const applied = sent.some((call) => call.applied);
+    if (outcome === 'APPLIED') expect(applied, `line ${line}`).toBe(true);
+    if (outcome === 'REJECTED' || outcome === 'FAILED') expect(applied, `line ${line}`).toBe(false);
+    if (outcome === 'NOT_SENT') expect(sent, `line ${line}`).toEqual([]);
+    if (outcome !== 'UNKNOWN') expect(sent.length, `line ${line}`).toBeGreaterThanOrEqual(attempts);
+  }
+}
+
+/** Each line ended as its fault says, all others were applied by one call; nothing was sent more often than that. */
+export function expectFaults(results: ResultLine[], faults: LineFault[], calls: CallsById): void {
+  const untouched = { outcome: 'APPLIED', status: 200, attempts: 1 };
+  const expected = results.map(({ line }) => {
+    const { effect: _effect, ...fault } = { effect: {}, ...untouched, calls: undefined, ...faultOf(line, faults) };
+    return { line, ...fault, calls: fault.calls ?? fault.attempts };
+  });
+  const seen = results.map(({ line, outcome, status, attempts, id }) => {
+    return { line, outcome, status, attempts, calls: calls.get(id)?.length };
+  });
+  expect(seen).toEqual(expected);
+}
+
+export function countOf(results: ResultLine[], outcome: Outcome): number {
+  return results.filter((result) => result.outcome === outcome).length;
+}

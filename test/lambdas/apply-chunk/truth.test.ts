@@ -1,0 +1,379 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import type { Batch, BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
+import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
+import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
+import { type ResultLine, resultLineSchema } from '../../../lambdas/shared/updates/result-line.ts';
+import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
+import {
+  batch,
+  batchState,
+  type FakeStore,
+  fakeExchange,
+  fakeStore,
+  inputOf,
+  KEYS,
+  type Reply,
+  sleepingDeps,
+  wholeChunk,
+} from '../../support/batches.ts';
+import { lambdaContext } from '../../support/deps.ts';
+import { failing } from '../../support/fake-bucket.ts';
+
+/** What the result of a whole batch says after its functions met trouble over several invocations. */
+
+const NO_CONNECTION = new RunError('CrmUnavailable', 'No connection.');
+
+interface World {
+  store: FakeStore;
+  state: BatchState;
+  /** One invocation of the function; its answer. */
+  invoke: (state: BatchState) => Promise<BatchState>;
+}
+
+let requests = 0;
+
+function world(
+  records: number,
+  reply: (line: number, nth: number) => Reply,
+  change: Partial<Batch> = {},
+  before?: NonNullable<Parameters<typeof fakeStore>[0]>['before'],
+): World & { sent: number[] } {
+  const input = inputOf(records);
+  const objects = { [KEYS.input]: input, [KEYS.chunks]: chunksText([wholeChunk(input)]) };
+  const store = fakeStore({ objects, ...(before && { before }) });
+  const state = batchState({ batch: batch(input, change), chunk: wholeChunk(input) });
+  const { crm, sent } = fakeExchange(reply);
+  return { store, state, sent, invoke: invoker(store, { crm }) };
+}
+
+function invoker(store: FakeStore, clients: Pick<ReturnType<typeof fakeExchange>, 'crm'>): World['invoke'] {
+  const handler = asBatchStep('ApplyChunk', applyChunk, () => ({ ...sleepingDeps(), ...clients, store }));
+  return (state) => {
+    requests += 1;
+    return handler(state, lambdaContext({ awsRequestId: `request-${requests}` }));
+  };
+}
+
+/** Invokes it as the machine does. */
+async function run({ state, invoke }: World, most = 200): Promise<BatchState> {
+  let answer = await invoke(state);
+  for (let times = 1; answer.outcome === 'CONTINUE' && times < most; times += 1) answer = await invoke(answer);
+  return answer;
+}
+
+/** What the batch says of each line in the end. */
+async function told({ store, state }: Pick<World, 'store' | 'state'>): Promise<ResultLine[]> {
+  const summary = asBatchStep('SummarizeBatch', summarizeBatch, () => ({ ...sleepingDeps(), store }));
+  const { failure } = await summary({ ...state, chunk: null }, lambdaContext());
+  const text = store.text(KEYS.result);
+  if (text === undefined) throw new Error(`no result: ${failure?.cause}`);
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => resultLineSchema.parse(JSON.parse(line)));
+}
+
+const brief = (results: ResultLine[]) =>
+  results.map(({ outcome, error, status, attempts }) => [outcome, error, status, attempts]);
+
+const stopOf = ({ store }: World) => JSON.parse(store.text(KEYS.stop) ?? 'null');
+
+describe('a line whose answer was lost', () => {
+  test('is UNKNOWN where the service then refuses all connections, and the batch is stopped by that', async () => {
+    const met = world(3, (line, nth) => (line === 1 ? 200 : nth === 1 && line === 2 ? 'lost' : NO_CONNECTION));
+
+    const end = await run(met);
+
+    expect(end).toMatchObject({ outcome: 'FAILED', failure: { error: 'CrmUnavailable' } });
+    expect(met.sent).toEqual([1, 2]);
+    expect(brief(await told(met))).toEqual([
+      ['APPLIED', null, 200, 1],
+      ['UNKNOWN', 'CrmUnavailable', null, 1],
+      ['NOT_SENT', 'CrmUnavailable', null, 0],
+    ]);
+    expect(stopOf(met)).toMatchObject({
+      reason: 'CrmUnavailable',
+      sentence: 'Chunk 1 was given up: No connection.',
+    });
+  });
+
+  test.each([404, 409, 412])('stays UNKNOWN when a later invocation is answered %i', async (status) => {
+    const replies: Reply[] = ['lost', NO_CONNECTION, status];
+    const met = world(3, (line) => (line === 2 ? (replies.shift() ?? 599) : 200));
+
+    await run(met);
+
+    expect(brief(await told(met))).toEqual([
+      ['APPLIED', null, 200, 1],
+      ['UNKNOWN', 'CrmRejectedRequest', status, 2],
+      ['APPLIED', null, 200, 1],
+    ]);
+  });
+
+  test('is APPLIED when a later invocation is told so', async () => {
+    const replies: Reply[] = ['lost', NO_CONNECTION, NO_CONNECTION, 200];
+    const met = world(2, () => replies.shift() ?? 200);
+
+    await run(met);
+
+    expect(brief(await told(met))).toEqual([
+      ['APPLIED', null, 200, 2],
+      ['APPLIED', null, 200, 1],
+    ]);
+  });
+});
+
+test('a line that was answered 503 and then met no connection any more is FAILED, for it was sent', async () => {
+  const met = world(2, (_, nth) => (nth === 1 ? 503 : NO_CONNECTION));
+
+  await run(met);
+
+  expect(brief(await told(met))).toEqual([
+    ['FAILED', 'CrmUnavailable', 503, 1],
+    ['NOT_SENT', 'CrmUnavailable', null, 0],
+  ]);
+});
+
+test('a bug while a line is being sent leaves it UNKNOWN', async () => {
+  const met = world(3, (line) => (line === 2 ? new TypeError('bug') : 200));
+
+  await expect(met.invoke(met.state)).rejects.toThrow('TypeError');
+
+  expect(brief(await told(met))).toEqual([
+    ['APPLIED', null, 200, 1],
+    ['UNKNOWN', 'StepCrashed', null, 0],
+    ['NOT_SENT', 'UpdateStopped', null, 0],
+  ]);
+});
+
+describe('lines that a dead function may have sent', () => {
+  const dead = (records: number) => JSON.stringify({ firstLine: 1, records, by: 'the dead' });
+
+  test('stay in doubt when the next invocation comes to nothing, and the batch is stopped then', async () => {
+    const met = world(102, () => NO_CONNECTION);
+    met.store.put(KEYS.claim(1, 1), dead(100));
+
+    const waiting = await met.invoke(met.state);
+    met.store.put(KEYS.stop, '');
+    await run({ ...met, state: waiting });
+
+    expect(met.sent).toEqual([]);
+    const outcomes = (await told(met)).map(({ outcome }) => outcome);
+    expect(outcomes).toEqual([...Array(100).fill('UNKNOWN'), 'NOT_SENT', 'NOT_SENT']);
+  });
+
+  test('stay in doubt when the next invocation came through some of them, whoever tells it', async () => {
+    const met = world(6, (line) => (line < 3 ? 200 : NO_CONNECTION));
+    met.store.put(KEYS.claim(1, 1), dead(4));
+
+    await met.invoke(met.state);
+
+    const outcomes = (await told(met)).map(({ outcome }) => outcome);
+    expect(outcomes).toEqual(['APPLIED', 'APPLIED', 'UNKNOWN', 'UNKNOWN', 'NOT_SENT', 'NOT_SENT']);
+  });
+
+  test('are in doubt once more where a function died that went on with what was known of one', async () => {
+    const busy = () => new Response(null, { status: 429, headers: { 'retry-after': '120' } });
+    const met = world(3, (line, nth) => (line === 1 && nth === 1 ? busy() : 404));
+    const waiting = await met.invoke(met.state);
+    expect(brief(await told({ ...met, store: copyOf(met.store) }))[0]).toEqual(['FAILED', 'RateLimited', 429, 1]);
+    await met.invoke(waiting);
+
+    // As if it had been killed behind its last line.
+    const results = await told({ ...met, store: copyOf(met.store, KEYS.part(1, 2)) });
+
+    expect(results.map(({ outcome }) => outcome)).toEqual(['UNKNOWN', 'UNKNOWN', 'UNKNOWN']);
+  });
+});
+
+/** The bucket at this moment, but for one object. */
+function copyOf(store: FakeStore, without?: string): FakeStore {
+  const kept = store.keys().filter((key) => key !== without);
+  return fakeStore({ objects: Object.fromEntries(kept.map((key) => [key, store.text(key) ?? ''])) });
+}
+
+describe('the bucket', () => {
+  test('that loses the answer to a claim leaves nothing in doubt', async () => {
+    const met = world(2, () => 404);
+    // The client repeats the write, and is refused by what it wrote itself.
+    const { putOnce } = met.store;
+    const store = {
+      ...met.store,
+      putOnce: async (key: string, body: string) => (await putOnce(key, body)) && !key.endsWith('.begun.json'),
+    };
+
+    await run({
+      ...met,
+      invoke: invoker(
+        store,
+        fakeExchange(() => 404),
+      ),
+    });
+
+    expect((await told(met)).map(({ outcome }) => outcome)).toEqual(['REJECTED', 'REJECTED']);
+  });
+
+  test('that fails once when results are to be stored loses none of them', async () => {
+    const trouble = new RunError('StorageUnavailable', 'Down.');
+    const met = world(100, () => 200, {}, failing('putOnce', '.000001.jsonl', trouble));
+
+    await run(met);
+
+    expect(met.sent).toHaveLength(100);
+    expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
+  });
+
+  test('that fails when a failure is to be counted gets the line once more: no failure is missed', async () => {
+    const trouble = new RunError('StorageUnavailable', 'Down.');
+    const met = world(4, () => 404, { stopAfterFailures: 2 }, failing('putOnce', KEYS.failures, trouble));
+
+    await run(met);
+
+    expect((await told(met)).map(({ outcome }) => outcome)).toEqual(['REJECTED', 'REJECTED', 'NOT_SENT', 'NOT_SENT']);
+  });
+});
+
+describe('a batch that would not come to its end', () => {
+  test('is stopped after two and a half days, half a day before its machine is', async () => {
+    const met = world(3, () => 200);
+    const startedAt = '2026-11-17T13:10:00.000Z';
+
+    expect(await run({ ...met, state: { ...met.state, startedAt } })).toMatchObject({ outcome: 'FINISHED' });
+
+    expect(met.sent).toEqual([]);
+    expect(brief(await told(met))).toEqual(Array(3).fill(['NOT_SENT', 'UpdateStopped', null, 0]));
+    expect(stopOf(met).sentence).toBe('It was not done after two and a half days.');
+  });
+
+  test('is told in no time once it is stopped, whatever its rate', async () => {
+    const met = world(1000, () => 200, { chunkRate: 0.1 });
+    met.store.put(KEYS.stop, '');
+    const deps = sleepingDeps();
+
+    await applyChunk(met.state, { ...deps, ...fakeExchange(), store: met.store });
+
+    expect(deps.slept()).toBeLessThanOrEqual(10);
+  });
+
+  test('is stopped by a chunk that ends in an error, and the others do not wait for the same', async () => {
+    const met = world(1, () => 200);
+    met.store.put(KEYS.input, inputOf(2));
+
+    expect(await run(met)).toMatchObject({ outcome: 'FAILED', failure: { error: 'StorageConflict' } });
+
+    expect(stopOf(met)).toMatchObject({ reason: 'StorageConflict' });
+  });
+
+  test('is not stopped by trouble that may pass', async () => {
+    const met = world(1, () => NO_CONNECTION);
+
+    await met.invoke({ ...met.state, waits: 44 });
+
+    expect(met.store.keys()).not.toContain(KEYS.stop);
+  });
+});
+
+/** What can happen to one call: how it ends, and whether the change is made. */
+const CALLS = [
+  'ok',
+  'ok',
+  'ok',
+  'applied, lost',
+  'lost',
+  'refused',
+  '503',
+  '429',
+  'down',
+  'dies',
+  'applied, dies',
+] as const;
+/** What can happen to one write. `repeated`: its answer was lost, and the client is refused by what it wrote itself. */
+const WRITES = ['ok', 'ok', 'ok', 'ok', 'repeated', 'done, fails', 'fails', 'dies', 'done, dies'] as const;
+
+class Killed extends Error {
+  override name = 'Killed';
+}
+
+/** A function that can be killed at any call. */
+class Life {
+  #killed = false;
+
+  revive(): void {
+    this.#killed = false;
+  }
+
+  /** @throws Killed where it was, now or before */
+  check(what = ''): void {
+    this.#killed ||= what.endsWith('dies');
+    if (this.#killed) throw new Killed();
+  }
+}
+
+/** A service and a bucket to which such things happen, in this order; after that all is well. */
+function fateful(records: number, calls: (typeof CALLS)[number][], writes: (typeof WRITES)[number][]) {
+  const [life, applied, seen] = [new Life(), new Set<number>(), new Set<number>()];
+  const replies: Record<string, (line: number) => Reply> = {
+    ok: () => 200,
+    refused: (line) => (applied.has(line) ? 412 : 404),
+    '503': () => 503,
+    '429': () => new Response(null, { status: 429, headers: { 'retry-after': '120' } }),
+    down: () => NO_CONNECTION,
+  };
+  const met = world(records, (line) => {
+    life.check();
+    const what = calls.shift() ?? 'ok';
+    if (what !== 'down') seen.add(line);
+    if (what === 'ok' || what.startsWith('applied')) applied.add(line);
+    life.check(what);
+    return replies[what]?.(line) ?? 'lost';
+  });
+  const { putOnce } = met.store;
+  met.store.putOnce = async (key, body) => {
+    life.check();
+    const what = writes.shift() ?? 'ok';
+    const written = what !== 'fails' && what !== 'dies' && (await putOnce(key, body));
+    life.check(what);
+    if (what.endsWith('fails')) throw new RunError('StorageUnavailable', 'Down.');
+    return written && what !== 'repeated';
+  };
+  return { ...met, life, applied, seen, writes };
+}
+
+/** Invokes it until it ends, with the same state again where it was killed; somebody stops the batch at some time. */
+async function runThrough({ state, invoke, life, store }: ReturnType<typeof fateful>, stopsAt: number): Promise<void> {
+  let answer = state;
+  for (let times = 0; times < 30 && (answer.outcome ?? 'CONTINUE') === 'CONTINUE'; times += 1) {
+    if (times === stopsAt) store.put(KEYS.stop, '');
+    life.revive();
+    answer = await invoke(answer).catch((error: Error) => {
+      expect(error.name).toBe('Killed');
+      return answer;
+    });
+  }
+  life.revive();
+}
+
+test('whatever happens, every line is told once, and none otherwise than it was', async () => {
+  const [calls, writes] = [fc.constantFrom(...CALLS), fc.constantFrom(...WRITES)];
+  const fates = [fc.array(calls, { maxLength: 40 }), fc.array(writes, { maxLength: 25 })] as const;
+  await fc.assert(
+    fc.asyncProperty(...fates, fc.integer({ min: 1, max: 12 }), fc.nat(14), async (sent, written, records, stopsAt) => {
+      const met = fateful(records, [...sent], [...written]);
+      await runThrough(met, stopsAt);
+      met.writes.length = 0;
+
+      const results = await told(met);
+
+      expect(results.map(({ line }) => line)).toEqual(Array.from({ length: records }, (_, index) => index + 1));
+      for (const { line, outcome } of results) {
+        if (outcome === 'APPLIED') expect(met.applied).toContain(line);
+        if (outcome === 'REJECTED' || outcome === 'FAILED') expect(met.applied).not.toContain(line);
+        if (outcome === 'NOT_SENT') expect(met.seen).not.toContain(line);
+      }
+    }),
+    { numRuns: 200 },
+  );
+});

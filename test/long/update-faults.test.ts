@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { waitUntil } from '../../local/wait-until.ts';
+import { batchTools, changes, type Ended } from '../e2e/support/batches.ts';
+import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
+import {
+  alwaysInTrouble,
+  armFaults,
+  countOf,
+  expectFaults,
+  expectTruth,
+  faultOf,
+  type LineFault,
+  neverAnswered,
+  once,
+  refusedToken,
+  refusedWith,
+} from '../e2e/support/line-faults.ts';
+import { killWorkersOf } from '../e2e/support/workers.ts';
+
+/** Each kind of trouble by itself, at a tenth of the lines of a batch. In CI fewer lines, and all else the same. */
+const LINES = process.env.CI ? 200 : 1000;
+const FAULTY = LINES / 10;
+const CANARY = 'canary-u8f20b';
+
+let system: Deployed;
+let batches: ReturnType<typeof batchTools>;
+
+beforeAll(async () => {
+  const updates = { concurrency: 10, maxRate: 1000 };
+  system = await deployForTests({ customerUpdates: true, updates }, { canary: CANARY, rows: { customers: LINES } });
+  batches = batchTools(system);
+}, 180_000);
+
+afterAll(() => system?.close(), 60_000);
+
+beforeEach(() => system.sandbox.faults.clear());
+
+/** Applies a batch of lines of which a tenth meet the faults, and holds its result against the ledger of the service. */
+async function apply(batch: string, faults: LineFault[], drive: (file: string) => Promise<Ended> = toItsEnd) {
+  armFaults(system.sandbox, faults, LINES);
+  const since = batches.lastCall();
+  const ended = await drive(await batches.upload(batch, changes(LINES, CANARY)));
+  const results = await batches.results(batch);
+  const calls = batches.callsSince(since);
+  expectTruth(results, LINES, calls);
+  const { counts } = await batches.manifest(batch);
+  for (const outcome of ['APPLIED', 'REJECTED', 'FAILED', 'UNKNOWN', 'NOT_SENT'] as const)
+    expect(counts[outcome]).toBe(countOf(results, outcome));
+  expect(JSON.stringify(results)).not.toContain(CANARY);
+  expect(ended.cause).not.toContain(CANARY);
+  return { ended, results, calls, counts };
+}
+
+async function toItsEnd(file: string): Promise<Ended> {
+  return batches.ended(await batches.start(file));
+}
+
+const nine = (fault: LineFault) => Array.from({ length: 9 }, () => fault);
+const asked = (status: number) => once({ answer: { status, headers: { 'retry-after': '1' } } });
+const notFound = [refusedWith(404, { error: { message: CANARY } })];
+
+const told: [what: string, batch: string, faults: LineFault[]][] = [
+  ['answers that are lost, one in ten for good', 'answers-lost', [...nine(once({ reset: 'after' })), neverAnswered]],
+  ['connections that break before anything is done', 'requests-lost', [once({ reset: 'before' })]],
+  [
+    '5xx, one in ten for good',
+    '5xx',
+    [500, 502, 503, 504, 500, 502, 503, 504, 500]
+      .map((status) => once({ answer: { status, body: CANARY } }))
+      .concat(alwaysInTrouble(500)),
+  ],
+  ['429 and the wait that it asks for', '429', [asked(429)]],
+  ['401, and a fresh token', '401', [refusedToken]],
+  ['404', '404', notFound],
+  ['409 and 412', '409-412', [refusedWith(409), refusedWith(412)]],
+  ['422', '422', [refusedWith(422, { error: { fields: ['city', CANARY], message: CANARY } })]],
+];
+
+it.each(told)(`${LINES} lines, a tenth of them with %s`, async (_, batch, faults) => {
+  const { results, calls, ended } = await apply(batch, faults);
+
+  expectFaults(results, faults, calls);
+  for (const { fields, status } of results) expect(fields).toEqual(status === 422 ? ['city'] : undefined);
+  const failed = results.some(({ outcome }) => outcome !== 'APPLIED');
+  expect(ended).toMatchObject(
+    failed ? { status: 'FAILED', error: 'UpdatesIncomplete' } : { status: 'SUCCEEDED', error: '' },
+  );
+});
+
+const stopping: [what: string, batch: string, status: number, cause: string][] = [
+  ['403, and the scope is named', '403', 403, '"customers:update"'],
+  ['401, to fresh tokens too', '401-always', 401, 'the second time with a fresh token'],
+];
+
+it.each(stopping)(`${LINES} lines stop at the first %s`, async (_, batch, status, cause) => {
+  const faults: LineFault[] = [{ effect: { answer: { status } }, outcome: 'FAILED', status, attempts: 1 }];
+
+  const { results, counts, ended } = await apply(batch, faults);
+
+  // Each of ten chunks may have had one under way.
+  expect(counts.FAILED).toBeGreaterThanOrEqual(1);
+  expect(counts.FAILED).toBeLessThanOrEqual(10);
+  expect(counts.NOT_SENT).toBe(LINES - counts.FAILED - (counts.APPLIED ?? 0));
+  expect(counts.NOT_SENT).toBeGreaterThan(LINES / 2);
+  for (const { outcome, line } of results) if (outcome === 'FAILED') expect(faultOf(line, faults)).toBeDefined();
+  expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
+  expect(ended.cause).toContain('AuthRefused');
+  expect(ended.cause).toContain(cause);
+});
+
+it(`${LINES} lines, a tenth of them with 404, started twice at once, are sent once`, async () => {
+  const { results, calls } = await apply('twice', notFound, async (file) => {
+    const both = await Promise.all([toItsEnd(file), toItsEnd(file)]);
+    expect(both.map(({ error }) => error).sort()).toEqual(['UpdateAlreadyStarted', 'UpdatesIncomplete']);
+    return both[0].error === 'UpdatesIncomplete' ? both[0] : both[1];
+  });
+
+  expectFaults(results, notFound, calls);
+});
+
+it(`${LINES} lines, a tenth of them with 404, whose functions are killed in the middle, are all told`, async () => {
+  system.sandbox.faults.add({ path: 'update', delaySeconds: 0.02 });
+  const since = batches.lastCall();
+
+  const { ended, counts } = await apply('killed', notFound, async (file) => {
+    const arn = await batches.start(file);
+    const many = () => Promise.resolve(batches.callsSince(since).size > FAULTY);
+    await waitUntil(many, { withinMs: 30_000, everyMs: 20 });
+    expect(await killWorkersOf(system.cloud, 'ApplyChunk')).toBeGreaterThan(0);
+    return batches.ended(arn);
+  });
+
+  expect(ended).toMatchObject({ status: 'FAILED', error: 'UpdatesIncomplete' });
+  expect(counts.UNKNOWN).toBeGreaterThan(0);
+});

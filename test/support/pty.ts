@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { onTestFinished } from 'vitest';
+import { waitUntil } from '../../local/wait-until.ts';
+
+/** Gives a program a terminal of the operating system: what is written to it was typed, what it shows is read. */
+const IN_A_TERMINAL = `
+import os, pty, sys
+code = pty.spawn(sys.argv[1:])
+sys.exit(os.waitstatus_to_exitcode(code) & 255)
+`;
+
+interface Options {
+  env?: NodeJS.ProcessEnv;
+  /** As `stty` takes it: `cols 100 rows 30`. */
+  size?: string;
+}
+
+/** Runs `node ARGS` in a terminal, for the length of a test at most. */
+export function inTerminal(args: string[], { env = {}, size = 'cols 200 rows 30' }: Options = {}) {
+  const sized = ['sh', '-c', `stty ${size}; exec "$@"`, 'sh', process.execPath, ...args];
+  const child = spawn('python3', ['-c', IN_A_TERMINAL, ...sized], {
+    env: { ...process.env, NO_COLOR: '1', TERM: 'xterm', ...env },
+  });
+  onTestFinished(() => void child.kill());
+  let shown = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      shown += text;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return {
+    /** `\r` is the Enter key, `\x03` Ctrl-C. */
+    type: (text: string) => child.stdin.write(text),
+    /** What a pattern finds, its first group where it has one, once it is there. */
+    shows: async (pattern: RegExp): Promise<string> => {
+      await waitUntil(() => pattern.test(shown) || child.exitCode !== null, { withinMs: 20_000 });
+      const found = pattern.exec(shown);
+      if (found) return found[1] ?? found[0];
+      throw new Error(`The terminal does not show ${pattern}:\n${shown}`);
+    },
+    /** The exit code. */
+    ended,
+    shown: () => shown,
+  };
+}
