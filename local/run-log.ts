@@ -23,10 +23,14 @@ export async function runLog(endpoint: string, executionArn: string): Promise<st
       return events;
     }),
   );
-  return found
-    .flat()
-    .filter(({ message = '' }) => message.includes(`"${execution}"`) || message.includes('"crashed"'))
-    .toSorted((a, b) => (a.timestamp ?? 0) - (b.timestamp ?? 0))
-    .map(({ message = '' }) => message.trim())
-    .slice(-LINES);
+  return (
+    found
+      .flat()
+      .filter(({ message = '' }) => message.includes(`"${execution}"`) || message.includes('"crashed"'))
+      // Lines that carry metrics repeat what others say.
+      .filter(({ message = '' }) => !message.includes('"_aws"'))
+      .toSorted((a, b) => (a.timestamp ?? 0) - (b.timestamp ?? 0))
+      .map(({ message = '' }) => message.trim())
+      .slice(-LINES)
+  );
 }

@@ -4,10 +4,11 @@ import type { StepDeps } from '../shared/step.ts';
 import type { BatchStore } from '../shared/storage/batch-store.ts';
 import { keysOf } from '../shared/updates/batch-keys.ts';
 import { type Batch, type BatchState, batchOf, type Place } from '../shared/updates/batch-state.ts';
-import { type BatchAnswer, isLastWait } from '../shared/updates/batch-step.ts';
+import { type BatchAnswer, isLastWait, LONGEST_WAIT_SECONDS } from '../shared/updates/batch-step.ts';
 import type { Chunk } from '../shared/updates/chunk-index.ts';
-import { recordsOf, type Stretch } from '../shared/updates/read-chunk.ts';
-import { createStopFlag, type StopFlag } from '../shared/updates/stop-flag.ts';
+import { recordsOf, type Stretch, type UpdateRecord } from '../shared/updates/read-chunk.ts';
+import type { ResultLine } from '../shared/updates/result-line.ts';
+import { createStopFlag, type Stop, type StopFlag } from '../shared/updates/stop-flag.ts';
 import { type ApplyLineDeps, applyLine } from './apply-line.ts';
 import { ChunkResults } from './chunk-results.ts';
 import { countFailure } from './count-failures.ts';
@@ -27,6 +28,11 @@ export const MOST_ROUNDS = 2000;
 /** Half a day before the machine itself is stopped, so that the rest is told and the batch is summarized. */
 const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 
+/** A function lives for 15 minutes at most; the one that took the chunk over ends by then, or is taken over itself. */
+const OVERTAKEN_SECONDS = 900;
+/** After trouble that came behind progress. */
+const FIRST_WAIT_SECONDS = 2;
+
 /** Where the next invocation goes on, and when. */
 interface Pause extends Pick<Place, 'line' | 'byte'> {
   waitSeconds: number;
@@ -39,7 +45,7 @@ interface Pause extends Pick<Place, 'line' | 'byte'> {
  */
 export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const [batch, chunk] = [batchOf(state), chunkIn(state)];
-  const stop = createStopFlag(deps.store, keysOf(batch.batch).stop, deps.now);
+  const stop = stopFlagOf(batch.batch, deps);
   const raise = (reason: ErrorName, sentence: string) => stop.raise({ reason, sentence, at: deps.now().toISOString() });
   try {
     if (isOverdue(state, deps)) await raise('UpdateStopped', 'It was not done after two and a half days.');
@@ -52,6 +58,16 @@ export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promi
     }
     throw error;
   }
+}
+
+/** Where the grant is dead its alarm rings as well: it must not wait for the night, and no chunk ends FAILED for it. */
+function stopFlagOf(batch: string, { store, now, log }: ApplyChunkDeps): StopFlag {
+  const flag = createStopFlag(store, keysOf(batch).stop, now);
+  const raise = (stop: Stop) => {
+    if (stop.reason === 'ReauthorizationRequired') log.measure({ RunsEnded: 1 }, stop.reason);
+    return flag.raise(stop);
+  };
+  return { ...flag, raise };
 }
 
 async function applyFrom(
@@ -74,11 +90,16 @@ async function applyFrom(
     await results.store();
   }
   deps.log.info('applied', { batch: batch.batch, chunk: chunk.chunk, lines: results.count });
+  const rounds = place.rounds + state.waits + 1;
+  if (results.overtaken) return handOn({ ...place, rounds }, OVERTAKEN_SECONDS);
   if (!pause) return { outcome: 'FINISHED', place: null, waits: 0 };
   const { waitSeconds, ...next } = pause;
   // The next invocation reads the last object, for what it says of lines in doubt.
-  const [part, rounds] = [Math.max(1, results.part - 1), place.rounds + state.waits + 1];
-  return { outcome: 'CONTINUE', place: { ...next, part, rounds }, waits: 0, waitSeconds };
+  return handOn({ ...next, part: Math.max(1, results.part - 1), rounds }, waitSeconds);
+}
+
+function handOn(place: Place, waitSeconds: number): BatchAnswer<'ApplyChunk'> {
+  return { outcome: 'CONTINUE', place, waits: 0, waitSeconds };
 }
 
 async function applyLines(
@@ -88,16 +109,41 @@ async function applyLines(
   deps: ApplyChunkDeps & ApplyLineDeps,
 ): Promise<Pause | undefined> {
   const failures = { store: deps.store, keys: keysOf(batch.batch), stop: deps.stop };
+  const count = (result: ResultLine) => countFailure(result, batch.stopAfterFailures, failures);
+  // The invocation before may have met trouble, or its death, between keeping its last result and counting it.
+  if (results.standing) await count(results.standing);
   for await (const record of recordsOf(deps.store, batch, stretch)) {
     const { line, from } = record;
     if (line <= results.lastLine) continue;
-    const end = await applyLine(record, await results.begin(line), deps);
-    if (!end.result) return { waitSeconds: end.waitSeconds, line, byte: from ?? stretch.byte };
-    // First, for a line that has its result is never looked at again.
-    await countFailure(end.result, batch.stopAfterFailures, failures);
-    await results.add(end.result);
+    const waitSeconds = await applyRecord(record, results, count, deps).catch((error) => waitAfter(error, results));
+    if (waitSeconds !== undefined) return { waitSeconds, line, byte: from ?? stretch.byte };
+    if (results.overtaken) return undefined;
   }
   return undefined;
+}
+
+/** @returns seconds until the record is to be taken up again, or `undefined` when it is done */
+async function applyRecord(
+  record: UpdateRecord,
+  results: ChunkResults,
+  count: (result: ResultLine) => Promise<void>,
+  deps: ApplyLineDeps,
+): Promise<number | undefined> {
+  const tries = await results.begin(record.line);
+  if (!tries) return undefined;
+  const end = await applyLine(record, tries, deps);
+  if (!end.result) return end.waitSeconds;
+  // First: a line that was answered is told by its answer, whatever becomes of flag and count.
+  await results.add(end.result);
+  if (end.stop) await deps.stop.raise(end.stop);
+  await count(end.result);
+  return undefined;
+}
+
+/** The wait after trouble that may pass, where lines were done before it: only waits without progress count against a chunk. */
+function waitAfter(error: unknown, { count }: ChunkResults): number {
+  if (!(error instanceof RunError && error.transient) || count === 0) throw error;
+  return Math.min(Math.max(FIRST_WAIT_SECONDS, Math.ceil(error.retryAfterSeconds ?? 0)), LONGEST_WAIT_SECONDS);
 }
 
 function beginningOf({ firstLine, from }: Chunk): Place {

@@ -17,10 +17,13 @@ export interface ApplyLineDeps extends Pick<StepDeps, 'now' | 'random' | 'second
   sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** The line is done, or is to be taken up again after a wait. */
-export type LineEnd = { result: ResultLine } | { result: undefined; waitSeconds: number };
+/** The line is done, perhaps for a reason to stop the batch; or is to be taken up again after a wait. */
+export type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined; waitSeconds: number };
 
-/** One line needs at most two attempts of 30 seconds with a refresh between them, and its result has to be stored. */
+/**
+ * One line needs at most a reading of the flag (25 seconds) and two attempts of 30 seconds with a refresh between them; what
+ * is left, about a minute and a half, is for storing its result.
+ */
 const MARGIN_SECONDS = 180;
 /** Longer waits are the machine's: a function that sleeps is paid for. */
 const LONGEST_SLEEP_SECONDS = 20;
@@ -44,8 +47,8 @@ export async function applyLine(record: UpdateRecord, tries: Tries, deps: ApplyL
     if ('reason' in answer) return { result: stoppedAt(record, tries, last, answer, deps) };
     last = answer;
     if (tries.attempts >= attemptsFor(answer)) {
-      if (answer.error && stopsAll(answer)) await deps.stop.raise(stopFor(answer.error, deps));
-      return { result: resultOf(record, tries, answer, deps) };
+      const result = resultOf(record, tries, answer, deps);
+      return answer.error && stopsAll(answer) ? { result, stop: stopFor(answer.error, deps) } : { result };
     }
     const seconds = waitBefore(tries, answer, deps);
     if (seconds > LONGEST_SLEEP_SECONDS) return { result: undefined, waitSeconds: Math.ceil(seconds) };

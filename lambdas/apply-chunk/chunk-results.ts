@@ -1,8 +1,10 @@
 import type { BatchStore } from '../shared/storage/batch-store.ts';
 import type { BatchKeys } from '../shared/updates/batch-keys.ts';
+import type { Place } from '../shared/updates/batch-state.ts';
 import {
   type Doubt,
   doubtIn,
+  doubtOf,
   IN_DOUBT,
   NEVER_TRIED,
   parseDoubt,
@@ -15,8 +17,10 @@ import type { ResultLine } from '../shared/updates/result-line.ts';
 
 /**
  * The results of a chunk, in objects that are written once each. Before the first line of an object is sent, a claim says
- * so: where the claim stands without its object, somebody died in between, and its lines may have been sent. What an
- * invocation knows of lines that it did not come through with stands in the object too: results and doubts are one write.
+ * so: where the claim stands without its object, its invocation died or is still under way, and its lines may have been
+ * sent. Who finds such a claim closes it with an object that has no results and all its lines in doubt, and claims the next:
+ * lines are sent only under a claim of one's own, and whoever comes later knows of them. What an invocation knows of lines
+ * that it did not come through with stands in the object too: results and doubts are one write.
  */
 export class ChunkResults {
   /** Number of the next object. */
@@ -25,6 +29,10 @@ export class ChunkResults {
   lastLine: number;
   /** Lines that got one in this invocation. */
   count = 0;
+  /** Another invocation closed the claim of this one: it knows which lines may have been sent, sends and tells them itself. */
+  overtaken = false;
+  /** The last result that stood before this invocation. */
+  standing: ResultLine | undefined;
   readonly #store: BatchStore;
   readonly #keys: BatchKeys;
   readonly #chunk: number;
@@ -36,31 +44,33 @@ export class ChunkResults {
   #current: { line: number; tries: Tries } | undefined;
 
   /** @param of the chunk, and the request id of the invocation */
-  constructor(
-    store: BatchStore,
-    keys: BatchKeys,
-    of: { chunk: number; by: string },
-    place: { part: number; line: number },
-  ) {
+  constructor(store: BatchStore, keys: BatchKeys, of: { chunk: number; by: string }, place: Place) {
     [this.#store, this.#keys, this.#chunk, this.#by] = [store, keys, of.chunk, of.by];
     this.part = place.part;
     this.lastLine = place.line - 1;
+    this.#doubt = doubtOf(place);
   }
 
   /** Goes on behind what a repeated invocation finds there: its lines count as they stand. */
   async skipStanding(): Promise<void> {
     for (;;) {
-      const standing = await this.#store.read(this.#keys.part(this.#chunk, this.part));
-      if (!standing) return;
-      this.lastLine = parseResults(standing.text).at(-1)?.line ?? this.lastLine;
-      this.#doubt = doubtIn(standing.text);
+      const text = (await this.#store.read(this.#keys.part(this.#chunk, this.part)))?.text;
+      if (text === undefined) return;
+      this.standing = parseResults(text).at(-1) ?? this.standing;
+      this.lastLine = this.standing?.line ?? this.lastLine;
+      this.#doubt = doubtIn(text);
       this.part += 1;
     }
   }
 
-  /** @returns what is known of the line. Whoever sends it keeps this up to date, for it may have to be handed on. */
-  async begin(line: number): Promise<Tries> {
-    this.#open ??= await this.#claim(line);
+  /**
+   * @returns what is known of the line, or `undefined` where another invocation has told it meanwhile. Whoever sends it keeps
+   *   this up to date, for it may have to be handed on.
+   */
+  async begin(line: number): Promise<Tries | undefined> {
+    if (!this.#open) await this.#claim(line);
+    if (line <= this.lastLine) return undefined;
+    this.#open ??= [];
     const tries = this.#known(line);
     this.#current = { line, tries };
     return tries;
@@ -76,32 +86,26 @@ export class ChunkResults {
 
   /** Writes what is open; an empty object too, for it says that its claim came to nothing. */
   async store(): Promise<void> {
-    const begin = this.#open?.[0]?.line ?? this.lastLine + 1;
-    let doubt = this.#doubtLeft();
-    while (this.#open && !(await this.#putPart(this.#open, doubt))) {
-      // Another invocation of the same chunk was first: what it has counts, the rest is added, and all doubts are kept.
-      this.lastLine = begin - 1;
-      await this.skipStanding();
-      this.#open = this.#open.filter(({ line }) => line > this.lastLine);
-      const last = this.#open.at(-1)?.line ?? this.lastLine;
-      doubt = (doubt ?? this.#doubt) && { firstLine: last + 1, records: RESULTS_PER_PART, tries: null };
-      if (this.#open.length === 0 && !doubt) this.#open = undefined;
-    }
     if (!this.#open) return;
-    this.part += 1;
-    this.lastLine = this.#open.at(-1)?.line ?? this.lastLine;
+    if (await this.#putPart(this.#open, this.#doubtLeft())) this.part += 1;
+    else this.overtaken = true;
     // Not before it stands: an attempt that failed may be repeated.
     this.#open = undefined;
   }
 
-  /** Says before it is sent which lines a part may hold. */
-  async #claim(line: number): Promise<ResultLine[]> {
-    const key = this.#keys.claim(this.#chunk, this.part);
+  /** Says before it is sent which lines a part may hold. A claim that stands is closed first: no part has two writers. */
+  async #claim(line: number): Promise<void> {
     const text = JSON.stringify({ firstLine: line, records: RESULTS_PER_PART, by: this.#by });
-    const standing = (await this.#store.putOnce(key, text)) ? text : ((await this.#store.read(key))?.text ?? '');
-    // The client repeats a write whose answer was lost, and is refused by what it wrote itself.
-    if (standing !== text || this.#by === '') this.#doubt = parseDoubt(standing);
-    return [];
+    while (line > this.lastLine) {
+      const key = this.#keys.claim(this.#chunk, this.part);
+      if (await this.#store.putOnce(key, text)) return;
+      const standing = (await this.#store.read(key))?.text ?? '';
+      // The client repeats a write whose answer was lost, and is refused by what it wrote itself.
+      if (standing === text && this.#by !== '') return;
+      // Where its invocation was faster, its own object stands there now.
+      await this.#putPart([], parseDoubt(standing));
+      await this.skipStanding();
+    }
   }
 
   #known(line: number): Tries {

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { ENTITIES, entitySchema } from '../shared/entities.ts';
 import { RunError } from '../shared/errors.ts';
 import { requestKeys } from '../shared/request-keys.ts';
-import { suggestion } from '../shared/suggestion.ts';
+import { isPlainName, suggestion, toldName } from '../shared/suggestion.ts';
 
 /** What a rule or a person may give to the machine. Everything but the entity has its default in the configuration. */
 const inputSchema = z.strictObject({
@@ -62,11 +62,11 @@ function entityText(input: unknown): string {
   const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
   if (entity === undefined) return 'the input lacks "entity"';
   // What else was typed there may be anything, a pasted token included: it is not repeated.
-  if (typeof entity !== 'string' || !/^[\w -]{1,30}$/.test(entity)) return '"entity" is not one of the known';
+  if (typeof entity !== 'string' || !isPlainName(entity)) return '"entity" is not one of the known';
   return `"${entity}" is not a known entity${suggestion(entity, ENTITIES)}`;
 }
 
 function keyText(key: string): string {
   const known = Object.keys(inputSchema.shape);
-  return /^[\w-]{1,40}$/.test(key) ? `"${key}"${suggestion(key, known)}` : 'a key';
+  return toldName(key, known);
 }

@@ -3,7 +3,7 @@ import type { Deployment, EntityPlan } from '../shared/deployment.ts';
 import type { Entity } from '../shared/entities.ts';
 import { RunError } from '../shared/errors.ts';
 import type { ExportRequest } from '../shared/states.ts';
-import { suggestion } from '../shared/suggestion.ts';
+import { toldName } from '../shared/suggestion.ts';
 import type { ExportInput } from './input.ts';
 
 /** In bytes. The request travels in the state, perhaps twice (the input holds it too), which AWS limits to 256 KB in all. */
@@ -48,7 +48,7 @@ export function resolveColumns(asked: 'all' | string[], fieldNames: string[], en
   if (asked === 'all') return fieldNames;
   const unknown = asked.filter((column) => !fieldNames.includes(column));
   if (unknown.length === 0) return asked;
-  const named = unknown.slice(0, 20).map((column) => `"${column.slice(0, 60)}"${suggestion(column, fieldNames)}`);
+  const named = unknown.slice(0, 20).map((column) => toldName(column, fieldNames));
   throw new RunError(
     'ConfigInvalid',
     `${entity} has no column ${named.join(', ')}; GET /${entity}/fields lists ${fieldNames.length} columns.`,

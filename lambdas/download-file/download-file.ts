@@ -30,7 +30,7 @@ export interface DownloadFileDeps extends StepDeps {
  */
 const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
-const NOTHING_MOVED: Moving = { upload: null, invocations: 0, links: 0, restarts: 0 };
+const NOTHING_MOVED: Moving = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
 
 /**
  * Asks for the file's address, GETs the file and stores its bytes as they come. The address is a secret that lives for
@@ -42,8 +42,8 @@ const NOTHING_MOVED: Moving = { upload: null, invocations: 0, links: 0, restarts
 export async function downloadFile(state: RunState, deps: DownloadFileDeps): Promise<Answer<'DownloadFile'>> {
   const moving = { ...(state.moving ?? NOTHING_MOVED) };
   try {
-    const result = await deps.transfer(optionsFor(state, moving, deps));
-    if (result.done) return stored(state, result, moving, deps);
+    const result = await timed(moving, deps, () => deps.transfer(optionsFor(state, moving, deps)));
+    if (result.done) return stored(result, moving, deps);
     moving.invocations += 1;
     if (moving.invocations < MOST.invocations) return { outcome: 'CONTINUE', moving, waitSeconds: 1 };
     throw unfinished(`in ${MOST.invocations} invocations`);
@@ -87,19 +87,29 @@ function optionsFor(state: RunState, moving: Moving, deps: DownloadFileDeps): Tr
         moving.restarts += 1;
         if (moving.restarts > MOST.restarts) throw unfinished(`for it had to be begun anew ${moving.restarts} times`);
       },
-      progress: progressLog(state, deps),
+      progress: progressLog(deps),
     },
   };
 }
 
+/** Adds to the time of the file, waits aside: that of invocations that ended in trouble counts as well. */
+async function timed<T>(moving: Moving, { now }: DownloadFileDeps, move: () => Promise<T>): Promise<T> {
+  const began = now().getTime();
+  try {
+    return await move();
+  } finally {
+    moving.milliseconds += now().getTime() - began;
+  }
+}
+
 function stored(
-  state: RunState,
   { key, bytes, crc32, contentType, undeclaredEnd }: Stored,
-  { restarts }: Moving,
+  { restarts, milliseconds }: Moving,
   deps: DownloadFileDeps,
 ): Answer<'DownloadFile'> {
-  const { entity, exportId } = runOf(state);
-  deps.log.info('stored', { entity, execution: state.execution, exportId, key, bytes });
+  deps.log.info('stored', { key, bytes });
+  // An empty file has no speed, and a clock that was set back no time.
+  if (bytes > 0 && milliseconds > 0) deps.log.measure({ TransferRate: bytes / (milliseconds / 1000) });
   const storedAt = deps.now().toISOString();
   const file = { key, bytes, crc32: crc32Text(crc32), contentType, storedAt, restarts, undeclaredEnd };
   return { outcome: 'STORED', file, moving: null };
@@ -116,28 +126,21 @@ async function interrupted(
   const wait = error instanceof RunError && error.transient && waitFor(state, deps, error.retryAfterSeconds);
   if (wait && !withdrawn) return { outcome: 'CONTINUE', moving, ...wait };
   // The next look at the status may end the run, which then leaves nothing behind.
-  await giveUp(state, moving, deps);
+  await giveUp(moving, deps);
   if (wait) return { outcome: 'NOT_READY', moving: { ...moving, upload: null }, ...wait };
   throw error;
 }
 
 /** What is left of an upload that cannot be given up costs little: the bucket removes it after two days. */
-async function giveUp(state: RunState, { upload }: Moving, deps: DownloadFileDeps): Promise<void> {
+async function giveUp({ upload }: Moving, deps: DownloadFileDeps): Promise<void> {
   const { abandon, store, secondsLeft, log } = deps;
   if (!upload) return;
-  const { entity, exportId } = runOf(state);
   try {
     await abandon({ store, secondsLeft }, upload);
   } catch (error) {
     const runError = asRunError(error);
     if (!(runError instanceof RunError)) throw error;
-    log.error('left an upload behind', {
-      entity,
-      execution: state.execution,
-      exportId,
-      key: upload.key,
-      error: runError.name,
-    });
+    log.error('left an upload behind', { key: upload.key, error: runError.name });
   }
 }
 

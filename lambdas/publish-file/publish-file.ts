@@ -40,16 +40,7 @@ export async function publishFile(state: RunState, deps: PublishFileDeps): Promi
   await movePointer(deps.bucket, datePointerKey(entity, date), pointer);
   const latest = await movePointer(deps.bucket, latestPointerKey(entity), pointer);
   const { rows, bytes, key } = manifest.file;
-  deps.log.info('published', {
-    entity,
-    execution,
-    exportId: run.exportId,
-    key,
-    bytes,
-    rows,
-    latest,
-    warnings: manifest.warnings.length,
-  });
+  deps.log.info('published', { key, bytes, rows, latest, warnings: manifest.warnings.length });
   return { outcome: 'PUBLISHED', manifestKey, rows, scan: null };
 }
 

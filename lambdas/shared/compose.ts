@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from './aws-limits.ts';
 import { createCrmClient } from './crm/client.ts';
@@ -14,7 +13,8 @@ import { type Bucket, createBucket } from './storage/bucket.ts';
 /** What every handler composes. The configuration lies beside the bundled code, in the same folder. */
 export function stepDependencies(step: AnyStepName) {
   const deployment = readDeployment(new URL('deployment.json', import.meta.url));
-  return { deployment, log: createLog(step), now: () => new Date(), random: Math.random };
+  const { DEPLOYMENT } = readEnv(process.env, 'DEPLOYMENT');
+  return { deployment, log: createLog(step, DEPLOYMENT), now: () => new Date(), random: Math.random };
 }
 
 /** The same, and a client of the service that fetches its tokens by itself. */
@@ -34,7 +34,7 @@ export function crmDependencies(step: AnyStepName, invocation: Invocation) {
       random,
       sleep,
       secondsLeft: () => invocation.secondsLeft(),
-      count: createCounter(),
+      count: (event) => log.measure({ [event]: 1 }),
       onOddities: (oddities) => log.info('the token endpoint answered oddly', { oddities }),
       authorizeCommand: `npm run cli -- authorize --deployment ${env.DEPLOYMENT}`,
     }),
@@ -43,15 +43,6 @@ export function crmDependencies(step: AnyStepName, invocation: Invocation) {
     invocation.requests.crm += 1;
   };
   return { ...common, crm: createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken, log, now, count }) };
-}
-
-/** Counts events as metrics in lines of the log (EMF); alarms look at them. */
-function createCounter(): (event: string) => void {
-  const metrics = new Metrics({ namespace: 'CrmExport', serviceName: 'tokens' });
-  return (event) => {
-    metrics.addMetric(event, MetricUnit.Count, 1);
-    metrics.publishStoredMetrics();
-  };
 }
 
 export function bucketFromEnv({ requests }: Invocation): Bucket {

@@ -80,6 +80,26 @@ const updatesSchema = z.strictObject({
   retentionDays: z.int().min(1).max(3650).default(30).describe('Days that batches and their results are kept.'),
 });
 
+const alarmsSchema = z.strictObject({
+  email: z
+    .array(z.email())
+    .refine((addresses) => new Set(addresses).size === addresses.length, { error: 'names an address twice' })
+    .default([])
+    .describe('Addresses that are told of every alarm; each has to confirm the mail that AWS sends it first.'),
+  freshnessHours: z
+    .int()
+    .min(1)
+    // CloudWatch looks back seven days at most.
+    .max(168)
+    .default(26)
+    .describe('An entity without a published export for so many hours raises an alarm.'),
+  runbookUrl: z
+    .string()
+    .regex(/^[^\s#]+$/, 'an address or a path without blanks and without #')
+    .default('docs/runbook.md')
+    .describe('Where the runbook is read; every alarm links its entry there.'),
+});
+
 const timeZone = z.string().refine(
   (zone) => {
     try {
@@ -113,7 +133,11 @@ const shape = z.strictObject({
   polling: pollingSchema.prefault({}),
   files: filesSchema.prefault({}),
   retentionDays: z.int().min(1).max(3650).default(90).describe('Days that runs, and the pointers to them, are kept.'),
-  logRetentionDays: z.literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827]).default(30),
+  logRetentionDays: z
+    .literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827])
+    .default(365)
+    .describe('Days that log lines, and the access logs of the bucket, are kept.'),
+  alarms: alarmsSchema.prefault({}),
   entities: z.partialRecord(entitySchema, entityPlanSchema).default({}),
 });
 

@@ -1,59 +1,66 @@
-import { Logger } from '@aws-lambda-powertools/logger';
-import type { Entity } from './entities.ts';
-import type { ErrorName } from './errors.ts';
+import { LogFormatter, Logger, LogItem } from '@aws-lambda-powertools/logger';
+import { embeddedMetrics, type Measures } from './emf.ts';
+import { type LogFields, onlyListed, type RunFields, shortText } from './log-fields.ts';
+import { namespaceOf } from './metrics.ts';
 import { originalFrames } from './original-frames.ts';
 
-/** Everything that a log line may say: a field that is not listed here does not compile. No bodies, URLs or tokens. */
-export interface LogFields {
-  entity?: Entity | undefined;
-  execution?: string | undefined;
-  exportId?: string | undefined;
-  /** Name of a batch of customer updates, and one of its chunks. */
-  batch?: string | undefined;
-  chunk?: number | undefined;
-  /** Lines of a chunk that have a result now, or of a batch. */
-  lines?: number;
-  outcome?: string;
-  error?: ErrorName | undefined;
-  waitSeconds?: number;
-  method?: string;
-  /** A path of the interface document, ids as `{id}`. */
-  path?: string;
-  status?: number;
-  milliseconds?: number;
-  key?: string;
-  /** Requests of one invocation: to the service, for the file, and to the bucket. */
-  crmRequests?: number;
-  fileRequests?: number;
-  storeRequests?: number;
-  bytes?: number;
-  /** Size of the whole file, where it is known beforehand. */
-  totalBytes?: number | null;
-  rows?: number | null;
-  /** Whether `latest.json` names this run now; not so when an older date was exported anew. */
-  latest?: boolean;
-  /** How many sentences stand in the warnings of the manifest. */
-  warnings?: number;
-  /** What is unusual about an answer of the token endpoint, in words of our own. */
-  oddities?: string[];
-  requestId?: string;
-  /** Name of a crash and where it happened: frames only, for a message may quote data. */
-  crash?: string;
-  frames?: string[];
-}
-
-/** Structured log of one function: one line per boundary that is crossed. */
+/** Structured log: one line per boundary that is crossed. */
 export interface Log {
   info(message: string, fields: LogFields): void;
   error(message: string, fields: LogFields): void;
 }
 
-export function createLog(step: string): Log {
-  const logger = new Logger({ serviceName: step });
+/** The log of one function: its lines name the run that the invocation serves. */
+export interface FunctionLog extends Log {
+  /** Sets what every further line says of the run; what an earlier invocation of this container said of its run is gone. */
+  about(run: RunFields): void;
+  /**
+   * Writes metrics, as one line of the log. Their dimensions are the entity that `about` told and `outcome`; a metric that
+   * lacks one of its own is left out. Written whatever the log level is: alarms live on these lines.
+   */
+  measure(values: Measures, outcome?: string): void;
+}
+
+/**
+ * The level is what POWERTOOLS_LOG_LEVEL or LOG_LEVEL says, INFO by default. There is nothing to be had by lowering it:
+ * no line has more than the listed fields, and events are logged at no level (`logEventIfEnabled` is never called).
+ * @param deployment names the namespace of the metrics; without it they are not written
+ */
+export function createLog(step: string, deployment: string | undefined = process.env.DEPLOYMENT): FunctionLog {
+  const logger = new Logger({ logFormatter: new ListedFieldsFormatter(step) });
+  let run: RunFields = {};
   return {
+    about: (fields) => {
+      run = fields;
+      logger.resetKeys();
+      logger.appendKeys({ ...fields });
+    },
     info: (message, fields) => logger.info(message, { ...fields }),
     error: (message, fields) => {
       logger.error(message, { ...fields, ...(fields.frames && { frames: originalFrames(fields.frames) }) });
     },
+    measure: (values, outcome) => {
+      if (!deployment) return;
+      const dimensions = { entity: run.entity, outcome };
+      const line = embeddedMetrics(values, { namespace: namespaceOf(deployment), at: Date.now(), dimensions });
+      // Not through `console`, in front of whose lines Lambda puts a time and an id.
+      if (line) process.stdout.write(`${JSON.stringify({ ...onlyListed(run), step, ...line })}\n`);
+    },
   };
+}
+
+/** Lets through what is listed, whoever added the rest: step, level, message, time, trace and the fields of `LogFields`. */
+class ListedFieldsFormatter extends LogFormatter {
+  readonly #step: string;
+
+  constructor(step: string) {
+    super();
+    this.#step = step;
+  }
+
+  override formatAttributes(...[base, added]: Parameters<LogFormatter['formatAttributes']>): LogItem {
+    const { logLevel: level, message, timestamp, xRayTraceId } = base;
+    const line = { level, message: shortText(message), timestamp: timestamp.toISOString(), step: this.#step };
+    return new LogItem({ attributes: { ...line, xray_trace_id: xRayTraceId, ...onlyListed(added) } });
+  }
 }

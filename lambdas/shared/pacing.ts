@@ -1,5 +1,5 @@
 import type { Deployment } from './deployment.ts';
-import { entitySchema } from './entities.ts';
+import { type Entity, entitySchema } from './entities.ts';
 import { entityPlan } from './entity-plan.ts';
 import type { RunState } from './states.ts';
 
@@ -19,11 +19,15 @@ export type Random = () => number;
 /** The pacing of a run: its own once it has begun, that of the configuration before. */
 export function pacingOf(state: RunState, deployment: Deployment): Pacing {
   if (state.run) return { ...state.run, deadline: new Date(state.run.deadline) };
-  const asked =
-    typeof state.input === 'object' && state.input !== null && 'entity' in state.input ? state.input.entity : undefined;
-  const entity = entitySchema.safeParse(asked);
-  const polling = entity.success ? entityPlan(deployment, entity.data).polling : deployment.polling;
+  const entity = askedEntity(state.input);
+  const polling = entity ? entityPlan(deployment, entity).polling : deployment.polling;
   return { ...polling, deadline: deadlineOf(state.startedAt, polling.deadlineSeconds) };
+}
+
+/** The entity that an input asks for, whatever else is wrong with it. */
+export function askedEntity(input: unknown): Entity | undefined {
+  const asked = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
+  return entitySchema.safeParse(asked).data;
 }
 
 export function deadlineOf(startedAt: string, deadlineSeconds: number): Date {

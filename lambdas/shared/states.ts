@@ -69,6 +69,8 @@ const movingSchema = z.looseObject({
   /** Addresses that were asked for. */
   links: z.int(),
   restarts: z.int(),
+  /** Time that was spent on moving the file so far, waits aside. */
+  milliseconds: z._default(z.int(), 0),
 });
 export type Moving = z.infer<typeof movingSchema>;
 

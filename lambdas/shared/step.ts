@@ -2,15 +2,17 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
 import type { Deployment } from './deployment.ts';
 import { RunError } from './errors.ts';
-import { createLog, type Log, type LogFields } from './log.ts';
-import { nextWait, type Pacing, pacingOf, type Random } from './pacing.ts';
+import { createLog, type FunctionLog } from './log.ts';
+import type { RunFields } from './log-fields.ts';
+import { askedEntity, nextWait, type Pacing, pacingOf, type Random } from './pacing.ts';
+import { exportRunEnd, type RunEnd } from './run-end.ts';
 import { type RunState, runStateSchema } from './states.ts';
 import { ALL_STEPS, type Answered, type AnyStepName, type StepName } from './steps.ts';
 
 /** What every step is given besides its own clients. */
 export interface StepDeps {
   deployment: Deployment;
-  log: Log;
+  log: FunctionLog;
   now: () => Date;
   random: Random;
   /** Seconds until the platform kills this invocation. */
@@ -36,14 +38,21 @@ export type AnyState = Pick<RunState, 'input' | 'execution' | 'waits' | 'outcome
 export interface Machine<T extends AnyState> {
   schema: z.core.$ZodType<T>;
   pacing: (state: T, deps: StepDeps) => Pacing;
-  /** Ids of an answer, for its line in the log. */
-  logFields: (answer: T) => LogFields;
+  /** What every line of an invocation says of its run. */
+  about: (state: T) => RunFields;
+  /** What is counted where the run ends with this answer. */
+  endOf: (answer: T, now: Date) => RunEnd | undefined;
 }
 
 const EXPORT_RUN: Machine<RunState> = {
   schema: runStateSchema,
   pacing: (state, deps) => pacingOf(state, deps.deployment),
-  logFields: ({ run, execution }) => ({ entity: run?.entity, execution, exportId: run?.exportId }),
+  about: ({ run, input, execution }) => ({
+    entity: run?.entity ?? askedEntity(input),
+    execution,
+    exportId: run?.exportId,
+  }),
+  endOf: exportRunEnd,
 };
 
 /** A step: pure, no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else it throws is a bug. */
@@ -86,29 +95,56 @@ export function handlerOf<T extends AnyState, D extends StepDeps>(
 ): (event: unknown, context: Context) => Promise<T> {
   let built: OwnDeps<D> | undefined;
   const invocation: Invocation = { secondsLeft: () => 0, requests: { crm: 0, file: 0, store: 0 } };
-  return async (event, context) => {
-    const parsed = z.safeParse(machine.schema, event);
-    if (!parsed.success) throw crash(name, parsed.error, context.awsRequestId, built?.log);
-    const state = { ...parsed.data, waitSeconds: 0, failure: null };
+  /** That of the step, or one without it where its dependencies could not be built. */
+  const logAbout = (run: RunFields): FunctionLog => {
+    const log = built?.log ?? createLog(name);
+    log.about(run);
+    return log;
+  };
+  const answerTo = async (state: T): Promise<T> => {
     try {
+      built ??= dependencies(invocation);
+    } catch (error) {
+      if (!(error instanceof RunError)) throw error;
+      const answer = failed(state, error);
+      measureEnd(machine, answer, logAbout(machine.about(state)), new Date());
+      return answer;
+    }
+    const log = logAbout(machine.about(state));
+    const deps = { ...built, ...invocation } as D;
+    const began = deps.now().getTime();
+    const answer = await outcomeOf(machine, name, () => step(state, deps), state, deps);
+    // A step may have learnt more of its run; what has failed lacks the input, and may be known by nothing else.
+    log.about(machine.about({ ...answer, input: state.input }));
+    logAnswer(answer, deps, began);
+    measureEnd(machine, answer, log, deps.now());
+    return answer;
+  };
+  return async (event, context) => {
+    let run: RunFields = {};
+    try {
+      const state = stateIn(machine, event);
+      run = machine.about(state);
       invocation.secondsLeft = () => context.getRemainingTimeInMillis() / 1000;
       Object.assign(invocation.requests, { crm: 0, file: 0, store: 0 });
-      built ??= dependencies(invocation);
-      const deps = { ...built, ...invocation } as D;
-      const began = deps.now().getTime();
-      const answer = await outcomeOf(machine, name, () => step(state, deps), state, deps);
-      logAnswer(machine, answer, deps, began);
-      return answer;
+      return await answerTo(state);
     } catch (error) {
-      if (error instanceof RunError) return failed(state, error);
-      throw crash(name, error, context.awsRequestId, built?.log);
+      throw crash(name, error, context.awsRequestId, logAbout(run));
+    } finally {
+      // What is said between two invocations belongs to neither.
+      built?.log.about({});
     }
   };
 }
 
-function logAnswer<T extends AnyState>(machine: Machine<T>, answer: T, deps: StepDeps, began: number): void {
+function stateIn<T extends AnyState>(machine: Machine<T>, event: unknown): T {
+  const parsed = z.safeParse(machine.schema, event);
+  if (!parsed.success) throw parsed.error;
+  return { ...parsed.data, waitSeconds: 0, failure: null };
+}
+
+function logAnswer(answer: AnyState, deps: StepDeps, began: number): void {
   deps.log.info('answered', {
-    ...machine.logFields(answer),
     outcome: answer.outcome ?? '',
     error: answer.failure?.error as RunError['name'] | undefined,
     waitSeconds: answer.waitSeconds,
@@ -117,6 +153,11 @@ function logAnswer<T extends AnyState>(machine: Machine<T>, answer: T, deps: Ste
     fileRequests: deps.requests.file,
     storeRequests: deps.requests.store,
   });
+}
+
+function measureEnd<T extends AnyState>(machine: Machine<T>, answer: T, log: FunctionLog, now: Date): void {
+  const end = machine.endOf(answer, now);
+  if (end) log.measure(end.measures, end.outcome);
 }
 
 async function outcomeOf<T extends AnyState>(
@@ -154,9 +195,9 @@ function waitOf<T extends AnyState>(machine: Machine<T>, state: T, deps: StepDep
   return waitSeconds === undefined ? undefined : { waits: state.waits + 1, waitSeconds };
 }
 
-function crash(step: AnyStepName, error: unknown, requestId: string, log: Log | undefined): Error {
+function crash(step: AnyStepName, error: unknown, requestId: string, log: FunctionLog): Error {
   const name = error instanceof Error ? error.name : typeof error;
-  (log ?? createLog(step)).error('crashed', { crash: name, frames: framesOf(error), requestId });
+  log.error('crashed', { crash: name, frames: framesOf(error), requestId });
   const thrown = new Error(
     `${step} stopped with ${name} in request ${requestId}; the log of the function has the place.`,
   );

@@ -8,3 +8,22 @@ export function suggestion(typed: string, known: readonly string[]): string {
   const near = known[plainKnown.indexOf(nearest)];
   return near && distance(plain(typed), nearest) <= Math.max(2, near.length / 3) ? ` (did you mean "${near}"?)` : '';
 }
+
+/**
+ * A name that came from outside, for a message, with what is near it. What could be a token that somebody pasted in the
+ * wrong place, or a piece of a record, is not repeated: messages end in logs and in the history of executions.
+ */
+export function toldName(typed: string, known: readonly string[] = []): string {
+  const told = isPlainName(typed) ? `"${typed}"` : `a name of ${typed.length} characters that is not repeated here`;
+  return `${told}${suggestion(typed.slice(0, LONGEST_NAME), known)}`;
+}
+
+const LONGEST_NAME = 40;
+/** The shortest keys of clouds and services have 16 characters or more, and digits among them. */
+const SHORTEST_TOKEN = 16;
+
+/** Whether a text is a word as fields and entities are named, and no token, address or number. */
+export function isPlainName(text: string): boolean {
+  if (text.length > LONGEST_NAME || !/^\p{L}[\p{L}\d_-]*$/u.test(text)) return false;
+  return text.length < SHORTEST_TOKEN || !/\d/.test(text);
+}

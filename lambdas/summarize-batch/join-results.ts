@@ -54,7 +54,7 @@ function withoutResult(record: UpdateRecord, { doubt }: ChunkParts, stop: Stop |
   return unfinishedLine(record, tries ?? IN_DOUBT, tries ? (stop?.reason ?? 'StepCrashed') : 'StepCrashed', null);
 }
 
-function count({ outcome, at }: ResultLine, tally: Tally): void {
+export function count({ outcome, at }: ResultLine, tally: Tally): void {
   tally.records += 1;
   tally.counts[outcome] = (tally.counts[outcome] ?? 0) + 1;
   if (at !== null && (tally.lastAt === null || at > tally.lastAt)) tally.lastAt = at;

@@ -5,16 +5,21 @@ import { crc32Text } from '../shared/files/transfer/crc32.ts';
 import type { StepDeps } from '../shared/step.ts';
 import type { BatchStore } from '../shared/storage/batch-store.ts';
 import { type BatchKeys, keysOf } from '../shared/updates/batch-keys.ts';
-import { type BatchManifest, batchManifestText } from '../shared/updates/batch-manifest.ts';
+import { type BatchManifest, batchManifestSchema, batchManifestText } from '../shared/updates/batch-manifest.ts';
 import { type Batch, type BatchState, batchOf } from '../shared/updates/batch-state.ts';
 import type { BatchAnswer } from '../shared/updates/batch-step.ts';
 import { type Chunk, chunkSchema } from '../shared/updates/chunk-index.ts';
+import { lineBlocks } from '../shared/updates/line-blocks.ts';
+import { parseResults } from '../shared/updates/parse-results.ts';
 import { createStopFlag, type Stop } from '../shared/updates/stop-flag.ts';
-import { joinResults, newTally, type Tally } from './join-results.ts';
+import { count, joinResults, newTally, type Tally } from './join-results.ts';
 
 export interface SummarizeBatchDeps extends StepDeps {
   store: BatchStore;
 }
+
+/** The time limit of the functions (`lib/customer-updates.ts`). */
+const LONGEST_INVOCATION_SECONDS = 900;
 
 interface Written {
   bytes: number;
@@ -23,7 +28,8 @@ interface Written {
 
 /**
  * Joins the results of all chunks, and writes the result and its manifest once. Answers SUMMARIZED where every line was
- * applied; anything else ends in `UpdatesIncomplete`, with the result in its place.
+ * applied; anything else ends in `UpdatesIncomplete`, with the result in its place. Where the map broke off it stops the
+ * batch first, and waits until no function can be at work any more.
  */
 export async function summarizeBatch(
   state: BatchState,
@@ -32,38 +38,55 @@ export async function summarizeBatch(
   const { store, log, now } = deps;
   const batch = batchOf(state);
   const keys = keysOf(batch.batch);
-  const stop = (await createStopFlag(store, keys.stop, now).read()) ?? mapEnded(state);
-  const tally = newTally();
-  const result = await writeResult(store, batch, keys, stop, tally);
-  if (tally.records !== batch.records) throw new Error('the index of chunks does not cover the input');
+  const flag = createStopFlag(store, keys.stop, now);
+  if (state.crash && !state.awaited) {
+    // Nobody invokes its functions any more, but those at work would go on.
+    await flag.raise(mapEnded(state.crash, state));
+    return { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: LONGEST_INVOCATION_SECONDS };
+  }
+  const stop = await flag.read();
+  const { result, tally } = await writeResult(store, batch, keys, stop);
 
-  await writeOnce(store, keys.manifest, batchManifestText(manifestOf(state, batch, keys, { result, tally, stop })));
+  await writeManifest(store, keys.manifest, manifestOf(state, batch, keys, { result, tally, stop }));
   log.info('summarized', { batch: batch.batch, lines: tally.records, key: keys.manifest });
   if (tally.counts.APPLIED !== tally.records) throw incomplete(keys, tally, stop);
   return { outcome: 'SUMMARIZED', resultKey: keys.result, manifestKey: keys.manifest, waits: 0 };
 }
 
-/** What stopped the lines that nobody came to, where the map itself broke off. Its error may quote data: the name is told. */
-function mapEnded({ crash, startedAt }: BatchState): Stop | undefined {
-  if (!crash) return undefined;
+/** What is told where the map itself broke off. Its error may quote data: the name is told. */
+function mapEnded(crash: { Error: string }, { startedAt }: BatchState): Stop {
   const name = /^[\w.]{1,80}$/.test(crash.Error) ? crash.Error : 'an error';
   return { reason: 'StepCrashed', sentence: `The map over the chunks ended with ${name}.`, at: startedAt };
 }
 
+/** Writes the result, unless one stands: an attempt before this one wrote it, perhaps before the last results came. It counts. */
 async function writeResult(
   store: BatchStore,
   batch: Batch,
   keys: BatchKeys,
   stop: Stop | undefined,
-  tally: Tally,
-): Promise<Written> {
-  const written = { bytes: 0, crc32: 0 };
+): Promise<{ result: Written; tally: Tally }> {
+  const [result, tally] = [{ bytes: 0, crc32: 0 }, newTally()];
   const joined = joinResults(store, batch, await readIndex(store, keys), stop, tally);
-  const body = Readable.from(measured(joined, written), { objectMode: false });
-  if (await store.uploadOnce(keys.result, body, 'application/x-ndjson')) return written;
-  const standing = await measureStanding(store, keys.result);
-  if (standing.bytes === written.bytes && standing.crc32 === written.crc32) return written;
-  throw conflict(keys.result);
+  const body = Readable.from(measured(joined, result), { objectMode: false });
+  if (!(await store.uploadOnce(keys.result, body, 'application/x-ndjson'))) return readStanding(store, batch, keys);
+  if (tally.records !== batch.records) throw new Error('the index of chunks does not cover the input');
+  return { result, tally };
+}
+
+/** @throws RunError `StorageConflict` where what stands there is no result of this batch */
+async function readStanding(
+  store: BatchStore,
+  { records }: Batch,
+  { result: key }: BatchKeys,
+): Promise<{ result: Written; tally: Tally }> {
+  const [result, tally] = [{ bytes: 0, crc32: 0 }, newTally()];
+  const body = (await store.open(key))?.body ?? Readable.from([]);
+  for await (const { bytes } of lineBlocks(measured(body, result))) {
+    for (const line of parseResults(bytes.toString('utf8'))) count(line, tally);
+  }
+  if (tally.records !== records) throw conflict(key);
+  return { result, tally };
 }
 
 async function readIndex(store: BatchStore, { chunks }: BatchKeys): Promise<Chunk[]> {
@@ -75,29 +98,28 @@ async function readIndex(store: BatchStore, { chunks }: BatchKeys): Promise<Chun
     .map((line) => chunkSchema.parse(JSON.parse(line)));
 }
 
-async function* measured(texts: AsyncIterable<string>, written: Written): AsyncGenerator<Buffer> {
-  for await (const text of texts) {
-    const bytes = Buffer.from(text);
+async function* measured(pieces: AsyncIterable<string | Uint8Array>, written: Written): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    const bytes = Buffer.from(piece);
     written.bytes += bytes.length;
     written.crc32 = crc32(bytes, written.crc32);
     yield bytes;
   }
 }
 
-async function measureStanding(store: BatchStore, key: string): Promise<Written> {
-  const standing = { bytes: 0, crc32: 0 };
-  const object = await store.open(key);
-  for await (const chunk of object?.body ?? []) {
-    standing.bytes += chunk.byteLength;
-    standing.crc32 = crc32(chunk, standing.crc32);
-  }
-  return standing;
+/** One of this execution about the same result counts: the step is being repeated, and the flag may have been raised since. */
+async function writeManifest(store: BatchStore, key: string, manifest: BatchManifest): Promise<void> {
+  if (await store.putOnce(key, batchManifestText(manifest))) return;
+  const { execution, result } = parsedManifest((await store.read(key))?.text ?? '') ?? {};
+  if (execution !== manifest.execution || result?.crc32 !== manifest.result.crc32) throw conflict(key);
 }
 
-/** Finding the same bytes there already is success: the step is being repeated. */
-async function writeOnce(store: BatchStore, key: string, text: string): Promise<void> {
-  if (await store.putOnce(key, text)) return;
-  if ((await store.read(key))?.text !== text) throw conflict(key);
+function parsedManifest(text: string): BatchManifest | undefined {
+  try {
+    return batchManifestSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }
 
 function conflict(key: string): RunError {

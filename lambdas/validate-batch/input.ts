@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RunError } from '../shared/errors.ts';
-import { suggestion } from '../shared/suggestion.ts';
+import { toldName } from '../shared/suggestion.ts';
 
 const KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
 
@@ -51,5 +51,5 @@ function problemsOf(error: z.ZodError, input: unknown): string[] {
 }
 
 function keyText(key: string): string {
-  return /^[\w-]{1,40}$/.test(key) ? `"${key}"${suggestion(key, Object.keys(RULES))}` : 'a key';
+  return toldName(key, Object.keys(RULES));
 }

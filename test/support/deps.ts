@@ -1,5 +1,6 @@
 import type { Context } from 'aws-lambda';
-import type { LogFields } from '../../lambdas/shared/log.ts';
+import type { Measures } from '../../lambdas/shared/emf.ts';
+import type { LogFields, RunFields } from '../../lambdas/shared/log-fields.ts';
 import type { StepDeps } from '../../lambdas/shared/step.ts';
 import { deployment } from './builders.ts';
 
@@ -9,13 +10,26 @@ export interface Logged {
   fields: LogFields;
 }
 
-/** A log that keeps its lines. */
+/** A log that keeps its lines and metrics, each with what was told of the run before. */
 export function recordingLog() {
   const lines: Logged[] = [];
+  const measured: { run: RunFields; values: Measures; outcome: string | undefined }[] = [];
+  let run: RunFields = {};
   const keep = (level: Logged['level']) => (message: string, fields: LogFields) => {
-    lines.push({ level, message, fields });
+    lines.push({ level, message, fields: { ...run, ...fields } });
   };
-  return { lines, info: keep('info'), error: keep('error') };
+  return {
+    lines,
+    measured,
+    info: keep('info'),
+    error: keep('error'),
+    about: (told: RunFields) => {
+      run = told;
+    },
+    measure: (values: Measures, outcome?: string) => {
+      measured.push({ run, values, outcome });
+    },
+  };
 }
 
 /** The clock stands still at 01:10, ten minutes after the start of the run and fifty before its deadline. */

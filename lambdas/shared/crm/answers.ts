@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
+import { isPlainName } from '../suggestion.ts';
 import { type Call, unanswered } from './call.ts';
 
 /** No answer of this interface is a file: beyond this it is not read, so that a broken service cannot exhaust the memory. */
@@ -29,8 +30,11 @@ export function shapeOf(value: unknown): string {
       ? `an array of ${value.length}, first ${Array.isArray(value[0]) ? 'another array' : shapeOf(value[0])}`
       : 'an empty array';
   if (typeof value !== 'object') return `a ${typeof value}`;
-  const keys = Object.keys(value).map((key) => key.slice(0, 40));
-  return keys.length > 0 ? `an object with the keys ${keys.slice(0, 20).join(', ')}` : 'an object without keys';
+  const keys = Object.keys(value);
+  // A key may be data as well, such as an address of a person.
+  const named = keys.filter(isPlainName).slice(0, 20);
+  const others = keys.length > named.length ? [`${keys.length - named.length} that are not repeated here`] : [];
+  return keys.length > 0 ? `an object with the keys ${[...named, ...others].join(', ')}` : 'an object without keys';
 }
 
 async function readText(response: Response, call: Call): Promise<string> {

@@ -17,17 +17,19 @@ const EXTENSIONS: Record<string, string> = {
 };
 
 /** A name may end in anything, `leads.20.11.2026` for one: an extension is what is known as one. */
-const KNOWN = new Set(Object.values(EXTENSIONS));
+const KNOWN = new Set([...Object.values(EXTENSIONS), 'ndjson']);
+/** The last extension of a name, and the one before it. */
+const NAMED = /filename\*?=[^;]*?(?:\.([a-z0-9]{1,8}))?\.([a-z0-9]{1,8})"?\s*(?:;|$)/;
 
 /**
  * The extension for a stored file: from Content-Disposition, else from Content-Type, else `bin`. Only the extension is
- * taken, and only letters and digits: no name that the service chose gets into a key. A file that came compressed without
- * being asked for is stored as it came, and says so by `.gz`.
+ * taken, and only letters and digits: no name that the service chose gets into a key. A compressed file, also one that came
+ * so without being asked for and is stored as it came, says what is in it: `csv.gz`.
  */
 export function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
-  const named = /filename\*?=[^;]*\.([A-Za-z0-9]{1,8})"?\s*(?:;|$)/i.exec(file.disposition)?.[1]?.toLowerCase();
-  const typed = EXTENSIONS[mediaType(file.contentType)];
-  const plain = (named && KNOWN.has(named) ? named : typed) ?? 'bin';
+  const [, inner = '', last = ''] = NAMED.exec(file.disposition.toLowerCase()) ?? [];
+  if (last === 'gz' && KNOWN.has(inner)) return `${inner}.gz`;
+  const plain = KNOWN.has(last) ? last : (EXTENSIONS[mediaType(file.contentType)] ?? 'bin');
   return /^(gzip|x-gzip)$/i.test(file.contentEncoding) ? `${plain}.gz` : plain;
 }
 

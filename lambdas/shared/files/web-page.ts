@@ -4,9 +4,11 @@ import type { FileHead } from './transfer/index.ts';
 const PAGE_TYPES = ['text/html', 'application/xhtml+xml'];
 /** Files that may be XML and no error: of these names, of a type that says so, or of none that says anything. */
 const MAY_BE_XML = ['xml', 'xls', 'txt', 'bin'];
+const JSON_FILES = ['json', 'jsonl', 'ndjson'];
 
-/** A header of a CSV file may be a word in angle brackets. */
-const PAGE = /^<(!doctype\s+html|html|error)(?=[\s>/]|$)(?![^>]*> *[,;|\t])/i;
+const DOCTYPE = /^<!doctype\s+html(?=[\s>/]|$)/i;
+/** As a word in angle brackets without attributes, and a separator behind it, it is the header of a CSV file. */
+const ELEMENT = /^<(html|head|body|script|error)(?=[\s>/]|$)(?![^>=]*> *(?:[,;|]|\t[^<\r\n]*(?:[\r\n]|$)))/i;
 /** What comes before the first element of a document; each piece ends, or what was looked at ends within it. */
 const PROLOGUE = /^(?:\s+|<\?xml.*?(?:\?>|$)|<!--.*?(?:-->|$)|<!doctype(?!\s+html).*?(?:>|$))+/is;
 
@@ -20,15 +22,16 @@ const PROLOGUE = /^(?:\s+|<\?xml.*?(?:\?>|$)|<!--.*?(?:-->|$)|<!doctype(?!\s+htm
 export function webPage(head: FileHead, first: Uint8Array): string | undefined {
   const type = mediaType(head.contentType);
   const extension = extensionOf(head);
+  const kind = extension.replace(/\.gz$/, '');
   const text = Buffer.from(first)
     .toString('latin1')
     .replace(/^\s*(\xef\xbb\xbf)?\s*/, '');
   const begins = text.replace(PROLOGUE, '');
-  const document = begins.length < text.length && !MAY_BE_XML.includes(extension);
-  if (PAGE_TYPES.includes(type) || PAGE.test(begins) || document) {
+  const document = begins.length < text.length && !MAY_BE_XML.includes(kind);
+  if (PAGE_TYPES.includes(type) || DOCTYPE.test(begins) || ELEMENT.test(begins) || document) {
     return `A web page (${type || 'no type'}) came where a data file was due.`;
   }
-  if (type === 'application/json' && extension !== 'json') {
+  if (type === 'application/json' && !JSON_FILES.includes(kind)) {
     return `The file is declared as JSON where its name ends in .${extension}: an error, perhaps.`;
   }
   return undefined;

@@ -29,8 +29,8 @@ export interface SpendDeps {
 const FIRST_TIMEOUT_MS = 20_000;
 /** The one immediate repetition of a lost answer: it meets a grace period where the server has one. */
 const SECOND_TIMEOUT_MS = 10_000;
-/** Nothing is begun that cannot be ended: requests, storing, and the way back. */
-export const SECONDS_NEEDED = 50;
+/** Nothing is begun that cannot be ended: requests and storing, within a claim of 45 seconds, before DownloadFile hands on. */
+export const SECONDS_NEEDED = 55;
 /** Storing stops this long before the claim ends. */
 const STORE_MARGIN_MS = 2_000;
 /** A service in trouble is left alone for so long before the last attempt: what lasts minutes shall not cost the grant. */
@@ -112,10 +112,12 @@ async function keep(
 ): Promise<Generation> {
   const tokens = { ...answered, refreshToken: answered.refreshToken ?? generation.tokens.refreshToken };
   const versionId = successorOf(generation.versionId);
-  deps.count('TokenRefreshes');
   const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, versionId, tokens, deps);
   if (oddities.length > 0) deps.onOddities?.(oddities);
-  if (stored === 'stored') return marked({ versionId, tokens }, claim, deps);
+  if (stored === 'stored') {
+    deps.count('TokenRefreshes');
+    return marked({ versionId, tokens }, claim, deps);
+  }
   const standing = stored === 'exists' ? await deps.store.version(versionId) : undefined;
   if (standing) return marked(standing, claim, deps);
   // The grant lives on in this answer alone: use it here, and keep everybody from presenting the old token.

@@ -1,9 +1,18 @@
+import type { IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { RunError } from '../errors.ts';
 import { LIMITS } from '../files/transfer/limits.ts';
-import { StoreCalls } from '../files/transfer/store/call.ts';
+import { Budget, type Patience, persist, Setback } from '../files/transfer/setback.ts';
+import { readAnswer, StoreCalls } from '../files/transfer/store/call.ts';
 import { TransferError } from '../files/transfer/transfer-error.ts';
 import type { StoreOptions } from '../files/transfer/types.ts';
 import type { Bucket } from './bucket.ts';
+
+/**
+ * It is read before every line, so it has to be over long before its function is: two attempts of at most 2 seconds for the
+ * connection and 5 for each of answer and body, 25 seconds with the wait between them.
+ */
+const QUICK = { ...LIMITS, attempts: 2, connectMs: 2_000, firstByteMs: 5_000 };
 
 /**
  * Reads small objects with the engine's client of the bucket in place of the SDK's, which takes a multiple of the time for
@@ -12,13 +21,13 @@ import type { Bucket } from './bucket.ts';
  */
 export function createLightRead(
   options: Pick<StoreOptions, 'bucket' | 'region' | 'endpoint' | 'credentials'>,
+  limits = QUICK,
 ): Bucket['read'] {
-  const patience = { limits: LIMITS, random: Math.random, signal: new AbortController().signal };
+  const patience: Patience = { limits, random: Math.random, signal: new AbortController().signal };
   const calls = new StoreCalls({ ...options, partChecksums: 'omitted', objectChecksum: false }, patience);
   return async (key) => {
     try {
-      const { status, headers, text } = await calls.call({ method: 'GET', key, how: 'read', accept: [404] });
-      return status === 404 ? undefined : { text, etag: headers.etag ?? '' };
+      return await persist(new Budget(patience), () => once(calls, key, limits.firstByteMs));
     } catch (error) {
       if (!(error instanceof TransferError)) throw error;
       const denied = error.reason === 'store-denied';
@@ -26,4 +35,27 @@ export function createLightRead(
       throw new RunError(denied ? 'StorageDenied' : 'StorageUnavailable', what, { cause: error });
     }
   };
+}
+
+async function once(calls: StoreCalls, key: string, withinMs: number): ReturnType<Bucket['read']> {
+  const { request, answer } = await calls.begin({ method: 'GET', key, how: 'read' });
+  request.end();
+  const response = await answer;
+  const { statusCode, headers } = response;
+  // Of a 200 nothing but the object comes: one that looks like a refusal of the bucket is an object all the same.
+  if (statusCode === 200) return { text: await bodyOf(response, withinMs), etag: headers.etag ?? '' };
+  await readAnswer(response, { how: 'read', withinMs, accept: [404] });
+  return undefined;
+}
+
+/** @throws Setback when the bucket falls silent, or the connection breaks */
+async function bodyOf(response: IncomingMessage, withinMs: number): Promise<string> {
+  const timer = setTimeout(() => response.destroy(new Error('silence')), withinMs);
+  try {
+    return await text(response);
+  } catch (cause) {
+    throw new Setback('store-unavailable', 'The bucket broke off its answer.', { cause });
+  } finally {
+    clearTimeout(timer);
+  }
 }

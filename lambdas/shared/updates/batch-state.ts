@@ -56,6 +56,8 @@ export const batchStateSchema = z.looseObject({
   manifestKey: z.string().nullable().default(null),
   /** Why the map ended, where it could not run to its end. */
   crash: z.object({ Error: z.string() }).nullable().default(null),
+  /** After such an end, the functions that were still at work have been waited for. */
+  awaited: z.boolean().default(false),
   outcome: z.string().nullable().default(null),
   waitSeconds: z.int().min(0).default(0),
   failure: z.object({ error: z.string(), cause: z.string() }).nullable().default(null),

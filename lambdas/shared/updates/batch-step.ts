@@ -1,4 +1,5 @@
 import type { Context } from 'aws-lambda';
+import { batchEnd } from '../run-end.ts';
 import { type AnswerOf, handlerOf, type Invocation, type Machine, type OwnDeps, type StepDeps } from '../step.ts';
 import type { UpdateStepName } from '../steps.ts';
 import { type BatchState, batchStateSchema } from './batch-state.ts';
@@ -6,7 +7,7 @@ import { type BatchState, batchStateSchema } from './batch-state.ts';
 /** Waits in a row without any progress: 9 that grow to a minute, then 36 of it, 38 minutes in all. */
 const MOST_WAITS = 45;
 /** The longest wait that the other side can ask for. */
-const LONGEST_WAIT_SECONDS = 3600;
+export const LONGEST_WAIT_SECONDS = 3600;
 
 const CUSTOMER_UPDATES: Machine<BatchState> = {
   schema: batchStateSchema,
@@ -16,7 +17,8 @@ const CUSTOMER_UPDATES: Machine<BatchState> = {
     largestWaitSeconds: 60,
     deadline: new Date(now().getTime() + (isLastWait(state) ? 0 : LONGEST_WAIT_SECONDS * 1000)),
   }),
-  logFields: ({ batch, chunk, execution }) => ({ execution, batch: batch?.batch, chunk: chunk?.chunk }),
+  about: ({ batch, chunk, execution }) => ({ execution, batch: batch?.batch, chunk: chunk?.chunk }),
+  endOf: batchEnd,
 };
 
 /** Whether trouble in this invocation would be the last: nobody waits for its end any more. */

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { RunError } from '../errors.ts';
 import type { BatchStore } from '../storage/batch-store.ts';
 import type { BatchKeys } from './batch-keys.ts';
+import type { Place } from './batch-state.ts';
 import { DOUBT, parseResults } from './parse-results.ts';
 import { type ResultLine, resultLineText } from './result-line.ts';
 
@@ -48,6 +49,13 @@ export function parseDoubt(text: string): Doubt {
   } catch {
     throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
   }
+}
+
+/** What a place says of its line: an earlier release handed doubts on in it, and its batches may be under way still. */
+export function doubtOf(place: Place): Doubt | undefined {
+  const { success, data: tries } = triesSchema.safeParse(place);
+  if (!success || (tries.attempts === 0 && !tries.lost)) return undefined;
+  return { firstLine: place.line, records: 1, tries };
 }
 
 /** What the bucket knows of a chunk. */

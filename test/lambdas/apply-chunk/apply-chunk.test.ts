@@ -21,6 +21,8 @@ import { lambdaContext } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { failing } from '../../support/fake-bucket.ts';
 
+const DOWN = new RunError('StorageUnavailable', 'Down.');
+
 type ReplyTo = Parameters<typeof fakeExchange>[0];
 
 /** A chunk that is a whole input, and the service and bucket that it meets. */
@@ -124,6 +126,19 @@ describe('what stops the whole batch', () => {
     expect(store.text(KEYS.stop)).toContain(name);
   });
 
+  test('a dead grant rings its alarm, and no other error does', async () => {
+    const measuredAfter = async (reply: ReplyTo) => {
+      const deps = sleepingDeps();
+      await world(1, reply).invoke(undefined, deps);
+      return deps.log.measured.map(({ outcome, values }) => ({ outcome, values }));
+    };
+
+    const rung = [{ outcome: 'ReauthorizationRequired', values: { RunsEnded: 1 } }];
+    expect(await measuredAfter(() => new RunError('ReauthorizationRequired', 'No token.'))).toEqual(rung);
+    expect(await measuredAfter(() => new RunError('ConfigInvalid', 'No secret.'))).toEqual([]);
+    expect(await measuredAfter(() => 403)).toEqual([]);
+  });
+
   test('a flag that appears between two lines, whoever wrote it', async () => {
     const { store, sent, stateWith, invoke } = world(4, (line) => {
       if (line === 2) store.put(KEYS.stop, '{}');
@@ -208,7 +223,8 @@ describe('trouble in the middle', () => {
     trouble = false;
     const end = await step(waiting, lambdaContext());
 
-    expect(waiting).toMatchObject({ outcome: 'CONTINUE', waits: 1, failure: null });
+    // There was progress: it is no wait in a row.
+    expect(waiting).toMatchObject({ outcome: 'CONTINUE', waits: 0, failure: null });
     expect(waiting.waitSeconds).toBeGreaterThanOrEqual(2);
     expect(end.outcome).toBe('FINISHED');
     expect(sent).toEqual([1, 2, 3]);
@@ -266,23 +282,46 @@ describe('trouble in the middle', () => {
     expect(resultsIn(store).map(({ line }) => line)).toEqual([1]);
   });
 
-  test('another invocation of the same chunk that was first keeps its results, and the others are added', async () => {
-    const theirs = world(1);
-    await theirs.invoke();
-    const part = theirs.store.text(KEYS.part(1, 1)) ?? '';
-    const { store, invoke } = world(3, (line) => {
-      if (line === 2) store.put(KEYS.part(1, 1), part);
+  test('an invocation whose claim another one closed leaves the chunk to it', async () => {
+    const { store, stateWith, invoke } = world(3, (line) => {
+      if (line === 2) store.put(KEYS.part(1, 1), '{"doubt":{"firstLine":1,"records":100}}\n');
       return 200;
     });
 
-    await invoke();
+    const answer = await invoke();
 
+    expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 900, place: { line: 1, byte: 0, part: 1 } });
+    expect(resultsIn(store)).toEqual([]);
+
+    expect(await invoke(stateWith({}, answer))).toMatchObject({ outcome: 'FINISHED' });
     expect(resultsIn(store).map(({ line }) => line)).toEqual([1, 2, 3]);
   });
 
+  test('of the flag, whose writing fails after a 403: the line is told by its answer', async () => {
+    const { store, invoke } = world(2, () => 403, { before: failing('putOnce', KEYS.stop, DOWN) ?? (() => {}) });
+
+    expect(await invoke()).toMatchObject({ outcome: 'CONTINUE', waits: 0 });
+
+    expect(summary(store)).toEqual([['FAILED', 403, 1, 'AuthRefused']]);
+  });
+
+  test('of the count, after a 404 at the threshold: the line is told by its answer, and is counted by the next', async () => {
+    const { store, sent, stateWith, invoke } = world(2, () => 404, {
+      before: failing('putOnce', KEYS.failures, DOWN) ?? (() => {}),
+    });
+
+    const answer = await invoke(stateWith({ stopAfterFailures: 1 }));
+    await invoke(stateWith({ stopAfterFailures: 1 }, answer));
+
+    expect(sent).toEqual([1]);
+    expect(summary(store)).toEqual([
+      ['REJECTED', 404, 1, 'CrmRejectedRequest'],
+      ['NOT_SENT', null, 0, 'UpdateStopped'],
+    ]);
+  });
+
   test('results that cannot be stored are trouble of the bucket', async () => {
-    const trouble = new RunError('StorageUnavailable', 'Down.');
-    const { invoke } = world(1, undefined, { before: failing('putOnce', '.000001.jsonl', trouble) ?? (() => {}) });
+    const { invoke } = world(1, undefined, { before: failing('putOnce', '.000001.jsonl', DOWN) ?? (() => {}) });
 
     await failureOf(invoke(), 'StorageUnavailable');
   });

@@ -226,7 +226,7 @@ describe('the bucket', () => {
     expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
   });
 
-  test('that fails when a failure is to be counted gets the line once more: no failure is missed', async () => {
+  test('that fails when a failure is to be counted is asked once more: no failure is missed', async () => {
     const trouble = new RunError('StorageUnavailable', 'Down.');
     const met = world(4, () => 404, { stopAfterFailures: 2 }, failing('putOnce', KEYS.failures, trouble));
 
@@ -274,6 +274,32 @@ describe('a batch that would not come to its end', () => {
 
     expect(met.store.keys()).not.toContain(KEYS.stop);
   });
+});
+
+test('a chunk that makes progress between its troubles is not given up', async () => {
+  let calls = 0;
+  const met = world(1000, () => {
+    calls += 1;
+    return calls % 10 === 0 ? NO_CONNECTION : 200;
+  });
+
+  expect(await run(met)).toMatchObject({ outcome: 'FINISHED' });
+
+  expect((await told(met)).every(({ outcome }) => outcome === 'APPLIED')).toBe(true);
+});
+
+test('a line whose answer an earlier release lost, and noted in the state, stays UNKNOWN when it is refused', async () => {
+  const met = world(2, () => 409);
+  const place = { line: 1, byte: 0, part: 2, rounds: 1, attempts: 1, lost: true, status: null };
+  met.store.put(KEYS.claim(1, 1), '{"firstLine":1,"records":100}');
+  met.store.put(KEYS.part(1, 1), '');
+
+  await run({ ...met, state: { ...met.state, place } });
+
+  expect(brief(await told(met))).toEqual([
+    ['UNKNOWN', 'CrmRejectedRequest', 409, 2],
+    ['REJECTED', 'CrmRejectedRequest', 409, 1],
+  ]);
 });
 
 /** What can happen to one call: how it ends, and whether the change is made. */

@@ -64,7 +64,7 @@ test('the address is asked for and used, and appears in no answer and no line of
   expect([answer.outcome, stored.outcome]).toEqual(['CONTINUE', 'STORED']);
   const said = JSON.stringify([answer, stored, deps.log.lines]);
   for (const secret of [CANARY, 'signature', servers.origin.address]) expect(said).not.toContain(secret);
-  expect(deps.log.lines).toMatchObject([{ message: 'stored', fields: { exportId: EXPORT_ID, key: KEY } }]);
+  expect(deps.log.lines).toMatchObject([{ message: 'stored', fields: { key: KEY } }]);
 });
 
 test('no credential of the service goes to the file server, and no compressed answer is asked for', async () => {

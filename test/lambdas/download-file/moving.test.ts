@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
+import type { Measures } from '../../../lambdas/shared/emf.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import { asStep } from '../../../lambdas/shared/step.ts';
 import { runState } from '../../support/builders.ts';
@@ -264,4 +265,45 @@ test('how far a file has come is said in the log while it moves', async () => {
   expect(moved.length).toBeGreaterThan(2);
   expect(moved).toEqual(moved.toSorted((a, b) => Number(a) - Number(b)));
   expect(moved.at(-1)).toBe(SIZE);
+});
+
+describe('the speed of a file', () => {
+  /** A clock that goes on by a second each time that somebody looks at it. */
+  function ticking() {
+    let seconds = 0;
+    return () => {
+      seconds += 1;
+      return new Date(Date.parse('2026-11-20T01:10:00Z') + seconds * 1000);
+    };
+  }
+
+  test('is measured once it is stored, over all invocations that moved it', async () => {
+    const file = servers.origin.file({ size: SIZE });
+    const waited = servers.depsFor(file, { now: ticking(), secondsLeft: servers.timeForParts(2) });
+    const first = await downloadFile(runState(), waited);
+    if (!first.moving) throw new Error('nothing was handed on');
+    const deps = servers.depsFor(file, { now: ticking() });
+
+    const second = await downloadFile(goingOn({ ...first.moving, milliseconds: 3_600_000 }), deps);
+
+    expect(second.outcome).toBe('STORED');
+    expect(first.moving.milliseconds).toBeGreaterThanOrEqual(1000);
+    expect(waited.log.measured).toEqual([]);
+    const values: Measures = deps.log.measured[0]?.values ?? {};
+    expect(Object.keys(values)).toEqual(['TransferRate']);
+    expect(values.TransferRate).toBeGreaterThan(0);
+    // The time of the second invocation alone would make it faster than it was.
+    expect(SIZE / (values.TransferRate ?? 0)).toBeGreaterThan(3600);
+  });
+
+  test.each([
+    ['an empty file', { size: 0 }, ticking()],
+    ['a clock that stands still', { size: SIZE }, at('2026-11-20T01:10:00Z')],
+  ])('is left out of %s', async (_, content, now) => {
+    const deps = servers.depsFor(servers.origin.file(content), { now });
+
+    expect(await downloadFile(runState(), deps)).toMatchObject({ outcome: 'STORED' });
+
+    expect(deps.log.measured).toEqual([]);
+  });
 });

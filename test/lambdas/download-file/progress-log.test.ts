@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
 import { progressLog } from '../../../lambdas/download-file/progress-log.ts';
-import { EXPORT_ID, runState } from '../../support/builders.ts';
 import { recordingLog } from '../../support/deps.ts';
 
 /** Tells of progress at these seconds, one byte more each time. */
 function toldAt(seconds: number[], total: number | null = 100) {
   const log = recordingLog();
   let time = 0;
-  const progress = progressLog(runState(), { log, now: () => new Date(time * 1000) });
+  const progress = progressLog({ log, now: () => new Date(time * 1000) });
   seconds.forEach((second, index) => {
     time = second;
     progress(index + 1, total);
@@ -15,12 +14,12 @@ function toldAt(seconds: number[], total: number | null = 100) {
   return log.lines;
 }
 
-test('a line says how far a file has come, and of which run', () => {
+test('a line says how far a file has come', () => {
   expect(toldAt([5])).toEqual([
     {
       level: 'info',
       message: 'moved',
-      fields: { entity: 'leads', execution: 'night-1', exportId: EXPORT_ID, bytes: 1, totalBytes: 100 },
+      fields: { bytes: 1, totalBytes: 100 },
     },
   ]);
 });

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { RunError } from '../../../lambdas/shared/errors.ts';
 import { crc32Text } from '../../../lambdas/shared/files/transfer/crc32.ts';
 import { batchManifestSchema } from '../../../lambdas/shared/updates/batch-manifest.ts';
 import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
@@ -135,9 +136,10 @@ test('what its chunks left in doubt is told by what is known of it', async () =>
 
 test('a map that broke off is the reason, by the name of its error and nothing else of it', async () => {
   const { results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
+  const crash = { Error: 'States.ItemReaderFailed', Cause: CANARY };
 
   const error = await failureOf(
-    summarize({ crash: { Error: 'States.ItemReaderFailed', Cause: CANARY } }),
+    summarize({ crash, awaited: true, ...(await summarize({ crash })) }),
     'UpdatesIncomplete',
   );
 
@@ -148,11 +150,53 @@ test('a map that broke off is the reason, by the name of its error and nothing e
   expect(error.message + JSON.stringify(manifest())).not.toContain(CANARY);
 });
 
+test('where the map broke off, the functions still at work are told to stop, and waited for, before anything is told', async () => {
+  const { store, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
+
+  const answer = await summarize({ crash: { Error: 'States.Runtime' } });
+
+  expect(answer).toEqual({ outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: 900 });
+  expect(JSON.parse(store.text(KEYS.stop) ?? '')).toMatchObject({ reason: 'StepCrashed' });
+  expect(store.keys()).not.toContain(KEYS.result);
+});
+
+test('a result that an attempt before wrote counts, whatever came since, and the manifest tells of it', async () => {
+  const { store, results, manifest, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
+  const { putOnce } = store;
+  store.putOnce = async (key, body) => {
+    if (key === KEYS.manifest) throw new RunError('StorageUnavailable', 'Down.');
+    return putOnce(key, body);
+  };
+  await failureOf(summarize(), 'StorageUnavailable');
+  store.putOnce = putOnce;
+  store.put(KEYS.part(1, 2), applied(2) + applied(3));
+  store.put(KEYS.stop, '');
+
+  const error = await failureOf(summarize(), 'UpdatesIncomplete');
+
+  expect(error.message).toContain('Of 6 lines 1 were applied; 5 NOT_SENT');
+  expect(results().map(({ outcome }) => outcome)).toEqual(['APPLIED', ...Array(5).fill('NOT_SENT')]);
+  const text = store.text(KEYS.result) ?? '';
+  expect(manifest()).toMatchObject({
+    result: { bytes: text.length, crc32: crc32Text(crc32(text)) },
+    counts: { APPLIED: 1, NOT_SENT: 5 },
+  });
+});
+
+test('a manifest that an attempt before wrote counts, though the flag was raised since', async () => {
+  const { store, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
+  await failureOf(summarize(), 'UpdatesIncomplete');
+  store.put(KEYS.stop, '');
+
+  await failureOf(summarize(), 'UpdatesIncomplete');
+});
+
 test.each<[what: string, change: Record<string, string>]>([
   ['an input that was changed', { [KEYS.input]: inputOf(7) }],
   ['a result of another customer', { [KEYS.part(1, 2)]: applied(3, { id: idOf(9) }) }],
   ['a part that is no results', { [KEYS.part(1, 2)]: `{"x":"${CANARY}"}\n` }],
   ['another result in its place', { [KEYS.result]: 'other' }],
+  ['a result of fewer lines in its place', { [KEYS.result]: applied(1) }],
   ['another manifest in its place', { [KEYS.manifest]: 'other' }],
 ])('%s is a conflict, and nothing of it is quoted', async (_, change) => {
   await failureOf(world({ ...ALL, ...change }).summarize(), 'StorageConflict');

@@ -82,7 +82,7 @@ describe('an input that is no request', () => {
     ['more than the configured rate', { ...FILE, maxRate: 20.5 }, '"maxRate" must be at most 20'],
     ['no failures', { ...FILE, stopAfterFailures: 0 }, '"stopAfterFailures" must be a whole number'],
     ['a misspelt key', { ...FILE, maxrate: 1 }, 'Unknown: "maxrate" (did you mean "maxRate"?)'],
-    ['a secret for a key', { ...FILE, [`${CANARY} x`]: 1 }, 'Unknown: a key'],
+    ['a secret for a key', { ...FILE, [`${CANARY} x`]: 1 }, 'Unknown: a name of 15 characters'],
     ['a file that is not there', { file: 'updates/b2/input.jsonl' }, 'There is no file at updates/b2/input.jsonl'],
   ])('%s', async (_, input, message) => {
     const { store, validate } = world(inputOf(1));

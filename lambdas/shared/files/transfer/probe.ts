@@ -29,7 +29,8 @@ export async function probeFile(attempt: Attempt): Promise<FirstAnswer> {
       const first = await beginningOf(body);
       const object = attempt.options.nameObject(opened.head, first);
       if (!('refuse' in object)) return { opened, body, object };
-      await attempt.source.link.expired(await attempt.source.link.current());
+      const { link, signal } = attempt.source;
+      link.expired(await link.current(signal));
       throw new Setback('refused', object.refuse);
     } catch (error) {
       body.close();

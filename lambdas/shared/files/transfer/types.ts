@@ -94,7 +94,7 @@ export interface Limits {
 export interface TransferOptions {
   /**
    * Asks for the address of the file; called again when the address has expired. A secret: it is used and never told. What
-   * it throws ends the transfer and passes through.
+   * it throws ends the transfer and passes through; what it answers or throws when time is up already is nobody's.
    */
   address: () => Promise<string>;
   policy: SourcePolicy;

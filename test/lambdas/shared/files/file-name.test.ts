@@ -14,6 +14,12 @@ test.each([
   ["attachment; filename*=UTF-8''%D7%9C%D7%99%D7%93.csv", '', 'csv'],
   ['attachment; filename="a.csv"; size=7', '', 'csv'],
   ['attachment; filename="a.b.c.zip"', 'text/csv', 'zip'],
+  ['attachment; filename="leads.csv.gz"', '', 'csv.gz'],
+  ['attachment; filename=leads.2026.JSONL.GZ', 'application/json', 'jsonl.gz'],
+  ['attachment; filename="leads.2026.gz"', '', 'gz'],
+  ['attachment; filename="leads.gz"', 'application/json', 'gz'],
+  ['attachment; filename="leads.csv.old"', 'application/gzip', 'gz'],
+  ['attachment; filename="leads.ndjson"', 'application/json', 'ndjson'],
   ['attachment', 'text/csv; charset=utf-8', 'csv'],
   ['', 'Application/Vnd.Openxmlformats-Officedocument.Spreadsheetml.Sheet', 'xlsx'],
   ['', 'application/zip', 'zip'],
@@ -36,6 +42,10 @@ test.each(['gzip', 'x-gzip', 'GZIP'])(
     expect(extensionOf(file('attachment; filename="leads.csv"', 'text/csv', encoding))).toBe('csv.gz');
   },
 );
+
+test('a file that is named as compressed says so once, also where it came as gzip', () => {
+  expect(extensionOf(file('attachment; filename="leads.csv.gz"', 'text/csv', 'gzip'))).toBe('csv.gz');
+});
 
 test('whatever the service sends, only letters, digits and one inner dot get into a key', () => {
   fc.assert(

@@ -58,8 +58,8 @@ test('I3: a refreshed grant is claimed, stored, and only then given out', async 
     'ledger write',
     'GetSecretValue tokens',
     'GetSecretValue client',
-    'TokenRefreshes',
     'PutSecretValue tokens',
+    'TokenRefreshes',
     'ledger write',
     'given out',
   ]);

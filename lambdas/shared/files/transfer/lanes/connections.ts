@@ -25,7 +25,8 @@ export class Connections {
 
   /** Takes in the total rate since the last call. */
   measured(bytesPerSecond: number): void {
-    const worth = bytesPerSecond >= this.#rate * WORTH;
+    // Silence at the beginning is no rise, nor can the first bytes after it be a fall.
+    const worth = bytesPerSecond > 0 && bytesPerSecond >= this.#rate * WORTH;
     const harm = this.#added > 0 && bytesPerSecond * WORTH <= this.#rate;
     this.#rate = bytesPerSecond;
     if (harm) this.#stayAt(this.wanted - this.#added);

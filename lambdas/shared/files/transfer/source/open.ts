@@ -49,14 +49,14 @@ export interface Opened {
  * @throws Setback worth another attempt; StartOver when the file is another than before; TransferError `address-rejected`.
  */
 export async function openSource(source: Source, range: Range | undefined, etag: string | null): Promise<Opened> {
-  const address = await source.link.current();
+  const address = await source.link.current(source.signal);
   const response = await follow(source, address, headersFor(range, etag));
   const { statusCode: status = 0 } = response;
   if (status === 200 || status === 206) return describe(source, response, range, etag);
   response.destroy();
   if (status === 412) throw new StartOver('The file at the origin is another than before.');
   if (status === 416) throw outOfRange(response, range);
-  throw await refusal(source, address, response);
+  throw refusal(source, address, response);
 }
 
 function headersFor(range: Range | undefined, etag: string | null): Record<string, string> {
@@ -154,7 +154,7 @@ function outOfRange({ headers }: IncomingMessage, range: Range | undefined): Err
 }
 
 /** Expired links are answered 403, 410, 400, 401 or 404, depending on the store behind them: a fresh link is asked for. */
-async function refusal(source: Source, address: string, response: IncomingMessage): Promise<Setback> {
+function refusal(source: Source, address: string, response: IncomingMessage): Setback {
   const { statusCode: status = 0, headers } = response;
   const what = `The GET of the file was answered ${status}.`;
   const retryAfterSeconds = secondsOf(headers['retry-after']);
@@ -162,7 +162,7 @@ async function refusal(source: Source, address: string, response: IncomingMessag
   if (status === 429) return new Setback('rate-limited', what, wait);
   if (status >= 500 || status === 408) return new Setback('source-unavailable', what, wait);
   if (status >= 400) {
-    await source.link.expired(address);
+    source.link.expired(address);
     return new Setback('link-expired', what);
   }
   return new Setback('refused', `${what} 200 or 206 was due.`);

@@ -7,8 +7,9 @@ import { type Run, Segments } from '../../../../../lambdas/shared/files/transfer
 import { LIMITS as IN_LIFE } from '../../../../../lambdas/shared/files/transfer/limits.ts';
 import { growingPartBytes, partBytesFor, partsOf } from '../../../../../lambdas/shared/files/transfer/plan.ts';
 import type { Behaviour } from '../../../../support/origin/types.ts';
+import type { FaultScript } from '../../../../support/strict-store/types.ts';
 import { callsOf, transferSuite } from '../../../../support/transfer-suite.ts';
-import { PART } from '../../../../support/transfers.ts';
+import { type Changes, PART } from '../../../../support/transfers.ts';
 
 const MIB = 1024 ** 2;
 const GIB = 1024 ** 3;
@@ -111,6 +112,7 @@ describe('connections', () => {
     ['are added while that raises the rate', [10, 14, 18], 10],
     ['are not added once that did not raise the rate', [10, 14, 14, 14], 8],
     ['are taken away again where they made it slower, and no more are tried', [10, 8, 20, 30], 4],
+    ['are not added in silence, which is no harm by any of them', [0, 0, 10, 14, 18], 10],
     ['stay where it becomes slower by itself', [10, 14, 14, 7], 8],
     ['are not added above what a function can move', [75, 80], 4],
     ['never exceed the most', [1, 2, 4, 8, 16, 32, 60, 68], 16],
@@ -264,16 +266,33 @@ describe('the lane', () => {
 
 describe('what is asked of both sides', () => {
   /** One piece of its own for each connection, of ten parts. */
-  const paced = (most: number, bytesPerSecond?: number) =>
+  const inPieces = (most: number, changes: Changes = {}) =>
     transfers.transferOf(
-      { size: most * 10 * PART, script: () => (bytesPerSecond === undefined ? {} : { bytesPerSecond }) },
-      { connections: { initial: most, most }, limits: { largestPartBytes: PART } },
+      { size: most * 10 * PART },
+      { ...changes, connections: { initial: most, most }, limits: { ...changes.limits, largestPartBytes: PART } },
     );
+
+  /** No part is answered before all connections have sent one: none gets ahead, however busy the machine is. */
+  function inStep(connections: number): Changes {
+    let sent = 0;
+    let all = Promise.withResolvers<void>();
+    const faults: FaultScript = ({ operation }) => {
+      if (operation !== 'UploadPart') return undefined;
+      const { promise, resolve } = all;
+      sent += 1;
+      if (sent % connections === 0) {
+        resolve();
+        all = Promise.withResolvers();
+      }
+      return { waitFor: promise };
+    };
+    return { faults, limits: { firstByteMs: 20_000, idleMs: 20_000 } };
+  }
 
   test.each([1, 4, 8])(
     'T11 %i connections of one speed: a long GET for each, and one for the first answer',
     async (most) => {
-      const ran = await paced(most, 3_000_000);
+      const ran = await inPieces(most, inStep(most));
 
       expectStored(ran);
       expect(ran.requests.length).toBe(most + 1);
@@ -290,7 +309,7 @@ describe('what is asked of both sides', () => {
   test.each([1, 4, 8])(
     'T11 %i connections of any speed: who is done takes work from others, which takes few GETs more',
     async (most) => {
-      const ran = await paced(most);
+      const ran = await inPieces(most);
 
       expectStored(ran);
       expect(ran.requests.length).toBeLessThanOrEqual(2 * most + 1);

@@ -3,6 +3,7 @@ import { abandon } from '../../../../../lambdas/shared/files/transfer/index.ts';
 import type { Resume } from '../../../../../lambdas/shared/files/transfer/types.ts';
 import { inOrder } from '../../../../support/origin/origin.ts';
 import type { Behaviour } from '../../../../support/origin/types.ts';
+import { TROUBLE } from '../../../../support/strict-store/strict-store.ts';
 import type { FaultScript } from '../../../../support/strict-store/types.ts';
 import { killedOnce } from '../../../../support/transfer-kills.ts';
 import { callsOf, transferSuite } from '../../../../support/transfer-suite.ts';
@@ -18,7 +19,7 @@ const LANES: [string, Behaviour][] = [
   ['without ranges', { ignoreRange: true }],
   ['of unknown length', { ignoreRange: true, framing: 'chunked' }],
 ];
-const { transfers, expectStored } = await transferSuite();
+const { transfers, expectStored, expectNothing } = await transferSuite();
 
 const partsSent = (ran: Ran) => callsOf(ran, 'UploadPart').map(({ partNumber = 0 }) => partNumber);
 
@@ -227,6 +228,58 @@ describe('time that runs out in the middle of everything', () => {
 
     expect([first.outcome, first.resume]).toEqual(['unfinished', null]);
     expectStored(await transfers.transferOf(first.file, { key: first.key }));
+  });
+});
+
+describe('an address that is not given', () => {
+  /** A service that gives the first so many addresses, and then says nothing until it is made to fail. */
+  function silentAfter(addresses: number, url: () => string) {
+    const asked = Promise.withResolvers<void>();
+    const silence = Promise.withResolvers<string>();
+    let given = 0;
+    const address = async () => {
+      given += 1;
+      if (given <= addresses) return url();
+      asked.resolve();
+      return silence.promise;
+    };
+    return { address, asked: asked.promise, fail: () => silence.reject(new Error('too late')) };
+  }
+
+  test('when time is up: there is nothing to go on with, and a failure that comes later is nobody’s', async () => {
+    const file = transfers.origin.file({ size: SIZE });
+    const { address, fail } = silentAfter(0, () => file.url);
+
+    const first = await transfers.transferOf(file, { address, secondsLeft: lifeOf(0.3) });
+    fail();
+
+    expect([first.outcome, first.resume, first.requests]).toEqual(['unfinished', null, []]);
+    expectStored(await transfers.transferOf(file, { key: first.key }));
+  });
+
+  test('in place of one that expired, when time is up: what is stored is kept', async () => {
+    const file = transfers.origin.file({ size: SIZE, script: inOrder({}, { status: 403 }, { status: 403 }) });
+    const { address, fail } = silentAfter(1, () => file.url);
+
+    const connections = { initial: 2, most: 2 };
+    const first = await transfers.transferOf(file, { address, connections, secondsLeft: lifeOf(1.2) });
+    fail();
+
+    expect([first.outcome, first.asks]).toEqual(['unfinished', 2]);
+    expectStored(await transfers.transferOf(file, { key: first.key, resume: first.resume }));
+  });
+
+  test('is not waited for where another connection has failed', async () => {
+    const file = transfers.origin.file({ size: SIZE });
+    const { address, asked } = silentAfter(1, () => file.url);
+    file.setScript(({ number }) => (number === 1 ? {} : number === 2 ? { status: 403 } : { waitFor: asked }));
+    const faults = failing('UploadPart', TROUBLE.accessDenied);
+    const behindTheFirst: FaultScript = (request) => (request.partNumber === 1 ? undefined : faults(request));
+
+    const connections = { initial: 2, most: 2 };
+    const ran = await transfers.transferOf(file, { address, connections, faults: behindTheFirst });
+
+    expectNothing(ran, 'store-denied');
   });
 });
 

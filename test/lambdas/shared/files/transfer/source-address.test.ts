@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Link } from '../../../../../lambdas/shared/files/transfer/source/link.ts';
@@ -19,17 +20,33 @@ test('however many connections find the address expired, and whenever they do, i
       asked += 1;
       return `address ${asked}`;
     });
-    const address = await link.current();
+    const { signal } = new AbortController();
+    const address = await link.current(signal);
     const again = async (ticks: number) => {
       for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
-      await link.expired(address);
-      return link.current();
+      link.expired(address);
+      return link.current(signal);
     };
 
     const fresh = await Promise.all([again(0), again(later)]);
 
     expect(fresh).toEqual(['address 2', 'address 2']);
   }
+});
+
+test('an address that is waited for is given up with the signal, and nothing of the wait is left', async () => {
+  const answer = Promise.withResolvers<string>();
+  const link = new Link(() => answer.promise);
+  const [ended, other] = [new AbortController(), new AbortController()];
+  const waits = [link.current(ended.signal), link.current(other.signal)];
+
+  ended.abort(new Error('time is up'));
+  await expect(waits[0]).rejects.toThrow('time is up');
+  await expect(link.current(ended.signal)).rejects.toThrow('time is up');
+  answer.resolve('address');
+
+  expect(await waits[1]).toBe('address');
+  expect([ended, other].map(({ signal }) => getEventListeners(signal, 'abort').length)).toEqual([0, 0]);
 });
 
 describe('E9 to E12 an address that leads elsewhere', () => {

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { checkStatus } from '../../lambdas/check-status/check-status.ts';
+import { createCrmClient } from '../../lambdas/shared/crm/client.ts';
+import { createLog } from '../../lambdas/shared/log.ts';
+import type { GetAccessToken } from '../../lambdas/shared/oauth/access-token.ts';
+import { asStep } from '../../lambdas/shared/step.ts';
+import { EXPORT_ID, runState } from '../support/builders.ts';
+import { lambdaContext, testDeps } from '../support/deps.ts';
+import { type Reply, serverFor } from '../support/http-server.ts';
+import { written } from '../support/written.ts';
+
+/** Abuse case: an answer of the service holds data of another customer, where none was due. */
+
+const EMAIL = 'anna.cohen@example.com';
+const PHONE = '0501234567';
+const RECORD = { id: 77, name: 'Anna-Cohen', email: EMAIL, phone: PHONE };
+const FOREIGN = ['Anna-Cohen', EMAIL, PHONE];
+
+const sentence = `Customer Anna-Cohen <${EMAIL}>, ${PHONE}, is locked by another request.`;
+const problem = { json: { error: { code: 'locked', message: sentence, fields: [EMAIL], record: RECORD } } };
+
+const ANSWERS: [string, Reply][] = [
+  ...[400, 401, 402, 403, 404, 408, 409, 410, 418, 422, 429, 500, 502, 503, 504].map((status): [string, Reply] => [
+    `an error ${status}`,
+    { status, ...problem },
+  ]),
+  ['an error in HTML', { status: 500, headers: { 'content-type': 'text/html' }, text: `<h1>${sentence}</h1>` }],
+  ['a type of content', { status: 500, headers: { 'content-type': `text/html; for="${EMAIL}"` }, text: sentence }],
+  ['a time to wait', { status: 429, headers: { 'retry-after': `${EMAIL} ${PHONE}` } }],
+  ['a redirect', { status: 302, headers: { location: `https://crm.example.com/login?user=${EMAIL}` } }],
+  ['a record instead of a status', { json: RECORD }],
+  ['a status that is a record', { json: { status: sentence, id: EXPORT_ID } }],
+  ['keys that are data', { json: { [EMAIL]: RECORD, [PHONE]: RECORD } }],
+  [
+    'half of a JSON text',
+    { headers: { 'content-type': 'application/json' }, text: `{"id":"${EMAIL}","phone":"${PHONE}` },
+  ],
+  ['a text in place of JSON', { text: sentence }],
+];
+
+describe('data of another customer', () => {
+  test.each(ANSWERS)('in %s gets into no answer, error, log or metric', async (_, reply) => {
+    const request = `GET /leads/exports/${EXPORT_ID}`;
+    const again = typeof reply === 'object' && reply.status === 401 ? 2 : 1;
+    const { url, seen } = await serverFor(...Array.from({ length: again }, (): [string, Reply] => [request, reply]));
+    // A token that was refused is asked for anew; the same once more would not be sent again.
+    const getAccessToken: GetAccessToken = async ({ rejected } = {}) => {
+      return { accessToken: rejected === undefined ? 'access' : 'newer', scope: 'openid' };
+    };
+    let answer: unknown;
+
+    const { text, lines } = await written(async () => {
+      const log = createLog('CheckStatus', 'prod');
+      const deps = testDeps();
+      const crm = createCrmClient({ baseUrl: url, getAccessToken, log, now: deps.now });
+      const handler = asStep('CheckStatus', checkStatus, () => ({ ...deps, log, crm }));
+      answer = await handler(runState(), lambdaContext());
+    });
+
+    for (const piece of FOREIGN) expect(`${JSON.stringify(answer)} ${text}`).not.toContain(piece);
+    expect(seen).toHaveLength(again);
+    expect(lines).toContainEqual(expect.objectContaining({ message: 'answered', execution: 'night-1' }));
+  });
+});

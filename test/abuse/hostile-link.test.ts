@@ -1,0 +1,84 @@
+import type { LookupAddress } from 'node:dns';
+import http, { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { downloadFile } from '../../lambdas/download-file/download-file.ts';
+import { abandon, transfer } from '../../lambdas/shared/files/transfer/index.ts';
+import { checkAddress, guardedLookup } from '../../lambdas/shared/files/transfer/source/guard.ts';
+import { asStep } from '../../lambdas/shared/step.ts';
+import { CANARY, deployment, runState } from '../support/builders.ts';
+import { lambdaContext, testDeps } from '../support/deps.ts';
+import { asked } from '../support/downloads.ts';
+import { fakeCrm } from '../support/fake-crm.ts';
+import { NO_STORE } from '../support/fake-transfer.ts';
+
+/** Abuse cases: what the service answers for the address of a file leads into the function's own surroundings. */
+
+const FILES = 'files.example.com';
+const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://crm.example.com/auth' };
+/** As it is on AWS. */
+const production = deployment({ local: false, crm: { ...crm, fileHosts: [FILES] } });
+const POLICY = { hosts: [FILES], local: false };
+
+const INSIDE = [
+  'http://169.254.169.254/latest/meta-data/iam/security-credentials/',
+  'https://169.254.169.254/latest/meta-data/',
+  'https://2852039166/latest/meta-data/',
+  'https://0xa9.0xfe.0xa9.0xfe/latest/meta-data/',
+  'https://[fd00:ec2::254]/latest/meta-data/',
+  'https://[::ffff:169.254.169.254]/latest/meta-data/',
+  'http://169.254.170.2/v2/credentials/',
+  'http://127.0.0.1:9001/2018-06-01/runtime/invocation/next',
+  'https://localhost/2018-06-01/runtime/invocation/next',
+  'https://[::1]/',
+  'file:///proc/self/environ',
+];
+
+describe('the service returns a link', () => {
+  test.each(INSIDE)('to %s: nothing is fetched, and nothing of the link is told', async (address) => {
+    const deps = testDeps({ deployment: production });
+    const link = asked({ url: `${address}?${CANARY}` });
+    const clients = { crm: fakeCrm(link), store: NO_STORE, transfer, abandon };
+    const handler = asStep('DownloadFile', downloadFile, () => ({ ...deps, ...clients }));
+
+    const answer = await handler(runState(), lambdaContext());
+
+    expect(answer.failure?.error).toBe('DownloadUrlRejected');
+    expect(JSON.stringify([answer.failure, deps.log.lines])).not.toContain(CANARY);
+    // Neither the file server nor the bucket was asked for anything.
+    expect(deps.log.lines).toMatchObject([{ message: 'answered', fields: { fileRequests: 0, storeRequests: 0 } }]);
+  });
+});
+
+describe('redirects lead from an allowed host', () => {
+  test.each(INSIDE)('over two allowed hops to %s: the last one is refused', (address) => {
+    const first = checkAddress(`https://${FILES}/a?${CANARY}`, POLICY);
+    const second = checkAddress('/b', POLICY, first, 1);
+    const third = checkAddress(`https://${FILES}/c`, POLICY, second, 2);
+
+    expect(() => checkAddress(address, POLICY, third, 3)).toThrow(
+      expect.objectContaining({ reason: 'address-rejected', message: expect.not.stringContaining(CANARY) }),
+    );
+  });
+
+  test('back to its own name, which means loopback by now: no connection is made', async () => {
+    let connections = 0;
+    const server = createServer().on('connection', () => {
+      connections += 1;
+    });
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    onTestFinished(() => void server.close());
+    const answers: LookupAddress[][] = [
+      [{ address: '93.184.216.34', family: 4 }],
+      [{ address: '127.0.0.1', family: 4 }],
+    ];
+    const lookup = guardedLookup(POLICY, (_host, _options, done) => done(null, answers.shift() ?? []));
+    await new Promise<void>((done, failed) => lookup(FILES, {}, (error) => (error ? failed(error) : done())));
+    const { port } = server.address() as AddressInfo;
+
+    const error = await new Promise((done) => http.get({ host: FILES, port, lookup }, done).on('error', done));
+
+    expect(error).toMatchObject({ reason: 'address-rejected' });
+    expect(connections).toBe(0);
+  });
+});

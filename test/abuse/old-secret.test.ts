@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { FIRST_VERSION, Simulation } from '../oauth/support/simulation.ts';
+
+/** Abuse case: somebody replaces the secret of the tokens by an old version of it. */
+
+/** Three generations on from the first, the newest at its end: whoever wants a token now has to refresh. */
+async function afterThreeRefreshes() {
+  const world = new Simulation().stored(-1);
+  const old = world.secrets.tokens;
+  world.endpoint.lifeSeconds = 2;
+  for (let generation = 0; generation < 3; generation += 1) {
+    await world.ask(world.clients(3));
+    await world.pass(3000);
+  }
+  expect(world.endpoint).toMatchObject({ calls: 3, reuses: 0 });
+  return { world, old };
+}
+
+test('the label is moved back to an old version: its token is not presented again, and the newest grant goes on', async () => {
+  const { world, old } = await afterThreeRefreshes();
+  world.secrets.place(FIRST_VERSION, old);
+
+  const answers = await world.ask(world.clients(50));
+
+  expect(new Set(answers)).toEqual(new Set([world.endpoint.issued.at(-2)]));
+  expect(world.endpoint).toMatchObject({ calls: 4, reuses: 0 });
+});
+
+test('the ledger lets nobody spend the old version, though every later one was deleted', async () => {
+  const { world, old } = await afterThreeRefreshes();
+  world.secrets.versions.clear();
+  world.secrets.place(FIRST_VERSION, old);
+
+  const answers = await world.ask(world.clients(5));
+
+  for (const answer of answers) expect(answer).toBeInstanceOf(Error);
+  expect(world.endpoint).toMatchObject({ calls: 3, reuses: 0 });
+});
+
+test('an old grant that is stored anew under a new name is presented once, and then everybody says what to do', async () => {
+  const { world, old } = await afterThreeRefreshes();
+  world.secrets.place(randomUUID(), old);
+
+  const answers = [...(await world.ask(world.clients(50))), ...(await world.ask(world.clients(50)))];
+
+  for (const answer of answers) expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
+  expect(world.endpoint).toMatchObject({ calls: 4, reuses: 1 });
+});

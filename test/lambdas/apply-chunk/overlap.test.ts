@@ -1,0 +1,154 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import type { BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
+import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
+import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
+import { type ResultLine, resultLineSchema } from '../../../lambdas/shared/updates/result-line.ts';
+import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
+import {
+  batch,
+  batchState,
+  type FakeStore,
+  fakeExchange,
+  fakeStore,
+  inputOf,
+  KEYS,
+  type Reply,
+  sleepingDeps,
+  wholeChunk,
+} from '../../support/batches.ts';
+import { lambdaContext } from '../../support/deps.ts';
+
+/** Invocations of one chunk that are at work at the same time: Step Functions repeats a call whose answer it lost. */
+
+const CALLS = [
+  'ok',
+  'ok',
+  'ok',
+  'ok',
+  'applied, lost',
+  'lost',
+  'refused',
+  '503',
+  'down',
+  'dies',
+  'applied, dies',
+] as const;
+type Fate = (typeof CALLS)[number];
+
+/** By whether the change is there already. */
+const REPLIES: Partial<Record<Fate, (applied: boolean) => Reply>> = {
+  ok: () => 200,
+  refused: (applied) => (applied ? 412 : 404),
+  '503': () => 503,
+  down: () => new RunError('CrmUnavailable', 'No connection.'),
+};
+
+class Killed extends Error {
+  override name = 'Killed';
+}
+
+let requests = 0;
+
+/** A chunk, its service and its bucket. Nothing happens there before `next` lets it. */
+function world(records: number, fates: Fate[], next: () => Promise<unknown>, stopsAt: number) {
+  const input = inputOf(records);
+  const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([wholeChunk(input)]) } });
+  const state = batchState({ batch: batch(input), chunk: wholeChunk(input) });
+  const [applied, seen] = [new Set<number>(), new Set<number>()];
+  let calls = 0;
+  const replyTo = (line: number, fate: Fate): Reply => {
+    calls += 1;
+    if (calls === stopsAt) store.put(KEYS.stop, '');
+    if (fate !== 'down') seen.add(line);
+    if (fate === 'ok' || fate.startsWith('applied')) applied.add(line);
+    return REPLIES[fate]?.(applied.has(line)) ?? 'lost';
+  };
+  /** One invocation, which can die without the others. */
+  const invoke = (from: BatchState): Promise<BatchState> => {
+    let dead = false;
+    const alive = async () => {
+      await next();
+      if (dead) throw new Killed();
+    };
+    const { crm } = fakeExchange((line) => {
+      const fate = fates.shift() ?? 'ok';
+      dead = fate.endsWith('dies');
+      return replyTo(line, fate);
+    });
+    const deps = {
+      ...sleepingDeps(),
+      crm: { exchange: async (call: Parameters<typeof crm.exchange>[0]) => between(alive, () => crm.exchange(call)) },
+      store: {
+        ...store,
+        putOnce: (key: string, body: string) => between(alive, () => store.putOnce(key, body)),
+        read: (key: string) => between(alive, () => store.read(key)),
+      },
+    };
+    requests += 1;
+    const context = lambdaContext({ awsRequestId: `overlapping-${requests}` });
+    return asBatchStep('ApplyChunk', applyChunk, () => deps)(from, context);
+  };
+  return { store, state, applied, seen, invoke };
+}
+
+async function between<T>(alive: () => Promise<void>, act: () => Promise<T>): Promise<T> {
+  await alive();
+  const answer = await act();
+  await alive();
+  return answer;
+}
+
+/** As the machine does it; where a call is repeated, its first answer is never heard. */
+async function run({ state, invoke }: ReturnType<typeof world>, repeated: boolean[]): Promise<void> {
+  const unheard: Promise<BatchState>[] = [];
+  const heard = (answer: Promise<BatchState>, before: BatchState) =>
+    answer.catch((error: Error) => {
+      expect(error.name).toBe('Killed');
+      return before;
+    });
+  let answer = state;
+  for (let times = 0; times < 20 && (answer.outcome ?? 'CONTINUE') === 'CONTINUE'; times += 1) {
+    if (repeated.shift()) unheard.push(heard(invoke(answer), answer));
+    answer = await heard(invoke(answer), answer);
+  }
+  await Promise.all(unheard);
+}
+
+async function told(store: FakeStore, state: BatchState): Promise<ResultLine[]> {
+  const summary = asBatchStep('SummarizeBatch', summarizeBatch, () => ({ ...sleepingDeps(), store }));
+  await summary({ ...state, chunk: null }, lambdaContext());
+  const lines = (store.text(KEYS.result) ?? '').trimEnd().split('\n');
+  return lines.map((line) => resultLineSchema.parse(JSON.parse(line)));
+}
+
+test('however many are at work, and die, every line is told once, and none otherwise than it was', async () => {
+  const fates = fc.array(fc.constantFrom(...CALLS), { maxLength: 40 });
+  const repeated = fc.array(fc.boolean(), { maxLength: 6 });
+  const records = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 8 }) }, fc.constant(120));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fates,
+      repeated,
+      records,
+      fc.nat(30),
+      async (order, sent, twice, most, stopsAt) => {
+        const met = world(most, [...sent], () => order.schedule(Promise.resolve()), stopsAt);
+        await order.waitFor(run(met, [...twice]));
+
+        const results = await told(met.store, met.state);
+
+        expect(results.map(({ line }) => line)).toEqual(Array.from({ length: most }, (_, index) => index + 1));
+        for (const { line, outcome } of results) {
+          if (outcome === 'APPLIED') expect(met.applied).toContain(line);
+          if (outcome === 'REJECTED' || outcome === 'FAILED') expect(met.applied).not.toContain(line);
+          if (outcome === 'NOT_SENT') expect(met.seen).not.toContain(line);
+        }
+      },
+    ),
+    { numRuns: 200 },
+  );
+});

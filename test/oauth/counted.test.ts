@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { checkStatus } from '../../lambdas/check-status/check-status.ts';
+import { createCrmClient } from '../../lambdas/shared/crm/client.ts';
+import { createLog } from '../../lambdas/shared/log.ts';
+import { createGetAccessToken } from '../../lambdas/shared/oauth/access-token.ts';
+import { accessTokenDeps } from '../../lambdas/shared/oauth/compose.ts';
+import { asStep } from '../../lambdas/shared/step.ts';
+import { deployment, EXPORT_ID, runState } from '../support/builders.ts';
+import { lambdaContext, NOW } from '../support/deps.ts';
+import { metricsIn } from '../support/emf.ts';
+import { type Exchange, serverFor } from '../support/http-server.ts';
+import { written } from '../support/written.ts';
+import { FakeSecrets } from './support/fake-secrets.ts';
+import { FakeTable } from './support/fake-table.ts';
+import { FIRST_VERSION } from './support/simulation.ts';
+
+/** What the alarms of the grant look at, as the lines that a function writes: composed as in `lambdas/shared/compose.ts`. */
+
+const REFRESH = 'POST /auth/oauth/token';
+const STATUS = `GET /api/v1/leads/exports/${EXPORT_ID}`;
+const granted = { json: { access_token: 'new', refresh_token: 'new too', token_type: 'Bearer', expires_in: 3600 } };
+
+/** The function CheckStatus on a token past its end. Its time passes only while it waits. */
+async function functionThatMeets(...exchanges: Exchange[]) {
+  const { url } = await serverFor(...exchanges);
+  const { crm } = deployment({ crm: { baseUrl: `${url}/api/v1`, authUrl: `${url}/auth` } });
+  let time = Date.parse(NOW);
+  const now = () => new Date(time);
+  const latency = async () => undefined;
+  const [secrets, table] = [new FakeSecrets(now, latency), new FakeTable(latency)];
+  const old = { accessToken: 'old', refreshToken: 'old too', scope: 'global:export' };
+  const hour = (hours: number) => new Date(time + hours * 3_600_000).toISOString();
+  secrets.place(FIRST_VERSION, { ...old, obtainedAt: hour(-2), expiresAt: hour(-1) });
+  const handler = asStep('CheckStatus', checkStatus, ({ secondsLeft }) => {
+    const log = createLog('CheckStatus');
+    const getAccessToken = createGetAccessToken(
+      accessTokenDeps(
+        { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' },
+        {
+          ...{ crm, now, secondsLeft, secrets: secrets.client, dynamo: table.client },
+          random: () => 0.5,
+          sleep: async (milliseconds) => {
+            time += milliseconds;
+          },
+          count: (event) => log.measure({ [event]: 1 }),
+          authorizeCommand: 'npm run cli -- authorize --deployment prod',
+        },
+      ),
+    );
+    const client = createCrmClient({ baseUrl: crm.baseUrl, getAccessToken, log, now });
+    return { deployment: deployment(), log, now, random: () => 0.5, crm: client };
+  });
+  /** One invocation, and what CloudWatch makes of its lines. */
+  const metrics = async () => {
+    const { lines } = await written(() => handler(runState(), lambdaContext()), { DEPLOYMENT: 'prod' });
+    return lines
+      .filter((line) => '_aws' in line)
+      .flatMap(metricsIn)
+      .map(({ namespace, name, dimensions, value }) => [namespace, name, dimensions, value]);
+  };
+  return { metrics, secrets };
+}
+
+test('a refresh that is stored counts as one', async () => {
+  const { metrics } = await functionThatMeets([REFRESH, granted], [STATUS, { json: { status: 'PROCESSING' } }]);
+
+  expect(await metrics()).toEqual([['crm-export-prod', 'TokenRefreshes', {}, 1]]);
+});
+
+test('a grant that was rotated and cannot be stored counts as lost', async () => {
+  const processing: Exchange = [STATUS, { json: { status: 'PROCESSING' } }];
+  const { metrics, secrets } = await functionThatMeets([REFRESH, granted], processing);
+  const refusal = Object.assign(new Error('no'), { name: 'AccessDeniedException' });
+  secrets.trouble = (operation) => (operation === 'PutSecretValue' ? refusal : undefined);
+
+  expect(await metrics()).toEqual([['crm-export-prod', 'GrantRotatedButNotStored', {}, 1]]);
+});
+
+test('a run that finds the grant dead ends under the name that the alarm looks at, with its entity and without', async () => {
+  const { metrics } = await functionThatMeets([REFRESH, { status: 400, json: { error: 'invalid_grant' } }]);
+
+  expect(await metrics()).toEqual([
+    ['crm-export-prod', 'RunsEnded', { entity: 'leads', outcome: 'ReauthorizationRequired' }, 1],
+    ['crm-export-prod', 'RunsEnded', { outcome: 'ReauthorizationRequired' }, 1],
+  ]);
+});

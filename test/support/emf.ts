@@ -1,0 +1,98 @@
+import * as z from 'zod';
+import { METRICS } from '../../lambdas/shared/metrics.ts';
+import type { Template } from '../../scripts/definition.ts';
+
+/** Units that CloudWatch knows, of those that anything here could have. */
+const unit = z.enum(['Count', 'Seconds', 'Milliseconds', 'Bytes', 'Bytes/Second', 'Percent', 'None']);
+
+const directive = z.strictObject({
+  Namespace: z
+    .string()
+    .regex(/^[\w.\-/#:]+$/)
+    .min(1)
+    .max(256),
+  Dimensions: z.array(z.array(z.string().min(1).max(250)).max(30)).min(1),
+  Metrics: z
+    .array(z.strictObject({ Name: z.string().min(1).max(1024), Unit: unit }))
+    .min(1)
+    .max(100),
+});
+
+/**
+ * The embedded metric format, as AWS specifies it ("Specification: Embedded metric format", CloudWatch's user guide): each
+ * dimension is a text at the root, each metric a number there, and nothing but the whole line is JSON.
+ */
+const emfLineSchema = z
+  .looseObject({
+    _aws: z.strictObject({ Timestamp: z.int().positive(), CloudWatchMetrics: z.array(directive).min(1) }),
+  })
+  .superRefine((line, context) => {
+    const problem = (message: string) => context.addIssue({ code: 'custom', message });
+    for (const { Dimensions, Metrics } of line._aws.CloudWatchMetrics) {
+      for (const dimension of Dimensions.flat()) {
+        const value = line[dimension];
+        if (typeof value !== 'string' || value.length < 1 || value.length > 1024) problem(`no text for ${dimension}`);
+      }
+      for (const { Name } of Metrics) if (!Number.isFinite(line[Name])) problem(`no number for ${Name}`);
+    }
+  });
+
+/** One metric that CloudWatch would make of a line: its dimensions sorted, with their values. */
+export interface EmittedMetric {
+  namespace: string;
+  name: string;
+  unit: string;
+  dimensions: Record<string, string>;
+  value: number;
+}
+
+/** Every metric that CloudWatch would make of a line. @throws ZodError where the line is not in the format */
+export function metricsIn(line: unknown): EmittedMetric[] {
+  const parsed = emfLineSchema.parse(line);
+  return parsed._aws.CloudWatchMetrics.flatMap(({ Namespace, Dimensions, Metrics }) =>
+    Metrics.flatMap(({ Name, Unit }) =>
+      Dimensions.map((set) => ({
+        namespace: Namespace,
+        name: Name,
+        unit: Unit,
+        dimensions: Object.fromEntries(set.toSorted().map((dimension) => [dimension, String(parsed[dimension])])),
+        value: Number(parsed[Name]),
+      })),
+    ),
+  );
+}
+
+/** A metric without its values: what has to be as the list of metrics says. */
+export function shapeOfMetric({ namespace, name, unit, dimensions }: EmittedMetric): string {
+  return `${namespace} ${name} in ${unit} by [${Object.keys(dimensions)}]`;
+}
+
+/** The shapes of all metrics of the list but some. */
+export function listedShapes(namespace: string, but: string[]): string[] {
+  return Object.entries(METRICS).flatMap(([name, { unit, dimensions }]) =>
+    but.includes(name) ? [] : dimensions.map((set) => `${namespace} ${name} in ${unit} by [${set.toSorted()}]`),
+  );
+}
+
+const alarmSchema = z.object({
+  Namespace: z.string().optional(),
+  MetricName: z.string().default(''),
+  Unit: z.undefined().optional(),
+  Metrics: z.undefined().optional(),
+  Dimensions: z.array(z.object({ Name: z.string(), Value: z.string() })).default([]),
+});
+
+/**
+ * What the alarms of a template look at in a namespace. @throws where an alarm is one of several metrics, or of a unit, which
+ * would have to be compared as well
+ */
+export function alarmMetrics({ Resources }: Template, namespace: string) {
+  const alarms = Object.values(Resources).filter(({ Type }) => Type === 'AWS::CloudWatch::Alarm');
+  const ours = alarms.filter(({ Properties }) => JSON.stringify(Properties).includes(`"Namespace":"${namespace}"`));
+  return ours.map(({ Properties }) => {
+    const { MetricName: name, Dimensions } = alarmSchema.parse(Properties);
+    const dimensions: Record<string, string> = {};
+    for (const { Name, Value } of Dimensions.toSorted((a, b) => (a.Name < b.Name ? -1 : 1))) dimensions[Name] = Value;
+    return { name, dimensions };
+  });
+}
