@@ -1,4 +1,6 @@
-import { App } from 'aws-cdk-lib';
+import { App, Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { acceptFindings } from '../lib/accepted-findings.ts';
 import { ConfigurationError, readConfiguration } from '../lib/config.ts';
 import { ExportStack } from '../lib/export-stack.ts';
 import { softwareVersion } from '../lib/software-version.ts';
@@ -11,7 +13,11 @@ try {
     context('configuration'),
     process.env.AWS_ENDPOINT_URL,
   );
-  new ExportStack(app, `crm-export-${configuration.name}`, { configuration, softwareVersion: softwareVersion() });
+  const name = `crm-export-${configuration.name}`;
+  const stack = new ExportStack(app, name, { configuration, softwareVersion: softwareVersion() });
+  // A finding that is not in the list ends the synthesis: nothing is deployed.
+  acceptFindings(stack);
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
 } catch (error) {
   if (!(error instanceof ConfigurationError)) throw error;
   for (const line of error.message.split('\n')) process.stderr.write(`ConfigInvalid: ${line}\n`);

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative, resolve } from 'node:path';
 import type * as z from 'zod';
 import { type Deployment, deploymentSchema } from '../lambdas/shared/deployment.ts';
 
@@ -30,7 +30,7 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
       `no deployment is named: add -c deployment=NAME, one of ${known().join(', ')} (config/NAME.json)`,
     );
   }
-  const path = typeof file === 'string' ? file : join('config', `${name}.json`);
+  const path = typeof file === 'string' ? file : configurationFile(name);
   if (!existsSync(path)) throw new ConfigurationError(`${path} does not exist; there are ${known().join(', ')}`);
   const parsed = deploymentSchema.safeParse(parseJson(path));
   if (!parsed.success)
@@ -45,6 +45,15 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
     );
   }
   return { name, file: path, deployment: parsed.data };
+}
+
+/** Where the configuration of a deployment lies, whatever directory the command was typed in. */
+export function configurationFile(name: string): string {
+  return join(folder(), `${name}.json`);
+}
+
+function folder(): string {
+  return relative(process.cwd(), resolve(import.meta.dirname, '../config')) || '.';
 }
 
 function parseJson(path: string): unknown {
@@ -82,7 +91,7 @@ function isLoopback(endpoint: string | undefined): boolean {
 }
 
 function known(): string[] {
-  return readdirSync('config')
+  return readdirSync(folder())
     .filter((file) => file.endsWith('.json') && file !== 'schema.json')
     .map((file) => basename(file, '.json'));
 }

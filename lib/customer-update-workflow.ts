@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
@@ -19,9 +19,10 @@ import {
 import { Construct } from 'constructs';
 import { ERRORS } from '../lambdas/shared/errors.ts';
 import type { UpdateStepName } from '../lambdas/shared/steps.ts';
+import { machineNameOf, type WatchProps, watched } from './machine-logs.ts';
 import { connectStep, type Ends, stepTask } from './step-task.ts';
 
-interface CustomerUpdateWorkflowProps {
+interface CustomerUpdateWorkflowProps extends WatchProps {
   functions: Record<UpdateStepName, IFunction>;
   bucket: IBucket;
   /** Chunks that are applied at the same time. */
@@ -37,11 +38,13 @@ export class CustomerUpdateWorkflow extends Construct {
 
   constructor(scope: Construct, id: string, props: CustomerUpdateWorkflowProps) {
     super(scope, id);
+    const stateMachineName = machineNameOf(this, id);
     this.machine = new StateMachine(this, 'Machine', {
-      stateMachineName: `${Stack.of(this).stackName}-${id}`,
+      stateMachineName,
       comment: 'Applies one batch: validate, apply, summarize. Start it with {"file":"updates/BATCH/input.jsonl"}.',
       definitionBody: DefinitionBody.fromChainable(this.definition(props)),
       timeout: TIMEOUT,
+      ...watched(this, stateMachineName, props),
     });
   }
 

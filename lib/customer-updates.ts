@@ -1,52 +1,42 @@
-import { CfnOutput, Duration, type Stack } from 'aws-cdk-lib';
+import { Duration, type Stack } from 'aws-cdk-lib';
+import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { UpdateStepName } from '../lambdas/shared/steps.ts';
-import type { Configuration } from './config.ts';
 import { CustomerUpdateWorkflow } from './customer-update-workflow.ts';
-import type { ExportBucket } from './export-bucket.ts';
-import { StepFunction } from './step-function.ts';
-import type { TokenStore } from './token-store.ts';
-
-interface CustomerUpdatesProps {
-  configuration: Configuration;
-  exports: ExportBucket;
-  tokens: TokenStore;
-  environment: Record<'BUCKET_NAME' | 'SOFTWARE_VERSION', string> & Record<string, string>;
-}
+import type { StepsProps } from './export-steps.ts';
+import { aliasesOf, StepFunction } from './step-function.ts';
 
 /** Updates of customers in bulk: three functions and their machine. There only where the configuration asks for it. */
 export class CustomerUpdates {
-  constructor(stack: Stack, { configuration, exports, tokens, environment }: CustomerUpdatesProps) {
-    const timeout = Duration.minutes(15);
-    const step = (name: UpdateStepName, memorySize: number, names: string[]) =>
-      new StepFunction(stack, name, { configuration, memorySize, timeout, environment: only(environment, names) });
-    const oauth = ['DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE'];
-    // Validation remembers every id of the file, the summary holds parts of two files; a child mostly waits for answers.
-    const steps = {
-      ValidateBatch: step('ValidateBatch', 512, ['BUCKET_NAME', 'SOFTWARE_VERSION']),
-      ApplyChunk: step('ApplyChunk', 256, [...oauth, 'BUCKET_NAME']),
-      SummarizeBatch: step('SummarizeBatch', 512, ['BUCKET_NAME']),
-    };
-    tokens.allowTokens(steps.ApplyChunk.role);
-    exports.allowUpdating(steps.ValidateBatch.role, ['_started.json', 'chunks.jsonl']);
-    exports.allowUpdating(steps.ApplyChunk.role, ['results/*', 'failures/*', 'stop.json']);
-    const summary = ['s3:PutObject', 's3:AbortMultipartUpload'];
-    exports.allowUpdating(steps.SummarizeBatch.role, ['result.jsonl', '_manifest.json'], summary);
+  readonly steps: Record<UpdateStepName, StepFunction>;
+  readonly machine: StateMachine;
 
-    const { ValidateBatch, ApplyChunk, SummarizeBatch } = steps;
+  constructor(stack: Stack, props: StepsProps) {
+    const { configuration, key, exports, tokens, softwareVersion } = props;
+    const timeout = Duration.minutes(15);
+    const step = (name: UpdateStepName, memorySize: number, environment: Record<string, string>) =>
+      new StepFunction(stack, name, { configuration, key, memorySize, timeout, environment });
+    const bucket = { BUCKET_NAME: exports.bucket.bucketName };
+    // Validation remembers every id of the file, the summary holds parts of two files; a child mostly waits for answers.
+    this.steps = {
+      ValidateBatch: step('ValidateBatch', 512, { ...bucket, SOFTWARE_VERSION: softwareVersion }),
+      ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket }),
+      SummarizeBatch: step('SummarizeBatch', 512, bucket),
+    };
+    const { ValidateBatch, ApplyChunk, SummarizeBatch } = this.steps;
+    tokens.allowTokens(ApplyChunk.role);
+    exports.allowUpdating(ValidateBatch.role, ['_started.json', 'chunks.jsonl']);
+    exports.allowUpdating(ApplyChunk.role, ['results/*', 'failures/*', 'stop.json']);
+    exports.allowUpdating(SummarizeBatch.role, ['result.jsonl'], ['s3:PutObject', 's3:AbortMultipartUpload']);
+    exports.allowUpdating(SummarizeBatch.role, ['_manifest.json', 'stop.json']);
+
     const { machine } = new CustomerUpdateWorkflow(stack, 'CustomerUpdates', {
-      functions: {
-        ValidateBatch: ValidateBatch.alias,
-        ApplyChunk: ApplyChunk.alias,
-        SummarizeBatch: SummarizeBatch.alias,
-      },
+      functions: aliasesOf(this.steps),
       bucket: exports.bucket,
       concurrency: configuration.deployment.updates.concurrency,
+      deployment: configuration.deployment,
+      key,
     });
     exports.allowReadingIndex(machine.role);
-    new CfnOutput(stack, 'UpdatesStateMachineArn', { value: machine.stateMachineArn });
+    this.machine = machine;
   }
-}
-
-function only(environment: Record<string, string>, names: string[]): Record<string, string> {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => names.includes(name)));
 }

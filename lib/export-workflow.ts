@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import {
   DefinitionBody,
@@ -17,11 +17,14 @@ import { ENTITIES } from '../lambdas/shared/entities.ts';
 import { entityPlan } from '../lambdas/shared/entity-plan.ts';
 import { ERRORS } from '../lambdas/shared/errors.ts';
 import type { StepName } from '../lambdas/shared/steps.ts';
+import type { EncryptionKey } from './encryption-key.ts';
+import { machineNameOf, watched } from './machine-logs.ts';
 import { connectStep, stepTask } from './step-task.ts';
 
 interface ExportWorkflowProps {
   functions: Record<StepName, IFunction>;
   deployment: Deployment;
+  key: EncryptionKey;
 }
 
 /** Beyond the last deadline: time for a large file that became ready just before it. */
@@ -31,13 +34,15 @@ const AFTER_DEADLINE_SECONDS = 12 * 3600;
 export class ExportWorkflow extends Construct {
   readonly machine: StateMachine;
 
-  constructor(scope: Construct, id: string, { functions, deployment }: ExportWorkflowProps) {
+  constructor(scope: Construct, id: string, { functions, deployment, key }: ExportWorkflowProps) {
     super(scope, id);
+    const stateMachineName = machineNameOf(this, id);
     this.machine = new StateMachine(this, 'Machine', {
-      stateMachineName: `${Stack.of(this).stackName}-${id}`,
+      stateMachineName,
       comment: 'Exports one entity: create, wait, check, download, publish. Start it with {"entity":"leads"}.',
       definitionBody: DefinitionBody.fromChainable(this.definition(functions)),
       timeout: Duration.seconds(longestDeadline(deployment) + AFTER_DEADLINE_SECONDS),
+      ...watched(this, stateMachineName, { deployment, key }),
     });
   }
 

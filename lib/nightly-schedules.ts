@@ -8,10 +8,12 @@ import { Construct } from 'constructs';
 import type { Deployment } from '../lambdas/shared/deployment.ts';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
 import { entityPlan } from '../lambdas/shared/entity-plan.ts';
+import type { EncryptionKey } from './encryption-key.ts';
 
 interface NightlySchedulesProps {
   deployment: Deployment;
   machine: IStateMachine;
+  key: EncryptionKey;
 }
 
 /** One rule per entity. A start that cannot be delivered within two hours goes to the queue: later it would be a day's export. */
@@ -19,10 +21,11 @@ export class NightlySchedules extends Construct {
   readonly deadLetterQueue: Queue;
   private readonly role: Role;
 
-  constructor(scope: Construct, id: string, { deployment, machine }: NightlySchedulesProps) {
+  constructor(scope: Construct, id: string, { deployment, machine, key }: NightlySchedulesProps) {
     super(scope, id);
     this.deadLetterQueue = new Queue(this, 'UndeliveredStarts', {
-      encryption: QueueEncryption.SQS_MANAGED,
+      encryption: QueueEncryption.KMS,
+      encryptionMasterKey: key.key,
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
     });

@@ -1,15 +1,17 @@
 import { type Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Alias, Architecture, Runtime } from 'aws-cdk-lib/aws-lambda';
+import { Alias, Architecture, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type AnyStepName, UPDATE_STEPS } from '../lambdas/shared/steps.ts';
 import { bundlingWith, writeChecked } from './bundling.ts';
 import type { Configuration } from './config.ts';
+import type { EncryptionKey } from './encryption-key.ts';
 
 export interface StepFunctionProps {
   configuration: Configuration;
+  key: EncryptionKey;
   memorySize: number;
   timeout: Duration;
   environment: Record<string, string>;
@@ -21,6 +23,7 @@ export interface StepFunctionProps {
  */
 export class StepFunction extends Construct {
   readonly role: Role;
+  readonly functionName: string;
   /** What the machine invokes: a right to invoke an alias names one resource, a right to invoke a function needs a wildcard. */
   readonly alias: Alias;
 
@@ -30,6 +33,7 @@ export class StepFunction extends Construct {
     const logGroup = new LogGroup(this, 'LogGroup', {
       logGroupName: `/aws/lambda/${functionName}`,
       retention: props.configuration.deployment.logRetentionDays as RetentionDays,
+      encryptionKey: props.key.key,
       removalPolicy: RemovalPolicy.DESTROY,
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
@@ -44,9 +48,12 @@ export class StepFunction extends Construct {
       timeout: props.timeout,
       role: this.role,
       logGroup,
-      environment: props.environment,
+      tracing: Tracing.ACTIVE,
+      // The name of the deployment is the namespace of its metrics.
+      environment: { DEPLOYMENT: props.configuration.name, ...props.environment },
       bundling: bundlingWith(writeChecked(this, props.configuration)),
     });
+    this.functionName = functionName;
     this.alias = new Alias(this, 'Live', { aliasName: 'live', version: handler.currentVersion });
   }
 }
@@ -54,4 +61,10 @@ export class StepFunction extends Construct {
 /** `CheckStatus` lies in `check-status`. */
 function folderOf(step: AnyStepName): string {
   return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
+}
+
+/** What a machine invokes. */
+export function aliasesOf<Name extends AnyStepName>(steps: Record<Name, StepFunction>): Record<Name, Alias> {
+  const aliases = Object.entries<StepFunction>(steps).map(([name, { alias }]) => [name, alias]);
+  return Object.fromEntries(aliases) as Record<Name, Alias>;
 }

@@ -1,8 +1,9 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
-import { AttributeType, Billing, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, Billing, CfnGlobalTable, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import type { EncryptionKey } from './encryption-key.ts';
 
 /**
  * Where the grant lives. The secrets of the OAuth client and of the grant are created without a value: `authorize` writes
@@ -16,22 +17,26 @@ export class TokenStore extends Construct {
   readonly clientSecretId: string;
   readonly tokensSecretId: string;
   readonly ledger: TableV2;
+  private readonly key: EncryptionKey;
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, { key }: { key: EncryptionKey }) {
     super(scope, id);
+    this.key = key;
     this.clientSecretId = this.emptySecret('OAuthClient', 'The OAuth client: its id and secret. Written by authorize.');
     this.tokensSecretId = this.emptySecret(
       'OAuthTokens',
       'The OAuth grant: access and refresh token. Written by this software only.',
     );
-    this.ledger = new TableV2(this, 'Ledger', {
-      partitionKey: { name: 'pk', type: AttributeType.STRING },
-      billing: Billing.onDemand(),
-      encryption: TableEncryptionV2.awsManagedKey(),
-      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      timeToLiveAttribute: 'ttl',
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
+    this.ledger = this.newLedger();
+  }
+
+  /** What a function finds all of it by. */
+  get environment() {
+    return {
+      CLIENT_SECRET_ID: this.clientSecretId,
+      TOKENS_SECRET_ID: this.tokensSecretId,
+      LEDGER_TABLE: this.ledger.tableName,
+    };
   }
 
   /** Reads both secrets, claims generations, and stores a refreshed grant. */
@@ -40,11 +45,39 @@ export class TokenStore extends Construct {
       Grant.addToPrincipal({ grantee, actions, resourceArns });
     allow(['secretsmanager:GetSecretValue'], this.clientSecretId, this.tokensSecretId);
     allow(['secretsmanager:PutSecretValue'], this.tokensSecretId);
-    allow(['dynamodb:GetItem', 'dynamodb:UpdateItem'], this.ledger.tableArn);
+    // A claim that is lost tells who has it, so no function reads the ledger.
+    allow(['dynamodb:UpdateItem'], this.ledger.tableArn);
+    // Secrets Manager says in each request for the key which secret it is for
+    // (https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html, "encryption context").
+    this.key.allow(grantee, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey'], {
+      'kms:EncryptionContext:SecretARN': [this.clientSecretId, this.tokensSecretId],
+    });
+    // For writing too: DynamoDB made the table's key when the table was made, and opens it for whoever uses the table
+    // (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html, "Decrypt").
+    this.key.allow(grantee, 'dynamodb', ['kms:Decrypt']);
+  }
+
+  /**
+   * The construct takes no key where the Region is not fixed, so the key is named in the template. It has to stay the table
+   * of earlier releases: with two ledgers, while a deployment switches the functions, a generation could be claimed twice.
+   */
+  private newLedger(): TableV2 {
+    const table = new TableV2(this, 'Ledger', {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      billing: Billing.onDemand(),
+      encryption: TableEncryptionV2.awsManagedKey(),
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      timeToLiveAttribute: 'ttl',
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    const resource = table.node.defaultChild;
+    if (!(resource instanceof CfnGlobalTable)) throw new Error('The ledger is another kind of table.');
+    resource.addPropertyOverride('Replicas.0.SSESpecification.KMSMasterKeyId', this.key.key.keyArn);
+    return table;
   }
 
   private emptySecret(id: string, description: string): string {
-    const secret = new CfnSecret(this, id, { description });
+    const secret = new CfnSecret(this, id, { description, kmsKeyId: this.key.key.keyArn });
     secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
     return secret.ref;
   }

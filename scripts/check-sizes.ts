@@ -91,7 +91,7 @@ function expectations(step: AnyStepName): [file: string, pattern: RegExp, what: 
       `exports no handler made by ${wrapper}('${step}', ${name}, …)`,
     ],
     [
-      updates ? 'lib/customer-updates.ts' : 'lib/export-stack.ts',
+      updates ? 'lib/customer-updates.ts' : 'lib/export-steps.ts',
       new RegExp(`\\bstep\\(\\s*'${step}',`),
       `makes no function with the construct id ${step}`,
     ],

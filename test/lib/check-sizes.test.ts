@@ -8,7 +8,7 @@ const lines = (count: number) => 'export {};\n'.repeat(count);
 /** A tree in which all rules hold. */
 function goodTree(): Record<string, string> {
   const files: Record<string, string> = {
-    'lib/export-stack.ts': Object.keys(STEPS)
+    'lib/export-steps.ts': Object.keys(STEPS)
       .map((step) => `step('${step}', short);\n`)
       .join(''),
     'lib/export-workflow.ts': Object.keys(STEPS)
@@ -60,10 +60,9 @@ describe('sizes', () => {
   });
 
   test('the stack has at most 80 lines', () => {
-    const stack = goodTree()['lib/export-stack.ts'] ?? '';
-    expect(problemsWith({ 'lib/export-stack.ts': stack + lines(76) })).toEqual([]);
+    expect(problemsWith({ 'lib/export-stack.ts': lines(80) })).toEqual([]);
 
-    expect(problemsWith({ 'lib/export-stack.ts': stack + lines(77) })).toEqual([
+    expect(problemsWith({ 'lib/export-stack.ts': lines(81) })).toEqual([
       'lib/export-stack.ts: has 81 lines, at most 80 are allowed',
     ]);
   });
@@ -90,11 +89,11 @@ describe('names', () => {
 
     expect(
       problemsWith({
-        'lib/export-stack.ts': renamed('lib/export-stack.ts'),
+        'lib/export-steps.ts': renamed('lib/export-steps.ts'),
         'lib/export-workflow.ts': renamed('lib/export-workflow.ts'),
       }),
     ).toEqual([
-      'lib/export-stack.ts: makes no function with the construct id CheckStatus',
+      'lib/export-steps.ts: makes no function with the construct id CheckStatus',
       'lib/export-workflow.ts: has no state CheckStatus',
     ]);
   });

@@ -58,6 +58,8 @@ describe('a configuration that holds', () => {
       },
       customerUpdates: false,
       updates: { concurrency: 8, maxRate: 20, retentionDays: 30 },
+      logRetentionDays: 365,
+      alarms: { email: [], freshnessHours: 26, runbookUrl: 'docs/runbook.md' },
     });
   });
 
@@ -130,6 +132,12 @@ describe('a mistake is told with the path of its field', () => {
     ['a rate of nothing', { crm: CRM, updates: { maxRate: 0 } }, /^updates\.maxRate: /],
     ['a rate that is no number', { crm: CRM, updates: { maxRate: '20' } }, /^updates\.maxRate: /],
     ['batches kept for no day', { crm: CRM, updates: { retentionDays: 0 } }, /^updates\.retentionDays: /],
+    ['an address that is none', { crm: CRM, alarms: { email: ['night watch'] } }, /^alarms\.email\[0\]: /],
+    ['an address twice', { crm: CRM, alarms: { email: ['a@b.test', 'a@b.test'] } }, /^alarms\.email: names an address/],
+    ['an alarm at once', { crm: CRM, alarms: { freshnessHours: 0 } }, /^alarms\.freshnessHours: /],
+    ['an alarm after more than a week', { crm: CRM, alarms: { freshnessHours: 169 } }, /^alarms\.freshnessHours: /],
+    ['a runbook with a place in it', { crm: CRM, alarms: { runbookUrl: 'a.md#b' } }, /^alarms\.runbookUrl: /],
+    ['days of logs that AWS does not know', { crm: CRM, logRetentionDays: 100 }, /^logRetentionDays: /],
     ['no columns', { crm: CRM, entities: { leads: { columns: [] } } }, /^entities\.leads\.columns: /],
     ['a time zone that is none', { crm: CRM, timeZone: 'Mars/Base' }, /^timeZone: an IANA time zone/],
     ['a start that is no time', { crm: CRM, nightly: { startUtc: '25:00' } }, /^nightly\.startUtc: a time such as/],

@@ -1,35 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { UPDATE_STEPS } from '../../lambdas/shared/steps.ts';
-import { type Resource, resolved, synthesise, updatingDeployment } from '../../scripts/definition.ts';
+import { resolved, synthesise, updatingDeployment } from '../../scripts/definition.ts';
+import { allOf, listed, oneOf, rightsOf, statementsOf } from './support/template.ts';
 
 const json = synthesise(updatingDeployment());
 const steps = Object.keys(UPDATE_STEPS);
-const all = (type: string, from = json) => Object.entries(from.Resources).filter(([, { Type }]) => Type === type);
-
-// biome-ignore lint/suspicious/noExplicitAny: a statement of a policy, as CloudFormation writes it.
-type Statement = any;
-const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
-const statementsOf = (policy: Resource): Statement[] => policy.Properties.PolicyDocument.Statement;
-
-/** What a role may do by policies of its own: "action resource". */
-function rightsOf(roleId: string): string[] {
-  const ofRole = all('AWS::IAM::Policy').filter(([, { Properties }]) =>
-    Properties.Roles.some((role: unknown) => resolved(role).startsWith(roleId)),
-  );
-  return ofRole
-    .flatMap(([, policy]) => statementsOf(policy))
-    .flatMap(({ Action, Resource }) =>
-      listed(Action).flatMap((action) => listed(Resource).map((resource) => `${action} ${nameOf(resource)}`)),
-    )
-    .sort();
-}
-
-/** An ARN with the name of the machine cut out of another: `execution:NAME:*`. */
-function nameOf(resource: unknown): string {
-  const text = JSON.stringify(resource);
-  const end = /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(text)?.[1];
-  return end ? `execution:NAME${end}` : resolved(resource);
-}
+const all = (type: string, from = json) => allOf(from, type);
 
 /** Statements that are the same for several roles are put together. */
 function principalsOf(principal: { AWS: unknown }): string[] {
@@ -37,9 +13,7 @@ function principalsOf(principal: { AWS: unknown }): string[] {
 }
 
 function inBucket(prefix: string): string[] {
-  const [policy] = all('AWS::S3::BucketPolicy');
-  if (!policy) throw new Error('the bucket has no policy');
-  return statementsOf(policy[1])
+  return statementsOf(oneOf(json, 'AWS::S3::BucketPolicy', 'ExportsBucketPolicy')[1])
     .filter(
       ({ Effect, Principal }) => Effect === 'Allow' && principalsOf(Principal).some((role) => role.startsWith(prefix)),
     )
@@ -77,7 +51,7 @@ test('it is three functions and a standard machine, found by an output', () => {
 describe('the rights', () => {
   test('of the machine: its functions, and executions of its own name', () => {
     // Names of children are made when they start: what stands for them ends in a star, as AWS writes it too.
-    expect(rightsOf('CustomerUpdatesMachineRole')).toEqual([
+    expect(rightsOf(json, 'CustomerUpdatesMachineRole', /^(lambda|states):/)).toEqual([
       expect.stringMatching(/^lambda:InvokeFunction ApplyChunkLive/),
       expect.stringMatching(/^lambda:InvokeFunction SummarizeBatchLive/),
       expect.stringMatching(/^lambda:InvokeFunction ValidateBatchLive/),
@@ -98,10 +72,10 @@ describe('the rights', () => {
     [
       'SummarizeBatch',
       [
-        's3:AbortMultipartUpload /updates/*/_manifest.json',
         's3:AbortMultipartUpload /updates/*/result.jsonl',
         's3:PutObject /updates/*/_manifest.json',
         's3:PutObject /updates/*/result.jsonl',
+        's3:PutObject /updates/*/stop.json',
       ],
     ],
   ])('of %s in the bucket: to read updates/, to list, and to write what is its own', (step, written) => {
@@ -109,8 +83,8 @@ describe('the rights', () => {
   });
 
   test('to list: keys under updates/ only', () => {
-    const [policy] = all('AWS::S3::BucketPolicy').map(([, found]) => found);
-    const listing = policy ? statementsOf(policy).filter(({ Action }) => listed(Action).includes('s3:ListBucket')) : [];
+    const [, policy] = oneOf(json, 'AWS::S3::BucketPolicy', 'ExportsBucketPolicy');
+    const listing = statementsOf(policy).filter(({ Action }) => listed(Action).includes('s3:ListBucket'));
     const conditions = listing.flatMap(({ Principal, Condition }) =>
       principalsOf(Principal).map((role) => [steps.find((step) => role.startsWith(`${step}Role`)), Condition]),
     );
@@ -121,7 +95,7 @@ describe('the rights', () => {
   });
 
   test('to the tokens: ApplyChunk alone', () => {
-    const withTokens = steps.filter((step) => rightsOf(`${step}Role`).some((right) => right.startsWith('secrets')));
+    const withTokens = steps.filter((step) => rightsOf(json, `${step}Role`, /^secrets/).length > 0);
 
     expect(withTokens).toEqual(['ApplyChunk']);
   });
@@ -136,15 +110,16 @@ test('each function is given the ids of what it uses, and nothing else', () => {
   );
 
   expect(variables).toMatchObject({
-    ValidateBatch: ['BUCKET_NAME', 'SOFTWARE_VERSION'],
+    ValidateBatch: ['BUCKET_NAME', 'DEPLOYMENT', 'SOFTWARE_VERSION'],
     ApplyChunk: ['BUCKET_NAME', 'CLIENT_SECRET_ID', 'DEPLOYMENT', 'LEDGER_TABLE', 'TOKENS_SECRET_ID'],
-    SummarizeBatch: ['BUCKET_NAME'],
+    SummarizeBatch: ['BUCKET_NAME', 'DEPLOYMENT'],
   });
 });
 
 test('batches are kept as long as their own setting says', () => {
-  const [bucket] = all('AWS::S3::Bucket', synthesise(updatingDeployment({ updates: { retentionDays: 11 } })));
-  const rules: { Id: string }[] = bucket?.[1].Properties.LifecycleConfiguration.Rules ?? [];
+  const template = synthesise(updatingDeployment({ updates: { retentionDays: 11 } }));
+  const [, bucket] = oneOf(template, 'AWS::S3::Bucket', 'ExportsBucket');
+  const rules: { Id: string }[] = bucket.Properties.LifecycleConfiguration.Rules;
 
   expect(rules.find(({ Id }) => Id === 'Updates')).toMatchObject({ Prefix: 'updates/', ExpirationInDays: 11 });
 });

@@ -4,33 +4,20 @@ import { type Deployment, deploymentSchema } from '../../lambdas/shared/deployme
 import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
 import { STEPS, type StepName } from '../../lambdas/shared/steps.ts';
 import { exampleDeployment, type Resource, resolved, synthesise } from '../../scripts/definition.ts';
+import { allOf, listed, oneOf, rightsOf, statementsOf } from './support/template.ts';
 
 const json = synthesise();
 const template = Template.fromJSON(json);
 const steps = Object.keys(STEPS) as StepName[];
 
-/** Resources of a type, by their logical ids. */
-function all(type: string, from = json): [id: string, resource: Resource][] {
-  return Object.entries(from.Resources).filter(([, { Type }]) => Type === type);
-}
-
-function only(type: string): [id: string, resource: Resource] {
-  const [first, ...more] = all(type);
-  if (!first || more.length > 0) throw new Error(`there is not exactly one ${type}`);
-  return first;
-}
+const all = (type: string, from = json) => allOf(from, type);
+const only = (type: string, prefix?: string) => oneOf(json, type, prefix);
 
 /** The example deployment with other values. */
 function templateWith(values: Record<string, unknown>) {
   const deployment: Deployment = deploymentSchema.parse({ ...exampleDeployment(), ...values });
   return synthesise(deployment);
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: a statement of a policy, as CloudFormation writes it.
-type Statement = any;
-
-const listed = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
-const statementsOf = (policy: Resource): Statement[] => policy.Properties.PolicyDocument.Statement;
 
 describe('the functions', () => {
   const functions = all('AWS::Lambda::Function');
@@ -66,9 +53,8 @@ describe('the functions', () => {
 
     expect(new Set(groups).size).toBe(steps.length);
     for (const group of groups) {
-      expect(json.Resources[group]).toMatchObject({ DeletionPolicy: 'Delete', Properties: { RetentionInDays: 30 } });
+      expect(json.Resources[group]).toMatchObject({ DeletionPolicy: 'Delete', Properties: { RetentionInDays: 365 } });
     }
-    for (const [id] of all('AWS::Logs::LogGroup')) expect(groups).toContain(id);
   });
 
   test('are given the ids of what they use, and nothing that is secret', () => {
@@ -76,48 +62,64 @@ describe('the functions', () => {
     const allowed = [...oauth, 'BUCKET_NAME', 'NODE_OPTIONS', 'SOFTWARE_VERSION'];
     for (const [id, { Properties }] of functions) {
       for (const name of Object.keys(Properties.Environment.Variables)) expect(allowed, id).toContain(name);
+      expect(Properties.Environment.Variables.DEPLOYMENT, 'the namespace of its metrics').toBe('example');
     }
+  });
+
+  test('are traced', () => {
+    for (const [, { Properties }] of functions) expect(Properties.TracingConfig).toEqual({ Mode: 'Active' });
   });
 
   test('keep their log lines as many days as the configuration says', () => {
     const groups = all('AWS::Logs::LogGroup', templateWith({ logRetentionDays: 3 }));
 
-    expect(groups.map(([, { Properties }]) => Properties.RetentionInDays)).toEqual([3, 3, 3, 3]);
+    expect(groups.map(([, { Properties }]) => Properties.RetentionInDays)).toEqual([3, 3, 3, 3, 3]);
   });
 });
 
 describe('the rights', () => {
-  test('of every identity name each action and each resource, without a wildcard', () => {
-    const policies = all('AWS::IAM::Policy');
+  test('of every identity name each action and each resource; what knows no resources stands alone', () => {
+    const unnamed = /^(xray:(Put|Get)|logs:.*(LogDelivery|LogDeliveries|ResourcePolic|DescribeLogGroups))/;
+    const statements = all('AWS::IAM::Policy').flatMap(([, policy]) => statementsOf(policy));
+    const [everywhere, somewhere] = [
+      statements.filter(({ Resource }) => Resource === '*'),
+      statements.filter(({ Resource }) => Resource !== '*'),
+    ];
 
-    expect(policies.length).toBeGreaterThan(0);
-    for (const [id, policy] of policies) {
-      for (const { Action, Resource, NotAction, NotResource } of statementsOf(policy)) {
-        for (const action of listed(Action)) expect(action, id).not.toContain('*');
-        for (const resource of listed(Resource)) expect(resolved(resource), id).not.toContain('*');
-        expect([NotAction, NotResource], id).toEqual([undefined, undefined]);
-      }
+    expect(somewhere.length).toBeGreaterThan(everywhere.length);
+    for (const { Action } of everywhere) for (const action of listed(Action)) expect(action).toMatch(unnamed);
+    for (const { Action, Resource } of somewhere) {
+      expect(listed(Action).join()).not.toContain('*');
+      expect(listed(Resource).map(resolved).join()).not.toContain('*');
     }
+    for (const statement of statements) expect(statement).not.toHaveProperty('NotAction');
+    for (const statement of statements) expect(statement).not.toHaveProperty('NotResource');
     for (const [, role] of all('AWS::IAM::Role')) expect(role.Properties).not.toHaveProperty('Policies');
   });
 
-  test('of the machine are to invoke the four aliases', () => {
-    const granted = rightsOf('ExportRunMachineRole');
+  test('of the machine are to invoke the four aliases, to log and to trace', () => {
+    const granted = rightsOf(json, 'ExportRunMachineRole');
 
-    expect(granted.sort()).toEqual(
+    expect(granted.filter((right) => !right.endsWith(' *'))).toEqual(
       [...steps].sort().map((step) => expect.stringMatching(`^lambda:InvokeFunction ${step}Live`)),
     );
+    expect(granted.filter((right) => right.endsWith(' *')).map((right) => right.split(':')[0])).toEqual([
+      ...Array(8).fill('logs'),
+      ...Array(4).fill('xray'),
+    ]);
   });
 
   test('of the rules are to start the machine', () => {
-    expect(rightsOf('NightlyStartRole')).toEqual([expect.stringMatching('^states:StartExecution ExportRunMachine')]);
+    expect(rightsOf(json, 'NightlyStartRole')).toEqual([
+      expect.stringMatching('^states:StartExecution ExportRunMachine'),
+    ]);
   });
 
   test('to the tokens belong to the steps that call the service, and only those', () => {
-    const withTokens = steps.filter((step) => rightsOf(`${step}Role`).some((right) => right.startsWith('secrets')));
+    const withTokens = steps.filter((step) => rightsOf(json, `${step}Role`, /^secrets/).length > 0);
 
     expect(withTokens).toEqual(['CreateExport', 'CheckStatus', 'DownloadFile']);
-    expect(rightsOf('CheckStatusRole').filter((right) => right.startsWith('secrets'))).toEqual([
+    expect(rightsOf(json, 'CheckStatusRole', /^secrets/)).toEqual([
       expect.stringMatching('^secretsmanager:GetSecretValue TokensOAuthClient'),
       expect.stringMatching('^secretsmanager:GetSecretValue TokensOAuthTokens'),
       expect.stringMatching('^secretsmanager:PutSecretValue TokensOAuthTokens'),
@@ -126,22 +128,19 @@ describe('the rights', () => {
 });
 
 describe('the bucket', () => {
-  const [bucketId, bucket] = only('AWS::S3::Bucket');
-  const [, policy] = only('AWS::S3::BucketPolicy');
+  const [bucketId, bucket] = only('AWS::S3::Bucket', 'ExportsBucket');
+  const [, policy] = only('AWS::S3::BucketPolicy', 'ExportsBucketPolicy');
 
-  test('is closed to the public, versioned and encrypted, and survives the stack without a name of its own', () => {
+  test('is closed to the public and versioned, and survives the stack without a name of its own', () => {
     expect(bucket).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
     expect(bucket.Properties).not.toHaveProperty('BucketName');
-    template.hasResourceProperties('AWS::S3::Bucket', {
+    expect(bucket.Properties).toMatchObject({
       VersioningConfiguration: { Status: 'Enabled' },
       PublicAccessBlockConfiguration: {
         BlockPublicAcls: true,
         BlockPublicPolicy: true,
         IgnorePublicAcls: true,
         RestrictPublicBuckets: true,
-      },
-      BucketEncryption: {
-        ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
       },
     });
   });
@@ -151,13 +150,13 @@ describe('the bucket', () => {
   });
 
   test('keeps runs and the pointers to them as many days as the configuration says', () => {
-    const [first] = all('AWS::S3::Bucket', templateWith({ retentionDays: 12 }));
+    const [, kept] = oneOf(templateWith({ retentionDays: 12 }), 'AWS::S3::Bucket', 'ExportsBucket');
 
-    expect(first?.[1].Properties.LifecycleConfiguration.Rules).toEqual(lifecycle(12));
+    expect(kept.Properties.LifecycleConfiguration.Rules).toEqual(lifecycle(12));
   });
 
   test('refuses everything that does not come by TLS 1.2 or later', () => {
-    const denied = statementsOf(policy).filter(({ Effect }) => Effect === 'Deny');
+    const denied = statementsOf(policy).filter(({ Effect, Action }) => Effect === 'Deny' && Action === 's3:*');
     const everything = { Action: 's3:*', Principal: { AWS: '*' } };
 
     expect(denied).toMatchObject([
@@ -188,7 +187,8 @@ describe('the secrets', () => {
 
   test('are two, without a value, without a generated one and without a name', () => {
     expect(secrets.length).toBe(2);
-    for (const [id, { Properties }] of secrets) expect(Object.keys(Properties), id).toEqual(['Description']);
+    for (const [id, { Properties }] of secrets)
+      expect(Object.keys(Properties), id).toEqual(['Description', 'KmsKeyId']);
   });
 
   test('survive the stack', () => {
@@ -199,15 +199,18 @@ describe('the secrets', () => {
 });
 
 describe('the ledger of the grant', () => {
-  const { Properties: table } = only('AWS::DynamoDB::GlobalTable')[1];
+  const [tableId, { Properties: table }] = only('AWS::DynamoDB::GlobalTable');
 
-  test('is a table without a name, paid by use, that forgets by time, can be restored, and is encrypted', () => {
+  test('stays the same table from release to release: with two, a generation could be claimed twice', () => {
+    expect(tableId).toBe('TokensLedger523DB22B');
+  });
+
+  test('is a table without a name, in one Region, paid by use, that forgets by time and can be restored', () => {
     expect(table).toMatchObject({
       BillingMode: 'PAY_PER_REQUEST',
       TimeToLiveSpecification: { AttributeName: 'ttl', Enabled: true },
-      SSESpecification: { SSEEnabled: true },
     });
-    expect(table.Replicas[0].PointInTimeRecoverySpecification).toEqual({ PointInTimeRecoveryEnabled: true });
+    expect(table.Replicas).toMatchObject([{ PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } }]);
     expect(table.TableName).toBeUndefined();
   });
 
@@ -221,10 +224,7 @@ describe('the ledger of the grant', () => {
     );
 
     expect(rights.toSorted()).toEqual(
-      ['CheckStatus', 'CreateExport', 'DownloadFile'].flatMap((step) => [
-        `${step} dynamodb:GetItem`,
-        `${step} dynamodb:UpdateItem`,
-      ]),
+      ['CheckStatus', 'CreateExport', 'DownloadFile'].map((step) => `${step} dynamodb:UpdateItem`),
     );
   });
 });
@@ -286,8 +286,8 @@ describe('the queue of undelivered starts', () => {
   const [queueId, queue] = only('AWS::SQS::Queue');
   const [, policy] = only('AWS::SQS::QueuePolicy');
 
-  test('is encrypted and keeps a start for two weeks', () => {
-    expect(queue.Properties).toMatchObject({ SqsManagedSseEnabled: true, MessageRetentionPeriod: 14 * 86_400 });
+  test('keeps a start for two weeks', () => {
+    expect(queue.Properties).toMatchObject({ MessageRetentionPeriod: 14 * 86_400 });
   });
 
   test('refuses what does not come by TLS, and takes starts from the seven rules only', () => {
@@ -312,8 +312,10 @@ describe('the queue of undelivered starts', () => {
 describe('the stack', () => {
   test("has the outputs that the operator's command finds it by", () => {
     expect(Object.keys(json.Outputs).sort()).toEqual([
+      'AlarmTopicArn',
       'BucketName',
       'ClientSecretId',
+      'DashboardName',
       'KeptOnDestroy',
       'LedgerTableName',
       'StateMachineArn',
@@ -324,14 +326,17 @@ describe('the stack', () => {
   });
 
   test('says what stays when it is destroyed, and names all of it', () => {
-    const kept = Object.entries(json.Resources).filter(
-      ([, { DeletionPolicy }]) => DeletionPolicy === 'RetainExceptOnCreate',
+    const kept = Object.entries(json.Resources).filter(([, { DeletionPolicy = '' }]) =>
+      DeletionPolicy.startsWith('Retain'),
     );
     const said = resolved(json.Outputs.KeptOnDestroy?.Value);
 
     expect(kept.map(([, { Type }]) => Type.split('::').at(-1)).toSorted()).toEqual([
       'Bucket',
+      'Bucket',
       'BucketPolicy',
+      'BucketPolicy',
+      'Key',
       'Secret',
       'Secret',
     ]);
@@ -343,6 +348,26 @@ describe('the stack', () => {
 
     expect(Properties.StateMachineName).toBe('crm-export-example-ExportRun');
     expect(Properties.StateMachineType ?? 'STANDARD').toBe('STANDARD');
+  });
+
+  test('logs every event of the machine without what passes between the states, and traces it', () => {
+    const { Properties } = only('AWS::StepFunctions::StateMachine')[1];
+    const [groupId, group] = only('AWS::Logs::LogGroup', 'ExportRun');
+
+    expect(Properties.TracingConfiguration).toEqual({ Enabled: true });
+    expect(Properties.LoggingConfiguration).toMatchObject({ Level: 'ALL', IncludeExecutionData: false });
+    expect(Properties.LoggingConfiguration.Destinations).toEqual([
+      { CloudWatchLogsLogGroup: { LogGroupArn: { 'Fn::GetAtt': [groupId, 'Arn'] } } },
+    ]);
+    expect(group.Properties).toMatchObject({
+      LogGroupName: '/aws/vendedlogs/states/crm-export-example-ExportRun',
+      RetentionInDays: 365,
+    });
+  });
+
+  test('is far below the limits of a template', () => {
+    expect(Object.keys(json.Resources).length).toBeLessThan(250);
+    expect(JSON.stringify(json).length).toBeLessThan(500_000);
   });
 
   test('makes nothing that hangs or is refused in the local cloud', () => {
@@ -357,18 +382,6 @@ describe('the stack', () => {
     }
   });
 });
-
-/** What a role may do: "action resource", in the order of the template. */
-function rightsOf(roleId: string): string[] {
-  const ofRole = all('AWS::IAM::Policy').filter(([, { Properties }]) =>
-    Properties.Roles.some((role: unknown) => resolved(role).startsWith(roleId)),
-  );
-  return ofRole.flatMap(([, policy]) =>
-    statementsOf(policy).flatMap(({ Action, Resource }) =>
-      listed(Action).flatMap((action) => listed(Resource).map((resource) => `${action} ${resolved(resource)}`)),
-    ),
-  );
-}
 
 /** What a bucket's policy allows: "step action keys condition", sorted. */
 function allowedIn(policy: Resource, bucketId: string): string[] {

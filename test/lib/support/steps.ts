@@ -84,6 +84,6 @@ function clients(world: World) {
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;
 
 function dependencies(deployment: Deployment, clock: Clock) {
-  const log = { info: () => {}, error: () => {} };
+  const log = { info: () => {}, error: () => {}, about: () => {}, measure: () => {} };
   return { deployment, log, now: clock.now, random: () => 0 };
 }

@@ -1,0 +1,32 @@
+/**
+ * The closed list of alarms: an alarm's id, and the sentence that its mail begins with. The runbook has an entry for each
+ * id, and the mail names it. Plain data, for tests and for the operator's command.
+ */
+export const ALARMS = {
+  ExecutionsFailed: 'A run ended in an error.',
+  ExecutionsTimedOut: 'A run reached the time limit of its machine and was stopped.',
+  ExecutionsAborted: 'Somebody stopped a run.',
+  ExecutionsThrottled: 'AWS Step Functions slows runs down: the account has reached a limit.',
+  NoPublishedExport: 'No export was published for longer than the configuration allows.',
+  UndeliveredStarts: 'A rule could not start a run; the start lies in the queue of undelivered starts.',
+  ReauthorizationRequired:
+    'The grant is worth nothing any more: all exports stand still until somebody authorizes again.',
+  GrantRotatedButNotStored: 'A refreshed grant was lost before it could be stored; somebody has to authorize again.',
+  SecretVersionsNearLimit:
+    'The grant was refreshed so often in a day that AWS Secrets Manager may soon refuse further versions.',
+  FunctionThrottled:
+    'AWS Lambda refused to run a function: the account has reached its limit of concurrent executions.',
+} as const satisfies Record<string, string>;
+
+export type AlarmId = keyof typeof ALARMS;
+
+/** Where the entry of an alarm stands: a heading's anchor is its text in lower case. */
+export function runbookEntry(runbookUrl: string, id: AlarmId): string {
+  return `${runbookUrl}#${id.toLowerCase()}`;
+}
+
+/**
+ * Refreshes within 24 hours that are too many: each is a version of the secret, a secret has about 100, and AWS removes
+ * none that is younger than a day (https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html).
+ */
+export const MOST_REFRESHES_A_DAY = 80;

@@ -1,0 +1,101 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App, Validations } from 'aws-cdk-lib';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { AwsSolutionsChecks } from 'cdk-nag';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ACCEPTED_FINDINGS, acceptFindings } from '../../lib/accepted-findings.ts';
+import { ExportStack } from '../../lib/export-stack.ts';
+import { exampleDeployment, synthesise, updatingDeployment } from '../../scripts/definition.ts';
+import { allOf, rightsOf } from './support/template.ts';
+
+const outdir = mkdtempSync(join(tmpdir(), 'findings-'));
+afterAll(() => rmSync(outdir, { recursive: true, force: true }));
+
+function stackOf(deployment = exampleDeployment()) {
+  const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
+  const app = new App({
+    outdir: mkdtempSync(join(outdir, 'app-')),
+    analyticsReporting: false,
+    // The check of the template by CDK itself, which takes seconds, is not what is tested here.
+    context: { ...context, 'aws:cdk:bundling-stacks': [], '@aws-cdk/core:validateAgainstDefaultRules': false },
+  });
+  const configuration = { name: 'example', file: 'config/example.json', deployment };
+  return { app, stack: new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }) };
+}
+
+/** What the check finds: "rule path", sorted. */
+function findings(stack: ExportStack): string[] {
+  return new AwsSolutionsChecks()
+    .validateScope(stack)
+    .violations.flatMap(({ ruleName, violatingResources }) =>
+      violatingResources.map(({ constructPath }) => `${ruleName} ${constructPath?.replace(`${stack.node.path}/`, '')}`),
+    )
+    .toSorted();
+}
+
+const listedFindings = ACCEPTED_FINDINGS.flatMap(({ id, paths }) => paths.map((path) => `${id} ${path}`)).toSorted();
+const ofUpdates = /(ValidateBatch|ApplyChunk\/|SummarizeBatch|CustomerUpdates)/;
+
+describe('what the check finds in the stack is what was accepted, no more and no less', () => {
+  test('with customer updates', () => {
+    expect(findings(stackOf(updatingDeployment()).stack)).toEqual(listedFindings);
+  });
+
+  test('without', () => {
+    expect(findings(stackOf().stack)).toEqual(listedFindings.filter((finding) => !ofUpdates.test(finding)));
+  });
+
+  test('and nothing is left when the list is acknowledged', () => {
+    for (const { stack } of [stackOf(), stackOf(updatingDeployment())]) {
+      acceptFindings(stack);
+      expect(findings(stack)).toEqual([]);
+    }
+  });
+});
+
+test('each has a reason in a sentence, and a page that says the same', () => {
+  for (const { reason, link } of ACCEPTED_FINDINGS) {
+    expect(reason).toMatch(/^[A-Z].{20,}\.$/);
+    expect(link).toMatch(/^https:\/\//);
+  }
+});
+
+test('wildcards are accepted for tracing, log delivery and the children of the map, and for nothing that holds data', () => {
+  const wildcards = ACCEPTED_FINDINGS.filter(({ id }) => id.includes('IAM5')).map(({ id }) => id);
+
+  for (const id of wildcards) expect(id).toMatch(/\[Resource::(\*|arn:[^[]*:states:.*)\]$/);
+});
+
+test('docs/security.md names every action that is allowed on a wildcard, and whose it is', () => {
+  const template = synthesise(updatingDeployment());
+  const roles = allOf(template, 'AWS::IAM::Role').map(([id]) => id);
+  const granted = roles.flatMap((role) =>
+    rightsOf(template, role)
+      .filter((right) => right.endsWith('*'))
+      .map((right) => [right.split(' ')[0], role.includes('Machine') ? role.replace(/Machine.*/, '') : 'functions']),
+  );
+  const chapter = readFileSync('docs/security.md', 'utf8').split('\n## Who may do what\n')[1]?.split('\n## ')[0] ?? '';
+  const rows = chapter.split('\n').filter((line) => /^\| `(xray|logs|states):/.test(line));
+  const owners: Record<string, string[]> = {
+    'functions and machines': ['functions', 'ExportRun', 'CustomerUpdates'],
+    machines: ['ExportRun', 'CustomerUpdates'],
+    CustomerUpdates: ['CustomerUpdates'],
+  };
+  const said = rows.flatMap((row) => {
+    const [, actions = '', whose = ''] = row.split('|').map((cell) => cell.trim());
+    return [...actions.matchAll(/`([\w:]+)`/g)].flatMap(([, action]) => owners[whose]?.map((owner) => [action, owner]));
+  });
+
+  expect(new Set(granted.map(String))).toEqual(new Set(said.map(String)));
+});
+
+test('a finding that nobody accepted ends the synthesis, even one that is accepted elsewhere', () => {
+  const { app, stack } = stackOf();
+  acceptFindings(stack);
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  new Queue(stack, 'Careless', { enforceSSL: true });
+
+  expect(() => app.synth()).toThrow(/crm-export-example\/Careless\/Resource[\s\S]*AwsSolutions-SQS3/);
+});

@@ -1,0 +1,47 @@
+import { type Resource, resolved, type Template } from '../../../scripts/definition.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a statement of a policy, as CloudFormation writes it.
+export type Statement = any;
+
+/** Resources of a type, by their logical ids. */
+export function allOf(template: Template, type: string): [id: string, resource: Resource][] {
+  return Object.entries(template.Resources).filter(([, { Type }]) => Type === type);
+}
+
+/** The one resource of a type whose logical id begins so. */
+export function oneOf(template: Template, type: string, prefix = ''): [id: string, resource: Resource] {
+  const [first, ...more] = allOf(template, type).filter(([id]) => id.startsWith(prefix));
+  if (!first || more.length > 0) throw new Error(`there is not exactly one ${type} ${prefix}`);
+  return first;
+}
+
+/** Policies name one thing or a list of them. */
+export function listed(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [value];
+}
+
+export function statementsOf(policy: Resource): Statement[] {
+  return (policy.Properties.PolicyDocument ?? policy.Properties.KeyPolicy).Statement;
+}
+
+/** What a role may do by policies of its own: "action resource", sorted; `by` chooses among the actions. */
+export function rightsOf(template: Template, roleId: string, by: RegExp = /^/): string[] {
+  const policies = allOf(template, 'AWS::IAM::Policy').filter(([, { Properties }]) =>
+    Properties.Roles.some((role: unknown) => resolved(role).startsWith(roleId)),
+  );
+  return policies
+    .flatMap(([, policy]) => statementsOf(policy))
+    .flatMap(({ Action, Resource }) =>
+      listed(Action)
+        .filter((action) => by.test(String(action)))
+        .flatMap((action) => listed(Resource).map((resource) => `${action} ${nameOf(resource)}`)),
+    )
+    .sort();
+}
+
+/** An ARN with the name of the machine cut out of another: `execution:NAME:*`. */
+function nameOf(resource: unknown): string {
+  const text = JSON.stringify(resource);
+  const end = /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(text)?.[1];
+  return end ? `execution:NAME${end}` : resolved(resource);
+}
