@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfiguration } from '../lib/config.ts';
 import { type Authorized, authorize } from './authorize.ts';
+import { withExamples } from './command-options.ts';
 import { askHidden, type Input } from './hidden-input.ts';
 import { mayOpenBrowser, openBrowser } from './open-browser.ts';
 import { connect, type TargetOptions } from './target.ts';
@@ -13,9 +14,11 @@ interface AuthorizeCommandOptions extends TargetOptions {
   timeout: number;
   paste?: boolean;
   browser: boolean;
+  json?: boolean;
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
+const say = (line: string) => process.stderr.write(`${line}\n`);
 
 /** Lets a person consent in a browser, and stores the grant. */
 export function addAuthorize(command: Command): void {
@@ -36,7 +39,13 @@ export function addAuthorize(command: Command): void {
     .option('--timeout <seconds>', 'how long to wait for the person', secondsArgument, 300)
     .option('--paste', 'read the redirect address or the code from standard input; default in a terminal')
     .option('--no-browser', 'only print the address')
+    .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(run);
+  withExamples(command, {
+    'authorize --deployment prod --client-id 1a2b3c --port 8400': 'the first time; asks for the secret of the client',
+    'authorize --deployment prod --port 8400': 'again, with the stored client',
+    'authorize --deployment prod --redirect-uri https://crm.example/back --paste': 'no browser on this machine',
+  });
 }
 
 async function run(options: AuthorizeCommandOptions): Promise<void> {
@@ -45,6 +54,7 @@ async function run(options: AuthorizeCommandOptions): Promise<void> {
   const input: Input = { stream: process.stdin, say: (text) => process.stderr.write(text) };
   const person = process.stdin.isTTY ? input : undefined;
   const paste = options.paste ? input : person;
+  const tell = options.json ? say : print;
   const done = await authorize(await connect(options), {
     crm: deployment.crm,
     configuration: file,
@@ -55,10 +65,10 @@ async function run(options: AuthorizeCommandOptions): Promise<void> {
     redirectUri: options.redirectUri,
     timeoutSeconds: options.timeout,
     paste,
-    onUrl: (url, waiting) => show(url, { ...waiting, ...options, paste: paste !== undefined }),
-    onWait: () => print('Something else is using the grant right now; waiting for it, up to a minute.'),
+    onUrl: (url, waiting) => show(url, { ...waiting, ...options, paste: paste !== undefined }, tell),
+    onWait: () => tell('Something else is using the grant right now; waiting for it, up to a minute.'),
   });
-  for (const line of linesOf(done)) print(line);
+  for (const line of options.json ? [JSON.stringify({ ok: true, ...done })] : linesOf(done)) print(line);
 }
 
 interface Shown {
@@ -69,21 +79,22 @@ interface Shown {
   timeout: number;
 }
 
-function show(url: string, { redirectUri, listening, paste, browser, timeout }: Shown): void {
-  print(`Open: ${url}`);
+function show(url: string, shown: Shown, tell: (line: string) => void): void {
+  const { redirectUri, listening, paste, browser, timeout } = shown;
+  tell(`Open: ${url}`);
   if (listening) {
     const { port } = new URL(redirectUri);
-    print(`Waiting for the browser at ${redirectUri}, ${timeout} seconds at most.`);
-    print(
+    tell(`Waiting for the browser at ${redirectUri}, ${timeout} seconds at most.`);
+    tell(
       `Is the browser on another machine? There: ssh -L ${port || 80}:127.0.0.1:${port || 80} THIS-MACHINE, then open the address.`,
     );
   }
   if (paste) {
-    print(
+    tell(
       'Or paste here the address to which the browser was sent at the end, or the code in it (it is not shown), and press Enter.',
     );
   } else if (!listening) {
-    print('Nothing listens at the redirect URI.');
+    tell('Nothing listens at the redirect URI.');
   }
   if (mayOpenBrowser({ wanted: browser, isTTY: process.stdout.isTTY, env: process.env })) void openBrowser(url);
 }

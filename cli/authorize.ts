@@ -6,8 +6,8 @@ import { type OAuthClient, type Tokens, writeOAuthClient } from '../lambdas/shar
 import { createTokenStore } from '../lambdas/shared/oauth/token-store.ts';
 import { type Expected, plain } from './authorization-answer.ts';
 import { awaitAnswer } from './await-answer.ts';
+import { type Clock, watchClock } from './aws-clock.ts';
 import { listenForCallback } from './callback-listener.ts';
-import { type Clock, watchClock } from './doctor-clock.ts';
 import { exchangeCode } from './exchange-code.ts';
 import { CommandError, codeOf, USAGE } from './exit.ts';
 import type { Input } from './hidden-input.ts';

@@ -3,8 +3,8 @@ import { BEFORE_THE_FIRST, type Generation, successorOf } from '../lambdas/share
 import { createLedger } from '../lambdas/shared/oauth/ledger.ts';
 import { type OAuthClient, readOAuthClient } from '../lambdas/shared/oauth/secrets.ts';
 import { createTokenStore, type TokenStore } from '../lambdas/shared/oauth/token-store.ts';
+import type { Clock } from './aws-clock.ts';
 import { type Check, type Findings, failed, ok } from './doctor-check.ts';
-import type { Clock } from './doctor-clock.ts';
 import { type Around, grantCheck, ledgerCheck } from './doctor-grant.ts';
 import { USAGE } from './exit.ts';
 import type { Target } from './target.ts';

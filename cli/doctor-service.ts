@@ -77,12 +77,3 @@ function forEntity(deployment: Deployment, entity: Entity, check: Check): Check 
   if (entityPlan(deployment, entity).enabled) return check;
   return warning(check.id, `${check.text} (Its nightly rule is switched off.)`, check.advice ?? '');
 }
-
-/** What runs at night at all; from the configuration, not from the rules in the account. */
-export function rulesCheck(deployment: Deployment): Check {
-  const off = ENTITIES.filter((entity) => !entityPlan(deployment, entity).enabled);
-  if (off.length === 0) return ok('rules', `All ${ENTITIES.length} entities are exported every night.`);
-  const text = `${ENTITIES.length - off.length} of ${ENTITIES.length} entities are exported every night; switched off: ${off.join(', ')}.`;
-  if (off.length < ENTITIES.length) return ok('rules', text);
-  return warning('rules', text, 'Set entities.NAME.enabled in the configuration and deploy, if nights are wanted.');
-}

@@ -1,14 +1,18 @@
 import type { Command } from 'commander';
 import type { Deployment } from '../lambdas/shared/deployment.ts';
+import type { Entity } from '../lambdas/shared/entities.ts';
 import { freshnessOf } from '../lambdas/shared/oauth/freshness.ts';
 import type { Generation } from '../lambdas/shared/oauth/generation.ts';
 import { readConfiguration } from '../lib/config.ts';
+import { type Clock, watchClock } from './aws-clock.ts';
+import { commandFor, quoted, withExamples } from './command-options.ts';
+import { alarmsCheck, runbookUrlChecks } from './doctor-alarms.ts';
 import { type Check, documentOf, exitCodeOf, Findings, linesOf, ok, warning } from './doctor-check.ts';
-import { type Clock, watchClock } from './doctor-clock.ts';
 import { type Around, accessTokenCheck, scopesCheck } from './doctor-grant.ts';
 import { lookAtPlaces, type Stored } from './doctor-places.ts';
 import { refresh, refreshCheck } from './doctor-refresh.ts';
-import { rulesCheck, serviceChecks } from './doctor-service.ts';
+import { rulesCheck } from './doctor-rules.ts';
+import { serviceChecks } from './doctor-service.ts';
 import { connect, type Target, type TargetOptions } from './target.ts';
 
 export interface DoctorOptions extends TargetOptions {
@@ -30,7 +34,7 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
   const configuration = await findings.look(
     'configuration',
     () => readConfiguration(options.deployment, options.configuration, endpoint),
-    ({ file, deployment }) => [ok('configuration', `${file} is valid.`), rulesCheck(deployment)],
+    ({ file, deployment }) => [ok('configuration', `${file} is valid.`), ...runbookUrlChecks(deployment)],
   );
   const target = await findings.look(
     'stack',
@@ -38,9 +42,10 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
     () => ok('stack', `crm-export-${options.deployment} is there, with all its outputs.`),
   );
   if (!target) return findings.checks;
+  const deployment = configuration?.deployment;
+  await lookAtNights(findings, target, deployment, options);
   const clock = watchClock(target.secrets);
   const commands = commandsFor(options);
-  const deployment = configuration?.deployment;
   const stored = await lookAtPlaces(findings, target, deployment?.crm, clock, commands);
   if (deployment && stored.generation) {
     await lookAtGrant(findings, target, deployment, stored, stored.generation, { clock, commands, options });
@@ -50,6 +55,19 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
     if (options.refresh) findings.add(notLooked('refresh', lacking));
   }
   return findings.checks;
+}
+
+/** Whether anything begins, and whether somebody hears of it where nothing came of it. */
+async function lookAtNights(
+  findings: Findings,
+  target: Target,
+  deployment: Deployment | undefined,
+  options: DoctorOptions,
+): Promise<void> {
+  const resume = (entities: Entity[]) => commandFor(`resume ${entities.join(' ')}`, options);
+  const same = (check: Check) => check;
+  await findings.look('rules', () => rulesCheck(target, deployment, resume), same);
+  await findings.look('alarms', () => alarmsCheck(target, deployment?.alarms.email), same);
 }
 
 interface With {
@@ -103,11 +121,6 @@ function commandsFor({ deployment, profile, region, endpointUrl, configuration }
   };
 }
 
-/** For a shell. */
-function quoted(value: string): string {
-  return /^[\w./:@=-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
-}
-
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
 export function addDoctor(command: Command): void {
   command
@@ -121,4 +134,8 @@ export function addDoctor(command: Command): void {
       process.stdout.write(`${text}\n`);
       process.exitCode = exitCodeOf(checks);
     });
+  withExamples(command, {
+    'doctor --deployment prod': 'after authorize, and when a night has failed',
+    'doctor --deployment prod --refresh': 'also try the refresh token, which spends one generation of it',
+  });
 }

@@ -54,8 +54,9 @@ export async function followRun(
 ): Promise<RunReport> {
   const { everyMs = 1000, signal, onProgress, fileProgress } = options;
   for (;;) {
-    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-    const seen = await lastSeen(sfn, executionArn);
+    const look = { abortSignal: signal };
+    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }), look);
+    const seen = await lastSeen(sfn, executionArn, look);
     const moves = execution.status === 'RUNNING' && MOVING.includes(seen.name);
     const moved = moves && seen.state ? await fileProgress?.(seen.state) : undefined;
     onProgress?.({
@@ -78,10 +79,13 @@ function bytesOf(state: RunState | undefined, moved: Moved | undefined): Pick<Pr
 }
 
 /** The state entered last and what it was given. Read from the newest events: these exist in every engine. */
-async function lastSeen(sfn: SFNClient, executionArn: string): Promise<{ name: string; state: RunState | undefined }> {
-  const { events = [] } = await sfn.send(
-    new GetExecutionHistoryCommand({ executionArn, reverseOrder: true, maxResults: 20, includeExecutionData: true }),
-  );
+export async function lastSeen(
+  sfn: SFNClient,
+  executionArn: string,
+  look: { abortSignal?: AbortSignal | undefined } = {},
+): Promise<{ name: string; state: RunState | undefined }> {
+  const newest = { executionArn, reverseOrder: true, maxResults: 20, includeExecutionData: true };
+  const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), look);
   const entered = events.filter((event) => event.stateEnteredEventDetails);
   const states = entered.map((event) => parseState(event.stateEnteredEventDetails?.input));
   return { name: entered[0]?.stateEnteredEventDetails?.name ?? '', state: states.find((state) => state !== undefined) };

@@ -1,11 +1,15 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SFNClient } from '@aws-sdk/client-sfn';
+import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
 import { AWS_LIMITS, LEASE_LIMITS } from '../lambdas/shared/aws-limits.ts';
+import { plain } from './authorization-answer.ts';
+import { awsTrouble } from './aws-trouble.ts';
 import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
 
 /** Where a command works: a deployment in an account, or in a local cloud. */
@@ -25,15 +29,22 @@ const outputsSchema = z.object({
   LedgerTableName: z.string(),
   /** Only where the configuration says `customerUpdates`. */
   UpdatesStateMachineArn: z.string().optional(),
+  /** These two a stack of an earlier release does not have yet. */
+  AlarmTopicArn: z.string().optional(),
+  DashboardName: z.string().optional(),
 });
 
 /** A deployment within reach: its resources, and the clients to reach them. */
 export interface Target extends z.infer<typeof outputsSchema> {
+  /** `crm-export-NAME`, with which the names of its rules and log groups begin. */
+  stack: string;
   sfn: SFNClient;
   s3: S3Client;
   secrets: SecretsManagerClient;
   dynamo: DynamoDBClient;
   logs: CloudWatchLogsClient;
+  events: EventBridgeClient;
+  sns: SNSClient;
   /** Where the function that moves files logs. */
   downloadLogGroup: string;
 }
@@ -48,12 +59,15 @@ export async function connect(options: TargetOptions): Promise<Target> {
   const outputs = await stackOutputs(new CloudFormationClient(settings), stack);
   return {
     ...outputs,
+    stack,
     sfn: new SFNClient(settings),
     // With the bucket in front of its name, localhost is not found.
     s3: new S3Client({ ...settings, forcePathStyle: 'credentials' in settings }),
     secrets: new SecretsManagerClient({ ...settings, ...LEASE_LIMITS }),
     dynamo: new DynamoDBClient({ ...settings, ...LEASE_LIMITS }),
     logs: new CloudWatchLogsClient(settings),
+    events: new EventBridgeClient(settings),
+    sns: new SNSClient(settings),
     downloadLogGroup: `/aws/lambda/${stack}-DownloadFile`,
   };
 }
@@ -77,8 +91,8 @@ function clientSettings({ profile, region, endpointUrl = process.env.AWS_ENDPOIN
 }
 
 async function stackOutputs(client: CloudFormationClient, StackName: string) {
-  const { Stacks } = await client.send(new DescribeStacksCommand({ StackName })).catch((error: unknown) => {
-    throw new CommandError(unreachable(StackName, error), ENVIRONMENT, { cause: error });
+  const { Stacks } = await client.send(new DescribeStacksCommand({ StackName })).catch(async (error: unknown) => {
+    throw new CommandError(await unreachable(client, StackName, error), ENVIRONMENT, { cause: error });
   });
   const outputs = Object.fromEntries(
     (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]),
@@ -91,13 +105,12 @@ async function stackOutputs(client: CloudFormationClient, StackName: string) {
   );
 }
 
-function unreachable(stackName: string, error: unknown): string {
-  const name = error instanceof Error ? error.name : 'unknown error';
-  const text = error instanceof Error ? error.message.split('\n')[0] : '';
-  if (/does not exist/.test(text ?? '')) {
-    return `There is no stack ${stackName} here: check --deployment, --profile and --region, or deploy it first.`;
+async function unreachable(client: CloudFormationClient, stackName: string, error: unknown): Promise<string> {
+  const { name, message } = error instanceof Error ? error : { name: 'unknown error', message: '' };
+  if (/does not exist/.test(message)) {
+    const place = await client.config.region();
+    return `There is no stack ${stackName} here: check --deployment, --profile and --region (this is ${place}), or deploy it first.`;
   }
-  if (/Credential|Token|AccessDenied/i.test(name))
-    return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
-  return `AWS could not be asked for the stack ${stackName} (${name}: ${text}).`;
+  const other = `AWS could not be asked for the stack ${stackName} (${name}: ${plain(message.split('\n')[0] ?? '')}).`;
+  return awsTrouble(error) ?? other;
 }

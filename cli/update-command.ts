@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { batchSchema } from '../lambdas/shared/updates/batch-manifest.ts';
+import { withExamples } from './command-options.ts';
 import { confirm } from './confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from './exit.ts';
 import { type BatchOptions, startBatch } from './start-batch.ts';
@@ -42,6 +43,11 @@ export function addUpdate(command: Command): void {
     .option('--yes', 'do not ask before more than one customer is changed')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(update);
+  withExamples(command, {
+    'update customers.csv --deployment prod --dry-run': 'only check the file',
+    'update customers.csv --deployment prod --max-rate 2': 'two changes a second; asks before',
+    'update --resume update-20261120T094133Z-9bef26 --deployment prod': 'what was left of a batch',
+  });
 }
 
 async function update(file: string | undefined, options: UpdateOptions): Promise<void> {
@@ -83,7 +89,7 @@ async function send(checked: CheckedUpdates, target: Target, options: UpdateOpti
   say(`Batch ${batch}: ${counted(checked.records, 'record')}.`);
   const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures });
   const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
-  if (failure) throw new CommandError(failure, RUN_FAILED);
+  if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });
 }
 
 async function askBefore({ source, records }: CheckedUpdates, { yes, deployment }: UpdateOptions): Promise<void> {

@@ -1,8 +1,8 @@
-import { CommandError } from './exit.ts';
+import { commandFor } from './command-options.ts';
+import { CommandError, INTERRUPTED } from './exit.ts';
 import type { Target } from './target.ts';
 import { followBatch } from './update-batch.ts';
 import type { UpdateOptions } from './update-command.ts';
-import { commandFor } from './update-machine.ts';
 import {
   type BatchReport,
   countsText,
@@ -21,9 +21,6 @@ interface Started {
   executionArn: string;
   records: number;
 }
-
-/** What the shell says of a program that Ctrl-C ended. */
-const INTERRUPTED = 130;
 
 /**
  * Follows a batch to its end and prints what became of it.

@@ -15,15 +15,3 @@ export function updatesMachineOf(
     USAGE,
   );
 }
-
-/** A command to paste, for the same place. */
-export function commandFor(command: string, { deployment, profile, region, endpointUrl }: TargetOptions): string {
-  const given = { profile, region, 'endpoint-url': endpointUrl, deployment };
-  const options = Object.entries(given).flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []));
-  return `npm run cli -- ${command} ${options.join(' ')}`;
-}
-
-/** For a shell. */
-function quoted(value: string): string {
-  return /^[\w./:@=-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
-}

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Outcome } from '../lambdas/shared/updates/result-line.ts';
 import { OUTCOMES } from '../lambdas/shared/updates/result-line.ts';
 import { table } from '../local/text.ts';
+import { withExamples } from './command-options.ts';
 import { CommandError, USAGE } from './exit.ts';
 import { connect, type TargetOptions } from './target.ts';
 import { counted } from './update-check.ts';
@@ -27,6 +28,10 @@ export function addUpdateStatus(command: Command): void {
     .option('--failed-to <file>', 'write the lines that were not applied into a new .jsonl file, to be corrected')
     .option('--json', 'one JSON document')
     .action(show);
+  withExamples(command, {
+    'update-status --deployment prod': 'the last batches',
+    'update-status update-20261120T094133Z-9bef26 --deployment prod --failed-to failed.jsonl': 'lines to correct',
+  });
 }
 
 async function show(batch: string | undefined, options: StatusOptions): Promise<void> {

@@ -25,17 +25,24 @@ const inputSchema = z.record(z.string(), z.unknown());
 export async function jsonServer(answer: (call: Call) => Answer): Promise<AwsServer> {
   const calls: Call[] = [];
   const endpoint = await serve(async (request) => {
-    const operation = String(request.headers['x-amz-target']).split('.')[1] ?? '';
-    const input = inputSchema.parse(JSON.parse(await bodyOf(request)));
-    const call = { operation, input, authorization: request.headers.authorization ?? '' };
+    const call = await callOf(request);
     calls.push(call);
-    const answered = answer(call);
-    if ('output' in answered)
-      return { status: 200, type: 'application/x-amz-json-1.1', body: JSON.stringify(answered.output) };
-    const { error, message = '', status = 400 } = answered;
-    return { status, type: 'application/x-amz-json-1.1', body: JSON.stringify({ __type: error, message }) };
+    return replyOf(answer(call));
   });
   return { endpoint, calls };
+}
+
+async function callOf(request: IncomingMessage): Promise<Call> {
+  const operation = String(request.headers['x-amz-target']).split('.')[1] ?? '';
+  const input = inputSchema.parse(JSON.parse(await bodyOf(request)));
+  return { operation, input, authorization: request.headers.authorization ?? '' };
+}
+
+function replyOf(answered: Answer): Reply {
+  const type = 'application/x-amz-json-1.1';
+  if ('output' in answered) return { status: 200, type, body: JSON.stringify(answered.output) };
+  const { error, message = '', status = 400 } = answered;
+  return { status, type, body: JSON.stringify({ __type: error, message }) };
 }
 
 export interface Reply {
@@ -67,3 +74,41 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 const settings = { region: 'us-east-1', credentials, maxAttempts: 1 };
 export const sfnAt = (endpoint: string) => new SFNClient({ ...settings, endpoint });
+
+/** What the stack of a deployment says of itself, in the tests of commands. */
+export const OUTPUTS = {
+  StateMachineArn: 'arn:aws:states:us-east-1:000000000000:stateMachine:crm-export-prod-ExportRun',
+  ...{ BucketName: 'bucket', ClientSecretId: 'arn:client', TokensSecretId: 'arn:tokens', LedgerTableName: 'ledger' },
+};
+export const RUN_ARNS = OUTPUTS.StateMachineArn.replace(':stateMachine:', ':execution:');
+
+/** CloudFormation's answer about a stack with these outputs. */
+export function stackReply(outputs: Record<string, string>, status = 'UPDATE_COMPLETE'): Reply {
+  const members = Object.entries(outputs).map(
+    ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
+  );
+  const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>s</StackName><StackStatus>${status}</StackStatus>
+    <CreationTime>2026-11-20T00:00:00Z</CreationTime><Outputs>${members.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
+  return { status: 200, type: 'text/xml', body };
+}
+
+/** An error in the words of the services that speak XML. */
+export function xmlError(status: number, code: string, message: string): Reply {
+  const body = `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error></ErrorResponse>`;
+  return { status, type: 'text/xml', body };
+}
+
+/** An AWS with one deployment, `prod`; what its services that speak JSON answer is given. */
+export async function deploymentServer(
+  answer: (call: Call) => Answer,
+  describeStacks: Reply = stackReply(OUTPUTS),
+): Promise<AwsServer> {
+  const calls: Call[] = [];
+  const endpoint = await serve(async (request) => {
+    if (request.headers['x-amz-target'] === undefined) return describeStacks;
+    const call = await callOf(request);
+    calls.push(call);
+    return replyOf(answer(call));
+  });
+  return { endpoint, calls };
+}

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { watchClock } from '../../cli/aws-clock.ts';
 import { doctor } from '../../cli/doctor.ts';
 import {
   type Check,
@@ -15,13 +16,11 @@ import {
   ok,
   warning,
 } from '../../cli/doctor-check.ts';
-import { watchClock } from '../../cli/doctor-clock.ts';
 import { accessTokenCheck, grantCheck, ledgerCheck, scopesCheck } from '../../cli/doctor-grant.ts';
 import { type Refreshed, refreshCheck } from '../../cli/doctor-refresh.ts';
-import { columnsCheck, rulesCheck } from '../../cli/doctor-service.ts';
+import { columnsCheck } from '../../cli/doctor-service.ts';
 import { CommandError } from '../../cli/exit.ts';
 import { deploymentSchema } from '../../lambdas/shared/deployment.ts';
-import { ENTITIES } from '../../lambdas/shared/entities.ts';
 import { RunError } from '../../lambdas/shared/errors.ts';
 import type { LedgerItem } from '../../lambdas/shared/oauth/ledger-item.ts';
 import type { Tokens } from '../../lambdas/shared/oauth/secrets.ts';
@@ -228,13 +227,6 @@ describe('the configuration', () => {
   const crm = { baseUrl: 'https://crm.example.com', authUrl: 'https://auth.example.com' };
   const deployment = (entities: object) => deploymentSchema.parse({ crm, entities });
 
-  it('says which entities run, from the file alone', () => {
-    expect(rulesCheck(deployment({})).text).toContain('All 7');
-    expect(rulesCheck(deployment({ leads: { enabled: false } })).text).toContain('6 of 7');
-    const none = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
-    expect(rulesCheck(deployment(none)).status).toBe('warning');
-  });
-
   it('is held against the columns that there are', () => {
     expect(columnsCheck(deployment({}), 'leads', ['id', 'name']).text).toMatch(/^All 2 columns/);
     const some = deployment({ leads: { columns: ['id'] }, contacts: { columns: ['nmae'] } });
@@ -297,9 +289,8 @@ it('stops at a stack that is only half there', async () => {
 
   expect(checks.map(({ id, status }) => [id, status])).toEqual([
     ['configuration', 'ok'],
-    ['rules', 'ok'],
     ['stack', 'failed'],
   ]);
-  expect(checks[2]?.text).toContain('is only half deployed (ROLLBACK_COMPLETE)');
+  expect(checks[1]?.text).toContain('is only half deployed (ROLLBACK_COMPLETE)');
   expect(exitCodeOf(checks)).toBe(3);
 });

@@ -31,9 +31,17 @@ test('help names the commands and all their options', async () => {
   }
 });
 
+test('a reader that has read enough of standard output ends nothing', async () => {
+  const command = run('cli/main.ts', ['start', '--help']);
+  command.child.stdout?.destroy();
+  expect({ code: await command.ended, stderr: command.stderr() }).toEqual({ code: 0, stderr: '' });
+});
+
 const wrong: [string, string[], RegExp][] = [
-  ['no command', [], /^Usage: cli/],
+  ['no command', [], /^Usage: npm run cli --/],
   ['an unknown command', ['export'], /unknown command 'export'/],
+  ['a typo in a command', ['folow'], /unknown command 'folow'\n\(Did you mean follow\?\)/],
+  ['a typo in an option', ['start', 'leads', ...local, '--wiat'], /unknown option '--wiat'\n\(Did you mean --wait\?\)/],
   [
     'an unknown entity',
     ['start', 'leeds', ...local],
@@ -123,7 +131,7 @@ test('nothing that listens, and no such stack, are matters of the environment', 
     cli(['authorize', ...local, '--endpoint-url', empty]),
   ]);
   expect(closed.code).toBe(3);
-  expect(closed.stderr).toMatch(/^AWS could not be asked for the stack crm-export-local \(.*ECONNREFUSED.*\)\.\n$/);
+  expect(closed.stderr).toMatch(/^The local cloud does not answer at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): .*\n$/);
   expect(absent.code).toBe(3);
   expect(absent.stderr).toMatch(/^There is no stack crm-export-local here: .*\n$/);
 });

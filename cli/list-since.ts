@@ -1,0 +1,16 @@
+import { InvalidArgumentError } from 'commander';
+import * as z from 'zod';
+
+const UNITS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+
+/**
+ * How far back: `12h`, `7d`, `2w`, or a date, which means its beginning in UTC.
+ * @throws InvalidArgumentError for anything else
+ */
+export function sinceArgument(text: string, now: Date = new Date()): Date {
+  const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
+  if (count && unit && unit in UNITS)
+    return new Date(now.getTime() - Number(count) * UNITS[unit as keyof typeof UNITS]);
+  if (z.iso.date().safeParse(text).success) return new Date(`${text}T00:00:00Z`);
+  throw new InvalidArgumentError('A length of time such as 12h, 7d or 2w, or a date that exists, such as 2026-11-20.');
+}

@@ -1,0 +1,57 @@
+import { bytesText } from '../bytes-text.ts';
+import { manyText } from '../list-text.ts';
+import type { PublishedRun } from '../manifests.ts';
+import { runbookEntry } from '../show-links.ts';
+import { factsId, hasFacts } from './grid.ts';
+import { html, type Markup } from './html.ts';
+import type { Attempt, Cell, Story } from './story.ts';
+import { cellText, longDate, SIGNS, timeText, tookText } from './words.ts';
+
+/** A dialog for each cell. Without a script it is what the cell's link leads to. */
+export function factsOf(story: Story): Markup[] {
+  // With few nights, the last one of an entity may lie before them.
+  const all = story.rows.flatMap(({ last, cells }) => (cells.includes(last) ? cells : [last, ...cells]));
+  return all.filter(hasFacts).map((cell) => dialog(story, cell));
+}
+
+function dialog(story: Story, cell: Cell): Markup {
+  const id = factsId(cell);
+  const { outcome, published, attempts, entity, date } = cell;
+  return html`<dialog id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
+<p class="verdict"><span class="cell ${outcome}" aria-hidden="true">${SIGNS[outcome].sign}</span> ${cellText(cell)}</p>
+${published ? published.manifest.warnings.map((warning) => html`<p class="warning">${warning}</p>`) : null}
+${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
+${attempts.map((attempt) => attemptFacts(attempt, published !== null))}
+${published || outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- start ${entity} --date ${date} --deployment ${story.deployment}</code></p>`}
+<p><a class="close" href="#nights">Close</a></p></dialog>\n`;
+}
+
+function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Markup[] {
+  const { file, export: made } = manifest;
+  const facts: [string, string][] = [
+    ['Rows', file.rows === null ? 'not counted: no CSV file' : file.rows.toLocaleString('en-US')],
+    ['Columns', file.header === null ? 'not known: no CSV file' : String(file.header.length)],
+    ['Size', `${bytesText(file.bytes)} (${file.bytes.toLocaleString('en-US')} bytes), ${file.contentType}`],
+    ['CRC-32', file.crc32],
+    ['Started', timeText(manifest.startedAt)],
+    ['Export created', timeText(made.createdAt)],
+    ['File stored', `${timeText(made.storedAt)}, ${tookText(cell)} after the start, ${manyText(made.checks, 'check')}`],
+    ['Run', manifest.execution],
+    ['Export', made.id],
+    ['File', file.key],
+    ['Manifest', manifestKey],
+    ['Kept until', manifest.keptUntil],
+    ['Release', manifest.softwareVersion],
+  ];
+  return facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
+}
+
+function attemptFacts({ run, startedAt, status, error, cause }: Attempt, before: boolean): Markup {
+  const gone = status === 'SUCCEEDED';
+  const name = gone ? 'Published, and gone' : (error ?? status);
+  const told = gone ? 'The run was published, but no pointer of this date leads to its file any more.' : (cause ?? '');
+  const runbook = runbookEntry(error, status);
+  const entry = runbook === null ? null : html` Runbook: <code>${runbook}</code>`;
+  return html`<section><h3>${before ? 'Another attempt: ' : ''}${name}</h3><p>${told}${entry}</p>
+<p class="small">${run}, started ${timeText(startedAt)}</p></section>`;
+}

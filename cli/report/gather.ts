@@ -1,0 +1,82 @@
+import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
+import { unpublishedRuns } from '../list-runs.ts';
+import { createManifests, eachOf, ifReadable, type PublishedRun } from '../manifests.ts';
+import type { Target } from '../target.ts';
+import type { NightlyPlan } from './nightly-plan.ts';
+import { pausedRules } from './paused-rules.ts';
+import type { Attempt, Facts } from './story.ts';
+
+const DAY_MS = 86_400_000;
+
+type Place = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack'>;
+
+interface Wanted {
+  deployment: string;
+  plan: NightlyPlan;
+  nights: number;
+  now: Date;
+  /** Told, in a sentence, of what could not be had. */
+  warn: (sentence: string) => void;
+}
+
+/** Looks at bucket, machine and rules. Whatever but the bucket cannot be asked is told, and left out. */
+export async function gatherFacts(target: Place, { warn, ...wanted }: Wanted): Promise<Facts> {
+  const since = new Date(wanted.now.getTime() - (wanted.nights + 1) * DAY_MS);
+  const [published, paused] = await Promise.all([
+    eachOf(ENTITIES, (entity) => countingRuns(target, entity, since.toISOString().slice(0, 10), warn)),
+    pausedRules(target).catch((error: unknown) => {
+      warn(
+        `Whether rules are paused is taken from the configuration: EventBridge could not be asked (${nameOf(error)}).`,
+      );
+      return ENTITIES.filter((entity) => !wanted.plan.enabled[entity]);
+    }),
+  ]);
+  const counting = published.flat();
+  const attempts = await attemptsOf(target, counting, since, wanted).catch((error: unknown) => {
+    warn(`Runs that failed are not shown: Step Functions could not be asked (${nameOf(error)}).`);
+    return [];
+  });
+  return { ...wanted, published: counting, attempts, paused };
+}
+
+/** The runs that the pointers to the dates name: superseded ones do not count. */
+async function countingRuns(
+  target: Place,
+  entity: Entity,
+  from: string,
+  warn: Wanted['warn'],
+): Promise<PublishedRun[]> {
+  const manifests = createManifests(target);
+  const dates = (await manifests.dates(entity)).filter((date) => date >= from);
+  const runs = await eachOf(dates, async (date): Promise<PublishedRun[]> => {
+    const pointer = await ifReadable(manifests.pointer(entity, date), warn);
+    if (!pointer) return [];
+    const { manifestKey } = pointer;
+    const unreadable: string[] = [];
+    const manifest = await ifReadable(manifests.manifest(manifestKey), (sentence) => void unreadable.push(sentence));
+    if (manifest) return [{ manifest, manifestKey }];
+    warn(unreadable[0] ?? `The pointer to the ${entity} of ${date} names a manifest that is gone.`);
+    return [];
+  });
+  return runs.flat();
+}
+
+/** Runs without a file that counts. One that a later run superseded is none, nor one of input without a known entity. */
+async function attemptsOf(
+  target: Place,
+  counting: PublishedRun[],
+  since: Date,
+  { now, plan }: Pick<Wanted, 'now' | 'plan'>,
+): Promise<Attempt[]> {
+  const runs = await unpublishedRuns(target, counting, { since, now, timeZone: plan.timeZone });
+  const replaced = new Set(counting.map(({ manifest }) => `${manifest.entity} ${manifest.date}`));
+  return runs.flatMap(({ run, entity, date, startedAt, status, error, cause }) => {
+    if (entity === null || date === null || status === null) return [];
+    if (status === 'SUCCEEDED' && replaced.has(`${entity} ${date}`)) return [];
+    return [{ run, entity, date, startedAt, status, error, cause }];
+  });
+}
+
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : 'unknown trouble';
+}

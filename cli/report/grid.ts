@@ -1,0 +1,96 @@
+import { bytesText } from '../bytes-text.ts';
+import { html, type Markup } from './html.ts';
+import { type Cell, lastCells, type Outcome, type Story } from './story.ts';
+import { cellText, longDate, monthOf, SIGNS, shortDate, tookText } from './words.ts';
+
+/** The id under which the facts of a cell stand. */
+export function factsId({ entity, date }: Cell): string {
+  return `${entity}-${date}`;
+}
+
+/** Whether there is anything to say of a cell beyond its outcome. */
+export function hasFacts({ outcome }: Cell): boolean {
+  return outcome !== 'none' && outcome !== 'paused' && outcome !== 'due';
+}
+
+/** Last night, an entity a line: the answer in words and figures. */
+export function lastNightTable(story: Story): Markup {
+  const rows = lastCells(story).map((cell) => {
+    const { entity, outcome, published } = cell;
+    const file = published?.manifest.file;
+    const name = hasFacts(cell)
+      ? html`<a data-facts="${factsId(cell)}" href="#${factsId(cell)}">${entity}</a>`
+      : html`${entity}`;
+    const other = cell.date === story.lastNight ? null : html` <small>${shortDate(cell.date)}</small>`;
+    return html`<tr class="${outcome}"><th scope="row">${name}${other}</th>
+<td><span class="sign" aria-hidden="true">${SIGNS[outcome].sign}</span> ${outcomeText(cell)}</td>
+<td class="number">${file?.rows?.toLocaleString('en-US') ?? ''}</td><td class="number usual narrow-off">${usualRows(story, cell)}</td>
+<td class="number narrow-off">${bytesText(file?.bytes ?? null)}</td><td class="number narrow-off">${tookText(cell)}</td></tr>`;
+  });
+  return html`<div class="scroll" role="region" aria-labelledby="last-night-caption" tabindex="0"><table class="list">
+<caption id="last-night-caption">${longDate(story.lastNight)}</caption>
+<thead><tr><th scope="col">Entity</th><th scope="col">Outcome</th><th scope="col" class="number">Rows</th>
+<th scope="col" class="number usual narrow-off">Usual rows</th><th scope="col" class="number narrow-off">Size</th><th scope="col" class="number narrow-off">Stored after</th></tr></thead>
+<tbody>${rows}</tbody></table></div>`;
+}
+
+/** A long name may break before a capital letter: windows are narrow. */
+function outcomeText(cell: Cell): Markup[] {
+  const error = cell.attempts.at(-1)?.error;
+  const text = cell.outcome === 'failed' && error ? error : SIGNS[cell.outcome].word;
+  return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, index) => html`${index > 0 ? html`<wbr>` : null}${part}`);
+}
+
+/** The median of the nights before: what a reader compares with. */
+function usualRows(story: Story, { entity, date }: Cell): string {
+  const cells = story.rows.find((row) => row.entity === entity)?.cells ?? [];
+  const before = cells.flatMap((cell) => (cell.date < date ? (cell.published?.manifest.file.rows ?? []) : []));
+  return before.sort((a, b) => a - b)[Math.floor(before.length / 2)]?.toLocaleString('en-US') ?? '';
+}
+
+/** Nights by entities, a cell for each; the newest night is on the right, where a narrow window begins to look. */
+export function gridTable(story: Story): Markup {
+  const { nights, rows } = story;
+  const months = [...Map.groupBy(nights, (date) => date.slice(0, 7)).values()];
+  const heads = nights.map((date) => {
+    const last = date === story.lastNight ? html` class="last"` : null;
+    return html`<th scope="col"${last}><span aria-hidden="true">${Number(date.slice(8))}</span><span class="hidden">${shortDate(date)}</span></th>`;
+  });
+  const body = rows.map(
+    ({ entity, paused, cells }) =>
+      html`<tr><th scope="row">${entity}${paused ? html` <small>paused</small>` : null}</th>${cells.map((cell) => gridCell(cell))}</tr>\n`,
+  );
+  return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it; the arrow keys move between cells.</p>
+<div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="grid">
+<caption id="nights-caption" class="hidden">Outcome of each entity in the last ${nights.length} nights</caption>
+<thead><tr class="months"><td></td>${months.map(monthHead)}</tr>
+<tr><th scope="col"><span class="hidden">Entity</span></th>${heads}</tr></thead>
+<tbody>${body}</tbody></table></div>
+<ul class="legend" aria-label="What the signs mean">${legend(story)}</ul>`;
+}
+
+function monthHead(dates: string[]): Markup {
+  const [first = ''] = dates;
+  const name = dates.length > 2 ? monthOf(first) : '';
+  return html`<th scope="colgroup" colspan="${dates.length}">${name}</th>`;
+}
+
+function gridCell(cell: Cell): Markup {
+  const { entity, date, outcome } = cell;
+  const text = cellText(cell);
+  const sign = html`<span aria-hidden="true">${SIGNS[outcome].sign}</span>`;
+  if (!hasFacts(cell))
+    return html`<td><span class="cell ${outcome}" title="${text}">${sign}<span class="hidden">${text}</span></span></td>`;
+  const label = `${entity}, ${shortDate(date)}: ${text}`;
+  return html`<td><a class="cell ${outcome}" data-facts="${factsId(cell)}" href="#${factsId(cell)}" title="${label}" aria-label="${label}">${sign}</a></td>`;
+}
+
+/** Only what occurs. */
+function legend({ rows }: Story): Markup[] {
+  const seen = new Set(rows.flatMap(({ cells }) => cells.map(({ outcome }) => outcome)));
+  const shown = (Object.keys(SIGNS) as Outcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));
+  return shown.map(
+    (outcome) =>
+      html`<li><span class="cell ${outcome}" aria-hidden="true">${SIGNS[outcome].sign}</span> ${SIGNS[outcome].word}</li>`,
+  );
+}

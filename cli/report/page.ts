@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto';
+import { factsOf } from './facts.ts';
+import { gridTable, lastNightTable } from './grid.ts';
+import { html, trusted } from './html.ts';
+import { plotSections } from './plots.ts';
+import { SCRIPT } from './script.ts';
+import type { Story } from './story.ts';
+import { STYLE } from './style.ts';
+import { headlineOf, timeText } from './words.ts';
+
+const MARKS = { good: '✓', bad: '✕', open: '…' };
+
+/**
+ * The whole report: one page that needs nothing but itself.
+ * @param warnings what could not be had, in sentences
+ */
+export function reportPage(story: Story, warnings: string[] = []): string {
+  const { tone, text, notes } = headlineOf(story);
+  const { deployment, madeAt, timeZone, nights } = story;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy()}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${text} (${deployment})</title>
+<style>${trusted(STYLE)}</style>
+</head>
+<body>
+<a class="skip" href="#nights">To the nights</a>
+<main>
+<header>
+<h1 class="${tone}"><span class="mark" aria-hidden="true">${MARKS[tone]}</span>${text}</h1>
+<p>${notes.join(' · ')}</p>
+${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
+</header>
+<section aria-labelledby="last-night"><h2 id="last-night">Last night</h2>${lastNightTable(story)}</section>
+<section aria-labelledby="nights"><h2 id="nights" tabindex="-1">Nights</h2>${gridTable(story)}</section>
+${plotSections(story)}
+</main>
+${factsOf(story)}
+<footer>
+<p>Deployment ${deployment}, ${nights.length} nights, dates in ${timeZone}. Made ${timeText(madeAt)} from the manifests in the
+bucket and the executions of the last 90 days: of failed runs before that nothing is known.</p>
+</footer>
+<script>${trusted(SCRIPT)}</script>
+</body>
+</html>
+`.text;
+}
+
+/** Nothing is loaded, sent or embedded; only this style and this script count. */
+function policy(): string {
+  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  const own = `style-src ${hash(STYLE)}; script-src ${hash(SCRIPT)}`;
+  return `default-src 'none'; ${own}; base-uri 'none'; form-action 'none'`;
+}

@@ -1,0 +1,115 @@
+import * as Plot from '@observablehq/plot';
+import { parseHTML } from 'linkedom';
+import type { Entity } from '../../lambdas/shared/entities.ts';
+import { bytesText } from '../bytes-text.ts';
+import { html, type Markup, trusted } from './html.ts';
+import { type Cell, isMissing, isPublished, type Story } from './story.ts';
+import { shortDate } from './words.ts';
+
+const WIDTH = 264;
+const HEIGHT = 124;
+
+/** What is drawn over the nights. */
+interface Measure {
+  id: string;
+  title: string;
+  of: (cell: Cell) => number | null;
+  text: (value: number) => string;
+  tick: (value: number) => string;
+}
+
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+const MEASURES: Measure[] = [
+  {
+    id: 'rows',
+    title: 'Rows',
+    of: ({ published }) => published?.manifest.file.rows ?? null,
+    text: (value) => value.toLocaleString('en-US'),
+    tick: (value) => short.format(value),
+  },
+  {
+    id: 'bytes',
+    title: 'Bytes',
+    of: ({ published }) => published?.manifest.file.bytes ?? null,
+    text: bytesText,
+    tick: (value) => (value === 0 ? '0' : bytesText(value).replace(/\.0 /, ' ')),
+  },
+];
+
+/** Rows and bytes over the nights: a drawing for each entity, and all numbers as a table. */
+export function plotSections(story: Story): Markup[] {
+  return MEASURES.map((measure) => {
+    const figures = story.rows.map(({ entity, cells }) => figure(measure, entity, cells));
+    return html`<section aria-labelledby="${measure.id}"><h2 id="${measure.id}">${measure.title}</h2>
+<div class="figures">${figures}</div>
+<details><summary>${measure.title} as a table</summary>${numbers(measure, story)}</details></section>`;
+  });
+}
+
+function figure(measure: Measure, entity: Entity, cells: Cell[]): Markup {
+  const summary = summaryOf(measure, cells);
+  const label = `${measure.title} of ${entity} by night: ${summary.join(', ')}`;
+  return html`<figure><figcaption><b>${entity}</b>${summary.map((line) => html` <span>${line}</span>`)}</figcaption>${drawing(measure, cells, label)}</figure>`;
+}
+
+/** What a person would read off the drawing. */
+function summaryOf({ of, text }: Measure, cells: Cell[]): string[] {
+  const values = cells.flatMap((cell) => of(cell) ?? []);
+  const last = cells.findLast((cell) => of(cell) !== null);
+  if (!last) return ['nothing is known'];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const range = low === high ? `always ${text(low)}` : `${text(low)} to ${text(high)}`;
+  return [`${text(of(last) ?? 0)} on ${shortDate(last.date)}`, range];
+}
+
+/** Drawn without a browser; every colour is the page's own, so that it follows the theme. */
+function drawing(measure: Measure, cells: Cell[], label: string): Markup {
+  const { document } = parseHTML('<!doctype html><html><body></body></html>');
+  const points = cells.map((cell) => ({ date: new Date(cell.date), value: measure.of(cell) ?? Number.NaN }));
+  const gaps = cells.filter(isMissing).map(({ date }) => ({ date: new Date(date) }));
+  const line = { x: 'date', y: 'value', stroke: 'var(--accent)' };
+  const largest = Math.max(0, ...points.map(({ value }) => value).filter(Number.isFinite));
+  const svg = Plot.plot({
+    ...{
+      document,
+      className: 'plot',
+      width: WIDTH,
+      height: HEIGHT,
+      marginLeft: 46,
+      marginRight: 12,
+      marginTop: 10,
+      marginBottom: 28,
+    },
+    x: { type: 'utc', label: null, ticks: 4, tickFormat: '%-d %b', domain: [points[0]?.date, points.at(-1)?.date] },
+    y: { domain: [0, largest * 1.1 || 1], label: null, ticks: 3, grid: true, tickFormat: measure.tick },
+    marks: [
+      Plot.areaY(points, { x: 'date', y1: 0, y2: 'value', fill: 'var(--accent)', fillOpacity: 0.12 }),
+      Plot.lineY(points, { ...line, strokeWidth: 1.75 }),
+      Plot.dot(points, { ...line, r: 1.8, fill: 'var(--accent)' }),
+      Plot.dot(gaps, { x: 'date', y: 0, symbol: 'times', stroke: 'var(--bad)', r: 3.2 }),
+      Plot.ruleY([0], { strokeOpacity: 0.35 }),
+    ],
+  });
+  // One picture with a name, not a heap of groups; its style stands in the page's own sheet, which the policy knows.
+  for (const style of svg.querySelectorAll('style')) style.remove();
+  for (const group of svg.querySelectorAll('[aria-label]')) group.removeAttribute('aria-label');
+  svg.setAttribute('role', 'img');
+  svg.setAttribute('aria-label', label);
+  return trusted(svg.outerHTML);
+}
+
+function numbers({ id, title, of, text }: Measure, { nights, rows }: Story): Markup {
+  const heads = rows.map(({ entity }) => html`<th scope="col" class="number">${entity}</th>`);
+  const body = nights.toReversed().map((date) => {
+    const cells = rows.map(({ cells }) => {
+      const cell = cells.find((one) => one.date === date);
+      const value = cell && isPublished(cell) ? of(cell) : null;
+      return html`<td class="number">${value === null ? '' : text(value)}</td>`;
+    });
+    return html`<tr><th scope="row">${date}</th>${cells}</tr>`;
+  });
+  return html`<div class="scroll" role="region" aria-labelledby="${id}-numbers" tabindex="0"><table class="list">
+<caption id="${id}-numbers">${title} by night and entity</caption>
+<thead><tr><th scope="col">Night</th>${heads}</tr></thead><tbody>${body}</tbody></table></div>`;
+}

@@ -1,0 +1,174 @@
+import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
+import type { Manifest } from '../../lambdas/shared/storage/manifest.ts';
+import { dateIn } from '../list-runs.ts';
+import type { PublishedRun } from '../manifests.ts';
+import type { NightlyPlan } from './nightly-plan.ts';
+import { type Start, startsOf } from './starts.ts';
+
+/**
+ * What became of an entity in a night. `gone`: published, but the bucket does not show it any more; `due`: its start is
+ * still to come, or was just now; `none`: nothing was to be expected, as before the first run.
+ */
+export type Outcome = 'published' | 'warned' | 'failed' | 'gone' | 'missing' | 'running' | 'due' | 'paused' | 'none';
+
+/** A run without a file that counts: it failed, is under way, or succeeded and its file is not to be found. */
+export interface Attempt {
+  run: string;
+  entity: Entity;
+  date: string;
+  startedAt: string;
+  status: string;
+  error: string | null;
+  cause: string | null;
+}
+
+/** What was found; the story is told from it alone. */
+export interface Facts {
+  deployment: string;
+  plan: NightlyPlan;
+  now: Date;
+  /** How many nights are looked at. */
+  nights: number;
+  /** The runs that count for their date. */
+  published: PublishedRun[];
+  attempts: Attempt[];
+  /** Entities whose rule is switched off now. */
+  paused: Entity[];
+}
+
+export interface Cell {
+  entity: Entity;
+  date: string;
+  outcome: Outcome;
+  published: PublishedRun | null;
+  /** Oldest first. */
+  attempts: Attempt[];
+}
+
+export interface Story {
+  deployment: string;
+  timeZone: string;
+  madeAt: string;
+  /** The newest date that any nightly start up to now belongs to. */
+  lastNight: string;
+  /** Dates, oldest first. */
+  nights: string[];
+  rows: Row[];
+}
+
+/** An entity. */
+interface Row {
+  entity: Entity;
+  paused: boolean;
+  /** Its own last night: starts that lie around midnight, or far apart, have two dates. */
+  last: Cell;
+  /** A cell for each of the nights. */
+  cells: Cell[];
+}
+
+const DAY_MS = 86_400_000;
+/** A rule that fired just now may not have its execution listed yet. */
+const GRACE_MS = 15 * 60_000;
+
+/** Puts what was found in order: nights by entities, each with what became of it. */
+export function tellStory(facts: Facts): Story {
+  const { deployment, plan, now } = facts;
+  const nightOfEntity = (entity: Entity) => startsOf(plan, entity, now, 1)[0]?.date;
+  const lastNight = newestOf(ENTITIES.flatMap((entity) => nightOfEntity(entity) ?? [])) ?? dateIn(plan.timeZone, now);
+  const newest = newestOf([lastNight, ...facts.published.map(({ manifest }) => manifest.date)]) ?? lastNight;
+  const nights = datesUpTo(newest, facts.nights);
+  const rows = ENTITIES.map((entity) => rowOf(facts, entity, nights, nightOfEntity(entity) ?? lastNight));
+  return { deployment, timeZone: plan.timeZone, madeAt: now.toISOString(), lastNight, nights, rows };
+}
+
+function newestOf(dates: string[]): string | undefined {
+  return dates.sort().at(-1);
+}
+
+function rowOf(facts: Facts, entity: Entity, nights: string[], lastNight: string): Row {
+  const starts = startsOf(facts.plan, entity, facts.now, nights.length + 2);
+  const expected = { starts, since: sinceOf(facts, entity) };
+  const dates = [...new Set([...nights, lastNight])].sort();
+  const paused = facts.paused.includes(entity);
+  const all = pausedFrom(
+    dates.map((date) => cellOf(facts, entity, date, expected)),
+    paused,
+  );
+  const cells = all.filter(({ date }) => nights.includes(date));
+  const last = all.find(({ date }) => date === lastNight) ?? cellOf(facts, entity, lastNight, expected);
+  return { entity, paused, last, cells };
+}
+
+/** What the rules start, and since when anything is known of it: before that nothing is missing. */
+interface Expected {
+  starts: Start[];
+  since: Date | undefined;
+}
+
+/**
+ * When the first run began that is known of an entity; of one that never ran, the first of all. By the clock: the date of
+ * a run may be one long ago. What has expired is not known.
+ */
+function sinceOf({ published, attempts }: Facts, entity: Entity): Date | undefined {
+  const of = (manifests: Manifest[], others: Attempt[]) =>
+    (manifests.length > 0 ? manifests : others).map(({ startedAt }) => startedAt).sort()[0];
+  const manifests = published.map(({ manifest }) => manifest);
+  const own = <T extends { entity: string }>(all: T[]) => all.filter((one) => one.entity === entity);
+  const first = of(own(manifests), own(attempts)) ?? of(manifests, attempts);
+  return first === undefined ? undefined : new Date(first);
+}
+
+/** What became of the last night of each entity. */
+export function lastCells({ rows }: Story): Cell[] {
+  return rows.map(({ last }) => last);
+}
+
+/** Whether nothing is to be had of a night of which something was expected. */
+export function isMissing({ outcome }: Cell): boolean {
+  return outcome === 'failed' || outcome === 'gone' || outcome === 'missing';
+}
+
+/** Whether the file of the night is there. */
+export function isPublished({ outcome }: Cell): boolean {
+  return outcome === 'published' || outcome === 'warned';
+}
+
+function cellOf(facts: Facts, entity: Entity, date: string, expected: Expected): Cell {
+  const published =
+    facts.published.find(({ manifest }) => manifest.entity === entity && manifest.date === date) ?? null;
+  const attempts = facts.attempts
+    .filter((attempt) => attempt.entity === entity && attempt.date === date)
+    .sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
+  const outcome = outcomeOfRuns(published?.manifest, attempts.at(-1)) ?? outcomeWithout(facts.now, date, expected);
+  return { entity, date, published, attempts, outcome };
+}
+
+function outcomeOfRuns(manifest: Manifest | undefined, last: Attempt | undefined): Outcome | undefined {
+  if (manifest) return manifest.warnings.length > 0 ? 'warned' : 'published';
+  if (last?.status === 'RUNNING') return 'running';
+  return last && (last.status === 'SUCCEEDED' ? 'gone' : 'failed');
+}
+
+/** Of a date for which no run is known. */
+function outcomeWithout(now: Date, date: string, { starts, since }: Expected): Outcome {
+  if (since === undefined) return 'none';
+  const settled = new Date(now.getTime() - GRACE_MS);
+  const ofDate = starts.filter((start) => start.date === date);
+  if (ofDate.some(({ at }) => at >= since && at <= settled)) return 'missing';
+  return ofDate.some(({ at }) => at > settled) ? 'due' : 'none';
+}
+
+/** Since when a rule is switched off nobody tells: since the last night of which anything is known, then. */
+function pausedFrom(cells: Cell[], paused: boolean): Cell[] {
+  if (!paused) return cells;
+  const last = cells.findLastIndex(({ published, attempts }) => published !== null || attempts.length > 0);
+  const lacking = ({ outcome }: Cell) => outcome === 'missing' || outcome === 'due';
+  return cells.map((cell, index) => (index > last && lacking(cell) ? { ...cell, outcome: 'paused' } : cell));
+}
+
+function datesUpTo(last: string, count: number): string[] {
+  const end = Date.parse(last);
+  return Array.from({ length: count }, (_, index) =>
+    new Date(end - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
+  );
+}

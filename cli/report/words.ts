@@ -1,0 +1,108 @@
+import { bytesText } from '../bytes-text.ts';
+import { durationText, manyText } from '../list-text.ts';
+import { type Cell, isMissing, isPublished, lastCells, type Outcome, type Story } from './story.ts';
+
+/** How each outcome is shown: never by its colour alone. */
+export const SIGNS: Record<Outcome, { sign: string; word: string }> = {
+  published: { sign: '✓', word: 'published' },
+  warned: { sign: '!', word: 'published, with a warning' },
+  failed: { sign: '✕', word: 'failed' },
+  gone: { sign: '∅', word: 'published, and gone' },
+  missing: { sign: '?', word: 'missing: no run is known' },
+  running: { sign: '…', word: 'under way' },
+  due: { sign: '◦', word: 'not due yet' },
+  paused: { sign: '‖', word: 'paused' },
+  none: { sign: '', word: 'nothing was due' },
+};
+
+export interface Headline {
+  tone: 'good' | 'bad' | 'open';
+  /** The answer to "did last night work?". */
+  text: string;
+  /** What else there is to say of that night, in sentences. */
+  notes: string[];
+}
+
+/** What is said first. */
+export function headlineOf(story: Story): Headline {
+  const night = lastCells(story);
+  const expected = night.filter(({ outcome }) => outcome !== 'paused' && outcome !== 'none');
+  const missing = expected.filter(isMissing);
+  const published = expected.filter(isPublished);
+  const notes = notesOf(story, night);
+  if (story.rows.every(({ cells }) => cells.every(({ published, attempts }) => !published && attempts.length === 0))) {
+    return { tone: 'open', text: 'No run is known yet', notes };
+  }
+  if (expected.length === 0) return { tone: 'open', text: 'Last night: no run was due', notes };
+  const of = (count: number) => `${count} of ${expected.length}`;
+  if (missing.length > 0) {
+    const names = missing.map(({ entity }) => entity).join(', ');
+    return { tone: 'bad', text: `Last night: ${of(missing.length)} missing: ${names}`, notes };
+  }
+  const text = `Last night: ${of(published.length)} published`;
+  if (published.length === expected.length) return { tone: 'good', text, notes };
+  return { tone: 'open', text: `${text}, ${expected.length - published.length} still to come`, notes };
+}
+
+function notesOf(story: Story, night: Cell[]): string[] {
+  const manifests = night.flatMap(({ published }) => (published ? [published.manifest] : []));
+  const bytes = manifests.reduce((sum, { file }) => sum + file.bytes, 0);
+  const rows = manifests.reduce((sum, { file }) => sum + (file.rows ?? 0), 0);
+  const paused = story.rows.filter((row) => row.paused).map(({ entity }) => entity);
+  const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
+  return [
+    longDate(story.lastNight),
+    ...otherNights(story, night),
+    ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
+    ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
+    ...(paused.length > 0 ? [`paused: ${paused.join(', ')}`] : []),
+  ];
+}
+
+/** Whose last night has another date than that of the others. */
+function otherNights({ lastNight }: Story, night: Cell[]): string[] {
+  const others = night.filter(({ date, outcome }) => date !== lastNight && outcome !== 'paused' && outcome !== 'none');
+  return [...Map.groupBy(others, ({ date }) => date)].map(
+    ([date, cells]) => `of ${shortDate(date)}: ${cells.map(({ entity }) => entity).join(', ')}`,
+  );
+}
+
+/** What became of a cell, in a few words: `published, 1,240 rows`, `failed (ExportFailed)`. */
+export function cellText({ outcome, published, attempts }: Cell): string {
+  const { word } = SIGNS[outcome];
+  const rows = published?.manifest.file.rows;
+  if (published) return rows === null || rows === undefined ? word : `${word}, ${manyText(rows, 'row')}`;
+  const error = attempts.at(-1)?.error;
+  return outcome === 'failed' && error ? `${word} (${error})` : word;
+}
+
+/** From the start of the run to the stored file. */
+export function tookText({ published }: Cell): string {
+  if (!published) return '';
+  const { startedAt, export: made } = published.manifest;
+  return durationText(Math.max(0, Date.parse(made.storedAt) - Date.parse(startedAt)) / 1000);
+}
+
+const format = (options: Intl.DateTimeFormatOptions) =>
+  new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
+const LONG = format({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
+const SHORT = format({ day: 'numeric', month: 'long' });
+const MONTH = format({ month: 'long' });
+
+/** `Friday 20 November 2026` for a YYYY-MM-DD. */
+export function longDate(date: string): string {
+  return LONG.format(new Date(date)).replace(',', '');
+}
+
+export function shortDate(date: string): string {
+  return SHORT.format(new Date(date));
+}
+
+export function monthOf(date: string): string {
+  return MONTH.format(new Date(date));
+}
+
+/** `2026-11-20 01:00:05 UTC` for a time of a manifest. */
+export function timeText(time: string): string {
+  return `${time.slice(0, 19).replace('T', ' ')} UTC`;
+}

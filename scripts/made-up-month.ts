@@ -1,0 +1,118 @@
+import { crc32 } from 'node:zlib';
+import type { PublishedRun } from '../cli/manifests.ts';
+import { planOfDefaults } from '../cli/report/nightly-plan.ts';
+import type { Attempt, Facts } from '../cli/report/story.ts';
+import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
+import { ERRORS, type ErrorName } from '../lambdas/shared/errors.ts';
+import { crc32Text } from '../lambdas/shared/files/transfer/index.ts';
+import { COLUMNS } from '../sandbox/data/columns.ts';
+import { Draw } from '../sandbox/data/draw.ts';
+
+/** A month of nights that never was, drawn by the sandbox's rules: the same every time, with no data of anybody in it. */
+
+const NIGHTS = 30;
+const LAST = Date.UTC(2026, 10, 20);
+const DAY_MS = 86_400_000;
+
+/** Records at the beginning, and how many are added in a day. */
+const SIZES: Record<Entity, [records: number, added: number]> = {
+  leads: [18_400, 130],
+  'agent-numbers': [212, 0],
+  workflows: [64, 1],
+  contacts: [41_700, 90],
+  customers: [26_300, 45],
+  meetings: [7_900, 60],
+  employers: [3_150, 4],
+};
+
+/** What went wrong: nights before the last one, entity, error; `undefined` is a night without any run. */
+const TROUBLE: [nightsAgo: number, entity: Entity, error: ErrorName | undefined][] = [
+  [6, 'contacts', 'ExportDeadlineExceeded'],
+  [13, 'leads', 'CrmUnavailable'],
+  [13, 'workflows', 'CrmUnavailable'],
+  [13, 'meetings', 'CrmUnavailable'],
+  [21, 'employers', undefined],
+];
+
+/** A night on which the service was slow, and a file came with rows of another length. */
+const WARNED: [nightsAgo: number, entity: Entity] = [9, 'customers'];
+
+/** Seven of seven in the last night; `last` adds troubles to it. */
+export function madeUpMonth(last: { missing?: Entity[]; failed?: Entity[]; paused?: Entity[] } = {}): Facts {
+  const { missing = [], failed = [], paused = [] } = last;
+  const trouble: typeof TROUBLE = [
+    ...TROUBLE,
+    ...missing.map((entity): (typeof TROUBLE)[number] => [0, entity, undefined]),
+    ...failed.map((entity): (typeof TROUBLE)[number] => [0, entity, 'ReauthorizationRequired']),
+    ...paused.flatMap((entity) => [0, 1, 2].map((ago): (typeof TROUBLE)[number] => [ago, entity, undefined])),
+  ];
+  const troubleAt = (ago: number, of: Entity) => trouble.find(([nights, entity]) => nights === ago && entity === of);
+  const nights = Array.from({ length: NIGHTS }, (_, index) => NIGHTS - 1 - index);
+  const cells = nights.flatMap((ago) => ENTITIES.map((entity) => ({ ago, entity, wrong: troubleAt(ago, entity) })));
+  return {
+    deployment: 'prod',
+    plan: planOfDefaults(),
+    now: new Date(LAST + 7 * 3_600_000),
+    nights: NIGHTS,
+    published: cells.filter(({ wrong }) => !wrong).map(({ ago, entity }) => publishedRun(ago, entity)),
+    attempts: cells.flatMap(({ ago, entity, wrong }) => (wrong?.[2] ? [attempt(ago, entity, wrong[2])] : [])),
+    paused,
+  };
+}
+
+function begun(ago: number, entity: Entity) {
+  const start = LAST - ago * DAY_MS + 3_600_000 + ENTITIES.indexOf(entity) * 7 * 60_000;
+  const startedAt = new Date(start).toISOString();
+  const stamp = startedAt.replace(/[-:]|\.\d+/g, '');
+  const draw = new Draw(`month/${entity}`, ago);
+  return {
+    start,
+    startedAt,
+    date: startedAt.slice(0, 10),
+    execution: `${entity}-${stamp}-${draw.reference('run', 9999).slice(0, 6)}`,
+    draw,
+  };
+}
+
+function publishedRun(ago: number, entity: Entity): PublishedRun {
+  const { start, startedAt, date, execution, draw } = begun(ago, entity);
+  const [records, added] = SIZES[entity];
+  const rows = records + added * (NIGHTS - ago) + draw.int(-added, added);
+  const bytes = rows * (60 + COLUMNS[entity].length * 11) + draw.int(0, 900);
+  const after = (seconds: number) => new Date(start + seconds * 1000).toISOString();
+  const seconds = 40 + Math.round(rows / 300) + draw.int(0, 60);
+  const prefix = `runs/entity=${entity}/run=${execution}/`;
+  const header = ['id', ...COLUMNS[entity].map(({ fieldName }) => fieldName)];
+  const [warnedAgo, warnedEntity] = WARNED;
+  const warned = ago === warnedAgo && entity === warnedEntity;
+  return {
+    manifestKey: `${prefix}_manifest.json`,
+    manifest: {
+      ...{ schemaVersion: 1, entity, date, execution, startedAt, softwareVersion: '1.0.0' },
+      file: {
+        ...{ key: `${prefix}${entity}.csv`, bytes, crc32: crc32Text(crc32(execution)), contentType: 'text/csv' },
+        ...{ rows, header },
+      },
+      export: {
+        ...{ id: draw.reference('export', 99_999), createdAt: after(2), storedAt: after(seconds) },
+        ...{ checks: 2 + Math.round(seconds / 60), unansweredCreates: 0, restarts: 0 },
+      },
+      request: { columns: header },
+      fingerprint: draw.reference('print', 9).replaceAll('-', ''),
+      keptUntil: new Date(start + 90 * DAY_MS).toISOString().slice(0, 10),
+      warnings: warned ? ['3 rows have another number of fields than the header.'] : [],
+    },
+  };
+}
+
+const HAPPENED: Partial<Record<ErrorName, string>> = {
+  CrmUnavailable: 'The service answered 503 to every request until the deadline of the run.',
+  ExportDeadlineExceeded: 'The export was still being made at the deadline of the run.',
+  ReauthorizationRequired: 'The service does not accept the refresh token any more (invalid_grant).',
+};
+
+function attempt(ago: number, entity: Entity, error: ErrorName): Attempt {
+  const { startedAt, date, execution } = begun(ago, entity);
+  const cause = `${HAPPENED[error] ?? 'The run ended.'} ${ERRORS[error].advice}`;
+  return { run: execution, entity, date, startedAt, status: 'FAILED', error, cause };
+}

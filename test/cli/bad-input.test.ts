@@ -1,0 +1,188 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { awsTrouble } from '../../cli/aws-trouble.ts';
+import { freePort } from '../../local/ports.ts';
+import { deploymentServer, RUN_ARNS, stackReply, xmlError } from './aws-server.ts';
+import { said } from './said.ts';
+
+const prod = ['--deployment', 'prod'];
+const NEWEST = 'leads-20261120T020000Z-1a2b3c';
+const newest = { executionArn: `${RUN_ARNS}:${NEWEST}`, name: NEWEST, status: 'FAILED', startDate: 1_795_000_000 };
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+type Place = () => Promise<string>;
+const answering =
+  (answer: Parameters<typeof deploymentServer>[0], stack?: Parameters<typeof deploymentServer>[1]): Place =>
+  async () =>
+    (await deploymentServer(answer, stack)).endpoint;
+const refusing = (error: string, message = 'No.') => answering(() => ({ error, message }));
+const stackIs = (reply: ReturnType<typeof stackReply>) => answering(() => ({ output: {} }), reply);
+const denied = 'User: arn:aws:iam::1:user/x is not authorized to perform: states:StartExecution';
+
+const start = ['start', 'leads'];
+const wrong: [what: string, args: string[], place: Place | undefined, code: number, sentence: RegExp][] = [
+  [
+    'an unknown entity',
+    ['start', 'leeds'],
+    undefined,
+    2,
+    /There is no entity "leeds" \(did you mean "leads"\?\); there are leads, .*\nTo see all options and examples, add --help\.$/,
+  ],
+  ['an unknown entity among known ones', ['pause', 'leads', 'meeting'], undefined, 2, /did you mean "meetings"\?/],
+  ['no entity', ['start'], undefined, 2, /^Name one or more of leads, .*, or else --all\.$/],
+  ['entities and --all', ['pause', 'leads', '--all'], undefined, 2, /^Name one or more of .*, or else --all\.$/],
+  [
+    'an unknown run',
+    ['follow', 'leads-20261120T020000Z-1a2b3d'],
+    answering(({ operation }) =>
+      operation === 'ListExecutions' ? { output: { executions: [newest] } } : { error: 'ExecutionDoesNotExist' },
+    ),
+    2,
+    /^There is no run "leads-\S+3d" \(did you mean "leads-20261120T020000Z-1a2b3c"\?\); the newest runs are leads-\S+\.$/,
+  ],
+  [
+    'an entity without a run',
+    ['logs', 'leads'],
+    answering(() => ({ output: { executions: [] } })),
+    2,
+    /^There is no run of leads yet: npm run cli -- start leads\.$/,
+  ],
+  [
+    'a run of another deployment',
+    ['stop', 'arn:aws:states:us-east-1:1:execution:crm-export-test-ExportRun:x'],
+    answering(() => ({ output: {} })),
+    2,
+    /^This ARN is no run of the deployment, .*: check --deployment\.$/,
+  ],
+  ['no region', start, undefined, 3, /^No AWS region is named: add --region, or set AWS_REGION\.$/],
+  [
+    'no credentials',
+    [...start, '--region', 'eu-west-1'],
+    undefined,
+    3,
+    /^There are no AWS credentials: .* Log in, check --profile, or set AWS_ACCESS_KEY_ID /,
+  ],
+  [
+    'a profile that is not there',
+    [...start, '--region', 'eu-west-1', '--profile', 'nobody'],
+    undefined,
+    3,
+    /^There are no AWS credentials: .* Log in, check --profile, or set /,
+  ],
+  [
+    'credentials that have expired',
+    start,
+    stackIs(xmlError(403, 'ExpiredToken', 'The security token included in the request is expired')),
+    3,
+    /^The AWS credentials have expired \(ExpiredToken\): log in again, or name others with --profile\.$/,
+  ],
+  [
+    'credentials that expire in the middle',
+    start,
+    refusing('ExpiredTokenException'),
+    3,
+    /^The AWS credentials have expired \(ExpiredTokenException\)/,
+  ],
+  [
+    'credentials that nobody knows',
+    start,
+    stackIs(xmlError(403, 'InvalidClientTokenId', 'The security token included in the request is invalid')),
+    3,
+    /^AWS does not accept these credentials \(InvalidClientTokenId\): log in, or check --profile\.$/,
+  ],
+  [
+    'a region without the stack, or no stack at all',
+    [...start, '--region', 'eu-west-3'],
+    stackIs(xmlError(400, 'ValidationError', 'Stack with id crm-export-prod does not exist')),
+    3,
+    /^There is no stack crm-export-prod here: check --deployment, --profile and --region \(this is eu-west-3\), or deploy it first\.$/,
+  ],
+  [
+    'half of a stack',
+    start,
+    stackIs(stackReply({ BucketName: 'bucket' }, 'ROLLBACK_COMPLETE')),
+    3,
+    /^The stack crm-export-prod is only half deployed \(ROLLBACK_COMPLETE\): deploy it again\.$/,
+  ],
+  [
+    'a stack whose machine is gone',
+    start,
+    refusing('StateMachineDoesNotExist', 'State Machine Does Not Exist'),
+    3,
+    /^A part of the deployment is gone \(StateMachineDoesNotExist: .*\): deploy it again\.$/,
+  ],
+  [
+    'a stack whose rule is gone',
+    ['pause', 'leads'],
+    refusing('ResourceNotFoundException'),
+    3,
+    /^There is no rule crm-export-prod-leads: deploy the stack again\.$/,
+  ],
+  [
+    'a right that is lacking',
+    start,
+    refusing('AccessDeniedException', denied),
+    3,
+    /^AWS denies access \(AccessDeniedException\): User: .* perform: states:StartExecution\. Use credentials that may do it/,
+  ],
+  [
+    'a right that is lacking for the stack itself',
+    start,
+    stackIs(xmlError(403, 'AccessDenied', denied.replace('states:StartExecution', 'cloudformation:DescribeStacks'))),
+    3,
+    /^AWS denies access \(AccessDenied\): .*cloudformation:DescribeStacks\. /,
+  ],
+  [
+    'a local cloud that has ended',
+    start,
+    async () => `http://127.0.0.1:${await freePort()}`,
+    3,
+    /^The local cloud does not answer at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): it has ended\. Start one: npm start -- --keep/,
+  ],
+];
+
+test.for(wrong)('%s: one sentence that says what to do, and a code', async ([, args, place, code, sentence]) => {
+  const where = place ? ['--endpoint-url', await place()] : [];
+  // The first region that is named counts.
+  const region = place && !args.includes('--region') ? ['--region', 'us-east-1'] : [];
+
+  const text = await said(...args, ...prod, ...where, ...region);
+  const json = await said(...args, ...prod, ...where, ...region, '--json');
+
+  expect(text).toMatchObject({ code, stdout: '' });
+  expect(text.stderr.trimEnd()).toMatch(sentence);
+  expect(text.stderr.trimEnd().split('\n').length).toBeLessThanOrEqual(2);
+  expect(json.code).toBe(code);
+  expect(JSON.parse(json.stdout)).toEqual({ ok: false, error: expect.any(String) });
+});
+
+test('a host that is not found, a session that has ended, and a network that is gone have a sentence too', () => {
+  const failed = (message: string, name = 'Error') => awsTrouble(Object.assign(new Error(message), { name }));
+  expect(failed('getaddrinfo ENOTFOUND cloudformation.eu-wst-1.amazonaws.com')).toBe(
+    'The host cloudformation.eu-wst-1.amazonaws.com was not found: check --region, and the network.',
+  );
+  expect(failed('Token is expired. To refresh this SSO session run aws sso login', 'CredentialsProviderError')).toBe(
+    'The AWS credentials have expired: Token is expired. To refresh this SSO session run aws sso login. Log in again.',
+  );
+  expect(failed('connect ETIMEDOUT 10.0.0.1:443')).toMatch(/^AWS does not answer \(ETIMEDOUT\): check the network/);
+  expect(failed('Rate exceeded', 'ThrottlingException')).toMatch(/^AWS is asked too often/);
+  expect(awsTrouble(new AggregateError([new Error('connect ECONNREFUSED ::1:4566')]))).toMatch(
+    /does not answer at ::1/,
+  );
+  expect(failed('what is this')).toBeUndefined();
+  expect(awsTrouble('a text')).toBeUndefined();
+});
+
+test('where the second of two starts fails, the first is named', async () => {
+  let starts = 0;
+  const { endpoint } = await deploymentServer(() => {
+    starts += 1;
+    if (starts > 1) return { error: 'AccessDeniedException', message: 'No' };
+    return { output: { executionArn: `${RUN_ARNS}:leads-1`, startDate: 1_795_000_000 } };
+  });
+  const { code, stderr } = await said('start', 'leads', 'contacts', ...prod, '--endpoint-url', endpoint);
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/Started before that: leads-1; not started: contacts\.\n$/);
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { codeOf } from '../../cli/exit.ts';
+import { RunError } from '../../lambdas/shared/errors.ts';
+import { readingCloud } from './reading-cloud.ts';
+import { said } from './said.ts';
+
+/** A command against a bucket that answers everything so. */
+async function against(code: string, status: number, ...args: string[]) {
+  const { endpoint } = await readingCloud({ bucket: { status, code } });
+  return said(...args, '--deployment', 'test', '--endpoint-url', endpoint, '--json');
+}
+
+test.for([
+  ['AccessDenied', 403, /^AWS denies access \(AccessDenied\): .*--profile/],
+  ['ExpiredToken', 400, /^The AWS credentials have expired \(ExpiredToken\): log in again/],
+  ['NoSuchBucket', 404, /^A part of the deployment is gone \(NoSuchBucket: refused\): deploy it again\.$/],
+] as const)(
+  '%s by the bucket is trouble of the surroundings, told by what to do about it',
+  async ([code, status, told]) => {
+    for (const args of [['report'], ['download', 'leads']]) {
+      const { code: exitCode, stdout, stderr } = await against(code, status, ...args);
+      expect(exitCode).toBe(3);
+      expect(stderr.trimEnd().split('\n').at(-1)).toMatch(told);
+      expect(JSON.parse(stdout)).toEqual({ ok: false, error: expect.stringMatching(told) });
+    }
+  },
+);
+
+test('list goes on without the bucket, and says so', async () => {
+  const { code, stdout, stderr } = await against('AccessDenied', 403, 'list');
+  expect([code, JSON.parse(stdout)]).toEqual([0, { runs: [] }]);
+  expect(stderr).toMatch(/the bucket could not be read\. AWS denies access \(AccessDenied\)/);
+});
+
+test('a bucket that refuses a command for a reason without a sentence refuses the person, not a run', () => {
+  expect(codeOf(new RunError('StorageDenied', 'No.'))).toBe(3);
+});

@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ENTITIES } from '../../lambdas/shared/entities.ts';
+import { tempDir } from '../local/support.ts';
+import { said } from './said.ts';
+
+/** What a shell is offered for the last word. */
+async function offered(...words: string[]): Promise<string[]> {
+  const { code, stdout } = await said('complete', '--', ...words);
+  expect(code).toBe(0);
+  const lines = stdout.trimEnd().split('\n');
+  // No names of files in their place.
+  expect(lines.at(-1)).toBe(':4');
+  return lines.slice(0, -1).map((line) => line.split('\t')[0] ?? '');
+}
+
+test('commands, options, entities and deployments are completed', async () => {
+  expect(await offered('st')).toEqual(['start', 'stop']);
+  expect(await offered('start', 'leads', '')).toEqual([...ENTITIES]);
+  expect(await offered('follow', 'c')).toEqual(['contacts', 'customers']);
+  expect(await offered('pause', '--a')).toEqual(['--all']);
+  expect(await offered('start', '--deployment', '')).toEqual(['example', 'local']);
+  expect(await offered('doctor', '--deployment', 'ex')).toEqual(['example']);
+  expect(await offered('completion', 'z')).toEqual(['zsh']);
+});
+
+test('the command for shells is not in the help, and an unknown shell is refused', async () => {
+  expect((await said('--help')).stdout).not.toMatch(/^ {2}complete /m);
+  expect(await said('completion', 'tcsh')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/Allowed choices are zsh, bash, fish, powershell/),
+  });
+});
+
+test.for(['zsh', 'bash', 'fish', 'powershell'])(
+  '%s gets a function that runs the program, and its completion',
+  async (shell) => {
+    const { code, stdout } = await said('completion', shell);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^(function )?crm-export.*cli\/main\.ts/);
+    expect(stdout).toContain(`# ${shell} completion for crm-export`);
+  },
+);
+
+test('bash completes with it', async () => {
+  const directory = await tempDir();
+  await writeFile(join(directory, 'crm-export.sh'), (await said('completion', 'bash')).stdout);
+  // In place of the package bash-completion, for a line that has no "=" and no ":".
+  const script = String.raw`
+    _get_comp_words_by_ref() { words=("$\{COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=$\{words[cword]}; prev=$\{words[cword-1]}; }
+    source crm-export.sh
+    COMP_WORDS=(crm-export fol); COMP_CWORD=1; __crm_export_complete; echo "$\{COMPREPLY[@]}"`.replaceAll('\\{', '{');
+  expect(
+    execFileSync('bash', ['-c', script], { cwd: directory, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+  ).toMatch(/^follow\b/);
+});

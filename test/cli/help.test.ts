@@ -1,0 +1,60 @@
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { createProgram } from '../../cli/main.ts';
+
+/** The commands of the program, help and what shells ask aside. */
+const commands = createProgram().commands.filter((command) => !['complete', 'help'].includes(command.name()));
+
+/** The help as a person reads it: with what is added below. */
+function helpOf(command: Command): string {
+  let text = '';
+  command.configureOutput({ writeOut: (part) => (text += part) });
+  command.outputHelp();
+  return text;
+}
+
+/** What stands behind `npm run cli -- ` in the examples of a help, up to a pipe. */
+function examplesOf(help: string): string[] {
+  const [, examples = ''] = help.split('\nExamples:\n');
+  return [...examples.matchAll(/^ {2}npm run cli -- (.+)$/gm)].map(([, line = '']) => line.replace(/ [|>].*$/, ''));
+}
+
+test('there are the commands that an operator needs', () => {
+  const names = commands.map((command) => command.name());
+  expect(names).toEqual(
+    expect.arrayContaining(['start', 'follow', 'logs', 'retry', 'stop', 'pause', 'resume', 'authorize', 'doctor']),
+  );
+  expect(names).toEqual(expect.arrayContaining(['update', 'update-status', 'completion']));
+});
+
+test.for(commands.map((command) => [command.name(), command] as const))(
+  '%s has a help with examples',
+  ([name, command]) => {
+    const help = helpOf(command);
+    const examples = examplesOf(help);
+    expect(help).toMatch(new RegExp(`^Usage: npm run cli -- ${name} `));
+    expect(command.description()).not.toBe('');
+    expect(examples.length).toBeGreaterThanOrEqual(2);
+    for (const example of examples) expect(example).toMatch(new RegExp(`^${name} `));
+    if (name === 'completion') return;
+    for (const option of ['--deployment', '--profile', '--region', '--endpoint-url']) expect(help).toContain(option);
+  },
+);
+
+test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the example "%s" is one', async (example) => {
+  const program = createProgram();
+  const [name, ...args] = example.split(' ');
+  const command = program.commands.find((each) => each.name() === name) ?? new Command();
+  let parsed = false;
+  command.action(() => {
+    parsed = true;
+  });
+  await program.parseAsync([name ?? '', ...args], { from: 'user' });
+  expect(parsed).toBe(true);
+});
+
+test('whoever can be asked by a script can answer in a document', () => {
+  const without = commands.filter((command) => !command.options.some(({ long }) => long === '--json'));
+  // What it writes is a script for a shell.
+  expect(without.map((command) => command.name())).toEqual(['completion']);
+});

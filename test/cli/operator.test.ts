@@ -1,0 +1,174 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { inputAnew } from '../../cli/retry-command.ts';
+import { consequences } from '../../cli/stop-command.ts';
+import { tempDir } from '../local/support.ts';
+import { deploymentServer, jsonServer, RUN_ARNS, sfnAt } from './aws-server.ts';
+import { said } from './said.ts';
+
+const NAME = 'leads-20261120T220000Z-1a2b3c';
+const executionArn = `${RUN_ARNS}:${NAME}`;
+const startDate = new Date('2026-11-20T22:00:00.250Z');
+const found = { executionArn, name: NAME, entity: 'leads' as const, status: 'FAILED', startDate, stopDate: undefined };
+const runState = (date: string) =>
+  JSON.stringify({
+    ...{ input: {}, execution: NAME, startedAt: startDate.toISOString() },
+    run: {
+      ...{ schemaVersion: 1, entity: 'leads', exportId: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', date, prefix: 'runs/' },
+      ...{ deadline: '2026-11-21T04:00:00Z', firstWaitSeconds: 1, largestWaitSeconds: 5, keptUntil: '2026-12-20' },
+      ...{ request: { columns: [] }, createdAt: '2026-11-20T22:00:00Z', softwareVersion: '1', fingerprint: 'f' },
+    },
+  });
+
+/** The input that a retry would give, where the old run had this one and came this far. */
+async function anew(input: string, ...states: string[]) {
+  const events = states.map((state, id) => {
+    const stateEnteredEventDetails = { name: 'CheckStatus', input: state };
+    return { id, timestamp: 1, type: 'TaskStateEntered', stateEnteredEventDetails };
+  });
+  const { endpoint } = await jsonServer(({ operation }) =>
+    operation === 'DescribeExecution'
+      ? { output: { executionArn, name: NAME, status: 'FAILED', startDate: 1, input } }
+      : { output: { events } },
+  );
+  return inputAnew({ sfn: sfnAt(endpoint) }, found);
+}
+
+test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
+  const given = { entity: 'leads', date: '2026-11-02', columns: ['id'], Comment: 'x' };
+  expect(await anew(JSON.stringify(given), runState('2026-11-21'))).toEqual(given);
+  // Near midnight: in the time zone of the deployment it was the next day already.
+  expect(await anew('{"entity":"leads"}', runState('2026-11-21'))).toEqual({ entity: 'leads', date: '2026-11-21' });
+  const due = { entity: 'leads', scheduledFor: '2026-11-20T21:00:00Z' };
+  expect(await anew(JSON.stringify(due))).toEqual(due);
+  // Else its timeline would read as that of a nightly run.
+  expect(await anew(JSON.stringify(due), runState('2026-11-20'))).toEqual({ entity: 'leads', date: '2026-11-20' });
+  expect(await anew(JSON.stringify({ ...due, date: '2026-11-02' }))).toEqual({ entity: 'leads', date: '2026-11-02' });
+  expect(await anew('{"entity":"leads"}')).toEqual({ entity: 'leads', scheduledFor: '2026-11-20T22:00:00.250Z' });
+});
+
+test.for(['{"entity":"leeds"}', '[]', 'x'])('a run with the input %s cannot be retried', async (input) => {
+  await expect(anew(input)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining('names no entity') });
+});
+
+test('before a run is stopped, it is said what becomes of the export, of the file and of a step at work', () => {
+  const text = (state: string) => consequences(found, state, undefined).join('\n');
+  expect(text('CheckStatus')).toMatch(/at CheckStatus\.\nIf the service has taken on an export .*\n.*no pointer/);
+  expect(text('CheckStatus')).toContain('A function that is at work ends its step');
+  expect(text('PublishFile')).toContain('it may still publish the file');
+});
+
+/** A deployment whose one run says these statuses, one after the other. */
+async function withRun(...statuses: string[]) {
+  return deploymentServer(({ operation }) => {
+    if (operation === 'GetExecutionHistory') return { output: { events: [] } };
+    if (operation === 'StopExecution') return { error: 'ValidationException', message: 'Execution is not running' };
+    const status = statuses.length > 1 ? statuses.shift() : statuses[0];
+    return { output: { executionArn, name: NAME, status, startDate: 1, input: '{}' } };
+  });
+}
+const prod = (endpoint: string) => ['--deployment', 'prod', '--endpoint-url', endpoint];
+
+test('a run that ended just before it was stopped is told as ended, not as stopped', async () => {
+  const { endpoint } = await withRun('RUNNING', 'SUCCEEDED');
+  const { code, stdout, stderr } = await said('stop', NAME, '--yes', ...prod(endpoint));
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/ has ended \(SUCCEEDED\), before it could be stopped\.\n$/);
+});
+
+test('a run without an entity cannot be followed', async () => {
+  const { endpoint } = await withRun('FAILED');
+  expect(await said('follow', NAME, ...prod(endpoint))).toMatchObject({
+    code: 2,
+    stderr: `The input of ${NAME} names no entity, so there is nothing to follow.\n`,
+  });
+});
+
+test('the cause of a failed run reaches the terminal without what a terminal would obey', async () => {
+  const cause = 'No file.\u001b]0;owned\u0007\u202eReally.';
+  const { endpoint } = await deploymentServer(({ operation }) => {
+    if (operation === 'GetExecutionHistory') return { output: { events: [] } };
+    const run = { executionArn, name: NAME, status: 'FAILED', startDate: 1, input: '{"entity":"leads"}' };
+    return { output: { ...run, error: 'Export\u001b[31mFailed', cause } };
+  });
+  expect(await said('follow', NAME, ...prod(endpoint))).toMatchObject({
+    code: 1,
+    stderr: 'leads: ExportFailed: No file. Really.\n',
+  });
+});
+
+test('rights that are lost while a run is followed say nothing about the run, and how to follow it again', async () => {
+  let looks = 0;
+  const { endpoint } = await deploymentServer(({ operation }) => {
+    looks += 1;
+    if (looks > 3) return { error: 'ExpiredTokenException' };
+    if (operation === 'GetExecutionHistory') return { output: { events: [] } };
+    return { output: { executionArn, name: NAME, status: 'RUNNING', startDate: 1, input: '{"entity":"leads"}' } };
+  });
+  const { code, stderr } = await said('follow', NAME, ...prod(endpoint));
+  expect(code).toBe(3);
+  expect(stderr).toMatch(
+    /^The AWS credentials have expired .*\nThis says nothing about the run\. To follow again: npm run/,
+  );
+});
+
+/** A deployment that refuses the third of such calls, in words for which there is no advice. */
+async function refusingTheThird(operation: string) {
+  let calls = 0;
+  return deploymentServer((call) => {
+    if (call.operation === operation) calls += 1;
+    if (calls > 2) return { error: 'ExecutionLimitExceeded', message: 'The limit is reached' };
+    if (operation === 'DescribeRule') return { output: { Name: 'x', State: 'ENABLED' } };
+    return { output: { executionArn: `${RUN_ARNS}:${String(call.input.name)}`, startDate: 1 } };
+  });
+}
+
+test('whatever ends a start of several, those that were started are told', async () => {
+  const start = async (...json: string[]) => {
+    const { endpoint } = await refusingTheThird('StartExecution');
+    return said('start', 'leads', 'contacts', 'meetings', ...json, ...prod(endpoint));
+  };
+  const { code, stdout, stderr } = await start();
+  expect(code).toBe(3);
+  expect(stdout).toMatch(/^arn:\S+:leads-\S+\narn:\S+:contacts-\S+\n$/);
+  expect(stderr).toMatch(
+    /^ExecutionLimitExceeded: The limit is reached\. Started before that: leads-\S+, contacts-\S+; not started: meetings\.\n$/,
+  );
+  expect(JSON.parse((await start('--json')).stdout)).toMatchObject({
+    ...{ ok: false, error: expect.stringMatching(/not started: meetings\.$/) },
+    runs: [{ entity: 'leads' }, { entity: 'contacts' }],
+  });
+});
+
+test('whatever ends a pause of several, those that were switched off are told', async () => {
+  const { endpoint } = await refusingTheThird('DescribeRule');
+  const { code, stdout, stderr } = await said('pause', '--all', '--json', ...prod(endpoint));
+  expect(code).toBe(3);
+  expect(stderr).toMatch(/The limit is reached\. Switched off before that: leads, \S+; not: \S+\.\n$/);
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false, rules: [{ entity: 'leads', state: 'DISABLED' }, {}] });
+});
+
+test('pause tells the hours of the configuration, and resume what a deploy would switch off again', async () => {
+  const { endpoint, calls } = await deploymentServer(({ operation }) => ({
+    output: operation === 'DescribeRule' ? { Name: 'x', State: 'ENABLED' } : {},
+  }));
+  const file = join(await tempDir(), 'prod.json');
+  const crm = { baseUrl: 'https://crm.example/api', authUrl: 'https://crm.example/auth' };
+  const alarms = { freshnessHours: 30 };
+  await writeFile(file, JSON.stringify({ crm, alarms, entities: { contacts: { enabled: false } } }));
+  const where = [...prod(endpoint), '--configuration', file];
+
+  const paused = await said('pause', 'leads', ...where);
+  const resumed = await said('resume', 'leads', 'contacts', ...where);
+
+  expect(paused.stderr).toContain('NoPublishedExport is raised 30 hours after');
+  expect(paused.stdout).toBe('leads: switched off (rule crm-export-prod-leads).\n');
+  expect(resumed.stdout).toMatch(/^leads: was on already .*\ncontacts: was on already /);
+  expect(resumed.stderr).toMatch(/^The configuration has switched off contacts: .*\nNights that were missed/);
+  expect(calls.map(({ operation }) => operation)).toEqual([
+    ...['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule'],
+  ]);
+  const broken = await said('pause', 'leads', ...prod(endpoint), '--configuration', '/nonexistent.json');
+  expect(broken).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^ConfigInvalid: /) });
+});
