@@ -9,7 +9,12 @@ import { findPython, type Python } from './find-python.ts';
 import { runCommand } from './run-command.ts';
 import type { RunRecord } from './run-record.ts';
 
-const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
+const MINISTACK: PythonEnvironment = {
+  name: 'ministack',
+  requirements: join(import.meta.dirname, 'requirements.txt'),
+  modules: 'ministack, hypercorn, botocore, yaml',
+  what: 'the local cloud',
+};
 const CHECK_WITHIN_MS = 20_000;
 const run = promisify(execFile);
 
@@ -26,6 +31,17 @@ export type InstallOptions = {
   signal?: AbortSignal | undefined;
 };
 
+/** A virtual environment of its own under the cache directory. */
+export type PythonEnvironment = {
+  name: string;
+  /** The file of what is pinned in it, with hashes. */
+  requirements: string;
+  /** What can be imported when it is whole, as in a Python import. */
+  modules: string;
+  /** What it is, in a sentence that says why it could not be made: `the local cloud`. */
+  what: string;
+};
+
 /** How to run MiniStack. */
 export type MinistackCommand = { command: string; args: string[] };
 
@@ -36,22 +52,31 @@ export type MinistackCommand = { command: string; args: string[] };
  * @throws EnvironmentError when Python is missing, too old or without venv, or when pip cannot install
  */
 export async function ensureMinistack(options: InstallOptions): Promise<MinistackCommand> {
-  const { record, onProgress, also, env = process.env } = options;
-  const python = await findPython(env);
-  const home = join(record.cacheDir, `ministack-${await installationKey(python)}`);
-  if (!(await works(home))) {
-    await rm(home, { recursive: true, force: true });
-    onProgress?.(`Making a virtual environment with Python ${python.version}`);
-    const building = join(record.workDir, 'python');
-    await build(building, python, { ...options, env });
-    await moveInto(home, building);
-  }
-  if (also !== undefined) await add(also, home, { ...options, env });
+  const { also, env = process.env } = options;
+  const home = await ensureEnvironment(MINISTACK, options);
+  if (also !== undefined) await add(also, home, { ...options, env, what: MINISTACK.what });
   return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
 }
 
-function installationKey({ path, version }: Python): Promise<string> {
-  return keyOf(REQUIREMENTS, `${path} ${version}`);
+/**
+ * The same for any other set of requirements.
+ *
+ * @returns the directory of the environment: its interpreter is `bin/python`
+ * @throws EnvironmentError as `ensureMinistack` does
+ */
+export async function ensureEnvironment(environment: PythonEnvironment, options: InstallOptions): Promise<string> {
+  const { record, onProgress, env = process.env } = options;
+  const { name, requirements, modules } = environment;
+  const python = await findPython(env);
+  const key = await keyOf(requirements, `${python.path} ${python.version}`);
+  const home = join(record.cacheDir, `${name}-${key}`);
+  if (await works(home, modules)) return home;
+  await rm(home, { recursive: true, force: true });
+  onProgress?.(`Making a virtual environment with Python ${python.version}`);
+  const building = join(record.workDir, 'python');
+  await build(building, python, environment, { ...options, env, what: environment.what });
+  await moveInto(home, building, modules);
+  return home;
 }
 
 async function keyOf(requirements: string, more = ''): Promise<string> {
@@ -75,34 +100,35 @@ async function add(requirements: string, home: string, options: BuildOptions): P
  * once the first wins. It can be moved because nothing of it but the interpreter is used, never its scripts with their
  * absolute first lines.
  */
-async function moveInto(home: string, building: string): Promise<void> {
+async function moveInto(home: string, building: string, modules: string): Promise<void> {
   try {
     await rename(building, home);
   } catch (error) {
-    if (!(await works(home))) throw error;
+    if (!(await works(home, modules))) throw error;
     await rm(building, { recursive: true, force: true });
   }
 }
 
-async function works(home: string): Promise<boolean> {
-  const check = 'import ministack, hypercorn, botocore, yaml';
-  return run(interpreter(home), ['-I', '-c', check], { timeout: CHECK_WITHIN_MS }).then(
+async function works(home: string, modules: string): Promise<boolean> {
+  return run(interpreter(home), ['-I', '-c', `import ${modules}`], { timeout: CHECK_WITHIN_MS }).then(
     () => true,
     () => false,
   );
 }
 
-type BuildOptions = InstallOptions & { env: NodeJS.ProcessEnv };
+type BuildOptions = InstallOptions & { env: NodeJS.ProcessEnv; what: string };
 
-async function build(home: string, python: Python, { record, env, onProgress, signal }: BuildOptions): Promise<void> {
+async function build(home: string, python: Python, { requirements }: PythonEnvironment, options: BuildOptions) {
+  const { record, env, signal } = options;
   const logFile = join(record.workDir, 'python.log');
   const common = { env, cwd: record.workDir, logFile, record, signal };
   const venv = await runCommand({ ...common, name: 'venv', command: python.path, args: ['-m', 'venv', home] });
   if (venv.code !== 0) throw new EnvironmentError(explainVenv(python, venv.lines), { logFile });
-  await pipInstall(REQUIREMENTS, home, { record, env, onProgress, signal });
+  await pipInstall(requirements, home, options);
 }
 
-async function pipInstall(requirements: string, home: string, { record, env, onProgress, signal }: BuildOptions) {
+async function pipInstall(requirements: string, home: string, options: BuildOptions) {
+  const { record, env, onProgress, signal, what } = options;
   const logFile = join(record.workDir, 'python.log');
   const pip = await runCommand({
     ...{ env, cwd: record.workDir, logFile, record, signal },
@@ -114,7 +140,7 @@ async function pipInstall(requirements: string, home: string, { record, env, onP
       if (wanted) onProgress?.(`Fetching ${wanted}`);
     },
   });
-  if (pip.code !== 0) throw new EnvironmentError(explainPip(pip.lines), { logFile });
+  if (pip.code !== 0) throw new EnvironmentError(explainPip(pip.lines, what), { logFile });
 }
 
 function explainVenv({ path, version }: Python, lines: string[]): string {
@@ -125,21 +151,21 @@ function explainVenv({ path, version }: Python, lines: string[]): string {
     : `Python ${version} (${path}) could not make a virtual environment. The log says why; the variable PYTHON can name another Python.`;
 }
 
-function explainPip(lines: string[]): string {
+function explainPip(lines: string[], what: string): string {
   const says = (pattern: RegExp) => lines.some((line) => pattern.test(line));
   if (says(/DO NOT MATCH THE HASHES/)) {
     return 'The Python package index delivered a file other than the pinned one, so nothing was installed. Check the index or proxy that pip uses (pip config list), then start again.';
   }
   if (says(/No space left on device/)) {
-    return 'The disk is full, so the local cloud could not be installed. Free about 200 MB and start again.';
+    return `The disk is full, so ${what} could not be installed. Free about 200 MB and start again.`;
   }
   if (says(/connection|Max retries|timed? ?out|ProxyError|SSLError|CERTIFICATE|name resolution/i)) {
-    return 'The Python package index could not be reached, and the local cloud has to be fetched once. Check the network or pip’s settings (PIP_INDEX_URL, PIP_PROXY, PIP_CERT), then start again.';
+    return `The Python package index could not be reached, and ${what} must be fetched once. Check the network or pip’s settings (PIP_INDEX_URL, PIP_PROXY, PIP_CERT), then start again.`;
   }
   if (says(/No matching distribution found/)) {
     return 'The Python package index that pip uses does not have one of the pinned packages, or does not answer. Check which index that is (pip config list), then start again.';
   }
-  return 'pip could not install the local cloud. The log says why; start again once that is mended.';
+  return `pip could not install ${what}. The log says why; start again once that is mended.`;
 }
 
 function interpreter(home: string): string {

@@ -1,0 +1,35 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import * as z from 'zod';
+
+const WITHIN_MS = 120_000;
+const run = promisify(execFile);
+const SERIOUS = ['high', 'critical'];
+const reportSchema = z.object({
+  vulnerabilities: z.record(z.string(), z.object({ severity: z.string(), range: z.string().optional() })),
+});
+const refusalSchema = z.object({ message: z.string() });
+
+/** What the registry knows against the packages; `refused` when it does not say. */
+export type Audit = { problems: string[] } | { refused: string };
+
+/** Asks the registry for advisories of high or critical severity against any package of the lockfile. */
+export async function auditPackages(): Promise<Audit> {
+  const args = ['audit', '--json', '--package-lock-only', '--audit-level', 'high'];
+  // npm ends with a code other than 0 when it found something, and when it could not ask.
+  const { stdout } = await run('npm', args, { timeout: WITHIN_MS, maxBuffer: 64 * 1024 * 1024 }).catch(
+    (error: { stdout?: string; message: string }) => ({
+      stdout: error.stdout || JSON.stringify({ message: error.message }),
+    }),
+  );
+  return readAudit(stdout);
+}
+
+/** Reads what `npm audit --json` wrote. */
+export function readAudit(text: string): Audit {
+  const answer: unknown = JSON.parse(text);
+  const report = reportSchema.safeParse(answer);
+  if (!report.success) return { refused: refusalSchema.safeParse(answer).data?.message ?? text.slice(0, 200) };
+  const serious = Object.entries(report.data.vulnerabilities).filter(([, { severity }]) => SERIOUS.includes(severity));
+  return { problems: serious.map(([name, { severity, range = '' }]) => `${name} ${range}: ${severity}`) };
+}

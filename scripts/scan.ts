@@ -1,0 +1,84 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { EnvironmentError } from '../local/environment-error.ts';
+import { openRunRecord } from '../local/run-record.ts';
+import { findLicenceProblems } from './licences.ts';
+import { findLockfileProblems, readLockfile, readManifest } from './lockfile.ts';
+import { compare, readAnswers } from './scan-answers.ts';
+import { auditPackages } from './scan-audit.ts';
+import { scanTemplates } from './scan-templates.ts';
+
+/**
+ * Every check of the supply chain and of what goes to AWS, a line each: `npm run scan`. Ends with code 1 when one fails, 3 when
+ * the scanners cannot be had. With `--require-audit` a registry that gives no advisories is a failure too.
+ */
+
+const ROOT = join(import.meta.dirname, '..');
+const LOCKFILE_LINT = fileURLToPath(import.meta.resolve('lockfile-lint/bin/lockfile-lint.js'));
+const run = promisify(execFile);
+
+/** What a check found wrong, a line each; and a note for whoever reads the list. */
+interface Result {
+  problems: string[];
+  note: string;
+  /** The check could not be made. */
+  unchecked?: boolean;
+}
+
+function ownRules(): Result {
+  const lockfile = readLockfile();
+  const problems = [...findLockfileProblems(lockfile, readManifest()), ...findLicenceProblems(lockfile)];
+  return { problems, note: `${Object.keys(lockfile.packages).length - 1} packages` };
+}
+
+async function lintLockfile(): Promise<Result> {
+  const rules = ['--validate-https', '--validate-integrity', '--validate-package-names', '--allowed-hosts', 'npm'];
+  const args = ['--path', 'package-lock.json', '--type', 'npm', '--empty-hostname', 'false', '--format', 'plain'];
+  const problems = await run(process.execPath, [LOCKFILE_LINT, ...args, ...rules]).then(
+    () => [],
+    (error: { stdout: string; stderr: string }) => `${error.stdout}${error.stderr}`.trim().split('\n'),
+  );
+  return { problems, note: 'lockfile-lint' };
+}
+
+async function advisories(): Promise<Result> {
+  const audit = await auditPackages();
+  if ('problems' in audit) return { ...audit, note: 'npm audit: none of high severity' };
+  const note = `NOT CHECKED: the registry gives no advisories (${audit.refused})`;
+  return { problems: process.argv.includes('--require-audit') ? [note] : [], note, unchecked: true };
+}
+
+async function templates(): Promise<Result> {
+  const record = await openRunRecord(join(ROOT, '.cache'));
+  try {
+    const { findings, passed } = await scanTemplates(record);
+    const answers = readAnswers();
+    const errors = findings.filter(({ check }) => check.startsWith('E')).length;
+    const note = `cfn-lint ${errors} errors; checkov ${passed} passed; ${findings.length} findings, ${answers.length} answers`;
+    return { problems: [...compare(findings, answers), ...(passed === 0 ? ['checkov checked nothing'] : [])], note };
+  } finally {
+    await record.close();
+  }
+}
+
+async function report(name: string, check: () => Result | Promise<Result>): Promise<void> {
+  const { problems, note, unchecked } = await check();
+  const verdict = problems.length > 0 ? 'FAIL' : unchecked ? '?   ' : 'ok  ';
+  process.stdout.write(`${verdict} ${name} (${note})\n`);
+  for (const problem of problems) process.stdout.write(`       ${problem}\n`);
+  if (problems.length > 0) process.exitCode = 1;
+}
+
+process.chdir(ROOT);
+try {
+  await report('Lockfile, pins, install scripts, licences', ownRules);
+  await report('Addresses and hashes of packages', lintLockfile);
+  await report('Known vulnerabilities', advisories);
+  await report('Templates and workflows', templates);
+} catch (error) {
+  if (!(error instanceof EnvironmentError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = error.exitCode;
+}

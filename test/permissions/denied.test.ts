@@ -1,0 +1,240 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ALL_STEPS } from '../../lambdas/shared/steps.ts';
+import { ACCOUNT, REGION } from './support/arns.ts';
+import type { Request } from './support/calls.ts';
+import { decide, type ServiceRequest } from './support/decide.ts';
+import { roleOfStep, wholeStack } from './support/stack.ts';
+
+const { names, policies } = wholeStack();
+const bucket = names.arn(names.id('AWS::S3::Bucket', 'ExportsBucket'));
+const logs = names.arn(names.id('AWS::S3::Bucket', 'ExportsAccessLogs'));
+const clientSecret = names.arn(names.id('AWS::SecretsManager::Secret', 'TokensOAuthClient'));
+const tokens = names.arn(names.id('AWS::SecretsManager::Secret', 'TokensOAuthTokens'));
+const ledger = names.arn(names.id('AWS::DynamoDB::GlobalTable'));
+const key = names.arn(names.id('AWS::KMS::Key'));
+const topic = names.arn(names.id('AWS::SNS::Topic'));
+const queue = names.arn(names.id('AWS::SQS::Queue'));
+const exportRun = names.arn(names.id('AWS::StepFunctions::StateMachine', 'ExportRun'));
+const customerUpdates = names.arn(names.id('AWS::StepFunctions::StateMachine', 'CustomerUpdates'));
+const functionOf = (step: string) => names.arn(names.id('AWS::Lambda::Function', `${step}Function`));
+const machineRole = (machine: string) => names.arn(names.id('AWS::IAM::Role', `${machine}Machine`));
+const ruleRole = names.arn(names.id('AWS::IAM::Role', 'Nightly'));
+const steps = Object.keys(ALL_STEPS);
+const withTokens = ['CreateExport', 'CheckStatus', 'DownloadFile', 'ApplyChunk'];
+const withoutTokens = steps.filter((step) => !withTokens.includes(step));
+const withoutBucket = ['CreateExport', 'CheckStatus'];
+const via = (service: string) => ({ 'kms:viaservice': `${service}.${REGION}.amazonaws.com` });
+const ofSecret = (arn: string) => ({ ...via('secretsmanager'), 'kms:encryptioncontext:secretarn': arn });
+const below = (prefix: string) => ({ 's3:prefix': prefix });
+const ofUpdates = ['ValidateBatch', 'ApplyChunk', 'SummarizeBatch'];
+const secure = { 's3:tlsversion': '1.3' };
+
+/** What every role is refused, whoever has it. */
+const NEVER: [action: string, resource: string, context?: Record<string, string>][] = [
+  ['s3:DeleteObject', `${bucket}/runs/leads/a/data.csv`],
+  ['s3:DeleteObjectVersion', `${bucket}/runs/leads/a/data.csv`],
+  ['s3:GetObjectVersion', `${bucket}/runs/leads/a/data.csv`],
+  ['s3:PutObjectAcl', `${bucket}/runs/leads/a/data.csv`],
+  ['s3:PutObject', `${bucket}/elsewhere/data.csv`],
+  ['s3:PutObject', `${bucket}/updates/batch/input.jsonl`],
+  ['s3:PutBucketPolicy', bucket],
+  ['s3:PutLifecycleConfiguration', bucket],
+  ['s3:GetObject', `${logs}/exports/line`],
+  ['s3:GetObject', 'arn:aws:s3:::another-bucket/runs/leads/a/data.csv'],
+  ['secretsmanager:PutSecretValue', clientSecret],
+  ['secretsmanager:DeleteSecret', tokens],
+  ['secretsmanager:UpdateSecret', tokens],
+  ['secretsmanager:UpdateSecretVersionStage', tokens],
+  ['secretsmanager:ListSecrets', '*'],
+  ['secretsmanager:GetSecretValue', tokens.replace('TokensOAuthTokens', 'AnotherSecret')],
+  ['dynamodb:Scan', ledger],
+  ['dynamodb:DeleteItem', ledger],
+  ['dynamodb:PutItem', ledger],
+  ['dynamodb:GetItem', ledger],
+  ['dynamodb:UpdateItem', `${ledger}-of-another`],
+  ['kms:Decrypt', key],
+  ['kms:Decrypt', key, via('secretsmanager')],
+  ['kms:Decrypt', key, ofSecret(tokens.replace('TokensOAuthTokens', 'AnotherSecret'))],
+  ['kms:Decrypt', key, via('sns')],
+  ['kms:Decrypt', key, via('sqs')],
+  ['kms:Decrypt', `${key}-of-another`, via('s3')],
+  ['kms:Encrypt', key, via('s3')],
+  ['kms:CreateGrant', key],
+  ['kms:DisableKey', key],
+  ['kms:PutKeyPolicy', key],
+  ['kms:ScheduleKeyDeletion', key],
+  ['sns:Publish', topic],
+  ['sqs:SendMessage', queue],
+  ['sqs:ReceiveMessage', queue],
+  ['events:DisableRule', `arn:aws:events:${REGION}:${ACCOUNT}:rule/leads`],
+  ['lambda:UpdateFunctionCode', functionOf('CreateExport')],
+  ['lambda:InvokeFunction', functionOf('CreateExport')],
+  ['states:UpdateStateMachine', exportRun],
+  ['iam:PassRole', roleOfStep(names, 'CreateExport')],
+  ['iam:PutRolePolicy', roleOfStep(names, 'CreateExport')],
+  ['sts:AssumeRole', roleOfStep(names, 'CreateExport')],
+  ['logs:DeleteLogGroup', `arn:aws:logs:${REGION}:${ACCOUNT}:log-group:/aws/lambda/crm-export-example-CreateExport:*`],
+];
+
+/** What some roles may, and others must not. */
+const OTHERS: [steps: string[], action: string, resource: string, context?: Record<string, string>][] = [
+  [withoutTokens, 'secretsmanager:GetSecretValue', clientSecret],
+  [withoutTokens, 'secretsmanager:GetSecretValue', tokens],
+  [withoutTokens, 'secretsmanager:PutSecretValue', tokens],
+  [withoutTokens, 'dynamodb:UpdateItem', ledger],
+  [withoutTokens, 'kms:Decrypt', key, ofSecret(tokens)],
+  [withoutTokens, 'kms:Decrypt', key, via('dynamodb')],
+  [withTokens, 'kms:GenerateDataKey', key, via('dynamodb')],
+  [withoutBucket, 's3:GetObject', `${bucket}/runs/leads/a/data.csv`],
+  [withoutBucket, 's3:PutObject', `${bucket}/runs/leads/a/data.csv`],
+  [withoutBucket, 's3:GetObject', `${bucket}/updates/batch/input.jsonl`],
+  [withoutBucket, 'kms:Decrypt', key, via('s3')],
+  [[...withoutBucket, 'DownloadFile'], 's3:ListBucket', bucket],
+  [[...withoutBucket, 'DownloadFile', 'ApplyChunk'], 's3:PutObject', `${bucket}/published/leads.json`],
+  [['DownloadFile'], 's3:GetObject', `${bucket}/published/leads.json`],
+  [['PublishFile'], 's3:PutObject', `${bucket}/runs/leads/a/data.csv`],
+  [['PublishFile'], 's3:AbortMultipartUpload', `${bucket}/runs/leads/a/data.csv`],
+  [['DownloadFile', 'PublishFile'], 's3:GetObject', `${bucket}/updates/batch/input.jsonl`],
+  [ofUpdates, 's3:ListBucket', bucket],
+  [ofUpdates, 's3:ListBucket', bucket, below('')],
+  [ofUpdates, 's3:ListBucket', bucket, below('runs/')],
+  [ofUpdates, 's3:ListBucket', bucket, below('published/entity=leads/latest.json')],
+  [ofUpdates, 's3:GetObject', `${bucket}/runs/leads/a/data.csv`],
+  [['ValidateBatch'], 's3:PutObject', `${bucket}/updates/batch/result.jsonl`],
+  [['ApplyChunk'], 's3:PutObject', `${bucket}/updates/batch/chunks.jsonl`],
+  [['SummarizeBatch'], 's3:PutObject', `${bucket}/updates/batch/results/1.jsonl`],
+  [steps, 'states:StartExecution', exportRun],
+  [steps, 'states:StartExecution', customerUpdates],
+  [steps, 'states:StopExecution', exportRun.replace(':stateMachine:', ':execution:')],
+  [steps, 'lambda:InvokeFunction', `${functionOf('DownloadFile')}:live`],
+];
+
+const PLATFORM: [role: string, action: string, resource: string, context?: Record<string, string>][] = [
+  [ruleRole, 'states:StartExecution', customerUpdates],
+  [ruleRole, 'lambda:InvokeFunction', `${functionOf('CreateExport')}:live`],
+  [machineRole('ExportRun'), 'lambda:InvokeFunction', `${functionOf('ApplyChunk')}:live`],
+  [machineRole('CustomerUpdates'), 'lambda:InvokeFunction', `${functionOf('CreateExport')}:live`],
+  [machineRole('ExportRun'), 'states:StartExecution', exportRun],
+  [machineRole('CustomerUpdates'), 'states:StartExecution', exportRun],
+  [machineRole('CustomerUpdates'), 'states:StopExecution', `${exportRun.replace(':stateMachine:', ':execution:')}:a`],
+  [machineRole('CustomerUpdates'), 's3:GetObject', `${bucket}/updates/batch/input.jsonl`],
+  [machineRole('ExportRun'), 's3:GetObject', `${bucket}/runs/leads/a/data.csv`],
+  [machineRole('ExportRun'), 'kms:Decrypt', key, via('s3')],
+  [machineRole('CustomerUpdates'), 'secretsmanager:GetSecretValue', tokens],
+];
+
+function request(role: string, action: string, resource: string, context: Record<string, string> = {}): Request {
+  return { role, action, resource, context: { ...secure, ...context } };
+}
+
+const text = ({ action, resource, context, ...who }: Request | ServiceRequest) =>
+  `${Object.values(who)[0]} ${action} ${resource} ${JSON.stringify(context)}`;
+
+async function allowed(requests: (Request | ServiceRequest)[]): Promise<string[]> {
+  const decisions = await decide(policies, requests);
+  return requests.filter((_, index) => decisions.requests[index] === 'Allow').map(text);
+}
+
+describe('what a role does not need', () => {
+  test('is refused to every role alike', async () => {
+    const requests = Object.keys(policies.roles).flatMap((role) =>
+      NEVER.map(([action, resource, context]) => request(role, action, resource, context)),
+    );
+
+    expect(await allowed(requests)).toEqual([]);
+  });
+
+  test('is refused to the functions that others are not', async () => {
+    const requests = OTHERS.flatMap(([of, action, resource, context]) =>
+      of.map((step) => request(roleOfStep(names, step), action, resource, context)),
+    );
+
+    expect(await allowed(requests)).toEqual([]);
+  });
+
+  test('is refused, and what is needed is not: each by the same conditions', async () => {
+    const needed = [
+      ...ofUpdates.map((step) => request(roleOfStep(names, step), 's3:ListBucket', bucket, below('updates/batch/'))),
+      ...withTokens.flatMap((step) =>
+        [clientSecret, tokens].map((arn) => request(roleOfStep(names, step), 'kms:Decrypt', key, ofSecret(arn))),
+      ),
+    ];
+
+    expect(await allowed(needed)).toHaveLength(needed.length);
+  });
+
+  test('is refused to machines and rules', async () => {
+    expect(await allowed(PLATFORM.map((row) => request(...row)))).toEqual([]);
+  });
+});
+
+describe('the policy of the bucket', () => {
+  const put = (context: Record<string, string>) =>
+    request(roleOfStep(names, 'DownloadFile'), 's3:PutObject', `${bucket}/runs/leads/a/data.csv`, context);
+  const algorithm = (value: string) => ({ 's3:x-amz-server-side-encryption': value });
+  const keyId = (value: string) => ({ 's3:x-amz-server-side-encryption-aws-kms-key-id': value });
+
+  test('takes a file without a word of encryption, and with the key of the deployment', async () => {
+    const requests = [put({}), put({ ...algorithm('aws:kms'), ...keyId(key) })];
+
+    expect(await allowed(requests)).toHaveLength(requests.length);
+  });
+
+  test('refuses plain http, an old TLS, and every other key or way of encrypting', async () => {
+    const refused: Record<string, string>[] = [
+      { 'aws:securetransport': 'false' },
+      { 's3:tlsversion': '1.1' },
+      algorithm('AES256'),
+      // No key by name is the key of the account, not of the bucket.
+      algorithm('aws:kms'),
+      { ...algorithm('aws:kms'), ...keyId(`${key}-of-another`) },
+      { 's3:x-amz-server-side-encryption-customer-algorithm': 'AES256' },
+    ];
+
+    expect(await allowed(refused.map(put))).toEqual([]);
+  });
+});
+
+describe('the policy of the key', () => {
+  const use = (service: string, action: string, context: Record<string, string>): ServiceRequest => {
+    return { service, action: `kms:${action}`, resource: key, context };
+  };
+  const alarm = (account: string, name: string) => ({
+    'aws:sourceaccount': account,
+    'aws:sourcearn': `arn:aws:cloudwatch:${REGION}:${account}:alarm:${name}`,
+  });
+  const group = (name: string) => ({
+    'kms:encryptioncontext:aws:logs:arn': `arn:aws:logs:${REGION}:${ACCOUNT}:log-group:${name}`,
+  });
+  const logService = `logs.${REGION}.amazonaws.com`;
+
+  beforeAll(() => expect(policies.resources).toHaveProperty([key]));
+
+  test('lets alarms publish, rules send and log groups be written', async () => {
+    const ours = alarm(ACCOUNT, 'crm-export-example-ExecutionsFailed');
+    const requests = [
+      ...['Decrypt', 'GenerateDataKey'].map((action) => use('cloudwatch.amazonaws.com', action, ours)),
+      ...['Decrypt', 'GenerateDataKey'].map((action) => use('events.amazonaws.com', action, {})),
+      ...['/aws/lambda/crm-export-example-CreateExport', '/aws/vendedlogs/states/crm-export-example-ExportRun'].flatMap(
+        (name) => ['Encrypt', 'Decrypt', 'GenerateDataKey'].map((action) => use(logService, action, group(name))),
+      ),
+    ];
+
+    expect(await allowed(requests)).toHaveLength(requests.length);
+  });
+
+  test('lets them do nothing for others, and other services nothing at all', async () => {
+    const requests = [
+      use('cloudwatch.amazonaws.com', 'Decrypt', alarm('999999999999', 'crm-export-example-ExecutionsFailed')),
+      use('cloudwatch.amazonaws.com', 'Decrypt', alarm(ACCOUNT, 'another-alarm')),
+      use('cloudwatch.amazonaws.com', 'Decrypt', {}),
+      use(logService, 'Decrypt', group('/aws/lambda/another-function')),
+      use(logService, 'Decrypt', {}),
+      use('events.amazonaws.com', 'ScheduleKeyDeletion', {}),
+      use('lambda.amazonaws.com', 'Decrypt', {}),
+      use('s3.amazonaws.com', 'Decrypt', {}),
+    ];
+
+    expect(await allowed(requests)).toEqual([]);
+  });
+});

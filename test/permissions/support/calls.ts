@@ -1,0 +1,115 @@
+import { globSync, readFileSync } from 'node:fs';
+import type { Template } from '../../../scripts/definition.ts';
+import type { RecordedCall } from '../../e2e/support/record-calls.ts';
+import { type Names, REGION } from './arns.ts';
+
+/** A call as IAM sees it. `context`: the keys of conditions, in lower case. */
+export interface Request {
+  role: string;
+  action: string;
+  resource: string;
+  context: Record<string, string>;
+}
+
+const SECURE = { 's3:tlsversion': '1.3' };
+
+/** Every kind of call that was noted below a directory. */
+export function readCalls(directory: string): RecordedCall[] {
+  const lines = globSync(`${directory}/*/calls.jsonl`).flatMap((file) => readFileSync(file, 'utf8').split('\n'));
+  return [...new Set(lines)].filter((line) => line !== '').map((line) => JSON.parse(line) as RecordedCall);
+}
+
+/** The requests that the calls of a function are, with those that AWS makes of them: for KMS, and to find nothing. */
+export function requestsOf(call: RecordedCall, template: Template, names: Names): Request[] {
+  const role = roleOf(call.function, template, names);
+  const actions = call.target === '' ? s3Actions(call, names) : [apiAction(call, template, names)];
+  return actions.flatMap(({ action, resource, via = [], context = {} }) => {
+    const key = names.arn(names.id('AWS::KMS::Key'));
+    const service = `${action.split(':')[0]}.${REGION}.amazonaws.com`;
+    const said: Request['context'] = { 'kms:viaservice': service };
+    if (action.startsWith('secretsmanager:')) said['kms:encryptioncontext:secretarn'] = resource;
+    const asked = via.map((kms) => ({ role, action: kms, resource: key, context: said }));
+    return [{ role, action, resource, context: { ...SECURE, ...encryptionOf(call), ...context } }, ...asked];
+  });
+}
+
+interface Made {
+  action: string;
+  resource: string;
+  /** What the service asks KMS for on the caller's behalf. */
+  via?: string[];
+  /** What the request says beside: keys of conditions, in lower case. */
+  context?: Record<string, string>;
+}
+
+const OPEN = 'kms:Decrypt';
+const MAKE = 'kms:GenerateDataKey';
+
+/** https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html */
+function s3Actions({ method, path, query, prefix, status }: RecordedCall, names: Names): Made[] {
+  const bucket = names.arn(names.id('AWS::S3::Bucket', 'ExportsBucket'));
+  if (!path.startsWith('/{BUCKET_NAME}')) throw new Error(`${method} ${path} is for another bucket`);
+  const key = decodeURIComponent(path.replace('/{BUCKET_NAME}', '')).replace(/^\//, '');
+  const listing = (prefix: string): Made => {
+    return { action: 's3:ListBucket', resource: bucket, context: { 's3:prefix': prefix } };
+  };
+  if (!key && method === 'GET' && query.includes('list-type')) return [listing(prefix)];
+  if (!key) throw new Error(`${method} of the bucket with ${query} is not known`);
+  const upload = query.includes('uploadId') || query.includes('uploads');
+  const action = S3_ACTIONS[`${method}${upload ? ' of an upload' : ''}`];
+  if (!action) throw new Error(`${method} ${path} is not known`);
+  // Without the right to list, what is absent would look forbidden. That its key counts as the prefix is an assumption
+  // (docs/adr/0008).
+  const absent = action === 's3:GetObject' && status === 404 ? [listing(key)] : [];
+  return [{ action, resource: `${bucket}/${key}`, via: keyUse(action, upload) }, ...absent];
+}
+
+const S3_ACTIONS: Record<string, string> = {
+  GET: 's3:GetObject',
+  HEAD: 's3:GetObject',
+  PUT: 's3:PutObject',
+  DELETE: 's3:DeleteObject',
+  'GET of an upload': 's3:ListMultipartUploadParts',
+  'PUT of an upload': 's3:PutObject',
+  'POST of an upload': 's3:PutObject',
+  'DELETE of an upload': 's3:AbortMultipartUpload',
+};
+
+/** A part is encrypted under the key that the upload was begun with, which must be opened; a whole object under a new one. */
+function keyUse(action: string, upload: boolean): string[] {
+  if (action === 's3:GetObject') return [OPEN];
+  if (action === 's3:PutObject') return upload ? [OPEN, MAKE] : [MAKE];
+  return [];
+}
+
+/** The environment variables of a function, by which it names a resource, lead to the resource in the template. */
+function apiAction(call: RecordedCall, template: Template, names: Names): Made {
+  const [service = '', operation = ''] = call.target.split('.');
+  const resource = namedResource(call, template, names);
+  if (service === 'secretsmanager') {
+    const via = operation === 'GetSecretValue' ? [OPEN] : [OPEN, MAKE];
+    return { action: `secretsmanager:${operation}`, resource, via };
+  }
+  // DynamoDB made the key of the table with the table, and opens it for whoever uses the table.
+  if (service.startsWith('DynamoDB_')) return { action: `dynamodb:${operation}`, resource, via: [OPEN] };
+  throw new Error(`${call.target} is not known`);
+}
+
+function namedResource({ function: step, names: said }: RecordedCall, template: Template, names: Names): string {
+  const variable = /^\{(\w+)\}$/.exec(said[0] ?? '')?.[1];
+  const { Variables } = template.Resources[functionId(step, names)]?.Properties.Environment ?? {};
+  if (said.length !== 1 || variable === undefined || Variables[variable] === undefined)
+    throw new Error(`${step} names ${said} , which is no resource of its environment`);
+  const value = String(names.value(Variables[variable]));
+  return value.startsWith('arn:') ? value : names.arn(names.id('AWS::DynamoDB::GlobalTable'));
+}
+
+function encryptionOf({ encryption }: RecordedCall): Record<string, string> {
+  return Object.fromEntries(Object.entries(encryption).map(([name, value]) => [`s3:${name}`, value]));
+}
+
+const functionId = (step: string, names: Names) => names.id('AWS::Lambda::Function', `${step}Function`);
+
+function roleOf(step: string, template: Template, names: Names): string {
+  return String(names.value(template.Resources[functionId(step, names)]?.Properties.Role));
+}

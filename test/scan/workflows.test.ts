@@ -1,0 +1,54 @@
+import { globSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+
+const files = globSync('.github/workflows/*');
+const textOf = (file: string) => readFileSync(file, 'utf8');
+
+/** The blocks of the jobs of a workflow: what is indented below `jobs:`, one for each name. */
+function jobsOf(text: string): string[] {
+  const jobs = text.split(/^jobs:\n/m)[1] ?? '';
+  return jobs.split(/^ {2}(?=[\w-]+:$)/m).filter((job) => job.trim() !== '');
+}
+
+test('there is a workflow, and its file has the name that the build server looks for', () => {
+  expect(files.length).toBeGreaterThan(0);
+  expect(files.filter((file) => !file.endsWith('.yml'))).toEqual([]);
+});
+
+describe.each(files)('%s', (file) => {
+  const text = textOf(file);
+
+  test('pins every action by its whole commit, and says which version that is', () => {
+    const uses = text.split('\n').filter((line) => /\buses:/.test(line));
+
+    expect(uses.length).toBeGreaterThan(0);
+    expect(uses.filter((line) => !/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
+  });
+
+  test('gives nothing by default, and each job the right to read only', () => {
+    expect(text).toMatch(/^permissions: \{\}$/m);
+    for (const job of jobsOf(text)) expect(job).toMatch(/^ {4}permissions:\n {6}contents: read\n {4}\S/m);
+    expect(text).not.toMatch(/: write\b|write-all/);
+  });
+
+  test('stops what a later push made superfluous, and what does not end', () => {
+    expect(text).toMatch(/^concurrency:\n(?: {2}.*\n)* {2}cancel-in-progress: true$/m);
+    for (const job of jobsOf(text)) expect(job).toMatch(/^ {4}timeout-minutes: \d+$/m);
+  });
+
+  test('leaves no token of the repository behind for later steps', () => {
+    const checkouts = text.split('uses: actions/checkout@').slice(1);
+
+    for (const checkout of checkouts) expect(checkout.split(/^ {6}- /m)[0]).toContain('persist-credentials: false');
+  });
+
+  test('holds no secrets, is started by no stranger with more than his own rights, and runs no text from outside', () => {
+    expect(text).not.toMatch(/\bsecrets\./);
+    expect(text).not.toMatch(/pull_request_target|workflow_run/);
+    expect(text.split('\n').filter((line) => /run:.*\$\{\{/.test(line))).toEqual([]);
+  });
+});
+
+test('the build server does what .ci/run does', () => {
+  expect(textOf('.github/workflows/ci.yml')).toMatch(/^ {6}- run: \.ci\/run$/m);
+});
