@@ -3,6 +3,7 @@ import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import type { Target } from '../cli/target.ts';
 import { STEPS } from '../lambdas/shared/steps.ts';
+import { PRICE } from './prices.ts';
 
 /** What one run used of what AWS counts. */
 export interface Usage {
@@ -19,9 +20,6 @@ export interface Usage {
 
 /** Memory of the functions (`lib/export-stack.ts`), MB. */
 const MEMORY_MB: Record<string, number> = { CreateExport: 256, CheckStatus: 256, DownloadFile: 512, PublishFile: 512 };
-
-/** US dollars, us-east-1, arm64; list prices as of 2026-11, AWS's price pages. A PUT stands for every request to the bucket. */
-const PRICE = { transition: 0.000025, gbSecond: 0.0000133334, invocation: 0.0000002, storeRequest: 0.000005 };
 
 /** The lines of a function that are counted (`lambdas/shared/step.ts`, `crm/client.ts`, `download-file.ts`). */
 const lineSchema = z.object({

@@ -1,9 +1,13 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { createProgram } from '../cli/main.ts';
 import { deploymentSchema } from '../lambdas/shared/deployment.ts';
 import { ERRORS } from '../lambdas/shared/errors.ts';
+import { ALARMS } from '../lib/alarms.ts';
+import { allCommands, runbookEntries } from './support/runbook.ts';
 
 const readme = readFileSync('README.md', 'utf8');
 
@@ -38,6 +42,42 @@ describe('README.md', () => {
       [...fields, ...fieldsOf(plan, 'entities.ENTITY')].toSorted(),
     );
   });
+});
+
+describe('docs/runbook.md', () => {
+  const entries = runbookEntries();
+  const commands = allCommands(readFileSync('docs/runbook.md', 'utf8'));
+
+  it('has one entry for every alarm and every error name, and none for anything else', () => {
+    const names = new Set([...Object.keys(ALARMS), ...Object.keys(ERRORS)]);
+    expect(entries.map(({ id }) => id).toSorted()).toEqual([...names].toSorted());
+  });
+
+  it.each(entries.map(({ id, text, commands }) => ({ id, text, commands })))(
+    'says in $id what it means, how to look by a command, and how to mend',
+    ({ text, commands }) => {
+      expect(text).toContain('**Means.**');
+      expect(text).toContain('**Mend.**');
+      expect(commands.filter(({ label }) => label === 'Look')).not.toEqual([]);
+    },
+  );
+
+  it.each([...new Set(commands)].filter((command) => command.startsWith('npm ')))(
+    'tells nobody to type what the command does not know: %s',
+    async (line) => {
+      const args = line.replace('DATE', '2026-11-20').replace('ENTITY', 'leads').split(' ').slice(4);
+      const program = createProgram();
+      const command = program.commands.find((each) => each.name() === args[0]) ?? new Command();
+      let parsed = false;
+      command.action(() => {
+        parsed = true;
+      });
+
+      await program.parseAsync(args, { from: 'user' });
+
+      expect(parsed).toBe(true);
+    },
+  );
 });
 
 describe('links between the documents', () => {

@@ -269,3 +269,15 @@ describe('what stays out of sight', () => {
     expect(results.length).toBeGreaterThan(20);
   });
 });
+
+describe('an export beside the batches', () => {
+  it('refreshes a token that is refused where the link of its file is asked for', async () => {
+    const { faults, ledger } = system.sandbox;
+    faults.add({ path: 'download', calls: [1], answer: { status: 401 } });
+    const before = ledger.count({ kind: 'token' });
+
+    expect(await system.run('leads')).toMatchObject({ status: 'SUCCEEDED' });
+
+    expect(ledger.count({ kind: 'token' }) - before).toBe(1);
+  });
+});

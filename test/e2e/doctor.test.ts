@@ -5,6 +5,7 @@ import { DeleteSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { doctor } from '../../cli/doctor.ts';
+import { switchRule } from '../../cli/pause-rules.ts';
 import { ENTITIES } from '../../lambdas/shared/entities.ts';
 import { createLedger, LEASE_MS } from '../../lambdas/shared/oauth/ledger.ts';
 import type { Tokens } from '../../lambdas/shared/oauth/secrets.ts';
@@ -33,7 +34,7 @@ let dir: string;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'doctor-'));
-  system = await deployForTests({}, { rows: 1 });
+  system = await deployForTests({ alarms: { email: ['operator@example.com'] } }, { rows: 1 });
 });
 
 afterAll(async () => {
@@ -87,7 +88,7 @@ async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds =
 }
 
 const COLUMNS = ENTITIES.map((entity) => `columns.${entity}`);
-const BEFORE = ['configuration', 'rules', 'stack', 'client-secret', 'grant', 'ledger', 'clock'];
+const BEFORE = ['configuration', 'stack', 'rules', 'alarms', 'client-secret', 'grant', 'ledger', 'clock'];
 
 it('finds nothing wrong in a deployment that was just authorized, and changes nothing', async () => {
   await rememberSecrets(system, secretsSeen);
@@ -214,7 +215,20 @@ it('names an unknown column and the nearest, by the rule of a run', async () => 
   expect(code).toBe(2);
   expect(at('columns.leads')?.text).toContain('leads has no column "idd" (did you mean "id"?)');
   expect(statuses).toMatchObject({ 'columns.meetings': 'warning', 'columns.contacts': 'ok' });
-  expect(at('rules')?.text).toContain('switched off: meetings');
+  expect(at('rules')?.text).toContain('The configuration switches off meetings: not deployed yet.');
+});
+
+it('names a rule that somebody switched off, with the command that switches it on', async () => {
+  await switchRule(system.target, 'meetings', 'DISABLED');
+  const paused = await checked();
+  await switchRule(system.target, 'meetings', 'ENABLED');
+
+  expect(paused.at('rules')).toMatchObject({
+    status: 'warning',
+    text: '6 of 7 entities are exported every night; switched off: meetings. The configuration wants meetings.',
+    advice: expect.stringMatching(/: npm run cli -- resume meetings --endpoint-url \S+ --deployment e2e$/),
+  });
+  expect((await checked()).at('rules')?.text).toBe('All 7 entities are exported every night.');
 });
 
 it('says once that the CRM is down', async () => {
@@ -277,7 +291,7 @@ it('says that there is no stack', async () => {
   const { code, at, ids } = await checked({ deployment: 'nowhere' });
 
   expect(code).toBe(3);
-  expect(ids).toEqual(['configuration', 'rules', 'stack']);
+  expect(ids).toEqual(['configuration', 'stack']);
   expect(at('stack')?.text).toContain('There is no stack crm-export-nowhere here');
 });
 

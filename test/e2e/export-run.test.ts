@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { ListExecutionsCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf, usageOf } from '../../bench/cost.ts';
@@ -5,8 +7,12 @@ import { followRun } from '../../cli/executions.ts';
 import type { RunReport } from '../../cli/run-report.ts';
 import { verifyPublished } from '../../cli/verify.ts';
 import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
+import { ERRORS } from '../../lambdas/shared/errors.ts';
 import { waitUntil } from '../../local/wait-until.ts';
 import type { FaultInput } from '../../sandbox/fault-schema.ts';
+import type { Template } from '../../scripts/definition.ts';
+import { alarmMetrics, listedShapes, metricsIn, shapeOfMetric } from '../support/emf.ts';
+import { jsonLines } from '../support/written.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { histories, ledgerItems, logs, objects, type Place } from './support/everything.ts';
@@ -226,22 +232,34 @@ describe('a night whose tokens live for three seconds', () => {
     const { accessToken, refreshToken } = await storedTokens(system);
     expect([...system.issued]).toEqual(expect.arrayContaining([accessToken, refreshToken]));
   });
+
+  // CreateExport is the first to call: its rights to refresh are seen used, whatever the chance of the other runs.
+  it('refreshes at the first call of a run, where the token is refused', async () => {
+    system.sandbox.expireAccessTokens();
+    const callsBefore = refreshCalls().length;
+
+    await manifestOf(await system.run('agent-numbers'));
+
+    expect(refreshCalls().length).toBeGreaterThan(callsBefore);
+  });
 });
 
 describe('starts that come twice, late or by themselves', () => {
-  it('runs a start that is delivered twice under one name only once', async () => {
+  it('runs a start that is delivered a hundred times under one name only once', async () => {
     const { sfn, StateMachineArn: stateMachineArn } = system.target;
-    const start = { stateMachineArn, name: 'delivered-twice', input: '{"entity":"leads"}' };
+    const start = { stateMachineArn, name: 'delivered-again-and-again', input: '{"entity":"leads"}' };
     const before = system.sandbox.ledger.count({ kind: 'create', entity: 'leads' });
     system.sandbox.faults.clear();
 
     const { executionArn = '' } = await sfn.send(new StartExecutionCommand(start));
-    // AWS answers the second call with the running execution, the local cloud refuses it.
-    const second = await sfn.send(new StartExecutionCommand(start)).then(
-      (started) => started.executionArn,
-      (error: Error) => error.name,
+    // AWS answers further calls with the running execution, the local cloud refuses them.
+    const again = Array.from({ length: 99 }, () =>
+      sfn.send(new StartExecutionCommand(start)).then(
+        (started) => started.executionArn,
+        (error: Error) => error.name,
+      ),
     );
-    expect([executionArn, 'ExecutionAlreadyExists']).toContain(second);
+    for (const answer of await Promise.all(again)) expect([executionArn, 'ExecutionAlreadyExists']).toContain(answer);
     await manifestOf(await followRun(sfn, 'leads', executionArn, { everyMs: 200 }));
 
     expect(system.sandbox.ledger.count({ kind: 'create', entity: 'leads' }) - before).toBe(1);
@@ -310,6 +328,50 @@ describe('what stays out of sight', () => {
   });
 });
 
+describe('what the functions say of themselves', () => {
+  it('emits every metric of the list that runs can emit, each as listed, and no other', async () => {
+    const metrics = (await linesOf(system)).filter((line) => '_aws' in line).flatMap(metricsIn);
+
+    expect(new Set(metrics.map(shapeOfMetric))).toEqual(new Set(listedShapes('crm-export-e2e', NEVER_SEEN)));
+    const outcomes = new Set(metrics.flatMap(({ dimensions }) => dimensions.outcome ?? []));
+    expect([...outcomes]).toEqual(expect.arrayContaining(['PUBLISHED', 'ExportFailed', 'InvalidInput']));
+    const entities = new Set(metrics.flatMap(({ dimensions }) => dimensions.entity ?? []));
+    expect(entities).toEqual(new Set(ENTITIES));
+    const ends = metrics.filter(({ name }) => name === 'RunsEnded');
+    expect(ends.map(({ value }) => value)).toEqual(Array(ends.length).fill(1));
+  });
+
+  it('emits what each alarm on metrics of our own looks at', async () => {
+    const emitted = (await linesOf(system)).filter((line) => '_aws' in line).flatMap(metricsIn);
+    const looked = alarmMetrics(deployedTemplate(system), 'crm-export-e2e');
+
+    expect(new Set(looked.map(({ name }) => name))).toEqual(
+      new Set(['RunsEnded', 'TokenRefreshes', 'GrantRotatedButNotStored']),
+    );
+    const seen = new Set(emitted.map(({ name, dimensions }) => `${name} ${Object.keys(dimensions)}`));
+    for (const { name, dimensions } of looked) {
+      if (!NEVER_SEEN.includes(name)) expect(seen).toContain(`${name} ${Object.keys(dimensions)}`);
+      const { entity = 'leads', outcome = 'PUBLISHED' } = dimensions;
+      expect(ENTITIES).toContain(entity);
+      expect(['PUBLISHED', 'APPLIED', ...Object.keys(ERRORS)]).toContain(outcome);
+    }
+  });
+
+  it('says in every line which step and execution it is of, and which export and entity as soon as there is one', async () => {
+    const lines = await linesOf(system);
+
+    expect(lines.length).toBeGreaterThan(100);
+    for (const line of lines) expect(line).toMatchObject({ step: expect.any(String), execution: expect.any(String) });
+    for (const line of lines.filter(({ step }) => step !== 'CreateExport')) {
+      expect(line).toMatchObject({ entity: expect.any(String), exportId: expect.any(String) });
+    }
+    const without = lines.filter(({ entity }) => entity === undefined);
+    expect(new Set(without.map(({ message, error, outcome }) => error ?? message ?? outcome))).toEqual(
+      new Set(['InvalidInput']),
+    );
+  });
+});
+
 describe('dead parts', () => {
   it('says which secret is no JSON, and never its value', async () => {
     await putTokens(system, 'not-json-but-secret');
@@ -343,6 +405,18 @@ describe('dead parts', () => {
     await manifestOf(await system.run('leads'));
   });
 });
+
+/** Only a store that refuses a refreshed grant emits it: `test/oauth/counted.test.ts`. */
+const NEVER_SEEN: string[] = ['GrantRotatedButNotStored'];
+
+function deployedTemplate({ configurationFile }: Deployed): Template {
+  const file = join(dirname(configurationFile), 'cdk.out/crm-export-e2e.template.json');
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+async function linesOf(of: Deployed) {
+  return (await logs(of)).flatMap(({ text }) => jsonLines(text));
+}
 
 /** A rule names its execution by the id of the event. */
 function isRuleName(name: string): boolean {

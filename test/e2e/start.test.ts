@@ -84,16 +84,16 @@ test.concurrent('--keep prints its document before it waits, can be used, and en
   const [, configuration = ''] = await kept.says(/--configuration (\S+)/);
   const place = ['--deployment', 'local', '--region', 'us-east-1'];
   place.push('--endpoint-url', endpoints.aws.replace('127.0.0.1', 'localhost'));
-  const authorize = run(CLI, ['authorize', '--configuration', configuration, ...place]);
+  const authorize = run(CLI, ['authorize', '--json', '--configuration', configuration, ...place]);
   const [, url = ''] = await authorize.says(/^Open: (http\S+)$/m);
   expect(await approveConsent(url)).toMatch(/^200 .*Authorized/s);
   expect(await authorize.ended, authorize.stderr()).toBe(0);
-  expect(authorize.stdout()).toMatch(/^Authorized\. Stored in .*; scopes: openid profile global:export; /m);
+  expect(JSON.parse(authorize.stdout())).toMatchObject({ ok: true, scope: 'openid profile global:export', notes: [] });
 
   const started = run(CLI, ['start', 'contacts', '--wait', ...place]);
   expect(await started.ended, started.stderr()).toBe(0);
   expect(started.stdout()).toMatch(
-    /^arn:aws:states:.*\n(contacts: .*\n)+contacts: published, 240 rows, \d+ bytes, runs\//,
+    /^arn:aws:states:.*\n( *contacts: .*\n)+contacts: published, 240 rows, \d+ bytes, runs\//,
   );
 
   expect(traces.processes().length).toBeGreaterThan(0);

@@ -13,8 +13,12 @@ export interface Browser {
   open(url: string): Promise<void>;
   /** The value of an expression in the page, once it is not null. */
   value(expression: string): Promise<unknown>;
+  /** A call of the DevTools protocol to the page. */
+  send(method: string, params?: object): Promise<unknown>;
   /** Messages of the page's console and of its security policy. */
   complaints: string[];
+  /** Addresses that the page asked for, from when `Network.enable` was sent. */
+  requests: string[];
   close(): Promise<void>;
 }
 
@@ -34,6 +38,7 @@ const messageSchema = z.object({
 });
 const attachedSchema = z.object({ sessionId: z.string() });
 const targetSchema = z.object({ targetId: z.string() });
+const requestSchema = z.object({ request: z.object({ url: z.string() }) });
 const valueSchema = z.object({ result: z.object({ value: z.unknown() }) });
 
 /** Starts Chromium with a profile of its own and speaks its DevTools protocol. */
@@ -62,7 +67,8 @@ export async function startChromium(): Promise<Browser> {
     const endpoint = () => /DevTools listening on (ws:\S+)/.exec(said)?.[1];
     await waitUntil(() => endpoint() !== undefined || child.exitCode !== null, { withinMs: 30_000 });
     const devTools = await connectTo(endpoint() ?? '', said);
-    return { ...(await firstPage(devTools)), complaints: devTools.complaints, close };
+    const { complaints, requests } = devTools;
+    return { ...(await firstPage(devTools)), complaints, requests, close };
   } catch (error) {
     await close();
     throw error;
@@ -79,9 +85,11 @@ async function connectTo(url: string, said: string) {
   socket.addEventListener('error', () => opened.reject(new Error('Chromium does not answer.')));
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   const complaints: string[] = [];
+  const requests: string[] = [];
   socket.addEventListener('message', ({ data }) => {
     const { id, method, params, result, error } = messageSchema.parse(JSON.parse(String(data)));
     if (method === 'Log.entryAdded' || method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params));
+    if (method === 'Network.requestWillBeSent') requests.push(requestSchema.parse(params).request.url);
     const answer = waiting.get(id ?? 0);
     if (error) answer?.reject(new Error(JSON.stringify(error)));
     else answer?.resolve(result);
@@ -94,10 +102,10 @@ async function connectTo(url: string, said: string) {
     socket.send(JSON.stringify({ id, method, params, ...(sessionId && { sessionId }) }));
     return answer.promise;
   };
-  return { call, complaints };
+  return { call, complaints, requests };
 }
 
-async function firstPage({ call }: DevTools): Promise<Pick<Browser, 'open' | 'value'>> {
+async function firstPage({ call }: DevTools): Promise<Pick<Browser, 'open' | 'value' | 'send'>> {
   const { targetId } = targetSchema.parse(await call('Target.createTarget', { url: 'about:blank' }));
   const { sessionId } = attachedSchema.parse(await call('Target.attachToTarget', { targetId, flatten: true }));
   for (const domain of ['Page', 'Runtime', 'Log']) await call(`${domain}.enable`, {}, sessionId);
@@ -109,6 +117,7 @@ async function firstPage({ call }: DevTools): Promise<Pick<Browser, 'open' | 'va
     return parsed.success ? parsed.data.result.value : undefined;
   };
   return {
+    send: (method, params = {}) => call(method, params, sessionId),
     open: async (url) => {
       await call('Page.navigate', { url }, sessionId);
     },

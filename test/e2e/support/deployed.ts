@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { authorize } from '../../../cli/authorize.ts';
 import { followRun, startRun } from '../../../cli/executions.ts';
@@ -15,6 +15,7 @@ import { openRunRecord } from '../../../local/run-record.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/settings.ts';
+import { recordingNode } from './recording-node.ts';
 import { startWitness } from './witness.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -26,6 +27,8 @@ export interface Deployed {
   target: Target;
   sandbox: Sandbox;
   cloud: Ministack;
+  /** Of the deployment `e2e`. */
+  configurationFile: string;
   /** Every token, code, verifier and client secret that passed between the product and the sandbox. */
   issued: ReadonlySet<string>;
   /** Runs one entity to its end. */
@@ -48,7 +51,7 @@ export async function deployForTests(configuration: Configuration, options: Sand
     const cloud = await startMinistack({
       ...(await ensureMinistack({ record })),
       record,
-      nodeBin: dirname(process.execPath),
+      nodeBin: await recordingNode(),
       waitScale: 0,
     });
     const sandbox = await startSandbox(options);
@@ -62,6 +65,7 @@ export async function deployForTests(configuration: Configuration, options: Sand
     const deployed: Deployed = {
       sandbox,
       cloud,
+      configurationFile: file,
       issued: witness.secrets,
       target: {} as Target,
       run: (entity, input = {}) => runOn(deployed.target, entity, input),
@@ -112,5 +116,5 @@ async function authorizeAt(
   const scopes = ['openid', 'profile', 'global:export', ...(updates ? ['customers:update'] : [])];
   const fields = { operatorField: 'filtersOperator', emailField: 'sendEmail', fileHosts: [] };
   const crm = { baseUrl, authUrl, scopes, clientAuthentication: 'basic' as const, ...fields };
-  return authorize(target, { crm, clientId, clientSecret, onUrl: approveConsent });
+  return authorize(target, { crm, clientId, clientSecret, onUrl: approveConsent, onWait: () => undefined });
 }

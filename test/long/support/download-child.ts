@@ -14,7 +14,7 @@ const deployment = deploymentSchema.parse({ local: true, crm: addresses });
 const env = { BUCKET_NAME: name, AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: endpoint };
 const common = {
   deployment,
-  log: { info: () => {}, error: () => {} },
+  log: { info: () => {}, error: () => {}, about: () => {}, measure: () => {} },
   now: () => new Date(),
   random: () => 0.5,
   secondsLeft: () => 900,

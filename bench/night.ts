@@ -1,0 +1,116 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import { followRun, startRun } from '../cli/executions.ts';
+import { ENTITIES } from '../lambdas/shared/entities.ts';
+import { STEPS } from '../lambdas/shared/steps.ts';
+import { endLeftovers, openRunRecord } from '../local/run-record.ts';
+import { createScreen } from '../local/screen.ts';
+import { openSession, type Session } from '../local/session.ts';
+import { usageOf } from './cost.ts';
+import { type CostLine, costLines, type Night, total } from './night-cost.ts';
+
+/**
+ * `npm run bench:cost`: what a month costs, from what a real night used. All entities run once in the local cloud, ten looks
+ * at the status and 10 MB each; transitions, requests, GB-seconds and log lines are counted, and taken times the list
+ * prices. `--write` puts the tables into docs/cost.md.
+ */
+
+const CHECKS = 10;
+const FILE_BYTES = 10_000_000;
+/** Runs a night, seven for each deployment. */
+const SCALES = [7, 700, 35_000];
+
+const { values } = parseArgs({
+  options: { write: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+});
+const cacheDir = join(import.meta.dirname, '..', '.cache');
+const screen = createScreen(process.stderr);
+await endLeftovers(cacheDir);
+const record = await openRunRecord(cacheDir);
+try {
+  const options = { entities: [...ENTITIES], keep: false, json: values.json, pollSeconds: 1 };
+  const sandboxOptions = { jobChecks: CHECKS, bytes: FILE_BYTES };
+  const session = await openSession(options, {
+    ...{ screen, record, signal: new AbortController().signal, sandboxOptions },
+  });
+  const night = await screen.step('A night of seven runs', () => nightOf(session));
+  const lines = costLines(night);
+  const text = values.json ? JSON.stringify({ night, ...lines }) : tablesOf(lines);
+  if (values.write) await intoDocument(tablesOf(lines));
+  process.stdout.write(`${text}\n`);
+  await session.close();
+} finally {
+  await record.close();
+}
+
+/** One after the other, so that the durations of the functions are their own and not this machine's queue. */
+async function nightOf(session: Session): Promise<Night> {
+  const runs: Night['runs'] = [];
+  await runAll(session, () => undefined); // The functions are warm from here on, as all but the first of a night are.
+  const before = await logBytesOf(session);
+  await runAll(session, async (arn) => runs.push(await usageOf(session.target, arn)));
+  return { runs, logBytes: (await logBytesOf(session)) - before, alarms: await alarmsOf(session) };
+}
+
+async function runAll({ target }: Session, each: (executionArn: string) => unknown): Promise<void> {
+  for (const entity of ENTITIES) {
+    const executionArn = await startRun(target, entity, {});
+    const report = await followRun(target.sfn, entity, executionArn, { everyMs: 200 });
+    if (report.status !== 'SUCCEEDED') throw new Error(`${entity}: ${report.error}: ${report.cause}`);
+    await each(executionArn);
+  }
+}
+
+/** Of the functions' own lines; AWS adds START, END and REPORT lines of about 400 bytes to each invocation. */
+async function logBytesOf({ target: { logs: client, downloadLogGroup } }: Session): Promise<number> {
+  let bytes = 0;
+  for (const step of Object.keys(STEPS)) {
+    const logGroupName = downloadLogGroup.replace(/DownloadFile$/, step);
+    for await (const { events = [] } of paginateFilterLogEvents({ client }, { logGroupName })) {
+      for (const { message = '' } of events) bytes += Buffer.byteLength(message);
+    }
+  }
+  return bytes;
+}
+
+async function alarmsOf({ cloud }: Session): Promise<number> {
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const client = new CloudFormationClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
+  let alarms = 0;
+  for await (const { StackResourceSummaries = [] } of paginateListStackResources(
+    { client },
+    { StackName: 'crm-export-local' },
+  )) {
+    alarms += StackResourceSummaries.filter(({ ResourceType }) => ResourceType === 'AWS::CloudWatch::Alarm').length;
+  }
+  return alarms;
+}
+
+function tablesOf({ runs, standing }: { runs: CostLine[]; standing: CostLine[] }): string {
+  const dollars = (value: number) => `$${value < 10 ? value.toFixed(3) : Math.round(value).toLocaleString('en')}`;
+  const columns = SCALES.map((scale) => scale / ENTITIES.length);
+  const row = ({ what, counted, dollars: each }: CostLine) =>
+    `| ${what} | ${counted} | ${columns.map((times) => dollars(each * times)).join(' | ')} |`;
+  const sum = (what: string, lines: CostLine[]) => row({ what: `**${what}**`, counted: '', dollars: total(lines) });
+  const heads = SCALES.map((scale) => `${scale.toLocaleString('en')} runs a night`).join(' | ');
+  const head = (first: string) =>
+    `| ${first} | counted | ${heads} |\n| --- | --- | ${SCALES.map(() => '---:').join(' | ')} |`;
+  return [
+    ...[head('What the runs cost, a month'), ...runs.map(row), sum('Together', runs), ''],
+    ...[head('What the deployments cost standing still, a month'), ...standing.map(row), sum('Together', standing)],
+  ].join('\n');
+}
+
+async function intoDocument(tables: string): Promise<void> {
+  const file = join(import.meta.dirname, '..', 'docs', 'cost.md');
+  const document = await readFile(file, 'utf8');
+  const marked = /(?<=<!-- tables -->\n)[\s\S]*(?=<!-- end of tables -->)/;
+  if (!marked.test(document)) throw new Error(`${file} has no place for the tables.`);
+  await writeFile(
+    file,
+    document.replace(marked, () => `\n${tables}\n\n`),
+  );
+}

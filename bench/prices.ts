@@ -1,0 +1,25 @@
+/**
+ * List prices in US dollars, us-east-1, arm64, without free tiers, as collected in November 2026. The price pages:
+ * https://aws.amazon.com/{step-functions,lambda,s3,kms,cloudwatch,xray,secrets-manager,dynamodb}/pricing/
+ */
+export const PRICE = {
+  transition: 0.000025,
+  gbSecond: 0.0000133334,
+  invocation: 0.0000002,
+  /** A PUT stands for every request to the bucket; a GET costs a twelfth. */
+  storeRequest: 0.000005,
+  logGigabyte: 0.5,
+  trace: 0.000005,
+  kmsRequest: 0.000003,
+  secretRequest: 0.000005,
+  /** Each of these for a month. */
+  key: 1,
+  secret: 0.4,
+  alarm: 0.1,
+  dashboard: 3,
+  /** Prorated by the hours in which it has data. */
+  metric: 0.3,
+} as const;
+
+export const NIGHTS_A_MONTH = 30.4;
+export const HOURS_A_MONTH = 730;

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import type { Usage } from '../../bench/cost.ts';
+import { costLines, total } from '../../bench/night-cost.ts';
+import { ENTITIES } from '../../lambdas/shared/entities.ts';
+
+const nothing: Usage = {
+  ...{ transitions: 0, invocations: 0, gbSeconds: 0, crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 },
+};
+const dollarsOf = (usage: Partial<Usage>, what: string) =>
+  costLines({ runs: ENTITIES.map(() => ({ ...nothing, ...usage })), logBytes: 0, alarms: 0 }).runs.find(
+    (line) => line.what === what,
+  )?.dollars;
+
+it('takes what seven runs used times 30.4 nights and the price of each', () => {
+  expect(dollarsOf({ transitions: 1000 }, 'Step Functions')).toBeCloseTo(7 * 0.025 * 30.4);
+  expect(dollarsOf({ gbSeconds: 10, invocations: 1e6 }, 'Lambda')).toBeCloseTo(7 * (10 * 0.0000133334 + 0.2) * 30.4);
+  expect(dollarsOf({ storeRequests: 1000 }, 'S3')).toBeCloseTo(7 * 0.005 * 30.4);
+});
+
+it('counts what stands whether anything runs or not', () => {
+  const { standing } = costLines({ runs: [], logBytes: 0, alarms: 19 });
+
+  expect(standing.find(({ what }) => what === 'CloudWatch alarms')?.dollars).toBeCloseTo(1.9);
+  // Seven entities: RunsEnded with and without them, the five others with them, refreshes of the grant without.
+  expect(standing.find(({ what }) => what === 'CloudWatch metrics')?.counted).toContain('44');
+  expect(total(standing)).toBeGreaterThan(7);
+});

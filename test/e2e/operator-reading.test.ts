@@ -1,0 +1,187 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { RunReport } from '../../cli/run-report.ts';
+import { crc32Text } from '../../lambdas/shared/files/transfer/index.ts';
+import { said } from '../cli/said.ts';
+import { run } from '../local/running.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+
+/** What an operator reads, of one deployment in which three runs were published and one failed. */
+
+let system: Deployed;
+let dir: string;
+let today: string;
+let older: RunReport;
+let newer: RunReport;
+let failed: RunReport;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'reading-'));
+  today = new Date().toISOString().slice(0, 10);
+  system = await deployForTests({ entities: { meetings: { enabled: false } } }, { rows: 300 });
+  older = await system.run('leads', { date: '2026-01-05' });
+  newer = await system.run('leads');
+  await system.run('contacts');
+  system.sandbox.faults.add({ path: 'status', entity: 'customers', status: 'FAILED' });
+  failed = await system.run('customers');
+  expect([older.error, newer.error, failed.error]).toEqual([null, null, 'ExportFailed']);
+});
+
+afterAll(async () => {
+  await system?.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const place = () => ['--deployment', 'e2e', '--endpoint-url', system.cloud.endpoint];
+
+/** The command, in this process: it is the same program. */
+async function cli(...args: string[]) {
+  const written = await said(...args, ...place());
+  for (const secret of system.issued) expect(written.stdout + written.stderr).not.toContain(secret);
+  return written;
+}
+
+/** The command as a person runs it. */
+async function process(...args: string[]) {
+  const command = run('cli/main.ts', [...args, ...place()], { AWS_ENDPOINT_URL: undefined });
+  return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
+}
+
+async function json(...args: string[]) {
+  const { code, stdout, stderr } = await cli(...args, '--json');
+  expect(code, stderr).toBe(0);
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+  return JSON.parse(stdout);
+}
+
+const nameOf = ({ executionArn }: RunReport) => executionArn.split(':').at(-1) ?? '';
+
+it('lists the runs with what the manifests say of them, newest first', async () => {
+  const { runs } = await json('list');
+  expect(runs.map(({ entity, error }: { entity: string; error: string | null }) => [entity, error])).toEqual([
+    ['customers', 'ExportFailed'],
+    ['contacts', null],
+    ['leads', null],
+    ['leads', null],
+  ]);
+  expect(runs[2]).toMatchObject({ run: nameOf(newer), date: today, rows: 300, bytes: newer.bytes, standing: 'latest' });
+  expect(runs[3]).toMatchObject({ run: nameOf(older), date: '2026-01-05', rows: 300, standing: 'current' });
+  expect(runs[0]).toMatchObject({ status: 'FAILED', date: today, rows: null, standing: null });
+});
+
+it('lists a line for each run in a pipe, and only what was asked for', async () => {
+  const { stdout } = await cli('list', 'leads', 'contacts');
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.map((line) => line.split('\t')[1])).toEqual(['contacts', 'leads', 'leads']);
+  expect(lines[1]?.split('\t')).toHaveLength(9);
+  const only = await cli('list', '--failed');
+  expect(only.stdout).toMatch(/^\S+\tcustomers\t\S+\tExportFailed\t[^\n]*\n$/);
+});
+
+it('shows a published run as a timeline, by its name or as the newest of its entity', async () => {
+  const shown = await json('show', 'leads');
+  expect(shown).toMatchObject({
+    ...{ run: nameOf(newer), entity: 'leads', date: today, status: 'SUCCEEDED', standing: 'latest', rows: 300 },
+    files: { key: newer.key, manifestKey: newer.manifestKey },
+    links: { execution: null, endpoint: system.cloud.endpoint },
+  });
+  expect(shown.timeline.map(({ phase }: { phase: string }) => phase)).toEqual(
+    expect.arrayContaining(['begin', 'create', 'check', 'download', 'publish', 'end']),
+  );
+  const { stdout } = await cli('show', nameOf(newer));
+  expect(stdout).toContain(`Export ${newer.exportId} of ${today} created`);
+  expect(stdout).toMatch(/checks? of the status over .*; the export is ready\./);
+  expect(stdout).toMatch(/File moved: .*B in 1 invocation at .*B\/s\./);
+  expect(stdout).toContain('Checked every byte and 300 rows, then published.');
+  expect(stdout).toContain(`s3://${system.target.BucketName}/${newer.key}`);
+});
+
+it('shows a failed run with error, cause and the entry of the runbook', async () => {
+  const { stdout } = await cli('show', failed.executionArn);
+  expect(stdout).toMatch(/Failed with ExportFailed, .* after the start\./);
+  expect(stdout).toContain(`ExportFailed: ${failed.cause}`);
+  expect(stdout).toContain('Runbook: docs/runbook.md#exportfailed');
+});
+
+it('downloads the newest file, a date and a run, each as its manifest says', async () => {
+  const file = join(dir, 'newest.csv');
+  const document = await json('download', 'leads', '-o', file);
+  const bytes = await readFile(file);
+  expect(document).toMatchObject({ date: today, bytes: bytes.length, crc32: crc32Text(crc32(bytes)), whole: true });
+  const { Body } = await system.target.s3.send(
+    new GetObjectCommand({ Bucket: system.target.BucketName, Key: newer.key ?? '' }),
+  );
+  expect(Buffer.from((await Body?.transformToByteArray()) ?? [])).toEqual(bytes);
+  expect(await json('download', 'leads', '--date', '2026-01-05', '-o', join(dir, 'a.csv'))).toMatchObject({
+    run: nameOf(older),
+  });
+  expect(await json('download', 'leads', '--run', nameOf(older), '-o', join(dir, 'b.csv'))).toMatchObject({
+    date: '2026-01-05',
+  });
+  expect(await cli('download', 'leads', '-o', file)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--force'),
+  });
+});
+
+it('goes on with what a broken download left', async () => {
+  const file = join(dir, 'resumed.csv');
+  const whole = join(dir, 'whole.csv');
+  await json('download', 'leads', '-o', whole);
+  const bytes = await readFile(whole);
+  await writeFile(`${file}.part`, bytes.subarray(0, 12_345));
+  expect(await json('download', 'leads', '-o', file)).toMatchObject({ resumedAt: 12_345, whole: true });
+  expect(await readFile(file)).toEqual(bytes);
+});
+
+it('writes a file to standard output, and says whether it was whole', async () => {
+  const { code, stdout, stderr } = await process('download', 'contacts', '-o', '-');
+  expect(code).toBe(0);
+  expect(stdout.split('\n').length).toBeGreaterThan(300);
+  expect(stderr).toMatch(/^Whole: contacts of .*, 300 rows/);
+});
+
+it('says in one sentence what cannot be downloaded', async () => {
+  expect(await cli('download', 'leads', '--date', '2026-01-07')).toMatchObject({
+    code: 1,
+    stderr: `Nothing of leads is published for 2026-01-07; the nearest: 2026-01-05 and ${today}.\n`,
+  });
+  expect(await cli('download', 'employers')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^Nothing of employers is published here yet/),
+  });
+  const { code, stderr } = await cli('download', 'leeds');
+  expect(code).toBe(2);
+  expect(stderr).toContain('did you mean "leads"?');
+});
+
+it('does not give out a file that was changed in the bucket', async () => {
+  const { s3, BucketName: Bucket } = system.target;
+  const Key = older.key ?? '';
+  const { Body } = await s3.send(new GetObjectCommand({ Bucket, Key }));
+  const bytes = Buffer.from((await Body?.transformToByteArray()) ?? []);
+  bytes[bytes.length - 5] = 0x21;
+  await s3.send(new PutObjectCommand({ Bucket, Key, Body: bytes }));
+  const file = join(dir, 'corrupt.csv');
+  const refused = await cli('download', 'leads', '--date', '2026-01-05', '-o', file);
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/is corrupt: its CRC-32 is/) });
+  await expect(stat(file)).rejects.toThrow('ENOENT');
+  const piped = await process('download', 'leads', '--date', '2026-01-05', '-o', '-');
+  expect(piped).toMatchObject({ code: 1, stderr: expect.stringMatching(/^Not whole: .* is corrupt/) });
+});
+
+it('tells the night as a page: what is published, what failed, what is paused', async () => {
+  const file = join(dir, 'report.html');
+  const document = await json('report', '-o', file, '--nights', '7');
+  expect(document).toMatchObject({ file, nights: 7, published: ['leads', 'contacts'], paused: ['meetings'] });
+  expect(document.missing).toContain('customers');
+  const page = await readFile(file, 'utf8');
+  expect(page).toContain('ExportFailed');
+  expect(page).toContain(nameOf(newer));
+  expect(page).toContain('<small>paused</small>');
+  expect(await cli('report', '-o', join(dir, 'nowhere', 'x.html'))).toMatchObject({ code: 2 });
+});

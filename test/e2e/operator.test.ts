@@ -1,0 +1,176 @@
+import { DescribeRuleCommand } from '@aws-sdk/client-eventbridge';
+import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
+import { waitUntil } from '../../local/wait-until.ts';
+import { said, WITHOUT_AWS } from '../cli/said.ts';
+import { endAll, run } from '../local/running.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+
+/** The commands that act, as a person runs them; those that read are in operator-reading.test.ts. */
+
+let system: Deployed;
+
+beforeAll(async () => {
+  system = await deployForTests({}, { rows: 3, jobChecks: 1 });
+});
+
+afterAll(async () => {
+  await endAll();
+  await system?.close();
+});
+
+afterEach(() => {
+  system.sandbox.faults.clear();
+  system.sandbox.settings.jobChecks = 1;
+});
+
+const place = () => ['--deployment', 'e2e', '--region', 'us-east-1', '--endpoint-url', system.cloud.endpoint];
+const begin = (...args: string[]) => run('cli/main.ts', [...args, ...place()], WITHOUT_AWS);
+
+const cli = (...args: string[]) => said(...args, ...place());
+
+/** The one document of `--json`. */
+async function documentOf(...args: string[]) {
+  const { code, stdout, stderr } = await cli(...args, '--json');
+  expect(stdout.trimEnd().split('\n'), stderr).toHaveLength(1);
+  return { code, stderr, document: JSON.parse(stdout) };
+}
+
+const describe = (executionArn: string) => system.target.sfn.send(new DescribeExecutionCommand({ executionArn }));
+
+/** A run that goes on until it is stopped: its export is never ready, and every look takes a while. */
+async function endlessRun(entity: Entity) {
+  system.sandbox.settings.jobChecks = 100_000;
+  system.sandbox.faults.add({ path: 'status', entity, delaySeconds: 0.5 });
+  const { code, document } = await documentOf('start', entity);
+  expect(code).toBe(0);
+  return document.runs[0];
+}
+
+it('starts several runs, follows them all, and is red for the one that failed; that one is retried for its date', async () => {
+  system.sandbox.faults.add({ path: 'status', entity: 'contacts', status: 'FAILED' });
+  const start = begin('start', 'leads', 'contacts', '--date', '2026-11-02', '--wait');
+  expect(await start.ended, start.stderr()).toBe(1);
+  const started = { stdout: start.stdout(), stderr: start.stderr() };
+  expect(started.stdout).toMatch(/^arn:\S+:leads-\S+\narn:\S+:contacts-\S+\n/);
+  expect(started.stdout).toMatch(/\nleads: published, 3 rows, \d+ bytes, runs\/entity=leads\/\S+leads\.csv\n$/);
+  expect(started.stderr).toMatch(/^contacts: ExportFailed: /m);
+  system.sandbox.faults.clear();
+
+  const [, name = ''] = /:(contacts-\S+)/.exec(started.stdout) ?? [];
+  const retried = await documentOf('retry', name, '--wait');
+  expect(retried.code, retried.stderr).toBe(0);
+  expect(retried.stderr).toContain(`does ${name} anew, for 2026-11-02.`);
+  expect(retried.document).toMatchObject({ ok: true, runs: [{ entity: 'contacts', status: 'SUCCEEDED', rows: 3 }] });
+  const anew = await describe(retried.document.runs[0].executionArn);
+  expect(JSON.parse(anew.input ?? '')).toEqual({ entity: 'contacts', date: '2026-11-02' });
+  expect(anew.name).not.toBe(name);
+});
+
+it('Ctrl-C while following ends the following, never the run; stop ends the run and says what becomes of it', async () => {
+  const { name, executionArn } = await endlessRun('meetings');
+  const follow = begin('follow', 'meetings');
+  await follow.says(/meetings: CheckStatus, \d+ check/);
+  // Twice, for npm passes on what the terminal has sent to both already.
+  follow.child.kill('SIGINT');
+  follow.child.kill('SIGINT');
+  expect(await follow.ended).toBe(130);
+  expect(follow.stderr()).toMatch(
+    new RegExp(`^Stopped following; the run goes on: npm run cli -- follow ${name} .*--deployment e2e\\n$`, 'm'),
+  );
+  expect((await describe(executionArn)).status).toBe('RUNNING');
+
+  const again = await cli('retry', name);
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringMatching(/ is under way: stop it first \(npm run cli/) });
+  expect(await cli('stop', name)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/add --yes\. Nothing was stopped\.\n$/),
+  });
+  expect((await describe(executionArn)).status).toBe('RUNNING');
+
+  const stopped = await documentOf('stop', 'meetings', '--yes');
+  expect(stopped.code, stopped.stderr).toBe(0);
+  expect(stopped.document.run).toEqual({ entity: 'meetings', name, executionArn, status: 'ABORTED' });
+  expect(stopped.stderr).toMatch(/Export \S{36} stays at the service.*named by no pointer: .*ends its step/s);
+  const error = { error: 'StoppedByOperator', cause: `An operator stopped it: npm run cli -- stop ${name}.` };
+  expect(await describe(executionArn)).toMatchObject({ status: 'ABORTED', ...error });
+
+  const ended = await documentOf('follow', name);
+  expect(await cli('stop', name, '--yes')).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/has ended \(ABORTED.*nothing to stop\.\n$/),
+  });
+  expect(ended.code).toBe(1);
+  expect(ended.document).toMatchObject({ ok: false, runs: [{ status: 'ABORTED', ...error }] });
+});
+
+it('shows what the functions logged about a run, of an ended one and of one under way', async () => {
+  const { executionArn } = await system.run('employers');
+  const name = executionArn.split(':').at(-1) ?? '';
+  const { code, stdout, stderr } = await cli('logs', 'employers');
+  expect(code, stderr).toBe(0);
+  const [headings = '', ...rows] = stdout.trimEnd().split('\n');
+  expect(headings).toMatch(/^time \(UTC\) +step +level +message$/);
+  expect(rows.length).toBeGreaterThan(3);
+  for (const row of rows) expect(row).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} {2}[A-Z][A-Za-z]+ +INFO {3}\S/);
+  const steps = rows.map((row) => row.split(/ {2,}/)[1]);
+  expect([...new Set(steps)]).toEqual(['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile']);
+
+  const { document } = await documentOf('logs', name);
+  expect(document.execution).toBe(name);
+  expect(document.lines).toHaveLength(rows.length);
+  expect(new Set(document.lines.map((line: { execution: string }) => line.execution))).toEqual(new Set([name]));
+
+  const running = await endlessRun('workflows');
+  const follow = begin('logs', 'workflows', '--follow');
+  await follow.says(/ CheckStatus .* CheckStatus /s);
+  system.sandbox.settings.jobChecks = 1;
+  expect(await follow.ended, follow.stderr()).toBe(0);
+  expect(follow.stdout()).toMatch(/ PublishFile .*outcome=PUBLISHED/);
+  expect(new Set(follow.stdout().split('\n')).size).toBe(follow.stdout().split('\n').length);
+  expect((await describe(running.executionArn)).status).toBe('SUCCEEDED');
+});
+
+it('pauses and resumes rules, and says what follows from it', async () => {
+  const stateOf = async (entity: Entity) =>
+    (await system.target.events.send(new DescribeRuleCommand({ Name: `crm-export-e2e-${entity}` }))).State;
+  const paused = await cli('pause', 'leads', 'customers');
+  expect(paused.code, paused.stderr).toBe(0);
+  expect(paused.stdout).toMatch(/^leads: switched off .*\ncustomers: switched off .*\n$/);
+  expect(paused.stderr).toMatch(/NoPublishedExport is raised 26 hours after .*\nA deploy that changes a rule/);
+  expect([await stateOf('leads'), await stateOf('customers'), await stateOf('contacts')]).toEqual([
+    ...['DISABLED', 'DISABLED', 'ENABLED'],
+  ]);
+
+  const resumed = await documentOf('resume', '--all');
+  expect(resumed.code).toBe(0);
+  expect(resumed.document.rules).toHaveLength(ENTITIES.length);
+  expect(resumed.document.rules.filter(({ changed }: { changed: boolean }) => changed)).toMatchObject([
+    { entity: 'leads', state: 'ENABLED' },
+    { entity: 'customers', state: 'ENABLED' },
+  ]);
+  for (const entity of ENTITIES) expect(await stateOf(entity)).toBe('ENABLED');
+});
+
+it('keeps the logical date of a run whose input had none', async () => {
+  const { executionArn } = await system.run('agent-numbers', { scheduledFor: '2026-11-03T02:00:00Z' });
+  const { code, document } = await documentOf('retry', executionArn);
+  expect(code).toBe(0);
+  const { executionArn: anew, name } = document.runs[0];
+  await waitUntil(async () => (await describe(anew)).status !== 'RUNNING', { withinMs: 30_000, everyMs: 200 });
+  const { input = '', status } = await describe(anew);
+  expect({ status, input: JSON.parse(input) }).toEqual({
+    status: 'SUCCEEDED',
+    input: { entity: 'agent-numbers', date: '2026-11-03' },
+  });
+  expect(name).toMatch(/^agent-numbers-/);
+});
+
+it('names the nearest run where there is none of that name', async () => {
+  const { executionArn } = await system.run('customers');
+  const name = executionArn.split(':').at(-1) ?? '';
+  const { code, stderr } = await cli('follow', name.replace(/.$/, 'x'));
+  expect(code).toBe(2);
+  expect(stderr).toContain(`(did you mean "${name}"?)`);
+});

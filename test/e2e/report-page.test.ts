@@ -1,0 +1,251 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import * as z from 'zod';
+import { reportPage } from '../../cli/report/page.ts';
+import { tellStory } from '../../cli/report/story.ts';
+import { madeUpMonth } from '../../scripts/made-up-month.ts';
+import { CACHE } from '../local/support.ts';
+import { type Browser, hasChromium, startChromium } from './support/chromium.ts';
+
+/** The page of `report` in a real browser, opened as a file. */
+
+const LAST = '2026-11-20';
+const screenshotSchema = z.object({ data: z.base64() });
+const pictureSchema = z.object({
+  ...{ width: z.number(), height: z.number(), corner: z.array(z.number()) },
+  /** How many colours, and how much of it has that of its corner. */
+  ...{ colours: z.number(), background: z.number() },
+});
+const LOOK = `async (base64) => {
+  const bytes = Uint8Array.from(atob(base64), (character) => character.codePointAt(0));
+  const bitmap = await createImageBitmap(new Blob([bytes], { type: 'image/png' }));
+  const { width, height } = bitmap;
+  const context = new OffscreenCanvas(width, height).getContext('2d');
+  context.drawImage(bitmap, 0, 0);
+  const pixels = new Uint32Array(context.getImageData(0, 0, width, height).data.buffer);
+  const corner = [...context.getImageData(2, 2, 1, 1).data].slice(0, 3);
+  const background = pixels.filter((pixel) => pixel === pixels[0]).length / pixels.length;
+  return { width, height, corner, colours: new Set(pixels).size, background };
+}`;
+const treeSchema = z.object({
+  nodes: z.array(
+    z.object({
+      role: z.object({ value: z.string() }).optional(),
+      name: z.object({ value: z.string() }).optional(),
+      ignored: z.boolean(),
+    }),
+  ),
+});
+
+describe.skipIf(!hasChromium())('the report in a real browser', () => {
+  let browser: Browser;
+  let dir: string;
+  let url: string;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'report-'));
+    const month = madeUpMonth({ missing: ['customers'], failed: ['leads'], paused: ['meetings'] });
+    await writeFile(join(dir, 'report.html'), reportPage(tellStory(month)));
+    url = pathToFileURL(join(dir, 'report.html')).href;
+    browser = await startChromium();
+    await browser.send('Network.enable');
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await rm(dir, { recursive: true, force: true });
+  });
+  beforeEach(() => {
+    browser.requests.length = 0;
+    browser.complaints.length = 0;
+  });
+
+  /** Opens the page anew in a window of a width, with a theme. */
+  async function open({ width = 1280, theme = 'light', script = true } = {}) {
+    const height = 900;
+    await browser.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
+    const features = [{ name: 'prefers-color-scheme', value: theme }];
+    await browser.send('Emulation.setEmulatedMedia', { features });
+    await browser.send('Emulation.setScriptExecutionDisabled', { value: !script });
+    await browser.open('about:blank');
+    await browser.value("location.href === 'about:blank' || null");
+    await browser.open(url);
+    await browser.value("(document.readyState === 'complete' && document.querySelector('footer') && true) || null");
+  }
+
+  /** What an expression is in the page. */
+  const at = async (expression: string) => JSON.parse(String(await browser.value(`JSON.stringify(${expression})`)));
+
+  async function press(key: string, code = key) {
+    const text = key === 'Enter' ? { text: '\r' } : {};
+    const codes: Record<string, number> = {
+      Tab: 9,
+      Enter: 13,
+      Escape: 27,
+      ArrowLeft: 37,
+      ArrowUp: 38,
+      ArrowRight: 39,
+      ArrowDown: 40,
+    };
+    const event = { key, code, windowsVirtualKeyCode: codes[key], ...text };
+    await browser.send('Input.dispatchKeyEvent', { type: 'keyDown', ...event });
+    await browser.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
+  }
+
+  const focused = () => at("document.activeElement.getAttribute('data-facts') ?? document.activeElement.tagName");
+  const opened = () => at("[...document.querySelectorAll('dialog[open]')].map(({ id }) => id)");
+
+  /** Presses Tab until the focus is in the grid. */
+  async function tabToGrid(): Promise<number> {
+    for (let presses = 1; presses < 40; presses += 1) {
+      await press('Tab');
+      if (await at("document.activeElement.matches('.grid a.cell')")) return presses;
+    }
+    throw new Error('the Tab key does not lead into the grid');
+  }
+
+  /** What a picture shows, by its colours; another page of the browser decodes it. */
+  async function looked(png: string): Promise<z.infer<typeof pictureSchema>> {
+    await browser.open('about:blank');
+    await browser.value("(location.href === 'about:blank' && document.readyState === 'complete') || null");
+    await browser.value(
+      `(globalThis.looking = (${LOOK})('${png}').then((found) => { globalThis.picture = found; })) && true`,
+    );
+    return pictureSchema.parse(await browser.value('globalThis.picture ?? null'));
+  }
+
+  test.for([
+    ['light', 1280, [251, 250, 248]],
+    ['light', 400, [251, 250, 248]],
+    ['dark', 1280, [20, 23, 26]],
+    ['dark', 400, [20, 23, 26]],
+  ] as const)('shows itself in the %s theme %i pixels wide, whole and quiet', async ([theme, width, background]) => {
+    await open({ theme, width });
+    // No line across its bottom to scroll by.
+    expect(await at('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
+    expect(await at('getComputedStyle(document.body).backgroundColor')).toBe(`rgb(${background.join(', ')})`);
+    // A narrow window begins to look at the newest night.
+    expect(
+      await at("Math.round(document.querySelector('.grid thead .last').getBoundingClientRect().right)"),
+    ).toBeLessThanOrEqual(width);
+    const { data } = screenshotSchema.parse(
+      await browser.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: false }),
+    );
+    await mkdir(CACHE, { recursive: true });
+    await writeFile(join(CACHE, `report-${theme}-${width}.png`), Buffer.from(data, 'base64'));
+    expect(browser.complaints).toEqual([]);
+    expect(browser.requests).toEqual([url]);
+    const picture = await looked(data);
+    expect([picture.width, picture.height]).toEqual([width, 900]);
+    expect(picture.corner).toEqual([...background]);
+    // Text, tiles and lines: not a blank page, and not one that is all of another colour.
+    expect(picture.colours).toBeGreaterThan(50);
+    expect(picture.background).toBeGreaterThan(width > 1000 ? 0.2 : 0.1);
+  });
+
+  test('text stands out from its ground in both themes', async () => {
+    for (const theme of ['light', 'dark']) {
+      await open({ theme });
+      const pairs: [string, string, string][] =
+        await at(`[...document.querySelectorAll('h1, header p, .cell, .list td, .list th, .hint, figcaption span, footer p')].map((element) => {
+        let ground = element;
+        while (getComputedStyle(ground).backgroundColor === 'rgba(0, 0, 0, 0)') ground = ground.parentElement;
+        return [element.className || element.tagName, getComputedStyle(element).color, getComputedStyle(ground).backgroundColor];
+      })`);
+      const weak = pairs.filter(([, text, ground]) => contrast(text, ground) < 4.5);
+      expect([theme, ...new Set(weak.map((pair) => pair.join(' ')))]).toEqual([theme]);
+    }
+  });
+
+  test('a click on a cell opens its facts; Escape, and Close, lead back to the cell', async () => {
+    await open();
+    const facts = `employers-${LAST}`;
+    await at(`document.querySelector('.grid a[data-facts="${facts}"]').scrollIntoView({ block: 'center' }) ?? true`);
+    const { x, y } = await at(
+      `(({ x, y, width, height }) => ({ x: x + width / 2, y: y + height / 2 }))(document.querySelector('.grid a[data-facts="${facts}"]').getBoundingClientRect())`,
+    );
+    for (const type of ['mousePressed', 'mouseReleased'])
+      await browser.send('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
+    expect(await opened()).toEqual([facts]);
+    expect(await at(`document.querySelector('dialog[open]').innerText`)).toMatch(
+      /employers, Friday 20 November 2026.*Manifest\s+runs\/entity=employers/s,
+    );
+    const { data } = screenshotSchema.parse(await browser.send('Page.captureScreenshot', { format: 'png' }));
+    await writeFile(join(CACHE, 'report-facts.png'), Buffer.from(data, 'base64'));
+    await press('Escape');
+    expect(await opened()).toEqual([]);
+    expect(await focused()).toBe(facts);
+    expect(browser.complaints).toEqual([]);
+  });
+
+  test('the keyboard reaches the grid by one stop, moves in it by arrows, opens by Enter and comes back', async () => {
+    await open();
+    await tabToGrid();
+    expect(await focused()).toBe(`leads-${LAST}`);
+    expect(await at('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+    await press('ArrowLeft');
+    expect(await focused()).toBe('leads-2026-11-19');
+    await press('ArrowDown');
+    expect(await focused()).toBe('agent-numbers-2026-11-19');
+    // Over what has no facts: the paused nights of meetings.
+    for (const _ of Array(5)) await press('ArrowDown');
+    expect(await focused()).toBe('employers-2026-11-19');
+    await press('ArrowUp');
+    expect(await focused()).toBe('customers-2026-11-19');
+    await press('Enter');
+    expect(await opened()).toEqual(['customers-2026-11-19']);
+    await press('Tab');
+    await press('Enter');
+    expect(await opened()).toEqual([]);
+    expect(await focused()).toBe('customers-2026-11-19');
+    await press('Tab');
+    expect(await at("document.activeElement.closest('.grid') === null")).toBe(true);
+  });
+
+  test('a screen reader meets headings, tables with headings and captions, and pictures with names', async () => {
+    await open();
+    const { nodes } = treeSchema.parse(await browser.send('Accessibility.getFullAXTree'));
+    const names = (role: string) =>
+      nodes.filter((node) => !node.ignored && node.role?.value === role).map((node) => node.name?.value ?? '');
+    expect(names('heading')).toEqual([
+      'Last night: 2 of 6 missing: leads, customers',
+      ...['Last night', 'Nights', 'Rows', 'Bytes'],
+    ]);
+    expect(names('table').slice(0, 2)).toEqual([
+      'Friday 20 November 2026',
+      'Outcome of each entity in the last 30 nights',
+    ]);
+    expect(names('rowheader')).toEqual(expect.arrayContaining(['leads', 'meetings paused']));
+    expect(names('columnheader')).toEqual(expect.arrayContaining(['Outcome', '20 November']));
+    expect(names('link')).toContain('leads, 20 November: failed (ReauthorizationRequired)');
+    const pictures = nodes.filter((node) => /^(image|img|graphics-document)$/.test(node.role?.value ?? ''));
+    expect(pictures).toHaveLength(14);
+    expect(pictures[0]?.name?.value).toMatch(/^Rows of leads by night: 22,259 on 19 November, 18,610 to 22,259$/);
+  });
+
+  test('without scripts a cell is a link to its facts', async () => {
+    await open({ script: false });
+    // Expressions of the protocol run all the same: it is the page's own script that does not.
+    expect(await at("document.documentElement.classList.contains('scripted')")).toBe(false);
+    await browser.open(`${url}#leads-${LAST}`);
+    await browser.value(`location.hash === '#leads-${LAST}' || null`);
+    expect(await at(`getComputedStyle(document.getElementById('leads-${LAST}')).display`)).toBe('block');
+    expect(await at("getComputedStyle(document.getElementById('leads-2026-11-19')).display")).toBe('none');
+  });
+});
+
+/** The ratio of WCAG 2 between two colours as a browser writes them. */
+function contrast(...colours: [string, string]): number {
+  const [light = 0, dark = 0] = colours.map(luminance).sort((a, b) => b - a);
+  return (light + 0.05) / (dark + 0.05);
+}
+
+function luminance(colour: string): number {
+  const [red = 0, green = 0, blue = 0] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
+    const value = Number(part) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}

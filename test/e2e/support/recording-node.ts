@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { stripTypeScriptTypes } from 'node:module';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+/** Where the functions' calls of this run of the tests are noted; the same for all of its files. */
+const CALLS_DIR = process.env.RECORDED_CALLS ?? join(import.meta.dirname, '../../../.cache/calls', String(process.pid));
+
+/**
+ * A directory with a `node` of its own, which loads record-calls.ts before a function's code. So the functions' variables,
+ * NODE_OPTIONS among them, stay as the template sets them.
+ */
+export async function recordingNode(): Promise<string> {
+  await forgetEarlierRuns();
+  const dir = join(CALLS_DIR, randomUUID());
+  await mkdir(dir, { recursive: true });
+  const source = await readFile(join(import.meta.dirname, 'record-calls.ts'), 'utf8');
+  const recorder = join(dir, 'record-calls.mjs');
+  await writeFile(recorder, stripTypeScriptTypes(source));
+  const node = join(dir, 'node');
+  await writeFile(node, `#!/bin/sh\nexec '${process.execPath}' '--import=${pathToFileURL(recorder)}' "$@"\n`);
+  await chmod(node, 0o755);
+  return dir;
+}
+
+/** A run's directory is named after its process: vitest.config.ts. */
+async function forgetEarlierRuns(): Promise<void> {
+  const all = dirname(CALLS_DIR);
+  const runs = await readdir(all).catch(() => []);
+  const over = runs.filter((name) => /^\d+$/.test(name) && !isAlive(Number(name)));
+  await Promise.all(over.map((name) => rm(join(all, name), { recursive: true, force: true })));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

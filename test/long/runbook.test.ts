@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
+import { type Entry, runbookEntries } from '../support/runbook.ts';
+import { type Operator, operatorOf } from './support/operator.ts';
+import { CASES, type Case, ENTITY, MAX_BYTES } from './support/runbook-cases.ts';
+
+/**
+ * What the runbook tells an operator to type, typed: each entry's commands against the local cloud, with the trouble that
+ * the entry is about. In CI one of each kind.
+ */
+
+const IN_CI = ['ExportFailed', 'ReauthorizationRequired', 'InvalidInput', 'NoPublishedExport', 'FileRejected'];
+const entries = new Map(runbookEntries().map((entry) => [entry.id, entry]));
+let system: Deployed;
+
+beforeAll(async () => {
+  system = await deployForTests({
+    polling: { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 6 },
+    files: { maxBytes: MAX_BYTES },
+  });
+}, 180_000);
+
+afterAll(() => system?.close());
+
+beforeEach(async () => {
+  system.sandbox.faults.clear();
+  await system.authorize();
+});
+
+/** Looking shows the trouble, and may say so by its exit code. */
+async function look(operator: Operator, { id, commands }: Entry, error: string | null): Promise<void> {
+  for (const { command } of commands.filter(({ label }) => label === 'Look')) {
+    const { code, stdout, stderr } = await operator.type(command);
+    expect([0, 1, 2, 3], `${command}\n${stdout}${stderr}`).toContain(code);
+    expect(stdout, command).not.toBe('');
+    if (error && / show | list --failed /.test(command)) expect(stdout, command).toContain(error);
+    if (id === 'NoPublishedExport' && / doctor /.test(command)) expect(stdout, command).toContain(`resume ${ENTITY} `);
+  }
+}
+
+async function mendAndReplay(operator: Operator, { commands }: Entry): Promise<void> {
+  for (const { label, command } of commands.filter(({ label }) => label !== 'Look')) {
+    const { code, stdout, stderr } = await operator.type(command);
+    expect(code, `${label}: ${command}\n${stdout}${stderr}`).toBe(0);
+  }
+}
+
+describe.each(CASES.filter(({ entry }) => !process.env.CI || IN_CI.includes(entry)))('$entry', (given: Case) => {
+  it('is seen, mended, verified and replayed by the commands of its entry', async () => {
+    const entry = entries.get(given.entry);
+    if (!entry) throw new Error(`The runbook has no entry ${given.entry}.`);
+    const expected = given.error === undefined ? given.entry : given.error;
+
+    const report = await given.fault(system);
+    expect(report.error, report.cause ?? '').toBe(expected);
+    const operator = operatorOf(system, { ENTITY, RUN: report.executionArn.split(':').at(-1) ?? '' });
+    await look(operator, entry, expected);
+    system.sandbox.faults.clear();
+    await given.mend?.(system);
+    await mendAndReplay(operator, entry);
+
+    expect(await system.run(ENTITY)).toMatchObject({ status: 'SUCCEEDED' });
+  });
+});

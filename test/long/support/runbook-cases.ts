@@ -1,0 +1,152 @@
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { StartExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
+import { followRun, startRun } from '../../../cli/executions.ts';
+import type { RunReport } from '../../../cli/run-report.ts';
+import type { Entity } from '../../../lambdas/shared/entities.ts';
+import type { FaultInput } from '../../../sandbox/fault-schema.ts';
+import { bucketTools } from '../../e2e/support/bucket-tools.ts';
+import type { Deployed } from '../../e2e/support/deployed.ts';
+import { putTokens } from '../../e2e/support/secrets.ts';
+import { operatorOf } from './operator.ts';
+
+export const ENTITY: Entity = 'leads';
+/** Of one file: small, so that one which is too large is not large. */
+export const MAX_BYTES = 2_000_000;
+
+/** An entry of the runbook, and how its trouble comes about. */
+export interface Case {
+  entry: string;
+  /** Returns the run that met the trouble. */
+  fault: (system: Deployed) => Promise<RunReport>;
+  /** What a run is to end in; default: the entry's name. */
+  error?: string | null;
+  /** What a person does outside of the command, at the service or in the console. */
+  mend?: (system: Deployed) => Promise<unknown>;
+}
+
+type Fault = FaultInput extends infer F ? Omit<F, 'entity'> : never;
+
+const answer = (status: number, body: Record<string, string> = {}) => ({ answer: { status, body } });
+
+function atTheService(entry: string, fault: Fault): Case {
+  return {
+    entry,
+    fault: (system) => {
+      system.sandbox.faults.add({ ...fault, entity: ENTITY });
+      return system.run(ENTITY);
+    },
+  };
+}
+
+function atTheTokenEndpoint(fault: Omit<Fault, 'path'>): Case['fault'] {
+  return async (system) => {
+    // Of all functions the same token, the stored one; then that is refused, and another is to be had at a faulty place.
+    system.sandbox.expireAccessTokens();
+    await system.run(ENTITY);
+    system.sandbox.expireAccessTokens();
+    system.sandbox.faults.add({ ...fault, path: 'token' });
+    return system.run(ENTITY);
+  };
+}
+
+/** The first run leaves a refresh without an answer; the next ones find that the last attempt is kept for later. */
+async function unansweredRefreshes(system: Deployed): Promise<RunReport> {
+  let report = await atTheTokenEndpoint({ reset: 'after' })(system);
+  for (let runs = 0; runs < 3 && report.error === 'CrmUnavailable'; runs += 1) report = await system.run(ENTITY);
+  return report;
+}
+
+/** Entries whose own trouble cannot be made here: that each command of theirs does what it says, after a run that failed. */
+function commandsOnly(entry: string): Case {
+  return { ...atTheService(entry, { path: 'status', status: 'FAILED' }), error: 'ExportFailed' };
+}
+
+const OF_THE_SERVICE: Case[] = [
+  atTheService('AuthRefused', { path: 'create', ...answer(403) }),
+  atTheService('CrmUnavailable', { path: 'status', ...answer(503) }),
+  atTheService('RateLimited', { path: 'status', ...answer(429) }),
+  atTheService('CrmRejectedRequest', { path: 'create', ...answer(400) }),
+  atTheService('CrmContractError', { path: 'status', status: 'DANCING' }),
+  atTheService('CreateUnanswered', { path: 'create', reset: 'after' }),
+  atTheService('ExportFailed', { path: 'status', status: 'FAILED' }),
+  atTheService('ExportNotFound', { path: 'download', ...answer(404) }),
+  atTheService('ExportNotReady', { path: 'download', ...answer(409) }),
+  atTheService('ExportDeadlineExceeded', { path: 'status', status: 'PROCESSING' }),
+  atTheService('DownloadUrlRejected', { path: 'file', redirect: 'http://169.254.169.254/latest/meta-data/' }),
+  atTheService('DownloadLinkExpired', { path: 'file', ...answer(403) }),
+  atTheService('DownloadIncomplete', { path: 'file', hangUp: 10 }),
+  atTheService('DownloadStalled', { path: 'file', stallAfter: 10 }),
+  atTheService('DownloadTooLarge', { path: 'file', body: `id,name\n${'1,a\n'.repeat(MAX_BYTES / 2)}` }),
+  atTheService('FileRejected', { path: 'file', body: '<!doctype html><p>Sign in', contentType: 'text/html' }),
+];
+
+const OF_THE_GRANT: Case[] = [
+  { entry: 'ReauthorizationRequired', fault: atTheTokenEndpoint(answer(400, { error: 'invalid_grant' })) },
+  {
+    entry: 'GrantRotatedButNotStored',
+    fault: atTheTokenEndpoint(answer(400, { error: 'invalid_grant' })),
+    error: 'ReauthorizationRequired',
+  },
+  {
+    entry: 'TokenRefreshInProgress',
+    fault: unansweredRefreshes,
+    mend: (system) => system.authorize(),
+  },
+  { entry: 'ConfigInvalid', fault: brokenSecret },
+];
+
+const OF_A_PERSON: Case[] = [
+  { entry: 'InvalidInput', fault: (system) => system.runRaw({ entity: ENTITY, colour: 'blue' }) },
+  { entry: 'ExecutionsAborted', fault: abortedRun, error: null },
+  { entry: 'NoPublishedExport', fault: pausedRule, error: null },
+  { entry: 'StorageConflict', fault: takenManifest },
+];
+
+/** In this order: the last one makes the deployment anew. */
+export const CASES: Case[] = [
+  ...OF_THE_SERVICE,
+  ...OF_THE_GRANT,
+  ...OF_A_PERSON,
+  ...['ExecutionsFailed', 'ExecutionsThrottled', 'ExecutionsTimedOut', 'FunctionThrottled'].map(commandsOnly),
+  ...['UndeliveredStarts', 'SecretVersionsNearLimit'].map(commandsOnly),
+  ...['TokenStoreUnavailable', 'StorageUnavailable', 'DownloadUnfinished', 'StepCrashed', 'UnknownOutcome'].map(
+    commandsOnly,
+  ),
+  { entry: 'StorageDenied', fault: goneBucket },
+];
+
+async function brokenSecret(system: Deployed): Promise<RunReport> {
+  await putTokens(system, 'no JSON');
+  // The functions are warm: they look at the secret again only when the service refuses the token that they hold.
+  system.sandbox.expireAccessTokens();
+  return system.run(ENTITY);
+}
+
+async function abortedRun({ sandbox, target }: Deployed): Promise<RunReport> {
+  sandbox.faults.add({ path: 'status', entity: ENTITY, status: 'PROCESSING' });
+  const executionArn = await startRun(target, ENTITY, {});
+  await target.sfn.send(new StopExecutionCommand({ executionArn, cause: 'by hand' }));
+  return followRun(target.sfn, ENTITY, executionArn);
+}
+
+async function pausedRule(system: Deployed): Promise<RunReport> {
+  const { code, stderr } = await operatorOf(system).cli('pause', ENTITY);
+  if (code !== 0) throw new Error(stderr);
+  return system.run(ENTITY);
+}
+
+/** Something else stands where the run will write. */
+async function takenManifest({ target }: Deployed): Promise<RunReport> {
+  const { sfn, s3, StateMachineArn: stateMachineArn, BucketName: Bucket } = target;
+  const name = `taken-${Date.now()}`;
+  const Key = `runs/entity=${ENTITY}/run=${name}/_manifest.json`;
+  await s3.send(new PutObjectCommand({ Bucket, Key, Body: 'something else' }));
+  const input = JSON.stringify({ entity: ENTITY });
+  const { executionArn = '' } = await sfn.send(new StartExecutionCommand({ stateMachineArn, name, input }));
+  return followRun(sfn, ENTITY, executionArn);
+}
+
+async function goneBucket(system: Deployed): Promise<RunReport> {
+  await bucketTools(system.target).remove();
+  return system.run(ENTITY);
+}
