@@ -7,8 +7,10 @@ const KEPT_DIGITS = 15;
 export const ROUNDED = `has more digits than a number keeps: ${KEPT_DIGITS} at most`;
 
 const NUMBERS = /-?\d[\d.]*(?:[eE][-+]?\d+)?/g;
-/** All that can be rounded has many digits in a row, or a negative exponent of several. */
-const SUSPICIOUS = /[\d.]{16}|\d[eE]-\d\d/;
+/** All that can be rounded has so many digits and points in a row, or a negative exponent of three digits. */
+const RUN = 16;
+/** What may stand behind a number, or behind the bytes. */
+const ENDS = new Set([...Buffer.from(',}] \t\r\n'), undefined]);
 
 /** A number as JSON writes it. */
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
@@ -25,9 +27,44 @@ export function keepsDigits(text: string): boolean {
   return plain === plainOf(String(value)) && (digitsOf(plain) <= KEPT_DIGITS || Number.isSafeInteger(value));
 }
 
+/**
+ * Whether any number among these bytes, lines of JSON, may be one that `JSON.parse` does not keep: a look that costs little,
+ * for nearly no file has one. What stands in strings counts too.
+ */
+export function mayRound(bytes: Buffer): boolean {
+  return hasLongRun(bytes) || hasTinyExponent(bytes, 'e-') || hasTinyExponent(bytes, 'E-');
+}
+
+/** A run of `RUN` digits and points: one of them stands at a multiple of `RUN`. */
+function hasLongRun(bytes: Buffer): boolean {
+  for (let at = RUN - 1; at < bytes.length; at += RUN) {
+    if (!isDigitOrPoint(bytes[at])) continue;
+    let from = at;
+    let to = at + 1;
+    while (isDigitOrPoint(bytes[from - 1])) from -= 1;
+    while (isDigitOrPoint(bytes[to])) to += 1;
+    if (to - from >= RUN) return true;
+  }
+  return false;
+}
+
+/** An exponent below -99 at the end of a number. */
+function hasTinyExponent(bytes: Buffer, sign: string): boolean {
+  for (let at = bytes.indexOf(sign); at !== -1; at = bytes.indexOf(sign, at + 1)) {
+    let to = at + 2;
+    while (isDigitOrPoint(bytes[to])) to += 1;
+    // Not an id, whose groups end in a hyphen, a letter or a quote.
+    if (to - at >= 5 && ENDS.has(bytes[to])) return true;
+  }
+  return false;
+}
+
+function isDigitOrPoint(byte: number | undefined): boolean {
+  return byte !== undefined && ((byte >= 0x30 && byte <= 0x39) || byte === 0x2e);
+}
+
 /** The field of the first number in a valid JSON text whose value `JSON.parse` did not keep. */
 export function roundedField(json: string): string | undefined {
-  if (!SUSPICIOUS.test(json)) return undefined;
   let field = '';
   for (let at = 0; at < json.length; ) {
     const found = json.indexOf('"', at);

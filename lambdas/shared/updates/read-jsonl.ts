@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { countKeys } from './json-keys.ts';
-import { ROUNDED, roundedField } from './json-numbers.ts';
+import { mayRound, ROUNDED, roundedField } from './json-numbers.ts';
 import { type LineBlock, LONGEST_LINE, lineBlocks } from './line-blocks.ts';
 import { shownName } from './problems.ts';
 import type { UpdateReader } from './read-updates.ts';
@@ -45,12 +45,13 @@ function readBlock({ bytes, from, tooLong }: LineBlock, first: number, check: Re
     return first + 1;
   }
   const valid = isUtf8(bytes);
+  const rounds = mayRound(bytes);
   let line = first;
   let at = from === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
   while (at < bytes.length) {
     const found = bytes.indexOf(LF, at);
     const end = found === -1 ? bytes.length : found;
-    const place = { line, from: from + at };
+    const place = { line, from: from + at, rounds };
     if (end - at > LONGEST_LINE) to.push(tooLongLine(line));
     else if (!valid && !isUtf8(bytes.subarray(at, end))) to.push(notUtf8(line));
     else readLine(bytes.toString('utf8', at, end), place, check, to);
@@ -60,7 +61,10 @@ function readBlock({ bytes, from, tooLong }: LineBlock, first: number, check: Re
   return line;
 }
 
-function readLine(text: string, place: { line: number; from: number }, check: RecordCheck, to: UpdateEntry[]): void {
+/** `rounds`: whether a number nearby may be one that `JSON.parse` rounds. */
+type Where = { line: number; from: number; rounds: boolean };
+
+function readLine(text: string, place: Where, check: RecordCheck, to: UpdateEntry[]): void {
   const { line } = place;
   // A file that was a CSV, or is a rest of another, has many.
   if (text.trim() === '') return;
@@ -72,7 +76,7 @@ function readLine(text: string, place: { line: number; from: number }, check: Re
   } else if (countKeys(text) !== keysOf(record)) {
     to.push({ line, field: null, sentence: 'gives a field twice' });
   } else {
-    const rounded = roundedField(text);
+    const rounded = place.rounds ? roundedField(text) : undefined;
     if (rounded !== undefined) to.push({ line, field: shownName(rounded), sentence: ROUNDED });
     else check.check(line, place.from, record, to);
   }

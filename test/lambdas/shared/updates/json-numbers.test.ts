@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { keepsDigits, ROUNDED, roundedField } from '../../../../lambdas/shared/updates/json-numbers.ts';
+import { keepsDigits, mayRound, ROUNDED, roundedField } from '../../../../lambdas/shared/updates/json-numbers.ts';
 import { CSV } from '../../../../lambdas/shared/updates/read-csv.ts';
 import { JSONL } from '../../../../lambdas/shared/updates/read-jsonl.ts';
 import type { UpdateReader } from '../../../../lambdas/shared/updates/read-updates.ts';
@@ -80,4 +80,29 @@ test('every number that JavaScript writes in 15 digits is kept', () => {
       expect(roundedField(`{"a":${text}}`)).toBeUndefined();
     }),
   );
+});
+
+test('the quick look at the bytes passes over no number that is rounded, wherever it stands', () => {
+  const digits = (least: number, most: number) => fc.stringMatching(new RegExp(`^[1-9][0-9]{${least},${most}}$`));
+  const number = fc.oneof(
+    digits(0, 30),
+    fc.tuple(digits(0, 18), digits(0, 18)).map(([whole, part]) => `-${whole}.${part}`),
+    fc.tuple(digits(0, 16), fc.integer({ min: -400, max: 300 })).map(([whole, e]) => `${whole}e${e}`),
+    fc.tuple(digits(0, 16), fc.integer({ min: -400, max: -90 })).map(([whole, e]) => `0.${whole}E${e}`),
+  );
+  const around = fc.tuple(fc.string({ maxLength: 40 }), fc.constantFrom(',', '}', ']', ' ', '\n', '\r\n', ''));
+  fc.assert(
+    fc.property(number, around, (text, [before, behind]) => {
+      // What is too large for a number is Infinity, which no field takes.
+      if (Number.isFinite(Number(text)) && !keepsDigits(text))
+        expect(mayRound(Buffer.from(`"${before}":${text}${behind}`))).toBe(true);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('the quick look takes no id and no date for a number that is rounded', () => {
+  const line = `{"id":"${ID.replace('4000', '400e')}-123e-456e-7890","birthDate":"2026-11-20","premium":1234.56}\n`;
+
+  expect(mayRound(Buffer.from(line.repeat(100)))).toBe(false);
 });
