@@ -3,7 +3,7 @@ import { dirname, join, relative, sep } from 'node:path';
 import { ALL_STEPS, type AnyStepName, UPDATE_STEPS } from '../lambdas/shared/steps.ts';
 
 /**
- * Sizes, names and the direction of imports, as docs/adr and the issues ask for them; a part of `npm run lint`. Functions
+ * Sizes, names and the direction of imports, as docs/adr asks for them; a part of `npm run lint`. Functions
  * are measured by Biome (`noExcessiveLinesPerFunction`).
  */
 
