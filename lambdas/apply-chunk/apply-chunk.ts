@@ -17,8 +17,6 @@ import { createPace } from './pace.ts';
 export interface ApplyChunkDeps extends StepDeps {
   crm: CrmExchange;
   store: BatchStore;
-  /** Id of the invocation. */
-  requestId: string;
   sleep: (milliseconds: number) => Promise<void>;
 }
 

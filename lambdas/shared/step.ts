@@ -18,6 +18,7 @@ export interface StepDeps {
   /** Seconds until the platform kills this invocation. */
   secondsLeft: () => number;
   requests: Invocation['requests'];
+  requestId: Invocation['requestId'];
 }
 
 /** What a step returns: an outcome of its own and the parts of the state that it changes. */
@@ -66,6 +67,8 @@ export interface Invocation {
   secondsLeft: () => number;
   /** Requests to the service, for the file and to the bucket so far: what the invocation costs beside its time. */
   requests: { crm: number; file: number; store: number };
+  /** Of this invocation alone: the repetition of a call has another. */
+  requestId: string;
 }
 
 /**
@@ -94,7 +97,7 @@ export function handlerOf<T extends AnyState, D extends StepDeps>(
   dependencies: (invocation: Invocation) => OwnDeps<D>,
 ): (event: unknown, context: Context) => Promise<T> {
   let built: OwnDeps<D> | undefined;
-  const invocation: Invocation = { secondsLeft: () => 0, requests: { crm: 0, file: 0, store: 0 } };
+  const invocation: Invocation = { secondsLeft: () => 0, requests: { crm: 0, file: 0, store: 0 }, requestId: '' };
   /** That of the step, or one without it where its dependencies could not be built. */
   const logAbout = (run: RunFields): FunctionLog => {
     const log = built?.log ?? createLog(name);
@@ -126,6 +129,7 @@ export function handlerOf<T extends AnyState, D extends StepDeps>(
       const state = stateIn(machine, event);
       run = machine.about(state);
       invocation.secondsLeft = () => context.getRemainingTimeInMillis() / 1000;
+      invocation.requestId = context.awsRequestId;
       Object.assign(invocation.requests, { crm: 0, file: 0, store: 0 });
       return await answerTo(state);
     } catch (error) {

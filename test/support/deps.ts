@@ -45,6 +45,7 @@ export function testDeps(overrides: Partial<StepDeps> = {}): StepDeps & { log: R
     random: () => 0.5,
     secondsLeft: () => 900,
     requests: { crm: 0, file: 0, store: 0 },
+    requestId: 'request-1',
     ...overrides,
     log: recordingLog(),
   };

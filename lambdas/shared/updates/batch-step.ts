@@ -26,29 +26,14 @@ export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
   return waits >= MOST_WAITS;
 }
 
-/**
- * Makes a Lambda handler of a step of the machine CustomerUpdates, under the same contract as `asStep`. The step is told the
- * id of the request too, for what it leaves in the bucket.
- */
+/** Makes a Lambda handler of a step of the machine CustomerUpdates, under the same contract as `asStep`. */
 export function asBatchStep<S extends UpdateStepName, D extends StepDeps>(
   name: S,
   step: (state: BatchState, deps: D) => Promise<BatchAnswer<S>>,
-  dependencies: (invocation: Invocation) => OwnDeps<WithoutRequest<D>>,
+  dependencies: (invocation: Invocation) => OwnDeps<D>,
 ): (event: unknown, context: Context) => Promise<BatchState> {
-  let requestId = '';
-  const handler = handlerOf<BatchState, WithoutRequest<D>>(
-    CUSTOMER_UPDATES,
-    name,
-    (state, deps) => step(state, { ...deps, requestId } as unknown as D),
-    dependencies,
-  );
-  return (event, context) => {
-    requestId = context.awsRequestId;
-    return handler(event, context);
-  };
+  return handlerOf(CUSTOMER_UPDATES, name, step, dependencies);
 }
-
-type WithoutRequest<D extends StepDeps> = Omit<D, 'requestId'> & StepDeps;
 
 /** What a step returns: an outcome of its own and the parts of the state that it changes. */
 export type BatchAnswer<S extends UpdateStepName> = AnswerOf<BatchState, S>;

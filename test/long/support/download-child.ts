@@ -19,6 +19,7 @@ const common = {
   random: () => 0.5,
   secondsLeft: () => 900,
   requests: { crm: 0, file: 0, store: 0 },
+  requestId: 'child',
 };
 // The client of the service answers the link that the parent has asked for.
 const crm = { call: async () => ({ url }) } as never;
