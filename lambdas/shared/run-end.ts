@@ -1,5 +1,4 @@
 import type { Measures } from './emf.ts';
-import type { ErrorName } from './errors.ts';
 import type { RunState } from './states.ts';
 
 /** What is counted where a run ends. */
@@ -38,13 +37,12 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
 }
 
 /**
- * The same for CustomerUpdates: APPLIED, or the error's name. A chunk that fails does not end its batch; but that the grant
- * is dead only a chunk finds out, and its alarm must not wait for the night.
+ * The same for CustomerUpdates: APPLIED, or the error's name. A chunk ends no batch, whatever it fails for; that it found the
+ * grant dead it counts itself (`apply-chunk.ts`).
  */
 export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | undefined {
   if (answer.outcome === 'SUMMARIZED') return { outcome: 'APPLIED', measures: { RunsEnded: 1 } };
-  const counts = !answer.chunk || answer.failure?.error === ('ReauthorizationRequired' satisfies ErrorName);
-  return counts ? failedEnd(answer) : undefined;
+  return answer.chunk ? undefined : failedEnd(answer);
 }
 
 function failedEnd({ outcome, failure }: Ended): RunEnd | undefined {

@@ -139,6 +139,23 @@ describe('what stops the whole batch', () => {
     expect(await measuredAfter(() => 403)).toEqual([]);
   });
 
+  test('a dead grant that ends the chunk itself rings once, not twice', async () => {
+    const deps = sleepingDeps();
+    const { invoke, stateWith } = world(1, undefined, {
+      before: () => {
+        throw new RunError('ReauthorizationRequired', 'No token.');
+      },
+    });
+    const step = asBatchStep(
+      'ApplyChunk',
+      (state) => invoke(state, deps),
+      () => deps,
+    );
+
+    expect((await step(stateWith(), lambdaContext())).failure?.error).toBe('ReauthorizationRequired');
+    expect(deps.log.measured.map(({ outcome }) => outcome)).toEqual(['ReauthorizationRequired']);
+  });
+
   test('a flag that appears between two lines, whoever wrote it', async () => {
     const { store, sent, stateWith, invoke } = world(4, (line) => {
       if (line === 2) store.put(KEYS.stop, '{}');

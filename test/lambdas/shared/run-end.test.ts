@@ -43,18 +43,9 @@ test('a batch ends as APPLIED, or under the name of its error', () => {
   expect(batchEnd({ outcome: 'FAILED', failure, chunk: null })?.outcome).toBe('ExportFailed');
 });
 
-test('a chunk that fails for another reason does not end its batch', () => {
-  expect(batchEnd({ outcome: 'FAILED', failure, chunk: {} })).toBeUndefined();
+test.each(['ExportFailed', 'ReauthorizationRequired'])('a chunk that fails with %s does not end its batch', (error) => {
+  expect(batchEnd({ outcome: 'FAILED', failure: { ...failure, error }, chunk: {} })).toBeUndefined();
   expect(batchEnd({ outcome: 'FINISHED', failure: null, chunk: {} })).toBeUndefined();
-});
-
-test('a chunk that finds the grant dead is counted, so that the alarm does not wait for the night', () => {
-  const dead = { error: 'ReauthorizationRequired', cause: 'Authorize again.' };
-
-  expect(batchEnd({ outcome: 'FAILED', failure: dead, chunk: {} })).toEqual({
-    outcome: 'ReauthorizationRequired',
-    measures: { RunsEnded: 1 },
-  });
 });
 
 test('the handler measures the end of a run, under its entity', async () => {
