@@ -6,11 +6,10 @@ import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { followRun, startRun } from '../cli/executions.ts';
 import { ENTITIES } from '../lambdas/shared/entities.ts';
 import { STEPS } from '../lambdas/shared/steps.ts';
-import { endLeftovers, openRunRecord } from '../local/run-record.ts';
-import { createScreen } from '../local/screen.ts';
-import { openSession, type Session } from '../local/session.ts';
+import type { Session } from '../local/session.ts';
 import { usageOf } from './cost.ts';
 import { type CostLine, costLines, type Night, total } from './night-cost.ts';
+import { withSession } from './session.ts';
 
 /**
  * `npm run bench:cost`: what a month costs, from what a real night used. All entities run once in the local cloud, ten looks
@@ -26,25 +25,13 @@ const SCALES = [7, 700, 35_000];
 const { values } = parseArgs({
   options: { write: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
 });
-const cacheDir = join(import.meta.dirname, '..', '.cache');
-const screen = createScreen(process.stderr);
-await endLeftovers(cacheDir);
-const record = await openRunRecord(cacheDir);
-try {
-  const options = { entities: [...ENTITIES], keep: false, json: values.json, pollSeconds: 1 };
-  const sandboxOptions = { jobChecks: CHECKS, bytes: FILE_BYTES };
-  const session = await openSession(options, {
-    ...{ screen, record, signal: new AbortController().signal, sandboxOptions },
-  });
+await withSession(values.json, { jobChecks: CHECKS, bytes: FILE_BYTES }, async ({ session, screen }) => {
   const night = await screen.step('A night of seven runs', () => nightOf(session));
   const lines = costLines(night);
   const text = values.json ? JSON.stringify({ night, ...lines }) : tablesOf(lines);
   if (values.write) await intoDocument(tablesOf(lines));
   process.stdout.write(`${text}\n`);
-  await session.close();
-} finally {
-  await record.close();
-}
+});
 
 /** One after the other, so that the durations of the functions are their own and not this machine's queue. */
 async function nightOf(session: Session): Promise<Night> {

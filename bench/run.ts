@@ -1,13 +1,11 @@
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { followRun, startRun } from '../cli/executions.ts';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
-import { endLeftovers, openRunRecord } from '../local/run-record.ts';
-import { createScreen } from '../local/screen.ts';
-import { openSession, type Session } from '../local/session.ts';
+import type { Session } from '../local/session.ts';
 import { costOf, type Usage, usageOf } from './cost.ts';
 import { curlSeconds } from './curl.ts';
 import { atMost, median, printReport } from './report.ts';
+import { withSession } from './session.ts';
 import { timingsOf } from './timings.ts';
 
 /**
@@ -24,22 +22,14 @@ const FILE_BYTES = 10_000_000;
 const ROUNDS = 5;
 
 const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
-const cacheDir = join(import.meta.dirname, '..', '.cache');
-const screen = createScreen(process.stderr);
-await endLeftovers(cacheDir);
-const record = await openRunRecord(cacheDir);
-try {
-  const options = { entities: [...ENTITIES], keep: false, json: values.json, pollSeconds: 1 };
-  const deps = { screen, record, signal: new AbortController().signal, sandboxOptions: { jobSeconds: 0 } };
-  const session = await openSession(options, deps);
+await withSession(values.json, { jobSeconds: 0 }, async ({ session, screen, record }) => {
   const night = await screen.step('Seven runs, alone and at once', () => nightRatio(session));
-  const transfer = await screen.step('10 MB from PROCESSED to published, and by curl', () => transferRatio(session));
+  const transfer = await screen.step('10 MB from PROCESSED to published, and by curl', () =>
+    transferRatio(session, record.tmpDir),
+  );
   const targets = [atMost('seven-at-once', 1.5, night.ratio), atMost('after-ready', 2, transfer.ratio)];
   printReport(values.json, targets, [...night.runs, ...transfer.runs]);
-  await session.close();
-} finally {
-  await record.close();
-}
+});
 
 async function secondsOf({ target }: Session, entity: Entity): Promise<number> {
   const report = await followRun(target.sfn, entity, await startRun(target, entity, {}), { everyMs: 200 });
@@ -62,7 +52,7 @@ async function nightRatio(session: Session) {
   return { ratio: together / slowest, runs };
 }
 
-async function transferRatio(session: Session) {
+async function transferRatio(session: Session, tmpDir: string) {
   if (session.sandbox) Object.assign(session.sandbox.settings, { jobSeconds: 0, bytes: { leads: FILE_BYTES } });
   const ours: number[] = [];
   const curl: number[] = [];
@@ -73,7 +63,7 @@ async function transferRatio(session: Session) {
     await followRun(session.target.sfn, 'leads', arn, { everyMs: 200 });
     last = arn;
     const timings = await timingsOf(session.target, arn);
-    const seconds = await curlSeconds(session, record.tmpDir);
+    const seconds = await curlSeconds(session, tmpDir);
     // The first round warms the functions up and is not counted.
     if (round === 0) continue;
     ours.push(timings.afterReady);
