@@ -6,11 +6,13 @@ import { RunError } from '../../lambdas/shared/errors.ts';
 import { type BatchStore, changed } from '../../lambdas/shared/storage/batch-store.ts';
 import { keysOf } from '../../lambdas/shared/updates/batch-keys.ts';
 import { type Batch, type BatchState, batchStateSchema } from '../../lambdas/shared/updates/batch-state.ts';
+import { asBatchStep } from '../../lambdas/shared/updates/batch-step.ts';
 import type { Chunk } from '../../lambdas/shared/updates/chunk-index.ts';
 import { parseResults } from '../../lambdas/shared/updates/parse-results.ts';
-import type { ResultLine } from '../../lambdas/shared/updates/result-line.ts';
+import { type ResultLine, resultLineSchema } from '../../lambdas/shared/updates/result-line.ts';
+import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { CANARY, STARTED_AT } from './builders.ts';
-import { NOW, testDeps } from './deps.ts';
+import { lambdaContext, NOW, testDeps } from './deps.ts';
 import { fakeBucket } from './fake-bucket.ts';
 
 export const KEYS = keysOf('b1');
@@ -155,4 +157,14 @@ export function sleepingDeps(seconds = 900) {
 export function resultsIn(store: FakeStore, chunk = 1): ResultLine[] {
   const parts = store.keys().filter((key) => key.startsWith(KEYS.chunkOf(chunk)) && key.endsWith('.jsonl'));
   return parts.flatMap((key) => parseResults(store.text(key) ?? ''));
+}
+
+/** What the batch says of each line in the end, once it is summarized. */
+export async function told({ store, state }: { store: FakeStore; state: BatchState }): Promise<ResultLine[]> {
+  const summary = asBatchStep('SummarizeBatch', summarizeBatch, () => ({ ...sleepingDeps(), store }));
+  const { failure } = await summary({ ...state, chunk: null }, lambdaContext());
+  const result = store.text(KEYS.result);
+  if (result === undefined) throw new Error(`no result: ${failure?.cause}`);
+  const lines = result.trimEnd().split('\n');
+  return lines.map((line) => resultLineSchema.parse(JSON.parse(line)));
 }

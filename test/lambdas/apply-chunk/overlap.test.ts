@@ -5,18 +5,16 @@ import { RunError } from '../../../lambdas/shared/errors.ts';
 import type { BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
 import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
 import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
-import { type ResultLine, resultLineSchema } from '../../../lambdas/shared/updates/result-line.ts';
-import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import {
   batch,
   batchState,
-  type FakeStore,
   fakeExchange,
   fakeStore,
   inputOf,
   KEYS,
   type Reply,
   sleepingDeps,
+  told,
   wholeChunk,
 } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
@@ -117,13 +115,6 @@ async function run({ state, invoke }: ReturnType<typeof world>, repeated: boolea
   await Promise.all(unheard);
 }
 
-async function told(store: FakeStore, state: BatchState): Promise<ResultLine[]> {
-  const summary = asBatchStep('SummarizeBatch', summarizeBatch, () => ({ ...sleepingDeps(), store }));
-  await summary({ ...state, chunk: null }, lambdaContext());
-  const lines = (store.text(KEYS.result) ?? '').trimEnd().split('\n');
-  return lines.map((line) => resultLineSchema.parse(JSON.parse(line)));
-}
-
 test('however many are at work, and die, every line is told once, and none otherwise than it was', async () => {
   const fates = fc.array(fc.constantFrom(...CALLS), { maxLength: 40 });
   const repeated = fc.array(fc.boolean(), { maxLength: 6 });
@@ -139,7 +130,7 @@ test('however many are at work, and die, every line is told once, and none other
         const met = world(most, [...sent], () => order.schedule(Promise.resolve()), stopsAt);
         await order.waitFor(run(met, [...twice]));
 
-        const results = await told(met.store, met.state);
+        const results = await told(met);
 
         expect(results.map(({ line }) => line)).toEqual(Array.from({ length: most }, (_, index) => index + 1));
         for (const { line, outcome } of results) {

@@ -5,8 +5,7 @@ import { RunError } from '../../../lambdas/shared/errors.ts';
 import type { Batch, BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
 import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
 import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
-import { type ResultLine, resultLineSchema } from '../../../lambdas/shared/updates/result-line.ts';
-import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
+import type { ResultLine } from '../../../lambdas/shared/updates/result-line.ts';
 import {
   batch,
   batchState,
@@ -17,6 +16,7 @@ import {
   KEYS,
   type Reply,
   sleepingDeps,
+  told,
   wholeChunk,
 } from '../../support/batches.ts';
 import { lambdaContext } from '../../support/deps.ts';
@@ -62,18 +62,6 @@ async function run({ state, invoke }: World, most = 200): Promise<BatchState> {
   let answer = await invoke(state);
   for (let times = 1; answer.outcome === 'CONTINUE' && times < most; times += 1) answer = await invoke(answer);
   return answer;
-}
-
-/** What the batch says of each line in the end. */
-async function told({ store, state }: Pick<World, 'store' | 'state'>): Promise<ResultLine[]> {
-  const summary = asBatchStep('SummarizeBatch', summarizeBatch, () => ({ ...sleepingDeps(), store }));
-  const { failure } = await summary({ ...state, chunk: null }, lambdaContext());
-  const text = store.text(KEYS.result);
-  if (text === undefined) throw new Error(`no result: ${failure?.cause}`);
-  return text
-    .trimEnd()
-    .split('\n')
-    .map((line) => resultLineSchema.parse(JSON.parse(line)));
 }
 
 const brief = (results: ResultLine[]) =>
