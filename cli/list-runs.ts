@@ -2,6 +2,7 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
 import { RunError } from '../lambdas/shared/errors.ts';
+import { dateIn } from '../lambdas/shared/logical-date.ts';
 import type { Manifest } from '../lambdas/shared/storage/manifest.ts';
 import { comparePlaces } from '../lambdas/shared/storage/pointer.ts';
 import { CommandError } from './exit.ts';
@@ -188,9 +189,4 @@ async function endOf({ sfn }: Pick<Target, 'sfn'>, run: FoundRun, timeZone: stri
   const made = parseState(output)?.run;
   const reckoned = dateIn(timeZone, scheduledFor ? new Date(scheduledFor) : run.startDate);
   return { error, cause, date: made?.date ?? date ?? reckoned, keptUntil: made?.keptUntil };
-}
-
-/** YYYY-MM-DD of a moment in a time zone. */
-export function dateIn(timeZone: string, time: Date): string {
-  return new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(time);
 }

@@ -11,6 +11,11 @@ export function sinceArgument(text: string, now: Date = new Date()): Date {
   const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
   if (count && unit && unit in UNITS)
     return new Date(now.getTime() - Number(count) * UNITS[unit as keyof typeof UNITS]);
-  if (z.iso.date().safeParse(text).success) return new Date(`${text}T00:00:00Z`);
+  if (z.iso.date().safeParse(text).success) return past(new Date(`${text}T00:00:00Z`), now);
   throw new InvalidArgumentError('A length of time such as 12h, 7d or 2w, or a date that exists, such as 2026-11-20.');
+}
+
+function past(time: Date, now: Date): Date {
+  if (time <= now) return time;
+  throw new InvalidArgumentError(`That date is still to come: now it is ${now.toISOString().slice(0, 16)} UTC.`);
 }

@@ -5,6 +5,7 @@ import { entitySchema } from '../lambdas/shared/entities.ts';
 import { commandFor, withExamples } from './command-options.ts';
 import { lastSeen } from './executions.ts';
 import { CommandError, USAGE } from './exit.ts';
+import { refuseDate } from './export-date.ts';
 import { type FoundRun, findRun } from './find-run.ts';
 import type { FollowCommandOptions } from './follow-runs.ts';
 import { jsonOrUndefined } from './run-report.ts';
@@ -40,6 +41,8 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
   }
   const { entity, ...input } = await inputAnew(target, found);
+  const anew = commandFor(`start ${entity} --date YYYY-MM-DD`, options);
+  refuseDate(target, input, `\nTo run it for another: ${anew}`);
   const started = await startNamed(target, entity, input, options);
   const date = input.date ?? `the date of ${input.scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`;
   say(`${started.name} does ${found.name} anew, for ${date}.`);

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
 import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples } from './command-options.ts';
 import { startRun } from './executions.ts';
+import { refuseDate } from './export-date.ts';
 import { type FollowCommandOptions, followToTheEnd, type NamedRun } from './follow-runs.ts';
 import { endedHalfway } from './halfway.ts';
 import { connect, type Target } from './target.ts';
@@ -32,6 +33,7 @@ export function addStart(command: Command): void {
 async function start(named: Entity[], options: StartOptions): Promise<void> {
   const entities = entitiesOrAll(named, options.all);
   const target = await connect(options);
+  refuseDate(target, options);
   const runs: NamedRun[] = [];
   for (const entity of entities) runs.push(await startNext(target, entity, runs, options));
   await afterStart(target, runs, options);

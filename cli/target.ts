@@ -29,9 +29,11 @@ const outputsSchema = z.object({
   LedgerTableName: z.string(),
   /** Only where the configuration says `customerUpdates`. */
   UpdatesStateMachineArn: z.string().optional(),
-  /** These two a stack of an earlier release does not have yet. */
+  /** These three a stack of an earlier release does not have yet. */
   AlarmTopicArn: z.string().optional(),
   DashboardName: z.string().optional(),
+  /** The zone in which a run gets its date. */
+  TimeZone: z.string().optional(),
 });
 
 /** A deployment within reach: its resources, and the clients to reach them. */

@@ -50,6 +50,7 @@ export class ExportStack extends Stack {
       UndeliveredStartsUrl: deadLetterQueue.queueUrl,
       AlarmTopicArn: monitoring.topic.topicArn,
       DashboardName: dashboard.name,
+      TimeZone: deployment.timeZone,
       KeptOnDestroy: [
         `buckets ${exports.bucket.bucketName} and ${exports.accessLogs.bucketName} (its access logs)`,
         `secrets ${tokens.clientSecretId} and ${tokens.tokensSecretId}`,

@@ -1,5 +1,5 @@
 import type { Entity } from '../../lambdas/shared/entities.ts';
-import { dateIn } from '../list-runs.ts';
+import { dateIn } from '../../lambdas/shared/logical-date.ts';
 import type { NightlyPlan } from './nightly-plan.ts';
 
 const DAY_MS = 86_400_000;

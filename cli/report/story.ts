@@ -1,6 +1,6 @@
 import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
+import { dateIn } from '../../lambdas/shared/logical-date.ts';
 import type { Manifest } from '../../lambdas/shared/storage/manifest.ts';
-import { dateIn } from '../list-runs.ts';
 import type { PublishedRun } from '../manifests.ts';
 import type { NightlyPlan } from './nightly-plan.ts';
 import { type Start, startsOf } from './starts.ts';

@@ -83,23 +83,28 @@ export function tookText({ published }: Cell): string {
   return durationText(Math.max(0, Date.parse(made.storedAt) - Date.parse(startedAt)) / 1000);
 }
 
-const format = (options: Intl.DateTimeFormatOptions) =>
-  new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...options });
-const LONG = format({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
-const SHORT = format({ day: 'numeric', month: 'long' });
-const MONTH = format({ month: 'long' });
+const FORMAT = new Intl.DateTimeFormat('en', {
+  ...{ timeZone: 'UTC', calendar: 'gregory', numberingSystem: 'latn' },
+  ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+});
+
+/** Put together from its parts: in which order and with which marks a locale writes them is nobody's promise. */
+function inWords(date: string, ...wanted: Intl.DateTimeFormatPartTypes[]): string {
+  const parts = new Map(FORMAT.formatToParts(new Date(date)).map(({ type, value }) => [type, value]));
+  return wanted.map((type) => parts.get(type)).join(' ');
+}
 
 /** `Friday 20 November 2026` for a YYYY-MM-DD. */
 export function longDate(date: string): string {
-  return LONG.format(new Date(date)).replace(',', '');
+  return inWords(date, 'weekday', 'day', 'month', 'year');
 }
 
 export function shortDate(date: string): string {
-  return SHORT.format(new Date(date));
+  return inWords(date, 'day', 'month');
 }
 
 export function monthOf(date: string): string {
-  return MONTH.format(new Date(date));
+  return inWords(date, 'month');
 }
 
 /** `2026-11-20 01:00:05 UTC` for a time of a manifest. */

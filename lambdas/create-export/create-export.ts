@@ -3,6 +3,7 @@ import { createExport as postExport } from '../shared/crm/exports.ts';
 import { readFieldNames } from '../shared/crm/fields.ts';
 import { entityPlan } from '../shared/entity-plan.ts';
 import { RunError } from '../shared/errors.ts';
+import { dateIn, dateProblem } from '../shared/logical-date.ts';
 import { deadlineOf } from '../shared/pacing.ts';
 import type { ExportRequest, RunState } from '../shared/states.ts';
 import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
@@ -23,11 +24,11 @@ const REPEATS_UNANSWERED = 1;
  */
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
-  refuseFuture(input.date, state, deps);
+  const date = logicalDate(input, state.startedAt, deps.deployment.timeZone);
   const request = await requestFor(input, deps);
   try {
     const exportId = await postExport(deps.crm, input.entity, request);
-    const run = beginRun(state, input, request, exportId, deps);
+    const run = beginRun(state, { ...input, date }, request, exportId, deps);
     return { outcome: 'CREATED', run, waitSeconds: run.firstWaitSeconds };
   } catch (error) {
     if (!(error instanceof RunError) || error.name !== 'CreateUnanswered') throw error;
@@ -38,11 +39,13 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
   }
 }
 
-/** A pointer to a day that is still to come would stand in the way of every night until then: pointers only move forward. */
-function refuseFuture(date: string | undefined, { startedAt }: RunState, { deployment }: CreateExportDeps): void {
-  const today = dateIn(deployment.timeZone, startedAt);
-  if (date === undefined || date <= today) return;
-  throw new RunError('InvalidInput', `The date ${date} is still to come; today is ${today} in ${deployment.timeZone}.`);
+/** The date under which the export will be found. @throws RunError `InvalidInput` where no export can have it */
+function logicalDate({ date, scheduledFor }: ExportInput, startedAt: string, timeZone: string): string {
+  const today = dateIn(timeZone, new Date(startedAt));
+  const resolved = date ?? (scheduledFor === undefined ? today : dateIn(timeZone, new Date(scheduledFor)));
+  const problem = dateProblem(resolved, today, timeZone);
+  if (problem !== undefined) throw new RunError('InvalidInput', problem);
+  return resolved;
 }
 
 async function requestFor(input: ExportInput, { crm, deployment }: CreateExportDeps): Promise<ExportRequest> {
@@ -54,18 +57,18 @@ async function requestFor(input: ExportInput, { crm, deployment }: CreateExportD
 
 function beginRun(
   state: RunState,
-  input: ExportInput,
+  input: ExportInput & { date: string },
   request: ExportRequest,
   exportId: string,
   deps: CreateExportDeps,
 ) {
-  const { entity } = input;
+  const { entity, date } = input;
   const { polling } = entityPlan(deps.deployment, entity);
   return {
     schemaVersion: 1 as const,
     entity,
     exportId,
-    date: input.date ?? dateIn(deps.deployment.timeZone, input.scheduledFor ?? state.startedAt),
+    date,
     prefix: `runs/entity=${entity}/run=${encodeURIComponent(state.execution)}/`,
     deadline: deadlineOf(state.startedAt, polling.deadlineSeconds).toISOString(),
     firstWaitSeconds: polling.firstWaitSeconds,
@@ -76,11 +79,6 @@ function beginRun(
     createdAt: deps.now().toISOString(),
     softwareVersion: deps.softwareVersion,
   };
-}
-
-/** The calendar date, YYYY-MM-DD, that it was in a time zone; `en-CA` writes dates that way. */
-function dateIn(timeZone: string, time: string): string {
-  return new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' }).format(new Date(time));
 }
 
 function dateAfter(time: string, days: number): string {

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { inputAnew } from '../../cli/retry-command.ts';
 import { consequences } from '../../cli/stop-command.ts';
 import { tempDir } from '../local/support.ts';
-import { deploymentServer, jsonServer, RUN_ARNS, sfnAt } from './aws-server.ts';
+import { deploymentServer, jsonServer, OUTPUTS, RUN_ARNS, sfnAt, stackReply } from './aws-server.ts';
 import { said } from './said.ts';
 
 const NAME = 'leads-20261120T220000Z-1a2b3c';
@@ -171,4 +171,73 @@ test('pause tells the hours of the configuration, and resume what a deploy would
   ]);
   const broken = await said('pause', 'leads', ...prod(endpoint), '--configuration', '/nonexistent.json');
   expect(broken).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^ConfigInvalid: /) });
+});
+
+/** A deployment with a time zone, whose one run had this input and was refused. */
+async function inZone(TimeZone: string | undefined, input: object = {}) {
+  const { endpoint, calls } = await deploymentServer(
+    ({ operation, input: asked }) => {
+      if (operation === 'GetExecutionHistory') return { output: { events: [] } };
+      if (operation === 'StartExecution') return { output: { executionArn: `${RUN_ARNS}:${String(asked.name)}` } };
+      const run = { executionArn, name: NAME, status: 'FAILED', startDate: startDate.getTime() / 1000 };
+      return { output: { ...run, input: JSON.stringify({ entity: 'leads', ...input }) } };
+    },
+    stackReply({ ...OUTPUTS, ...(TimeZone && { TimeZone }) }),
+  );
+  const started = () => calls.filter(({ operation }) => operation === 'StartExecution').length;
+  return { place: prod(endpoint), started };
+}
+const AT = new Date('2026-11-20T12:00:00Z');
+const dates = [
+  ['2026-11-20', 'UTC', true],
+  ['2026-11-21', 'UTC', false],
+  ['2026-11-21', 'Pacific/Auckland', true],
+  ['2026-11-20', 'Etc/GMT+12', true],
+  ['2026-11-21', 'Etc/GMT+12', false],
+  ['2000-01-01', 'UTC', true],
+  ['1999-12-31', 'UTC', false],
+  ['0001-01-01', 'UTC', false],
+  ['2099-01-01', 'UTC', false],
+  // A stack of an earlier release does not say its zone: what is a date nowhere on earth yet is refused all the same.
+  ['2026-11-21', undefined, true],
+  ['2026-11-22', undefined, false],
+] as const;
+
+describe('at noon UTC of 2026-11-20', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: AT, toFake: ['Date'] });
+    return () => void vi.useRealTimers();
+  });
+
+  test.for(dates)('start --date %s in the zone %s: started %s', async ([date, zone, taken]) => {
+    const { place, started } = await inZone(zone);
+    const { code, stderr } = await said('start', 'leads', 'contacts', '--date', date, ...place);
+    expect({ code, started: started() }).toEqual(taken ? { code: 0, started: 2 } : { code: 2, started: 0 });
+    if (!taken)
+      expect(stderr).toMatch(new RegExp(`^${date} is no date for an export: they go from 2000-01-01 to today`));
+  });
+
+  test.for(dates)('retry of a run for %s in the zone %s: started %s', async ([date, zone, taken]) => {
+    const { place, started } = await inZone(zone, { date });
+    const { code, stderr } = await said('retry', NAME, ...place);
+    expect({ code, started: started() }).toEqual(taken ? { code: 0, started: 1 } : { code: 2, started: 0 });
+    if (!taken)
+      expect(stderr).toMatch(
+        /^\S+ is no date for an export: .*\nTo run it for another: npm run cli -- start leads --date/,
+      );
+  });
+
+  test.for(['2099-01-01T01:00:00Z', '0001-01-01T00:00:00Z', '2026-11-21T00:00:00Z', 'soon'])(
+    'a run that was due at %s is not retried',
+    async (scheduledFor) => {
+      const { place, started } = await inZone('UTC', { scheduledFor });
+      expect(await said('retry', NAME, ...place)).toMatchObject({ code: 2 });
+      expect(started()).toBe(0);
+    },
+  );
+
+  test.for(['2026-11-21', '2099-01-01'])('nothing is listed since %s, which is still to come', async (date) => {
+    const { code, stderr } = await said('list', '--since', date, ...prod('http://127.0.0.1:9'));
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('still to come') });
+  });
 });

@@ -319,6 +319,7 @@ describe('the stack', () => {
       'KeptOnDestroy',
       'LedgerTableName',
       'StateMachineArn',
+      'TimeZone',
       'TokensSecretId',
       'UndeliveredStartsUrl',
     ]);

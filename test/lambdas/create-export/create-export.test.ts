@@ -1,8 +1,9 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import { asStep } from '../../../lambdas/shared/step.ts';
-import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';
+import { deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/builders.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -218,14 +219,72 @@ test('an ordinary run is a small state, and the largest request keeps far below 
   expect(Buffer.byteLength(JSON.stringify(largest))).toBeLessThan(140 * 1024);
 });
 
-test('a date that is still to come is refused before any call: its pointer would outlast every night until then', async () => {
+test.each<[what: string, input: object, date: string]>([
+  ['a date that is still to come', { date: '2999-01-01' }, '2999-01-01'],
+  ['tomorrow', { date: '2026-11-21' }, '2026-11-21'],
+  ['a date before any export', { date: '1999-12-31' }, '1999-12-31'],
+  ['the first date that can be written', { date: '0000-01-01' }, '0000-01-01'],
+  ['a schedule of another century', { scheduledFor: '2099-01-01T01:00:00Z' }, '2099-01-01'],
+  ['a schedule of tomorrow', { scheduledFor: '2026-11-21T00:00:00Z' }, '2026-11-21'],
+  ['a schedule of tomorrow by its offset', { scheduledFor: '2026-11-20T23:00:00-01:00' }, '2026-11-21'],
+  ['a schedule in the year 1', { scheduledFor: '0001-01-01T00:00:00Z' }, '0001-01-01'],
+  ['a schedule in the year 0', { scheduledFor: '0000-06-01T00:00:00Z' }, '0000-06-01'],
+  ['a schedule before the year 0', { scheduledFor: '0000-01-01T00:00:00+23:59' }, '-000001-12-31'],
+  ['a schedule by a clock that stands at zero', { scheduledFor: '1970-01-01T00:00:00Z' }, '1970-01-01'],
+  ['a schedule after the year 9999', { scheduledFor: '9999-12-31T23:59:59-23:59' }, '+010000-01-01'],
+])('%s is refused before any call: its pointer would stand in the way of every night', async (_, input, date) => {
   const crm = fakeCrm();
-  const state = newState({ entity: 'leads', date: '2999-01-01' });
 
-  const error = await failureOf(createExport(state, depsWith(crm)), 'InvalidInput');
+  const error = await failureOf(createExport(newState({ entity: 'leads', ...input }), depsWith(crm)), 'InvalidInput');
 
-  expect(error.message).toBe('The date 2999-01-01 is still to come; today is 2026-11-20 in UTC.');
+  expect(error.message).toBe(`${date} is no date for an export: they go from 2000-01-01 to today, 2026-11-20 in UTC.`);
   expect(crm.calls).toEqual([]);
+});
+
+test.each([
+  '+275760-09-13T00:00:00Z',
+  '2016-12-31T23:59:60Z',
+  '2026-11-20T24:00:00Z',
+  '2026-02-29T00:00:00Z',
+  '2026-11-20T00:00:00+24:00',
+  '2026-11-20T00:00:00',
+])('a schedule of %s is no time, and is refused before any call', async (scheduledFor) => {
+  const crm = fakeCrm();
+
+  await failureOf(createExport(newState({ entity: 'leads', scheduledFor }), depsWith(crm)), 'InvalidInput');
+
+  expect(crm.calls).toEqual([]);
+});
+
+test('any schedule that is taken gives a date from the first one to today, and any other asks for nothing', async () => {
+  const offset = fc.constantFrom('Z', '+00:00', '-23:59', '+23:59', '+14:00', '-12:00');
+  const moment = fc.date({
+    min: new Date('0000-01-01T00:00:00Z'),
+    max: new Date('9999-12-31T23:59:59Z'),
+    noInvalidDate: true,
+  });
+  const near = fc.date({
+    min: new Date('2026-11-18T00:00:00Z'),
+    max: new Date('2026-11-23T00:00:00Z'),
+    noInvalidDate: true,
+  });
+  const zone = fc.constantFrom('UTC', 'Asia/Jerusalem', 'Pacific/Kiritimati', 'Etc/GMT+12', 'America/New_York');
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(moment, near), offset, zone, async (time, ending, timeZone) => {
+      const crm = fakeCrm(fields(), created());
+      const scheduledFor = time.toISOString().replace('Z', ending);
+      const deps = depsWith(crm, { deployment: deployment({ timeZone }) });
+      const today = await dateOf(timeZone, STARTED_AT);
+
+      const date = await createExport(newState({ entity: 'leads', scheduledFor }), deps).then(
+        ({ run }) => run?.date ?? '',
+        ({ name }) => name,
+      );
+
+      if (date === 'InvalidInput') expect(crm.calls).toEqual([]);
+      else expect('2000-01-01' <= date && date <= (today ?? '') && date.length === 10).toBe(true);
+    }),
+  );
 });
 
 test('today is today where the deployment is', async () => {
