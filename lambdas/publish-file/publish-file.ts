@@ -5,7 +5,7 @@ import type { Run, RunState, Scan, StoredFile } from '../shared/states.ts';
 import type { Answer, StepDeps } from '../shared/step.ts';
 import type { Bucket } from '../shared/storage/bucket.ts';
 import { type Manifest, writeManifest } from '../shared/storage/manifest.ts';
-import { datePointerKey, latestPointerKey, movePointer } from '../shared/storage/pointer.ts';
+import { datePointerKey, latestPointerKey, movePointer, readPointer } from '../shared/storage/pointer.ts';
 import { readHeader } from './header.ts';
 import { isCsv, scanStored } from './scan-stored.ts';
 import { refuseDoubtfulEnd } from './undeclared-end.ts';
@@ -16,7 +16,8 @@ export interface PublishFileDeps extends StepDeps {
 }
 
 /**
- * Verifies the stored object in a pass over what readers will get, writes the manifest, then moves the two pointers.
+ * Verifies the stored object in a pass over what readers will get, reads and judges both pointers, writes the manifest, then
+ * moves the pointers.
  * Answers PUBLISHED with `manifestKey` and `rows`, or CONTINUE with the pass as far as it came when one invocation is not
  * enough.
  */
@@ -34,11 +35,13 @@ export async function publishFile(state: RunState, deps: PublishFileDeps): Promi
 
   const manifest = manifestOf(state, run, file, contents);
   const manifestKey = `${run.prefix}_manifest.json`;
-  await writeManifest(deps.bucket, manifestKey, manifest);
   const { entity, date, startedAt, execution, keptUntil } = manifest;
-  const pointer = { schemaVersion: 1 as const, entity, date, startedAt, execution, manifestKey, keptUntil };
-  await movePointer(deps.bucket, datePointerKey(entity, date), pointer);
-  const latest = await movePointer(deps.bucket, latestPointerKey(entity), pointer);
+  const ofDate = await readPointer(deps.bucket, datePointerKey(entity, date));
+  const ofLatest = await readPointer(deps.bucket, latestPointerKey(entity));
+  await writeManifest(deps.bucket, manifestKey, manifest);
+  const pointer = { schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil };
+  await movePointer(deps.bucket, ofDate, pointer);
+  const latest = await movePointer(deps.bucket, ofLatest, pointer);
   const { rows, bytes, key } = manifest.file;
   deps.log.info('published', { key, bytes, rows, latest, warnings: manifest.warnings.length });
   return { outcome: 'PUBLISHED', manifestKey, rows, scan: null };

@@ -56,6 +56,21 @@ test('the beginning of a large file is kept, not the file', async () => {
   expect(start).toEqual(Buffer.alloc(65_536, 'x'));
 });
 
+test('what a later release wrote is read as far as it is known', async () => {
+  const more = { schemaVersion: 2, guards: [] };
+  const grown = {
+    ...manifest,
+    ...more,
+    file: { ...manifest.file, dialect: ';' },
+    export: { ...manifest.export, cost: 1 },
+  };
+  const moved = { ...pointer, ...more };
+
+  const read = await verify({ [MANIFEST]: grown, [POINTER]: moved, [LATEST]: moved });
+
+  expect(read.manifest).toEqual({ ...manifest, schemaVersion: 2 });
+});
+
 const later = { ...pointer, manifestKey: 'runs/later/_manifest.json', startedAt: '2026-11-20T03:00:00.000Z' };
 
 test('a later run of the same date may have moved the pointer on', async () => {

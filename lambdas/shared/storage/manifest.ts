@@ -1,20 +1,24 @@
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { entitySchema } from '../entities.ts';
 import { RunError } from '../errors.ts';
 import { exportRequestSchema } from '../states.ts';
 import type { Bucket } from './bucket.ts';
+import { layoutVersion } from './pointer.ts';
+import { strictText } from './strict-text.ts';
 
 /**
  * What one run left in the bucket, written once after everything was verified: no manifest, no data. Everything in it comes
- * from the state of the run and from the stored object, so that a repeated step writes the same bytes.
+ * from the state of the run and from the stored object, so that a repeated step writes the same bytes. Read loosely: after a
+ * rollback the manifests of the later release stand in the bucket.
  */
-export const manifestSchema = z.strictObject({
-  schemaVersion: z.literal(1),
+export const manifestSchema = z.object({
+  schemaVersion: layoutVersion,
   entity: entitySchema,
   date: z.iso.date().check(z.describe('The logical date of the export, in the time zone of the deployment.')),
   execution: z.string().check(z.describe('Name of the Step Functions execution.')),
   startedAt: z.iso.datetime().check(z.describe('When the execution was started.')),
-  file: z.strictObject({
+  file: z.object({
     key: z.string(),
     bytes: z.int().check(z.minimum(0)),
     crc32: z
@@ -28,7 +32,7 @@ export const manifestSchema = z.strictObject({
       .nullable(z.array(z.string()))
       .check(z.describe('Names in the first line; null where the file is not CSV.')),
   }),
-  export: z.strictObject({
+  export: z.object({
     id: z.guid().check(z.describe('The id that the service gave to the export.')),
     createdAt: z.iso.datetime(),
     storedAt: z.iso.datetime(),
@@ -53,19 +57,35 @@ export const manifestSchema = z.strictObject({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 
+const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(1) });
+
+/** What has to be equal in two manifests of one run that mean the same: which run, and which bytes. */
+const meaningSchema = z.object({
+  ...z.pick(manifestSchema, { entity: true, date: true, execution: true, startedAt: true }).shape,
+  file: z.pick(manifestSchema.shape.file, { key: true, bytes: true, crc32: true }),
+});
+
 /** The bytes of a manifest: equal manifests have equal bytes. */
 export function manifestText(manifest: Manifest): string {
-  return `${JSON.stringify(manifestSchema.parse(manifest), undefined, 2)}\n`;
+  return strictText(writtenSchema, manifest);
 }
 
 /**
- * Writes the manifest once. Finding the same bytes there already is success: the step is being repeated.
- * @throws RunError `StorageConflict` when another manifest stands there.
+ * Writes the manifest once. Finding one there that means the same is success: the step is being repeated, perhaps by another
+ * release, which words its warnings otherwise or counts more.
+ * @throws RunError `StorageConflict` when a manifest of another run or file stands there.
  */
 export async function writeManifest(bucket: Bucket, key: string, manifest: Manifest): Promise<void> {
-  const text = manifestText(manifest);
-  if (await bucket.putOnce(key, text)) return;
+  if (await bucket.putOnce(key, manifestText(manifest))) return;
   const standing = await bucket.read(key);
-  if (standing?.text === text) return;
+  if (standing && isDeepStrictEqual(meaningOf(standing.text), meaningSchema.parse(manifest))) return;
   throw new RunError('StorageConflict', `Another manifest stands at ${key} than this run would write.`);
+}
+
+function meaningOf(text: string): unknown {
+  try {
+    return meaningSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
 }

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { layoutVersion } from '../storage/pointer.ts';
+import { strictText } from '../storage/strict-text.ts';
 import { OUTCOMES, type Outcome } from './result-line.ts';
 
 /** A name that is a part of keys: letters, digits and hyphens, at most 60. */
@@ -11,23 +13,23 @@ const outcomes = Object.keys(OUTCOMES) as [Outcome, ...Outcome[]];
 const countsSchema = z.record(z.enum(outcomes), z.int().min(0)).describe('Lines by outcome; together all records.');
 export type Counts = z.infer<typeof countsSchema>;
 
-/** `_manifest.json` of a batch, written once after `result.jsonl`: no manifest, no result. */
-export const batchManifestSchema = z.strictObject({
-  schemaVersion: z.literal(1),
+/** `_manifest.json` of a batch, written once after `result.jsonl`: no manifest, no result. Read loosely, as those of exports. */
+export const batchManifestSchema = z.object({
+  schemaVersion: layoutVersion,
   batch: batchSchema,
   execution: z.string().describe('Name of the Step Functions execution.'),
-  input: z.strictObject({
+  input: z.object({
     key: z.string(),
     bytes: z.int().min(1),
     crc32: z.string().describe('CRC-32 of all bytes: base64 of four bytes, big-endian, as Amazon S3 writes it.'),
     lines: z.int().min(1).describe('Lines, those without a record included.'),
     records: z.int().min(1),
   }),
-  result: z.strictObject({ key: z.string(), bytes: z.int().min(1), crc32: z.string() }),
+  result: z.object({ key: z.string(), bytes: z.int().min(1), crc32: z.string() }),
   chunks: z.int().min(1),
   counts: countsSchema,
   stoppedBy: z
-    .strictObject({ reason: z.string(), at: z.iso.datetime() })
+    .object({ reason: z.string(), at: z.iso.datetime() })
     .nullable()
     .describe('What stopped the batch before its last line; null when nothing did.'),
   maxRate: z.number().positive().nullable().describe('Changes per second that were allowed; null without a limit.'),
@@ -40,9 +42,11 @@ export const batchManifestSchema = z.strictObject({
 });
 export type BatchManifest = z.infer<typeof batchManifestSchema>;
 
+const writtenSchema = batchManifestSchema.extend({ schemaVersion: z.literal(1) });
+
 /** The bytes of a manifest: equal manifests have equal bytes. */
 export function batchManifestText(manifest: BatchManifest): string {
-  return `${JSON.stringify(batchManifestSchema.parse(manifest), undefined, 2)}\n`;
+  return strictText(writtenSchema, manifest);
 }
 
 /** Counts of nothing, to count from. */

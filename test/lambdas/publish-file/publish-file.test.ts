@@ -68,7 +68,7 @@ test('both pointers name the manifest and say until when the run is kept', async
   });
 });
 
-test('the manifest is written after the data was verified, then the pointer of the date, then the latest', async () => {
+test('the data is verified, both pointers are judged, then manifest, pointer of the date and the latest are written', async () => {
   const { bucket, state } = storedRun();
 
   await publish(bucket, state);
@@ -76,10 +76,10 @@ test('the manifest is written after the data was verified, then the pointer of t
   expect(bucket.calls).toEqual([
     `stream ${FILE_KEY}`,
     `read ${FILE_KEY}`,
-    `putOnce ${MANIFEST_KEY}`,
     `read ${BY_DATE}`,
-    `putOnce ${BY_DATE}`,
     `read ${LATEST}`,
+    `putOnce ${MANIFEST_KEY}`,
+    `putOnce ${BY_DATE}`,
     `putOnce ${LATEST}`,
   ]);
 });
@@ -135,6 +135,63 @@ test('another manifest of this run is a conflict, and no pointer moves', async (
   await failureOf(publish(bucket, state), 'StorageConflict');
 
   expect(bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
+});
+
+test.each([BY_DATE, LATEST])(
+  'where %s is no pointer, nothing is published: neither manifest nor pointer',
+  async (key) => {
+    const { bucket, state } = storedRun();
+    bucket.put(key, '{"moved":"by hand"}');
+
+    const error = await failureOf(publish(bucket, state), 'StorageConflict');
+
+    expect(error.message).toContain(key);
+    expect(bucket.keys()).toEqual([key, FILE_KEY].sort());
+  },
+);
+
+test('after a rollback from a later release every entity is still published: its pointers are moved on', async () => {
+  const before = { date: '2026-11-19', startedAt: '2026-11-19T01:00:00.000Z', execution: 'later-release' };
+  const { bucket, state } = storedRun();
+  const standing = JSON.stringify({ ...before, schemaVersion: 2, manifest: { key: 'elsewhere' } });
+  bucket.put(LATEST, standing);
+  bucket.put(BY_DATE, standing);
+
+  await publish(bucket, state);
+
+  expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ date: '2026-11-20', manifestKey: MANIFEST_KEY });
+  expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
+});
+
+test('a step that was cut off behind the manifest is ended by the next release, which words its warnings otherwise', async () => {
+  const { bucket, state } = storedRun(SMALL_CSV, {
+    restarts: 1,
+    before: failing('putOnce', BY_DATE, new RunError('StorageUnavailable', 'Down.')),
+  });
+  await failureOf(publish(bucket, state), 'StorageUnavailable');
+  const standing = JSON.stringify({
+    ...manifestIn(bucket),
+    warnings: ['In the words of then.'],
+    softwareVersion: '0.0.1',
+  });
+  bucket.put(MANIFEST_KEY, standing);
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED' });
+
+  expect(bucket.text(MANIFEST_KEY)).toBe(standing);
+  expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ manifestKey: MANIFEST_KEY });
+});
+
+test('a manifest about a different file is a conflict, though it is of this run, and no pointer moves', async () => {
+  const { bucket, state } = storedRun();
+  await publish(bucket, state);
+  const manifest = manifestIn(bucket);
+  const other = storedRun();
+  other.bucket.put(MANIFEST_KEY, JSON.stringify({ ...manifest, file: { ...manifest.file, crc32: 'AAAAAA==' } }));
+
+  await failureOf(publish(other.bucket, other.state), 'StorageConflict');
+
+  expect(other.bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
 });
 
 test('an empty file has no rows and no header, and says so; S3 would refuse a range of it', async () => {

@@ -36,13 +36,55 @@ test('a manifest is written once, and its repetition with the same bytes is succ
   expect(bucket.text(KEY)).toBe(manifestText(manifest()));
 });
 
-test('another manifest in its place is a conflict, and stays', async () => {
-  const bucket = fakeBucket({ objects: { [KEY]: manifestText(manifest({ warnings: ['x'] })) } });
+/** As another release would write the same: its own words and fields. */
+const reworded = {
+  ...manifest({ warnings: ['Other words.'], softwareVersion: '9.0.0', fingerprint: 'g', keptUntil: '2030-01-01' }),
+  ...{ schemaVersion: 2, dialect: { separator: ',' }, request: undefined },
+  file: { ...manifest().file, rows: null, header: null, encoding: 'utf-8' },
+  export: { id: 'another' },
+};
 
-  await failureOf(writeManifest(bucket, KEY, manifest()), 'StorageConflict');
+test('a manifest that says the same of file and run in other words is this one: the step is repeated by another release', async () => {
+  const text = JSON.stringify(reworded);
+  const bucket = fakeBucket({ objects: { [KEY]: text } });
 
-  expect(bucket.text(KEY)).toContain('"x"');
+  await writeManifest(bucket, KEY, manifest());
+
+  expect(bucket.text(KEY)).toBe(text);
 });
+
+const { file: sameFile } = manifest();
+test.each<[what: string, other: object]>([
+  ['of other bytes', { file: { ...sameFile, crc32: 'BBBBBB==' } }],
+  ['of another length', { file: { ...sameFile, bytes: 6 } }],
+  ['of another file', { file: { ...sameFile, key: 'other.csv' } }],
+  ['of a file without a checksum', { file: { ...sameFile, crc32: undefined } }],
+  ['of no file', { file: null }],
+  ['of another entity', { entity: 'contacts' }],
+  ['of another date', { date: '2026-11-19' }],
+  ['of another run', { execution: 'night-2' }],
+  ['of another start', { startedAt: '2026-11-19T01:00:00.000Z' }],
+])('a manifest %s in its place is a conflict, and stays, whatever else it says', async (_, other) => {
+  for (const base of [manifest(), reworded]) {
+    const text = JSON.stringify({ ...base, ...other });
+    const bucket = fakeBucket({ objects: { [KEY]: text } });
+
+    await failureOf(writeManifest(bucket, KEY, manifest()), 'StorageConflict');
+
+    expect(bucket.text(KEY)).toBe(text);
+  }
+});
+
+test.each(['', '{}', 'null', '[]', 'no JSON'])(
+  'what is no manifest at all (%j) is a conflict, and stays',
+  async (text) => {
+    const bucket = fakeBucket({ objects: { [KEY]: text } });
+
+    await failureOf(writeManifest(bucket, KEY, manifest()), 'StorageConflict');
+
+    expect(bucket.text(KEY)).toBe(text);
+  },
+);
 
 test('trouble of the bucket passes as it is', async () => {
   const bucket = fakeBucket({ before: failing('putOnce', KEY, new RunError('StorageDenied', 'No.')) });
@@ -64,8 +106,23 @@ test('a manifest of a release that did not count restarts is read as one without
   expect(manifestSchema.parse({ ...manifest(), export: earlier })).toEqual(manifest());
 });
 
+test('a manifest of a later release is read without what this one does not know', () => {
+  const { file, export: made } = manifest();
+  const more = {
+    schemaVersion: 2,
+    guards: [{ rows: 'fewer' }],
+    file: { ...file, dialect: ';' },
+    export: { ...made, cost: 1 },
+  };
+
+  expect(manifestSchema.parse({ ...manifest(), ...more })).toEqual({ ...manifest(), schemaVersion: 2 });
+});
+
 test.each<[string, object]>([
   ['an unknown key', { colour: 1 }],
+  ['an unknown key of the file', { file: { ...manifest().file, colour: 1 } }],
+  ['an unknown key of the export', { export: { ...manifest().export, colour: 1 } }],
+  ['another version of the layout', { schemaVersion: 2 }],
   ['rows below zero', { file: { ...manifest().file, rows: -1 } }],
   ['no look at the status', { export: { ...manifest().export, checks: 0 } }],
   ['a date that is none', { date: '20.11.2026' }],

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   type BatchManifest,
+  batchManifestSchema,
   batchManifestText,
   batchSchema,
   noCounts,
@@ -40,8 +41,17 @@ test.each([
   ['a batch of 61 letters', { batch: 'a'.repeat(61) }],
   ['an outcome without a count', { counts: { APPLIED: 1 } }],
   ['an unknown key', { colour: 1 }],
+  ['an unknown key of the result', { result: { ...manifest().result, colour: 1 } }],
+  ['another version of the layout', { schemaVersion: 2 }],
 ])('%s is refused', (_, change) => {
   expect(() => batchManifestText(manifest(change))).toThrow();
+});
+
+test('a manifest of a later release is read without what this one does not know', () => {
+  const { input, result } = manifest();
+  const more = { schemaVersion: 2, cost: 1, input: { ...input, cost: 1 }, result: { ...result, cost: 1 } };
+
+  expect(batchManifestSchema.parse({ ...manifest(), ...more })).toEqual(manifest({ schemaVersion: 2 }));
 });
 
 test('the names that the command gives are names of batches', () => {
