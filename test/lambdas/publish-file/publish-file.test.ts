@@ -1,9 +1,10 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import { asStep } from '../../../lambdas/shared/step.ts';
 import { type Manifest, manifestSchema } from '../../../lambdas/shared/storage/manifest.ts';
-import { pointerSchema } from '../../../lambdas/shared/storage/pointer.ts';
+import { type Pointer, pointerSchema } from '../../../lambdas/shared/storage/pointer.ts';
 import { EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -107,6 +108,57 @@ test('wherever it fails, what a pointer names is whole, and a repetition publish
     expect(bucket.keys()).toEqual(whole.bucket.keys());
     for (const key of bucket.keys()) expect(bucket.text(key)).toBe(whole.bucket.text(key));
   }
+});
+
+/** Dies around its nth write: before it, or when it took effect and nobody heard of it. */
+function dying(bucket: FakeBucket, write: number, after: boolean): FakeBucket {
+  let writes = 0;
+  const around = async (work: () => Promise<boolean>) => {
+    writes += 1;
+    if (writes === write && !after) throw new Error('killed');
+    const done = await work();
+    if (writes === write) throw new Error('killed');
+    return done;
+  };
+  return {
+    ...bucket,
+    putOnce: (key, body) => around(() => bucket.putOnce(key, body)),
+    replace: (key, body, etag) => around(() => bucket.replace(key, body, etag)),
+  };
+}
+
+const publication = fc.record({
+  date: fc.constantFrom('2026-11-18', '2026-11-19', '2026-11-20'),
+  execution: fc.constantFrom('a', 'b', 'c'),
+  diesAt: fc.integer({ min: 1, max: 4 }),
+  after: fc.boolean(),
+});
+
+test('runs that are killed around any write leave pointers that name whole runs, and never go back', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(publication, { minLength: 1, maxLength: 8 }), async (publications) => {
+      const { bucket, state } = storedRun();
+      const placeAt = (key: string) => {
+        const {
+          date = '',
+          execution = '',
+          manifestKey = '',
+        } = JSON.parse(bucket.text(key) ?? '{}') as Partial<Pointer>;
+        if (date) expect(JSON.parse(bucket.text(manifestKey) ?? '')).toMatchObject({ date, execution });
+        return `${date} ${execution}`;
+      };
+      for (const { date, execution, diesAt, after } of publications) {
+        const before = [BY_DATE, LATEST].map(placeAt);
+        const prefix = `runs/entity=leads/run=${execution}-${date}/`;
+        const mine = { ...state, execution: `${execution}-${date}`, run: run({ date, prefix }) };
+        await publish(dying(bucket, diesAt, after), mine).catch(() => undefined);
+
+        for (const [index, key] of [BY_DATE, LATEST].entries())
+          expect(placeAt(key) >= (before[index] ?? '')).toBe(true);
+        if (diesAt > 3) expect(placeAt(LATEST) >= `${date} ${mine.execution}`).toBe(true);
+      }
+    }),
+  );
 });
 
 test('two calls with the same input write byte-equal manifests, whatever the clock says', async () => {
