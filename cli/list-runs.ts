@@ -4,7 +4,7 @@ import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
 import { RunError } from '../lambdas/shared/errors.ts';
 import { dateIn } from '../lambdas/shared/logical-date.ts';
 import type { Manifest } from '../lambdas/shared/storage/manifest.ts';
-import { comparePlaces } from '../lambdas/shared/storage/pointer.ts';
+import { comparePlaces, type Pointer } from '../lambdas/shared/storage/pointer.ts';
 import { CommandError } from './exit.ts';
 import { executionsOf, type FoundRun } from './find-run.ts';
 import { createManifests, eachOf, ifReadable, type PublishedRun } from './manifests.ts';
@@ -29,7 +29,10 @@ export interface RunRow {
   seconds: number | null;
   rows: number | null;
   bytes: number | null;
-  /** Of a published run: the newest date's, the one that counts for its date, or one that a later run replaced. */
+  /**
+   * Of a published run: the newest date's, the one that counts for its date, or one that a later run replaced. Null where no
+   * pointer came as far as this run.
+   */
   standing: 'latest' | 'current' | 'superseded' | null;
 }
 
@@ -60,7 +63,7 @@ export async function listRuns(target: Place, wanted: Wanted): Promise<RunRow[]>
   return [...rows, ...within.map(forgottenRow)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
 }
 
-type Published = PublishedRun & { standing: NonNullable<RunRow['standing']> };
+type Published = PublishedRun & Pick<RunRow, 'standing'>;
 
 /**
  * Runs without a file that counts, of any input: those that failed or are under way, and those that succeeded and whose
@@ -118,20 +121,21 @@ async function publishedOrNone(target: Place, entities: Entity[], wanted: Wanted
 async function publishedRuns(target: Place, entities: Entity[], wanted: Wanted): Promise<Map<string, Published>> {
   const manifests = createManifests(target);
   const all = await eachOf(entities, async (entity) => {
-    const [runs, latest] = await Promise.all([
-      manifests.runs(entity, wanted.since, wanted.warn),
-      ifReadable(manifests.pointer(entity, 'latest'), wanted.warn),
-    ]);
-    return runs.map((run) => ({ ...run, standing: standingOf(run.manifest, runs, latest?.execution) }));
+    const named = (which: string) => ifReadable(manifests.pointer(entity, which), wanted.warn);
+    const [runs, latest] = await Promise.all([manifests.runs(entity, wanted.since, wanted.warn), named('latest')]);
+    const dates = [...new Set(runs.map(({ manifest }) => manifest.date))];
+    const pointers = new Map(await eachOf(dates, async (date) => [date, await named(date)] as const));
+    return runs.map((run) => ({ ...run, standing: standingOf(run.manifest, pointers.get(run.manifest.date), latest) }));
   });
   return new Map(all.flat().map((run) => [run.manifest.execution, run]));
 }
 
-/** What a pointer says follows from the manifests: of two runs of one date the later counts. */
-function standingOf(manifest: Manifest, runs: PublishedRun[], latest: string | undefined): Published['standing'] {
-  if (manifest.execution === latest) return 'latest';
-  const ofDate = runs.filter(({ manifest: { date } }) => date === manifest.date);
-  return ofDate.some((other) => comparePlaces(other.manifest, manifest) > 0) ? 'superseded' : 'current';
+/** What the pointers say, and nothing else: a run may have failed behind its manifest, and took nobody's place then. */
+function standingOf(manifest: Manifest, ofDate: Pointer | undefined, latest: Pointer | undefined): RunRow['standing'] {
+  if (manifest.execution === latest?.execution) return 'latest';
+  const further = ofDate && comparePlaces(ofDate, manifest);
+  if (further === undefined || further < 0) return null;
+  return further === 0 ? 'current' : 'superseded';
 }
 
 /** Only what no manifest tells is asked of Step Functions, which allows few such calls a second. */

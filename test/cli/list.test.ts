@@ -85,6 +85,23 @@ test('of two runs of a date the later counts, and what Step Functions has forgot
   ]);
 });
 
+test("a run that failed between its manifest and the pointers took nobody else's place", async () => {
+  const failed = { status: 'FAILED', error: 'StorageUnavailable', cause: 'Down.', start: '2026-11-20T05:00:00.000Z' };
+  const cloud = await readingCloud({ executions: [execution('leads-again', failed), execution('leads-night')] });
+  cloud.publish();
+  const startedAt = '2026-11-20T05:00:00.000Z';
+  cloud.publish({ execution: 'leads-again', manifest: { startedAt }, pointers: [] });
+  cloud.publish({ date: '2026-11-21', execution: 'leads-later' });
+
+  const runs = await listRuns(cloud.target, silent);
+
+  expect(runs.map(({ run, standing, error }) => [run, standing, error])).toEqual([
+    ['leads-later', 'latest', null],
+    ['leads-again', null, 'StorageUnavailable'],
+    ['leads-night', 'current', null],
+  ]);
+});
+
 test('an object that is no manifest is left out, and told', async () => {
   const cloud = await readingCloud();
   cloud.publish();
