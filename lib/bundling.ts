@@ -33,6 +33,8 @@ export function bundlingWith(configurationFile: string): BundlingOptions {
       beforeInstall: () => [],
       afterBundling: (_: string, outputDir: string) => [
         `cp ${JSON.stringify(configurationFile)} ${JSON.stringify(`${outputDir}/deployment.json`)}`,
+        // Packed with their modes: under a strict umask Lambda could not read its own code.
+        `chmod -R a+rX ${JSON.stringify(outputDir)}`,
       ],
     },
   };

@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { STEPS, UPDATE_STEPS } from '../../lambdas/shared/steps.ts';
+import { updatingDeployment } from '../../scripts/definition.ts';
+import { folderForAll } from './support/files.ts';
+
+const [ALL_READ, ALL_READ_AND_ENTER] = [0o444, 0o555];
+
+/**
+ * The CDK CLI packs modes as they are, and the name of an asset does not depend on them: what was deployed once so that
+ * nobody can read it stays so. On Lambda the code belongs to another user than the one that runs it.
+ */
+describe('synthesised under umask 077', () => {
+  const folder = folderForAll();
+  const outdir = join(folder, 'out');
+  let assets: string[] = [];
+
+  beforeAll(async () => {
+    const configuration = join(folder, 'configuration.json');
+    writeFileSync(configuration, JSON.stringify(updatingDeployment()));
+    await synthesiseUnder('077', { deployment: 'example', configuration }, outdir);
+    assets = readdirSync(outdir).filter((name) => name.startsWith('asset.'));
+  });
+
+  test('each function is an asset', () => {
+    expect(assets).toHaveLength(Object.keys({ ...STEPS, ...UPDATE_STEPS }).length);
+  });
+
+  test('everybody can read each file of each asset, and enter each folder', () => {
+    const closed = assets.flatMap((asset) => everythingIn(join(outdir, asset)).filter(isClosed));
+
+    expect(closed).toEqual([]);
+  });
+});
+
+function everythingIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return [folder, ...names.map((name) => join(folder, name))];
+}
+
+function isClosed(path: string): boolean {
+  const stat = statSync(path);
+  const needed = stat.isDirectory() ? ALL_READ_AND_ENTER : ALL_READ;
+  return (stat.mode & needed) !== needed;
+}
+
+/** The whole program, bundling included, in a process of its own: a worker has no umask to set. */
+async function synthesiseUnder(umask: string, context: Record<string, string>, outdir: string): Promise<void> {
+  const env = { PATH: process.env.PATH, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) };
+  await promisify(execFile)('sh', ['-c', `umask ${umask} && exec "$0" bin/app.ts`, process.execPath], { env });
+}
