@@ -58,10 +58,12 @@ export class CustomerUpdateWorkflow extends Construct {
     const waitBeforeSummarize = this.wait('WaitBeforeSummarize', 'The results could not be read yet', summarize);
     const applied = new Succeed(this, 'BatchApplied', { comment: 'Every line was applied; the manifest says so' });
 
-    const ends = this.ends('Batch');
+    const ends = this.batchEnds();
     connectStep(this, 'ValidateBatch', validate, { VALIDATED: applyChunks, CONTINUE: waitBeforeValidate }, ends);
     applyChunks.next(summarize);
-    // Whatever happened to the map, the result says what became of each line.
+    // Whatever happened to the map, the result says what became of each line. By the document of AWS, States.ALL leaves an
+    // output that is too large.
+    applyChunks.addCatch(summarize, { errors: ['States.DataLimitExceeded'], resultPath: '$.crash' });
     applyChunks.addCatch(summarize, { resultPath: '$.crash' });
     connectStep(this, 'SummarizeBatch', summarize, { SUMMARIZED: applied, CONTINUE: waitBeforeSummarize }, ends);
     return this.beginBatch().next(validate);
@@ -69,7 +71,8 @@ export class CustomerUpdateWorkflow extends Construct {
 
   /**
    * A child for each chunk. None of their failures stops the others: a child that failed left its results, or none, and
-   * both are told line by line. What the children answer counts on AWS before it is discarded: 256 KB for all of them.
+   * both are told line by line. What the children answer counts on AWS before it is discarded: 256 KB for all of them. So
+   * no child fails: each failure would be kept as a whole record of some 1.4 KB.
    */
   private applyChunks({ functions, bucket, concurrency }: CustomerUpdateWorkflowProps): DistributedMap {
     const map = new DistributedMap(this, 'ApplyChunks', {
@@ -100,12 +103,25 @@ export class CustomerUpdateWorkflow extends Construct {
       lambdaFunction,
     );
     const waitBeforeApply = this.wait('WaitBeforeApply', 'The chunk goes on in another invocation', apply);
-    const answer = new Pass(this, 'AnswerChunk', {
-      comment: 'The number of the chunk is all that it answers',
-      parameters: { 'chunk.$': '$.chunk.chunk' },
-    }).next(new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' }));
-    connectStep(this, 'ApplyChunk', apply, { FINISHED: answer, CONTINUE: waitBeforeApply }, this.ends('Chunk'));
+    const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
+    const answer = this.answer('AnswerChunk', 'The number of the chunk is all that it answers').next(finished);
+    connectStep(this, 'ApplyChunk', apply, { FINISHED: answer, CONTINUE: waitBeforeApply }, this.chunkEnds());
     return apply;
+  }
+
+  /** What went wrong stands in the history of the child, in the input of these states; the batch tells it line by line. */
+  private chunkEnds(): Ends {
+    const unfinished = new Succeed(this, 'ChunkUnfinished', { comment: 'The summary tells what became of its lines' });
+    const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
+    return {
+      failed: end('ChunkFailed', 'A step ended it: see failure'),
+      crashed: end('ChunkCrashed', 'A function died, or has a bug: see crash'),
+      otherwise: end('ChunkOutcomeUnknown', 'A step answered what this machine has no branch for: see outcome'),
+    };
+  }
+
+  private answer(id: string, comment: string, further: Record<string, unknown> = {}): Pass {
+    return new Pass(this, id, { comment, parameters: { 'chunk.$': '$.chunk.chunk', ...further } });
   }
 
   /** Times that land in files come from the execution, not from a function's clock: repeats are then byte-equal. */
@@ -126,22 +142,21 @@ export class CustomerUpdateWorkflow extends Construct {
     return wait;
   }
 
-  /** The batch and its children end alike, each in states of its own. */
-  private ends(what: 'Batch' | 'Chunk'): Ends {
+  private batchEnds(): Ends {
     // Only the name of the original error is quoted: its message may hold data.
     const sentence = `A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}`;
     return {
-      failed: new Fail(this, `${what}Failed`, {
+      failed: new Fail(this, 'BatchFailed', {
         comment: 'A step ended it: error and cause are its own',
         errorPath: '$.failure.error',
         causePath: '$.failure.cause',
       }),
-      crashed: new Fail(this, `${what}Crashed`, {
+      crashed: new Fail(this, 'BatchCrashed', {
         comment: 'A function died, or has a bug',
         error: 'StepCrashed',
         causePath: JsonPath.format(sentence, JsonPath.stringAt('$.crash.Error')),
       }),
-      otherwise: new Fail(this, `${what}OutcomeUnknown`, {
+      otherwise: new Fail(this, 'BatchOutcomeUnknown', {
         comment: 'A step answered what this machine has no branch for',
         error: 'UnknownOutcome',
         cause: `A step answered what the state machine does not know. ${ERRORS.UnknownOutcome.advice}`,

@@ -23,20 +23,50 @@ const SERVICE_ERRORS = [
 /** The runtime died under the function: killed at its time limit, out of memory, or gone without a word. */
 const DEAD_RUNTIME = ['Lambda.Unknown', 'Sandbox.Timedout', 'Runtime.ExitError', 'Runtime.OutOfMemory'];
 
-/** Waits of at most 2 + 4 + 8 + 16 + 32 + 60 = 122 seconds together, half of that on average (full jitter). */
-const PATIENT = { interval: Duration.seconds(2), backoffRate: 2, maxAttempts: 6, maxDelay: Duration.seconds(60) };
+/**
+ * Throttling lasts as long as other functions of the account are at work, minutes and not seconds: 15 + 30 + 60 + 120 + 240
+ * and five times 300, together 1965 seconds. Drawn delays could be far shorter in sum.
+ */
+const UNTIL_FREE = {
+  interval: Duration.seconds(15),
+  backoffRate: 2,
+  maxAttempts: 10,
+  maxDelay: Duration.seconds(300),
+  jitterStrategy: JitterType.NONE,
+};
+
+/** Waits of at most 2 + 4 + 8 + 16 + 32 + 60 = 122 seconds together, half of that on average. */
+const PATIENT = {
+  interval: Duration.seconds(2),
+  backoffRate: 2,
+  maxAttempts: 6,
+  maxDelay: Duration.seconds(60),
+  jitterStrategy: JitterType.FULL,
+};
 
 /** Waits of at most 5 + 10 = 15 seconds together. */
-const BRIEF = { interval: Duration.seconds(5), backoffRate: 2, maxAttempts: 2, maxDelay: Duration.seconds(60) };
+const BRIEF = { ...PATIENT, interval: Duration.seconds(5), maxAttempts: 2 };
+
+/**
+ * Retries of a chunk, none of which comes sooner than two minutes. A child may be invoked 2,000 times and last three days:
+ * only time bounds how many retries come on top, and so its history (`test/lib/history-budget.test.ts`).
+ */
+const OF_A_CHUNK = { ...UNTIL_FREE, interval: Duration.seconds(120) };
 
 /** What the platform did to a call, never what our code decided: that is an outcome, and has its branch. */
-function retriesOf(repeatable: boolean): RetryProps[] {
-  const jitterStrategy = JitterType.FULL;
-  if (!repeatable) return [{ ...PATIENT, errors: NOT_INVOKED, jitterStrategy }];
-  return [
-    { ...PATIENT, errors: [...NOT_INVOKED, ...SERVICE_ERRORS], jitterStrategy },
-    { ...BRIEF, errors: DEAD_RUNTIME, jitterStrategy },
-  ];
+function retriesOf(id: AnyStepName): RetryProps[] {
+  if (id === 'ApplyChunk') {
+    return [
+      // Two hours: where a batch takes up the concurrency of the account itself, a turn comes free when another chunk has
+      // ended, which may take half an hour (1,000 lines, 20 per second for 40 chunks), and others may be there first.
+      { ...OF_A_CHUNK, errors: NOT_INVOKED, maxAttempts: 25 },
+      { ...OF_A_CHUNK, errors: SERVICE_ERRORS, maxAttempts: 5 },
+      { ...OF_A_CHUNK, errors: DEAD_RUNTIME, maxAttempts: 2 },
+    ];
+  }
+  const throttled = { ...UNTIL_FREE, errors: NOT_INVOKED };
+  if (!REPEATABLE[id]) return [throttled];
+  return [throttled, { ...PATIENT, errors: SERVICE_ERRORS }, { ...BRIEF, errors: DEAD_RUNTIME }];
 }
 
 /** Whether a step may run twice for one state. CreateExport may not: each run leaves an export at the service. */
@@ -82,7 +112,7 @@ export function connectStep<S extends AnyStepName>(
   for (const [outcome, next] of Object.entries<IChainable>({ ...outcomes, FAILED: ends.failed })) {
     choice.when(Condition.stringEquals('$.outcome', outcome), next);
   }
-  for (const retry of retriesOf(REPEATABLE[id])) task.addRetry(retry);
+  for (const retry of retriesOf(id)) task.addRetry(retry);
   task.addCatch(ends.crashed, { resultPath: '$.crash' });
   task.next(choice.otherwise(ends.otherwise));
 }

@@ -166,7 +166,7 @@ describe('a step that crashes', () => {
     const run = await walk({ ...HAPPY, CreateExport: [refused, refused, CREATED] }, { drawn: 1 });
 
     expect(run.status).toBe('SUCCEEDED');
-    expect(run.seconds).toBe(2 + 4 + 15);
+    expect(run.seconds).toBe(15 + 30 + 15);
   });
 
   test('is given up after the last attempt', async () => {

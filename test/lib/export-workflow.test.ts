@@ -7,12 +7,19 @@ import { ERRORS } from '../../lambdas/shared/errors.ts';
 import { STEPS, type StepName } from '../../lambdas/shared/steps.ts';
 import { definitionOf, exampleDeployment, synthesise } from '../../scripts/definition.ts';
 import { exportRun, pathsIn, reachable, stateOf, statesOfType } from './support/definition.ts';
-import { largestDelay } from './support/interpreter.ts';
+import { delaysOf } from './support/interpreter.ts';
 
 const definition = exportRun();
 const states = Object.entries(definition.States);
 const steps = Object.keys(STEPS) as StepName[];
 const state = (id: string) => stateOf(definition, id);
+
+/** Refused before the function ran. */
+const NOT_INVOKED = [
+  'Lambda.TooManyRequestsException',
+  'Lambda.ResourceConflictException',
+  'Lambda.ResourceNotReadyException',
+];
 
 /** The picture in docs/adr and README.md: where each outcome of each step leads. */
 const ARROWS: Record<StepName, Record<string, string>> = {
@@ -186,39 +193,39 @@ describe.each(steps)('the step %s', (id) => {
     expect(task.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: '$.crash', Next: 'StepCrashed' }]);
   });
 
-  test('retries names of the platform only, with an end and full jitter', () => {
-    expect(task.Retry?.length).toBeGreaterThan(0);
-    for (const retrier of task.Retry ?? []) {
-      for (const name of retrier.ErrorEquals) expect(name).toMatch(/^(Lambda|Sandbox|Runtime)\.[A-Za-z]+$/);
-      for (const name of retrier.ErrorEquals) expect(Object.keys(ERRORS)).not.toContain(name);
-      expect(retrier.JitterStrategy).toBe('FULL');
-      expect(retrier.MaxAttempts).toBeGreaterThan(0);
-      expect(retrier.MaxDelaySeconds).toBe(60);
-    }
+  test('retries names of the platform only, with an end, each in one retrier', () => {
     const names = task.Retry?.flatMap(({ ErrorEquals }) => ErrorEquals) ?? [];
-    expect(new Set(names).size, 'no name stands in two retriers').toBe(names.length);
+
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^(Lambda|Sandbox|Runtime)\.[A-Za-z]+$/);
+    for (const name of names) expect(Object.keys(ERRORS)).not.toContain(name);
+    for (const { MaxAttempts } of task.Retry ?? []) expect(MaxAttempts).toBeGreaterThan(0);
+  });
+
+  test('waits out throttled invocations for half an hour, apart from all else, and no jitter shortens it', () => {
+    const [throttled, ...others] = task.Retry ?? [];
+
+    expect(throttled).toMatchObject({ ErrorEquals: NOT_INVOKED, JitterStrategy: 'NONE' });
+    const delays = throttled ? delaysOf(throttled) : [];
+    expect(sum(delays)).toBeGreaterThanOrEqual(30 * 60);
+    expect(Math.max(...delays)).toBe(300);
+    for (const { JitterStrategy } of others) expect(JitterStrategy).toBe('FULL');
   });
 
   test('waits no longer for the platform than the comment in step-task.ts says', () => {
-    const longest = task.Retry?.map((retrier) =>
-      Array.from({ length: retrier.MaxAttempts }, (_, times) => largestDelay(retrier, times)),
-    );
-
     const expected = [
+      [15, 30, 60, 120, 240, 300, 300, 300, 300, 300],
       [2, 4, 8, 16, 32, 60],
       [5, 10],
     ];
-    expect(longest).toEqual(id === 'CreateExport' ? expected.slice(0, 1) : expected);
-    expect(expected.map((delays) => delays.reduce((sum, delay) => sum + delay))).toEqual([122, 15]);
+
+    expect(task.Retry?.map(delaysOf)).toEqual(id === 'CreateExport' ? expected.slice(0, 1) : expected);
+    expect(expected.map(sum)).toEqual([1965, 122, 15]);
   });
 });
 
 test('CreateExport is invoked again only when its function was not invoked, for each run leaves an export', () => {
-  expect(state('CreateExport').Retry?.flatMap(({ ErrorEquals }) => ErrorEquals)).toEqual([
-    'Lambda.TooManyRequestsException',
-    'Lambda.ResourceConflictException',
-    'Lambda.ResourceNotReadyException',
-  ]);
+  expect(state('CreateExport').Retry?.flatMap(({ ErrorEquals }) => ErrorEquals)).toEqual(NOT_INVOKED);
 });
 
 describe('the waits', () => {
@@ -263,4 +270,8 @@ describe('the ends', () => {
 function successorsOf(id: string): string[] {
   const choice = state(`After${id}`);
   return [...(choice.Choices ?? []).map(({ Next }) => Next), ...(choice.Default ? [choice.Default] : [])];
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }

@@ -1,12 +1,21 @@
 import { describe, expect, test } from 'vitest';
+import { MOST_ROUNDS } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { type Deployment, deploymentSchema, LARGEST_DEADLINE_IN_WAITS } from '../../lambdas/shared/deployment.ts';
 import { RunError, type RunErrorName } from '../../lambdas/shared/errors.ts';
 import { TransferError, type TransferOptions } from '../../lambdas/shared/files/transfer/index.ts';
 import { nextWait } from '../../lambdas/shared/pacing.ts';
 import type { StepName } from '../../lambdas/shared/steps.ts';
-import { exampleDeployment, synthesise } from '../../scripts/definition.ts';
+import { definitionOf, exampleDeployment, synthesise, updatingDeployment } from '../../scripts/definition.ts';
 import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';
-import { type Execution, eventsOf, execute, type Invoke, MOST_EVENTS } from './support/interpreter.ts';
+import {
+  delaysOf,
+  EVENTS,
+  type Execution,
+  eventsOf,
+  execute,
+  type Invoke,
+  MOST_EVENTS,
+} from './support/interpreter.ts';
 import { PlatformError, realSteps, type World } from './support/steps.ts';
 
 /**
@@ -194,6 +203,63 @@ describe('with every retry of the platform used up for every task of a whole day
   });
 });
 
+describe('with every task throttled before it runs', () => {
+  const polling = largestAllowed(Math.ceil(86_400 / LARGEST_DEADLINE_IN_WAITS));
+  const pingPong: World = { crm: service({ status: 'PROCESSED' }), transfer: neverReady };
+  const most = stateOf(definition, 'CheckStatus').Retry?.[0]?.MaxAttempts ?? 0;
+
+  test.each(Array.from({ length: most }, (_, index) => index + 1))(
+    '%i times, a run stays below the limit',
+    async (times) => {
+      const steps = refusing(realSteps(pingPong, deploymentWith(polling)), () =>
+        Array<string>(times).fill('Lambda.TooManyRequestsException'),
+      );
+
+      const run = await execute(definition, steps, { input: { entity: 'leads' } });
+
+      expect(run.status).toBe('FAILED');
+      expect(run.error).not.toBe('StepCrashed');
+      expect(run.events).toBeLessThan(MOST_EVENTS);
+    },
+  );
+});
+
+/** Its rounds are bounded by the step, its retries by time: none comes sooner than two minutes, and the machine ends. */
+describe('a child of customer updates', () => {
+  const machine = definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates');
+  const child = machine.States.ApplyChunks?.ItemProcessor ?? machine;
+  const retriers = stateOf(child, 'ApplyChunk').Retry ?? [];
+  const seconds = machine.TimeoutSeconds ?? Number.NaN;
+  const state = (id: string) => stateOf(child, id);
+
+  test('stays below the limit, whatever the platform does to its invocations, until the machine ends', () => {
+    const loop = ['WaitBeforeApply', 'ApplyChunk', 'AfterApplyChunk'].reduce((sum, id) => sum + eventsOf(state(id)), 0);
+    const end = ['ChunkFailed', 'ChunkUnfinished'].reduce((sum, id) => sum + eventsOf(state(id)), 0);
+    const soonest = Math.min(...retriers.flatMap(delaysOf));
+
+    for (const { JitterStrategy } of retriers) expect(JitterStrategy, 'none is shortened').toBe('NONE');
+    const retries = Math.floor(seconds / soonest) * EVENTS.attempt;
+    expect(EVENTS.execution + (MOST_ROUNDS + 1) * loop + end + retries).toBeLessThan(MOST_EVENTS);
+  });
+
+  test('that goes on as often as it may, each time throttled once, ends within the time of the machine', async () => {
+    let rounds = 0;
+    const step: Invoke = async () => {
+      rounds += 1;
+      return { outcome: rounds < MOST_ROUNDS ? 'CONTINUE' : 'FINISHED', waitSeconds: 1, chunk: { chunk: 1 } };
+    };
+
+    const run = await execute(
+      child,
+      refusing(step, () => ['Lambda.TooManyRequestsException']),
+    );
+
+    expect(run).toMatchObject({ status: 'SUCCEEDED', output: { chunk: 1 } });
+    expect(run.seconds).toBeLessThan(seconds);
+    expect(run.events).toBeLessThan(MOST_EVENTS);
+  });
+});
+
 /**
  * The most entries that any run can write that waits at most so often, whichever branch each step takes: the longest
  * walk through the definition, tail by tail.
@@ -270,17 +336,21 @@ async function storageFails(): Promise<never> {
 
 /** A platform that lets every call through only when its last retry has come. */
 function unreliable(steps: Invoke): Invoke {
+  return refusing(steps, (step) =>
+    (stateOf(definition, step).Retry ?? []).flatMap(({ ErrorEquals, MaxAttempts }) =>
+      Array<string>(MaxAttempts).fill(ErrorEquals[0] ?? ''),
+    ),
+  );
+}
+
+/** A platform that ends the attempts of every call by these errors before it lets one through. */
+function refusing(steps: Invoke, errorsOf: (step: string) => string[]): Invoke {
   let failures: string[] | undefined;
   return (step, payload, clock) => {
-    failures ??= failuresOf(step);
+    failures ??= errorsOf(step);
     const name = failures.shift();
     if (name) throw new PlatformError(name);
     failures = undefined;
     return steps(step, payload, clock);
   };
-}
-
-function failuresOf(step: string): string[] {
-  const retriers = stateOf(definition, step).Retry ?? [];
-  return retriers.flatMap(({ ErrorEquals, MaxAttempts }) => Array<string>(MaxAttempts).fill(ErrorEquals[0] ?? ''));
 }

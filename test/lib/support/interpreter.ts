@@ -37,7 +37,7 @@ export const MOST_EVENTS = 25_000;
  * - TaskScheduled, TaskStarted, and TaskSucceeded or TaskFailed for each attempt of a lambda:invoke; a retry writes no
  *   entry of its own, and a caught task is exited like any other.
  */
-const EVENTS = { execution: 2, enteredAndExited: 2, failEntered: 1, attempt: 3 };
+export const EVENTS = { execution: 2, enteredAndExited: 2, failEntered: 1, attempt: 3 };
 
 /** Entries of one state that is passed without a retry. */
 export function eventsOf(state: State): number {
@@ -141,7 +141,7 @@ class Run {
     }
   }
 
-  /** Every retrier counts its own attempts, and waits as if the draw of the jitter were always the same. */
+  /** Every retrier counts its own attempts, and waits as if the draw of its jitter were always the same. */
   private async attempts(step: string, payload: unknown, retriers: Retrier[]): Promise<unknown> {
     const used = new Map<Retrier, number>();
     for (;;) {
@@ -153,7 +153,8 @@ class Run {
         const times = retrier ? (used.get(retrier) ?? 0) : 0;
         if (!retrier || times >= retrier.MaxAttempts) throw error;
         used.set(retrier, times + 1);
-        this.time += largestDelay(retrier, times) * (this.options.drawn ?? 0) * 1000;
+        const drawn = retrier.JitterStrategy === 'NONE' ? 1 : (this.options.drawn ?? 0);
+        this.time += largestDelay(retrier, times) * drawn * 1000;
       }
     }
   }
@@ -179,9 +180,14 @@ class Run {
   }
 }
 
-/** The longest delay before an attempt; full jitter draws between nothing and this. */
-export function largestDelay(retrier: Retrier, times: number): number {
+/** The longest delay before an attempt, and the only one without jitter; full jitter draws between nothing and this. */
+function largestDelay(retrier: Retrier, times: number): number {
   return Math.min(retrier.IntervalSeconds * retrier.BackoffRate ** times, retrier.MaxDelaySeconds);
+}
+
+/** The longest delay before each attempt that a retrier has. */
+export function delaysOf(retrier: Retrier): number[] {
+  return Array.from({ length: retrier.MaxAttempts }, (_, times) => largestDelay(retrier, times));
 }
 
 /** A path, or States.Format of a sentence and paths. */
