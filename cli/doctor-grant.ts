@@ -1,8 +1,10 @@
+import { ERRORS } from '../lambdas/shared/errors.ts';
 import { freshnessOf } from '../lambdas/shared/oauth/freshness.ts';
 import type { Generation } from '../lambdas/shared/oauth/generation.ts';
-import { ATTEMPTS, LEASE_MS } from '../lambdas/shared/oauth/ledger.ts';
+import { LEASE_MS } from '../lambdas/shared/oauth/ledger.ts';
 import type { LedgerItem } from '../lambdas/shared/oauth/ledger-item.ts';
 import type { Tokens } from '../lambdas/shared/oauth/secrets.ts';
+import { versionsExhausted } from '../lambdas/shared/oauth/version-limit.ts';
 import { plain } from './authorization-answer.ts';
 import { type Check, failed, ok, warning } from './doctor-check.ts';
 import { ENVIRONMENT, RUN_FAILED } from './exit.ts';
@@ -25,6 +27,8 @@ const FOR_NO_EXPORT = ['openid', 'profile', 'email', 'address', 'phone', 'offlin
 export function grantCheck(labelled: Generation, newest: Generation, { now }: Around): Check {
   const { obtainedAt, expiresAt } = newest.tokens;
   const end = expiresAt === null ? 'its end is unknown' : `its access token ends at ${expiresAt}`;
+  const exhausted = versionsExhausted(newest.tokens, now);
+  if (exhausted) return failed('grant', exhausted.message, ERRORS.SecretVersionsExhausted.advice, ENVIRONMENT);
   const text = `Generation ${newest.versionId}, obtained ${ago(now, obtainedAt)} (${obtainedAt}); ${end}.`;
   if (labelled.versionId === newest.versionId) return ok('grant', text);
   return warning(
@@ -49,24 +53,36 @@ export function ledgerCheck(item: LedgerItem | undefined, around: Around): Check
     return failed('ledger', text, advice, ENVIRONMENT);
   }
   if (item.deadline === 0) return ok('ledger', 'Reachable; the current generation was claimed and given back unspent.');
-  const since = `claimed since ${new Date(item.deadline - LEASE_MS).toISOString()}`;
-  if (item.deadline - now.getTime() > LEASE_MS + CLOCKS_MS) {
-    const next = new Date(item.deadline).toISOString();
-    const text = `Two refreshes of the current generation got no answer that could be used; the next is tried after ${next}.`;
-    const advice = `See whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
-    return failed('ledger', text, advice, ENVIRONMENT);
+  const text = `The current generation is claimed since ${new Date(item.deadline - LEASE_MS).toISOString()}`;
+  if (item.deadline < now.getTime()) return endedClaimCheck(item, around);
+  if (item.deadline - now.getTime() <= LEASE_MS + CLOCKS_MS) {
+    return warning('ledger', `${text}: somebody refreshes it.`, 'Look again in a minute.');
   }
-  if (item.deadline >= now.getTime()) {
-    return warning('ledger', `The current generation is ${since}: somebody refreshes it.`, 'Look again in a minute.');
+  const next = new Date(item.deadline).toISOString();
+  const advice = `See whether the token endpoint answers. To wait no longer: ${authorizeCommand}.`;
+  return failed('ledger', `${unansweredText(item)}; the next is tried after ${next}.`, advice, ENVIRONMENT);
+}
+
+/** A claim whose time is over: the next run makes another, unless a person authorized under it. */
+function endedClaimCheck(item: LedgerItem, { authorizeCommand, refreshCommand }: Around): Check {
+  const { state, reason, diedAt, authorizedAt, deadline, unanswered } = item;
+  if (state === 'AUTHORIZED') {
+    const death = reason ? `: ${plain(reason).replace(/[.!?]*$/, '')}` : '';
+    const text = `The grant is dead since ${diedAt || authorizedAt}${death}. A new one was given, but never stored.`;
+    return failed('ledger', text, `Authorize again: ${authorizeCommand}.`, RUN_FAILED);
   }
-  if (item.attempt < ATTEMPTS) {
-    const text = `The current generation is ${since}, and that refresh never ended (${item.attempt} of ${ATTEMPTS} tries).`;
-    return warning('ledger', text, `The next run tries again; to try now: ${around.refreshCommand}.`);
-  }
-  const text = item.reason
-    ? `The grant is dead since ${item.diedAt}: ${plain(item.reason).replace(/[.!?]*$/, '.')} A new one was given, but never stored.`
-    : `The refresh of the current generation was interrupted ${ATTEMPTS} times, last when ${since}.`;
-  return failed('ledger', text, authorize, RUN_FAILED);
+  const since = new Date(deadline - LEASE_MS).toISOString();
+  const text =
+    unanswered > 0
+      ? `${unansweredText(item)}.`
+      : `The current generation is claimed since ${since}, and that refresh never ended.`;
+  return warning('ledger', text, `The next run tries again; to try now: ${refreshCommand}.`);
+}
+
+function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
+  const since = unansweredSince > 0 ? ` since ${new Date(unansweredSince).toISOString()}` : '';
+  const times = unanswered > 0 ? ` (${unanswered} tried)` : '';
+  return `No refresh of the current generation got an answer that could be used${since}${times}`;
 }
 
 /** Scopes held against those of the configuration. */

@@ -31,7 +31,7 @@ export async function rehearse(
   try {
     await ledger.read(versionId);
     // Nobody's claim cannot be given back: the condition refuses it, and only who may write is told so.
-    await ledger.giveBack({ versionId, owner: randomUUID(), attempt: 0, deadline: 0 });
+    await ledger.giveBack({ versionId, owner: randomUUID() });
   } catch (error) {
     const what = `The table ${LedgerTableName}, in which the refreshes are recorded, could not be used (${nameOf(error)}).`;
     throw impossible(what, error);

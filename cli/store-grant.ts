@@ -6,6 +6,7 @@ import { type Claim, LEASE_MS, type Ledger } from '../lambdas/shared/oauth/ledge
 import type { LedgerItem } from '../lambdas/shared/oauth/ledger-item.ts';
 import type { Tokens } from '../lambdas/shared/oauth/secrets.ts';
 import type { TokenStore } from '../lambdas/shared/oauth/token-store.ts';
+import { obtainedLately } from '../lambdas/shared/oauth/version-limit.ts';
 import { patiently } from './patiently.ts';
 
 export interface StoreDeps {
@@ -34,12 +35,20 @@ export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Gene
   for (;;) {
     const before = await patiently(() => newest(deps.store), deps);
     const claim = await claimWhenFree(before, deps);
+    if (!claim) continue;
     const versionId = successorOf(before);
+    const stored = { ...tokens, earlierObtainedAt: await obtainedBefore(before, deps) };
     // Always under the same name: to store it twice is to store it once.
-    if (!claim || !(await patiently(() => deps.store.store(versionId, tokens), deps))) continue;
+    if (!(await patiently(() => deps.store.store(versionId, stored), deps))) continue;
     await deps.ledger.markStored(claim).catch(() => undefined);
-    return { versionId, tokens };
+    return { versionId, tokens: stored };
   }
+}
+
+/** For the count of versions; a value that nobody can read tells nothing. */
+async function obtainedBefore(versionId: string, { store, now }: Deps): Promise<string[]> {
+  const before = await store.version(versionId).catch(() => undefined);
+  return before ? obtainedLately(before.tokens, new Date(now())) : [];
 }
 
 function definedOf(given: StoreDeps): StoreDeps {
@@ -93,5 +102,5 @@ function isFree(item: LedgerItem | undefined, watchedMs: number): boolean {
 }
 
 function sameHolder(a: LedgerItem | undefined, b: LedgerItem | undefined): boolean {
-  return a?.state === b?.state && a?.owner === b?.owner && a?.attempt === b?.attempt && a?.deadline === b?.deadline;
+  return a?.state === b?.state && a?.owner === b?.owner && a?.deadline === b?.deadline;
 }

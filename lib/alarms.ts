@@ -12,8 +12,9 @@ export const ALARMS = {
   ReauthorizationRequired:
     'The grant is worth nothing any more: all exports stand still until somebody authorizes again.',
   GrantRotatedButNotStored: 'A refreshed grant was lost before it could be stored; somebody has to authorize again.',
+  TokenEndpointUnanswered: 'The token endpoint of the service has not answered any refresh for four hours.',
   SecretVersionsNearLimit:
-    'The grant was refreshed so often in a day that AWS Secrets Manager may soon refuse further versions.',
+    'The grant was refreshed so often in a day that it may soon not be refreshed any more until versions are a day old.',
   FunctionThrottled:
     'AWS Lambda refused to run a function: the account has reached its limit of concurrent executions.',
 } as const satisfies Record<string, string>;
@@ -26,7 +27,7 @@ export function runbookEntry(runbookUrl: string, id: AlarmId): string {
 }
 
 /**
- * Refreshes within 24 hours that are too many: each is a version of the secret, a secret has about 100, and AWS removes
- * none that is younger than a day (https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html).
+ * Refreshes within 24 hours that are too many: each is a version of the secret, at 95 none is made any more, for a secret has
+ * about 100 and AWS removes none that is younger than a day (https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html).
  */
 export const MOST_REFRESHES_A_DAY = 80;

@@ -155,7 +155,10 @@ export class NightDashboard extends Construct {
       new GraphWidget({
         title: 'Tokens: refreshes and lost grants, by day',
         left: [this.ours('TokenRefreshes', {}, { period: DAY, label: 'refreshes' })],
-        right: [this.ours('GrantRotatedButNotStored', {}, { period: DAY, label: 'lost grants' })],
+        right: [
+          this.ours('GrantRotatedButNotStored', {}, { period: DAY, label: 'lost grants' }),
+          this.ours('TokenEndpointUnanswered', {}, { period: DAY, label: 'looks at a service that does not answer' }),
+        ],
         leftYAxis: { min: 0 },
         rightYAxis: { min: 0 },
         width: 8,

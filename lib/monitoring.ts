@@ -138,6 +138,7 @@ export class Monitoring extends Construct {
     const ended = this.ours('RunsEnded', { outcome: 'ReauthorizationRequired' }, { period: SOON });
     this.alarm('ReauthorizationRequired', { metric: ended });
     this.alarm('GrantRotatedButNotStored', { metric: this.ours('GrantRotatedButNotStored', {}, { period: SOON }) });
+    this.alarm('TokenEndpointUnanswered', { metric: this.ours('TokenEndpointUnanswered', {}, { period: SOON }) });
     const refreshes = this.ours('TokenRefreshes', {}, { period: Duration.days(1) });
     this.alarm('SecretVersionsNearLimit', { metric: refreshes, threshold: MOST_REFRESHES_A_DAY, tellsEnd: true });
   }

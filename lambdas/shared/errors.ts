@@ -25,7 +25,12 @@ export const ERRORS = {
   TokenRefreshInProgress: {
     class: 'transient',
     advice:
-      'It ends by itself within a minute, or half an hour after the second refresh without an answer. If it lasts, see whether the token endpoint of the service answers.',
+      'It ends by itself: within a minute, or when the token endpoint of the service answers again. If it lasts, see whether it answers.',
+  },
+  SecretVersionsExhausted: {
+    class: 'transient',
+    advice:
+      'Ask the service for access tokens that live longer, or space the nightly starts so that they share a token, then start the run anew.',
   },
   TokenStoreUnavailable: {
     class: 'transient',

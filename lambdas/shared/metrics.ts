@@ -20,6 +20,8 @@ export const METRICS = {
   TokenRefreshes: { unit: 'Count', dimensions: [[]] },
   /** A refreshed grant was lost: nobody has the token that works now. */
   GrantRotatedButNotStored: { unit: 'Count', dimensions: [[]] },
+  /** A function wanted a refresh, and the token endpoint has left every presentation unanswered for four hours or more. */
+  TokenEndpointUnanswered: { unit: 'Count', dimensions: [[]] },
 } as const satisfies Record<string, { unit: MetricUnit; dimensions: readonly (readonly Dimension[])[] }>;
 
 export type MetricName = keyof typeof METRICS;

@@ -117,29 +117,47 @@ describe('the grant', () => {
     expect(grantCheck(old, old, around).text).toContain('5 days ago');
     expect(grantCheck(old, old, around).text).toContain('its end is unknown');
     expect(grantCheck(old, one, around)).toMatchObject({ status: 'warning', text: expect.stringContaining('v0') });
+    const often = generation('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) });
+    expect(grantCheck(often, often, around)).toMatchObject({
+      status: 'failed',
+      text: expect.stringMatching(/^95 grants/),
+    });
   });
 
   const item = (changes: Partial<LedgerItem>): LedgerItem => ({
-    ...{ state: 'CLAIMED', owner: 'o', attempt: 1, deadline: NOW.getTime() + 30_000, reason: '', diedAt: '' },
+    ...{ state: 'CLAIMED', owner: 'o', deadline: NOW.getTime() + 30_000, unanswered: 0, unansweredSince: 0 },
+    ...{ authorizedAt: '', reason: '', diedAt: '' },
     ...changes,
   });
   const passed = { deadline: NOW.getTime() - 1000 };
   const states: [string, LedgerItem | undefined, string, RegExp][] = [
     ['unclaimed', undefined, 'ok', /nobody has claimed/],
-    ['given back', item({ deadline: 0, attempt: 0 }), 'ok', /given back unspent/],
+    ['given back', item({ deadline: 0 }), 'ok', /given back unspent/],
     ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /somebody refreshes it/],
     ['held', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
     [
-      'kept back for the last attempt',
-      item({ deadline: NOW.getTime() + 1_500_000, attempt: 2 }),
+      'left alone, for the service does not answer',
+      item({ deadline: NOW.getTime() + 1_500_000, unanswered: 2, unansweredSince: NOW.getTime() - 60_000 }),
       'failed',
-      /^Two refreshes .* the next is tried after 2026-11-20T12:25:00.000Z\.$/,
+      /^No refresh .* since 2026-11-20T11:59:00.000Z \(2 tried\); the next is tried after 2026-11-20T12:25:00.000Z\.$/,
     ],
-    ['left behind', item({ ...passed, attempt: 2 }), 'warning', /never ended \(2 of 3 tries\)/],
-    ['left behind three times', item({ ...passed, attempt: 3 }), 'failed', /interrupted 3 times/],
+    ['left behind', item(passed), 'warning', /never ended\.$/],
     [
-      'dead, and claimed by a command that died',
-      item({ ...passed, attempt: 4, reason: 'revoked', diedAt: minutes(-9) }),
+      'unanswered, and free again',
+      item({ ...passed, unanswered: 9, unansweredSince: NOW.getTime() - 60_000 }),
+      'warning',
+      /^No refresh .* \(9 tried\)\.$/,
+    ],
+    ['being authorized', item({ state: 'AUTHORIZED', authorizedAt: minutes(0) }), 'warning', /somebody refreshes it/],
+    [
+      'authorized by a command that died',
+      item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-9) }),
+      'failed',
+      /^The grant is dead since 2026-11-20T11:51:00.000Z\. A new one was given, but never stored\.$/,
+    ],
+    [
+      'dead, and authorized by a command that died',
+      item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
       'failed',
       /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
     ],

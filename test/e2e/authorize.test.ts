@@ -61,7 +61,7 @@ describe('a person who consents', () => {
     const versionId = successorOf(BEFORE_THE_FIRST);
     const { TokensSecretId: secret } = places;
     expect(done).toEqual({ secret, versionId, scope: tokens.scope, expiresAt: tokens.expiresAt, notes: [] });
-    expect(await places.ledger.read(BEFORE_THE_FIRST)).toMatchObject({ state: 'STORED', attempt: 1 });
+    expect(await places.ledger.read(BEFORE_THE_FIRST)).toMatchObject({ state: 'STORED' });
     for (const text of [tokens.accessToken, tokens.refreshToken, clientSecret])
       expect(JSON.stringify(done)).not.toContain(text);
   });

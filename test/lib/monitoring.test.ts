@@ -42,6 +42,7 @@ describe('the alarms', () => {
         'UndeliveredStarts',
         'ReauthorizationRequired',
         'GrantRotatedButNotStored',
+        'TokenEndpointUnanswered',
         'SecretVersionsNearLimit',
         ...Object.keys(ALL_STEPS).map((step) => `FunctionThrottled-${step}`),
       ].toSorted(),

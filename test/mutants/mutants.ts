@@ -13,6 +13,7 @@ export interface Mutant {
 const ACCESS = 'lambdas/shared/oauth/access-token.ts';
 const SPEND = 'lambdas/shared/oauth/spend.ts';
 const LEDGER = 'lambdas/shared/oauth/ledger.ts';
+const PAUSE = 'lambdas/shared/oauth/refresh-pause.ts';
 const STORE = 'lambdas/shared/oauth/token-store.ts';
 const ENDPOINT = 'lambdas/shared/oauth/token-endpoint.ts';
 const COMMAND = 'cli/store-grant.ts';
@@ -20,6 +21,8 @@ const COMMAND = 'cli/store-grant.ts';
 const refresh = (name: string) => ({ file: 'test/oauth/refresh.test.ts', name });
 const trouble = (name: string) => ({ file: 'test/oauth/trouble.test.ts', name });
 const again = (name: string) => ({ file: 'test/oauth/authorize-again.test.ts', name });
+const outage = (name: string) => ({ file: 'test/oauth/outage.test.ts', name });
+const pause = (name: string) => ({ file: 'test/oauth/pause.test.ts', name });
 const invariants = (name: string) => ({ file: 'test/oauth/invariants.test.ts', name });
 const unit = (file: string, name: string) => ({ file: `test/lambdas/shared/oauth/${file}.test.ts`, name });
 
@@ -28,17 +31,9 @@ export const MUTANTS: Mutant[] = [
     invariant: 'I1',
     loses: 'the condition of the claim',
     file: LEDGER,
-    find: "'attribute_not_exists(pk) OR (#state = :claimed AND deadline < :now AND attempt < :most)'",
-    replace: "'attribute_not_exists(pk) OR #state = :claimed'",
+    find: '(#state = :claimed AND deadline < :now AND',
+    replace: '(#state = :claimed AND :now = :now AND',
     test: refresh('T1, T2'),
-  },
-  {
-    invariant: 'I1',
-    loses: 'the limit of attempts',
-    file: LEDGER,
-    find: ' AND attempt < :most)',
-    replace: ')',
-    test: trouble('T22: a generation is presented six times at most'),
   },
   {
     invariant: 'I1',
@@ -50,11 +45,27 @@ export const MUTANTS: Mutant[] = [
   },
   {
     invariant: 'I1',
-    loses: 'that a claim over a dead generation leaves no attempt',
+    loses: 'that a generation over which a person authorized is never claimed again',
     file: LEDGER,
-    find: "one: seen.state === 'DEAD' ? ATTEMPTS : 1",
-    replace: 'one: 1',
-    test: again('T25: a command that dies over a dead generation'),
+    find: ' AND attribute_not_exists(authorizedAt)',
+    replace: '',
+    test: again('T25: a healthy generation over which a command died'),
+  },
+  {
+    invariant: 'I1',
+    loses: 'that a dead generation over which the command of the previous release died is never claimed again',
+    file: LEDGER,
+    find: ' AND attribute_not_exists(reason))',
+    replace: ')',
+    test: outage('a dead generation over which its command died'),
+  },
+  {
+    invariant: 'I1',
+    loses: 'that the previous release claims no generation over which a person authorized',
+    file: LEDGER,
+    find: 'attempt: 4,',
+    replace: 'attempt: 1,',
+    test: outage('never claims a generation over which a person authorized'),
   },
   {
     invariant: 'I2',
@@ -140,8 +151,8 @@ export const MUTANTS: Mutant[] = [
     invariant: 'I6',
     loses: 'that a claim is ended by its own holder only',
     file: LEDGER,
-    find: "const OURS = '#state = :claimed AND #owner = :owner AND attempt = :attempt';",
-    replace: "const OURS = '#state = :claimed';",
+    find: "const OURS = '#state = :claimed AND #owner = :owner';",
+    replace: "const OURS = '#state = :claimed AND :owner = :owner';",
     test: invariants('I6'),
   },
   {
@@ -170,11 +181,19 @@ export const MUTANTS: Mutant[] = [
   },
   {
     invariant: 'I7',
-    loses: 'the half hour before the last attempt',
+    loses: 'that a service that does not answer is left alone longer each time',
     file: SPEND,
-    find: 'await ledger.hold(claim, now().getTime() + HOLD_MS).catch(() => undefined);',
+    find: 'await deps.ledger.markUnanswered(claim, now).catch(() => undefined);',
     replace: '',
-    test: trouble('T22: half an hour of 502'),
+    test: outage('a service that does not answer is left alone'),
+  },
+  {
+    invariant: 'I7',
+    loses: 'that a service that does not rotate loses nothing by a store that fails',
+    file: SPEND,
+    find: 'if (tokens.refreshToken === generation.tokens.refreshToken) {',
+    replace: 'if (Number(deps.now()) < 0) {',
+    test: trouble('T15: a service that does not rotate'),
   },
   {
     invariant: 'I8',
@@ -188,8 +207,8 @@ export const MUTANTS: Mutant[] = [
     invariant: 'I8',
     loses: 'the successor check under the claim',
     file: SPEND,
-    find: 'if (successor) return marked(successor, claim, deps);\n  if (deps.secondsLeft()',
-    replace: 'if (deps.secondsLeft()',
+    find: 'if (successor) return { successor };',
+    replace: '',
     test: refresh('T31: a successor that appears'),
   },
   {
@@ -205,7 +224,7 @@ export const MUTANTS: Mutant[] = [
     loses: 'that the claim of a lost answer is kept',
     file: SPEND,
     find: "if (answer.kind === 'lost') {",
-    replace: "if (answer.kind === 'lost') {\n    await ledger.giveBack(claim);",
+    replace: "if (answer.kind === 'lost') {\n    await givenBack(claim, deps);",
     test: trouble('is repeated once, then waited for'),
   },
   {
@@ -271,6 +290,30 @@ export const MUTANTS: Mutant[] = [
     find: "deps.count('TokenRefreshes');",
     replace: '',
     test: trouble('T36'),
+  },
+  {
+    invariant: 'I14',
+    loses: 'the limit of versions within a day',
+    file: 'lambdas/shared/oauth/version-limit.ts',
+    find: 'MOST_VERSIONS_A_DAY = 95',
+    replace: 'MOST_VERSIONS_A_DAY = 950',
+    test: trouble('T36: every version is counted'),
+  },
+  {
+    invariant: 'I14',
+    loses: 'what a container remembers of a refresh that brought nothing',
+    file: PAUSE,
+    find: 'return this.#now().getTime() < this.#lookAt;',
+    replace: 'return false;',
+    test: pause('500 calls of a warm function while a refresh is busy'),
+  },
+  {
+    invariant: 'I14',
+    loses: 'what the service asked for in Retry-After',
+    file: PAUSE,
+    find: 'return this.#now().getTime() < this.#refreshAt;',
+    replace: 'return false;',
+    test: pause('a service that asks for ten minutes'),
   },
   {
     invariant: 'I14',

@@ -16,7 +16,7 @@ test('T24: a grant that a person revoked is named once and for all, with what to
   const texts = new Set([...first, ...later].map((answer) => (answer as Error).message));
   expect([...texts]).toEqual([
     `The grant in the secret tokens (generation ${FIRST_VERSION}) is dead since ${diedAt}: ` +
-      'The token endpoint answered 400: invalid_grant (gone). Run: npm run cli -- authorize --deployment dev.',
+      'The token endpoint answered 400: invalid_grant. Run: npm run cli -- authorize --deployment dev.',
   ]);
 });
 
@@ -45,7 +45,7 @@ test('T25: a new grant is stored over a dead one, and fifty clients are served w
   expect(world.state).toEqual(['STORED']);
 });
 
-test('T25: a new grant is stored over a generation that was interrupted three times', async () => {
+test('T25: a new grant is stored over a generation whose refreshes never ended', async () => {
   const world = new Simulation().stored(-1);
   for (let crash = 0; crash < 3; crash += 1) await world.dies({ diesAfter: 'claim' }, 46_000);
   const grant = world.endpoint.grant();
@@ -93,6 +93,30 @@ test('T25: a command that dies over a dead generation does not bring it back to 
   expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
 });
 
+test('T25: a healthy generation over which a command died is never claimed again, and everybody says so', async () => {
+  const world = new Simulation().stored(-1);
+  void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
+  await world.pass(1000);
+  const authorizedAt = String(world.table.plain()[0]?.authorizedAt);
+
+  for (let round = 0; round < 5; round += 1) {
+    for (const answer of await world.ask(world.clients(3))) {
+      expect(answer).toMatchObject({
+        name: 'ReauthorizationRequired',
+        message: expect.stringContaining(
+          `is dead since ${authorizedAt}: a person authorized then, and the new grant was never stored.`,
+        ),
+      });
+    }
+    await world.pass(3_600_000);
+  }
+
+  expect(world.endpoint.calls).toBe(0);
+  const grant = world.endpoint.grant();
+  await world.clock.run(world.storeGrant(grant, { now: () => world.clock.time }));
+  expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
+});
+
 test("T25: a death that vanishes while the command looks is nobody's, and the new grant is stored", async () => {
   const world = await rotatedButNotStored();
   let reads = 0;
@@ -110,16 +134,17 @@ test("T25: a death that vanishes while the command looks is nobody's, and the ne
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('T27: a claim of the command is dated by the clock it is given, so no function takes it over', async () => {
+test('T27: a claim of the command is dated by the clock it is given, so functions wait for it', async () => {
   const world = new Simulation(Date.now() + 300_000).stored(-1);
   void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
   await world.pass(1000);
 
   const start = world.clock.time;
-  await world.ask(world.clients(10));
+  const answers = await world.ask(world.clients(10));
 
   expect(world.clock.time - start).toBeGreaterThan(40_000);
-  expect((world.endpoint.callTimes[0] ?? 0) - start).toBeGreaterThan(40_000);
+  for (const answer of answers) expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
+  expect(world.endpoint.calls).toBe(0);
 });
 
 test('T26: the command waits for a refresh that is running, and the last word is the new grant', async () => {
@@ -132,7 +157,7 @@ test('T26: the command waits for a refresh that is running, and the last word is
   const answers = await world.clock.run(Promise.all([running, storing]));
 
   for (const answer of answers[0]) expect(answer).toBeTypeOf('string');
-  expect(world.secrets.tokens).toEqual(grant);
+  expect(world.secrets.tokens).toMatchObject(grant);
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
   expect(world.secrets.puts.map(({ token }) => token)).toEqual([
     successorOf(FIRST_VERSION),
@@ -152,7 +177,7 @@ test('T26: many commands and many refreshes at once never make two successors of
   const stored = world.secrets.puts.map(({ token }) => token);
   expect(new Set(stored).size).toBe(world.secrets.versions.size - 1);
   expect(world.endpoint.reuses).toBe(0);
-  expect(grants).toContainEqual(world.secrets.tokens);
+  expect(grants.map(({ accessToken }) => accessToken)).toContain(world.secrets.tokens.accessToken);
 });
 
 test('T27: clocks that differ by four seconds, at the slowest that is allowed', async () => {
@@ -186,7 +211,7 @@ test('T27: clocks that differ by four seconds, at the slowest that is allowed', 
   expect(new Set(answers)).toEqual(new Set([world.secrets.tokens.accessToken]));
   expect(stores).toBe(1);
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-  expect(world.table.plain()).toMatchObject([{ attempt: 1, state: 'STORED' }]);
+  expect(world.table.plain()).toMatchObject([{ state: 'STORED' }]);
 });
 
 test('T27: the command never compares clocks: it watches a live claim for a whole lease', async () => {
@@ -211,7 +236,7 @@ test('T27: a command whose clock is behind cannot make two successors', async ()
   const [answers] = await world.clock.run(Promise.all([world.ask(world.clients(20)), world.storeGrant(grant)]));
 
   for (const answer of answers) expect(answer).toBeTypeOf('string');
-  expect(world.secrets.tokens).toEqual(grant);
+  expect(world.secrets.tokens).toMatchObject(grant);
   expect(world.endpoint.reuses).toBe(0);
 });
 
@@ -223,7 +248,7 @@ test('the very first grant follows a generation of its own, and only one of two 
 
   const first = successorOf(BEFORE_THE_FIRST);
   expect([...world.secrets.versions.keys()]).toEqual([first, successorOf(first)]);
-  expect([one, two]).toContainEqual(world.secrets.tokens);
+  expect([one.accessToken, two.accessToken]).toContain(world.secrets.tokens.accessToken);
 });
 
 test('without any grant everybody says how to get one', async () => {

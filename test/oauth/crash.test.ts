@@ -17,22 +17,6 @@ test.each(['strict', 'none'] as const)('T7: a crash after the claim (%s) delays 
   expect(world.clock.time - start).toBeLessThan(LEASE_MS + 5_000);
 });
 
-test('T7: three crashes after the claim end in one name, and nobody calls', async () => {
-  const world = new Simulation().stored(-1);
-  const start = world.clock.time;
-  for (let crash = 0; crash < 3; crash += 1) await world.dies({ diesAfter: 'claim' }, LEASE_MS + 1000);
-
-  const answers = await world.ask(world.clients(20));
-
-  for (const answer of answers) expect(answer).toMatchObject({ name: 'ReauthorizationRequired' });
-  const ended = new Date(start + 2 * (LEASE_MS + 1000) + LEASE_MS).toISOString();
-  expect((answers[0] as Error).message).toMatch(/is dead since \S+Z: the refresh was interrupted 3 times/);
-  const since = /since (\S+):/.exec((answers[0] as Error).message)?.[1] ?? '';
-  // The third claim ended then, the milliseconds of its calls aside.
-  expect(Math.abs(Date.parse(since) - Date.parse(ended))).toBeLessThan(1000);
-  expect(world.endpoint.calls).toBe(0);
-});
-
 test('T8: a crash after the token answer of a strict server costs one presentation more, then all stop', async () => {
   const world = new Simulation().stored(-1);
   await world.dies({ diesAfter: 'answer' });

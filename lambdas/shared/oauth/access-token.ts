@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { RunError } from '../errors.ts';
 import { type Freshness, freshnessOf } from './freshness.ts';
 import { type Generation, successorOf } from './generation.ts';
-import { ATTEMPTS, type ClaimAnswer } from './ledger.ts';
+import type { ClaimAnswer } from './ledger.ts';
 import type { LedgerItem } from './ledger-item.ts';
 import { reauthorization } from './reauthorization.ts';
-import { SECONDS_NEEDED, type SpendDeps, spend } from './spend.ts';
+import { RefreshPause } from './refresh-pause.ts';
+import { countUnanswered, SECONDS_NEEDED, type SpendDeps, spend } from './spend.ts';
+import { versionsExhausted } from './version-limit.ts';
 
 export interface AccessToken {
   accessToken: string;
@@ -19,7 +21,7 @@ export interface AccessToken {
  * @param options.reread a token whose rights did not suffice: where a person has authorized since, the new one is given
  *   out. Costs one read of the secret and no refresh.
  * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenRefreshInProgress`, `TokenStoreUnavailable`,
- *   `CrmUnavailable`, `RateLimited`
+ *   `SecretVersionsExhausted`, `CrmUnavailable`, `RateLimited`
  */
 export type GetAccessToken = (options?: { rejected?: string; reread?: string }) => Promise<AccessToken>;
 
@@ -32,9 +34,11 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Gives out the stored access token while it lives. When it does not, one of any number of functions refreshes it (see
- * docs/adr/0013), and all others wait for what that one stores. A valid token costs one read of the secret per container.
+ * docs/adr/0013), and all others wait for what that one stores. A valid token costs one read of the secret per container,
+ * and where it cannot be refreshed, one look each half minute.
  */
 export function createGetAccessToken(deps: AccessTokenDeps): GetAccessToken {
+  const pause = new RefreshPause(deps.now);
   let cached: Generation | undefined;
   let running: { rejected: string | undefined; result: Promise<Generation> } | undefined;
 
@@ -46,30 +50,66 @@ export function createGetAccessToken(deps: AccessTokenDeps): GetAccessToken {
     const end = () => {
       running = undefined;
     };
-    running ??= { rejected, result: obtain(rejected, deps).finally(end) };
+    running ??= { rejected, result: paused(rejected, pause, deps).finally(end) };
     return running.result;
+  };
+  /** What is known and may still be sent out. */
+  const known = (rejected: string | undefined, least: Freshness): Generation | undefined => {
+    const freshness = cached ? freshnessOf(cached.tokens, rejected, deps.now()) : 'stale';
+    return freshness === 'fresh' || freshness === least ? cached : undefined;
+  };
+  const look = async (rejected: string | undefined): Promise<Generation> => {
+    try {
+      cached = await shared(rejected);
+      return cached;
+    } catch (error) {
+      const alive = leavesAlive(error) && known(rejected, 'ageing');
+      if (!alive) throw error;
+      return alive;
+    }
+  };
+  const give = async (rejected: string | undefined, mayWait: boolean): Promise<Generation> => {
+    const standing = known(rejected, pause.looksLater ? 'ageing' : 'fresh');
+    if (standing) return standing;
+    if (mayWait && pause.looksLater && pause.error) throw pause.error;
+    return look(rejected);
   };
 
   return async ({ rejected, reread } = {}) => {
     if (reread !== undefined && cached?.tokens.accessToken === reread) cached = undefined;
-    if (!cached || freshnessOf(cached.tokens, rejected, deps.now()) !== 'fresh') cached = await shared(rejected);
-    const { accessToken, scope } = cached.tokens;
+    const { accessToken, scope } = (await give(rejected, reread === undefined)).tokens;
     return { accessToken, scope };
   };
 }
 
-async function obtain(rejected: string | undefined, deps: AccessTokenDeps): Promise<Generation> {
+/** Obtains a generation, and remembers what stood in the way. */
+async function paused(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
+  try {
+    const generation = await obtain(rejected, pause, deps);
+    if (freshnessOf(generation.tokens, rejected, deps.now()) !== 'fresh') pause.begin();
+    return generation;
+  } catch (error) {
+    // Whoever waited for another function in vain, or had too little time left, may ask again at once.
+    if (error instanceof RunError && error.transient && error.name !== 'TokenRefreshInProgress') pause.begin(error);
+    throw error;
+  }
+}
+
+async function obtain(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
   const owner = randomUUID();
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   for (;;) {
     const generation = await newest(rejected, deps);
     const freshness = freshnessOf(generation.tokens, rejected, deps.now());
     if (freshness === 'fresh') return generation;
+    const refusal = pause.refreshesLater ? pause.error : versionsExhausted(generation.tokens, deps.now());
+    if (refusal && freshness === 'stale') throw refusal;
+    if (refusal) return generation;
     const answer = await claim(generation, freshness, owner, deps);
-    if (answer?.won) return spendOrKeep(generation, freshness, answer, deps);
+    if (answer?.won) return spendOrKeep(generation, freshness, answer, pause, deps);
     if (freshness === 'ageing' || !answer) return generation;
     await refuseIfOver(generation, answer.item, deps);
-    await waitForHolder(answer.item, giveUpAt, deps);
+    await waitForHolder(answer.item, giveUpAt, pause, deps);
   }
 }
 
@@ -104,34 +144,49 @@ async function spendOrKeep(
   generation: Generation,
   freshness: Freshness,
   { claim: held }: ClaimAnswer & { won: true },
+  pause: RefreshPause,
   deps: AccessTokenDeps,
 ): Promise<Generation> {
   try {
     return await spend(generation, held, deps);
   } catch (error) {
-    const alive = error instanceof RunError && error.name !== 'ReauthorizationRequired';
-    if (freshness === 'ageing' && alive) return generation;
+    if (!leavesAlive(error)) throw error;
+    if (error.name !== 'TokenRefreshInProgress') pause.begin(error);
+    if (freshness === 'ageing') return generation;
     throw error;
   }
+}
+
+/** Whether the access token is as good as it was before. */
+function leavesAlive(error: unknown): error is RunError {
+  return error instanceof RunError && error.name !== 'ReauthorizationRequired';
 }
 
 /** Ends the waiting for a generation that nobody will ever refresh. */
 async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
   if (item.state === 'DEAD') throw reauthorization(versionId, item, deps);
-  const over = item.state === 'CLAIMED' && item.attempt >= ATTEMPTS && item.deadline < deps.now().getTime();
-  // The last holder may have stored and died before it said so.
+  const over = item.state === 'AUTHORIZED' && item.deadline < deps.now().getTime();
+  // The command may have stored and died before it said so.
   if (!over || (await deps.store.version(successorOf(versionId)))) return;
-  const interrupted = `the refresh was interrupted ${ATTEMPTS} times, and nobody knows what the service made of it`;
-  const diedAt = item.diedAt || new Date(item.deadline).toISOString();
-  // A reason stands there where a person authorized over a dead generation, and it was never stored.
-  throw reauthorization(versionId, { reason: item.reason || interrupted, diedAt }, deps);
+  const reason = item.reason || 'a person authorized then, and the new grant was never stored';
+  throw reauthorization(versionId, { reason, diedAt: item.diedAt || item.authorizedAt }, deps);
 }
 
-async function waitForHolder({ state, deadline }: LedgerItem, giveUpAt: number, deps: AccessTokenDeps): Promise<void> {
+async function waitForHolder(
+  item: LedgerItem,
+  giveUpAt: number,
+  pause: RefreshPause,
+  deps: AccessTokenDeps,
+): Promise<void> {
+  const { deadline, unansweredSince } = item;
   // The machine waits cheaper than a function does.
-  if (state === 'CLAIMED' && deadline - deps.now().getTime() > PATIENCE_MS) {
-    const what = 'Two refreshes of the grant got no answer that could be used; the next is tried after';
-    throw new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
+  if (item.state === 'CLAIMED' && deadline - deps.now().getTime() > PATIENCE_MS) {
+    countUnanswered(unansweredSince, deps);
+    const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
+    const what = `No refresh of the grant got an answer that could be used${since}; the next is tried after`;
+    const error = new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
+    pause.begin(error);
+    throw error;
   }
   if (deps.now().getTime() < giveUpAt && deps.secondsLeft() > SECONDS_NEEDED) {
     return deps.sleep(250 + 1250 * deps.random());

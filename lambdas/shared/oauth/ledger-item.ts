@@ -5,15 +5,31 @@ import * as z from 'zod/mini';
 const itemSchema = z.object({
   state: z.enum(['CLAIMED', 'STORED', 'DEAD']),
   owner: z.string(),
-  attempt: z.number(),
-  /** Until when the holder may act, milliseconds since the epoch; 0 when it gave the claim back. */
+  /** Until when nobody else may claim, milliseconds since the epoch; 0 when the claim was given back. */
   deadline: z.number(),
+  /** Presentations of the token without a usable answer, and when the first of them was; 0 without any. */
+  unanswered: z._default(z.number(), 0),
+  unansweredSince: z._default(z.number(), 0),
+  /** When a person authorized over this generation. */
+  authorizedAt: z._default(z.string(), ''),
   /** Why a generation is dead, for a person. */
   reason: z._default(z.string(), ''),
   /** When it died. */
   diedAt: z._default(z.string(), ''),
 });
-export type LedgerItem = z.infer<typeof itemSchema>;
+
+/**
+ * `CLAIMED`: a function may be spending it. `STORED`: it has a successor. `DEAD`: its token is proven to be worth nothing.
+ * `AUTHORIZED`: a person authorized over it, and no function claims it ever again. In the table that is a claim with a mark,
+ * for the previous release cannot read a fourth state.
+ */
+export type LedgerItem = Omit<z.infer<typeof itemSchema>, 'state'> & {
+  state: 'CLAIMED' | 'STORED' | 'DEAD' | 'AUTHORIZED';
+};
+
+export function inTable(state: LedgerItem['state']): string {
+  return state === 'AUTHORIZED' ? 'CLAIMED' : state;
+}
 
 export type Attributes = Record<string, AttributeValue>;
 
@@ -23,7 +39,11 @@ export function expressionValues(plain: Record<string, string | number>): Attrib
   return Object.fromEntries(Object.entries(plain).map(([name, value]) => [`:${name}`, attribute(value)]));
 }
 
-export function parseItem(item: Attributes | undefined): LedgerItem {
-  const plain = Object.entries(item ?? {}).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
-  return itemSchema.parse(Object.fromEntries(plain));
+export function parseItem(attributes: Attributes | undefined): LedgerItem {
+  const plain = Object.entries(attributes ?? {}).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
+  const item = itemSchema.parse(Object.fromEntries(plain));
+  // The previous release marked such a claim by nothing but the reason of the death that it was made over, and quoted the
+  // service in brackets there.
+  const authorized = item.state === 'CLAIMED' && (item.authorizedAt !== '' || item.reason !== '');
+  return { ...item, state: authorized ? 'AUTHORIZED' : item.state, reason: item.reason.replace(/ \(.*\)/s, '') };
 }

@@ -6,12 +6,13 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { RunError } from '../errors.ts';
 import { accessDenied } from './access-denied.ts';
-import { type Attributes, expressionValues, type LedgerItem, parseItem } from './ledger-item.ts';
+import { type Attributes, expressionValues, inTable, type LedgerItem, parseItem } from './ledger-item.ts';
 
 /** A claim lasts longer than everything its holder does in it: 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
 export const LEASE_MS = 45_000;
-/** So often may a generation be claimed by those who cannot say what became of it. */
-export const ATTEMPTS = 3;
+const MINUTE_MS = 60_000;
+/** A service that does not answer is left alone longer each time; after the first time for the lease only. */
+const HOLDS_MS = [0, 30 * MINUTE_MS, 60 * MINUTE_MS, 120 * MINUTE_MS];
 /** Far above any stale read or hung retry. */
 const KEPT_DAYS = 30;
 
@@ -19,9 +20,13 @@ const KEPT_DAYS = 30;
 export interface Claim {
   versionId: string;
   owner: string;
-  attempt: number;
   deadline: number;
+  /** Presentations before this one that got no usable answer, and when the first of them was; 0 without any. */
+  unanswered: number;
+  unansweredSince: number;
 }
+
+type Holding = Pick<Claim, 'versionId' | 'owner'>;
 
 export type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: LedgerItem };
 
@@ -35,26 +40,28 @@ export interface Ledger {
   claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
   /**
    * Claims exactly what was observed: nothing (`undefined`), a dead generation, or one whose holder was watched for a whole
-   * lease by the caller's own clock. For `authorize`, which runs on a machine whose clock nobody knows. A claim over a dead
-   * generation leaves no attempt to anybody else: its token is spent, even if this holder dies.
+   * lease by the caller's own clock. For `authorize`, which runs on a machine whose clock nobody knows. No function claims
+   * that generation afterwards, even if this holder dies.
    */
   claimObserved(versionId: string, owner: string, now: number, seen: LedgerItem | undefined): Promise<ClaimAnswer>;
-  /** Ends a claim under which nothing was spent; the attempt does not count. */
-  giveBack(claim: Claim): Promise<void>;
-  /** Keeps everybody from claiming until then (milliseconds since the epoch), though its holder has ended. */
-  hold(claim: Claim, until: number): Promise<void>;
+  /** Ends a claim under which nothing was spent. */
+  giveBack(claim: Holding): Promise<void>;
+  /** Records that the token was presented and nobody knows what came of it: the next to claim waits, longer each time. */
+  markUnanswered(claim: Claim, now: number): Promise<void>;
   markStored(claim: Claim): Promise<void>;
   markDead(claim: Claim, reason: string, now: Date): Promise<void>;
   read(versionId: string): Promise<LedgerItem | undefined>;
 }
 
 const ABSENT = 'attribute_not_exists(pk)';
-const FREE = 'attribute_not_exists(pk) OR (#state = :claimed AND deadline < :now AND attempt < :most)';
+/** A claim of the previous release over a dead generation has a reason, and no other mark. */
+const FREE =
+  'attribute_not_exists(pk) OR (#state = :claimed AND deadline < :now AND attribute_not_exists(authorizedAt) AND attribute_not_exists(reason))';
 /** What vanished in the meantime (by its age, or by a restore) is nobody's either. */
-const OBSERVED = 'attribute_not_exists(pk) OR (#state = :seenState AND #owner = :seenOwner AND attempt = :seenAttempt)';
-const OURS = '#state = :claimed AND #owner = :owner AND attempt = :attempt';
-const TAKE =
-  'SET #state = :claimed, #owner = :owner, deadline = :deadline, attempt = if_not_exists(attempt, :zero) + :one, #ttl = :ttl';
+const OBSERVED = 'attribute_not_exists(pk) OR (#state = :seenState AND #owner = :seenOwner)';
+const OURS = '#state = :claimed AND #owner = :owner';
+/** `attempt` is there for the previous release, which counts claims and makes none after the third. */
+const TAKE = 'SET #state = :claimed, #owner = :owner, deadline = :deadline, attempt = :attempt, #ttl = :ttl';
 const NAMES = { '#state': 'state', '#owner': 'owner' };
 
 interface Table {
@@ -67,14 +74,21 @@ interface Table {
 export function createLedger(client: DynamoDBClient, table: string, scope: string): Ledger {
   const at: Table = { client, TableName: table, keyOf: (versionId) => ({ pk: { S: `${scope}#${versionId}` } }) };
   return {
-    claim: (versionId, owner, now) => claimIf(at, FREE, versionId, owner, now, { now, most: ATTEMPTS }),
-    claimObserved: (versionId, owner, now, seen) => {
-      if (!seen) return claimIf(at, ABSENT, versionId, owner, now, {});
-      const observed = { seenState: seen.state, seenOwner: seen.owner, seenAttempt: seen.attempt };
-      return claimIf(at, OBSERVED, versionId, owner, now, { ...observed, one: seen.state === 'DEAD' ? ATTEMPTS : 1 });
+    claim: (versionId, owner, now) => {
+      return claimIf(at, { condition: FREE, update: TAKE, more: { now, attempt: 1 } }, versionId, owner, now);
     },
-    giveBack: (claim) => end(at, claim, 'SET deadline = :zero, attempt = :attempt - :one', { zero: 0, one: 1 }),
-    hold: (claim, until) => end(at, claim, 'SET deadline = :until', { until }),
+    claimObserved: (versionId, owner, now, seen) => {
+      const marks = { attempt: 4, authorizedAt: new Date(now).toISOString() };
+      const more = seen ? { ...marks, seenState: inTable(seen.state), seenOwner: seen.owner } : marks;
+      const update = `${TAKE}, authorizedAt = :authorizedAt`;
+      return claimIf(at, { condition: seen ? OBSERVED : ABSENT, update, more }, versionId, owner, now);
+    },
+    giveBack: (claim) => end(at, claim, 'SET deadline = :zero', { zero: 0 }),
+    markUnanswered: (claim, now) => {
+      const deadline = Math.max(claim.deadline, now + (HOLDS_MS[claim.unanswered] ?? HOLDS_MS.at(-1) ?? 0));
+      const values = { deadline, count: claim.unanswered + 1, since: claim.unansweredSince || now };
+      return end(at, claim, 'SET deadline = :deadline, unanswered = :count, unansweredSince = :since', values);
+    },
     markStored: (claim) => end(at, claim, 'SET #state = :stored', { stored: 'STORED' }),
     markDead: (claim, reason, now) => {
       const death = { dead: 'DEAD', reason, diedAt: now.toISOString() };
@@ -86,49 +100,55 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
 
 type Values = Record<string, string | number>;
 
+interface Taking {
+  condition: string;
+  update: string;
+  more: Values;
+}
+
 async function claimIf(
   { client, TableName, keyOf }: Table,
-  condition: string,
+  { condition, update, more }: Taking,
   versionId: string,
   owner: string,
   now: number,
-  conditionValues: Values,
 ): Promise<ClaimAnswer> {
   const deadline = now + LEASE_MS;
   const ttl = Math.floor(now / 1000) + KEPT_DAYS * 86_400;
-  const taken = { claimed: 'CLAIMED', owner, deadline, zero: 0, one: 1, ttl };
-  const update = new UpdateItemCommand({
+  const command = new UpdateItemCommand({
     TableName,
     Key: keyOf(versionId),
     ConditionExpression: condition,
-    UpdateExpression: TAKE,
+    UpdateExpression: update,
     ExpressionAttributeNames: { ...NAMES, '#ttl': 'ttl' },
-    ExpressionAttributeValues: expressionValues({ ...taken, ...conditionValues }),
+    ExpressionAttributeValues: expressionValues({ claimed: 'CLAIMED', owner, deadline, ttl, ...more }),
     ReturnValues: 'ALL_NEW',
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   });
+  const won = ({ unanswered, unansweredSince }: LedgerItem): ClaimAnswer => {
+    return { won: true, claim: { versionId, owner, deadline, unanswered, unansweredSince } };
+  };
   try {
-    const { attempt } = parseItem((await client.send(update)).Attributes);
-    return { won: true, claim: { versionId, owner, deadline, attempt } };
+    return won(parseItem((await client.send(command)).Attributes));
   } catch (error) {
     if (!(error instanceof ConditionalCheckFailedException)) throw unavailable(TableName, error);
     const item = parseItem(error.Item);
     // An SDK that repeated a call whose answer was lost meets its own claim.
-    const ours = item.state === 'CLAIMED' && item.owner === owner && item.deadline === deadline;
-    return ours ? { won: true, claim: { versionId, owner, deadline, attempt: item.attempt } } : { won: false, item };
+    const ours = item.owner === owner && item.deadline === deadline;
+    return ours ? won(item) : { won: false, item };
   }
 }
 
 /** Another may hold the claim by now: it says itself what becomes of it, and this changes nothing. */
-async function end({ client, TableName, keyOf }: Table, claim: Claim, update: string, more: Values): Promise<void> {
-  const { owner, attempt, versionId } = claim;
+async function end({ client, TableName, keyOf }: Table, holding: Holding, update: string, more: Values): Promise<void> {
+  const { owner, versionId } = holding;
   const command = new UpdateItemCommand({
     TableName,
     Key: keyOf(versionId),
     ConditionExpression: OURS,
     UpdateExpression: update,
     ExpressionAttributeNames: NAMES,
-    ExpressionAttributeValues: expressionValues({ claimed: 'CLAIMED', owner, attempt, ...more }),
+    ExpressionAttributeValues: expressionValues({ claimed: 'CLAIMED', owner, ...more }),
   });
   await client.send(command).catch((error: unknown) => {
     if (!(error instanceof ConditionalCheckFailedException)) throw unavailable(TableName, error);

@@ -22,6 +22,8 @@ export const tokensSchema = z.object({
   expiresAt: z.nullable(z.iso.datetime()),
   obtainedAt: z.iso.datetime(),
   scope: z.string(),
+  /** When the grants that were stored in the 24 hours before this one were obtained. */
+  earlierObtainedAt: z.catch(z.optional(z.array(z.iso.datetime())), undefined),
 });
 export type Tokens = z.infer<typeof tokensSchema>;
 

@@ -1,10 +1,11 @@
 import { RunError } from '../errors.ts';
 import { type Generation, successorOf } from './generation.ts';
-import { ATTEMPTS, type Claim, type Ledger } from './ledger.ts';
+import type { Claim, Ledger } from './ledger.ts';
 import { reauthorization } from './reauthorization.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 import type { TokenStore } from './token-store.ts';
+import { obtainedLately } from './version-limit.ts';
 
 /** What the spending of a generation needs; times in milliseconds. */
 export interface SpendDeps {
@@ -16,7 +17,7 @@ export interface SpendDeps {
   sleep: (ms: number) => Promise<void>;
   secondsLeft: () => number;
   /** Counts an event, for an alarm. */
-  count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored') => void;
+  count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored' | 'TokenEndpointUnanswered') => void;
   /** Told what is odd in an answer that was stored all the same. */
   onOddities?: ((oddities: string[]) => void) | undefined;
   /** Names the secret, for a person. */
@@ -33,53 +34,73 @@ const SECOND_TIMEOUT_MS = 10_000;
 export const SECONDS_NEEDED = 55;
 /** Storing stops this long before the claim ends. */
 const STORE_MARGIN_MS = 2_000;
-/** A service in trouble is left alone for so long before the last attempt: what lasts minutes shall not cost the grant. */
-const HOLD_MS = 30 * 60_000;
+/** Somebody has to hear of a token endpoint that has not answered for so long; nothing else tells of it. */
+const LONG_UNANSWERED_MS = 4 * 3_600_000;
 /** Of the claim, kept for storing: no request may run into it. */
 const STORE_BUDGET_MS = 10_000;
 
 /**
- * Spends a generation under its claim, and stores the successor before anybody uses it.
+ * Spends a generation under its claim, and stores the successor before anybody uses it. An answer that was lost gives
+ * nothing up: if the service processed the request, the token is spent already; if not, the next presentation succeeds.
  * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`, `ConfigInvalid`,
  *   `TokenStoreUnavailable`
  */
 export async function spend(generation: Generation, claim: Claim, deps: SpendDeps): Promise<Generation> {
-  const { ledger, store } = deps;
-  // Covers a takeover from a holder that died after storing, and a lost item of the ledger.
-  const successor = await store.version(successorOf(generation.versionId));
-  if (successor) return marked(successor, claim, deps);
-  if (deps.secondsLeft() < SECONDS_NEEDED) {
-    await ledger.giveBack(claim);
-    throw new RunError(
-      'TokenRefreshInProgress',
-      'Too little time is left in this invocation to refresh the grant safely.',
-    );
-  }
-  const client = await deps.readClient().catch(async (error: unknown) => {
-    await ledger.giveBack(claim);
+  const prepared = await prepare(generation, claim, deps).catch(async (error: unknown) => {
+    await givenBack(claim, deps);
     throw error;
   });
-  if (requestTime(claim, deps) < FIRST_TIMEOUT_MS) {
-    await ledger.giveBack(claim);
-    throw new RunError('TokenRefreshInProgress', 'Preparing the refresh of the grant took too long.');
-  }
-  const answer = await present(generation, client, claim, deps);
+  if ('successor' in prepared) return marked(prepared.successor, claim, deps);
+  const answer = await present(generation, prepared.client, claim, deps);
   if (answer.kind === 'granted') return keep(generation, answer, claim, deps);
   if (answer.kind === 'invalidGrant') return buried(generation, answer.said, claim, deps);
   if (answer.kind === 'lost') {
-    await held(claim, deps);
+    await unanswered(claim, deps);
     throw new RunError('CrmUnavailable', answer.said);
   }
-  await ledger.giveBack(claim);
+  await givenBack(claim, deps);
   if (answer.kind === 'refused') throw new RunError('ConfigInvalid', answer.said);
   if (answer.kind === 'notSent') throw new RunError('CrmUnavailable', answer.said);
   throw new RunError('RateLimited', answer.said, { retryAfterSeconds: answer.retryAfterSeconds });
 }
 
-/** Before the last attempt, the claim lasts longer than its holder. Best effort: without it, it ends by its deadline. */
-async function held(claim: Claim, { ledger, now }: SpendDeps): Promise<void> {
-  if (claim.attempt !== ATTEMPTS - 1) return;
-  await ledger.hold(claim, now().getTime() + HOLD_MS).catch(() => undefined);
+/** Everything that has to be there before the token is presented; what it throws, it throws with nothing presented. */
+async function prepare(
+  { versionId }: Generation,
+  claim: Claim,
+  deps: SpendDeps,
+): Promise<{ successor: Generation } | { client: OAuthClient }> {
+  // Covers a takeover from a holder that died after storing, and a lost item of the ledger.
+  const successor = await deps.store.version(successorOf(versionId));
+  if (successor) return { successor };
+  if (deps.secondsLeft() < SECONDS_NEEDED) {
+    throw new RunError(
+      'TokenRefreshInProgress',
+      'Too little time is left in this invocation to refresh the grant safely.',
+    );
+  }
+  const client = await deps.readClient();
+  if (requestTime(claim, deps) < FIRST_TIMEOUT_MS) {
+    throw new RunError('TokenRefreshInProgress', 'Preparing the refresh of the grant took too long.');
+  }
+  return { client };
+}
+
+/** Best effort: a claim that is not given back ends by its deadline. */
+async function givenBack(claim: Claim, { ledger }: SpendDeps): Promise<void> {
+  await ledger.giveBack(claim).catch(() => undefined);
+}
+
+/** Best effort: a claim without the mark ends by its deadline. */
+async function unanswered(claim: Claim, deps: SpendDeps): Promise<void> {
+  const now = deps.now().getTime();
+  await deps.ledger.markUnanswered(claim, now).catch(() => undefined);
+  countUnanswered(claim.unansweredSince || now, deps);
+}
+
+/** Tells of a token endpoint that has been asked and has not answered for hours. @param since milliseconds */
+export function countUnanswered(since: number, { now, count }: Pick<SpendDeps, 'now' | 'count'>): void {
+  if (since > 0 && now().getTime() - since >= LONG_UNANSWERED_MS) count('TokenEndpointUnanswered');
 }
 
 /**
@@ -110,7 +131,8 @@ async function keep(
   claim: Claim,
   deps: SpendDeps,
 ): Promise<Generation> {
-  const tokens = { ...answered, refreshToken: answered.refreshToken ?? generation.tokens.refreshToken };
+  const refreshToken = answered.refreshToken ?? generation.tokens.refreshToken;
+  const tokens = { ...answered, refreshToken, earlierObtainedAt: obtainedLately(generation.tokens, deps.now()) };
   const versionId = successorOf(generation.versionId);
   const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, versionId, tokens, deps);
   if (oddities.length > 0) deps.onOddities?.(oddities);
@@ -120,6 +142,11 @@ async function keep(
   }
   const standing = stored === 'exists' ? await deps.store.version(versionId) : undefined;
   if (standing) return marked(standing, claim, deps);
+  if (tokens.refreshToken === generation.tokens.refreshToken) {
+    // The service does not rotate: what is stored refreshes again.
+    await givenBack(claim, deps);
+    return { versionId, tokens };
+  }
   // The grant lives on in this answer alone: use it here, and keep everybody from presenting the old token.
   deps.count('GrantRotatedButNotStored');
   const reason = 'the service rotated the grant, but it could not be stored';

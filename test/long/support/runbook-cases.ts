@@ -108,7 +108,9 @@ export const CASES: Case[] = [
   ...OF_THE_GRANT,
   ...OF_A_PERSON,
   ...['ExecutionsFailed', 'ExecutionsThrottled', 'ExecutionsTimedOut', 'FunctionThrottled'].map(commandsOnly),
-  ...['UndeliveredStarts', 'SecretVersionsNearLimit'].map(commandsOnly),
+  ...['UndeliveredStarts', 'SecretVersionsNearLimit', 'SecretVersionsExhausted', 'TokenEndpointUnanswered'].map(
+    commandsOnly,
+  ),
   ...['TokenStoreUnavailable', 'StorageUnavailable', 'DownloadUnfinished', 'StepCrashed', 'UnknownOutcome'].map(
     commandsOnly,
   ),

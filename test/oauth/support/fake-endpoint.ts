@@ -59,7 +59,7 @@ export class FakeEndpoint {
 
   #answer(refreshToken: string, sentAt: number): TokenAnswer {
     const known = this.#refresh.get(refreshToken);
-    const dead: TokenAnswer = { kind: 'invalidGrant', said: 'The token endpoint answered 400: invalid_grant (gone).' };
+    const dead: TokenAnswer = { kind: 'invalidGrant', said: 'The token endpoint answered 400: invalid_grant.' };
     if (!known || known.grant.revoked) return dead;
     const { usedAt } = known;
     const grace = typeof this.rotation === 'object' ? this.rotation.graceSeconds * 1000 : 0;

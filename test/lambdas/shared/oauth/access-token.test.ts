@@ -69,6 +69,7 @@ test('I3: a refreshed grant is claimed, stored, and only then given out', async 
     expiresAt: '2026-11-20T02:00:00.000Z',
     obtainedAt: NOW,
     scope: 'openid',
+    earlierObtainedAt: ['2026-11-19T23:59:00.000Z'],
   });
   expect(new URLSearchParams(seen[0]?.body).get('refresh_token')).toBe('refresh-1-of-the-night');
 });

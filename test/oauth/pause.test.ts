@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest';
+import type { Fault } from './support/fake-endpoint.ts';
+import { Simulation } from './support/simulation.ts';
+
+const REFUSALS: [string, Fault, string][] = [
+  ['busy', { kind: 'busy', said: 'The token endpoint answered 503.' }, 'RateLimited'],
+  ['unreachable', { kind: 'notSent', said: 'ECONNREFUSED' }, 'CrmUnavailable'],
+  ['silent', 'lostBefore', 'CrmUnavailable'],
+  ['refused', { kind: 'refused', said: 'The token endpoint answered 401: invalid_client.' }, 'ConfigInvalid'],
+];
+
+/** One warm function that asks 500 times within 50 seconds. */
+async function fiveHundred(world: Simulation) {
+  const client = world.client();
+  const answers: (string | Error)[] = [];
+  for (let call = 0; call < 500; call += 1) {
+    answers.push(...(await world.ask([client])));
+    await world.pass(100);
+  }
+  return { client, answers };
+}
+
+test.each(REFUSALS)(
+  '500 calls of a warm function while a refresh is %s cost a handful of everything',
+  async (_, fault, name) => {
+    const world = new Simulation().stored(-1);
+    world.endpoint.faults = Array(1000).fill(fault);
+
+    const { client, answers } = await fiveHundred(world);
+
+    for (const answer of answers) expect(answer).toBeInstanceOf(Error);
+    expect(answers[0]).toMatchObject({ name });
+    expect(world.endpoint.calls).toBeLessThanOrEqual(4);
+    // Of a silent service, one call waits for the end of the claim, and looks meanwhile.
+    expect(world.secrets.operations.length).toBeLessThanOrEqual(fault === 'lostBefore' ? 60 : 20);
+    expect(world.table.asked).toBeLessThanOrEqual(fault === 'lostBefore' ? 30 : 10);
+    world.endpoint.faults = [];
+    await world.pass(31 * 60_000);
+    expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
+  },
+);
+
+test.each(REFUSALS)(
+  'an ageing token is given out 500 times while a refresh is %s, for a handful of calls',
+  async (_, fault) => {
+    const world = new Simulation().stored(200);
+    const { accessToken } = world.secrets.tokens;
+    world.endpoint.faults = Array(1000).fill(fault);
+
+    const { answers } = await fiveHundred(world);
+
+    expect(new Set(answers)).toEqual(new Set([accessToken]));
+    expect(world.endpoint.calls).toBeLessThanOrEqual(4);
+    expect(world.secrets.operations.length).toBeLessThanOrEqual(20);
+  },
+);
+
+test('an ageing token is given out where the secret cannot be read, for a handful of reads', async () => {
+  const world = new Simulation().stored(900);
+  const { accessToken } = world.secrets.tokens;
+  const client = world.client();
+  await world.ask([client]);
+  await world.pass(700_000);
+  world.secrets.trouble = () => Object.assign(new Error('down'), { name: 'InternalServiceError' });
+  const reads = world.secrets.operations.length;
+
+  for (let call = 0; call < 500; call += 1) {
+    expect(await world.ask([client])).toEqual([accessToken]);
+    await world.pass(100);
+  }
+
+  expect(world.secrets.operations.length - reads).toBeLessThanOrEqual(2);
+  world.secrets.trouble = () => undefined;
+  await world.pass(30_000);
+  expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
+  expect(world.endpoint.calls).toBe(1);
+});
+
+test('a service that asks for ten minutes is asked again after ten minutes, and the secret is looked at meanwhile', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.faults = [{ kind: 'busy', said: 'The token endpoint answered 429.', retryAfterSeconds: 600 }];
+  const client = world.client();
+  const start = world.clock.time;
+
+  for (let look = 0; look < 59; look += 1) {
+    expect(await world.ask([client])).toMatchObject([{ name: 'RateLimited' }]);
+    await world.pass(10_000);
+  }
+  expect(world.endpoint.calls).toBe(1);
+  expect(world.secrets.operations.length).toBeGreaterThan(30);
+  await world.pass(20_000);
+  expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
+  expect((world.endpoint.callTimes[1] ?? 0) - start).toBeGreaterThanOrEqual(600_000);
+});
+
+test('what a person stores meanwhile is found within half a minute, whatever the service asked for', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.faults = [{ kind: 'busy', said: 'The token endpoint answered 429.', retryAfterSeconds: 86_400 }];
+  const client = world.client();
+  await world.ask([client]);
+  const grant = world.endpoint.grant();
+  await world.clock.run(world.storeGrant(grant));
+
+  await world.pass(30_000);
+
+  expect(await world.ask([client])).toEqual([grant.accessToken]);
+});
+
+test('a dead grant is never remembered: the run after a new authorization is served at once', async () => {
+  const world = new Simulation().stored(-1);
+  world.endpoint.revoke(world.secrets.tokens.refreshToken);
+  const client = world.client();
+  expect(await world.ask([client])).toMatchObject([{ name: 'ReauthorizationRequired' }]);
+  const grant = world.endpoint.grant();
+
+  await world.clock.run(world.storeGrant(grant));
+
+  expect(await world.ask([client])).toEqual([grant.accessToken]);
+});
+
+test('an invocation with too little time left does not spoil the next one', async () => {
+  const world = new Simulation().stored(-1);
+  let left = 20;
+  const client = world.client({ secondsLeft: () => left });
+  expect(await world.ask([client])).toMatchObject([{ name: 'TokenRefreshInProgress' }]);
+
+  left = 900;
+
+  expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
+});
+
+test('a token that was refused with 401 is never given out again, however long nothing can be refreshed', async () => {
+  const world = new Simulation().stored(3000);
+  const client = world.client();
+  const { accessToken: rejected } = world.secrets.tokens;
+  await world.ask([client]);
+  world.endpoint.faults = Array(10).fill({ kind: 'notSent', said: 'ECONNREFUSED' });
+
+  for (let call = 0; call < 100; call += 1) {
+    expect(await world.ask([client], { rejected })).toMatchObject([{ name: 'CrmUnavailable', transient: true }]);
+    await world.pass(100);
+  }
+
+  expect(world.endpoint.calls).toBe(1);
+});
