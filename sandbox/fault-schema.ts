@@ -8,8 +8,10 @@ const callNumber = z.int().positive();
 const headers = z.record(z.string(), z.string());
 
 const anywhere = {
-  /** This answer instead of the real one; nothing is done. */
+  /** This answer instead of the real one; nothing is done, but where the fault says `done`. */
   answer: z.strictObject({ status: z.int().min(200).max(599), headers: headers.optional(), body: z.json().optional() }),
+  /** Of an answer: what was asked for is done all the same, as behind a gateway that gave up. */
+  done: z.literal(true),
   /** 302 to this address; nothing is done. */
   redirect: z.string(),
   /** The connection is reset before anything is done, or after it was done but before it is answered. */

@@ -37,7 +37,7 @@ async function beforeWork(world: World, c: SandboxContext, effect: Effect): Prom
     await sleep(effect.delaySeconds * 1000, undefined, { signal: world.closing }).catch(() => undefined);
   }
   if (effect.reset === 'before') return dropConnection(c);
-  if (effect.answer) return faultAnswer(effect.answer);
+  if (effect.answer && !effect.done) return faultAnswer(effect.answer);
   return effect.redirect === undefined ? undefined : c.redirect(effect.redirect);
 }
 
@@ -58,6 +58,10 @@ export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEn
       return early;
     }
     await next();
+    if (hit.effect.done && hit.effect.answer) {
+      c.res = undefined;
+      c.res = faultAnswer(hit.effect.answer);
+    }
     if (hit.effect.reset === 'after') {
       // Assigning twice keeps Hono from copying the headers of the answer that must not arrive.
       c.res = undefined;

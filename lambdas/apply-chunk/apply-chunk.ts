@@ -28,6 +28,8 @@ const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 
 /** A function lives for 15 minutes at most; the one that took the chunk over ends by then, or is taken over itself. */
 const OVERTAKEN_SECONDS = 900;
+/** Lines of one chunk that are refused one after the other for the rights of the grant. */
+const FORBIDDEN_IN_A_ROW = 5;
 /** After trouble that came behind progress. */
 const FIRST_WAIT_SECONDS = 2;
 
@@ -93,7 +95,8 @@ async function applyFrom(
   if (!pause) return { outcome: 'FINISHED', place: null, waits: 0 };
   const { waitSeconds, ...next } = pause;
   // The next invocation reads the last object, for what it says of lines in doubt.
-  return handOn({ ...next, part: Math.max(1, results.part - 1), rounds }, waitSeconds);
+  const { part, forbidden } = results;
+  return handOn({ ...next, part: Math.max(1, part - 1), rounds, forbidden }, waitSeconds);
 }
 
 function handOn(place: Place, waitSeconds: number): BatchAnswer<'ApplyChunk'> {
@@ -133,9 +136,17 @@ async function applyRecord(
   if (!end.result) return end.waitSeconds;
   // First: a line that was answered is told by its answer, whatever becomes of flag and count.
   await results.add(end.result);
-  if (end.stop) await deps.stop.raise(end.stop);
+  const stop = end.stop ?? forbiddenStop(results, deps.now());
+  if (stop) await deps.stop.raise(stop);
   await count(end.result);
   return undefined;
+}
+
+/** One 403 may be about one customer; many in a row are about us. */
+function forbiddenStop({ forbidden }: ChunkResults, at: Date): Stop | undefined {
+  if (forbidden < FORBIDDEN_IN_A_ROW) return undefined;
+  const sentence = `${forbidden} lines in a row were answered 403: updates need "customers:update", and a right to these customers.`;
+  return { reason: 'AuthRefused', sentence, at: at.toISOString() };
 }
 
 /** The wait after trouble that may pass, where lines were done before it: only waits without progress count against a chunk. */

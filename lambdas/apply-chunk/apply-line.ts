@@ -25,6 +25,8 @@ export type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined;
  * is left, about a minute and a half, is for storing its result.
  */
 const MARGIN_SECONDS = 180;
+/** Once the token is there, however long it was waited for: one request of 30 seconds, and storing its result. */
+const SEND_SECONDS = 60;
 /** Longer waits are the machine's: a function that sleeps is paid for. */
 const LONGEST_SLEEP_SECONDS = 20;
 /** What a service may ask for at most. */
@@ -71,12 +73,16 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
   // At a rate at which it would count for the next line, that line need not wait for it.
   if (deps.pace.seconds < FRESH_SECONDS) deps.stop.readAhead();
   try {
-    const answer = await updateCustomer(deps.crm, id, fields, deps.now);
-    const { status } = answer;
-    Object.assign(tries, { attempts: tries.attempts + 1, lost: lost || status === null, status });
-    return answer;
+    const inTime = () => deps.secondsLeft() >= SEND_SECONDS;
+    const answer = await updateCustomer(deps.crm, id, fields, deps.now, inTime);
+    const inDoubt = lost || answer.change === 'unclear';
+    Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status });
+    if (!answer.trouble) return answer;
+    // Refused for its token, and no other is to be had now: as without any token, the machine waits.
+    throw answer.trouble;
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
+    // Nothing was sent, or what was sent was refused.
     tries.lost = lost;
     if (error.transient) throw error;
     const stop = stopFor(error, deps);

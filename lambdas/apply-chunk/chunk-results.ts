@@ -29,6 +29,8 @@ export class ChunkResults {
   lastLine: number;
   /** Lines that got one in this invocation. */
   count = 0;
+  /** The last so many lines were answered 403. */
+  forbidden: number;
   /** Another invocation closed the claim of this one: it knows which lines may have been sent, sends and tells them itself. */
   overtaken = false;
   /** The last result that stood before this invocation. */
@@ -48,6 +50,7 @@ export class ChunkResults {
     [this.#store, this.#keys, this.#chunk, this.#by] = [store, keys, of.chunk, of.by];
     this.part = place.part;
     this.lastLine = place.line - 1;
+    this.forbidden = place.forbidden ?? 0;
     this.#doubt = doubtOf(place);
   }
 
@@ -81,6 +84,7 @@ export class ChunkResults {
     this.#current = undefined;
     this.lastLine = result.line;
     this.count += 1;
+    this.forbidden = result.status === 403 ? this.forbidden + 1 : 0;
     if (this.#open?.length === RESULTS_PER_PART) await this.store();
   }
 

@@ -1,5 +1,4 @@
 import type { UpdateAnswer } from '../shared/crm/customers.ts';
-import { ERRORS } from '../shared/errors.ts';
 import type { Outcome } from '../shared/updates/result-line.ts';
 
 /** Attempts at one line where the service is in trouble or does not answer: an update may be sent again, it is idempotent. */
@@ -11,25 +10,29 @@ const PATIENT_ATTEMPTS = 8;
 const OF_US_OR_TIME = new Set([401, 403, 408, 425, 429]);
 
 /** How often a line is sent that was answered so. */
-export function attemptsFor({ status, error }: UpdateAnswer): number {
-  if (status === null || status >= 500 || status === 408 || status === 425) return ATTEMPTS;
+export function attemptsFor({ status, change }: UpdateAnswer): number {
   if (status === 429) return PATIENT_ATTEMPTS;
-  // A 401 whose fresh token could not be had yet.
-  return error && ERRORS[error.name].class === 'transient' ? PATIENT_ATTEMPTS : 1;
+  if (status === 408 || status === 425) return ATTEMPTS;
+  // Where a redirect leads is not looked at: it would be the same at the next attempt.
+  return change === 'unclear' && !isRedirect(status) ? ATTEMPTS : 1;
+}
+
+function isRedirect(status: number | null): boolean {
+  return status !== null && status >= 300 && status < 400;
 }
 
 /**
  * What became of a line by its last answer.
- * @param lost whether an attempt was never answered, the last one or one before. It may have changed the customer: no later
- *   refusal says that it did not.
+ * @param inDoubt whether an attempt, the last one or one before, may have made the change. No later refusal takes that back,
+ *   and a 409 or 412 may be its echo.
  */
-export function outcomeOf({ status, error }: UpdateAnswer, lost: boolean): Outcome {
-  if (error === null) return 'APPLIED';
-  if (lost || status === null) return 'UNKNOWN';
-  return status >= 400 && status < 500 && !OF_US_OR_TIME.has(status) ? 'REJECTED' : 'FAILED';
+export function outcomeOf({ status, change }: Pick<UpdateAnswer, 'status' | 'change'>, inDoubt: boolean): Outcome {
+  if (change === 'made') return 'APPLIED';
+  if (inDoubt || status === null) return 'UNKNOWN';
+  return OF_US_OR_TIME.has(status) ? 'FAILED' : 'REJECTED';
 }
 
-/** Whether every further line would end alike: the grant or its rights do not suffice. */
-export function stopsAll({ status, error }: UpdateAnswer): boolean {
-  return status === 401 || status === 403 || (error !== null && error.name === 'ReauthorizationRequired');
+/** Whether every further line would end alike: no token is accepted, the grant is worth nothing, or lacks the scope. */
+export function stopsAll({ status, error, scopeMissing = false }: UpdateAnswer): boolean {
+  return status === 401 || scopeMissing || error?.name === 'ReauthorizationRequired' || error?.name === 'ConfigInvalid';
 }

@@ -43,6 +43,14 @@ test('updates of named customers are hit, each counted by itself, and all others
   expect(() => sandbox.faults.add({ path: 'create', customers, reset: 'before' })).toThrow('has no effect at create');
 });
 
+test('what an answer does not tell can be done all the same', async () => {
+  const sandbox = await sandboxFor();
+  sandbox.faults.add({ path: 'update', done: true, answer: { status: 502, body: '<h1>Bad Gateway</h1>' } });
+  const answer = await apiOf(sandbox)('PATCH', `/customers/${idAt('customers', 0)}`, { city: 'Haifa' });
+  expect([answer.status, await answer.text()]).toEqual([502, '<h1>Bad Gateway</h1>']);
+  expect(sandbox.ledger.calls({ kind: 'update' })).toMatchObject([{ status: 502, applied: true }]);
+});
+
 test.each(['FAILED', 'Cooking'])('the status word can be %s', async (status) => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);

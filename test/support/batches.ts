@@ -102,15 +102,19 @@ export function batchState(overrides: Partial<BatchState> = {}): BatchState {
   return batchStateSchema.parse({ input: {}, execution: 'b1-abc', startedAt: STARTED_AT, ...overrides });
 }
 
-/** What the service does with a call: a status, an answer, or nothing. */
-export type Reply = number | Response | 'lost' | Error;
+/** What the service does with a call: a status, an answer, one whose repetition is impossible, or nothing. */
+export type Reply = number | Response | { response: Response; trouble: RunError } | 'lost' | Error;
 
 /** A service that answers each update as told; `sent` has the lines in the order in which they came. */
-export function fakeExchange(reply: (line: number, nth: number, call: Call) => Reply = () => 200) {
+export function fakeExchange(
+  reply: (line: number, nth: number, call: Call) => Reply = () => 200,
+  scope = 'openid customers:update',
+) {
   const sent: number[] = [];
   const times = new Map<number, number>();
   const crm: CrmExchange = {
-    exchange: async (call) => {
+    exchange: async (call, inTime = () => true) => {
+      if (!inTime()) throw new RunError('TokenRefreshInProgress', 'No time.');
       const line = Number(call.path.slice(-12));
       sent.push(line);
       times.set(line, (times.get(line) ?? 0) + 1);
@@ -126,11 +130,17 @@ export function fakeExchange(reply: (line: number, nth: number, call: Call) => R
           unanswered: new RunError('CrmUnavailable', 'PATCH /customers/{id} got no answer.'),
         };
       }
-      const response = answer instanceof Response ? answer : new Response(null, { status: answer });
-      return { response, token: { accessToken: CANARY, scope: 'openid' } };
+      const token = { accessToken: CANARY, scope };
+      if (typeof answer === 'number') return { response: answerOf(answer), token };
+      return answer instanceof Response ? { response: answer, token } : { ...answer, token };
     },
   };
   return { crm, sent };
+}
+
+/** What confirms a change is a 200 with an object. */
+function answerOf(status: number): Response {
+  return status === 200 ? Response.json({ id: CANARY }) : new Response(null, { status });
 }
 
 let invocations = 0;

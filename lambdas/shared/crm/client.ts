@@ -36,9 +36,12 @@ type Exchange =
 export interface CrmExchange {
   /**
    * Makes one call, as `CrmClient.call` does, and hands over whatever was answered; the caller reads or cancels the body.
-   * @throws RunError what `GetAccessToken` throws for the first token: nothing was sent then.
+   * @param inTime whether enough time is left for the call; asked right before each request, for a token may have been waited
+   *   for. What has no time left is not sent: an error for the first request, `trouble` for its repetition.
+   * @throws RunError what `GetAccessToken` throws for the first token, `TokenRefreshInProgress` where no time is left:
+   *   nothing was sent then.
    */
-  exchange(call: Call): Promise<Exchange>;
+  exchange(call: Call, inTime?: () => boolean): Promise<Exchange>;
 }
 
 interface ClientDeps {
@@ -71,14 +74,27 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
       if (wait !== undefined) onRetryAfter?.(wait);
       return readJson(response, call, schema);
     },
-    exchange: (call) => exchangeOver(http, call, deps),
+    exchange: (call, inTime) => exchangeOver(http, call, deps, inTime),
   };
 }
 
-async function exchangeOver(http: KyInstance, call: Call, deps: ClientDeps): Promise<Exchange> {
-  const first = await send(http, call, await deps.getAccessToken(), deps);
-  const second = await repeated(first, 401, http, call, deps);
-  return repeated(second, 403, http, call, deps);
+async function exchangeOver(
+  http: KyInstance,
+  call: Call,
+  deps: ClientDeps,
+  inTime: () => boolean = () => true,
+): Promise<Exchange> {
+  const timely: ClientDeps = {
+    ...deps,
+    getAccessToken: async (options) => {
+      const token = await deps.getAccessToken(options);
+      if (inTime()) return token;
+      throw new RunError('TokenRefreshInProgress', 'Getting the access token left too little time for the call.');
+    },
+  };
+  const first = await send(http, call, await timely.getAccessToken(), timely);
+  const second = await repeated(first, 401, http, call, timely);
+  return repeated(second, 403, http, call, timely);
 }
 
 /**

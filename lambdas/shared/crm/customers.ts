@@ -5,49 +5,94 @@ import type { Call } from './call.ts';
 import type { CrmExchange } from './client.ts';
 import { refusal } from './refusals.ts';
 
-/** No refusal that names fields is longer; beyond this it is not read. */
-const LONGEST_REFUSAL = 64 * 1024;
+/** No answer that matters is longer; beyond this it is not read. */
+const LONGEST_ANSWER = 1024 * 1024;
+const UPDATE_SCOPE = 'customers:update';
 
 /** What became of one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). No value of a customer is in it. */
 export interface UpdateAnswer {
   /** HTTP status; `null` when the request was sent and never answered. */
   status: number | null;
+  /**
+   * `made`: a 200 with a JSON object, the one answer that confirms it. `refused`: a 4xx. `unclear`: anything else, a page with
+   * 200 as well as a 5xx, which a gateway may say of a change that was made.
+   */
+  change: 'made' | 'refused' | 'unclear';
   /** `null` where the change was confirmed. */
   error: { name: RunErrorName; message: string } | null;
   /** The wait that the service asks for before the next attempt. */
   retryAfterSeconds?: number | undefined;
   /** Of a 422: those of the sent fields that the service names. */
   fields?: string[];
+  /** Why a call that was refused for its token could not be repeated with another now; the next invocation may. */
+  trouble?: RunError;
+  /** Of a 403: the scopes that the token has do not hold the one for updates, as far as the service tells them. */
+  scopeMissing?: boolean;
 }
 
 /**
  * Sends one change. An update is idempotent: one without an answer may be sent again.
  *
- * @throws RunError when nothing was sent: no connection (`CrmUnavailable`), or no token (whatever `GetAccessToken` throws).
+ * @param inTime whether enough time is left to send; asked right before, for a token may have been waited for.
+ * @throws RunError when nothing was sent: no connection (`CrmUnavailable`), no token (whatever `GetAccessToken` throws), or
+ *   no time (`TokenRefreshInProgress`).
  */
 export async function updateCustomer(
   crm: CrmExchange,
   id: string,
   fields: object,
   now: () => Date,
+  inTime: () => boolean = () => true,
 ): Promise<UpdateAnswer> {
   const call: Call = { method: 'patch', path: `customers/${id}`, template: '/customers/{id}', json: fields };
-  const exchange = await crm.exchange(call);
+  const exchange = await crm.exchange(call, inTime);
   if (!exchange.response) {
     if (neverSent(exchange.unanswered)) throw exchange.unanswered;
-    return { status: null, error: plain(exchange.unanswered) };
+    return { status: null, change: 'unclear', error: plain(exchange.unanswered) };
   }
   const { response, token, trouble } = exchange;
   const { status } = response;
-  if (response.ok) {
-    await drain(response);
-    return { status, error: null };
+  if (response.ok) return confirmation(response, call);
+  const change = status >= 400 && status < 500 ? 'refused' : 'unclear';
+  if (trouble) {
+    const later = trouble.transient ? { trouble } : {};
+    return { status, change, error: plain(trouble), retryAfterSeconds: trouble.retryAfterSeconds, ...later };
   }
-  if (trouble) return { status, error: plain(trouble), retryAfterSeconds: trouble.retryAfterSeconds };
-  const named = status === 422 ? { fields: fieldsNamedIn(await textOf(response), Object.keys(fields)) } : {};
-  if (status !== 422) await drain(response);
+  const named = status === 422 ? { fields: fieldsNamedIn((await textOf(response)) ?? '', Object.keys(fields)) } : {};
+  // Reads what nobody needs, so that the connection can be used again. The status counts, whatever becomes of the body.
+  if (status !== 422) await textOf(response);
   const error = plain(await refusal(response, call, token, now()));
-  return { status, error, retryAfterSeconds: retryAfterSeconds(response.headers, now()), ...named };
+  const scopes = status === 403 ? { scopeMissing: isScopeMissing(token.scope) } : {};
+  return {
+    ...{ status, change, error, retryAfterSeconds: retryAfterSeconds(response.headers, now()) },
+    ...named,
+    ...scopes,
+  };
+}
+
+/** A page of a proxy comes with 200 as well: only what the document promises confirms a change. */
+async function confirmation(response: Response, call: Call): Promise<UpdateAnswer> {
+  const { status } = response;
+  const text = await textOf(response);
+  if (status === 200 && text !== undefined && isJsonObject(text)) return { status, change: 'made', error: null };
+  const what = text === undefined ? 'a body that broke off or is too long' : `${text.length} characters`;
+  const message = `PATCH ${call.template} was answered ${status} with ${what}, not 200 with a JSON object: nothing confirms the change.`;
+  return { status, change: 'unclear', error: { name: 'CrmContractError', message } };
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Services need not say what scopes a token has. */
+function isScopeMissing(scope: string): boolean {
+  const scopes = scope.split(/\s+/).filter(Boolean);
+  return scopes.length > 0 && !scopes.includes(UPDATE_SCOPE);
 }
 
 function plain({ name, message }: RunError): { name: RunErrorName; message: string } {
@@ -55,23 +100,19 @@ function plain({ name, message }: RunError): { name: RunErrorName; message: stri
   return { name: name === 'ExportNotFound' ? 'CrmRejectedRequest' : name, message };
 }
 
-/** Reads what nobody needs, so that the connection can be used again. The status counts, whatever becomes of the body. */
-async function drain(response: Response): Promise<void> {
-  await textOf(response);
-}
-
-async function textOf(response: Response): Promise<string> {
+/** The whole text, or `undefined` where it broke off or is longer than anyone needs. */
+async function textOf(response: Response): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = '';
   try {
     for await (const chunk of response.body ?? []) {
       text += decoder.decode(chunk, { stream: true });
-      if (text.length > LONGEST_REFUSAL) break;
+      if (text.length > LONGEST_ANSWER) return undefined;
     }
   } catch {
-    // What has come counts.
+    return undefined;
   }
-  return text;
+  return text + decoder.decode();
 }
 
 /** Names that stand in the answer by themselves, as a key, a text or the last part of a path; nothing else is kept. */

@@ -38,6 +38,8 @@ const placeSchema = z.looseObject({
   part: z.int(),
   /** Invocations that handed on. */
   rounds: z.int(),
+  /** The last so many lines were answered 403. */
+  forbidden: z.int().optional(),
 });
 export type Place = z.infer<typeof placeSchema>;
 

@@ -9,13 +9,16 @@ import { type ResultLine, resultLineText } from './result-line.ts';
 /** Results in one object: a function that dies leaves at most so many lines in doubt. */
 export const RESULTS_PER_PART = 100;
 
-const triesSchema = z.object({
-  attempts: z.int(),
-  /** An attempt was never answered, or nobody lived to hear. */
-  lost: z.boolean(),
-  /** HTTP status of the last answer. */
-  status: z.int().nullable(),
-});
+const triesSchema = z
+  .object({
+    attempts: z.int(),
+    /** An attempt may have made the change: nothing said that it did, and nothing ruled it out. */
+    lost: z.boolean(),
+    /** HTTP status of the last answer. */
+    status: z.int().nullable(),
+  })
+  // Of a 5xx an earlier release did not say so.
+  .transform((tries) => ({ ...tries, lost: tries.lost || (tries.status !== null && tries.status >= 500) }));
 /** What is known of a line that has no result yet. */
 export type Tries = z.infer<typeof triesSchema>;
 export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };

@@ -5,8 +5,9 @@ import { ERRORS, type ErrorName } from '../errors.ts';
 export const OUTCOMES = {
   APPLIED: 'the service confirmed the change',
   REJECTED: 'the service refused the change for what it is (400, 404, 409, 412, 422): correct the line',
-  FAILED: 'the service did not take the change (401, 403, 429, 5xx after the retries): send it again',
-  UNKNOWN: 'sent, and never answered: the change may be there or not',
+  FAILED: 'the service did not take the change (401, 403; 408, 425, 429 after the retries): send it again',
+  UNKNOWN:
+    'sent, and nothing confirms or rules out the change (no answer, a 5xx, a 2xx that is no JSON object): send it again',
   NOT_SENT: 'never sent',
 } as const;
 export type Outcome = keyof typeof OUTCOMES;

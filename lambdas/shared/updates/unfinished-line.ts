@@ -17,6 +17,11 @@ export function unfinishedLine(
   const of = { line, id: record.id };
   if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, attempts, at };
   if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, attempts, at: null };
-  // It was answered before a wait, and not taken.
-  return { ...of, outcome: 'FAILED', error: status === 429 ? 'RateLimited' : 'CrmUnavailable', status, attempts, at };
+  // It was refused before a wait.
+  return { ...of, outcome: 'FAILED', error: errorOf(status), status, attempts, at };
+}
+
+function errorOf(status: number | null): ErrorName {
+  if (status === 429) return 'RateLimited';
+  return status === 401 || status === 403 ? 'AuthRefused' : 'CrmUnavailable';
 }

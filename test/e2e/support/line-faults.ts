@@ -29,7 +29,7 @@ export function refusedWith(status: number, body?: Exclude<Effect['answer'], und
 }
 
 export function alwaysInTrouble(status: number): LineFault {
-  return { effect: { answer: { status } }, outcome: 'FAILED', status, attempts: 3 };
+  return { effect: { answer: { status } }, outcome: 'UNKNOWN', status, attempts: 3 };
 }
 
 export const neverAnswered: LineFault = { effect: { reset: 'after' }, outcome: 'UNKNOWN', status: null, attempts: 3 };

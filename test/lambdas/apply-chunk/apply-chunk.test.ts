@@ -26,10 +26,14 @@ const DOWN = new RunError('StorageUnavailable', 'Down.');
 type ReplyTo = Parameters<typeof fakeExchange>[0];
 
 /** A chunk that is a whole input, and the service and bucket that it meets. */
-function world(records: number, reply?: ReplyTo, { before }: Parameters<typeof fakeStore>[0] = {}) {
+function world(
+  records: number,
+  reply?: ReplyTo,
+  { before, scope }: Parameters<typeof fakeStore>[0] & { scope?: string } = {},
+) {
   const input = inputOf(records);
   const store = fakeStore({ objects: { [KEYS.input]: input }, ...(before && { before }) });
-  const service = fakeExchange(reply);
+  const service = fakeExchange(reply, scope);
   const stateWith = (change: Partial<Batch> = {}, more: Partial<BatchState> = {}) =>
     batchState({ batch: batch(input, change), chunk: wholeChunk(input), ...more });
   const invoke = (state = stateWith(), deps = sleepingDeps()) =>
@@ -66,13 +70,18 @@ test('each line is sent once, without its id, and its result is kept', async () 
 describe('what becomes of a line that is answered', () => {
   const named = () => Response.json({ error: { fields: ['city', CANARY], message: CANARY } }, { status: 422 });
   test.each<[name: string, replies: Reply[], expected: unknown[]]>([
-    ['204', [204], ['APPLIED', 204, 1, null]],
+    ['204, which confirms nothing', [204, 204, 204], ['UNKNOWN', 204, 3, 'CrmContractError']],
+    ['204, then 200', [204, 200], ['APPLIED', 200, 2, null]],
+    ['204, then 404', [204, 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
     ['400', [400], ['REJECTED', 400, 1, 'CrmRejectedRequest']],
     ['404', [404], ['REJECTED', 404, 1, 'CrmRejectedRequest']],
     ['409', [409], ['REJECTED', 409, 1, 'CrmRejectedRequest']],
     ['412', [412], ['REJECTED', 412, 1, 'CrmRejectedRequest']],
-    ['302', [302], ['FAILED', 302, 1, 'CrmContractError']],
-    ['500 for ever', [500, 500, 500], ['FAILED', 500, 3, 'CrmUnavailable']],
+    ['302', [302], ['UNKNOWN', 302, 1, 'CrmContractError']],
+    ['500 for ever', [500, 500, 500], ['UNKNOWN', 500, 3, 'CrmUnavailable']],
+    ['502, then 404, which does not take back what may be', [502, 404], ['UNKNOWN', 404, 2, 'CrmRejectedRequest']],
+    ['429, then 404', [429, 404], ['REJECTED', 404, 2, 'CrmRejectedRequest']],
+    ['408 for ever', [408, 408, 408], ['FAILED', 408, 3, 'CrmUnavailable']],
     ['503, then 200', [503, 200], ['APPLIED', 200, 2, null]],
     ['429 for ever', Array(8).fill(429), ['FAILED', 429, 8, 'RateLimited']],
     ['nothing for ever', ['lost', 'lost', 'lost'], ['UNKNOWN', null, 3, 'CrmUnavailable']],
@@ -105,15 +114,47 @@ describe('what becomes of a line that is answered', () => {
 });
 
 describe('what stops the whole batch', () => {
-  test('403: the flag names the scope, and nothing else is sent', async () => {
-    const { store, sent, invoke } = world(3, () => 403);
+  test('a 403 to a token without the scope: the flag names it, and nothing else is sent', async () => {
+    const { store, sent, invoke } = world(3, () => 403, { scope: 'openid global:export' });
 
     await invoke();
 
     expect(sent).toEqual([1]);
-    expect(summary(store).slice(1)).toEqual(Array(2).fill(['NOT_SENT', null, 0, 'AuthRefused']));
+    expect(summary(store)).toEqual([
+      ['FAILED', 403, 1, 'AuthRefused'],
+      ...Array(2).fill(['NOT_SENT', null, 0, 'AuthRefused']),
+    ]);
     const stop = JSON.parse(store.text(KEYS.stop) ?? '');
     expect(stop).toMatchObject({ reason: 'AuthRefused', sentence: expect.stringContaining('"customers:update"') });
+  });
+
+  test.each(['openid customers:update', ''])(
+    'five 403 in a row, and not a single one, with the scopes "%s"',
+    async (scope) => {
+      const { store, sent, invoke } = world(20, (line) => ([2, 4, 5, 6, 7].includes(line) || line > 9 ? 403 : 200), {
+        scope,
+      });
+
+      await invoke();
+
+      expect(sent).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+      expect(summary(store)[1]).toEqual(['FAILED', 403, 1, 'AuthRefused']);
+      expect(summary(store).slice(14)).toEqual(Array(6).fill(['NOT_SENT', null, 0, 'AuthRefused']));
+      const { sentence } = JSON.parse(store.text(KEYS.stop) ?? '');
+      expect(sentence).toMatch(/^5 lines in a row were answered 403: .*"customers:update"/);
+    },
+  );
+
+  test('five 403 in a row, however many invocations they take', async () => {
+    const { sent, stateWith, invoke } = world(10, () => 403, { scope: '' });
+    let state = stateWith({ chunkRate: 0.01 });
+    for (let outcome = 'CONTINUE'; outcome === 'CONTINUE'; ) {
+      const answer = await invoke(state, sleepingDeps(400));
+      outcome = answer.outcome;
+      state = { ...state, ...answer };
+    }
+
+    expect(sent).toEqual([1, 2, 3, 4, 5]);
   });
 
   test.each(['ReauthorizationRequired', 'ConfigInvalid'] as const)('%s: nothing is sent', async (name) => {
@@ -248,6 +289,60 @@ describe('trouble in the middle', () => {
     expect(resultsIn(store).map(({ line }) => line)).toEqual([1, 2, 3]);
   });
 
+  test('of the token endpoint, where the token is refused with 401: waits as without any token, and stops nothing', async () => {
+    const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
+    let away = true;
+    const { store, sent, stateWith, invoke } = world(2, () =>
+      away ? { response: new Response(null, { status: 401 }), trouble } : 200,
+    );
+    const step = asBatchStep(
+      'ApplyChunk',
+      (state) => invoke(state),
+      () => sleepingDeps(),
+    );
+
+    let state = stateWith();
+    for (let times = 0; times < 20; times += 1) state = await step(state, lambdaContext());
+    expect(state).toMatchObject({ outcome: 'CONTINUE', waits: 20, failure: null });
+    expect(store.keys()).not.toContain(KEYS.stop);
+    away = false;
+    expect(await step(state, lambdaContext())).toMatchObject({ outcome: 'FINISHED' });
+
+    expect(sent).toHaveLength(22);
+    expect(summary(store)).toEqual([
+      ['APPLIED', 200, 21, null],
+      ['APPLIED', 200, 1, null],
+    ]);
+  });
+
+  test('of the token endpoint for good: a line that was refused with 401 is FAILED, for it was not taken', async () => {
+    const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
+    const { store, stateWith, invoke } = world(1, () => ({ response: new Response(null, { status: 401 }), trouble }));
+    const step = asBatchStep(
+      'ApplyChunk',
+      (state) => invoke(state),
+      () => sleepingDeps(),
+    );
+    const waiting = await step(stateWith(), lambdaContext());
+    store.put(KEYS.stop, '');
+    await step(waiting, lambdaContext());
+
+    expect(summary(store)).toEqual([['FAILED', 401, 1, 'AuthRefused']]);
+  });
+
+  test('of a token that took too long to get: what could not be ended is not sent', async () => {
+    const { sent, stateWith, invoke } = world(1);
+    // Asked for when the line begins, and right before it is sent.
+    const left = [200, 59];
+
+    await failureOf(
+      invoke(stateWith(), { ...sleepingDeps(), secondsLeft: () => left.shift() ?? 0 }),
+      'TokenRefreshInProgress',
+    );
+
+    expect(sent).toEqual([]);
+  });
+
   test('that lasts for 45 waits without progress ends the child', async () => {
     const { stateWith, invoke } = world(1, () => noToken);
     const step = asBatchStep(
@@ -315,7 +410,8 @@ describe('trouble in the middle', () => {
   });
 
   test('of the flag, whose writing fails after a 403: the line is told by its answer', async () => {
-    const { store, invoke } = world(2, () => 403, { before: failing('putOnce', KEYS.stop, DOWN) ?? (() => {}) });
+    const before = failing('putOnce', KEYS.stop, DOWN) ?? (() => {});
+    const { store, invoke } = world(2, () => 403, { before, scope: 'openid' });
 
     expect(await invoke()).toMatchObject({ outcome: 'CONTINUE', waits: 0 });
 

@@ -30,6 +30,7 @@ const CALLS = [
   'lost',
   'refused',
   '503',
+  'applied, 500',
   'down',
   'dies',
   'applied, dies',
@@ -41,6 +42,7 @@ const REPLIES: Partial<Record<Fate, (applied: boolean) => Reply>> = {
   ok: () => 200,
   refused: (applied) => (applied ? 412 : 404),
   '503': () => 503,
+  'applied, 500': () => 500,
   down: () => new RunError('CrmUnavailable', 'No connection.'),
 };
 

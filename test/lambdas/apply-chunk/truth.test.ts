@@ -114,13 +114,13 @@ describe('a line whose answer was lost', () => {
   });
 });
 
-test('a line that was answered 503 and then met no connection any more is FAILED, for it was sent', async () => {
+test('a line that was answered 503 and then met no connection any more is UNKNOWN: nothing says that it was not made', async () => {
   const met = world(2, (_, nth) => (nth === 1 ? 503 : NO_CONNECTION));
 
   await run(met);
 
   expect(brief(await told(met))).toEqual([
-    ['FAILED', 'CrmUnavailable', 503, 1],
+    ['UNKNOWN', 'CrmUnavailable', 503, 1],
     ['NOT_SENT', 'CrmUnavailable', null, 0],
   ]);
 });
@@ -299,6 +299,8 @@ const CALLS = [
   'lost',
   'refused',
   '503',
+  'applied, 500',
+  'applied, page',
   '429',
   'down',
   'dies',
@@ -333,6 +335,8 @@ function fateful(records: number, calls: (typeof CALLS)[number][], writes: (type
     ok: () => 200,
     refused: (line) => (applied.has(line) ? 412 : 404),
     '503': () => 503,
+    'applied, 500': () => 500,
+    'applied, page': () => new Response('<html>'),
     '429': () => new Response(null, { status: 429, headers: { 'retry-after': '120' } }),
     down: () => NO_CONNECTION,
   };

@@ -114,7 +114,7 @@ test('a batch that was stopped says by what', async () => {
 });
 
 test('what its chunks left in doubt is told by what is known of it', async () => {
-  const doubt = { firstLine: 2, records: 2, tries: { attempts: 2, lost: false, status: 503 } };
+  const doubt = { firstLine: 2, records: 2, tries: { attempts: 2, lost: false, status: 429 } };
   const lost = { firstLine: 4, records: 1, tries: { attempts: 1, lost: true, status: null } };
   const { results, summarize } = world({
     [KEYS.part(1, 1)]: `${applied(1)}{"doubt":${JSON.stringify(doubt)}}\n`,
@@ -126,12 +126,23 @@ test('what its chunks left in doubt is told by what is known of it', async () =>
 
   expect(results().map(({ outcome, error, status, attempts }) => [outcome, error, status, attempts])).toEqual([
     ['APPLIED', null, 200, 1],
-    ['FAILED', 'CrmUnavailable', 503, 2],
+    ['FAILED', 'RateLimited', 429, 2],
     ['UNKNOWN', 'StepCrashed', null, 0],
     ['UNKNOWN', 'CrmUnavailable', null, 1],
     ['NOT_SENT', 'CrmUnavailable', null, 0],
     ['NOT_SENT', 'CrmUnavailable', null, 0],
   ]);
+});
+
+test('a line that an earlier release left after a 5xx, and did not call in doubt, is UNKNOWN', async () => {
+  const doubt = { firstLine: 2, records: 1, tries: { attempts: 2, lost: false, status: 500 } };
+  const { results, summarize } = world({
+    [KEYS.part(1, 1)]: `${applied(1)}{"doubt":${JSON.stringify(doubt)}}\n`,
+  });
+
+  await failureOf(summarize(), 'UpdatesIncomplete');
+
+  expect(results()[1]).toMatchObject({ outcome: 'UNKNOWN', status: 500, attempts: 2 });
 });
 
 test('a map that broke off is the reason, by the name of its error and nothing else of it', async () => {

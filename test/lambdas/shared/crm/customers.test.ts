@@ -15,19 +15,27 @@ const now = at('2026-11-20T01:00:00Z');
 const FIELDS = { firstName: CANARY, city: null };
 
 /** Sends one change; the first refresh, or reading the token anew, may fail. */
-function updateAt(url: string, refresh?: RunError, reread?: RunError) {
+function updateAt(
+  url: string,
+  {
+    refresh,
+    reread,
+    scope = 'openid',
+    inTime,
+  }: Partial<{ refresh: RunError; reread: RunError; scope: string; inTime: () => boolean }> = {},
+) {
   const log = recordingLog();
   const crm = createCrmClient({
     baseUrl: `${url}/api/v1`,
     getAccessToken: async ({ rejected, reread: insufficient } = {}) => {
       if (rejected !== undefined && refresh) throw refresh;
       if (insufficient !== undefined && reread) throw reread;
-      return { accessToken: rejected ? 'second' : 'first', scope: 'openid' };
+      return { accessToken: rejected ? 'second' : 'first', scope };
     },
     log,
     now,
   });
-  return { log, update: () => updateCustomer(crm, ID, FIELDS, now) };
+  return { log, update: () => updateCustomer(crm, ID, FIELDS, now, inTime) };
 }
 
 async function updateOf(...exchanges: Exchange[]) {
@@ -38,35 +46,57 @@ async function updateOf(...exchanges: Exchange[]) {
 test('a change is sent as it is, null too, and a good answer says nothing but its status', async () => {
   const { update, seen, log } = await updateOf([LINE, { json: { id: ID, firstName: CANARY } }]);
 
-  expect(await update()).toEqual({ status: 200, error: null });
+  expect(await update()).toEqual({ status: 200, change: 'made', error: null });
   expect(seen[0]).toMatchObject({ body: JSON.stringify(FIELDS), headers: { 'content-type': 'application/json' } });
   expect(log.lines[0]?.fields).toMatchObject({ method: 'patch', path: '/customers/{id}', status: 200 });
   expect(JSON.stringify(log.lines)).not.toContain(ID);
 });
 
-test('a good status counts, whatever becomes of the body', async () => {
-  const { update } = await updateOf([LINE, cutOff(200, {}, '{"id":')]);
+test.each<[what: string, status: number, reply: Exchange[1]]>([
+  ['a page', 200, { text: `<html>${CANARY}</html>`, headers: { 'content-type': 'text/html' } }],
+  ['nothing', 200, {}],
+  ['an array', 200, { json: [{ id: ID }] }],
+  ['null', 200, { text: 'null' }],
+  ['half an object', 200, { text: '{"id":' }],
+  ['an object whose connection broke before its end', 200, cutOff(200, {}, '{}')],
+  ['more than anyone reads', 200, { json: { notes: 'x'.repeat(2_000_000) } }],
+  ['another good status with an object', 202, { status: 202, json: { id: ID } }],
+  ['no content', 204, { status: 204 }],
+])('%s confirms no change', async (_, status, reply) => {
+  const { update } = await updateOf([LINE, reply]);
 
-  expect(await update()).toEqual({ status: 200, error: null });
+  const answer = await update();
+
+  expect(answer).toMatchObject({ status, change: 'unclear', error: { name: 'CrmContractError' } });
+  expect(answer.error?.message).toMatch(
+    /^PATCH \/customers\/\{id\} was answered 20\d with .*nothing confirms the change\.$/,
+  );
+  expect(answer.error?.message).not.toContain(CANARY);
+});
+
+test.each([500, 502, 503, 504, 520, 524, 303])('a %i may have made the change', async (status) => {
+  const { update } = await updateOf([LINE, { status }]);
+
+  expect(await update()).toMatchObject({ status, change: 'unclear' });
 });
 
 test('a 401 refreshes once and repeats once', async () => {
-  const { update, seen } = await updateOf([LINE, { status: 401 }], [LINE, { status: 204 }]);
+  const { update, seen } = await updateOf([LINE, { status: 401 }], [LINE, { json: {} }]);
 
-  expect(await update()).toEqual({ status: 204, error: null });
+  expect(await update()).toEqual({ status: 200, change: 'made', error: null });
   expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second']);
 });
 
 test('a 401 whose token cannot be refreshed says why', async () => {
   const server = await serverFor([LINE, { status: 401 }]);
-  const { update } = updateAt(server.url, new RunError('ReauthorizationRequired', 'Withdrawn.'));
+  const { update } = updateAt(server.url, { refresh: new RunError('ReauthorizationRequired', 'Withdrawn.') });
 
   expect(await update()).toMatchObject({ status: 401, error: { name: 'ReauthorizationRequired' } });
 });
 
 test('a 403 after which the token cannot be read anew was answered all the same, and says why', async () => {
   const server = await serverFor([LINE, { status: 403 }]);
-  const { update } = updateAt(server.url, undefined, new RunError('TokenStoreUnavailable', 'No answer.'));
+  const { update } = updateAt(server.url, { reread: new RunError('TokenStoreUnavailable', 'No answer.') });
 
   expect(await update()).toMatchObject({ status: 403, error: { name: 'TokenStoreUnavailable' } });
 });
@@ -90,6 +120,26 @@ test('a 403 names the scope that updates need', async () => {
   expect([status, error?.name]).toEqual([403, 'AuthRefused']);
   expect(error?.message).toContain('updates need "customers:update"');
   expect(error?.message).not.toContain(CANARY);
+});
+
+test.each([
+  ['openid', true],
+  ['', false],
+  ['openid customers:update', false],
+])('a 403 with the scopes "%s": is the one for updates missing? %s', async (scope, scopeMissing) => {
+  const server = await serverFor([LINE, { status: 403 }]);
+
+  expect(await updateAt(server.url, { scope }).update()).toMatchObject({ status: 403, scopeMissing });
+});
+
+test('a request for which a token was waited for too long is not sent, and neither is its repetition', async () => {
+  await failureOf(updateAt(await deadAddress(), { inTime: () => false }).update(), 'TokenRefreshInProgress');
+
+  const server = await serverFor([LINE, { status: 401 }]);
+  const left = [true, false];
+  const { update } = updateAt(server.url, { inTime: () => left.shift() ?? false });
+
+  expect(await update()).toMatchObject({ status: 401, trouble: { name: 'TokenRefreshInProgress' } });
 });
 
 test('a 429 and a 503 hand on the wait that they ask for', async () => {

@@ -1,0 +1,100 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
+import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
+import {
+  batch,
+  batchState,
+  fakeExchange,
+  fakeStore,
+  inputOf,
+  KEYS,
+  type Reply,
+  sleepingDeps,
+  told,
+  wholeChunk,
+} from '../../support/batches.ts';
+import { lambdaContext } from '../../support/deps.ts';
+
+/**
+ * Any service that says the truth in two cases: where it answers 200 with an object the change was made, and where it refuses
+ * with a 4xx a line that it has never changed the change was not made. Nothing else that it says means anything.
+ */
+
+const TRUE_REFUSALS = [400, 401, 403, 404, 408, 409, 410, 412, 422, 425, 429, 451] as const;
+const MEANINGLESS = [201, 202, 204, 301, 303, 307, 500, 501, 502, 503, 504, 507, 520, 521, 522, 524, 525, 599] as const;
+/** Of a 200 that confirms nothing. */
+const BODIES = ['', '<html>Maintenance</html>', '[]', 'null', '"ok"', 'true', '{"id":', '{} {}'] as const;
+
+/** One call: what is answered, and whether the change is made where the answer does not say so. */
+const fate = fc.oneof(
+  fc.constant({ kind: 'confirmed' } as const),
+  fc.record({ kind: fc.constant('refused' as const), status: fc.constantFrom(...TRUE_REFUSALS) }),
+  fc.record({ kind: fc.constant('status' as const), status: fc.constantFrom(...MEANINGLESS), applies: fc.boolean() }),
+  fc.record({ kind: fc.constant('page' as const), body: fc.constantFrom(...BODIES), applies: fc.boolean() }),
+  fc.record({ kind: fc.constant('cut' as const), applies: fc.boolean() }),
+  fc.record({ kind: fc.constant('lost' as const), applies: fc.boolean() }),
+  fc.constant({ kind: 'down' } as const),
+);
+type Fate = typeof fate extends fc.Arbitrary<infer F> ? F : never;
+
+function replyFor(what: Fate): Reply {
+  if (what.kind === 'confirmed') return Response.json({});
+  if (what.kind === 'page') return new Response(what.body);
+  if (what.kind === 'cut') return new Response(brokenOff('{}'));
+  if (what.kind === 'lost') return 'lost';
+  if (what.kind === 'down') return new RunError('CrmUnavailable', 'No connection.');
+  return new Response(null, { status: what.status });
+}
+
+/** An object, and then the connection breaks: there may have been more. */
+function brokenOff(text: string): ReadableStream<Uint8Array> {
+  let sent = false;
+  return new ReadableStream({
+    pull: (controller) => {
+      if (sent) controller.error(new Error('broken off'));
+      else controller.enqueue(Buffer.from(text));
+      sent = true;
+    },
+  });
+}
+
+/** Applies a chunk to its end, or to its 46th wait; a person may stop it. */
+async function applied(records: number, fates: Fate[], stopsAt: number) {
+  const input = inputOf(records);
+  const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([wholeChunk(input)]) } });
+  const state = batchState({ batch: batch(input), chunk: wholeChunk(input) });
+  const [made, seen] = [new Set<number>(), new Set<number>()];
+  const { crm } = fakeExchange((line) => {
+    const what = fates.shift() ?? { kind: 'down' };
+    if (what.kind !== 'down') seen.add(line);
+    if (what.kind === 'confirmed' || ('applies' in what && what.applies)) made.add(line);
+    return replyFor(what);
+  });
+  const step = asBatchStep('ApplyChunk', applyChunk, () => ({ ...sleepingDeps(), crm, store }));
+  let answer = await step(state, lambdaContext());
+  for (let times = 1; answer.outcome === 'CONTINUE' && times < 60; times += 1) {
+    if (times === stopsAt) store.put(KEYS.stop, '');
+    answer = await step(answer, lambdaContext({ awsRequestId: `service-${times}` }));
+  }
+  return { results: await told({ store, state }), made, seen };
+}
+
+test('whatever a service does, no line is told otherwise than it is there', async () => {
+  const fates = fc.array(fate, { minLength: 1, maxLength: 40 });
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fates, fc.nat(20), async (records, happens, stopsAt) => {
+      const { results, made, seen } = await applied(records, [...happens], stopsAt);
+
+      expect(results).toHaveLength(records);
+      for (const { line, outcome } of results) {
+        if (outcome === 'APPLIED') expect(made).toContain(line);
+        if (outcome === 'REJECTED' || outcome === 'FAILED') expect(made).not.toContain(line);
+        if (outcome === 'NOT_SENT') expect(seen).not.toContain(line);
+      }
+    }),
+    { numRuns: 500 },
+  );
+});
