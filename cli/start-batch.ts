@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { StartExecutionCommand } from '@aws-sdk/client-sfn';
+import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
+import { keysOf } from '../lambdas/shared/updates/batch-keys.ts';
 import { CommandError, ENVIRONMENT } from './exit.ts';
 import type { Target } from './target.ts';
+import { storeOf } from './update-outcome.ts';
 
 /** How a batch is applied; what is left out comes from the configuration. */
 export interface BatchOptions {
@@ -16,10 +18,44 @@ export interface BatchOptions {
  * @returns the ARN of the execution
  * @throws CommandError (exit code 3) when the deployment has no such machine
  */
-export async function startBatch(
-  { sfn, UpdatesStateMachineArn }: Pick<Target, 'sfn' | 'UpdatesStateMachineArn'>,
+export async function startBatch(target: Starting, file: string, options: BatchOptions = {}): Promise<string> {
+  return startNamed(target, `${batchIn(file)}-${randomBytes(3).toString('hex')}`, file, options);
+}
+
+/**
+ * The same for a batch that resumes another. Somebody may do so at the same time: the execution that both start is one, by
+ * its name.
+ * @returns `undefined` where another execution has the batch, or had it
+ */
+export async function startResumed(
+  target: Starting,
   file: string,
   options: BatchOptions = {},
+): Promise<string | undefined> {
+  const name = batchIn(file);
+  try {
+    return await startNamed(target, name, file, options);
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'ExecutionAlreadyExists')) throw error;
+  }
+  const executionArn = `${target.UpdatesStateMachineArn?.replace(':stateMachine:', ':execution:')}:${name}`;
+  const { status } = await target.sfn.send(new DescribeExecutionCommand({ executionArn }));
+  if (status === 'RUNNING' || (await storeOf(target).read(keysOf(name).started))) return undefined;
+  // It was refused before it claimed the batch.
+  return startBatch(target, file, options);
+}
+
+type Starting = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'UpdatesStateMachineArn'>;
+
+function batchIn(file: string): string {
+  return file.split('/')[1] ?? '';
+}
+
+async function startNamed(
+  { sfn, UpdatesStateMachineArn }: Pick<Target, 'sfn' | 'UpdatesStateMachineArn'>,
+  name: string,
+  file: string,
+  options: BatchOptions,
 ): Promise<string> {
   if (!UpdatesStateMachineArn) {
     throw new CommandError(
@@ -27,12 +63,7 @@ export async function startBatch(
       ENVIRONMENT,
     );
   }
-  const started = await sfn.send(
-    new StartExecutionCommand({
-      stateMachineArn: UpdatesStateMachineArn,
-      name: `${file.split('/')[1]}-${randomBytes(3).toString('hex')}`,
-      input: JSON.stringify({ file, ...options }),
-    }),
-  );
-  return started.executionArn ?? '';
+  const input = JSON.stringify({ file, ...options });
+  const start = new StartExecutionCommand({ stateMachineArn: UpdatesStateMachineArn, name, input });
+  return (await sfn.send(start)).executionArn ?? '';
 }

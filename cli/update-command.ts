@@ -3,14 +3,16 @@ import { batchSchema } from '../lambdas/shared/updates/batch-manifest.ts';
 import { withExamples } from './command-options.ts';
 import { confirm } from './confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from './exit.ts';
-import { type BatchOptions, startBatch } from './start-batch.ts';
+import { type BatchOptions, startBatch, startResumed } from './start-batch.ts';
 import { connect, type Target, type TargetOptions } from './target.ts';
 import { newBatchName } from './update-batch.ts';
 import { type CheckedUpdates, checkUpdates, counted } from './update-check.ts';
+import { drainBatch } from './update-drain.ts';
 import { finishBatch } from './update-finish.ts';
 import { updatesMachineOf } from './update-machine.ts';
 import { storeOf } from './update-outcome.ts';
 import { refuseToResume, unfinishedLines } from './update-resume.ts';
+import { resumedAlready, resumedName } from './update-resumed.ts';
 import { samplesOf } from './update-samples.ts';
 import { openUpdateFile, refused, type UpdateSource } from './update-source.ts';
 import { uploadInput } from './update-upload.ts';
@@ -59,7 +61,8 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   if (file !== undefined) return withSource(await openUpdateFile(file), options);
   const target = await connect(options);
   const batch = options.resume ?? '';
-  await refuseToResume(target, updatesMachineOf(target, options), batch);
+  const unsummarized = await refuseToResume(target, updatesMachineOf(target, options), batch);
+  if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized, say);
   say(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
   return withSource(unfinishedLines(storeOf(target), batch), options, target);
 }
@@ -82,12 +85,14 @@ async function showDryRun({ source, records, lines }: CheckedUpdates, { showValu
 async function send(checked: CheckedUpdates, target: Target, options: UpdateOptions): Promise<void> {
   updatesMachineOf(target, options);
   await askBefore(checked, options);
-  const batch = newBatchName();
-  const key = await uploadInput(target, batch, checked);
-  const { maxRate, stopAfterFailures } = options;
+  const { maxRate, stopAfterFailures, resume } = options;
+  const batch = resume === undefined ? newBatchName() : resumedName(resume);
+  const key = await uploadInput(target, batch, checked, resume !== undefined);
   // Before the start: should its answer be lost, this is the name to look up.
   say(`Batch ${batch}: ${counted(checked.records, 'record')}.`);
-  const executionArn = await startBatch(target, key, { maxRate, stopAfterFailures });
+  const start = resume === undefined ? startBatch : startResumed;
+  const executionArn = await start(target, key, { maxRate, stopAfterFailures });
+  if (!executionArn) throw resumedAlready(resume ?? '');
   const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
   if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });
 }

@@ -4,8 +4,9 @@ import { failedLines, TO_RESUME } from '../lambdas/shared/updates/failed-lines.t
 import { lineBlocks } from '../lambdas/shared/updates/line-blocks.ts';
 import { JSONL } from '../lambdas/shared/updates/read-jsonl.ts';
 import type { Target } from './target.ts';
-import { executionOf } from './update-executions.ts';
+import { type BatchExecution, executionOf } from './update-executions.ts';
 import { readBatchManifest, storeOf } from './update-outcome.ts';
+import { refuseSecondResume } from './update-resumed.ts';
 import { refused, type UpdateSource } from './update-source.ts';
 
 /**
@@ -35,7 +36,7 @@ export async function* inputOf(store: Pick<BatchStore, 'open'>, batch: string): 
 export async function* resultsOf(store: Pick<BatchStore, 'open' | 'list'>, batch: string): AsyncGenerator<Uint8Array> {
   const result = await store.open(keysOf(batch).result);
   if (result) return yield* result.body;
-  for (const key of await store.list(`updates/${batch}/results/`)) {
+  for (const key of await store.list(keysOf(batch).results)) {
     const part = key.endsWith('.jsonl') ? await store.open(key) : undefined;
     if (part) yield* part.body;
   }
@@ -72,17 +73,27 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
 }
 
 /**
- * A batch is resumed once it is over: while its functions run, they may send the same lines.
+ * A batch is resumed once it is over, and once.
+ * @returns its execution where that ended without a summary: its functions may be at work still
  * @throws CommandError (exit code 2) saying why it is not resumed
  */
-export async function refuseToResume(target: Target, stateMachineArn: string, batch: string): Promise<void> {
+export async function refuseToResume(
+  target: Target,
+  stateMachineArn: string,
+  batch: string,
+): Promise<BatchExecution | undefined> {
   const store = storeOf(target);
   const manifest = await readBatchManifest(store, batch);
   if (manifest) {
     const { FAILED, UNKNOWN, NOT_SENT } = manifest.counts;
-    if (FAILED + UNKNOWN + NOT_SENT > 0) return;
+    if (FAILED + UNKNOWN + NOT_SENT > 0) {
+      await refuseSecondResume(store, batch);
+      return undefined;
+    }
     throw refused(`Every line of ${batch} was applied or rejected: there is nothing to resume.`);
   }
   const execution = await executionOf({ sfn: target.sfn, store }, stateMachineArn, batch);
   if (execution?.status === 'RUNNING') throw refused(`The batch ${batch} is still under way: wait for its end.`);
+  await refuseSecondResume(store, batch);
+  return execution;
 }

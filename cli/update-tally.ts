@@ -1,4 +1,5 @@
 import type { BatchStore } from '../lambdas/shared/storage/batch-store.ts';
+import { keysOf } from '../lambdas/shared/updates/batch-keys.ts';
 import { type Counts, noCounts } from '../lambdas/shared/updates/batch-manifest.ts';
 import { parseResults } from '../lambdas/shared/updates/parse-results.ts';
 
@@ -16,7 +17,7 @@ export class ResultTally {
 
   constructor(store: Pick<BatchStore, 'list' | 'read'>, batch: string) {
     this.#store = store;
-    this.#prefix = `updates/${batch}/results/`;
+    this.#prefix = keysOf(batch).results;
   }
 
   get lines(): number {

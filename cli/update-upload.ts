@@ -14,6 +14,7 @@ import { changed } from './update-source.ts';
  * Streams the checked bytes into the place of a new batch: CSV as JSON Lines with the same numbers of lines. What is not
  * stored whole is not stored at all.
  *
+ * @param resumes whether the same bytes may stand there already, from somebody who resumes the same batch
  * @returns the key
  * @throws CommandError (exit code 2) when the bytes are not those that were checked; RunError of the bucket
  */
@@ -21,6 +22,7 @@ export async function uploadInput(
   { s3, BucketName }: Pick<Target, 's3' | 'BucketName'>,
   batch: string,
   checked: CheckedUpdates,
+  resumes = false,
 ): Promise<string> {
   const { source } = checked;
   const csv = source.reader.format === 'csv';
@@ -28,7 +30,7 @@ export async function uploadInput(
   const body = Readable.from(limited(csv ? csvToJsonl(same) : same, source.name), { objectMode: false });
   const key = keysOf(batch).input;
   try {
-    if (await createUploadOnce(s3, BucketName)(key, body, 'application/x-ndjson')) return key;
+    if ((await createUploadOnce(s3, BucketName)(key, body, 'application/x-ndjson')) || resumes) return key;
   } catch (error) {
     // The bucket names what its body throws as trouble of its own.
     if (error instanceof RunError && error.cause instanceof CommandError) throw error.cause;

@@ -4,7 +4,12 @@ import type { StepDeps } from '../shared/step.ts';
 import type { BatchStore } from '../shared/storage/batch-store.ts';
 import { keysOf } from '../shared/updates/batch-keys.ts';
 import { type Batch, type BatchState, batchOf, type Place } from '../shared/updates/batch-state.ts';
-import { type BatchAnswer, isLastWait, LONGEST_WAIT_SECONDS } from '../shared/updates/batch-step.ts';
+import {
+  type BatchAnswer,
+  isLastWait,
+  LONGEST_INVOCATION_SECONDS,
+  LONGEST_WAIT_SECONDS,
+} from '../shared/updates/batch-step.ts';
 import type { Chunk } from '../shared/updates/chunk-index.ts';
 import { recordsOf, type Stretch, type UpdateRecord } from '../shared/updates/read-chunk.ts';
 import type { ResultLine } from '../shared/updates/result-line.ts';
@@ -26,8 +31,6 @@ export const MOST_ROUNDS = 2000;
 /** Half a day before the machine itself is stopped, so that the rest is told and the batch is summarized. */
 const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 
-/** A function lives for 15 minutes at most; the one that took the chunk over ends by then, or is taken over itself. */
-const OVERTAKEN_SECONDS = 900;
 /** Lines of one chunk that are refused one after the other for the rights of the grant. */
 const FORBIDDEN_IN_A_ROW = 5;
 /** After trouble that came behind progress. */
@@ -91,7 +94,8 @@ async function applyFrom(
   }
   deps.log.info('applied', { batch: batch.batch, chunk: chunk.chunk, lines: results.count });
   const rounds = place.rounds + state.waits + 1;
-  if (results.overtaken) return handOn({ ...place, rounds }, OVERTAKEN_SECONDS);
+  // The one that took the chunk over ends by then, or is taken over itself.
+  if (results.overtaken) return handOn({ ...place, rounds }, LONGEST_INVOCATION_SECONDS);
   if (!pause) return { outcome: 'FINISHED', place: null, waits: 0 };
   const { waitSeconds, ...next } = pause;
   // The next invocation reads the last object, for what it says of lines in doubt.
@@ -118,6 +122,7 @@ async function applyLines(
     if (line <= results.lastLine) continue;
     const waitSeconds = await applyRecord(record, results, count, deps).catch((error) => waitAfter(error, results));
     if (waitSeconds !== undefined) return { waitSeconds, line, byte: from ?? stretch.byte };
+    // The one that took the chunk over ends by then, or is taken over itself.
     if (results.overtaken) return undefined;
   }
   return undefined;

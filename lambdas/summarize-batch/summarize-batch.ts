@@ -7,7 +7,7 @@ import type { BatchStore } from '../shared/storage/batch-store.ts';
 import { type BatchKeys, keysOf } from '../shared/updates/batch-keys.ts';
 import { type BatchManifest, batchManifestSchema, batchManifestText } from '../shared/updates/batch-manifest.ts';
 import { type Batch, type BatchState, batchOf } from '../shared/updates/batch-state.ts';
-import type { BatchAnswer } from '../shared/updates/batch-step.ts';
+import { type BatchAnswer, LONGEST_INVOCATION_SECONDS } from '../shared/updates/batch-step.ts';
 import { type Chunk, chunkSchema } from '../shared/updates/chunk-index.ts';
 import { lineBlocks } from '../shared/updates/line-blocks.ts';
 import { parseResults } from '../shared/updates/parse-results.ts';
@@ -17,9 +17,6 @@ import { count, joinResults, newTally, type Tally } from './join-results.ts';
 export interface SummarizeBatchDeps extends StepDeps {
   store: BatchStore;
 }
-
-/** The time limit of the functions (`lib/customer-updates.ts`). */
-const LONGEST_INVOCATION_SECONDS = 900;
 
 interface Written {
   bytes: number;

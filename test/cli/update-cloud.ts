@@ -18,6 +18,10 @@ interface Options {
   crash?: { error: string; cause: string };
   /** An execution that is started goes on, and its start is never answered. */
   loseStarts?: boolean;
+  /** When a machine that is over ended, in seconds; else some days ago. */
+  endedAt?: number;
+  /** Told of each object that is put. */
+  onPut?: (key: string) => void;
 }
 
 const ARN = 'arn:aws:states:us-east-1:000000000000:stateMachine:crm-export-local-CustomerUpdates';
@@ -36,7 +40,15 @@ interface Execution {
  * number of the line, half of them at the first look.
  */
 export async function updateCloud(options: Options = {}) {
-  const { verdict = () => ({}), updates = true, looks = 2, crash, loseStarts = false } = options;
+  const {
+    verdict = () => ({}),
+    updates = true,
+    looks = 2,
+    crash,
+    loseStarts = false,
+    endedAt = STARTED + 10,
+    onPut,
+  } = options;
   const objects = new Map<string, Buffer>();
   /** By batch. */
   const executions = new Map<string, Execution>();
@@ -53,7 +65,7 @@ export async function updateCloud(options: Options = {}) {
     return {
       ...common,
       input: execution.input,
-      ...(over && { stopDate: STARTED + 10 }),
+      ...(over && { stopDate: endedAt }),
       ...(status === 'FAILED' && failure),
     };
   };
@@ -81,6 +93,11 @@ export async function updateCloud(options: Options = {}) {
     StartExecution: ({ name = '', input = '' }) => {
       const file = String(JSON.parse(input).file);
       const batch = file.split('/')[1] ?? '';
+      const standing = [...executions.values()].find((execution) => execution.name === name);
+      if (standing && (ended(standing) || standing.input !== input)) {
+        return { __type: 'ExecutionAlreadyExists', message: 'exists' };
+      }
+      if (standing) return { executionArn: arnOf(name), startDate: STARTED };
       executions.set(batch, { name, batch, input, looks });
       objects.set(`updates/${batch}/_started.json`, Buffer.from(JSON.stringify({ execution: name })));
       return { executionArn: arnOf(name), startDate: STARTED };
@@ -108,6 +125,7 @@ export async function updateCloud(options: Options = {}) {
     calls.push(`PUT ${key.replace(/update-\d{8}T\d{6}-[0-9a-f]{6}/, 'BATCH')}`);
     if (objects.has(key) && request.headers['if-none-match'] === '*') return xmlError(412, 'PreconditionFailed');
     objects.set(key, unchunked(request, body));
+    onPut?.(key);
     return { status: 200, body: '' };
   };
 

@@ -198,6 +198,7 @@ const refusedLine: Partial<ResultLine> = {
   fields: ['city'],
 };
 const failedLine: Partial<ResultLine> = { outcome: 'FAILED', error: 'CrmUnavailable', status: 503, attempts: 3 };
+const applied = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: '2026-11-20T02:00:01.000Z' };
 const verdict = (line: number) => (line % 10 === 3 ? refusedLine : line % 10 === 7 ? failedLine : {});
 
 test('lines that were not applied are told without ids and values, and the exit code is 1', async () => {
@@ -323,6 +324,86 @@ test('a batch without a summary is resumed by its parts, and not while it is und
   if (execution) execution.looks = 1000;
   const early = await cli(['update', '--resume', first, '--yes'], endpoint);
   expect(early).toMatchObject({ code: 2, stderr: expect.stringContaining(`The batch ${first} is still under way`) });
+});
+
+test('a batch without a summary whose parts leave lines in doubt is resumed, and its lines are listed', async () => {
+  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
+  const { endpoint, objects, executions } = await updateCloud({ crash });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+  const part = `updates/${first}/results/chunk-0001.000001.jsonl`;
+  const doubt = '{"doubt":{"firstLine":6,"records":1,"tries":{"attempts":2,"lost":true,"status":null}}}\n';
+  objects.set(part, Buffer.concat([objects.get(part) ?? Buffer.of(), Buffer.from(doubt)]));
+  const file = join(await tempDir(), 'failed.jsonl');
+
+  const listed = await cli(['update-status', first, '--failed-to', file], endpoint);
+  await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  expect(listed, listed.stderr).toMatchObject({ code: 0 });
+  expect(await readFile(file, 'utf8')).toBe(jsonl(people(10).slice(5)));
+  const second = objects.get(`updates/${first}-r2/input.jsonl`)?.toString() ?? '';
+  expect(second.trim()).toBe(jsonl(people(10).slice(5)).trim());
+});
+
+test('what functions of a stopped batch are still sending is waited for, and not sent again', async () => {
+  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
+  const endedAt = Date.now() / 1000;
+  const raised: string[] = [];
+  const cloud = await updateCloud({ crash, endedAt, onPut: (key) => key.endsWith('/stop.json') && raised.push(key) });
+  const { endpoint, objects, executions } = cloud;
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+  const folder = `updates/${first}/results`;
+  objects.set(`${folder}/chunk-0001.000002.begun.json`, Buffer.from('{"firstLine":6,"records":100}'));
+
+  const place = ['--yes', '--deployment', 'local', '--endpoint-url', endpoint];
+  const running = run('cli/main.ts', ['update', '--resume', first, ...place], { NO_COLOR: '1' });
+  await running.says(/waiting for the results of one part, until \d\d:\d\d:\d\d UTC at most/);
+  const result = { ...applied, line: 6, id: idOf(5) };
+  objects.set(`${folder}/chunk-0001.000002.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
+  await running.ended;
+
+  expect(raised).toEqual([`updates/${first}/stop.json`]);
+  const sent = (objects.get(`updates/${first}-r2/input.jsonl`)?.toString() ?? '').split('\n').filter(Boolean);
+  expect(sent.map((line) => JSON.parse(line).id)).toEqual([6, 7, 8, 9].map(idOf));
+});
+
+test('two who resume one batch at once make one batch, and a third is told its name', async () => {
+  let turn = 0;
+  const { endpoint, calls, executions } = await updateCloud({
+    verdict: (line) => (turn === 0 ? verdict(line) : {}),
+    looks: 4,
+  });
+  await cli(['update', await fileOf(jsonl(people(25))), '--yes'], endpoint);
+  turn = 1;
+  const [first = ''] = [...executions.keys()];
+
+  const resume = ['update', '--resume', first, '--yes', '--json'];
+  const both = await Promise.all([cli(resume, endpoint), cli(resume, endpoint)]);
+  const third = await cli(resume, endpoint);
+
+  expect([...executions.keys()]).toEqual([first, `${first}-r2`]);
+  expect([...executions.values()][1]?.name).toBe(`${first}-r2`);
+  expect(both.map(({ stdout }) => stdout && JSON.parse(stdout).batch)).toContain(`${first}-r2`);
+  // The slower one followed the same execution, or was told of it.
+  expect(both.every(({ code, stderr }) => code === 0 || stderr.includes('was resumed already'))).toBe(true);
+  expect(calls.filter((call) => call === 'PUT updates/BATCH-r2/input.jsonl').length).toBeGreaterThan(0);
+  const told = `The batch ${first} was resumed already, as ${first}-r2: `;
+  expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });
+});
+
+test('a resumed batch that was uploaded, and never started, is started by the next who resumes', async () => {
+  let turn = 0;
+  const { endpoint, objects, executions } = await updateCloud({ verdict: (line) => (turn === 0 ? verdict(line) : {}) });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  turn = 1;
+  const [first = ''] = [...executions.keys()];
+  objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from(jsonl(people(7).slice(6))));
+
+  const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  expect(code, stderr).toBe(0);
+  expect([...executions.keys()]).toEqual([first, `${first}-r2`]);
 });
 
 test('update-status lists the last batches, and shows one', async () => {

@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { waitUntil } from '../../local/wait-until.ts';
 import { idAt } from '../../sandbox/data/records.ts';
@@ -250,6 +251,20 @@ describe('the command update', () => {
       { batch: second.batch, status: 'SUCCEEDED', error: null, records: first.counts.NOT_SENT, counts: second.counts },
       { batch: first.batch, status: 'FAILED', error: 'UpdatesIncomplete', records: 400, counts: first.counts },
     ]);
+  });
+
+  it('resumes a batch right after its execution was stopped, and no customer is sent twice by functions that were still at work', async () => {
+    const since = batches.lastCall();
+    system.sandbox.faults.add({ path: 'update', delaySeconds: 0.1 });
+    const arn = await batches.start(await batches.upload('stopped', changes(120, CANARY)));
+    await waitUntil(async () => batches.callsSince(since).size > 10, { withinMs: 30_000, everyMs: 20 });
+    await system.target.sfn.send(new StopExecutionCommand({ executionArn: arn }));
+
+    const resumed = await cli('update', '--resume', 'stopped', '--yes', '--json');
+
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(JSON.parse(resumed.stdout).batch).toBe('stopped-r2');
+    expect(appliedSince(since)).toEqual(Array.from({ length: 120 }, () => 1));
   });
 });
 

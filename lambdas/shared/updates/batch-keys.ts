@@ -11,6 +11,7 @@ export function keysOf(batch: string) {
     stop: `${folder}stop.json`,
     /** An empty object for each line that failed, where failures are counted. */
     failures: `${folder}failures/`,
+    results: `${folder}results/`,
     /** What the objects of a chunk's results begin with. */
     chunkOf,
     /** Written before the lines of a part are sent, and after. */

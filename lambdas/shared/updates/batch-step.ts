@@ -6,6 +6,8 @@ import { type BatchState, batchStateSchema } from './batch-state.ts';
 
 /** Waits in a row without any progress: 9 that grow to a minute, then 36 of it, 38 minutes in all. */
 const MOST_WAITS = 45;
+/** The time limit of the functions (`lib/customer-updates.ts`). */
+export const LONGEST_INVOCATION_SECONDS = 900;
 /** The longest wait that the other side can ask for. */
 export const LONGEST_WAIT_SECONDS = 3600;
 

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { RunError } from '../errors.ts';
 import { LONGEST_LINE, lineBlocks } from './line-blocks.ts';
+import { DOUBT } from './parse-results.ts';
 import { type Outcome, type ResultLine, resultLineSchema } from './result-line.ts';
 
 /** Lines to correct or to send again: all that are not known to be applied. */
@@ -72,8 +73,10 @@ class Results {
 
   async #advance(): Promise<void> {
     this.#begun = true;
-    const { value, done } = await this.#lines.next();
-    this.#next = done ? undefined : resultOf(value.text, value.line);
+    let { value, done } = await this.#lines.next();
+    // A function left lines in doubt: they have no result, or one in a later part.
+    while (value?.text.startsWith(DOUBT)) ({ value, done } = await this.#lines.next());
+    this.#next = done || !value ? undefined : resultOf(value.text, value.line);
   }
 }
 
