@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Deployment } from '../lambdas/shared/deployment.ts';
+import { errorWord } from '../lambdas/shared/oauth/error-words.ts';
 import { scopeAdvice } from './authorize-advice.ts';
 import { CommandError, RUN_FAILED } from './exit.ts';
 
@@ -31,9 +32,8 @@ export function verdictOn(query: URLSearchParams, expected: Expected): Verdict {
   }
   const error = query.get('error');
   if (error) {
-    const said = `${plain(error)} ${plain(query.get('error_description') ?? '')}`.trim().replace(/\.$/, '');
     const advice = error === 'invalid_scope' ? ` ${scopeAdvice(expected)}` : '';
-    const sentence = `The service refused the authorization: ${said}.${advice}`;
+    const sentence = `The service refused the authorization: ${errorWord(error)}.${advice}`;
     return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
   }
   const code = query.get('code');

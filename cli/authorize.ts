@@ -4,7 +4,7 @@ import { RunError } from '../lambdas/shared/errors.ts';
 import { createLedger } from '../lambdas/shared/oauth/ledger.ts';
 import { type OAuthClient, type Tokens, writeOAuthClient } from '../lambdas/shared/oauth/secrets.ts';
 import { createTokenStore } from '../lambdas/shared/oauth/token-store.ts';
-import { type Expected, plain } from './authorization-answer.ts';
+import type { Expected } from './authorization-answer.ts';
 import { awaitAnswer } from './await-answer.ts';
 import { type Clock, watchClock } from './aws-clock.ts';
 import { listenForCallback } from './callback-listener.ts';
@@ -71,12 +71,12 @@ export async function authorize(target: Places, options: AuthorizeOptions): Prom
   const expected = { state: randomBytes(32).toString('base64url'), crm, configuration };
   const { code, redirectUri } = await consent(client, callback, expected, verifier, options);
   const grant = { grant_type: 'authorization_code' as const, code, redirect_uri: redirectUri, code_verifier: verifier };
-  const { tokens, notes } = await exchangeCode(client, grant, { crm, configuration });
+  const { tokens, notes } = await exchangeCode(client, grant, { crm, configuration, now: clock.now });
   const versionId = await store(target, client, tokens, { clock, ...options }).catch((error: unknown) => {
     throw notStored(error);
   });
   const { expiresAt } = tokens;
-  return { secret: target.TokensSecretId, versionId, scope: plain(tokens.scope), expiresAt, notes };
+  return { secret: target.TokensSecretId, versionId, scope: tokens.scope, expiresAt, notes };
 }
 
 async function store(

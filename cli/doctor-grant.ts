@@ -89,7 +89,9 @@ function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
 export function scopesCheck({ scope }: Tokens, needed: string[], { authorizeCommand }: Around): Check {
   const held = scope.split(' ').filter(Boolean);
   const missing = needed.filter((name) => !held.includes(name));
-  const lists = `held: ${plain(held.join(' ')) || 'none'}; needed: ${needed.join(' ')}`;
+  // By name only what we asked for: the rest are words of the service.
+  const [ours, others] = [held.filter((name) => needed.includes(name)), held.length - needed.length + missing.length];
+  const lists = `held: ${ours.join(' ') || 'none'}${others > 0 ? ` and ${others} more` : ''}; needed: ${needed.join(' ')}`;
   if (missing.length === 0) return ok('scopes', `All are there (${lists}).`);
   const text = `Lacking: ${missing.join(' ')} (${lists}).`;
   if (missing.every((name) => FOR_NO_EXPORT.includes(name))) {

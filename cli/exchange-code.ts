@@ -1,13 +1,17 @@
 import type { Deployment } from '../lambdas/shared/deployment.ts';
 import type { OAuthClient, Tokens } from '../lambdas/shared/oauth/secrets.ts';
 import { callTokenEndpoint, type Grant } from '../lambdas/shared/oauth/token-endpoint.ts';
-import { plain } from './authorization-answer.ts';
 import { clientAdvice, scopeAdvice } from './authorize-advice.ts';
 import { CommandError, RUN_FAILED, USAGE } from './exit.ts';
 
 interface Around {
   crm: Deployment['crm'];
   configuration: string;
+}
+
+interface Exchange extends Around {
+  /** What the times of the tokens are told by. */
+  now: () => Date;
 }
 
 /** A grant that can be kept, and what a person should know about it. */
@@ -27,12 +31,11 @@ const SHORT_LIFE_MS = 20 * 60_000;
 export async function exchangeCode(
   client: OAuthClient,
   grant: Grant & { grant_type: 'authorization_code' },
-  { crm, configuration }: Around,
+  { crm, configuration, now }: Exchange,
 ): Promise<Exchanged> {
   const scope = crm.scopes.join(' ');
-  const now = () => new Date();
   const answer = await callTokenEndpoint({ crm, client, grant, scope, timeoutMs: TIMEOUT_MS, now });
-  if (answer.kind !== 'granted') throw refused(plain(answer.said), { crm, configuration });
+  if (answer.kind !== 'granted') throw refused(answer.said, { crm, configuration });
   const { refreshToken, ...rest } = answer.tokens;
   if (!refreshToken) {
     throw new CommandError(

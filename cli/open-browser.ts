@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
 const OPENERS: Partial<Record<NodeJS.Platform, [command: string, ...args: string[]]>> = {
   darwin: ['open'],
@@ -18,15 +21,46 @@ export function mayOpenBrowser({ wanted, isTTY, env }: Surroundings): boolean {
 }
 
 /**
- * Opens the system's browser. Where there is none nothing happens: the address is printed anyway.
+ * Opens the system's browser. Everybody on this machine can read the arguments of its processes, so the program is given a
+ * page on loopback that leads to the address. Where there is no browser nothing happens: the address is printed anyway.
+ * @param opener by default that of the platform
  * @returns whether a program was started
  */
-export function openBrowser(url: string, platform: NodeJS.Platform = process.platform): Promise<boolean> {
-  const [command, ...args] = OPENERS[platform] ?? ['xdg-open'];
-  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true });
+export async function openBrowser(
+  url: string,
+  opener: [command: string, ...args: string[]] = OPENERS[process.platform] ?? ['xdg-open'],
+): Promise<boolean> {
+  const leading = await leadingTo(url).catch(() => undefined);
+  if (!leading) return false;
+  const [command, ...args] = opener;
+  const child = spawn(command, [...args, leading.page], { stdio: 'ignore', detached: true });
   child.unref();
   return new Promise((resolve) => {
-    child.once('error', () => resolve(false));
     child.once('spawn', () => resolve(true));
+    child.once('error', () => {
+      leading.server.close();
+      resolve(false);
+    });
   });
+}
+
+/** A page that answers once: whoever reads its address later, among the processes of this machine, gets nothing. */
+async function leadingTo(url: string): Promise<{ page: string; server: Server }> {
+  const path = `/${randomUUID()}`;
+  const headers = { location: url, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', connection: 'close' };
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== path) {
+      response.writeHead(404, { connection: 'close' }).end();
+      return;
+    }
+    response.writeHead(302, headers).end();
+    server.close();
+  });
+  await new Promise<void>((listening, failed) => {
+    server.once('error', failed).listen(0, '127.0.0.1', listening);
+  });
+  // Nobody waits for a browser that never comes.
+  server.unref();
+  const { port } = server.address() as AddressInfo;
+  return { page: `http://127.0.0.1:${port}${path}`, server };
 }

@@ -56,20 +56,22 @@ test('an address that cannot be read does not end the command', async () => {
   expect(await come(waiting, '?code=right&state=the-state')).toMatch(/^200/);
 });
 
-test('a refusal is told in the words of the service, without what a terminal would obey', async () => {
+test('a refusal is told by its code, and by no word of the service', async () => {
   const waiting = await listener();
   const description = encodeURIComponent('\u001b[2Jno\u0007 \u202eway\r\n<script>');
   expect(await come(waiting, `?error=access_denied&error_description=${description}&state=the-state`)).toBe(
     '200 The authorization was refused. The command in the terminal says why. This window can be closed.',
   );
   const error = await endOf(waiting.code);
-  expect(error).toEqual(new CommandError('The service refused the authorization: access_denied [2Jno way<script>.', 1));
+  expect(error).toEqual(new CommandError('The service refused the authorization: access_denied.', 1));
 });
 
-test('a very long refusal is cut', async () => {
+test('a refusal by a code of its own is another word', async () => {
   const waiting = await listener();
   await come(waiting, `?error=${'x'.repeat(5000)}&state=the-state`);
-  expect(String(await endOf(waiting.code)).length).toBeLessThan(300);
+  expect(await endOf(waiting.code)).toMatchObject({
+    message: 'The service refused the authorization: another word than those of RFC 6749.',
+  });
 });
 
 test('a port that is taken is a matter of the environment', async () => {

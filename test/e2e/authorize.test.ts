@@ -235,7 +235,7 @@ describe('a service that does not give what is needed', () => {
   test('and knows no such scope is told which were asked for and where to change them', async () => {
     const { go } = await setting({}, { scopes: ['openid', 'everything'] });
     await expect(go({ configuration: 'config/dev.json' })).rejects.toThrow(
-      /invalid_scope .*: openid everything\. Change crm\.scopes in config\/dev\.json/,
+      /invalid_scope\. .*: openid everything\. Change crm\.scopes in config\/dev\.json/,
     );
   });
 
@@ -260,12 +260,12 @@ describe('a service that does not give what is needed', () => {
     expect(tokenCalls()).toHaveLength(1);
   });
 
-  test('scopes in its words are told without what a terminal would obey, and what is odd is noted', async () => {
+  test('scopes in its words are not told, and what is odd is noted', async () => {
     const { sandbox, go } = await setting();
     const body = { access_token: 'a', refresh_token: 'r', scope: 'openid\u001b[2J\u009b\n', expires_in: 300 };
     sandbox.faults.add({ path: 'token', answer: { status: 200, body } });
     expect(await go()).toMatchObject({
-      scope: 'openid[2J',
+      scope: '',
       notes: [
         expect.stringContaining('token_type'),
         expect.stringContaining('openid, global:export is lacking'),

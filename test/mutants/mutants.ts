@@ -223,8 +223,8 @@ export const MUTANTS: Mutant[] = [
     invariant: 'I9',
     loses: 'that the claim of a lost answer is kept',
     file: SPEND,
-    find: "if (answer.kind === 'lost') {",
-    replace: "if (answer.kind === 'lost') {\n    await givenBack(claim, deps);",
+    find: 'await unanswered(claim, deps);',
+    replace: 'await givenBack(claim, deps);',
     test: trouble('is repeated once, then waited for'),
   },
   {
@@ -269,11 +269,11 @@ export const MUTANTS: Mutant[] = [
   },
   {
     invariant: 'I12',
-    loses: 'the cleaning of what the server says',
-    file: ENDPOINT,
-    find: "presented.reduce((rest, value) => rest.replaceAll(value, '***'), text ?? '')",
-    replace: "presented.reduce((rest) => rest, text ?? '')",
-    test: unit('access-token', 'I12'),
+    loses: 'that nothing is told of what the service says but a code of the list',
+    file: 'lambdas/shared/oauth/error-words.ts',
+    find: 'return WORDS.includes(error) ?',
+    replace: 'return error ?',
+    test: unit('token-endpoint', 'what the service repeats'),
   },
   {
     invariant: 'I13',

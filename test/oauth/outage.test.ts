@@ -62,7 +62,7 @@ describe.each(['strict', 'none'] as const)('a token endpoint that answers 502 (r
 });
 
 test('a service that does not answer is left alone longer each time: a lease, then 30, 60, 120 and 120 minutes', async () => {
-  const { calls } = await outage(6 * HOUR);
+  const { calls } = await outage(6 * HOUR, 60);
 
   const first = calls.filter((_, index) => index % 2 === 0);
   const gaps = first.slice(1).map((time, index) => time - (first[index] ?? 0));
@@ -83,8 +83,8 @@ test('an outage that is over within a minute costs a lease', async () => {
 });
 
 test('after four hours without an answer, and not before, an alarm is raised, though nobody may ask again yet', async () => {
-  const before = await outage(3 * HOUR);
-  const { world } = await outage(4.2 * HOUR);
+  const before = await outage(3 * HOUR, 60);
+  const { world } = await outage(4.2 * HOUR, 60);
 
   expect(before.world.counted).toEqual(['TokenRefreshes']);
   expect(world.counted).toContain('TokenEndpointUnanswered');

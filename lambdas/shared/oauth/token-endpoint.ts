@@ -3,17 +3,8 @@ import * as z from 'zod/mini';
 import type { Deployment } from '../deployment.ts';
 import { codeOf, neverSent } from '../network-errors.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
+import { errorWord } from './error-words.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
-
-/** Error codes of RFC 6749, section 5.2: only these are quoted, for anything else may be data. */
-const CODES = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-];
 
 /** In seconds, some thirty years: beyond it the number means "never", and no date can hold it. */
 const LONGEST_LIFE = 1_000_000_000;
@@ -29,7 +20,7 @@ const answerSchema = z.object({
   scope: z.catch(z.nullish(z.string()), undefined),
   token_type: z.catch(z.nullish(z.string()), undefined),
 });
-const errorSchema = z.object({ error: z.string(), error_description: z.catch(z.optional(z.string()), undefined) });
+const errorSchema = z.object({ error: z.string() });
 
 export type Grant =
   | { grant_type: 'refresh_token'; refresh_token: string }
@@ -90,7 +81,7 @@ function post({ crm, client, grant, timeoutMs }: TokenCall): Promise<Response> {
   });
 }
 
-function granted(response: Response, body: unknown, obtainedAt: Date, { scope }: TokenCall): TokenAnswer {
+function granted(response: Response, body: unknown, obtainedAt: Date, { scope, crm }: TokenCall): TokenAnswer {
   const answer = answerSchema.safeParse(body);
   if (!answer.success) return { kind: 'lost', said: `The token endpoint answered ${response.status} without a token.` };
   const { access_token: accessToken, refresh_token, expires_in, scope: given, token_type } = answer.data;
@@ -104,8 +95,8 @@ function granted(response: Response, body: unknown, obtainedAt: Date, { scope }:
     accessToken,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
-    // An empty scope says as little as none.
-    scope: given || scope,
+    // An empty scope says as little as none; of another, only what was asked for is kept, for it is told to people.
+    scope: given ? crm.scopes.filter((name) => given.split(' ').includes(name)).join(' ') : scope,
   };
   return { kind: 'granted', tokens, oddities };
 }
@@ -131,27 +122,14 @@ function authenticate(
 function refusal(response: Response, body: unknown, call: TokenCall): TokenAnswer {
   const { status, headers } = response;
   const error = errorSchema.safeParse(body);
-  const code = error.success && CODES.includes(error.data.error) ? error.data.error : undefined;
-  const told = code && error.success ? `: ${code}${descriptionOf(error.data.error_description, call)}` : '';
-  const said = `The token endpoint answered ${status}${told}.`;
+  const code = error.success ? errorWord(error.data.error) : undefined;
+  const said = `The token endpoint answered ${status}${code ? `: ${code}` : ''}.`;
   // A server in trouble proves nothing, whatever it calls it.
   if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', said };
   if (status === 429 || status === 503)
     return { kind: 'busy', said, retryAfterSeconds: retryAfterSeconds(headers, call.now()) };
   if (status >= 500 || status === 408) return { kind: 'lost', said };
   return { kind: 'refused', said };
-}
-
-/** What the server says to a person about its error, cleaned, and without what was presented to it. */
-function descriptionOf(text: string | undefined, { grant, client }: TokenCall): string {
-  const secrets = 'code' in grant ? [grant.code, grant.code_verifier] : [grant.refresh_token];
-  const presented = [...secrets, client.clientSecret].filter((value) => value.length > 7);
-  const clean = presented.reduce((rest, value) => rest.replaceAll(value, '***'), text ?? '');
-  const short = clean
-    .replace(/[^\x20-\x7e]/g, ' ')
-    .trim()
-    .slice(0, 200);
-  return short ? ` (${short})` : '';
 }
 
 function jsonOrUndefined(text: string): unknown {
