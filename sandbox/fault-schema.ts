@@ -18,6 +18,10 @@ const anywhere = {
   reset: z.enum(['before', 'after']),
   /** Waits that long before doing anything. */
   delaySeconds: z.number().nonnegative(),
+  /** Declares the full length, cuts the connection after that many bytes. */
+  hangUp: bytes,
+  /** Sends that many bytes, then nothing more over an open connection. */
+  stallAfter: bytes,
 };
 
 const onlyAt = {
@@ -30,8 +34,6 @@ const onlyAt = {
     id: z.string(),
   },
   file: {
-    /** Declares the full length, cuts the connection after that many bytes. */
-    hangUp: bytes,
     /** Chunked transfer that is cut after that many bytes. */
     chunkedCut: bytes,
     /** Neither length nor chunks, the close ends the body: `true` = at its end, a number = after that many bytes. */
@@ -43,8 +45,6 @@ const onlyAt = {
     contentDisposition: z.string(),
     /** Content-Encoding: gzip, whatever the client accepts; no Range. */
     gzip: z.literal(true),
-    /** Sends that many bytes, then nothing more over an open connection. */
-    stallAfter: bytes,
     bytesPerSecond: z.int().positive(),
     /** From that call on, counted since the fault was added, the ETag is another one. */
     etagChangesAt: callNumber,

@@ -25,6 +25,8 @@ export interface Settings {
   canary: string;
   createAnswer: 'id' | 'uuid' | 'exportId' | 'data' | 'string';
   fieldsShape: 'array' | 'data' | 'fields' | 'items';
+  /** The export record: bare, wrapped in `data`, with a field \`data\` of its own, or with its id under another name. */
+  recordShape: 'bare' | 'wrapped' | 'withData' | 'uuid' | 'exportId';
   /** Whether the file endpoint supports Range. */
   range: boolean;
 }
@@ -50,6 +52,7 @@ const DEFAULTS: Settings = {
   canary: '',
   createAnswer: 'id',
   fieldsShape: 'array',
+  recordShape: 'bare',
   range: true,
 };
 

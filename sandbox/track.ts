@@ -41,6 +41,28 @@ async function beforeWork(world: World, c: SandboxContext, effect: Effect): Prom
   return effect.redirect === undefined ? undefined : c.redirect(effect.redirect);
 }
 
+async function afterWork(world: World, c: SandboxContext, kind: CallKind, effect: Effect, told: Response) {
+  if (effect.reset === 'after') return dropConnection(c);
+  // Files have a sender of their own.
+  const breaks = kind !== 'file' && (effect.hangUp ?? effect.stallAfter) !== undefined;
+  return breaks ? await breakOff(world, c, told, effect) : told;
+}
+
+/** Sends the answer's begin, then hangs up or falls silent. */
+async function breakOff(world: World, c: SandboxContext, answer: Response, effect: Effect): Promise<Response> {
+  const body = Buffer.from(await answer.arrayBuffer());
+  const { outgoing } = c.env;
+  outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': body.length });
+  outgoing.flushHeaders();
+  const hangUp = () => void outgoing.destroy();
+  if (effect.hangUp === undefined) world.closing.addEventListener('abort', hangUp, { once: true });
+  outgoing.write(
+    body.subarray(0, effect.hangUp ?? effect.stallAfter),
+    effect.hangUp === undefined ? undefined : hangUp,
+  );
+  return RESPONSE_ALREADY_SENT;
+}
+
 /**
  * The first handler of every route: enters the call into the ledger, counts it for the faults, lets those happen that
  * are the same everywhere, and notes the status that was answered.
@@ -58,17 +80,16 @@ export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEn
       return early;
     }
     await next();
-    if (hit.effect.done && hit.effect.answer) {
-      c.res = undefined;
-      c.res = faultAnswer(hit.effect.answer);
-    }
-    if (hit.effect.reset === 'after') {
+    const { done, answer } = hit.effect;
+    const told = done && answer ? faultAnswer(answer) : c.res;
+    const { status } = told;
+    const late = await afterWork(world, c, kind, hit.effect, told);
+    if (late !== c.res) {
       // Assigning twice keeps Hono from copying the headers of the answer that must not arrive.
       c.res = undefined;
-      c.res = dropConnection(c);
-    } else {
-      call.status ??= c.res.status;
+      c.res = late;
     }
+    if (hit.effect.reset !== 'after') call.status ??= status;
     return undefined;
   };
 }

@@ -8,7 +8,7 @@ import type { SandboxApp, SandboxEnv, World } from '../world.ts';
 import { bearer } from './bearer.ts';
 import { readExportRequest } from './export-request.ts';
 import type { Job } from './jobs.ts';
-import { createAnswer, fieldList } from './shapes.ts';
+import { createAnswer, exportRecord, fieldList } from './shapes.ts';
 
 type SandboxContext = Context<SandboxEnv>;
 
@@ -50,7 +50,8 @@ function readStatus(world: World, c: SandboxContext): Response {
   const { id, entity } = job;
   const createdBy = `דנה לוי ${world.settings.canary}`.trimEnd();
   const status = c.get('hit').effect.status ?? world.jobs.statusOf(job);
-  return Response.json({ id, entity, status, createdBy, createdAt: new Date(job.createdAt).toISOString() });
+  const record = { id, entity, status, createdBy, createdAt: new Date(job.createdAt).toISOString() };
+  return Response.json(exportRecord(world.settings, record));
 }
 
 function requestFile(world: World, c: SandboxContext): Response {

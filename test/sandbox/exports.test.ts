@@ -25,6 +25,22 @@ test.each([
   expect(await answer.json()).toEqual(shape(id));
 });
 
+test.each([
+  ['bare', (record: object) => record],
+  ['wrapped', (data: object) => ({ data })],
+  ['withData', (record: object) => ({ ...record, data: { rows: 7 } })],
+  ['uuid', ({ id: uuid, ...record }: { id: string }) => ({ uuid, ...record })],
+  ['exportId', ({ id: exportId, ...record }: { id: string }) => ({ exportId, ...record })],
+] as const)('the record of an export is answered in the shape %s', async (recordShape, shape) => {
+  const sandbox = await sandboxFor({ recordShape });
+  const api = apiOf(sandbox);
+  const id = await createExport(api, 'leads', { columns: ['id'] });
+
+  const record = shape({ id, ...{ entity: 'leads', createdBy: 'דנה לוי' } });
+
+  expect(await (await api('GET', `/leads/exports/${id}`)).json()).toMatchObject(record);
+});
+
 test.each(['array', 'data', 'fields', 'items'] as const)(
   'the fields are listed in the shape %s',
   async (fieldsShape) => {

@@ -88,6 +88,29 @@ test('an export that was created though its answer was lost is in the ledger', a
   expect(sandbox.ledger.calls({ kind: 'create' })[0]?.exportId).toBeDefined();
 });
 
+test('an answer of the interface can break off in its middle', async () => {
+  const sandbox = await sandboxFor();
+  sandbox.faults.add({ path: 'fields', hangUp: 5 });
+
+  const answer = await apiOf(sandbox)('GET', '/leads/fields');
+
+  expect(answer.status).toBe(200);
+  await expect(answer.text()).rejects.toThrow('terminated');
+});
+
+test('an answer of the token endpoint can fall silent, and close does not wait for it', async () => {
+  const sandbox = await sandboxFor();
+  const { refreshToken } = sandbox.issueTokens();
+  sandbox.faults.add({ path: 'token', stallAfter: 5 });
+
+  const hanging = refresh(sandbox, refreshToken);
+  hanging.catch(() => undefined);
+  await expect.poll(() => sandbox.ledger.calls({ kind: 'token' })[0]?.status).toBe(200);
+  await sandbox.close();
+
+  await expect(hanging).rejects.toThrow('terminated');
+});
+
 test('an answer can be delayed, and close does not wait for it', async () => {
   const sandbox = await sandboxFor();
   const api = apiOf(sandbox);
@@ -127,7 +150,7 @@ test('several faults on one call add up, the latest wins', async () => {
 });
 
 test.each([
-  ['an effect at the wrong path', { path: 'status', hangUp: 3 }, 'hangUp'],
+  ['an effect at the wrong path', { path: 'status', gzip: true }, 'gzip'],
   ['an unknown effect', { path: 'status', explode: true }, 'explode'],
   ['an unknown path', { path: 'everything' }, 'path'],
   ['a call number 0', { path: 'status', calls: [0] }, 'calls'],
