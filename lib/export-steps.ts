@@ -16,14 +16,13 @@ export interface StepsProps {
   softwareVersion: string;
 }
 
-/** A call of the service with everything around it: a token that was refused, its refresh, a fresh one. */
-const SHORT = {
-  memorySize: 256,
-  // A call of the service may take 30 seconds, its repetition with a fresh token the same, the refresh in between 50, or a
-  // minute of waiting for another's. Of such calls CreateExport makes two; killed in the middle of the second, it would
-  // leave an export behind.
-  timeout: Duration.seconds(300),
-};
+/**
+ * A call of the service with everything around it: it may take 30 seconds, its repetition with a fresh token the same, the
+ * refresh in between 50, or a minute of waiting for another's. CreateExport makes two, of which the second may take as long
+ * as the configuration allows. It is not sent where the time left is too short; here there is enough for its repetition.
+ */
+const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
+const CREATE_ASIDE_SECONDS = 240;
 /** 15 minutes are all that Lambda gives; what 512 MB mean for large files stands in docs/adr/0007. */
 const LONG = { memorySize: 512, timeout: Duration.minutes(15) };
 
@@ -32,10 +31,12 @@ export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, S
   const { configuration, key, exports, tokens, softwareVersion } = props;
   const step = (name: StepName, size: typeof SHORT, environment: Record<string, string>) =>
     new StepFunction(stack, name, { configuration, key, ...size, environment });
+  const { createTimeoutSeconds } = configuration.deployment.crm;
+  const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + createTimeoutSeconds) };
   const oauth = tokens.environment;
   const bucket = { BUCKET_NAME: exports.bucket.bucketName };
   const steps = {
-    CreateExport: step('CreateExport', SHORT, { ...oauth, SOFTWARE_VERSION: softwareVersion }),
+    CreateExport: step('CreateExport', create, { ...oauth, SOFTWARE_VERSION: softwareVersion }),
     CheckStatus: step('CheckStatus', SHORT, oauth),
     DownloadFile: step('DownloadFile', LONG, { ...oauth, ...bucket, ...STREAMING }),
     PublishFile: step('PublishFile', LONG, { ...bucket, ...STREAMING }),

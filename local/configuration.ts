@@ -22,6 +22,7 @@ export async function writeConfiguration(dir: string, { crm, pollSeconds, endpoi
     ? {
         firstWaitSeconds: pollSeconds,
         largestWaitSeconds: pollSeconds,
+        createAgainSeconds: pollSeconds,
         // The schema allows no more than 500 waits, and long waits need a deadline that leaves room for some.
         deadlineSeconds: Math.min(Math.max(base.polling.deadlineSeconds, 10 * pollSeconds), 500 * pollSeconds),
       }

@@ -1,8 +1,8 @@
 import type { CrmClient } from '../shared/crm/client.ts';
-import { readStatus, type StatusAnswer } from '../shared/crm/exports.ts';
+import { mayBecomeKnown, readStatus, type StatusAnswer } from '../shared/crm/exports.ts';
 import { RunError } from '../shared/errors.ts';
 import { runOf } from '../shared/run-of.ts';
-import type { Run, RunState } from '../shared/states.ts';
+import type { RunState } from '../shared/states.ts';
 import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
 
 export interface CheckStatusDeps extends StepDeps {
@@ -18,13 +18,15 @@ const GRACE_SECONDS = 60;
  */
 export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promise<Answer<'CheckStatus'>> {
   const run = runOf(state);
-  const { status, retryAfterSeconds } = await statusOf(run, deps);
+  const { status, retryAfterSeconds } = await statusOf(state, deps);
   const checks = state.checks + 1;
   if (status === 'PROCESSED') return { outcome: 'READY', checks };
   if (status === 'FAILED') {
     throw new RunError('ExportFailed', `The service reports that export ${run.exportId} of ${run.entity} failed.`);
   }
-  const wait = waitFor(state, deps, retryAfterSeconds);
+  // A pending answer only paces: one that asks for days must not take away the looks that the run has left.
+  const asked = retryAfterSeconds && Math.min(retryAfterSeconds, run.largestWaitSeconds);
+  const wait = waitFor(state, deps, asked);
   if (wait) return { outcome: 'PENDING', checks, ...wait };
   throw new RunError(
     'ExportDeadlineExceeded',
@@ -32,12 +34,16 @@ export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promi
   );
 }
 
-async function statusOf(run: Run, { crm, now }: CheckStatusDeps): Promise<StatusAnswer> {
+async function statusOf(state: RunState, { crm, now }: CheckStatusDeps): Promise<StatusAnswer> {
+  const run = runOf(state);
   try {
     return await readStatus(crm, run.entity, run.exportId);
   } catch (error) {
     const fresh = now().getTime() - Date.parse(run.createdAt) < GRACE_SECONDS * 1000;
-    if (error instanceof RunError && error.name === 'ExportNotFound' && fresh) return { status: 'INITIATED' };
+    // Where the file was asked for in vain, this is a part of the same row.
+    const since = state.moving?.unknownSince ?? null;
+    const waitedFor = fresh || (since !== null && mayBecomeKnown(since, now()));
+    if (error instanceof RunError && error.name === 'ExportNotFound' && waitedFor) return { status: 'INITIATED' };
     throw error;
   }
 }

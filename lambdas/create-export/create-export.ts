@@ -1,12 +1,13 @@
 import type { CrmClient } from '../shared/crm/client.ts';
 import { createExport as postExport } from '../shared/crm/exports.ts';
 import { readFieldNames } from '../shared/crm/fields.ts';
+import type { Entity } from '../shared/entities.ts';
 import { entityPlan } from '../shared/entity-plan.ts';
 import { RunError } from '../shared/errors.ts';
 import { dateIn, dateProblem } from '../shared/logical-date.ts';
 import { deadlineOf } from '../shared/pacing.ts';
 import type { ExportRequest, RunState } from '../shared/states.ts';
-import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
+import type { Answer, StepDeps } from '../shared/step.ts';
 import { type ExportInput, parseInput } from './input.ts';
 import { buildRequest, fingerprintOf, resolveColumns } from './request.ts';
 
@@ -15,7 +16,7 @@ export interface CreateExportDeps extends StepDeps {
   softwareVersion: string;
 }
 
-/** A POST whose answer was lost is repeated so often, and the manifest says so: the service may then hold two exports. */
+/** A POST that may have worked is repeated so often, and the manifest says so: the service may then hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
 /**
@@ -27,16 +28,38 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
   const date = logicalDate(input, state.startedAt, deps.deployment.timeZone);
   const request = await requestFor(input, deps);
   try {
-    const exportId = await postExport(deps.crm, input.entity, request);
+    const exportId = await postExport(deps.crm, input.entity, request, timeOf(deps));
     const run = beginRun(state, { ...input, date }, request, exportId, deps);
     return { outcome: 'CREATED', run, waitSeconds: run.firstWaitSeconds };
   } catch (error) {
     if (!(error instanceof RunError) || error.name !== 'CreateUnanswered') throw error;
-    const wait =
-      state.unansweredCreates < REPEATS_UNANSWERED ? waitFor(state, deps, error.retryAfterSeconds) : undefined;
-    if (!wait) throw error;
-    return { outcome: 'RETRY', unansweredCreates: state.unansweredCreates + 1, ...wait };
+    const waitSeconds = waitForSecond(state, input.entity, deps, error.retryAfterSeconds);
+    if (waitSeconds === undefined) throw error;
+    const { waits, unansweredCreates } = state;
+    return { outcome: 'RETRY', unansweredCreates: unansweredCreates + 1, waits: waits + 1, waitSeconds };
   }
+}
+
+function timeOf({ deployment, secondsLeft }: CreateExportDeps) {
+  return { timeoutMs: deployment.crm.createTimeoutSeconds * 1000, secondsLeft };
+}
+
+/**
+ * Seconds until the create is sent again: long enough for a service that is being started anew, for there is no third time.
+ * `undefined` where there has been a second, or the deadline comes first.
+ */
+function waitForSecond(
+  state: RunState,
+  entity: Entity,
+  { deployment, now }: CreateExportDeps,
+  retryAfterSeconds = 0,
+): number | undefined {
+  const { largestWaitSeconds, createAgainSeconds, deadlineSeconds } = entityPlan(deployment, entity).polling;
+  const pause = Math.max(largestWaitSeconds, createAgainSeconds);
+  const deadline = deadlineOf(state.startedAt, deadlineSeconds);
+  const left = Math.floor((deadline.getTime() - now().getTime()) / 1000);
+  if (state.unansweredCreates >= REPEATS_UNANSWERED || pause > left) return undefined;
+  return Math.min(Math.max(pause, Math.ceil(retryAfterSeconds)), left);
 }
 
 /** The date under which the export will be found. @throws RunError `InvalidInput` where no export can have it */

@@ -1,5 +1,5 @@
 import type { CrmClient } from '../shared/crm/client.ts';
-import { requestDownload } from '../shared/crm/exports.ts';
+import { mayBecomeKnown, requestDownload } from '../shared/crm/exports.ts';
 import { RunError } from '../shared/errors.ts';
 import { extensionOf, mediaType } from '../shared/files/file-name.ts';
 import {
@@ -30,7 +30,14 @@ export interface DownloadFileDeps extends StepDeps {
  */
 const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
-const NOTHING_MOVED: Moving = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
+const NOTHING_MOVED: Moving = {
+  upload: null,
+  invocations: 0,
+  links: 0,
+  restarts: 0,
+  unknownSince: null,
+  milliseconds: 0,
+};
 
 /**
  * Asks for the file's address, GETs the file and stores its bytes as they come. The address is a secret that lives for
@@ -58,6 +65,7 @@ function optionsFor(state: RunState, moving: Moving, deps: DownloadFileDeps): Tr
   return {
     address: async () => {
       const address = await requestDownload(deps.crm, run.entity, run.exportId);
+      moving.unknownSince = null;
       moving.links += 1;
       if (moving.links > MOST.links) throw unfinished(`with ${MOST.links} links`);
       return address;
@@ -115,20 +123,33 @@ function stored(
   return { outcome: 'STORED', file, moving: null };
 }
 
-/** Trouble that may pass keeps what was stored for the next try; any other end gives it up. */
+/** Trouble that may pass keeps what was stored for the next try; the end of the run gives it up. */
 async function interrupted(
   error: unknown,
   state: RunState,
   moving: Moving,
   deps: DownloadFileDeps,
 ): Promise<Answer<'DownloadFile'>> {
-  const withdrawn = error instanceof RunError && error.name === 'ExportNotReady';
-  const wait = error instanceof RunError && error.transient && waitFor(state, deps, error.retryAfterSeconds);
-  if (wait && !withdrawn) return { outcome: 'CONTINUE', moving, ...wait };
-  // The next look at the status may end the run, which then leaves nothing behind.
+  const withheld = isWithheld(error, moving, deps.now());
+  const passing = error instanceof RunError && (withheld || error.transient);
+  const wait = passing && waitFor(state, deps, error.retryAfterSeconds);
+  if (wait) return { outcome: withheld ? 'NOT_READY' : 'CONTINUE', moving, ...wait };
   await giveUp(moving, deps);
-  if (wait) return { outcome: 'NOT_READY', moving: { ...moving, upload: null }, ...wait };
-  throw error;
+  throw toldSince(error, moving);
+}
+
+/** Whether the service gives no link now, but may give one later. Notes since when it does not know the export. */
+function isWithheld(error: unknown, moving: Moving, now: Date): boolean {
+  const name = error instanceof RunError ? error.name : undefined;
+  if (name === 'ExportNotReady') moving.unknownSince = null;
+  if (name !== 'ExportNotFound') return name === 'ExportNotReady';
+  moving.unknownSince ??= now.toISOString();
+  return mayBecomeKnown(moving.unknownSince, now);
+}
+
+function toldSince(error: unknown, { unknownSince }: Moving): unknown {
+  if (!(error instanceof RunError) || error.name !== 'ExportNotFound') return error;
+  return new RunError(error.name, `The service has not known the export since ${unknownSince}: ${error.message}`);
 }
 
 /** What is left of an upload that cannot be given up costs little: the bucket removes it after two days. */

@@ -16,17 +16,26 @@ import { isSchedule } from './schedule-expression.ts';
 /** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
+/** A service that is started anew at night is back after so long. Less is for local deployments. */
+const LEAST_CREATE_PAUSE_SECONDS = 300;
+
 const UPDATE_SCOPE = 'customers:update';
 
 const polling = {
   firstWaitSeconds: z.int().min(1).max(3600).describe('The first wait between two looks at the status.'),
   largestWaitSeconds: z.int().min(1).max(3600).describe('Waits grow by half each time, up to this.'),
   deadlineSeconds: z.int().min(5).max(86_400).describe('A run gives up this long after its start.'),
+  createAgainSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .describe('A create that may have worked is sent a second time after the largest wait, and not before this.'),
 };
 const pollingSchema = z.strictObject({
   firstWaitSeconds: polling.firstWaitSeconds.default(15),
   largestWaitSeconds: polling.largestWaitSeconds.default(300),
   deadlineSeconds: polling.deadlineSeconds.default(21_600),
+  createAgainSeconds: polling.createAgainSeconds.default(LEAST_CREATE_PAUSE_SECONDS),
 });
 
 const entityPlanSchema = z.strictObject({
@@ -60,6 +69,12 @@ const crmSchema = z.strictObject({
     .enum(['basic', 'basic_raw', 'post', 'none'])
     .default('basic')
     .describe('How the client proves itself at the token endpoint.'),
+  createTimeoutSeconds: z
+    .int()
+    .min(5)
+    .max(600)
+    .default(60)
+    .describe('The longest wait for the answer to a create: a service may make the export before it answers.'),
   operatorField: z
     .string()
     .min(1)
@@ -177,9 +192,9 @@ function contradictions(deployment: Deployment): Contradiction[] {
     }));
     // What is the deployment's own mistake is told once, at its own place.
     const overrides = deployment.entities[entity]?.polling !== undefined;
-    return [...(overrides ? pollingContradictions(polling, [...place, 'polling']) : []), ...extras];
+    return [...(overrides ? pollingContradictions(polling, local, [...place, 'polling']) : []), ...extras];
   });
-  const common = [...fileContradictions(deployment), ...pollingContradictions(deployment.polling, ['polling'])];
+  const common = [...fileContradictions(deployment), ...pollingContradictions(deployment.polling, local, ['polling'])];
   return [...addresses, ...fieldNames(crm), ...common, ...entities];
 }
 
@@ -193,7 +208,7 @@ function fieldNames({ operatorField, emailField }: Deployment['crm']): Contradic
   ];
 }
 
-function pollingContradictions(polling: Deployment['polling'], place: string[]): Contradiction[] {
+function pollingContradictions(polling: Deployment['polling'], local: boolean, place: string[]): Contradiction[] {
   const { firstWaitSeconds: first, largestWaitSeconds: largest, deadlineSeconds: deadline } = polling;
   const most = LARGEST_DEADLINE_IN_WAITS * largest;
   const rules = [
@@ -207,6 +222,11 @@ function pollingContradictions(polling: Deployment['polling'], place: string[]):
       holds: deadline <= most,
       field: 'deadlineSeconds',
       message: `must be at most ${LARGEST_DEADLINE_IN_WAITS} times largestWaitSeconds, here ${most}`,
+    },
+    {
+      holds: local || polling.createAgainSeconds >= LEAST_CREATE_PAUSE_SECONDS,
+      field: 'createAgainSeconds',
+      message: `must be at least ${LEAST_CREATE_PAUSE_SECONDS} (less is for local deployments)`,
     },
   ];
   return rules.filter(({ holds }) => !holds).map(({ field, message }) => ({ path: [...place, field], message }));

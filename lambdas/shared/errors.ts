@@ -57,7 +57,7 @@ export const ERRORS = {
   CreateUnanswered: {
     class: 'final',
     advice:
-      'The service may hold an export that nobody collects, which does no harm. Start the run anew when it answers again.',
+      'The service may hold exports that nobody collects, which does no harm. Start the run anew when it answers again; if it makes exports while it is asked, raise crm.createTimeoutSeconds first.',
   },
   ExportFailed: {
     class: 'final',
@@ -151,19 +151,22 @@ export class RunError extends Error {
   override readonly name: RunErrorName;
   /** Seconds that the other side asked us to wait, if it did. */
   readonly retryAfterSeconds: number | undefined;
+  readonly #momentary: boolean;
 
+  /** @param options.momentary it may pass by itself, though others of its name do not: it is waited out like a transient one. */
   constructor(
     name: RunErrorName,
     message: string,
-    options: { retryAfterSeconds?: number | undefined; cause?: unknown } = {},
+    options: { retryAfterSeconds?: number | undefined; cause?: unknown; momentary?: boolean } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = name;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.#momentary = options.momentary ?? false;
   }
 
   get transient(): boolean {
-    return ERRORS[this.name].class === 'transient';
+    return this.#momentary || ERRORS[this.name].class === 'transient';
   }
 
   /** What the console shows as the cause of a failed execution: what happened, then what to do. */

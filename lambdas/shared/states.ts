@@ -69,6 +69,8 @@ const movingSchema = z.looseObject({
   /** Addresses that were asked for. */
   links: z.int(),
   restarts: z.int(),
+  /** Since when the service has answered, time after time, that it does not know the export whose file is asked for. */
+  unknownSince: z._default(z.nullable(z.iso.datetime()), null),
   /** Time that was spent on moving the file so far, waits aside. */
   milliseconds: z._default(z.int(), 0),
 });
@@ -106,7 +108,7 @@ export const runStateSchema = z.looseObject({
   checks: z._default(z.int(), 0),
   /** Waits of the run so far, of all steps: every wait is longer than the one before, up to the largest. */
   waits: z._default(z.int(), 0),
-  /** POSTs of stage 1 whose answer was lost. */
+  /** POSTs of stage 1 that may have worked, and gave no id. */
   unansweredCreates: z._default(z.int(), 0),
   run: z._default(z.nullable(runSchema), null),
   moving: z._default(z.nullable(movingSchema), null),

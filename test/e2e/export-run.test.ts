@@ -27,7 +27,7 @@ beforeAll(async () => {
   system = await deployForTests(
     {
       timeZone: 'Asia/Jerusalem',
-      polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300 },
+      polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
       entities: { workflows: { polling: { deadlineSeconds: 15 } }, meetings: { schedule: 'rate(1 minute)' } },
     },
     { canary: CANARY },

@@ -24,7 +24,7 @@ beforeAll(async () => {
   system = await deployForTests(
     {
       timeZone: 'Asia/Jerusalem',
-      polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300 },
+      polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
       files: { connections: { initial: 2, most: 5 } },
     },
     { bytes: { leads: 80 * MIB, contacts: 40 * MIB, customers: 40 * MIB } },

@@ -48,7 +48,7 @@ describe('a configuration that holds', () => {
     expect(deployment).toMatchObject({
       timeZone: 'UTC',
       nightly: { startUtc: '01:00', spreadMinutes: 7 },
-      polling: { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600 },
+      polling: { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600, createAgainSeconds: 300 },
       retentionDays: 90,
       files: {
         maxBytes: 107_374_182_400,
@@ -143,6 +143,13 @@ describe('a mistake is told with the path of its field', () => {
     ['a start that is no time', { crm: CRM, nightly: { startUtc: '25:00' } }, /^nightly\.startUtc: a time such as/],
     ['a negative retention', { crm: CRM, retentionDays: -1 }, /^retentionDays: /],
     ['log lines for 31 days', { crm: CRM, logRetentionDays: 31 }, /^logRetentionDays: /],
+    ['no time for a create', { crm: { ...CRM, createTimeoutSeconds: 4 } }, /^crm\.createTimeoutSeconds: /],
+    ['more than a function has', { crm: { ...CRM, createTimeoutSeconds: 601 } }, /^crm\.createTimeoutSeconds: /],
+    [
+      'a second create while a service is still being started',
+      { crm: CRM, polling: { createAgainSeconds: 299 } },
+      /^polling\.createAgainSeconds: must be at least 300/,
+    ],
     ['waits that shrink', { crm: CRM, polling: wrongPolling }, /^polling\.firstWaitSeconds: must not be above/],
     [
       'a deadline of too many waits',

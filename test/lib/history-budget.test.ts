@@ -27,7 +27,7 @@ const FAR_BELOW = 15_000;
 /** What DownloadFile allows a run (`lambdas/download-file/download-file.ts`). */
 const [MOST_INVOCATIONS, MOST_LINKS] = [40, 200];
 
-type Polling = Deployment['polling'];
+type Polling = Omit<Deployment['polling'], 'createAgainSeconds'>;
 
 const definition = exportRun();
 const EXPORT_ID = '3f2b8c1e-7d4a-4e6b-9c0f-1a2b3c4d5e6f';

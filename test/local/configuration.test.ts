@@ -16,10 +16,11 @@ test('it is config/local.json with the addresses of the CRM that is used', async
 });
 
 test.for([1, 7, 3600])(
-  'waits of %i seconds are first and largest, within what the schema allows',
+  'waits of %i seconds are first and largest, and come before a second create, within what the schema allows',
   async (pollSeconds) => {
     const { deployment } = await writeConfiguration(await tempDir(), { crm, pollSeconds, endpoint });
-    expect(deployment.polling).toMatchObject({ firstWaitSeconds: pollSeconds, largestWaitSeconds: pollSeconds });
+    const waits = { firstWaitSeconds: pollSeconds, largestWaitSeconds: pollSeconds, createAgainSeconds: pollSeconds };
+    expect(deployment.polling).toMatchObject(waits);
     expect(deployment.polling.deadlineSeconds).toBeLessThanOrEqual(500 * pollSeconds);
   },
 );

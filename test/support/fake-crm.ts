@@ -1,17 +1,20 @@
 import * as z from 'zod';
+import type { Call } from '../../lambdas/shared/crm/call.ts';
 import type { CrmClient } from '../../lambdas/shared/crm/client.ts';
 
 /**
  * A client of the service that answers from a list, in order: `['get /leads/fields', [{ fieldName: 'id' }]]`. An Error in
  * the place of an answer is thrown; a third part is a Retry-After in seconds. Any other call, or one too many, is a bug of the step.
  */
-export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSeconds?: number][]) {
+export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSeconds?: number | undefined][]) {
   const left = [...answers];
   const calls: { line: string; json: unknown }[] = [];
+  const given: Call[] = [];
   const crm: CrmClient = {
     call: async (call, schema, onRetryAfter) => {
       const line = `${call.method} ${call.template}`;
       calls.push({ line, json: call.json });
+      given.push(call);
       const next = left.shift();
       if (next?.[0] !== line) throw new Error(`the fake service expected ${next?.[0] ?? 'no more calls'}, got ${line}`);
       if (next[1] instanceof Error) throw next[1];
@@ -19,5 +22,5 @@ export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSe
       return z.parse(schema, next[1]);
     },
   };
-  return { ...crm, calls, left };
+  return { ...crm, calls, given, left };
 }

@@ -1,20 +1,18 @@
 import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import { isPlainName } from '../suggestion.ts';
-import { type Call, unanswered } from './call.ts';
-
-/** No answer of this interface is a file: beyond this it is not read, so that a broken service cannot exhaust the memory. */
-const LARGEST_ANSWER = 5_000_000;
+import { UnreadableBody, type WholeAnswer } from '../whole-answer.ts';
+import { type Call, isCreate, unanswered } from './call.ts';
 
 /**
  * The JSON of an answer, parsed by a schema.
- * @throws RunError `CrmContractError` naming the keys seen, never values; `CrmUnavailable` or `CreateUnanswered` when the
- *   answer broke off.
+ * @throws RunError `CrmContractError` naming the keys seen, never values. An answer that cannot be read at all may have been
+ *   trouble of the moment: `CreateUnanswered` to a create; where the run has an export, a `CrmContractError` that is waited
+ *   out; `CrmUnavailable` where another one broke off.
  */
-export async function readJson<T>(response: Response, call: Call, schema: z.core.$ZodType<T>): Promise<T> {
-  const text = await readText(response, call);
+export async function readJson<T>(response: WholeAnswer, call: Call, schema: z.core.$ZodType<T>): Promise<T> {
+  const value = await jsonOf(response, call);
   const where = `${call.method.toUpperCase()} ${call.template} was answered ${response.status}`;
-  const value = parse(text, `${where}, but not in JSON (${text.length} characters).`);
   const parsed = z.safeParse(schema, value);
   if (parsed.success) return parsed.data;
   const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
@@ -37,37 +35,45 @@ export function shapeOf(value: unknown): string {
   return keys.length > 0 ? `an object with the keys ${[...named, ...others].join(', ')}` : 'an object without keys';
 }
 
-async function readText(response: Response, call: Call): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
+async function jsonOf(response: WholeAnswer, call: Call): Promise<unknown> {
+  let text: string;
   try {
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.length > LARGEST_ANSWER) break;
-    }
+    text = await response.text();
   } catch (error) {
-    throw unanswered(call, 'broke off in the middle of its answer', { cause: error });
+    if (!(error instanceof UnreadableBody)) throw error;
+    throw unreadable(call, error.message, { cause: error, cut: error.reason === 'cut off' });
   }
-  if (text.length <= LARGEST_ANSWER) return text + decoder.decode();
-  throw new RunError(
-    'CrmContractError',
-    `${call.method.toUpperCase()} ${call.template} was answered with more than ${LARGEST_ANSWER} characters.`,
-  );
-}
-
-function parse(text: string, complaint: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
     // JSON.parse quotes the text it chokes on; that text may hold records.
-    throw new RunError('CrmContractError', complaint);
+    const type = contentType(response);
+    throw unreadable(call, `${response.status}${type}, but not in JSON (${text.length} characters)`);
   }
 }
 
-/** A schema of what services answer bare or wrapped in an object, under one of these keys. */
+/**
+ * Where the run has an export, the service has answered in JSON before, and is waited for. The first calls of a run say at
+ * once that what answers there is not the service.
+ */
+function unreadable(call: Call, what: string, { cut, cause }: { cut?: boolean; cause?: unknown } = {}): RunError {
+  const answered = `was answered ${what}`;
+  const hasExport = call.template.includes('{id}');
+  if (isCreate(call) || (cut && !hasExport)) return unanswered(call, answered, { cause });
+  const message = `${call.method.toUpperCase()} ${call.template} ${answered}.`;
+  return new RunError('CrmContractError', message, { cause, momentary: hasExport && cut !== false });
+}
+
+/** Plain media types only, for messages: a service could write anything there. */
+export function contentType({ headers }: Pick<WholeAnswer, 'headers'>): string {
+  const type = headers.get('content-type')?.match(/^[a-z]+\/[a-z+.-]+/i)?.[0];
+  return type ? ` (${type})` : '';
+}
+
+/** A schema of what services answer bare, perhaps with a field of such a name, or wrapped in an object under one of these keys. */
 export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: string[]) {
   return z.pipe(
-    z.transform((answer) => unwrap(answer, ...wrappers)),
+    z.transform((answer) => (z.safeParse(schema, answer).success ? answer : unwrap(answer, ...wrappers))),
     schema,
   );
 }

@@ -8,9 +8,13 @@ export interface Call {
   /** The path as the interface document writes it, for logs and errors. */
   template: string;
   json?: unknown;
+  /** What the call may take with its whole answer, where it is not the usual time (`client.ts`). */
+  timeoutMs?: number;
+  /** Seconds until the process is ended. Where they are given, the call is sent only while its whole time is left. */
+  secondsLeft?: () => number;
 }
 
-/** The answer to the call was lost on its way: for stage 1 the service may have made the export all the same. */
+/** Nobody knows whether the call was done: for stage 1 the service may have made the export all the same. */
 export function unanswered(
   call: Call,
   what: string,
@@ -20,6 +24,7 @@ export function unanswered(
   return new RunError(name, `${call.method.toUpperCase()} ${call.template} ${what}.`, options);
 }
 
-function isCreate(call: Call): boolean {
+/** Stage 1: the call that makes something at every repetition. */
+export function isCreate(call: Call): boolean {
   return call.method === 'post' && call.template.endsWith('/exports');
 }

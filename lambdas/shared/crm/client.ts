@@ -5,12 +5,19 @@ import type { Log } from '../log.ts';
 import { neverSent } from '../network-errors.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
+import { type WholeAnswer, wholeAnswer } from '../whole-answer.ts';
 import { readJson } from './answers.ts';
 import type { Call } from './call.ts';
 import { notReached, refusal } from './refusals.ts';
 
-/** One attempt, answer and body included. Exports are made in the background, so every call of the interface is short. */
+/** One attempt, answer and body included. Exports are made in the background: a call that may take longer says so. */
 const TIMEOUT_MS = 30_000;
+
+/** In bytes. No answer of this interface is a file. */
+const LARGEST_ANSWER = 5_000_000;
+
+/** Of an invocation, kept for what comes after the answer. */
+const MARGIN_SECONDS = 5;
 
 /** The service's interface: one method, every resource file (`exports.ts`, `fields.ts`) is made of it. */
 export interface CrmClient {
@@ -29,13 +36,13 @@ export interface CrmClient {
  * repeated (no fresh token, no look at the stored one, no connection any more), `trouble` says why.
  */
 type Exchange =
-  | { response: Response; token: AccessToken; trouble?: RunError | undefined }
+  | { response: WholeAnswer; token: AccessToken; trouble?: RunError | undefined }
   | { response: undefined; unanswered: RunError };
 
 /** For calls whose refusals are results, not errors. */
 export interface CrmExchange {
   /**
-   * Makes one call, as `CrmClient.call` does, and hands over whatever was answered; the caller reads or cancels the body.
+   * Makes one call, as `CrmClient.call` does, and hands over whatever was answered, its body read.
    * @param inTime whether enough time is left for the call; asked right before each request, for a token may have been waited
    *   for. What has no time left is not sent: an error for the first request, `trouble` for its repetition.
    * @throws RunError what `GetAccessToken` throws for the first token, `TokenRefreshInProgress` where no time is left:
@@ -65,11 +72,11 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
   });
   return {
     call: async (call, schema, onRetryAfter) => {
-      const exchange = await exchangeOver(http, call, deps);
+      const exchange = await exchangeOver(http, call, deps, () => hasTime(call));
       if (!exchange.response) throw exchange.unanswered;
       const { response, token, trouble } = exchange;
       if (trouble) throw trouble;
-      if (!response.ok) throw await refusal(response, call, token, deps.now());
+      if (!response.ok) throw refusal(response, call, token, deps.now());
       const wait = retryAfterSeconds(response.headers, deps.now());
       if (wait !== undefined) onRetryAfter?.(wait);
       return readJson(response, call, schema);
@@ -89,7 +96,10 @@ async function exchangeOver(
     getAccessToken: async (options) => {
       const token = await deps.getAccessToken(options);
       if (inTime()) return token;
-      throw new RunError('TokenRefreshInProgress', 'Getting the access token left too little time for the call.');
+      throw new RunError(
+        'TokenRefreshInProgress',
+        'What came before left too little time for the call: it was not sent.',
+      );
     },
   };
   const first = await send(http, call, await timely.getAccessToken(), timely);
@@ -109,7 +119,6 @@ async function repeated(
   deps: ClientDeps,
 ): Promise<Exchange> {
   if (!refused.response || refused.response.status !== status || refused.trouble) return refused;
-  await refused.response.body?.cancel().catch(() => undefined);
   const { accessToken } = refused.token;
   const newer = await otherToken(status === 401 ? { rejected: accessToken } : { reread: accessToken }, deps);
   if (newer instanceof RunError) return { ...refused, trouble: newer };
@@ -135,17 +144,24 @@ async function otherToken(
 async function send(http: KyInstance, call: Call, token: AccessToken, deps: ClientDeps): Promise<Exchange> {
   const started = performance.now();
   deps.count?.();
+  const options = {
+    method: call.method,
+    headers: { authorization: `Bearer ${token.accessToken}`, accept: 'application/json' },
+    ...(call.json === undefined ? {} : { json: call.json }),
+  };
+  const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER };
   try {
-    const response = await http(call.path, {
-      method: call.method,
-      headers: { authorization: `Bearer ${token.accessToken}`, accept: 'application/json' },
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-      ...(call.json === undefined ? {} : { json: call.json }),
-    });
-    const milliseconds = Math.round(performance.now() - started);
-    deps.log.info('called', { method: call.method, path: call.template, status: response.status, milliseconds });
+    const response = await wholeAnswer((signal) => http(call.path, { ...options, signal }), limits);
+    const { method, template: path } = call;
+    const took = Math.round(performance.now() - started);
+    deps.log.info('called', { method, path, status: response.status, milliseconds: took });
     return { response, token };
   } catch (error) {
     return { response: undefined, unanswered: notReached(error, call) };
   }
+}
+
+/** Killed while it waits, nobody would know what the service made of the call. */
+function hasTime({ timeoutMs = TIMEOUT_MS, secondsLeft }: Call): boolean {
+  return secondsLeft === undefined || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS;
 }

@@ -1,12 +1,11 @@
 import type { RunError, RunErrorName } from '../errors.ts';
 import { neverSent } from '../network-errors.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
+import type { WholeAnswer } from '../whole-answer.ts';
 import type { Call } from './call.ts';
 import type { CrmExchange } from './client.ts';
 import { refusal } from './refusals.ts';
 
-/** No answer that matters is longer; beyond this it is not read. */
-const LONGEST_ANSWER = 1024 * 1024;
 const UPDATE_SCOPE = 'customers:update';
 
 /** What became of one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). No value of a customer is in it. */
@@ -58,10 +57,10 @@ export async function updateCustomer(
     const later = trouble.transient ? { trouble } : {};
     return { status, change, error: plain(trouble), retryAfterSeconds: trouble.retryAfterSeconds, ...later };
   }
-  const named = status === 422 ? { fields: fieldsNamedIn((await textOf(response)) ?? '', Object.keys(fields)) } : {};
-  // Reads what nobody needs, so that the connection can be used again. The status counts, whatever becomes of the body.
-  if (status !== 422) await textOf(response);
-  const error = plain(await refusal(response, call, token, now()));
+  // The status counts, whatever became of the body.
+  const text = status === 422 ? await response.text().catch(() => '') : '';
+  const named = status === 422 ? { fields: fieldsNamedIn(text, Object.keys(fields)) } : {};
+  const error = plain(refusal(response, call, token, now()));
   const scopes = status === 403 ? { scopeMissing: isScopeMissing(token.scope) } : {};
   return {
     ...{ status, change, error, retryAfterSeconds: retryAfterSeconds(response.headers, now()) },
@@ -71,9 +70,9 @@ export async function updateCustomer(
 }
 
 /** A page of a proxy comes with 200 as well: only what the document promises confirms a change. */
-async function confirmation(response: Response, call: Call): Promise<UpdateAnswer> {
+async function confirmation(response: WholeAnswer, call: Call): Promise<UpdateAnswer> {
   const { status } = response;
-  const text = await textOf(response);
+  const text = await response.text().catch(() => undefined);
   if (status === 200 && text !== undefined && isJsonObject(text)) return { status, change: 'made', error: null };
   const what = text === undefined ? 'a body that broke off or is too long' : `${text.length} characters`;
   const message = `PATCH ${call.template} was answered ${status} with ${what}, not 200 with a JSON object: nothing confirms the change.`;
@@ -98,21 +97,6 @@ function isScopeMissing(scope: string): boolean {
 function plain({ name, message }: RunError): { name: RunErrorName; message: string } {
   // The client's name for a 404 speaks of exports.
   return { name: name === 'ExportNotFound' ? 'CrmRejectedRequest' : name, message };
-}
-
-/** The whole text, or `undefined` where it broke off or is longer than anyone needs. */
-async function textOf(response: Response): Promise<string | undefined> {
-  const decoder = new TextDecoder();
-  let text = '';
-  try {
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.length > LONGEST_ANSWER) return undefined;
-    }
-  } catch {
-    return undefined;
-  }
-  return text + decoder.decode();
 }
 
 /** Names that stand in the answer by themselves, as a key, a text or the last part of a path; nothing else is kept. */

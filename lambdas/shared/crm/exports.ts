@@ -3,6 +3,7 @@ import type { Entity } from '../entities.ts';
 import { RunError } from '../errors.ts';
 import type { ExportRequest } from '../states.ts';
 import { shapeOf, unwrapped } from './answers.ts';
+import type { Call } from './call.ts';
 import type { CrmClient } from './client.ts';
 
 /** The three stages of an export (`docs/interface/`, section 4.2). */
@@ -21,6 +22,14 @@ function fieldSchema<T>(field: string, schema: z.core.$ZodType<T>) {
   );
 }
 
+/** Servers of one service may not know an export at first, or while one of them is away: so long in a row, in seconds. */
+const UNKNOWN_SECONDS = 1800;
+
+/** Whether an export that the service has not known since then is still to be waited for. */
+export function mayBecomeKnown(since: string, now: Date): boolean {
+  return now.getTime() - Date.parse(since) < UNKNOWN_SECONDS * 1000;
+}
+
 /** Words of the document, in any letter case. */
 const STATUSES = ['INITIATED', 'PROCESSING', 'PROCESSED', 'FAILED'] as const;
 export interface StatusAnswer {
@@ -28,14 +37,45 @@ export interface StatusAnswer {
   retryAfterSeconds?: number | undefined;
 }
 
-const recordSchema = unwrapped(z.object({ status: z.string(), id: z.optional(z.unknown()) }), 'data');
+const plainRecord = z.looseObject({ status: z.string() });
+const recordSchema = z.pipe(z.transform(recordIn), plainRecord);
+
+/**
+ * The record of stage 2, bare or under `data`. A bare one may have a field \`data\` as well, and an envelope a \`status\` of its
+ * own ("success"): a record is known by its id, or by a word of the document.
+ */
+function recordIn(answer: unknown): unknown {
+  const bare = plainRecord.safeParse(answer).data;
+  if (bare && (wordOf(bare.status) || idsOf(bare).length > 0)) return answer;
+  const wrapped = fieldSchema('data', plainRecord).safeParse(answer);
+  return wrapped.success ? wrapped.data : answer;
+}
+
+function idsOf(record: Record<string, unknown>): string[] {
+  return ID_FIELDS.flatMap((field) => z.guid().safeParse(record[field]).data ?? []);
+}
+
+function wordOf(status: string): StatusAnswer['status'] | undefined {
+  const word = status.trim().toUpperCase();
+  return STATUSES.find((known) => known === word);
+}
 
 const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
-/** Stage 1. @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws. */
-export async function createExport(crm: CrmClient, entity: Entity, request: ExportRequest): Promise<string> {
+/**
+ * Stage 1.
+ * @param time what the call may take, and what is left of the process: an answer that nobody waits for is not asked for.
+ * @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws.
+ */
+export async function createExport(
+  crm: CrmClient,
+  entity: Entity,
+  request: ExportRequest,
+  time: Pick<Call, 'timeoutMs' | 'secondsLeft'>,
+): Promise<string> {
   const template = `/${entity}/exports`;
-  const answer = await crm.call({ method: 'post', path: `${entity}/exports`, template, json: request }, z.unknown());
+  const call = { method: 'post', path: `${entity}/exports`, template, json: request, ...time } as const;
+  const answer = await crm.call(call, z.unknown());
   const id = createdSchema.safeParse(answer);
   if (id.success && id.data) return id.data;
   throw new RunError('CrmContractError', `POST ${template} answered no UUID of an export: ${shapeOf(answer)}.`);
@@ -55,12 +95,13 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
       retryAfterSeconds = seconds;
     },
   );
-  if (z.guid().safeParse(record.id).success && String(record.id).toLowerCase() !== exportId.toLowerCase()) {
+  const ids = idsOf(record);
+  if (ids.length > 0 && !ids.some((id) => id.toLowerCase() === exportId.toLowerCase())) {
     throw new RunError('CrmContractError', `GET ${template} answered the record of another export than ${exportId}.`);
   }
-  const word = record.status.trim().toUpperCase();
-  const status = STATUSES.find((known) => known === word);
+  const status = wordOf(record.status);
   if (status) return { status, retryAfterSeconds };
+  const word = record.status.trim().toUpperCase();
   const quoted = /^[A-Z][A-Z_ -]{0,23}$/.test(word) ? `"${word}"` : `a word of ${word.length} characters`;
   throw new RunError(
     'CrmContractError',
@@ -70,7 +111,8 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
 
 /**
  * Stage 3: the address of the file. It is a secret that lives for minutes: use it at once, and nowhere but in a request.
- * @throws RunError `ExportNotReady` when the service does not give it out yet (409 is common, any such refusal counts).
+ * @throws RunError `ExportNotReady` when the service does not give it out yet (409 is common, any such refusal counts);
+ *   `ExportNotFound` on 404 and 410, which may mean no more than that as well.
  */
 export async function requestDownload(crm: CrmClient, entity: Entity, exportId: string): Promise<string> {
   const template = `/${entity}/exports/{id}/download`;

@@ -2,7 +2,15 @@ import { RunError } from '../errors.ts';
 import { codeOf, neverSent } from '../network-errors.ts';
 import type { AccessToken } from '../oauth/access-token.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
+import type { WholeAnswer } from '../whole-answer.ts';
+import { contentType } from './answers.ts';
 import { type Call, unanswered } from './call.ts';
+
+/**
+ * The service, or the gateway before it, says that it did not take the call: busy, or not to be reached (521, 523, 525 and
+ * 526 are Cloudflare's). Behind any other status from 500 on it may have been done.
+ */
+const NOT_TAKEN = new Set([408, 425, 503, 521, 523, 525, 526]);
 
 /** A call without any answer, as an error: certainly not sent, or perhaps received and its answer lost. */
 export function notReached(error: unknown, call: Call): RunError {
@@ -22,9 +30,12 @@ export function notReached(error: unknown, call: Call): RunError {
  * An answer outside 2xx, as an error. Only status and type of the answer are quoted: the body may hold records, and a
  * "code" in it may be one as well.
  */
-export async function refusal(response: Response, call: Call, token: AccessToken, now: Date): Promise<RunError> {
-  // The status counts, whatever becomes of the body.
-  await response.body?.cancel().catch(() => undefined);
+export function refusal(
+  response: Pick<WholeAnswer, 'status' | 'headers'>,
+  call: Call,
+  token: AccessToken,
+  now: Date,
+): RunError {
   const { status } = response;
   const what = `${call.method.toUpperCase()} ${call.template} was answered ${status}${contentType(response)}`;
   const retry = { retryAfterSeconds: retryAfterSeconds(response.headers, now) };
@@ -33,9 +44,8 @@ export async function refusal(response: Response, call: Call, token: AccessToken
   if (status === 401) return new RunError('AuthRefused', `${what} twice, the second time with a fresh token.`);
   if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token, call)}`);
   if (status === 429) return new RunError('RateLimited', `${what}: too many requests.`, retry);
-  // A gateway that says 502 or 504 has lost the answer of the service behind it.
-  if (status === 502 || status === 504) return unanswered(call, `was answered ${status} by a gateway`, retry);
-  if (status >= 500 || status === 408 || status === 425) return new RunError('CrmUnavailable', `${what}.`, retry);
+  if (NOT_TAKEN.has(status)) return new RunError('CrmUnavailable', `${what}.`, retry);
+  if (status >= 500) return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
   if ((status === 404 || status === 410) && call.template.includes('{id}'))
     return new RunError('ExportNotFound', `${what}.`);
   return new RunError('CrmRejectedRequest', `${what}.`);
@@ -44,9 +54,4 @@ export async function refusal(response: Response, call: Call, token: AccessToken
 function scopesOf(token: AccessToken, call: Call): string {
   const needed = call.method === 'patch' ? 'updates need "customers:update"' : 'exports need "global:export"';
   return `The token has the scopes "${token.scope}"; ${needed} or what crm.scopes names for it.`;
-}
-
-function contentType(response: Response): string {
-  const type = response.headers.get('content-type')?.match(/^[a-z]+\/[a-z+.-]+/i)?.[0];
-  return type ? ` (${type})` : '';
 }

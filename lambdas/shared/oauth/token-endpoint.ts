@@ -3,8 +3,12 @@ import * as z from 'zod/mini';
 import type { Deployment } from '../deployment.ts';
 import { codeOf, neverSent } from '../network-errors.ts';
 import { retryAfterSeconds } from '../retry-after.ts';
+import { UnreadableBody, type WholeAnswer, wholeAnswer } from '../whole-answer.ts';
 import { errorWord } from './error-words.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
+
+/** In bytes; no grant comes near it. */
+const LARGEST_ANSWER = 1_000_000;
 
 /** In seconds, some thirty years: beyond it the number means "never", and no date can hold it. */
 const LONGEST_LIFE = 1_000_000_000;
@@ -54,18 +58,19 @@ export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
   // Before the request: the life of a token is counted from its issue, and this errs on the safe side.
   const obtainedAt = call.now();
   try {
-    const response = await post(call);
-    const text = await response.text();
-    const body = jsonOrUndefined(text);
+    const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER };
+    const response = await wholeAnswer((signal) => post(call, signal), limits);
+    const body = jsonOrUndefined(await response.text());
     return response.ok ? granted(response, body, obtainedAt, call) : refusal(response, body, call);
   } catch (error) {
+    if (error instanceof UnreadableBody) return { kind: 'lost', said: `The token endpoint answered ${error.message}.` };
     const code = codeOf(error);
     const said = `The token endpoint did not answer (${code ?? (error instanceof Error ? error.name : 'unknown')}).`;
     return { kind: neverSent(error) ? 'notSent' : 'lost', said };
   }
 }
 
-function post({ crm, client, grant, timeoutMs }: TokenCall): Promise<Response> {
+function post({ crm, client, grant }: TokenCall, signal: AbortSignal): Promise<Response> {
   const body = new URLSearchParams(grant);
   const headers = new Headers({ accept: 'application/json' });
   authenticate(crm.clientAuthentication, client, headers, body);
@@ -76,12 +81,11 @@ function post({ crm, client, grant, timeoutMs }: TokenCall): Promise<Response> {
     redirect: 'manual',
     throwHttpErrors: false,
     timeout: false,
-    // Covers the body too, which a timeout of ky's does not.
-    signal: AbortSignal.timeout(timeoutMs),
+    signal,
   });
 }
 
-function granted(response: Response, body: unknown, obtainedAt: Date, { scope, crm }: TokenCall): TokenAnswer {
+function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope, crm }: TokenCall): TokenAnswer {
   const answer = answerSchema.safeParse(body);
   if (!answer.success) return { kind: 'lost', said: `The token endpoint answered ${response.status} without a token.` };
   const { access_token: accessToken, refresh_token, expires_in, scope: given, token_type } = answer.data;
@@ -119,7 +123,7 @@ function authenticate(
   if (how === 'post') body.set('client_secret', client.clientSecret);
 }
 
-function refusal(response: Response, body: unknown, call: TokenCall): TokenAnswer {
+function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAnswer {
   const { status, headers } = response;
   const error = errorSchema.safeParse(body);
   const code = error.success ? errorWord(error.data.error) : undefined;

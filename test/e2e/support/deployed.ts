@@ -114,7 +114,7 @@ async function authorizeAt(
 ): Promise<unknown> {
   const updates = 'customerUpdates' in configuration && configuration.customerUpdates === true;
   const scopes = ['openid', 'profile', 'global:export', ...(updates ? ['customers:update'] : [])];
-  const fields = { operatorField: 'filtersOperator', emailField: 'sendEmail', fileHosts: [] };
+  const fields = { operatorField: 'filtersOperator', emailField: 'sendEmail', fileHosts: [], createTimeoutSeconds: 60 };
   const crm = { baseUrl, authUrl, scopes, clientAuthentication: 'basic' as const, ...fields };
   return authorize(target, { crm, clientId, clientSecret, onUrl: approveConsent, onWait: () => undefined });
 }

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
+import { createCrmClient } from '../../../lambdas/shared/crm/client.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import { asStep } from '../../../lambdas/shared/step.ts';
-import { EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
+import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
+import { cutOff, serverFor } from '../../support/http-server.ts';
 
 const DEADLINE = '2026-11-20T02:00:00.000Z';
 const status = (answer: unknown): [string, unknown] => ['get /leads/exports/{id}', answer];
@@ -14,6 +16,11 @@ const gone = status(new RunError('ExportNotFound', 'GET /leads/exports/{id} was 
 
 const check = (answer: [string, unknown], now?: string, state = runState()) =>
   checkStatus(state, { ...testDeps(now ? { now: at(now) } : {}), crm: fakeCrm(answer) });
+
+const pendingWith = (retryAfterSeconds: number | undefined, state = runState()) => {
+  const crm = fakeCrm([...is('PROCESSING'), retryAfterSeconds]);
+  return checkStatus(state, { ...testDeps(), crm });
+};
 
 test('PROCESSED is READY, and the look is counted', async () => {
   expect(await check(is('PROCESSED'))).toEqual({ outcome: 'READY', checks: 4 });
@@ -29,11 +36,15 @@ test.each(['INITIATED', 'PROCESSING'])('%s is PENDING with the next wait', async
 });
 
 test('PENDING waits as long as the service asks for, on a good answer too', async () => {
-  const crm = fakeCrm(['get /leads/exports/{id}', { id: EXPORT_ID, status: 'PROCESSING' }, 90]);
+  expect(await pendingWith(90)).toMatchObject({ outcome: 'PENDING', waitSeconds: 90 });
+});
 
-  const answer = await checkStatus(runState(), { ...testDeps(), crm });
+test('a pending answer that asks for days lengthens one wait, to the largest, and leaves the run its other looks', async () => {
+  const first = await pendingWith(86_400);
+  const second = await pendingWith(undefined, runState({ waits: first.waits ?? 0 }));
 
-  expect(answer).toMatchObject({ outcome: 'PENDING', waitSeconds: 90 });
+  expect(first).toMatchObject({ outcome: 'PENDING', waits: 1, waitSeconds: 100 });
+  expect(second).toMatchObject({ outcome: 'PENDING', waits: 2, waitSeconds: 15 });
 });
 
 test('FAILED ends the run and names the export', async () => {
@@ -73,6 +84,38 @@ test('an export that its service does not know yet is waited for during the firs
 
 test('an export that is unknown after the first minute ends the run', async () => {
   await failureOf(check(gone, '2026-11-20T01:01:05Z'), 'ExportNotFound');
+});
+
+test.each([
+  ['is not over', '2026-11-20T01:09:00.000Z', '2026-11-20T01:38:59.999Z', 'PENDING'],
+  ['is over', '2026-11-20T01:09:00.000Z', '2026-11-20T01:39:00.000Z', 'ExportNotFound'],
+])('while the row of refusals of its file %s, an unknown export is a part of it', async (_, since, now, end) => {
+  const nothing = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
+  const state = runState({ moving: { ...nothing, unknownSince: since } });
+  const handler = asStep('CheckStatus', checkStatus, () => ({ ...testDeps({ now: at(now) }), crm: fakeCrm(gone) }));
+
+  const { outcome, failure } = await handler(state, lambdaContext());
+
+  expect(failure?.error ?? outcome).toBe(end);
+});
+
+test.each([
+  ['a web page', '2026-11-20T01:10:00Z', { text: '<html>' }, 'PENDING'],
+  ['half an answer', '2026-11-20T01:10:00Z', cutOff(200, {}, '{"sta'), 'PENDING'],
+  ['a web page at the deadline', DEADLINE, { text: '<html>' }, 'CrmContractError'],
+  ['half an answer at the deadline', DEADLINE, cutOff(200, {}, '{"sta'), 'CrmContractError'],
+])('%s in the place of a status is waited out until the deadline', async (_, now, reply, end) => {
+  const { url } = await serverFor([`GET /leads/exports/${EXPORT_ID}`, reply]);
+  const deps = testDeps({ now: at(now) });
+  const getAccessToken = async () => ({ accessToken: CANARY, scope: '' });
+  const crm = createCrmClient({ baseUrl: url, getAccessToken, log: deps.log, now: deps.now });
+  const handler = asStep('CheckStatus', checkStatus, () => ({ ...deps, crm }));
+
+  const { outcome, failure } = await handler(runState(), lambdaContext());
+
+  expect(failure?.error ?? outcome).toBe(end);
+  if (failure)
+    expect(failure.cause).toMatch(/was answered 200, but (not in JSON \(6 characters\)|the answer broke off)/);
 });
 
 test('a run whose deadline falls into that first minute ends under the deadline', async () => {

@@ -164,10 +164,68 @@ test.each([
   expect(run?.prefix).toBe(`runs/entity=leads/run=${folder}/`);
 });
 
-test('a POST whose answer was lost is repeated once, and the state says so', async () => {
+test('a POST whose answer was lost is repeated once, five minutes later, and the state says so', async () => {
   const answer = await createExport(newState(), depsWith(fakeCrm(fields(), lost)));
 
-  expect(answer).toEqual({ outcome: 'RETRY', unansweredCreates: 1, waits: 1, waitSeconds: 10 });
+  expect(answer).toEqual({ outcome: 'RETRY', unansweredCreates: 1, waits: 1, waitSeconds: 300 });
+});
+
+test.each([
+  ['the largest wait, where that is longer', { largestWaitSeconds: 900, createAgainSeconds: 300 }, 900],
+  ['what a local configuration says', { largestWaitSeconds: 10, createAgainSeconds: 1 }, 10],
+])('it is repeated after %s', async (_, change, waitSeconds) => {
+  const polling = { firstWaitSeconds: 10, deadlineSeconds: 3600, ...change };
+  const deps = depsWith(fakeCrm(fields(), lost), { deployment: deployment({ polling }) });
+
+  expect(await createExport(newState(), deps)).toMatchObject({ outcome: 'RETRY', waitSeconds });
+});
+
+test.each([
+  ['01:55:00', 'RETRY'],
+  ['01:55:01', 'CreateUnanswered'],
+])(
+  'at %s, with the deadline at 02:00, it ends in %s: a hurried repetition would meet the same trouble',
+  async (time, end) => {
+    const deps = depsWith(fakeCrm(fields(), lost), { now: at(`2026-11-20T${time}Z`) });
+
+    const answer = createExport(newState(), deps);
+
+    if (end === 'RETRY') expect(await answer).toMatchObject({ outcome: 'RETRY', waitSeconds: 300 });
+    else await failureOf(answer, 'CreateUnanswered');
+  },
+);
+
+test('the POST may take what the configuration says, and is told what is left of the invocation', async () => {
+  const crm = fakeCrm(fields(), created());
+  const deps = depsWith(crm, { deployment: deployment({ crm: { createTimeoutSeconds: 400 } }), secondsLeft: () => 77 });
+
+  await createExport(newState(), deps);
+
+  expect(crm.given.map(({ timeoutMs, secondsLeft }) => [timeoutMs, secondsLeft?.()])).toEqual([
+    [undefined, undefined],
+    [400_000, 77],
+  ]);
+});
+
+test('whatever a service answers until the longest deadline, at most two creates may have worked', async () => {
+  const maybe = () => lost;
+  const not: [string, unknown] = ['post /leads/exports', new RunError('CrmUnavailable', 'It was answered 503.')];
+  const polling = { firstWaitSeconds: 1, largestWaitSeconds: 300, deadlineSeconds: 86_400 };
+
+  for (const creates of [
+    [maybe(), maybe()],
+    [not, maybe(), not, not, maybe()],
+    [maybe(), not, not, created()],
+  ]) {
+    const crm = fakeCrm(...creates.flatMap((create) => [fields(), create]));
+    const handler = asStep('CreateExport', createExport, () => depsWith(crm, { deployment: deployment({ polling }) }));
+
+    let state = newState();
+    while (state.outcome === null || state.outcome === 'RETRY') state = await handler(state, lambdaContext());
+
+    expect(crm.left).toEqual([]);
+    expect(state).toMatchObject({ outcome: creates.at(-1) === lost ? 'FAILED' : 'CREATED', unansweredCreates: 1 });
+  }
 });
 
 test('a second lost answer ends the run, for the service may by now hold two exports', async () => {
@@ -292,9 +350,9 @@ test('today is today where the deployment is', async () => {
 });
 
 test('a lost answer waits as long as the gateway that lost it asks', async () => {
-  const slow = new RunError('CreateUnanswered', 'The answer was lost.', { retryAfterSeconds: 77 });
+  const slow = new RunError('CreateUnanswered', 'The answer was lost.', { retryAfterSeconds: 777 });
 
   const answer = await createExport(newState(), depsWith(fakeCrm(fields(), ['post /leads/exports', slow])));
 
-  expect(answer).toMatchObject({ outcome: 'RETRY', waitSeconds: 77 });
+  expect(answer).toMatchObject({ outcome: 'RETRY', waitSeconds: 777 });
 });

@@ -150,13 +150,58 @@ test('an export that is not given out by the deadline ends as ExportNotReady', a
   expect(error.message).toContain(EXPORT_ID);
 });
 
-test('an export that is gone ends as ExportNotFound', async () => {
-  const crm = fakeCrm(asked(new RunError('ExportNotFound', 'gone')));
+const unknown = asked(new RunError('ExportNotFound', 'POST /leads/exports/{id}/download was answered 404.'));
 
-  await failureOf(
-    downloadFile(runState(), servers.depsFor(servers.origin.file({ size: 1 }), { crm })),
-    'ExportNotFound',
+/** What becomes of a run at a time, whose service has not known its export since then. */
+async function askedAgain(since: string | null, now: string, ...answers: Parameters<typeof fakeCrm>) {
+  const first = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
+  const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(...answers), now: at(now) });
+  return downloadFile(runState({ moving: { ...first, unknownSince: since } }), deps);
+}
+
+test('an export that the service does not know is waited for, and the state says since when', async () => {
+  const answer = await askedAgain(null, '2026-11-20T01:10:00.000Z', unknown);
+
+  expect(answer).toMatchObject({
+    outcome: 'NOT_READY',
+    waits: 1,
+    moving: { unknownSince: '2026-11-20T01:10:00.000Z' },
+  });
+});
+
+test('it is waited for during half an hour in a row', async () => {
+  const since = '2026-11-20T01:10:00.000Z';
+
+  const answer = await askedAgain(since, '2026-11-20T01:39:59.999Z', unknown);
+  const error = await failureOf(askedAgain(since, '2026-11-20T01:40:00.000Z', unknown), 'ExportNotFound');
+
+  expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: since } });
+  expect(error.message).toBe(
+    `The service has not known the export since ${since}: POST /leads/exports/{id}/download was answered 404.`,
   );
+});
+
+test('trouble of the service neither ends such a row nor breaks it', async () => {
+  const since = '2026-11-20T01:10:00.000Z';
+  const trouble = asked(new RunError('CrmUnavailable', 'It was answered 503.'));
+
+  await failureOf(askedAgain(since, '2026-11-20T01:50:00.000Z', unknown), 'ExportNotFound');
+  expect(await askedAgain(since, '2026-11-20T01:50:00.000Z', trouble)).toMatchObject({
+    outcome: 'CONTINUE',
+    moving: { unknownSince: since },
+  });
+});
+
+test('an answer that knows the export breaks the row', async () => {
+  const since = '2026-11-20T01:10:00.000Z';
+
+  const answer = await askedAgain(since, '2026-11-20T01:50:00.000Z', refused);
+
+  expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: null } });
+});
+
+test('an export that is unknown at the deadline ends as ExportNotFound', async () => {
+  await failureOf(askedAgain('2026-11-20T01:50:00.000Z', '2026-11-20T02:00:00.000Z', unknown), 'ExportNotFound');
 });
 
 test('a link that has expired is asked for anew at once, in the same call', async () => {

@@ -181,15 +181,21 @@ describe('trouble that may pass', () => {
     expect(file.requests.at(-1)?.offset).toBeGreaterThanOrEqual(2 * PART);
   });
 
-  test('of an export that is not given out any more gives the upload up: a look at the status may end the run', async () => {
-    const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
-    const crm = fakeCrm(linkTo(file), asked(new RunError('CrmRejectedRequest', 'Answered 409.')));
+  test.each(['CrmRejectedRequest', 'ExportNotFound'] as const)(
+    'of an export whose second link is refused with %s keeps the parts, and goes on with them',
+    async (name) => {
+      const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
+      const crm = fakeCrm(linkTo(file), asked(new RunError(name, 'It was refused.')), linkTo(file));
 
-    const answer = await downloadFile(runState(), servers.depsFor(file, { crm }));
+      const first = await downloadFile(runState(), servers.depsFor(file, { crm }));
+      const second = await downloadFile(goingOn(first.moving), servers.depsFor(file, { crm }));
 
-    expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { upload: null, links: 1 } });
-    expect(servers.store.uploads()).toEqual([]);
-  });
+      expect(first).toMatchObject({ outcome: 'NOT_READY', moving: { upload: { key: KEY }, links: 1 } });
+      expect(second).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE } });
+      expect(file.requests.at(-1)?.offset).toBeGreaterThanOrEqual(2 * PART);
+      expect(servers.store.object(KEY)?.body.equals(file.bytes())).toBe(true);
+    },
+  );
 });
 
 describe('an end for good', () => {
@@ -214,7 +220,7 @@ describe('an end for good', () => {
     const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
     const crm = fakeCrm(linkTo(file), asked(new RunError('ExportNotFound', 'Gone.')));
 
-    await failureOf(downloadFile(runState(), servers.depsFor(file, { crm })), 'ExportNotFound');
+    await failureOf(downloadFile(runState(), servers.depsFor(file, { crm, now: DEADLINE })), 'ExportNotFound');
 
     expect(servers.store.uploads()).toEqual([]);
   });

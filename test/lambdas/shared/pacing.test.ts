@@ -118,6 +118,7 @@ test('before the run has begun the pacing is that of its entity, counted from th
     firstWaitSeconds: 3,
     largestWaitSeconds: 100,
     deadlineSeconds: 60,
+    createAgainSeconds: 300,
     deadline: new Date('2026-11-20T01:01:00Z'),
   });
 });

@@ -59,7 +59,7 @@ const PRODUCED: { [S in StepName]: Record<Outcome<S>, () => Promise<RunState>> }
     STORED: () => download({ url: 'https://files.test/x' }),
     NOT_READY: () => download(new RunError('CrmRejectedRequest', 'Not yet.')),
     CONTINUE: () => download(DOWN),
-    FAILED: () => download(new RunError('ExportNotFound', 'Gone.')),
+    FAILED: () => download(new RunError('AuthRefused', 'No.')),
   },
   PublishFile: {
     PUBLISHED: () => publish(),

@@ -4,15 +4,18 @@ import type { Call } from '../../../../lambdas/shared/crm/call.ts';
 import { createCrmClient } from '../../../../lambdas/shared/crm/client.ts';
 import { RunError, type RunErrorName } from '../../../../lambdas/shared/errors.ts';
 import { CANARY } from '../../../support/builders.ts';
+import { forceCollections } from '../../../support/collections.ts';
 import { at, recordingLog } from '../../../support/deps.ts';
 import { failureOf } from '../../../support/failures.ts';
 import { cutOff, deadAddress, type Exchange, hangUp, type Reply, serverFor } from '../../../support/http-server.ts';
 
 const CREATE = '/api/v1/leads/exports';
 const FIELDS = '/api/v1/leads/fields';
+const STATUS = '/api/v1/leads/exports/7';
 const create: Call = { method: 'post', path: 'leads/exports', template: '/leads/exports', json: { columns: ['id'] } };
 const fields: Call = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
 const status: Call = { method: 'get', path: 'leads/exports/7', template: '/leads/exports/{id}' };
+const tooLarge = { text: `"${CANARY.repeat(500_000)}"` };
 const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: `<html>${CANARY}</html>` };
 
 /**
@@ -38,7 +41,7 @@ function clientAt(url: string, authorized?: { accessToken: string; scope: string
 async function callOf(call: Call, ...exchanges: Exchange[]) {
   const server = await serverFor(...exchanges);
   const client = clientAt(server.url);
-  return { answer: () => client.call(call, z.unknown()), ...client, ...server };
+  return { answer: () => client.call(call, z.unknown()), client, ...client, ...server };
 }
 
 test('a call carries the token and the body, and its answer is parsed', async () => {
@@ -153,10 +156,18 @@ test.each([
 });
 
 test.each<[Call, string, number, RunErrorName]>([
-  [create, `POST ${CREATE}`, 500, 'CrmUnavailable'],
-  [create, `POST ${CREATE}`, 503, 'CrmUnavailable'],
-  [create, `POST ${CREATE}`, 502, 'CreateUnanswered'],
-  [create, `POST ${CREATE}`, 504, 'CreateUnanswered'],
+  ...[500, 501, 502, 504, 507, 520, 522, 524, 530].map((code): [Call, string, number, RunErrorName] => [
+    create,
+    `POST ${CREATE}`,
+    code,
+    'CreateUnanswered',
+  ]),
+  ...[408, 425, 503, 521, 523, 525, 526].map((code): [Call, string, number, RunErrorName] => [
+    create,
+    `POST ${CREATE}`,
+    code,
+    'CrmUnavailable',
+  ]),
   [create, `POST ${CREATE}`, 400, 'CrmRejectedRequest'],
   [create, `POST ${CREATE}`, 404, 'CrmRejectedRequest'],
   [create, `POST ${CREATE}`, 409, 'CrmRejectedRequest'],
@@ -166,6 +177,7 @@ test.each<[Call, string, number, RunErrorName]>([
   [fields, `GET ${FIELDS}`, 504, 'CrmUnavailable'],
   [fields, `GET ${FIELDS}`, 408, 'CrmUnavailable'],
   [fields, `GET ${FIELDS}`, 425, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 520, 'CrmUnavailable'],
   [fields, `GET ${FIELDS}`, 404, 'CrmRejectedRequest'],
   [status, 'GET /api/v1/leads/exports/7', 404, 'ExportNotFound'],
   [status, 'GET /api/v1/leads/exports/7', 410, 'ExportNotFound'],
@@ -210,19 +222,72 @@ test('a GET whose connection is closed twice is CrmUnavailable', async () => {
 test.each<[Call, string, RunErrorName]>([
   [create, `POST ${CREATE}`, 'CreateUnanswered'],
   [fields, `GET ${FIELDS}`, 'CrmUnavailable'],
+  [status, `GET ${STATUS}`, 'CrmContractError'],
 ])('%j: a good answer that breaks off in the middle is %s, %s', async (call, line, name) => {
   const { answer } = await callOf(call, [
     line,
     cutOff(200, { 'content-type': 'application/json' }, `{"id":"${CANARY}`),
   ]);
 
-  expect((await failureOf(answer(), name)).message).toContain('broke off in the middle of its answer');
+  expect((await failureOf(answer(), name)).message).toContain('answered 200, but the answer broke off in the middle');
 });
 
 test('of a refusal that breaks off the status counts', async () => {
-  const { answer } = await callOf(create, [`POST ${CREATE}`, cutOff(500, {}, CANARY)]);
+  const { answer } = await callOf(create, [`POST ${CREATE}`, cutOff(503, {}, CANARY)]);
 
   await failureOf(answer(), 'CrmUnavailable');
+});
+
+test.each<[string, Call, string, Reply, RunErrorName, boolean]>([
+  ['a web page to a create', create, `POST ${CREATE}`, secret, 'CreateUnanswered', false],
+  ['nothing to a create', create, `POST ${CREATE}`, { status: 204 }, 'CreateUnanswered', false],
+  ['half an answer to a create', create, `POST ${CREATE}`, { text: `{"id":"${CANARY}` }, 'CreateUnanswered', false],
+  ['a web page as a status', status, `GET ${STATUS}`, secret, 'CrmContractError', true],
+  ['half a status', status, `GET ${STATUS}`, cutOff(200, {}, '{'), 'CrmContractError', true],
+  ['a status too large to read', status, `GET ${STATUS}`, tooLarge, 'CrmContractError', false],
+  ['a status of another shape', status, `GET ${STATUS}`, { json: [CANARY] }, 'CrmContractError', false],
+  ['a web page as the first answer', fields, `GET ${FIELDS}`, secret, 'CrmContractError', false],
+])('%s with a good status is an error of its kind', async (_, call, line, reply, name, waitedOut) => {
+  const { client } = await callOf(call, [line, reply]);
+
+  expect((await failureOf(client.call(call, z.object({})), name)).transient).toBe(waitedOut);
+});
+
+test('an answer that falls silent ends at the time limit of its call, though the garbage collector ran', async () => {
+  const { client } = await callOf(create, [
+    `POST ${CREATE}`,
+    (response) => void response.writeHead(200).write('{"id":'),
+  ]);
+  forceCollections();
+
+  const error = await failureOf(client.call({ ...create, timeoutMs: 1500 }, z.unknown()), 'CreateUnanswered');
+
+  expect(error.message).toBe('POST /leads/exports was answered 200, but the answer did not end in time.');
+});
+
+test('a call for whose whole answer there is no time left is not sent', async () => {
+  const server = await serverFor();
+  const client = clientAt(server.url);
+
+  const error = await failureOf(
+    client.call({ ...create, timeoutMs: 60_000, secondsLeft: () => 64.9 }, z.unknown()),
+    'TokenRefreshInProgress',
+  );
+
+  expect(error.message).toBe('What came before left too little time for the call: it was not sent.');
+  expect(server.seen).toEqual([]);
+});
+
+test('a call is not repeated with a fresh token either, where too little time is left by then', async () => {
+  const left = [100, 40];
+  const { client, seen } = await callOf(create, [`POST ${CREATE}`, { status: 401, ...secret }]);
+
+  await failureOf(
+    client.call({ ...create, timeoutMs: 60_000, secondsLeft: () => left.shift() ?? 0 }, z.unknown()),
+    'TokenRefreshInProgress',
+  );
+
+  expect(seen).toHaveLength(1);
 });
 
 test.each([301, 302, 303, 307, 308])(
@@ -242,12 +307,12 @@ test.each([301, 302, 303, 307, 308])(
 );
 
 test.each<[string, Reply, string]>([
-  ['a web page', secret, 'but not in JSON (26 characters)'],
+  ['a web page', secret, 'answered 200 (text/html), but not in JSON (26 characters)'],
   ['half of a JSON text', { text: `{"id":"${CANARY}` }, 'but not in JSON'],
   ['nothing', { text: '' }, 'but not in JSON (0 characters)'],
-  ['more than anyone needs', { text: `"${CANARY.repeat(400_000)}"` }, 'with more than 5000000 characters'],
+  ['more than anyone needs', tooLarge, 'answered 200, but with more than 5000000 bytes'],
 ])('an answer of %s ends as CrmContractError without quoting it', async (_, reply, message) => {
-  const { answer } = await callOf(create, [`POST ${CREATE}`, reply]);
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, reply]);
 
   expect((await failureOf(answer(), 'CrmContractError')).message).toContain(message);
 });

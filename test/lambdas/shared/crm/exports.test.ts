@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createCrmClient } from '../../../../lambdas/shared/crm/client.ts';
 import { createExport, readStatus, requestDownload } from '../../../../lambdas/shared/crm/exports.ts';
 import { ENTITIES } from '../../../../lambdas/shared/entities.ts';
-import { CANARY, EXPORT_ID, OTHER_EXPORT_ID } from '../../../support/builders.ts';
+import { CANARY, EXPORT_ID, OTHER_EXPORT_ID as OTHER } from '../../../support/builders.ts';
 import { at, recordingLog } from '../../../support/deps.ts';
 import { failureOf } from '../../../support/failures.ts';
 import { type Reply, serverFor } from '../../../support/http-server.ts';
@@ -14,7 +14,7 @@ async function crmFor(line: string, reply: Reply) {
 }
 
 const created = async (json: unknown) =>
-  createExport(await crmFor('POST /leads/exports', { json }), 'leads', { columns: ['id'] });
+  createExport(await crmFor('POST /leads/exports', { json }), 'leads', { columns: ['id'] }, {});
 const statusAnswer = async (reply: Reply) =>
   readStatus(await crmFor(`GET /leads/exports/${EXPORT_ID}`, reply), 'leads', EXPORT_ID);
 const statusFor = async (json: unknown) => (await statusAnswer({ json })).status;
@@ -58,7 +58,7 @@ test.each(ENTITIES)('the three stages of %s go to its own paths', async (entity)
   const getAccessToken = async () => ({ accessToken: 'a', scope: '' });
   const crm = createCrmClient({ baseUrl: url, getAccessToken, log: recordingLog(), now: at('2026-11-20T01:00:00Z') });
 
-  await createExport(crm, entity, { columns: ['id'] });
+  await createExport(crm, entity, { columns: ['id'] }, {});
   await readStatus(crm, entity, EXPORT_ID);
   await requestDownload(crm, entity, EXPORT_ID);
 
@@ -79,6 +79,11 @@ test.each<[string, object]>([
   ['under data', { data: { status: 'PROCESSED', id: EXPORT_ID } }],
   ['with its id in capitals', { status: 'PROCESSED', id: EXPORT_ID.toUpperCase() }],
   ['with a number as its id', { status: 'PROCESSED', id: 7 }],
+  ['with a field `data` of its own', { id: EXPORT_ID, status: 'PROCESSED', data: { status: 'FAILED', rows: 7 } }],
+  ['with a field `data` and no id', { status: 'PROCESSED', data: [] }],
+  ['in an envelope with a status of its own', { status: 'success', data: { status: 'PROCESSED', id: EXPORT_ID } }],
+  ['with its id under uuid', { uuid: EXPORT_ID, status: 'PROCESSED' }],
+  ['with its id under exportId, and that of something else', { id: OTHER, exportId: EXPORT_ID, status: 'PROCESSED' }],
   ['with further fields', { status: 'PROCESSED', rows: 7, columns: [] }],
 ])('the record of an export is read %s', async (_, record) => {
   expect(await statusFor(record)).toBe('PROCESSED');
@@ -90,7 +95,18 @@ test.each<[string, unknown, string]>([
   ['an empty word', { status: '' }, 'a word of 0 characters'],
   ['a number', { status: 2 }, '(wrong at status): an object with the keys status'],
   ['no status', { state: 'PROCESSED' }, '(wrong at status): an object with the keys state'],
-  ['the record of another export', { id: OTHER_EXPORT_ID, status: 'PROCESSED' }, 'the record of another export than'],
+  [
+    'an unknown word beside data',
+    { id: EXPORT_ID, status: 'queued', data: { status: 'PROCESSED' } },
+    '"QUEUED"; known',
+  ],
+  ['another export under uuid', { uuid: OTHER, status: 'PROCESSED' }, 'the record of another export than'],
+  [
+    'another export under data',
+    { data: { exportId: OTHER, status: 'PROCESSED' } },
+    'the record of another export than',
+  ],
+  ['the record of another export', { id: OTHER, status: 'PROCESSED' }, 'the record of another export than'],
 ])('%s as the status is CrmContractError', async (_, record, message) => {
   expect((await failureOf(statusFor(record), 'CrmContractError')).message).toContain(message);
 });
@@ -98,6 +114,7 @@ test.each<[string, unknown, string]>([
 test.each<[string, object]>([
   ['bare', { url: 'https://files.test/x?signature=y' }],
   ['under data', { data: { url: 'https://files.test/x?signature=y' } }],
+  ['beside data', { url: 'https://files.test/x?signature=y', data: {} }],
 ])('the address of the file is read %s', async (_, json) => {
   expect(await download({ json })).toBe('https://files.test/x?signature=y');
 });

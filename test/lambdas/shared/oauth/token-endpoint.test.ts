@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { callTokenEndpoint, type Grant, type TokenAnswer } from '../../../../lambdas/shared/oauth/token-endpoint.ts';
 import { CANARY, deployment } from '../../../support/builders.ts';
+import { forceCollections } from '../../../support/collections.ts';
 import { at } from '../../../support/deps.ts';
 import { cutOff, deadAddress, hangUp, type Reply, serverFor } from '../../../support/http-server.ts';
 
@@ -214,13 +215,26 @@ test.each<[string, Reply]>([
   expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
 });
 
-test.each<[string, Reply]>([
-  ['T22: no answer in time', () => undefined],
-  ['T22: a body that stalls', (response) => void response.writeHead(200).write('{"access_token"')],
-])('%s is lost', async (_, reply) => {
+test.each<[string, Reply]>([['T22: no answer in time', () => undefined]])('%s is lost', async (_, reply) => {
   const { answer } = await answerTo(reply, { timeoutMs: 100 });
 
   expect(answer).toMatchObject({ kind: 'lost', said: expect.stringContaining('did not answer') });
+});
+
+test('T22: a body that falls silent is lost at the time limit, though the garbage collector ran', async () => {
+  forceCollections();
+
+  const { answer } = await answerTo((response) => void response.writeHead(200).write('{'), { timeoutMs: 1500 });
+
+  const said = 'The token endpoint answered 200, but the answer did not end in time.';
+  expect(answer).toMatchObject({ kind: 'lost', said });
+});
+
+test('T21: an answer of more than a megabyte is lost, and is not read to its end', async () => {
+  const { answer } = await answerTo({ text: JSON.stringify({ ...GOOD, access_token: 'a'.repeat(1_000_001) }) });
+
+  const said = 'The token endpoint answered 200, but with more than 1000000 bytes.';
+  expect(answer).toMatchObject({ kind: 'lost', said });
 });
 
 test.each([

@@ -1,0 +1,85 @@
+/** An answer whose body was read, or found unreadable, before anybody got to see it. */
+export interface WholeAnswer extends Pick<Response, 'status' | 'ok' | 'headers'> {
+  /** @throws `UnreadableBody` where the body broke off, took too long or was too large. */
+  text(): Promise<string>;
+}
+
+/** What one request may take, its answer and all of its body included. */
+export interface AnswerLimits {
+  milliseconds: number;
+  /** Of the body, unpacked: nothing beyond is read, so that a broken service cannot exhaust the memory. */
+  bytes: number;
+}
+
+/** The message continues "The service answered". */
+export class UnreadableBody extends Error {
+  override readonly name = 'UnreadableBody';
+  /** Where it did not end, another answer may; one that is too large stays so. */
+  readonly reason: 'cut off' | 'too large';
+
+  constructor(reason: UnreadableBody['reason'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
+
+/**
+ * Sends a request and reads its whole answer, both under one time limit.
+ *
+ * The signal alone is no time limit: `fetch` holds it weakly once the headers are there, and a silent body was then waited
+ * for as long as the server liked. So the timer here ends the waiting by itself, and closes the connection.
+ *
+ * @throws what `send` throws, and a `TimeoutError` where no status came in time; what is wrong with the body, `text` throws.
+ */
+export async function wholeAnswer(
+  send: (signal: AbortSignal) => Promise<Response>,
+  { milliseconds, bytes }: AnswerLimits,
+): Promise<WholeAnswer> {
+  const controller = new AbortController();
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    const error = new DOMException(`no whole answer within ${milliseconds} ms`, 'TimeoutError');
+    late.reject(error);
+    controller.abort(error);
+  }, milliseconds);
+  try {
+    const response = await Promise.race([send(controller.signal), late.promise]);
+    const body = await bodyOf(response, late.promise, bytes);
+    const { status, ok, headers } = response;
+    return { status, ok, headers, text: async () => textOrThrow(body) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function bodyOf(
+  { body, status }: Response,
+  late: Promise<never>,
+  most: number,
+): Promise<string | UnreadableBody> {
+  const reader = body?.getReader();
+  if (!reader) return '';
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for (let next = await Promise.race([reader.read(), late]); !next.done; ) {
+      chunks.push(next.value);
+      size += next.value.length;
+      if (size > most) return new UnreadableBody('too large', `${status}, but with more than ${most} bytes`);
+      next = await Promise.race([reader.read(), late]);
+    }
+    return new TextDecoder().decode(Buffer.concat(chunks));
+  } catch (cause) {
+    const timeout = cause instanceof Error && cause.name === 'TimeoutError';
+    const end = timeout ? 'did not end in time' : 'broke off in the middle';
+    return new UnreadableBody('cut off', `${status}, but the answer ${end}`, cause);
+  } finally {
+    // Not waited for: the connection of a body that never ends is closed meanwhile. After its end this does nothing.
+    reader.cancel().catch(() => undefined);
+  }
+}
+
+function textOrThrow(body: string | UnreadableBody): string {
+  if (typeof body === 'string') return body;
+  throw body;
+}
