@@ -85,7 +85,7 @@ test('T26: a refresh that is under way is waited for, and the new grant has the 
   await refreshing;
   expect(waited).toBe(1);
   expect(done.versionId).toBe(successorOf(successorOf(first.versionId)));
-  expect(await places.tokens()).toEqual(tokens);
+  expect(await places.tokens()).toMatchObject(tokens);
   expect(await functionAt(places, crm)()).toMatchObject({ accessToken: tokens.accessToken });
   expect(sandbox.ledger.violations()).toEqual([]);
 });

@@ -49,11 +49,22 @@ function atTheTokenEndpoint(fault: Omit<Fault, 'path'>): Case['fault'] {
   };
 }
 
-/** The first run leaves a refresh without an answer; the next ones find that the last attempt is kept for later. */
-async function unansweredRefreshes(system: Deployed): Promise<RunReport> {
-  let report = await atTheTokenEndpoint({ reset: 'after' })(system);
-  for (let runs = 0; runs < 3 && report.error === 'CrmUnavailable'; runs += 1) report = await system.run(ENTITY);
+/** Runs until one ends so: a function asks again half a minute after a refresh that brought nothing, and not before. */
+async function runUntil(system: Deployed, ends: (report: RunReport) => boolean): Promise<RunReport> {
+  let report = await system.run(ENTITY);
+  for (let runs = 0; runs < 12 && !ends(report); runs += 1) report = await system.run(ENTITY);
   return report;
+}
+
+/** The first runs leave refreshes without an answer; the next ones find that the service is left alone. */
+async function unansweredRefreshes(system: Deployed): Promise<RunReport> {
+  await atTheTokenEndpoint({ reset: 'after' })(system);
+  return runUntil(system, ({ error }) => error !== 'CrmUnavailable');
+}
+
+async function authorizedAgain(system: Deployed): Promise<void> {
+  await system.authorize();
+  await runUntil(system, ({ status }) => status === 'SUCCEEDED');
 }
 
 /** Entries whose own trouble cannot be made here: that each command of theirs does what it says, after a run that failed. */
@@ -90,7 +101,7 @@ const OF_THE_GRANT: Case[] = [
   {
     entry: 'TokenRefreshInProgress',
     fault: unansweredRefreshes,
-    mend: (system) => system.authorize(),
+    mend: authorizedAgain,
   },
   { entry: 'ConfigInvalid', fault: brokenSecret },
 ];
