@@ -8,6 +8,7 @@ import { type Clock, watchClock } from './aws-clock.ts';
 import { commandFor, quoted, withExamples } from './command-options.ts';
 import { alarmsCheck, runbookUrlChecks } from './doctor-alarms.ts';
 import { type Check, documentOf, exitCodeOf, Findings, linesOf, ok, warning } from './doctor-check.ts';
+import { concurrencyCheck } from './doctor-concurrency.ts';
 import { type Around, accessTokenCheck, scopesCheck } from './doctor-grant.ts';
 import { lookAtPlaces, type Stored } from './doctor-places.ts';
 import { refresh, refreshCheck } from './doctor-refresh.ts';
@@ -57,7 +58,7 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
   return findings.checks;
 }
 
-/** Whether anything begins, and whether somebody hears of it where nothing came of it. */
+/** Whether anything begins and finds room, and whether somebody hears of it where nothing came of it. */
 async function lookAtNights(
   findings: Findings,
   target: Target,
@@ -67,6 +68,7 @@ async function lookAtNights(
   const resume = (entities: Entity[]) => commandFor(`resume ${entities.join(' ')}`, options);
   const same = (check: Check) => check;
   await findings.look('rules', () => rulesCheck(target, deployment, resume), same);
+  await findings.look('concurrency', () => concurrencyCheck(target, deployment), same);
   await findings.look('alarms', () => alarmsCheck(target, deployment?.alarms.email), same);
 }
 

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
+import type { Deployment } from '../lambdas/shared/deployment.ts';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
 import { entityPlan } from '../lambdas/shared/entity-plan.ts';
 import { ConfigurationError, readConfiguration } from '../lib/config.ts';
+import { freshnessText } from '../lib/freshness.ts';
 import { entitiesArgument, entitiesOrAll, withExamples } from './command-options.ts';
 import { endedHalfway } from './halfway.ts';
 import { type SwitchedRule, switchRule } from './pause-rules.ts';
@@ -13,8 +15,8 @@ interface PauseOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** Of `alarms.freshnessHours`, for a configuration that is not at hand. */
-const FRESHNESS_HOURS = 26;
+/** For a configuration that is not at hand: by default no entity has fewer. */
+const FRESHNESS = '26 hours or more';
 
 /** Registers `pause`: the nightly rules of entities are switched off. */
 export function addPause(command: Command): void {
@@ -43,10 +45,11 @@ function withEntities(command: Command): Command {
 }
 
 async function pause(named: Entity[], options: PauseOptions): Promise<void> {
-  const { hours } = configured(options);
+  const { deployment } = configured(options);
+  const hours = deployment ? freshnessText(deployment, entitiesOrAll(named, options.all)) : FRESHNESS;
   await switchRules(named, 'DISABLED', options);
   process.stderr.write(
-    `The alarm NoPublishedExport is raised ${hours} hours after the last published export of each; it names no cause.\n` +
+    `The alarm NoPublishedExport is raised ${hours} after the last published export of each; it names no cause.\n` +
       'A deploy that changes a rule switches it back to what the configuration says. To switch off for good: set entities.NAME.enabled to false, and deploy.\n',
   );
 }
@@ -101,14 +104,17 @@ function wordFor(state: SwitchedRule['state']): 'on' | 'off' {
  * What the configuration says about nights, where it is at hand: the account knows it otherwise.
  * @throws ConfigurationError where a file was named and cannot be used
  */
-function configured({ deployment: name, configuration, endpointUrl }: PauseOptions): { hours: number; off: Entity[] } {
+function configured({ deployment: name, configuration, endpointUrl }: PauseOptions): {
+  deployment?: Deployment;
+  off: Entity[];
+} {
   try {
     const endpoint = endpointUrl ?? process.env.AWS_ENDPOINT_URL;
     const { deployment } = readConfiguration(name, configuration, endpoint);
     const off = ENTITIES.filter((entity) => !entityPlan(deployment, entity).enabled);
-    return { hours: deployment.alarms.freshnessHours, off };
+    return { deployment, off };
   } catch (error) {
     if (configuration !== undefined || !(error instanceof ConfigurationError)) throw error;
-    return { hours: FRESHNESS_HOURS, off: [] };
+    return { off: [] };
   }
 }

@@ -2,6 +2,7 @@ import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-clo
 import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { LambdaClient } from '@aws-sdk/client-lambda';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SFNClient } from '@aws-sdk/client-sfn';
@@ -47,6 +48,7 @@ export interface Target extends z.infer<typeof outputsSchema> {
   logs: CloudWatchLogsClient;
   events: EventBridgeClient;
   sns: SNSClient;
+  lambda: LambdaClient;
   /** Where the function that moves files logs. */
   downloadLogGroup: string;
 }
@@ -70,6 +72,7 @@ export async function connect(options: TargetOptions): Promise<Target> {
     logs: new CloudWatchLogsClient(settings),
     events: new EventBridgeClient(settings),
     sns: new SNSClient(settings),
+    lambda: new LambdaClient(settings),
     downloadLogGroup: `/aws/lambda/${stack}-DownloadFile`,
   };
 }

@@ -19,7 +19,7 @@ import {
 import { Construct } from 'constructs';
 import { ERRORS } from '../lambdas/shared/errors.ts';
 import type { UpdateStepName } from '../lambdas/shared/steps.ts';
-import { machineNameOf, type WatchProps, watched } from './machine-logs.ts';
+import { MAP_LABEL, machineNameOf, type WatchProps, watched } from './machine-logs.ts';
 import { connectStep, type Ends, stepTask } from './step-task.ts';
 
 interface CustomerUpdateWorkflowProps extends WatchProps {
@@ -77,7 +77,7 @@ export class CustomerUpdateWorkflow extends Construct {
   private applyChunks({ functions, bucket, concurrency }: CustomerUpdateWorkflowProps): DistributedMap {
     const map = new DistributedMap(this, 'ApplyChunks', {
       comment: 'Applies each chunk of the index in an execution of its own',
-      label: 'ApplyChunks',
+      label: MAP_LABEL,
       mapExecutionType: StateMachineType.STANDARD,
       itemReader: new IndexReader({ bucket, key: JsonPath.stringAt('$.batch.chunksKey') }),
       itemSelector: {

@@ -19,7 +19,7 @@ export class CustomerUpdates {
     // Validation remembers every id of the file, the summary holds parts of two files; a child mostly waits for answers.
     this.steps = {
       ValidateBatch: step('ValidateBatch', 512, { ...bucket, SOFTWARE_VERSION: softwareVersion }),
-      ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket }),
+      ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket, URL_SUFFIX: stack.urlSuffix }),
       SummarizeBatch: step('SummarizeBatch', 512, bucket),
     };
     const { ValidateBatch, ApplyChunk, SummarizeBatch } = this.steps;

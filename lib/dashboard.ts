@@ -16,6 +16,7 @@ import { Construct } from 'constructs';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
 import { namespaceOf } from '../lambdas/shared/metrics.ts';
 import type { Configuration } from './config.ts';
+import { freshnessText } from './freshness.ts';
 import type { Monitoring, Watched } from './monitoring.ts';
 import { metricsOf, type OurMetric } from './our-metrics.ts';
 
@@ -42,15 +43,16 @@ export class NightDashboard extends Construct {
     this.name = Stack.of(this).stackName;
     this.deployment = configuration.name;
     this.ours = metricsOf(configuration.name);
-    const { freshnessHours, runbookUrl } = configuration.deployment.alarms;
+    const { runbookUrl } = configuration.deployment.alarms;
+    const hours = freshnessText(configuration.deployment, ENTITIES);
     new Dashboard(this, 'Board', {
       dashboardName: this.name,
       defaultInterval: Duration.days(14),
       // Periods as given here: by default, CloudWatch takes longer ones for longer times.
       periodOverride: PeriodOverride.INHERIT,
       widgets: [
-        [title(freshnessHours, runbookUrl)],
-        lights(monitoring, freshnessHours),
+        [title(hours, runbookUrl)],
+        lights(monitoring, hours),
         ...ENTITIES.map((entity) => this.entityRow(entity)),
         this.machines(watched),
         this.functions(watched),
@@ -174,19 +176,19 @@ export class NightDashboard extends Construct {
   }
 }
 
-function title(freshnessHours: number, runbookUrl: string): IWidget {
+function title(hours: string, runbookUrl: string): IWidget {
   const link = /^https:/.test(runbookUrl) ? `[the runbook](${runbookUrl})` : runbookUrl;
   return new TextWidget({
-    markdown: `# Did last night work?\nGreen: published within the last ${freshnessHours} hours. Red: see ${link}.`,
+    markdown: `# Did last night work?\nGreen: published within the last ${hours}. Red: see ${link}.`,
     width: 24,
     height: 2,
   });
 }
 
 /** The answer. An entity that has no night has no light. */
-function lights({ freshness, others }: Monitoring, freshnessHours: number): IWidget[] {
+function lights({ freshness, others }: Monitoring, hours: string): IWidget[] {
   const nights = [...freshness.values()];
-  const heading = `Published within ${freshnessHours} hours`;
+  const heading = `Published within ${hours}`;
   return [
     ...(nights.length > 0 ? [new AlarmStatusWidget({ title: heading, alarms: nights, width: 12, height: 5 })] : []),
     new AlarmStatusWidget({ title: 'Everything else', alarms: others, width: 12, height: 5 }),

@@ -46,12 +46,12 @@ export class EncryptionKey extends Construct {
    * @param further conditions that all have to hold as well: names of keys, with the values that each may have
    */
   allow(grantee: IGrantable, via: Via, actions: KeyAction[], further: Record<string, string[]> = {}): void {
-    const { region } = Stack.of(this);
+    const { region, urlSuffix } = Stack.of(this);
     Grant.addToPrincipal({
       grantee,
       actions,
       resourceArns: [this.key.keyArn],
-      conditions: { StringEquals: { 'kms:ViaService': `${via}.${region}.amazonaws.com`, ...further } },
+      conditions: { StringEquals: { 'kms:ViaService': `${via}.${region}.${urlSuffix}`, ...further } },
     });
   }
 
@@ -84,7 +84,7 @@ export class EncryptionKey extends Construct {
         }),
     );
     const actions = ['kms:Encrypt*', 'kms:Decrypt*', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:Describe*'];
-    this.letService('LogsEncrypt', `logs.${stack.region}.amazonaws.com`, actions, {
+    this.letService('LogsEncrypt', `logs.${stack.region}.${stack.urlSuffix}`, actions, {
       ArnLike: { 'kms:EncryptionContext:aws:logs:arn': groups },
     });
   }

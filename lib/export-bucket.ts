@@ -63,10 +63,7 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
-  /**
-   * Reads batches of customer updates, and writes the named objects of them. Lists batches only; that an absent object of
-   * them does not look forbidden rests on the same right (docs/adr/0008).
-   */
+  /** Reads batches of customer updates, and writes the named objects of them; lists for the same reason (docs/adr/0008). */
   allowUpdating(role: IPrincipal, written: string[], actions = ['s3:PutObject']): void {
     this.allow(role, ['s3:GetObject'], ['updates/*']);
     this.allow(
@@ -74,7 +71,7 @@ export class ExportBucket extends Construct {
       actions,
       written.map((name) => `updates/*/${name}`),
     );
-    this.allowListing(role, { StringLike: { 's3:prefix': 'updates/*' } });
+    this.allowListing(role);
     this.allowKey(role);
   }
 
@@ -92,9 +89,9 @@ export class ExportBucket extends Construct {
     this.key.allow(role, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
-  private allowListing(role: IPrincipal, conditions: Conditions = {}): void {
+  private allowListing(role: IPrincipal): void {
     const listing = { principals: [role], actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] };
-    this.bucket.addToResourcePolicy(new PolicyStatement({ ...listing, conditions }));
+    this.bucket.addToResourcePolicy(new PolicyStatement(listing));
   }
 
   private allow(role: IPrincipal, actions: string[], keys: string[]): void {

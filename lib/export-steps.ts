@@ -35,10 +35,12 @@ export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, S
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + createTimeoutSeconds) };
   const oauth = tokens.environment;
   const bucket = { BUCKET_NAME: exports.bucket.bucketName };
+  // The engine of transfers makes the addresses of objects itself.
+  const place = { ...bucket, URL_SUFFIX: stack.urlSuffix };
   const steps = {
     CreateExport: step('CreateExport', create, { ...oauth, SOFTWARE_VERSION: softwareVersion }),
     CheckStatus: step('CheckStatus', SHORT, oauth),
-    DownloadFile: step('DownloadFile', LONG, { ...oauth, ...bucket, ...STREAMING }),
+    DownloadFile: step('DownloadFile', LONG, { ...oauth, ...place, ...STREAMING }),
     PublishFile: step('PublishFile', LONG, { ...bucket, ...STREAMING }),
   };
   for (const { role } of [steps.CreateExport, steps.CheckStatus, steps.DownloadFile]) tokens.allowTokens(role);

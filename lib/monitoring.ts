@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Annotations, Duration, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
@@ -12,6 +12,8 @@ import { alarmArns } from './alarm-arns.ts';
 import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarms.ts';
 import type { Configuration } from './config.ts';
 import type { EncryptionKey } from './encryption-key.ts';
+import { freshnessOf } from './freshness.ts';
+import { MAP_LABEL } from './machine-logs.ts';
 import { metricsOf, type OurMetric } from './our-metrics.ts';
 
 /** What is watched. */
@@ -57,7 +59,7 @@ export class Monitoring extends Construct {
     this.ours = metricsOf(configuration.name);
     this.topic = this.topicWith(key);
     this.watchMachine(watched.machines.export);
-    if (watched.machines.updates) this.watchMachine(watched.machines.updates, 'CustomerUpdates');
+    if (watched.machines.updates) this.watchUpdates(watched.machines.updates);
     this.watchNights(configuration.deployment);
     this.watchQueue(watched.deadLetterQueue);
     this.watchGrant();
@@ -92,13 +94,23 @@ export class Monitoring extends Construct {
 
   /** https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html */
   private watchMachine({ stateMachineArn }: IStateMachine, of?: string): void {
-    const metric = (metricName: string) =>
-      awsMetric('AWS/States', metricName, { StateMachineArn: stateMachineArn }, Stats.SUM);
+    const metric = (metricName: string) => ofMachine(stateMachineArn, metricName);
     const own = of === undefined ? {} : { of };
     this.alarm('ExecutionsFailed', { ...own, metric: metric('ExecutionsFailed') });
     this.alarm('ExecutionsTimedOut', { ...own, metric: metric('ExecutionsTimedOut') });
     this.alarm('ExecutionsAborted', { ...own, metric: metric('ExecutionsAborted') });
     this.alarm('ExecutionsThrottled', { ...own, metric: metric('ExecutionThrottled'), tellsEnd: true });
+  }
+
+  /**
+   * The children of its map are counted apart, under the ARN of the machine and the label of the map. None of them fails;
+   * being slowed down is what nobody else tells of them
+   * (https://docs.aws.amazon.com/step-functions/latest/dg/concepts-examine-map-run.html).
+   */
+  private watchUpdates(machine: IStateMachine): void {
+    this.watchMachine(machine, 'CustomerUpdates');
+    const metric = ofMachine(`${machine.stateMachineArn}/${MAP_LABEL}`, 'ExecutionThrottled');
+    this.alarm('ExecutionsThrottled', { of: MAP_LABEL, metric, tellsEnd: true });
   }
 
   /**
@@ -110,18 +122,25 @@ export class Monitoring extends Construct {
   private watchNights(deployment: Deployment): void {
     for (const entity of ENTITIES) {
       if (!entityPlan(deployment, entity).enabled) continue;
+      const { hours, needed } = freshnessOf(deployment, entity);
+      if (hours < needed) this.warnOf(entity, hours, needed);
       const alarm = new Alarm(this, `NoPublishedExport-${entity}`, {
         ...this.text('NoPublishedExport', entity),
         metric: this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: Duration.hours(1) }),
         comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
         threshold: 1,
-        evaluationPeriods: this.settings.freshnessHours,
-        datapointsToAlarm: this.settings.freshnessHours,
+        evaluationPeriods: hours,
+        datapointsToAlarm: hours,
         treatMissingData: TreatMissingData.BREACHING,
       });
       this.mail(alarm, true);
       this.freshness.set(entity, alarm);
     }
+  }
+
+  private warnOf(entity: Entity, hours: number, needed: number): void {
+    const text = `NoPublishedExport-${entity} comes after ${hours} hours, and a night of ${entity} may take until its deadline: from ${needed} hours on, no good night raises it (freshnessHours).`;
+    Annotations.of(this).addWarningV2(`crm-export:freshness-${entity}`, text);
   }
 
   /**
@@ -175,8 +194,14 @@ export class Monitoring extends Construct {
   private mail(alarm: Alarm, tellsEnd: boolean): void {
     const action = { bind: () => ({ alarmActionArn: this.topic.topicArn }) };
     alarm.addAlarmAction(action);
+    // An alarm that comes before the topic's policy would be mailed to nobody, and is not mailed again.
+    alarm.node.addDependency(this.topic);
     if (tellsEnd) alarm.addOkAction(action);
   }
+}
+
+function ofMachine(StateMachineArn: string, metricName: string): Metric {
+  return awsMetric('AWS/States', metricName, { StateMachineArn }, Stats.SUM);
 }
 
 function awsMetric(namespace: string, metricName: string, dimensionsMap: Record<string, string>, statistic: string) {

@@ -12,6 +12,7 @@ export interface Resource {
   Properties?: any;
   DeletionPolicy?: string;
   UpdateReplacePolicy?: string;
+  DependsOn?: string[];
 }
 
 export interface Template {

@@ -1,5 +1,5 @@
 import type { Deployment } from '../shared/deployment.ts';
-import { readEnv } from '../shared/env.ts';
+import { bucketPlace } from '../shared/env.ts';
 import { defaultProvider } from '../shared/environment-credentials.ts';
 import { RunError } from '../shared/errors.ts';
 import type { StoreOptions } from '../shared/files/transfer/index.ts';
@@ -9,7 +9,7 @@ import type { StoreOptions } from '../shared/files/transfer/index.ts';
  * @throws RunError `ConfigInvalid` when a variable is missing, or when files would leave for a store in the open.
  */
 export function storeFromEnv(env: NodeJS.ProcessEnv, { local, files }: Deployment): StoreOptions {
-  const { BUCKET_NAME: bucket, AWS_REGION: region } = readEnv(env, 'BUCKET_NAME', 'AWS_REGION');
+  const { bucket, region, urlSuffix } = bucketPlace(env);
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
   if (!local && endpoint && !endpoint.startsWith('https:')) {
     throw new RunError('ConfigInvalid', 'The function is told to store files at an address without TLS.');
@@ -17,6 +17,7 @@ export function storeFromEnv(env: NodeJS.ProcessEnv, { local, files }: Deploymen
   return {
     bucket,
     region,
+    urlSuffix,
     endpoint,
     credentials: defaultProvider(),
     partChecksums: files.partChecksums,

@@ -38,6 +38,9 @@ const pollingSchema = z.strictObject({
   createAgainSeconds: polling.createAgainSeconds.default(LEAST_CREATE_PAUSE_SECONDS),
 });
 
+// CloudWatch looks back seven days at most.
+const freshnessHours = z.int().min(1).max(168);
+
 const entityPlanSchema = z.strictObject({
   columns: z._default(requestKeys.columns, PLAN_DEFAULTS.columns),
   sorts: z.optional(requestKeys.sorts),
@@ -55,6 +58,7 @@ const entityPlanSchema = z.strictObject({
     .optional()
     .describe('Replaces the start that "nightly" gives this entity.'),
   polling: z.strictObject(polling).partial().optional().describe('Replaces values of the deployment for this entity.'),
+  freshnessHours: freshnessHours.optional().describe('Replaces "alarms.freshnessHours" for this entity.'),
 });
 
 const webAddress = z
@@ -101,13 +105,11 @@ const alarmsSchema = z.strictObject({
     .refine((addresses) => new Set(addresses).size === addresses.length, { error: 'names an address twice' })
     .default([])
     .describe('Addresses that are told of every alarm; each has to confirm the mail that AWS sends it first.'),
-  freshnessHours: z
-    .int()
-    .min(1)
-    // CloudWatch looks back seven days at most.
-    .max(168)
-    .default(26)
-    .describe('An entity without a published export for so many hours raises an alarm.'),
+  freshnessHours: freshnessHours
+    .optional()
+    .describe(
+      'An entity without a published export for so many hours raises an alarm. By default its deadline counts.',
+    ),
   runbookUrl: z
     .string()
     .regex(/^[^\s#]+$/, 'an address or a path without blanks and without #')

@@ -18,6 +18,15 @@ export function readEnv<N extends string>(env: NodeJS.ProcessEnv, ...names: N[])
 }
 
 /**
+ * The bucket, and where it is.
+ * @throws RunError `ConfigInvalid`
+ */
+export function bucketPlace(env: NodeJS.ProcessEnv): { bucket: string; region: string; urlSuffix: string } {
+  const { BUCKET_NAME, AWS_REGION, URL_SUFFIX } = readEnv(env, 'BUCKET_NAME', 'AWS_REGION', 'URL_SUFFIX');
+  return { bucket: BUCKET_NAME, region: AWS_REGION, urlSuffix: URL_SUFFIX };
+}
+
+/**
  * The configuration that was bundled with the function's code. It is trusted: synth has checked it and filled in its defaults
  * by the schema of this same release, and the two are one archive that nobody can change apart (`lib/bundling.ts`). To check
  * it again would add the whole schema to every start, and could find nothing.

@@ -106,7 +106,7 @@ export const ERRORS = {
   StorageDenied: {
     class: 'final',
     advice:
-      'Check that the bucket of this stack exists and that nobody changed its policy; deploying the stack again restores both.',
+      'Check that the bucket exists, that its key is enabled, and that nobody changed the policy of either; npx cdk deploy --revert-drift restores policies, which an ordinary deployment leaves as they are.',
   },
   StorageConflict: {
     class: 'final',

@@ -88,7 +88,17 @@ async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds =
 }
 
 const COLUMNS = ENTITIES.map((entity) => `columns.${entity}`);
-const BEFORE = ['configuration', 'stack', 'rules', 'alarms', 'client-secret', 'grant', 'ledger', 'clock'];
+const BEFORE = [
+  'configuration',
+  'stack',
+  'rules',
+  'concurrency',
+  'alarms',
+  'client-secret',
+  'grant',
+  'ledger',
+  'clock',
+];
 
 it('finds nothing wrong in a deployment that was just authorized, and changes nothing', async () => {
   await rememberSecrets(system, secretsSeen);

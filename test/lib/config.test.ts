@@ -59,7 +59,7 @@ describe('a configuration that holds', () => {
       customerUpdates: false,
       updates: { concurrency: 8, maxRate: 20, retentionDays: 30 },
       logRetentionDays: 365,
-      alarms: { email: [], freshnessHours: 26, runbookUrl: 'docs/runbook.md' },
+      alarms: { email: [], runbookUrl: 'docs/runbook.md' },
     });
   });
 

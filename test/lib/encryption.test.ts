@@ -83,7 +83,7 @@ describe("the key's policy", () => {
     const patterns = listed(Condition.ArnLike['kms:EncryptionContext:aws:logs:arn']).map(resolved);
     const names = allOf(json, 'AWS::Logs::LogGroup').map(([, { Properties }]) => Properties.LogGroupName);
 
-    expect(resolved(Principal.Service)).toBe('logs.AWS::Region.amazonaws.com');
+    expect(resolved(Principal.Service)).toBe('logs.AWS::Region.AWS::URLSuffix');
     expect(names).toHaveLength(9);
     for (const name of names) {
       const arn = `arn:aws:logs:AWS::Region:AWS::AccountId:log-group:${name}`;
@@ -103,7 +103,7 @@ function keyRights(roleId: string): string[] {
     .filter(({ Action }) => listed(Action).some((action) => String(action).startsWith('kms:')))
     .flatMap(({ Action, Resource, Condition }) => {
       expect(resolved(Resource)).toBe(keyArn);
-      const service = resolved(Condition.StringEquals['kms:ViaService']).replace('.AWS::Region.amazonaws.com', '');
+      const service = resolved(Condition.StringEquals['kms:ViaService']).replace('.AWS::Region.AWS::URLSuffix', '');
       return listed(Action).map((action) => `${String(action).replace('kms:', '')} ${service}`);
     })
     .sort();

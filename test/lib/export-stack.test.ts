@@ -59,10 +59,34 @@ describe('the functions', () => {
 
   test('are given the ids of what they use, and nothing that is secret', () => {
     const oauth = ['DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE'];
-    const allowed = [...oauth, 'BUCKET_NAME', 'NODE_OPTIONS', 'SOFTWARE_VERSION'];
+    const allowed = [...oauth, 'BUCKET_NAME', 'URL_SUFFIX', 'NODE_OPTIONS', 'SOFTWARE_VERSION'];
     for (const [id, { Properties }] of functions) {
       for (const name of Object.keys(Properties.Environment.Variables)) expect(allowed, id).toContain(name);
       expect(Properties.Environment.Variables.DEPLOYMENT, 'the namespace of its metrics').toBe('example');
+    }
+  });
+
+  test('are told what hosts of AWS end in where they make addresses themselves', () => {
+    const told = functions.filter(([, { Properties }]) => Properties.Environment.Variables.URL_SUFFIX);
+
+    expect(
+      told.map(([, { Properties }]) => [Properties.FunctionName, Properties.Environment.Variables.URL_SUFFIX]),
+    ).toEqual([['crm-export-example-DownloadFile', { Ref: 'AWS::URLSuffix' }]]);
+  });
+
+  test('that stream have both generations of the heap bounded: Lambda sets none where one is given', () => {
+    const streaming = functions.filter(([, { Properties }]) => Properties.Environment.Variables.NODE_OPTIONS);
+
+    expect(streaming.map(([, { Properties }]) => Properties.FunctionName.split('-').at(-1)).sort()).toEqual([
+      'DownloadFile',
+      'PublishFile',
+    ]);
+    for (const [, { Properties }] of streaming) {
+      const { NODE_OPTIONS } = Properties.Environment.Variables;
+      expect(NODE_OPTIONS).toMatch(/--max-semi-space-size=1$/);
+      const oldSpace = Number(/--max-old-space-size=(\d+) /.exec(NODE_OPTIONS)?.[1]);
+      expect(oldSpace).toBeLessThanOrEqual(Properties.MemorySize - 150);
+      expect(oldSpace).toBeGreaterThanOrEqual(256);
     }
   });
 

@@ -1,9 +1,13 @@
+import { App } from 'aws-cdk-lib';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
+import type { Deployment } from '../../lambdas/shared/deployment.ts';
 import { ENTITIES } from '../../lambdas/shared/entities.ts';
 import { ERRORS } from '../../lambdas/shared/errors.ts';
 import { METRICS, type MetricName } from '../../lambdas/shared/metrics.ts';
 import { ALL_STEPS, STEPS } from '../../lambdas/shared/steps.ts';
 import { ALARMS } from '../../lib/alarms.ts';
+import { ExportStack } from '../../lib/export-stack.ts';
 import { resolved, synthesise, updatingDeployment } from '../../scripts/definition.ts';
 import { AWS_METRICS } from './support/aws-metrics.ts';
 import { allOf, oneOf, statementsOf } from './support/template.ts';
@@ -38,6 +42,7 @@ describe('the alarms', () => {
       [
         ...machine,
         ...machine.map((id) => `${id}-CustomerUpdates`),
+        'ExecutionsThrottled-ApplyChunks',
         ...ENTITIES.map((entity) => `NoPublishedExport-${entity}`),
         'UndeliveredStarts',
         'ReauthorizationRequired',
@@ -53,7 +58,7 @@ describe('the alarms', () => {
   test('watch nothing of customer updates where there are none', () => {
     const without = [...alarmsOf(synthesise()).keys()];
 
-    expect(without.filter((name) => name.endsWith('CustomerUpdates'))).toEqual([]);
+    expect(without.filter((name) => /CustomerUpdates|ApplyChunk/.test(name))).toEqual([]);
     expect(without.filter((name) => name.startsWith('FunctionThrottled'))).toHaveLength(Object.keys(STEPS).length);
   });
 
@@ -135,6 +140,7 @@ describe('the alarms', () => {
 
     expect(watchedBy('ExecutionsFailed')).toMatch(/^ExportRunMachine/);
     expect(watchedBy('ExecutionsFailed-CustomerUpdates')).toMatch(/^CustomerUpdatesMachine/);
+    expect(watchedBy('ExecutionsThrottled-ApplyChunks')).toMatch(/^CustomerUpdatesMachine[^/]*\/ApplyChunks$/);
     expect(watchedBy('UndeliveredStarts')).toMatch(/^NightlyUndeliveredStarts.*\.QueueName$/);
     expect(watchedBy('FunctionThrottled-CheckStatus')).toBe('crm-export-example-CheckStatus');
   });
@@ -153,8 +159,8 @@ describe('the alarm of a night that published nothing', () => {
       ],
       Statistic: 'Sum',
       Period: 3600,
-      EvaluationPeriods: 26,
-      DatapointsToAlarm: 26,
+      EvaluationPeriods: 31,
+      DatapointsToAlarm: 31,
       Threshold: 1,
       ComparisonOperator: 'LessThanThreshold',
       TreatMissingData: 'breaching',
@@ -171,6 +177,41 @@ describe('the alarm of a night that published nothing', () => {
     },
   );
 
+  const hours = (values: Record<string, unknown>) =>
+    Object.fromEntries(
+      [...alarmsOf(synthesise(updatingDeployment(values)))].flatMap(([name, { EvaluationPeriods }]) =>
+        name.startsWith('NoPublishedExport-') ? [[name.slice('NoPublishedExport-'.length), EvaluationPeriods]] : [],
+      ),
+    );
+  const polling = { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 600 };
+
+  test('allows each entity its own deadline, where nobody says otherwise', () => {
+    const entities = {
+      leads: { polling: { deadlineSeconds: 86_400 } },
+      contacts: { polling: { deadlineSeconds: 36_001 } },
+    };
+
+    expect(hours({ polling, entities, alarms: {} })).toMatchObject({ leads: 49, contacts: 36, meetings: 26 });
+  });
+
+  test('takes the word of a person: of the entity before that of the deployment', () => {
+    const entities = { leads: { freshnessHours: 100 } };
+
+    expect(hours({ polling, entities, alarms: { freshnessHours: 40 } })).toMatchObject({ leads: 100, contacts: 40 });
+  });
+
+  test('warns at synthesis of hours that a good night may take', () => {
+    const values = { polling: { ...polling, deadlineSeconds: 21_600 }, alarms: { freshnessHours: 30 } };
+    const warned = (entities: Record<string, unknown>) =>
+      warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
+
+    expect(hours({ ...values, entities: {} })).toMatchObject({ leads: 30 });
+    expect(warned({ leads: {}, contacts: { freshnessHours: 31 } })).toEqual([
+      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* from 31 hours on/),
+    ]);
+    expect(warned({ leads: { freshnessHours: 31 }, contacts: { freshnessHours: 31 } })).toEqual([]);
+  });
+
   test('is not there for an entity that the configuration has no night for', () => {
     const off = alarmsOf(synthesise(updatingDeployment({ entities: { meetings: { enabled: false } } })));
 
@@ -180,8 +221,28 @@ describe('the alarm of a night that published nothing', () => {
   });
 });
 
+/** What the CDK CLI would print of the stack. */
+function warningsOf(deployment: Deployment): string[] {
+  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+  const configuration = { name: 'example', file: 'config/example.json', deployment };
+  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
+  const warnings = Annotations.fromStack(stack).findWarning('*', Match.anyValue());
+  return warnings.map(({ entry }) => String(entry.data));
+}
+
+/** All entities but these, without a night. */
+function off(...but: string[]) {
+  return Object.fromEntries(
+    ENTITIES.filter((entity) => !but.includes(entity)).map((entity) => [entity, { enabled: false }]),
+  );
+}
+
 describe('the topic', () => {
-  const [, policy] = oneOf(json, 'AWS::SNS::TopicPolicy');
+  const [policyId, policy] = oneOf(json, 'AWS::SNS::TopicPolicy');
+
+  test('has its policy before any alarm is made: one that comes earlier is mailed to nobody', () => {
+    for (const [id, alarm] of allOf(json, 'AWS::CloudWatch::Alarm')) expect(alarm.DependsOn, id).toContain(policyId);
+  });
 
   test('is named after the deployment, and found by an output', () => {
     expect(topic.Properties.DisplayName).toBe('crm-export-example');

@@ -20,7 +20,7 @@ const QUICK = { ...LIMITS, attempts: 2, connectMs: 2_000, firstByteMs: 5_000 };
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
 export function createLightRead(
-  options: Pick<StoreOptions, 'bucket' | 'region' | 'endpoint' | 'credentials'>,
+  options: Pick<StoreOptions, 'bucket' | 'region' | 'urlSuffix' | 'endpoint' | 'credentials'>,
   limits = QUICK,
 ): Bucket['read'] {
   const patience: Patience = { limits, random: Math.random, signal: new AbortController().signal };
@@ -31,7 +31,7 @@ export function createLightRead(
     } catch (error) {
       if (!(error instanceof TransferError)) throw error;
       const denied = error.reason === 'store-denied';
-      const what = `The bucket did not let ${key} be read. ${error.message}`;
+      const what = `${key} could not be read. ${error.message}`;
       throw new RunError(denied ? 'StorageDenied' : 'StorageUnavailable', what, { cause: error });
     }
   };

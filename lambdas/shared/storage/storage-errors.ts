@@ -1,4 +1,5 @@
 import { RunError } from '../errors.ts';
+import { refusedBy } from './refused-by.ts';
 
 const DENIED = new Set([
   'AccessDenied',
@@ -18,7 +19,8 @@ export function refusedCondition(error: unknown): boolean {
 export function storageError(error: unknown, how: 'read' | 'write', key: string): RunError {
   if (error instanceof RunError) return error;
   const name = nameOf(error);
-  const what = `The bucket did not let ${key} be ${how === 'read' ? 'read' : 'written'} (${name}).`;
+  const who = refusedBy(name, error instanceof Error ? error.message : '');
+  const what = `${who} did not let ${key} be ${how === 'read' ? 'read' : 'written'} (${name}).`;
   const denied = DENIED.has(name) || name.startsWith('KMS.') || statusOf(error) === 403;
   return new RunError(denied ? 'StorageDenied' : 'StorageUnavailable', what, { cause: error });
 }

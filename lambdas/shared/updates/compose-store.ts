@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../aws-limits.ts';
-import { readEnv } from '../env.ts';
+import { bucketPlace, readEnv } from '../env.ts';
 import { defaultProvider } from '../environment-credentials.ts';
 import { type BatchStore, createBatchStore } from '../storage/batch-store.ts';
 import { createLightRead } from '../storage/light-read.ts';
@@ -13,8 +13,7 @@ export function batchStoreFromEnv(): BatchStore {
 /** The same, for a step that reads a small object before every line. */
 export function quickBatchStoreFromEnv(): BatchStore {
   const { env } = process;
-  const { BUCKET_NAME: bucket, AWS_REGION: region } = readEnv(env, 'BUCKET_NAME', 'AWS_REGION');
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
-  const read = createLightRead({ bucket, region, endpoint, credentials: defaultProvider() });
+  const read = createLightRead({ ...bucketPlace(env), endpoint, credentials: defaultProvider() });
   return { ...batchStoreFromEnv(), read };
 }

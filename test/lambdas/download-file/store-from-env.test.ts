@@ -3,7 +3,7 @@ import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import { deployment } from '../../support/builders.ts';
 
-const ENV = { BUCKET_NAME: 'exports', AWS_REGION: 'eu-west-1' };
+const ENV = { BUCKET_NAME: 'exports', AWS_REGION: 'eu-west-1', URL_SUFFIX: 'amazonaws.com' };
 const addresses = { baseUrl: 'https://a.test', authUrl: 'https://a.test' };
 const onAws = (files = {}) => deployment({ local: false, crm: addresses, files: { ...deployment().files, ...files } });
 const configInvalid = (message: RegExp) =>
@@ -15,6 +15,7 @@ test('on AWS the bucket is found by its name, and checks each part and the whole
   expect(storeFromEnv(ENV, onAws())).toEqual({
     bucket: 'exports',
     region: 'eu-west-1',
+    urlSuffix: 'amazonaws.com',
     endpoint: undefined,
     credentials: expect.any(Function),
     partChecksums: 'trailer',
@@ -44,9 +45,12 @@ test.each(['AWS_ENDPOINT_URL', 'AWS_ENDPOINT_URL_S3'])('files never leave for %s
   expect(() => storeFromEnv(env, onAws())).toThrow(configInvalid(/without TLS/));
 });
 
-test.each(['BUCKET_NAME', 'AWS_REGION'])('a function without %s says so before any work is done', (name) => {
-  expect(() => storeFromEnv({ ...ENV, [name]: undefined }, onAws())).toThrow(configInvalid(new RegExp(name)));
-});
+test.each(['BUCKET_NAME', 'AWS_REGION', 'URL_SUFFIX'])(
+  'a function without %s says so before any work is done',
+  (name) => {
+    expect(() => storeFromEnv({ ...ENV, [name]: undefined }, onAws())).toThrow(configInvalid(new RegExp(name)));
+  },
+);
 
 test('credentials are those of the environment as they are now: the platform renews them', async () => {
   const { credentials } = storeFromEnv(ENV, onAws());

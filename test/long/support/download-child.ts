@@ -11,7 +11,7 @@ const { url, bucket: name, endpoint } = JSON.parse(process.argv[2] ?? '{}');
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 const addresses = { baseUrl: 'http://127.0.0.1/api/v1', authUrl: 'http://127.0.0.1/auth' };
 const deployment = deploymentSchema.parse({ local: true, crm: addresses });
-const env = { BUCKET_NAME: name, AWS_REGION: 'us-east-1', AWS_ENDPOINT_URL: endpoint };
+const env = { BUCKET_NAME: name, AWS_REGION: 'us-east-1', URL_SUFFIX: 'amazonaws.com', AWS_ENDPOINT_URL: endpoint };
 const common = {
   deployment,
   log: { info: () => {}, error: () => {}, about: () => {}, measure: () => {} },

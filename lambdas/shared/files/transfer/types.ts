@@ -35,6 +35,8 @@ interface Credentials {
 export interface StoreOptions {
   bucket: string;
   region: string;
+  /** What the hosts of AWS end in where the bucket is; default `amazonaws.com`. In China and elsewhere it is another. */
+  urlSuffix?: string | undefined;
   /** Another store than Amazon S3, for example `http://127.0.0.1:9000`; the bucket is then a part of the path. */
   endpoint?: string | undefined;
   credentials: () => Promise<Credentials>;

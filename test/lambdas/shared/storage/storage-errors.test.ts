@@ -7,11 +7,8 @@ const s3Error = (name: string, httpStatusCode?: number) =>
   Object.assign(new Error(CANARY), { name, $metadata: { httpStatusCode } });
 
 test.each<[string, number, string]>([
-  ['AccessDenied', 403, 'StorageDenied'],
   ['NoSuchBucket', 404, 'StorageDenied'],
   ['AllAccessDisabled', 403, 'StorageDenied'],
-  ['KMS.DisabledException', 400, 'StorageDenied'],
-  ['KMS.KMSInvalidStateException', 400, 'StorageDenied'],
   ['InvalidAccessKeyId', 403, 'StorageDenied'],
   ['SlowDown', 503, 'StorageUnavailable'],
   ['TimeoutError', 0, 'StorageUnavailable'],
@@ -19,6 +16,23 @@ test.each<[string, number, string]>([
   expect(storageError(s3Error(name, status), 'write', 'k')).toMatchObject({
     name: expected,
     message: `The bucket did not let k be written (${name}).`,
+  });
+});
+
+const ROLE = 'arn:aws:sts::111122223333:assumed-role/R/f is not authorized to perform:';
+
+test.each([
+  ['KMS.DisabledException', CANARY, 'The encryption key of the bucket'],
+  ['KMS.KMSInvalidStateException', CANARY, 'The encryption key of the bucket'],
+  ['AccessDenied', `User: ${ROLE} kms:GenerateDataKey on resource: ${CANARY}`, 'The encryption key of the bucket'],
+  ['AccessDenied', `User: ${ROLE} s3:PutObject on resource: ${CANARY}`, 'The bucket'],
+  ['AccessDenied', `Access Denied ${CANARY}`, 'The bucket, or its encryption key,'],
+])('%s whose message is "%s" is blamed on whom it names, and not quoted', (name, message, who) => {
+  const error = Object.assign(new Error(message), { name, $metadata: { httpStatusCode: 403 } });
+
+  expect(storageError(error, 'write', 'k')).toMatchObject({
+    name: 'StorageDenied',
+    message: `${who} did not let k be written (${name}).`,
   });
 });
 

@@ -39,7 +39,7 @@ export class StoreCalls {
     this.#options = options;
     this.#patience = patience;
     this.#sign = createSign(options);
-    this.#agent = agentFor(this.#url('').protocol);
+    this.#agent = agentFor(addressOf(this.#options, '').protocol);
   }
 
   /** One call, repeated while it fails in passing. @throws TransferError, KeyExists, StartOver */
@@ -59,7 +59,7 @@ export class StoreCalls {
 
   /** Sends the head of a request; its body is the caller's. */
   async begin({ method, key, query = {}, headers = {}, how, answerMs }: Call): Promise<Sent> {
-    const url = this.#url(key);
+    const url = addressOf(this.#options, key);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const signed = await this.#sign(method, url, headers);
     this.#patience.count?.('store');
@@ -78,14 +78,16 @@ export class StoreCalls {
   close(): void {
     this.#agent.destroy();
   }
+}
 
-  #url(key: string): URL {
-    const { endpoint, bucket, region } = this.#options;
-    const path = key.split('/').map(encodeSegment).join('/');
-    return endpoint
-      ? new URL(`${endpoint.replace(/\/$/, '')}/${bucket}/${path}`)
-      : new URL(`https://${bucket}.s3.${region}.amazonaws.com/${path}`);
-  }
+type Place = Pick<StoreOptions, 'endpoint' | 'bucket' | 'region' | 'urlSuffix'>;
+
+/** Where an object is asked for. */
+export function addressOf({ endpoint, bucket, region, urlSuffix = 'amazonaws.com' }: Place, key: string): URL {
+  const path = key.split('/').map(encodeSegment).join('/');
+  return endpoint
+    ? new URL(`${endpoint.replace(/\/$/, '')}/${bucket}/${path}`)
+    : new URL(`https://${bucket}.s3.${region}.${urlSuffix}/${path}`);
 }
 
 /** Percent-encoding as the signature wants it (RFC 3986). */
@@ -117,5 +119,10 @@ export async function readAnswer(response: IncomingMessage, { how, withinMs, acc
   const refused = status >= 300 || /<Error>/.test(body.slice(0, 4096));
   if (!refused) return { status, headers, text: body };
   const code = textOf(body, 'Code') ?? '';
-  throw refusalOf(status >= 300 ? status : 500, /^[\w.]{1,60}$/.test(code) ? code : '', how);
+  throw refusalOf(
+    status >= 300 ? status : 500,
+    /^[\w.]{1,60}$/.test(code) ? code : '',
+    how,
+    textOf(body, 'Message') ?? '',
+  );
 }

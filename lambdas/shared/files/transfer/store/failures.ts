@@ -1,3 +1,4 @@
+import { refusedBy } from '../../../storage/refused-by.ts';
 import { Setback, StartOver } from '../setback.ts';
 import { TransferError } from '../transfer-error.ts';
 
@@ -25,8 +26,8 @@ const PASSING = new Set(['RequestTimeout', 'BadDigest', 'IncompleteBody', 'Expir
  * What a refusal of the store means. `BadDigest` is a fault of the way there and is repeated as it was: never a reason to
  * send less proof.
  */
-export function refusalOf(status: number, code: string, how: string): Error {
-  const what = `The bucket did not let the file be ${how} (${code || status}).`;
+export function refusalOf(status: number, code: string, how: string, message = ''): Error {
+  const what = `${refusedBy(code, message)} did not let the file be ${how} (${code || status}).`;
   if (code === 'PreconditionFailed' || status === 412) return new KeyExists(what);
   if (code === 'NoSuchUpload') return new NoSuchUpload(what);
   if (code === 'ConditionalRequestConflict') return new StartOver(what);
