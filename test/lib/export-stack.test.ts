@@ -40,6 +40,18 @@ describe('the functions', () => {
     expect(Properties.Timeout).toBeLessThanOrEqual(900);
   });
 
+  test.each([
+    [60, 300],
+    [600, 840],
+  ])('leave CreateExport four minutes beside an answer that may take %i seconds', (createTimeoutSeconds, seconds) => {
+    const { crm } = exampleDeployment();
+    const timeouts = allOf(templateWith({ crm: { ...crm, createTimeoutSeconds } }), 'AWS::Lambda::Function')
+      .filter(([id]) => id.startsWith('CreateExport'))
+      .map(([, { Properties }]) => Properties.Timeout);
+
+    expect(timeouts).toEqual([seconds]);
+  });
+
   test('have a role each', () => {
     const roles = functions.map(([, { Properties }]) => resolved(Properties.Role));
 

@@ -3,8 +3,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import { crc32Text } from '../../../lambdas/shared/files/transfer/index.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
-import { at, NOW } from '../../support/deps.ts';
+import { at, lambdaContext, NOW } from '../../support/deps.ts';
 import { asked, cutInThirdPart, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -152,11 +153,12 @@ test('an export that is not given out by the deadline ends as ExportNotReady', a
 
 const unknown = asked(new RunError('ExportNotFound', 'POST /leads/exports/{id}/download was answered 404.'));
 
+const NOTHING = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
+
 /** What becomes of a run at a time, whose service has not known its export since then. */
 async function askedAgain(since: string | null, now: string, ...answers: Parameters<typeof fakeCrm>) {
-  const first = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
   const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(...answers), now: at(now) });
-  return downloadFile(runState({ moving: { ...first, unknownSince: since } }), deps);
+  return downloadFile(runState({ moving: { ...NOTHING, unknownSince: since } }), deps);
 }
 
 test('an export that the service does not know is waited for, and the state says since when', async () => {
@@ -179,6 +181,16 @@ test('it is waited for during half an hour in a row', async () => {
   expect(error.message).toBe(
     `The service has not known the export since ${since}: POST /leads/exports/{id}/download was answered 404.`,
   );
+});
+
+test('a state of a release that did not look since when goes on', async () => {
+  const { moving, ...rest } = runState({ moving: { ...NOTHING, unknownSince: null } });
+  const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(unknown) });
+  const handler = asStep('DownloadFile', downloadFile, () => deps);
+
+  const answer = await handler({ ...rest, moving: { ...moving, unknownSince: undefined } }, lambdaContext());
+
+  expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: NOW } });
 });
 
 test('trouble of the service neither ends such a row nor breaks it', async () => {
