@@ -1,5 +1,8 @@
+import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { batchSchema } from '../lambdas/shared/updates/batch-manifest.ts';
+import type { LineRules } from '../lambdas/shared/updates/quick-check.ts';
+import { configurationFile, readConfiguration } from '../lib/config.ts';
 import { withExamples } from './command-options.ts';
 import { confirm } from './confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from './exit.ts';
@@ -19,6 +22,7 @@ import { uploadInput } from './update-upload.ts';
 
 export interface UpdateOptions extends TargetOptions, BatchOptions {
   resume?: string;
+  configuration?: string;
   dryRun?: boolean;
   showValues?: boolean;
   yes?: boolean;
@@ -43,6 +47,7 @@ export function addUpdate(command: Command): void {
     .option('--max-rate <n>', 'changes per second, at most what the configuration allows', rateArgument)
     .option('--stop-after-failures <n>', 'stop when so many lines were not applied, 1 to 1000', failuresArgument)
     .option('--yes', 'do not ask before more than one customer is changed')
+    .option('--configuration <file>', 'default: config/NAME.json; says whether null is allowed')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(update);
   withExamples(command, {
@@ -69,12 +74,19 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
 
 async function withSource(source: UpdateSource, options: UpdateOptions, target?: Target): Promise<void> {
   try {
-    const checked = await checkUpdates(source, say);
+    const checked = await checkUpdates(source, say, rulesOf(options));
     if (options.dryRun) return await showDryRun(checked, options);
     return await send(checked, target ?? (await connect(options)), options);
   } finally {
     await source.close();
   }
+}
+
+/** What the functions will allow, where the configuration is at hand; they check the file once more. */
+function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: UpdateOptions): LineRules {
+  if (configuration === undefined && !existsSync(configurationFile(deployment))) return { allowNull: false };
+  // A dry run asks no cloud: an address of this computer stands for the one that a local deployment needs.
+  return readConfiguration(deployment, configuration, endpointUrl ?? 'http://127.0.0.1').deployment.updates;
 }
 
 async function showDryRun({ source, records, lines }: CheckedUpdates, { showValues = false }: UpdateOptions) {

@@ -1,6 +1,6 @@
+import type { WithId } from '../lambdas/shared/updates/quick-check.ts';
 import { readUpdates } from '../lambdas/shared/updates/read-updates.ts';
 import { isProblem } from '../lambdas/shared/updates/record-check.ts';
-import type { UpdateLine } from '../lambdas/shared/updates/update-line.ts';
 import type { UpdateSource } from './update-source.ts';
 
 const SAMPLES = 3;
@@ -10,7 +10,7 @@ const SHOWN_OF_ID = 8;
 /** The requests that the first records become. Values are hidden unless they are asked for. */
 export async function samplesOf(source: UpdateSource, showValues: boolean): Promise<string[]> {
   const samples: string[] = [];
-  for await (const entry of readUpdates(source.reader, source.open())) {
+  for await (const entry of readUpdates(source.reader, source.open(), { allowNull: true })) {
     if (isProblem(entry)) continue;
     samples.push(`line ${entry.line}: ${requestText(entry.record, showValues)}`);
     if (samples.length === SAMPLES) break;
@@ -18,7 +18,7 @@ export async function samplesOf(source: UpdateSource, showValues: boolean): Prom
   return samples;
 }
 
-function requestText({ id, ...fields }: UpdateLine, showValues: boolean): string {
+function requestText({ id, ...fields }: WithId, showValues: boolean): string {
   const shownId = showValues ? id : `${id.slice(0, SHOWN_OF_ID)}…`;
   const shown = showValues
     ? fields

@@ -27,6 +27,8 @@ export interface Settings {
   fieldsShape: 'array' | 'data' | 'fields' | 'items';
   /** The export record: bare, wrapped in `data`, with a field \`data\` of its own, or with its id under another name. */
   recordShape: 'bare' | 'wrapped' | 'withData' | 'uuid' | 'exportId';
+  /** Whether `null` in an update empties a field, or is refused with 422: the document does not mention it. */
+  acceptsNull: boolean;
   /** Whether the file endpoint supports Range. */
   range: boolean;
 }
@@ -53,6 +55,7 @@ const DEFAULTS: Settings = {
   createAnswer: 'id',
   fieldsShape: 'array',
   recordShape: 'bare',
+  acceptsNull: true,
   range: true,
 };
 

@@ -96,7 +96,17 @@ const updatesSchema = z.strictObject({
     .max(1000)
     .default(20)
     .describe('Changes per second that one batch may send; an input may ask for fewer.'),
-  retentionDays: z.int().min(1).max(3650).default(30).describe('Days that batches and their results are kept.'),
+  retentionDays: z
+    .int()
+    // A batch may be under way for two and a half days, and the rules of a bucket count from midnight.
+    .min(4)
+    .max(3650)
+    .default(30)
+    .describe('Days that batches and their results are kept.'),
+  allowNull: z
+    .boolean()
+    .default(false)
+    .describe('Whether null is sent, to empty a field: the interface document does not mention it.'),
 });
 
 const alarmsSchema = z.strictObject({

@@ -30,7 +30,7 @@ export async function validateBatch(state: BatchState, deps: ValidateBatchDeps):
   const input = parseInput(state.input, deps.deployment.updates.maxRate);
   const keys = keysOf(input.batch);
   const file = await openInput(keys.input, deps.store);
-  const validation = await validateUpdates(JSONL, file.body);
+  const validation = await validateUpdates(JSONL, file.body, deps.deployment.updates);
   refuse(keys.input, file, validation);
   refuseEndless(validation.records, input.maxRate);
 
@@ -92,8 +92,8 @@ function beginBatch(
     keptUntil: dateAfter(startedAt, retentionDays),
     softwareVersion,
     warnings: found.warnings.map(
-      ({ field, records: times, firstLine }) =>
-        `"${field}" is deprecated: ${times} records, first on line ${firstLine}.`,
+      ({ field, sentence, records: times, firstLine }) =>
+        `"${field}" ${sentence}: ${times} records, first on line ${firstLine}.`,
     ),
   };
 }

@@ -6,10 +6,8 @@ import { bytesOf, rowsOf } from '../settings.ts';
 import { track } from '../track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world.ts';
 import { bearer } from './bearer.ts';
-import { customerUpdateSchema } from './customer-schema.ts';
+import { fieldsAtFault } from './customer-rules.ts';
 import { readJson } from './exports.ts';
-
-type CustomerUpdate = z.infer<typeof customerUpdateSchema>;
 
 function customerIndex(world: World, id: string): number {
   const index = z.guid().safeParse(id).success ? indexOf('customers', id) : null;
@@ -20,29 +18,21 @@ function customerIndex(world: World, id: string): number {
   return index;
 }
 
-/** Names of the fields that do not hold, those included that are no fields. */
-function fieldsAtFault(error: z.ZodError): string[] {
-  const names = error.issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : issue.path.slice(0, 1).map(String),
-  );
-  return [...new Set(names)];
-}
+/** Of a field that is kept. */
+const changeSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
+const updateSchema = z.record(z.string(), z.unknown());
 
-function readUpdate(world: World, body: unknown): CustomerUpdate {
-  const parsed = customerUpdateSchema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  const fields = fieldsAtFault(parsed.error);
+function readUpdate(world: World, body: unknown): Record<string, unknown> {
+  const object = updateSchema.safeParse(body);
+  const fields = object.success ? fieldsAtFault(object.data, world.settings.acceptsNull) : [];
+  if (object.success && fields.length === 0) return object.data;
   const message = `Not valid: ${fields.join(', ') || 'the body'}.`;
   throw problem(world, { status: 422, code: 'validation_failed', message, fields });
 }
 
 /** What is kept: everything but the flag that steers the update and the deprecated object. */
-function toChange({ updateRelated: _flag, customFields: _deprecated, ...update }: CustomerUpdate): CrmRecord {
-  const change: CrmRecord = {};
-  for (const [name, value] of Object.entries(update)) {
-    if (value !== undefined) change[name] = value;
-  }
-  return change;
+function toChange({ updateRelated: _flag, customFields: _deprecated, ...update }: Record<string, unknown>): CrmRecord {
+  return changeSchema.parse(update);
 }
 
 function withCanary(record: CrmRecord, canary: string): CrmRecord {

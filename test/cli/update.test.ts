@@ -15,6 +15,12 @@ import { updateCloud } from './update-cloud.ts';
 const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
 const NOBODY = 'http://127.0.0.1:9';
 
+/** The local configuration, changed so that null empties a field. */
+async function nullsAllowed(): Promise<string> {
+  const { $schema: _, ...local } = JSON.parse(await readFile('config/local.json', 'utf8'));
+  return fileOf(JSON.stringify({ ...local, updates: { allowNull: true } }), 'nulls.json');
+}
+
 async function cli(args: string[], endpoint = NOBODY) {
   const [command = '', ...rest] = args;
   const line = [command, ...rest, '--deployment', 'local', '--endpoint-url', endpoint];
@@ -55,6 +61,12 @@ const bad: [what: string, name: string, content: string | Uint8Array, sentence: 
   ['the same id twice', 'a.jsonl', jsonl([...people(2), ...people(1)]), /line 3, id: is the same as on line 1/],
   ['a number in place of a text', 'a.jsonl', jsonl([{ id: idOf(1), city: 7 }]), /line 1, city: must be text\./],
   ['an unlisted code', 'a.jsonl', jsonl([{ id: idOf(1), gender: 9 }]), /line 1, gender: must be one of the codes 1/],
+  [
+    'null',
+    'a.jsonl',
+    jsonl([{ id: idOf(1), city: null }]),
+    /line 1, city: is null: leave the field out, or set updates\.allowNull/,
+  ],
   ['a line of 10 MB', 'a.jsonl', `${LONG}\n`, /line 1: is longer than/],
   [
     'a binary file',
@@ -117,13 +129,14 @@ test('a dry run shows the requests of three lines, values and ids hidden, and as
     `id,city,gender,notes\n${[1, 2, 3, 4].map((n) => `${idOf(n)},Haifa,2,\\N`).join('\n')}\n`,
     'a.csv',
   );
-  const { code, stdout } = await cli(['update', file, '--dry-run']);
+  const nulls = ['--configuration', await nullsAllowed()];
+  const { code, stdout } = await cli(['update', file, '--dry-run', ...nulls]);
   expect(code).toBe(0);
   expect(stdout).toContain('a.csv: 4 records on 5 lines, all valid. Nothing was sent.');
   expect(stdout.match(/PATCH/g)).toHaveLength(3);
   expect(stdout).toContain('line 2: PATCH /customers/3f2504e0…\n  {"city":"***","gender":"***","notes":null}\n');
   expect(stdout).not.toContain('Haifa');
-  const shown = await cli(['update', file, '--dry-run', '--show-values']);
+  const shown = await cli(['update', file, '--dry-run', '--show-values', ...nulls]);
   expect(shown.stdout).toContain(`PATCH /customers/${idOf(1)}\n  {"city":"Haifa","gender":2,"notes":null}`);
 });
 
@@ -177,7 +190,10 @@ test('a CSV file is sent as JSON Lines with the same numbers of lines, and its e
   const { endpoint, objects, executions } = await updateCloud();
   const csv = `id,city,notes\n${idOf(1)},Haifa,"two\nlines"\n${idOf(2)},,\\N\n`;
   const { code, stdout, stderr } = await cli(
-    ['update', await fileOf(csv, 'a.csv'), '--yes', '--max-rate', '5', '--stop-after-failures', '3'],
+    [
+      ...['update', await fileOf(csv, 'a.csv'), '--yes', '--max-rate', '5', '--stop-after-failures', '3'],
+      ...['--configuration', await nullsAllowed()],
+    ],
     endpoint,
   );
   expect(code, stderr).toBe(0);

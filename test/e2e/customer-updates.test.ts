@@ -191,7 +191,7 @@ describe('the command update', () => {
   };
 
   const csvOf = async (name: string, records: number) => {
-    const lines = Array.from({ length: records }, (_, n) => `${idAt('customers', n)},${CANARY} ${n},"one\ntwo",\\N\n`);
+    const lines = Array.from({ length: records }, (_, n) => `${idAt('customers', n)},${CANARY} ${n},"one\ntwo",\n`);
     await writeFile(join(dir, name), `id,city,notes,email\n${lines.join('')}`);
     return join(dir, name);
   };

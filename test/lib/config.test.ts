@@ -57,7 +57,7 @@ describe('a configuration that holds', () => {
         partChecksums: 'trailer',
       },
       customerUpdates: false,
-      updates: { concurrency: 8, maxRate: 20, retentionDays: 30 },
+      updates: { concurrency: 8, maxRate: 20, retentionDays: 30, allowNull: false },
       logRetentionDays: 365,
       alarms: { email: [], runbookUrl: 'docs/runbook.md' },
     });
@@ -131,7 +131,11 @@ describe('a mistake is told with the path of its field', () => {
     ['more chunks at a time than 40', { crm: CRM, updates: { concurrency: 41 } }, /^updates\.concurrency: /],
     ['a rate of nothing', { crm: CRM, updates: { maxRate: 0 } }, /^updates\.maxRate: /],
     ['a rate that is no number', { crm: CRM, updates: { maxRate: '20' } }, /^updates\.maxRate: /],
-    ['batches kept for no day', { crm: CRM, updates: { retentionDays: 0 } }, /^updates\.retentionDays: /],
+    [
+      'batches kept for no longer than one may be under way',
+      { crm: CRM, updates: { retentionDays: 3 } },
+      /^updates\.retentionDays: /,
+    ],
     ['an address that is none', { crm: CRM, alarms: { email: ['night watch'] } }, /^alarms\.email\[0\]: /],
     ['an address twice', { crm: CRM, alarms: { email: ['a@b.test', 'a@b.test'] } }, /^alarms\.email: names an address/],
     ['an alarm at once', { crm: CRM, alarms: { freshnessHours: 0 } }, /^alarms\.freshnessHours: /],

@@ -22,7 +22,7 @@ const READERS: Record<FieldKind, (cell: string) => unknown> = {
   date: asText,
   dateTime: asText,
   uuid: asText,
-  e164: asText,
+  phone: asText,
   code: asWhole,
   int32: asWhole,
   number: (cell) => (keepsDigits(cell) ? (numberOf(cell) ?? cell) : cell),

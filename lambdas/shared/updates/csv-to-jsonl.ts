@@ -7,11 +7,12 @@ import { isProblem } from './record-check.ts';
  * Turns a CSV file of updates into JSON Lines. Every record stands on the line on which it began in the CSV (empty lines stand
  * for the header and for the further lines of a record), so that line numbers mean the same in both.
  *
+ * Null was allowed, or is not there: the file was checked.
  * @throws RunError `FileRejected` when the CSV is not valid: validate it first.
  */
 export async function* csvToJsonl(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let line = 1;
-  for await (const entries of readUpdateBlocks(CSV, csv)) {
+  for await (const entries of readUpdateBlocks(CSV, csv, { allowNull: true })) {
     let text = '';
     for (const entry of entries) {
       if (isProblem(entry)) throw invalid(entry.line);

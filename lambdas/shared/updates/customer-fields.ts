@@ -11,7 +11,7 @@ export type FieldKind =
   | 'date'
   | 'dateTime'
   | 'uuid'
-  | 'e164'
+  | 'phone'
   | 'customFields';
 
 export interface FieldRule {
@@ -25,14 +25,16 @@ export interface FieldRule {
 /** Kind and codes of each field's schema, kept beside the schema so that the field is written down once. */
 const rules = z.registry<FieldRule>();
 
-/** Whole numbers beyond this lose digits in JSON's numbers. */
-const MOST = Number.MAX_SAFE_INTEGER;
+/** A plus, then 7 to 15 digits with spaces, hyphens, dots and brackets between them: it is sent as it stands. */
+export const PHONE = /^\+\(?\d(?:[ ().-]*\d){6,14}$/;
 
-/** An offset is needed: a time without one is another moment for each reader. */
-const dateTime = z.iso.datetime({ offset: true });
+/** ISO 8601, seconds optional. An offset is needed: a time without one is another moment for each reader. */
+export const DATE_TIME = new RegExp(
+  `^(?:${z.regexes.date.source.slice(1, -1)})T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d+)?)?(?:Z|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?)$`,
+);
 
 function field<S extends z.ZodType>(schema: S, description: string, rule: FieldRule) {
-  const described = schema.nullable().optional().describe(description).meta({ deprecated: rule.deprecated });
+  const described = schema.optional().describe(description).meta({ deprecated: rule.deprecated });
   rules.add(described, rule);
   return described;
 }
@@ -57,8 +59,9 @@ export function listOf(meanings: Readonly<Record<number, string>>): string {
 
 /**
  * The 57 fields that an update of a customer accepts, in the order of section 2.1 of
- * `docs/interface/customer-update-and-record-export.md`. Three things differ: a field that is absent is not touched, `null`
- * empties it, a value sets it. Nothing is converted: `"1"` is no code, `"true"` no boolean.
+ * `docs/interface/customer-update-and-record-export.md`. A field that is absent is not touched, a value sets it. `null`, of
+ * which the document says nothing, is no value: where the configuration lets it empty a field, `record-check.ts` takes it.
+ * Nothing is converted: `"1"` is no code, `"true"` no boolean.
  */
 export const customerFieldsSchema = z
   .strictObject({
@@ -74,7 +77,9 @@ export const customerFieldsSchema = z
     birthDate: date('Day of birth'),
     death: flag('Whether the customer has died.'),
     deathDate: date('Day of death'),
-    cellNumber: field(z.e164(), 'Cell phone number, international format with leading +.', { kind: 'e164' }),
+    cellNumber: field(z.string().regex(PHONE), 'Cell phone number, international format with leading +.', {
+      kind: 'phone',
+    }),
     phoneNumber: text('Phone number.'),
     phoneNumber2: text('Second phone number.'),
     phoneNumber3: text('Third phone number.'),
@@ -119,29 +124,26 @@ export const customerFieldsSchema = z
     statusId: uuid('Identifier of the customer status.'),
     notes: text('Notes, free text.'),
     notesAlert: flag('Whether the notes alert.'),
-    monthlyRevenue: field(z.number().min(-MOST).max(MOST), 'Monthly revenue.', { kind: 'number' }),
-    customerServiceContactDate: field(dateTime, 'Time of contact with the service: YYYY-MM-DDThh:mm:ssZ.', {
-      kind: 'dateTime',
-    }),
-    customFields: field(z.strictObject({ present: z.boolean() }), 'Deprecated: accepted with a warning.', {
+    monthlyRevenue: field(z.number(), 'Monthly revenue.', { kind: 'number' }),
+    customerServiceContactDate: field(
+      z.string().regex(DATE_TIME),
+      'Time of contact with the service: YYYY-MM-DDThh:mm:ssZ.',
+      {
+        kind: 'dateTime',
+      },
+    ),
+    customFields: field(z.strictObject({ present: z.boolean().optional() }), 'Deprecated: accepted with a warning.', {
       kind: 'customFields',
       deprecated: true,
     }),
   })
-  .refine(ofOneFund, {
-    path: ['kupatHolimComplementary'],
-    message: 'is a plan of another fund',
-    // Told together with whatever else is wrong.
-    when: ({ value }) => typeof value === 'object' && value !== null,
-  })
   .meta({
     title: 'An update of a customer',
-    description: 'A field that is absent is not touched, null empties it, a value sets it.',
+    description: 'A field that is absent is not touched, a value sets it. With updates.allowNull, null empties it.',
   });
 
-/** Whether fund and complementary plan, where both are given, belong together. */
-export function ofOneFund(fields: { kupatHolim?: unknown; kupatHolimComplementary?: unknown }): boolean {
-  const { kupatHolim: fund, kupatHolimComplementary: plan } = fields;
+/** Whether fund and complementary plan, where both are given, belong together: the document groups plans, it forbids nothing. */
+export function ofOneFund({ kupatHolim: fund, kupatHolimComplementary: plan }: Record<string, unknown>): boolean {
   return typeof fund !== 'number' || typeof plan !== 'number' || codes.fundOfPlan(plan) === fund;
 }
 

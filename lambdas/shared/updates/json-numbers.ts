@@ -1,10 +1,7 @@
 import { closingQuote, isColonNext } from './json-keys.ts';
 
-/** Digits that a number of JavaScript, and of most programs that read JSON, keeps whatever they are. */
-const KEPT_DIGITS = 15;
-
 /** What is said of a number that would be sent otherwise than it is written. */
-export const ROUNDED = `has more digits than a number keeps: ${KEPT_DIGITS} at most`;
+export const ROUNDED = 'has more digits than a number keeps: another number would be sent';
 
 const NUMBERS = /-?\d[\d.]*(?:[eE][-+]?\d+)?/g;
 /** All that can be rounded has so many digits and points in a row, or a negative exponent of three digits. */
@@ -22,9 +19,7 @@ export function numberOf(text: string): number | undefined {
 
 /** Whether a number, written as JSON writes it, has the same value when it is read and written again. */
 export function keepsDigits(text: string): boolean {
-  const value = Number(text);
-  const plain = plainOf(text);
-  return plain === plainOf(String(value)) && (digitsOf(plain) <= KEPT_DIGITS || Number.isSafeInteger(value));
+  return plainOf(text) === plainOf(String(Number(text)));
 }
 
 /**
@@ -85,8 +80,4 @@ function plainOf(text: string): string {
   const kept = digits.replace(/0+$/, '');
   if (kept === '') return '0e0';
   return `${sign}${kept}e${Number(exponent) - part.length + digits.length - kept.length}`;
-}
-
-function digitsOf(plain: string): number {
-  return plain.replace(/^-/, '').indexOf('e');
 }

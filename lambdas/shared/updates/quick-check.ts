@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { FIELD_RULES, type FieldKind, type FieldRule, ofOneFund } from './customer-fields.ts';
-import type { UpdateLine } from './update-line.ts';
+import { DATE_TIME, FIELD_RULES, type FieldKind, type FieldRule, PHONE } from './customer-fields.ts';
 
 /**
  * The schema of a line, unrolled: it looks at the fields that are there, where the schema asks for each of the 57. What it
@@ -15,24 +14,21 @@ const matches =
   (value) =>
     typeof value === 'string' && pattern.test(value);
 
-const DATE_TIME = z.regexes.datetime({ offset: true });
-
 const CHECKS: Record<Exclude<FieldKind, 'code'>, Check> = {
   text: (value) => typeof value === 'string',
   flag: (value) => typeof value === 'boolean',
   int32: (value) => typeof value === 'number' && (value | 0) === value,
-  number: (value) => typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER,
+  number: (value) => typeof value === 'number' && Number.isFinite(value),
   date: matches(z.regexes.date),
   dateTime: matches(DATE_TIME),
   uuid: matches(z.regexes.guid),
-  e164: matches(z.regexes.e164),
+  phone: matches(PHONE),
   customFields: isCustomFields,
 };
 
 function isCustomFields(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const keys = Object.keys(value);
-  return keys.length === 1 && keys[0] === 'present' && typeof Reflect.get(value, 'present') === 'boolean';
+  return Object.entries(value).every(([name, present]) => name === 'present' && typeof present === 'boolean');
 }
 
 function checkOf({ kind, meanings = {} }: FieldRule): Check {
@@ -48,15 +44,35 @@ export function isId(id: unknown): id is string {
   return CHECKS.uuid(id);
 }
 
+/** A record with the id of a customer. */
+export type WithId = Record<string, unknown> & { id: string };
+
+export function hasId(record: Record<string, unknown>): record is WithId {
+  return isId(record.id);
+}
+
+/** What a file may hold beyond the fields of the document. */
+export interface LineRules {
+  /** Whether `null` is sent, to empty a field. */
+  allowNull: boolean;
+}
+
+/** What holds unless a configuration says otherwise. */
+export const STRICT: LineRules = { allowNull: false };
+
+/** The one field that is no value of the customer: there is nothing to empty. */
+export const NEVER_NULL = 'updateRelated';
+
 /** Whether a record (of JSON: nothing in it is `undefined`) with a good id is a valid line; `problemsOf` says why it is none. */
-export function isUpdateLine(record: Readonly<Record<string, unknown>>): record is UpdateLine {
+export function isUpdateLine(record: Readonly<Record<string, unknown>>, { allowNull } = STRICT): boolean {
   let some = false;
   for (const name in record) {
     if (name === 'id') continue;
     const value = record[name];
     const check = FIELD_CHECKS.get(name);
-    if (!check || (value !== null && !check(value))) return false;
+    if (!check) return false;
+    if (!(value === null ? allowNull && name !== NEVER_NULL : check(value))) return false;
     some = true;
   }
-  return some && ofOneFund(record);
+  return some;
 }

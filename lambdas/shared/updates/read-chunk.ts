@@ -3,7 +3,7 @@ import type { Batch } from './batch-state.ts';
 import { LONGEST_LINE } from './line-blocks.ts';
 import type { Problem } from './problems.ts';
 import { readJsonl } from './read-jsonl.ts';
-import { isProblem, type UpdateEntry } from './record-check.ts';
+import { FOUND_VALID, isProblem, type UpdateEntry } from './record-check.ts';
 
 export type UpdateRecord = Exclude<UpdateEntry, Problem>;
 
@@ -33,7 +33,7 @@ export async function* recordsOf(
     const piece = await store.slice(batch.inputKey, batch.etag, byte, end);
     const whole = byte + piece.length === stretch.to ? piece : piece.subarray(0, piece.lastIndexOf(LF) + 1);
     if (whole.length === 0) throw changed(batch.inputKey);
-    const reading = readJsonl(once(whole), { line, byte });
+    const reading = readJsonl(once(whole), { line, byte }, FOUND_VALID);
     let step = await reading.next();
     for (; !step.done; step = await reading.next()) {
       for (const entry of step.value) {

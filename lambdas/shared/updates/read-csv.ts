@@ -3,6 +3,7 @@ import { CsvCells, type CsvRecord } from './csv-cells.ts';
 import { type CsvColumn, readHeader } from './csv-columns.ts';
 import { LONGEST_LINE, lineBlocks } from './line-blocks.ts';
 import type { Problem } from './problems.ts';
+import type { LineRules } from './quick-check.ts';
 import { notUtf8, tooLongLine } from './read-jsonl.ts';
 import type { UpdateReader } from './read-updates.ts';
 import { RecordCheck, type UpdateEntry } from './record-check.ts';
@@ -19,8 +20,11 @@ const WORTH_MEASURING = LONGEST_LINE / 8;
  *
  * Never throws for what stands in the file.
  */
-async function* readCsv(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<UpdateEntry[], { lines: number }> {
-  const reader = new CsvReader();
+async function* readCsv(
+  bytes: AsyncIterable<Uint8Array>,
+  rules: LineRules,
+): AsyncGenerator<UpdateEntry[], { lines: number }> {
+  const reader = new CsvReader(rules);
   for await (const block of lineBlocks(bytes)) {
     yield block.tooLong ? reader.tooLong() : reader.read(block.bytes, block.from === 0);
     if (reader.stopped) break;
@@ -34,10 +38,14 @@ export const CSV: UpdateReader = { format: 'csv', read: readCsv };
 
 class CsvReader {
   readonly #cells = new CsvCells();
-  readonly #check = new RecordCheck();
+  readonly #check: RecordCheck;
   #columns: (CsvColumn | null)[] | undefined;
   /** Whether reading on is of no use. */
   stopped = false;
+
+  constructor(rules: LineRules) {
+    this.#check = new RecordCheck(rules);
+  }
 
   get line(): number {
     return this.#cells.line;

@@ -3,6 +3,7 @@ import { countKeys } from './json-keys.ts';
 import { mayRound, ROUNDED, roundedField } from './json-numbers.ts';
 import { type LineBlock, LONGEST_LINE, lineBlocks } from './line-blocks.ts';
 import { shownName } from './problems.ts';
+import { STRICT } from './quick-check.ts';
 import type { UpdateReader } from './read-updates.ts';
 import { RecordCheck, type UpdateEntry } from './record-check.ts';
 
@@ -15,17 +16,20 @@ export interface Start {
   byte: number;
 }
 
+const BEGINNING: Start = { line: 1, byte: 0 };
+
 /**
  * Reads JSON Lines, all entries of a block of bytes at once (for speed). A line of blanks is no record. Never throws for
  * what stands in the file.
  *
  * @param bytes whole lines, the file's or a chunk's.
+ * @param check judges each record
  */
 export async function* readJsonl(
   bytes: AsyncIterable<Uint8Array>,
-  start: Start = { line: 1, byte: 0 },
+  start: Start = BEGINNING,
+  check: Pick<RecordCheck, 'check'> = new RecordCheck(STRICT),
 ): AsyncGenerator<UpdateEntry[], { lines: number }> {
-  const check = new RecordCheck();
   let line = start.line;
   for await (const block of lineBlocks(bytes)) {
     const entries: UpdateEntry[] = [];
@@ -36,10 +40,18 @@ export async function* readJsonl(
 }
 
 /** For `readUpdates`. */
-export const JSONL: UpdateReader = { format: 'jsonl', read: (bytes) => readJsonl(bytes) };
+export const JSONL: UpdateReader = {
+  format: 'jsonl',
+  read: (bytes, rules) => readJsonl(bytes, BEGINNING, new RecordCheck(rules)),
+};
 
 /** @returns the number of the line behind the block. */
-function readBlock({ bytes, from, tooLong }: LineBlock, first: number, check: RecordCheck, to: UpdateEntry[]): number {
+function readBlock(
+  { bytes, from, tooLong }: LineBlock,
+  first: number,
+  check: Pick<RecordCheck, 'check'>,
+  to: UpdateEntry[],
+): number {
   if (tooLong) {
     to.push(tooLongLine(first));
     return first + 1;
@@ -64,7 +76,7 @@ function readBlock({ bytes, from, tooLong }: LineBlock, first: number, check: Re
 /** `rounds`: whether a number nearby may be one that `JSON.parse` rounds. */
 type Where = { line: number; from: number; rounds: boolean };
 
-function readLine(text: string, place: Where, check: RecordCheck, to: UpdateEntry[]): void {
+function readLine(text: string, place: Where, check: Pick<RecordCheck, 'check'>, to: UpdateEntry[]): void {
   const { line } = place;
   // A file that was a CSV, or is a rest of another, has many.
   if (text.trim() === '') return;

@@ -1,12 +1,13 @@
 import { refusalAtSight, type UpdateFormat } from './file-format.ts';
 import { pieces } from './line-blocks.ts';
+import { type LineRules, STRICT } from './quick-check.ts';
 import type { UpdateEntry } from './record-check.ts';
 
 /** A way to read files: `JSONL` (read-jsonl.ts) or `CSV` (read-csv.ts), which the functions do without. */
 export interface UpdateReader {
   format: UpdateFormat;
   /** Returns the number of physical lines at its end. */
-  read: (bytes: AsyncIterable<Uint8Array>) => AsyncGenerator<UpdateEntry[], { lines: number }>;
+  read: (bytes: AsyncIterable<Uint8Array>, rules: LineRules) => AsyncGenerator<UpdateEntry[], { lines: number }>;
 }
 
 /**
@@ -18,20 +19,22 @@ export interface UpdateReader {
 export async function* readUpdates(
   reader: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
+  rules = STRICT,
 ): AsyncGenerator<UpdateEntry, void> {
-  for await (const entries of readUpdateBlocks(reader, bytes)) yield* entries;
+  for await (const entries of readUpdateBlocks(reader, bytes, rules)) yield* entries;
 }
 
 /** As `readUpdates`, many entries at once, which is faster. Returns the number of physical lines at its end. */
 export async function* readUpdateBlocks(
   reader: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
+  rules = STRICT,
 ): AsyncGenerator<UpdateEntry[], { lines: number }> {
   const source = pieces(bytes);
   try {
     const { value: first = new Uint8Array() } = await source.next();
     const refused = first.length === 0 ? 'is empty' : refusalAtSight(reader.format, first);
-    if (!refused) return yield* allOf(reader, chained(first, source));
+    if (!refused) return yield* allOf(reader, chained(first, source), rules);
     yield [{ line: 0, field: null, sentence: refused }];
     return { lines: 0 };
   } finally {
@@ -42,8 +45,9 @@ export async function* readUpdateBlocks(
 async function* allOf(
   reader: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
+  rules: LineRules,
 ): AsyncGenerator<UpdateEntry[], { lines: number }> {
-  const reading = reader.read(bytes);
+  const reading = reader.read(bytes, rules);
   let entries = 0;
   let step = await reading.next();
   while (!step.done) {

@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { type Chunk, ChunkIndex } from './chunk-index.ts';
-import { FIELD_RULES } from './customer-fields.ts';
+import { FIELD_RULES, ofOneFund } from './customer-fields.ts';
 import { type ProblemReport, Problems } from './problems.ts';
+import { STRICT } from './quick-check.ts';
 import { readUpdateBlocks, type UpdateReader } from './read-updates.ts';
 import { isProblem, type UpdateEntry } from './record-check.ts';
 
@@ -13,19 +14,33 @@ export interface Validation {
   /** CRC-32 of the bytes that were read: shows whether what is uploaded later is the same. */
   crc32: number;
   problems: ProblemReport;
-  /** Deprecated fields that are used: in how many records, and where first. */
-  warnings: { field: string; records: number; firstLine: number }[];
+  /** What is sent all the same: in how many records, and where first. */
+  warnings: Warning[];
   /** How to cut the file; empty for CSV and where there are problems. */
   chunks: Chunk[];
 }
 
+interface Warning {
+  field: string;
+  /** To be read after the name of the field. */
+  sentence: string;
+  records: number;
+  firstLine: number;
+}
+
+const OTHER_FUND = 'is a plan of another fund than kupatHolim names';
+
 const DEPRECATED = [...FIELD_RULES].filter(([, rule]) => rule.deprecated).map(([name]) => name);
 
 /** Reads a file of updates whole and tells everything about it that holds no customer data but names of fields. */
-export async function validateUpdates(reader: UpdateReader, bytes: AsyncIterable<Uint8Array>): Promise<Validation> {
+export async function validateUpdates(
+  reader: UpdateReader,
+  bytes: AsyncIterable<Uint8Array>,
+  rules = STRICT,
+): Promise<Validation> {
   const measure = { bytes: 0, crc32: 0 };
   const tally = new Tally();
-  const reading = readUpdateBlocks(reader, measured(bytes, measure));
+  const reading = readUpdateBlocks(reader, measured(bytes, measure), rules);
   let step = await reading.next();
   while (!step.done) {
     for (const entry of step.value) tally.add(entry);
@@ -40,7 +55,7 @@ export async function validateUpdates(reader: UpdateReader, bytes: AsyncIterable
 class Tally {
   records = 0;
   readonly problems = new Problems();
-  readonly warnings = new Map<string, { field: string; records: number; firstLine: number }>();
+  readonly warnings = new Map<string, Warning>();
   readonly index = new ChunkIndex();
 
   add(entry: UpdateEntry): void {
@@ -50,12 +65,13 @@ class Tally {
     }
     this.records += 1;
     if (entry.from !== null) this.index.add(entry.line, entry.from);
-    for (const field of DEPRECATED) if (field in entry.record) this.#warn(field, entry.line);
+    for (const field of DEPRECATED) if (field in entry.record) this.#warn(field, 'is deprecated', entry.line);
+    if (!ofOneFund(entry.record)) this.#warn('kupatHolimComplementary', OTHER_FUND, entry.line);
   }
 
-  #warn(field: string, line: number): void {
+  #warn(field: string, sentence: string, line: number): void {
     const { records = 0, firstLine = line } = this.warnings.get(field) ?? {};
-    this.warnings.set(field, { field, records: records + 1, firstLine });
+    this.warnings.set(field, { field, sentence, records: records + 1, firstLine });
   }
 }
 

@@ -439,6 +439,23 @@ describe('trouble in the middle', () => {
     await failureOf(invoke(), 'StorageUnavailable');
   });
 
+  test('lines that an earlier release found valid are sent as they stand, whatever this one would say of them', async () => {
+    const old = { id: idOf(1), email: null, cellNumber: 'none', monthlyRevenue: 1, retired: 'a field of before' };
+    const input = `${JSON.stringify(old)}\n`;
+    const store = fakeStore({ objects: { [KEYS.input]: input } });
+    const bodies: unknown[] = [];
+    const { crm } = fakeExchange((_, __, { json }) => {
+      bodies.push(json);
+      return 200;
+    });
+
+    await applyChunk(batchState({ batch: batch(input), chunk: wholeChunk(input) }), { ...sleepingDeps(), crm, store });
+
+    const { id: _, ...fields } = old;
+    expect(bodies).toEqual([fields]);
+    expect(summary(store)).toEqual([['APPLIED', 200, 1, null]]);
+  });
+
   test('an input that was changed since it was validated is not applied', async () => {
     const { store, sent, invoke, input } = world(1);
     store.put(KEYS.input, input.replace('Haifa', 'Jaffa'));

@@ -8,6 +8,7 @@ const near = fc.constantFrom<unknown>(
   ...[-1, 0, 1, 2, 5, 6, 7, 8, 10, 11, 22, 41, 42, 0.5, -0, 2 ** 31, 2 ** 31 - 1, -(2 ** 31), 2 ** 53, 2 ** 53 - 1],
   ...['', '1', 'true', '2024-02-29', '2023-02-29', '1900-02-29', '2024-1-1', '2024-02-29T10:00:00Z'],
   ...['2024-02-29T10:00:00', '2024-02-29T10:00Z', '2023-02-29T10:00:00+02:00', '2024-02-29 10:00:00Z'],
+  ...['+972 50-123.45.67', '+(972) 501234567', '+972501234567 ', '2024-02-29T10:00+02', '2024-02-29T10:00:00.5Z'],
   ...['+972501234567', '+0972', '+1', '972501234567', '00000000-0000-4000-8000-000000000001', 'no-uuid'],
   ...['2024-02-29\n', '+972501234567\n'],
   ...[true, false, null, [], {}, { present: true }, { present: 'yes' }, { present: null }, { present: true, a: 1 }],
@@ -37,6 +38,8 @@ test('the quick check takes exactly what the schema takes', () => {
       if (quick) taken += 1;
       expect({ given, taken: quick }).toEqual({ given, taken: updateLineSchema.safeParse(given).success });
       expect(problemsOf(1, given).length === 0).toBe(quick);
+      const allowed = { allowNull: true };
+      expect(problemsOf(1, given, allowed).length === 0).toBe(isId(given.id) && isUpdateLine(given, allowed));
     }),
     { numRuns: 5000 },
   );

@@ -16,19 +16,27 @@ test.each<[object | number, string | null, string]>([
   [{ id }, null, 'has no field to change'],
   [{ id, notes: 5 }, 'notes', 'must be text'],
   [{ id, birthDate: '2023-02-29' }, 'birthDate', 'must be a date that exists, written YYYY-MM-DD'],
-  [
-    { id, kupatHolim: 2, kupatHolimComplementary: 10 },
-    'kupatHolimComplementary',
-    'is a plan of another fund than kupatHolim names',
-  ],
+  [{ id, email: null }, 'email', 'is null: leave the field out, or set updates.allowNull where null is to empty it'],
+  [{ id, updateRelated: null }, 'updateRelated', 'must be true or false'],
   [[id], null, 'is an array, not a JSON object'],
   [5, null, 'is not a JSON object'],
 ])('%j is refused with one sentence', (record, field, sentence) => {
   expect(problemsOf(3, record)).toEqual([{ line: 3, field, sentence }]);
 });
 
+test('null is taken where the configuration allows it, and never for what is no value of a customer', () => {
+  const allowed = { allowNull: true };
+
+  expect(problemsOf(1, { id, email: null, gender: null, customFields: null }, allowed)).toEqual([]);
+  expect(problemsOf(1, { id, email: null, updateRelated: null, emial: null, gender: 9 }, allowed)).toMatchObject([
+    { field: 'updateRelated', sentence: 'must be true or false' },
+    { field: 'gender' },
+    { field: 'emial' },
+  ]);
+});
+
 test('every field that is wrong is told, each once', () => {
-  const record = { id: 'x', gender: 9, hight: 1, kupatHolim: 1, kupatHolimComplementary: 20 };
+  const record = { id: 'x', gender: 9, hight: 1, kupatHolim: 1, kupatHolimComplementary: 25 };
 
   expect(
     problemsOf(1, record)

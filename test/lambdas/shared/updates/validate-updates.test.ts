@@ -8,7 +8,7 @@ import { bytesOf, idOf } from './support/lines.ts';
 const line = (n: number, fields: object) => `${JSON.stringify({ id: idOf(n), ...fields })}\n`;
 
 test('a valid file is counted, measured and cut', async () => {
-  const text = `${line(1, { notes: 'a' })}\n${line(2, { customFields: { present: true } })}${line(3, { customFields: null })}`;
+  const text = `${line(1, { notes: 'a' })}\n${line(2, { customFields: { present: true } })}${line(3, { customFields: {} })}`;
 
   expect(await validateUpdates(JSONL, bytesOf(text))).toEqual({
     records: 3,
@@ -16,7 +16,7 @@ test('a valid file is counted, measured and cut', async () => {
     bytes: text.length,
     crc32: crc32(text),
     problems: { total: 0, first: [], perField: {} },
-    warnings: [{ field: 'customFields', records: 2, firstLine: 3 }],
+    warnings: [{ field: 'customFields', sentence: 'is deprecated', records: 2, firstLine: 3 }],
     chunks: [{ chunk: 1, from: 0, to: text.length, firstLine: 1, lastLine: 4, records: 3 }],
   });
 });
@@ -60,4 +60,29 @@ test('nothing of a customer is told but names of fields', async () => {
   const text = `${line(1, { gender: 'Canary', notes: 'Canary' })}{"id":"Canary"}\nCanary\n{"Canary\n`;
 
   expect(JSON.stringify(await validateUpdates(JSONL, bytesOf(text)))).not.toContain('Canary');
+});
+
+test('a plan of another fund is warned about, and sent', async () => {
+  const plan = { kupatHolim: 2, kupatHolimComplementary: 10 };
+  const found = await validateUpdates(JSONL, bytesOf(line(1, { city: 'Haifa' }) + line(2, plan) + line(3, plan)));
+
+  expect(found).toMatchObject({
+    records: 3,
+    problems: { total: 0 },
+    warnings: [
+      {
+        ...{ field: 'kupatHolimComplementary', sentence: 'is a plan of another fund than kupatHolim names' },
+        ...{ records: 2, firstLine: 2 },
+      },
+    ],
+  });
+});
+
+test('null is refused, unless the configuration lets it empty a field', async () => {
+  const text = line(1, { email: null }) + line(2, { updateRelated: null });
+
+  expect((await validateUpdates(JSONL, bytesOf(text))).problems.perField).toEqual({ email: 1, updateRelated: 1 });
+  expect((await validateUpdates(JSONL, bytesOf(text), { allowNull: true })).problems.perField).toEqual({
+    updateRelated: 1,
+  });
 });

@@ -1,4 +1,5 @@
 import type { UpdateFormat } from '../../../../../lambdas/shared/updates/file-format.ts';
+import { STRICT } from '../../../../../lambdas/shared/updates/quick-check.ts';
 import { CSV } from '../../../../../lambdas/shared/updates/read-csv.ts';
 import { JSONL } from '../../../../../lambdas/shared/updates/read-jsonl.ts';
 import { readUpdates } from '../../../../../lambdas/shared/updates/read-updates.ts';
@@ -22,8 +23,12 @@ export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-export async function entriesOf(format: UpdateFormat, content: string | Uint8Array): Promise<UpdateEntry[]> {
-  return allOf(readUpdates(READERS[format], bytesOf(content)));
+export async function entriesOf(
+  format: UpdateFormat,
+  content: string | Uint8Array,
+  rules = STRICT,
+): Promise<UpdateEntry[]> {
+  return allOf(readUpdates(READERS[format], bytesOf(content), rules));
 }
 
 export async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {

@@ -1,0 +1,62 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkUpdates } from '../../cli/update-check.ts';
+import { openUpdateFile } from '../../cli/update-source.ts';
+import { createCrmClient } from '../../lambdas/shared/crm/client.ts';
+import { updateCustomer } from '../../lambdas/shared/crm/customers.ts';
+import { readUpdates } from '../../lambdas/shared/updates/read-updates.ts';
+import { isProblem } from '../../lambdas/shared/updates/record-check.ts';
+import { CUSTOMER_RULES } from '../../sandbox/api/customer-rules.ts';
+import { idAt } from '../../sandbox/data/records.ts';
+import { tempDir } from '../local/support.ts';
+import { recordingLog } from '../support/deps.ts';
+import { sandboxFor } from './client.ts';
+
+const UUID = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
+
+/** A value for each of the 57 fields, in forms that services are known to hold. */
+const EVERYTHING = {
+  ...{ updateRelated: false, idType: 1, idNumber: '012345678', idCardIssueDate: '2015-06-30', firstName: 'דנה' },
+  ...{ shortName: 'D.', lastName: "O'Neil-כהן", maidenName: '', gender: 3, birthDate: '1984-02-29', death: false },
+  ...{ deathDate: '2026-01-01', cellNumber: '+972 (50) 123-45.67', phoneNumber: '03-1234567', phoneNumber2: '*6050' },
+  ...{ phoneNumber3: '', faxNumber: '03-7654321', email: 'dana@example.com', otherEmail: 'x@example.com' },
+  ...{ mailingStatus: 4, street: 'הרצל', streetNumber: '5א', apartmentNumber: '12', postalBox: 0, city: 'חיפה' },
+  ...{ postalCode: 3200003, country: 'ישראל', maritalStatus: 5, employmentStatus: 7, profession: 'text, "text"' },
+  ...{ usCitizen: false, foreignTaxResidency: true, engFirstName: 'Dana', engLastName: 'Cohen', engAddress: 'Haifa' },
+  ...{ kupatHolim: 5, kupatHolimComplementary: 10, height: 172, weight: 68, smoker: true, cigarettesCountPerDay: 5 },
+  ...{ drugs: 'none', surgeries: 'a\nb', hospitalizations: '', backgroundDiseases: '—', bankAccountType: 'CHECKING' },
+  ...{ bankCode: 10, bankBranchCode: 936, bankAccountNumber: '00123456', classId: UUID, sourceId: UUID },
+  ...{ statusId: UUID.toUpperCase(), notes: '😀', notesAlert: true, monthlyRevenue: 12345.67 },
+  ...{ customerServiceContactDate: '2026-11-21T10:00+02:00', customFields: {} },
+};
+
+test('one update with all 57 fields goes from a file to the service as it is written', async () => {
+  const sandbox = await sandboxFor();
+  const file = join(await tempDir(), 'all.jsonl');
+  await writeFile(file, `${JSON.stringify({ id: idAt('customers', 3), ...EVERYTHING })}\n`);
+  const source = await openUpdateFile(file);
+  const said: string[] = [];
+  await checkUpdates(source, (text) => said.push(text));
+  const { accessToken } = sandbox.issueTokens();
+  const getAccessToken = async () => ({ accessToken, scope: 'customers:update' });
+  const now = () => new Date();
+  const crm = createCrmClient({ baseUrl: sandbox.baseUrl, getAccessToken, log: recordingLog(), now });
+
+  const answers = [];
+  for await (const entry of readUpdates(source.reader, source.open())) {
+    if (isProblem(entry)) throw new Error(`line ${entry.line}: ${entry.field} ${entry.sentence}`);
+    const { id, ...fields } = entry.record;
+    expect(fields).toEqual(EVERYTHING);
+    answers.push(await updateCustomer(crm, id, fields, now));
+  }
+  await source.close();
+
+  expect(answers).toEqual([{ status: 200, change: 'made', error: null }]);
+  const [call] = sandbox.ledger.calls({ kind: 'update' });
+  expect(call).toMatchObject({ applied: true, fieldNames: Object.keys(CUSTOMER_RULES) });
+  expect(said).toEqual([
+    expect.stringContaining('"customFields" is deprecated; 1 record'),
+    expect.stringContaining('"kupatHolimComplementary" is a plan of another fund than kupatHolim names; 1 record'),
+  ]);
+});
