@@ -96,11 +96,11 @@ describe.concurrent('a night with trouble at the service', () => {
     ).toHaveLength(1);
   });
 
-  it('waits through bursts of 500 and 429', async () => {
+  it('waits through bursts of 503, 500 and 429', async () => {
     const tooMany = { status: 429, headers: { 'retry-after': '2' } };
     await manifestOf(
       await runWith('customers', [
-        { path: 'create', calls: [1, 2], answer: { status: 500 } },
+        { path: 'create', calls: [1, 2], answer: { status: 503 } },
         { path: 'status', calls: [1, 2, 3], answer: { status: 500, body: 'oops' } },
         { path: 'status', calls: [4, 5], answer: tooMany },
         { path: 'download', calls: [1], answer: tooMany },
