@@ -1,6 +1,6 @@
 import { buildRequest, resolveColumns } from '../lambdas/create-export/request.ts';
 import { type CrmClient, createCrmClient } from '../lambdas/shared/crm/client.ts';
-import { readFieldNames } from '../lambdas/shared/crm/fields.ts';
+import { readFields } from '../lambdas/shared/crm/fields.ts';
 import type { Deployment } from '../lambdas/shared/deployment.ts';
 import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
 import { entityPlan } from '../lambdas/shared/entity-plan.ts';
@@ -26,7 +26,8 @@ export async function serviceChecks(deployment: Deployment, tokens: Tokens, opti
   const started = performance.now();
   for (const entity of ENTITIES) {
     try {
-      checks.push(columnsCheck(deployment, entity, await readFieldNames(crm, entity)));
+      const names = (await readFields(crm, entity)).map(({ name }) => name);
+      checks.push(columnsCheck(deployment, entity, names));
     } catch (error) {
       if (error instanceof TokenRefused) return [refused(options.refreshCommand)];
       // What is the same for all entities is said once, and is not waited for seven times.

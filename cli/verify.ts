@@ -37,7 +37,7 @@ export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>,
       throw unverified(run, `the pointer ${key} names ${pointer.manifestKey} instead`);
     }
   }
-  const file = await bucket.stream(manifest.file.key, 0);
+  const file = (await bucket.stream(manifest.file.key))?.chunks;
   if (!file) throw unverified(run, `there is no object ${manifest.file.key}`);
   const { bytes, crc, start } = await measure(file);
   if (bytes !== manifest.file.bytes || crc !== manifest.file.crc32) {

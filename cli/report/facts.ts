@@ -29,8 +29,8 @@ ${published || outcome === 'running' ? null : html`<p>To make up for it: <code>n
 function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Markup[] {
   const { file, export: made } = manifest;
   const facts: [string, string][] = [
-    ['Rows', file.rows === null ? 'not counted: no CSV file' : file.rows.toLocaleString('en-US')],
-    ['Columns', file.header === null ? 'not known: no CSV file' : String(file.header.length)],
+    ['Rows', file.rows === null ? 'not counted' : file.rows.toLocaleString('en-US')],
+    ['Columns', file.header === null ? 'not known' : String(file.header.length)],
     ['Size', `${bytesText(file.bytes)} (${file.bytes.toLocaleString('en-US')} bytes), ${file.contentType}`],
     ['CRC-32', file.crc32],
     ['Started', timeText(manifest.startedAt)],

@@ -1,15 +1,15 @@
 import type { CrmClient } from '../shared/crm/client.ts';
 import { createExport as postExport } from '../shared/crm/exports.ts';
-import { readFieldNames } from '../shared/crm/fields.ts';
+import { readFields } from '../shared/crm/fields.ts';
 import type { Entity } from '../shared/entities.ts';
 import { entityPlan } from '../shared/entity-plan.ts';
 import { RunError } from '../shared/errors.ts';
 import { dateIn, dateProblem } from '../shared/logical-date.ts';
 import { deadlineOf } from '../shared/pacing.ts';
-import type { ExportRequest, RunState } from '../shared/states.ts';
+import type { Run, RunState } from '../shared/states.ts';
 import type { Answer, StepDeps } from '../shared/step.ts';
 import { type ExportInput, parseInput } from './input.ts';
-import { buildRequest, fingerprintOf, resolveColumns } from './request.ts';
+import { buildRequest, fingerprintOf, listedOf, resolveColumns } from './request.ts';
 
 export interface CreateExportDeps extends StepDeps {
   crm: CrmClient;
@@ -26,10 +26,10 @@ const REPEATS_UNANSWERED = 1;
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
   const date = logicalDate(input, state.startedAt, deps.deployment.timeZone);
-  const request = await requestFor(input, deps);
+  const asked = await requestFor(input, deps);
   try {
-    const exportId = await postExport(deps.crm, input.entity, request, timeOf(deps));
-    const run = beginRun(state, { ...input, date }, request, exportId, deps);
+    const exportId = await postExport(deps.crm, input.entity, asked.request, timeOf(deps));
+    const run = beginRun(state, { ...input, date }, asked, exportId, deps);
     return { outcome: 'CREATED', run, waitSeconds: run.firstWaitSeconds };
   } catch (error) {
     if (!(error instanceof RunError) || error.name !== 'CreateUnanswered') throw error;
@@ -71,17 +71,22 @@ function logicalDate({ date, scheduledFor }: ExportInput, startedAt: string, tim
   return resolved;
 }
 
-async function requestFor(input: ExportInput, { crm, deployment }: CreateExportDeps): Promise<ExportRequest> {
+/** What is asked for, and what the service lists of it. */
+type Asked = Required<Pick<Run, 'request' | 'listed'>>;
+
+async function requestFor(input: ExportInput, { crm, deployment }: CreateExportDeps): Promise<Asked> {
   const plan = entityPlan(deployment, input.entity);
-  const fieldNames = await readFieldNames(crm, input.entity);
-  const columns = resolveColumns(input.columns ?? plan.columns, fieldNames, input.entity);
-  return buildRequest(input, plan, deployment.crm, columns);
+  const fields = await readFields(crm, input.entity);
+  const names = fields.map(({ name }) => name);
+  const columns = resolveColumns(input.columns ?? plan.columns, names, input.entity);
+  const request = buildRequest(input, plan, deployment.crm, columns);
+  return { request, listed: listedOf(fields, request) };
 }
 
 function beginRun(
   state: RunState,
   input: ExportInput & { date: string },
-  request: ExportRequest,
+  { request, listed }: Asked,
   exportId: string,
   deps: CreateExportDeps,
 ) {
@@ -98,6 +103,7 @@ function beginRun(
     largestWaitSeconds: polling.largestWaitSeconds,
     keptUntil: dateAfter(state.startedAt, deps.deployment.retentionDays),
     request,
+    listed,
     fingerprint: fingerprintOf(entity, request),
     createdAt: deps.now().toISOString(),
     softwareVersion: deps.softwareVersion,

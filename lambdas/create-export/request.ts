@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
+import type { Field } from '../shared/crm/fields.ts';
 import type { Deployment, EntityPlan } from '../shared/deployment.ts';
 import type { Entity } from '../shared/entities.ts';
 import { RunError } from '../shared/errors.ts';
-import type { ExportRequest } from '../shared/states.ts';
+import type { ExportRequest, Listed } from '../shared/states.ts';
 import { toldName } from '../shared/suggestion.ts';
 import type { ExportInput } from './input.ts';
 
-/** In bytes. The request travels in the state, perhaps twice (the input holds it too), which AWS limits to 256 KB in all. */
-const LARGEST_REQUEST = 64_000;
+/** In bytes, of the request and what the service lists beside it. The request travels in the state, perhaps twice (the input holds it too), which AWS limits to 256 KB in all. */
+const LARGEST_CARRIED = 64_000;
 
 /**
  * The body of stage 1: the input where it says something, the configuration else. Fields that nobody set are left out, so
@@ -32,11 +33,11 @@ export function buildRequest(
     ...((input.sendEmail ?? plan.sendEmail) && { [crm.emailField]: true }),
     ...plan.extra,
   };
-  const size = Buffer.byteLength(JSON.stringify(request));
-  if (size <= LARGEST_REQUEST) return request;
+  const size = bytesOf(request);
+  if (size <= LARGEST_CARRIED) return request;
   throw new RunError(
     'ConfigInvalid',
-    `The request for this export has ${size} bytes; at most ${LARGEST_REQUEST} can be carried.`,
+    `The request for this export has ${size} bytes; at most ${LARGEST_CARRIED} can be carried.`,
   );
 }
 
@@ -53,6 +54,27 @@ export function resolveColumns(asked: 'all' | string[], fieldNames: string[], en
     'ConfigInvalid',
     `${entity} has no column ${named.join(', ')}; GET /${entity}/fields lists ${fieldNames.length} columns.`,
   );
+}
+
+/**
+ * What the file will be judged by beside the columns of the request: names that were not asked for, and labels. What is too
+ * large to be carried with the request stays behind: first the labels, then the names.
+ */
+export function listedOf(fields: readonly Field[], request: ExportRequest): Listed {
+  const columns = new Set(request.columns);
+  const others = fields.map(({ name }) => name).filter((name) => !columns.has(name));
+  const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
+  const labels = [...request.columns, ...others].map((name) => labelOf.get(name) ?? null);
+  const fits = (listed: Listed) => bytesOf(request) + bytesOf(listed) <= LARGEST_CARRIED;
+  const found = [
+    { others, labels },
+    { others, labels: null },
+  ].find(fits);
+  return found ?? { others: [], labels: null };
+}
+
+function bytesOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** SHA-256 of what was asked for, hexadecimal, so that equal requests can be told from changed ones. */

@@ -1,7 +1,6 @@
 import type { CrmClient } from '../shared/crm/client.ts';
 import { mayBecomeKnown, requestDownload } from '../shared/crm/exports.ts';
 import { RunError } from '../shared/errors.ts';
-import { extensionOf, mediaType } from '../shared/files/file-name.ts';
 import {
   type abandon,
   crc32Text,
@@ -10,10 +9,10 @@ import {
   type TransferOptions,
   type transfer,
 } from '../shared/files/transfer/index.ts';
-import { webPage } from '../shared/files/web-page.ts';
 import { runOf } from '../shared/run-of.ts';
 import type { Moving, RunState } from '../shared/states.ts';
 import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
+import { nameFile } from './name-file.ts';
 import { progressLog } from './progress-log.ts';
 import { asRunError } from './transfer-errors.ts';
 
@@ -71,12 +70,7 @@ function optionsFor(state: RunState, moving: Moving, deps: DownloadFileDeps): Tr
       return address;
     },
     policy: { hosts: crm.fileHosts, local },
-    nameObject: (head, first) => {
-      const refuse = webPage(head, first);
-      if (refuse) return { refuse };
-      const contentType = mediaType(head.contentType) || 'application/octet-stream';
-      return { key: `${run.prefix}${run.entity}.${extensionOf(head)}`, contentType };
-    },
+    nameObject: (head, first) => nameFile(head, first, run, files.formats),
     store: deps.store,
     resume: moving.upload,
     maxBytes: files.maxBytes,

@@ -2,12 +2,13 @@ import { RunError } from '../shared/errors.ts';
 import { crc32Text } from '../shared/files/transfer/crc32.ts';
 import { runOf } from '../shared/run-of.ts';
 import type { Run, RunState, Scan, StoredFile } from '../shared/states.ts';
-import type { Answer, StepDeps } from '../shared/step.ts';
+import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
 import type { Bucket } from '../shared/storage/bucket.ts';
 import { type Manifest, writeManifest } from '../shared/storage/manifest.ts';
 import { datePointerKey, latestPointerKey, movePointer, readPointer } from '../shared/storage/pointer.ts';
-import { readHeader } from './header.ts';
-import { isCsv, scanStored } from './scan-stored.ts';
+import { type Contents, contentsOf } from './contents.ts';
+import { judgeStored, notWhatWasReceived } from './judge-stored.ts';
+import { type Pass, scanStored } from './scan-stored.ts';
 import { refuseDoubtfulEnd } from './undeclared-end.ts';
 import { warningsOf } from './warnings.ts';
 
@@ -15,9 +16,14 @@ export interface PublishFileDeps extends StepDeps {
   bucket: Bucket;
 }
 
+/** Invocations that a bucket may break off while its object is read further each time; then the deadline counts again. */
+const MOST_HANDED_ON = 50;
+/** The wait behind such a break where the deadline has passed: what is stored whole is not given up for that. */
+const LATE_WAIT_SECONDS = 30;
+
 /**
- * Verifies the stored object in a pass over what readers will get, reads and judges both pointers, writes the manifest, then
- * moves the pointers.
+ * Judges the stored object by its beginning, verifies it in a pass over what readers will get, reads and judges both
+ * pointers, writes the manifest, then moves the pointers.
  * Answers PUBLISHED with `manifestKey` and `rows`, or CONTINUE with the pass as far as it came when one invocation is not
  * enough.
  */
@@ -25,13 +31,15 @@ export async function publishFile(state: RunState, deps: PublishFileDeps): Promi
   const run = runOf(state);
   const { file } = state;
   if (!file) throw new Error('the state has no file: DownloadFile was skipped');
-  const pass = await scanStored(file, state.scan, deps);
+  const judged = await judgeStored(file, run, deps);
+  const csv = judged.verdict === 'accepted' && !judged.gzipped ? judged.csv : null;
+  const pass = await scanStored(file, csv, state.scan, deps);
   const { scan } = pass;
-  if (!pass.done) return { outcome: 'CONTINUE', scan, waitSeconds: 1 };
-  verify(file, scan);
-  refuseDoubtfulEnd(file, pass);
-  const contents = await contentsOf(file, scan, deps.bucket);
-  refuseSentence(file, contents, run.request.columns);
+  if (pass.ended === 'time') return { outcome: 'CONTINUE', scan, waitSeconds: 1 };
+  if (pass.ended === 'broken') return goOnLater(state, scan, deps);
+  verify(file, pass);
+  refuseDoubtfulEnd(file, csv, pass);
+  const contents = contentsOf(file, judged, scan);
 
   const manifest = manifestOf(state, run, file, contents);
   const manifestKey = `${run.prefix}_manifest.json`;
@@ -47,45 +55,37 @@ export async function publishFile(state: RunState, deps: PublishFileDeps): Promi
   return { outcome: 'PUBLISHED', manifestKey, rows, scan: null };
 }
 
+/** Where a pass got further before the bucket broke off, it goes on there. */
+function goOnLater(state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'PublishFile'> {
+  const wait = waitFor(state, deps) ?? { waitSeconds: LATE_WAIT_SECONDS };
+  if (scan.handedOn < MOST_HANDED_ON) {
+    return { outcome: 'CONTINUE', scan: { ...scan, handedOn: scan.handedOn + 1 }, ...wait };
+  }
+  throw new RunError(
+    'StorageUnavailable',
+    `Reading the object at ${state.file?.key} broke off in ${scan.handedOn} invocations.`,
+  );
+}
+
 /** The stored object must be what DownloadFile received, and a CSV file must end outside of quotation marks. */
-function verify(file: StoredFile, scan: Scan): void {
+function verify(file: StoredFile, { scan, cut }: Pass): void {
   const crc32 = crc32Text(scan.crc32);
-  if (scan.offset !== file.bytes || crc32 !== file.crc32) {
-    throw new RunError(
-      'StorageConflict',
-      `The object at ${file.key} has ${scan.offset} bytes with CRC-32 ${crc32}; ${file.bytes} with ${file.crc32} were received.`,
-    );
-  }
-  if (scan.quoted) {
-    throw new RunError(
-      'FileRejected',
-      `The CSV file at ${file.key} ends inside a quoted field: the service cut it off.`,
-    );
-  }
-}
-
-/** What stands in a CSV file; of any other format nothing is known. */
-interface Contents {
-  rows: number | null;
-  header: string[] | null;
-  irregular: number;
-}
-
-async function contentsOf(file: StoredFile, scan: Scan, bucket: Bucket): Promise<Contents> {
-  if (!isCsv(file.key)) return { rows: null, header: null, irregular: 0 };
-  const rows = Math.max(0, scan.records - 1);
-  return { rows, header: await readHeader(bucket, file), irregular: scan.irregular };
+  if (scan.offset !== file.bytes || crc32 !== file.crc32) throw notWhatWasReceived(file, scan.offset, crc32);
+  if (!scan.quoted && !cut) return;
+  const where = cut ? 'in the middle of a character' : 'inside a quoted field';
+  throw new RunError('FileRejected', `The CSV file at ${file.key} ends ${where}: the service cut it off.`);
 }
 
 function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Contents): Manifest {
-  const { rows, header } = contents;
+  const { key, bytes, crc32, contentType } = file;
+  const { format, compression, dialect, rows, header } = contents;
   return {
     schemaVersion: 1,
     entity: run.entity,
     date: run.date,
     execution: state.execution,
     startedAt: state.startedAt,
-    file: { key: file.key, bytes: file.bytes, crc32: file.crc32, contentType: file.contentType, rows, header },
+    file: { key, bytes, crc32, contentType, format, compression, dialect, rows, header },
     export: {
       id: run.exportId,
       createdAt: run.createdAt,
@@ -106,13 +106,4 @@ function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Conte
       undeclaredEnd: file.undeclaredEnd,
     }),
   };
-}
-
-/** A single line without a comma, where many columns were asked for, is no empty export but somebody's error message. */
-function refuseSentence({ key }: StoredFile, { rows, header }: Contents, asked: string[]): void {
-  if (rows !== 0 || header?.length !== 1 || asked.length === 1) return;
-  throw new RunError(
-    'FileRejected',
-    `The CSV file at ${key} is one line of one field; ${asked.length} columns were asked for.`,
-  );
 }

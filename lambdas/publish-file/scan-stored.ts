@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib';
-import { RunError } from '../shared/errors.ts';
-import { endScan, NOTHING_SCANNED, scanCsv } from '../shared/files/csv-scan.ts';
+import { endScan, NOTHING_SCANNED, narrowed, scanCsv, scanEncoding } from '../shared/files/csv-scan.ts';
+import type { Csv } from '../shared/files/judge-file.ts';
 import type { Scan, StoredFile } from '../shared/states.ts';
 import type { StepDeps } from '../shared/step.ts';
 import type { Bucket } from '../shared/storage/bucket.ts';
+import { isUnavailable, readObject } from './read-object.ts';
 
 /** Left for the manifest, the pointers and the answer. */
 const MARGIN_SECONDS = 30;
@@ -11,37 +12,58 @@ const MARGIN_SECONDS = 30;
 export interface Pass {
   /** As far as it came. */
   scan: Scan;
-  /** Whether it reached the end. */
-  done: boolean;
+  /** How it ended: at the end of the object, because time was up, or because the bucket could not be read further. */
+  ended: 'whole' | 'time' | 'broken';
   /** Whether a line break stands behind the last record of a CSV. */
   lastRecordEnded: boolean;
+  /** Whether the file ends in the middle of a character. */
+  cut: boolean;
 }
 
 /**
  * Reads the stored object once, from where the last invocation stopped: size and checksum of any file, records of a CSV.
- * @throws RunError `StorageConflict` when the object is gone.
+ * @param csv the grammar of a CSV file; `null` = none whose records are counted.
+ * @throws RunError `StorageConflict` when the object is gone or another; `StorageUnavailable` when nothing of it could be read.
  */
 export async function scanStored(
   file: StoredFile,
+  csv: Csv | null,
   before: Scan | null,
   deps: Pick<StepDeps, 'secondsLeft'> & { bucket: Bucket },
 ): Promise<Pass> {
-  const scan = { ...(before ?? NOTHING_SCANNED) };
-  const chunks = await deps.bucket.stream(file.key, scan.offset);
-  if (!chunks) throw new RunError('StorageConflict', `The object at ${file.key}, which this run stored, is gone.`);
-  const csv = isCsv(file.key);
-  for await (const chunk of chunks) {
-    scan.offset += chunk.byteLength;
-    scan.crc32 = crc32(chunk, scan.crc32);
-    if (csv) scanCsv(scan, chunk);
-    if (deps.secondsLeft() < MARGIN_SECONDS && scan.offset < file.bytes)
-      return { scan, done: false, lastRecordEnded: false };
+  const scan = { ...(before?.version === NOTHING_SCANNED.version ? before : NOTHING_SCANNED) };
+  const from = scan.offset;
+  const stopped = (ended: 'time' | 'broken') => ({ scan, ended, lastRecordEnded: false, cut: false });
+  // Half of a character waits for its other half, and is read again where it does not come in this invocation.
+  let half: Uint8Array = new Uint8Array();
+  try {
+    for await (const chunk of readObject(deps.bucket, file.key, { from, size: file.bytes, object: scan })) {
+      const bytes = half.length > 0 ? Buffer.concat([half, chunk]) : chunk;
+      const even = isWide(csv) ? bytes.length - (bytes.length % 2) : bytes.length;
+      half = bytes.slice(even);
+      advance(scan, bytes.subarray(0, even), csv);
+      if (deps.secondsLeft() < MARGIN_SECONDS && scan.offset + half.length < file.bytes) return stopped('time');
+    }
+  } catch (error) {
+    if (!isUnavailable(error) || scan.offset === from) throw error;
+    return stopped('broken');
   }
-  const lastRecordEnded = csv && scan.blank && scan.records > 0;
+  advance(scan, half, null);
+  const lastRecordEnded = csv !== null && scan.blank && scan.records > 0;
   endScan(scan);
-  return { scan, done: true, lastRecordEnded };
+  return { scan, ended: 'whole', lastRecordEnded, cut: half.length > 0 };
 }
 
-export function isCsv(key: string): boolean {
-  return key.endsWith('.csv');
+function advance(scan: Scan, bytes: Uint8Array, csv: Csv | null): void {
+  const skipped = csv ? Math.max(0, csv.skip - scan.offset) : 0;
+  scan.offset += bytes.byteLength;
+  scan.crc32 = crc32(bytes, scan.crc32);
+  if (!csv) return;
+  const text = isWide(csv) ? narrowed(bytes, csv.encoding) : bytes;
+  scanEncoding(scan, text);
+  scanCsv(scan, text.subarray(isWide(csv) ? skipped / 2 : skipped), csv);
+}
+
+function isWide(csv: Csv | null): csv is Csv & { encoding: 'utf-16le' | 'utf-16be' } {
+  return csv?.encoding === 'utf-16le' || csv?.encoding === 'utf-16be';
 }

@@ -1,14 +1,15 @@
 import { RunError } from '../shared/errors.ts';
+import type { Csv } from '../shared/files/judge-file.ts';
 import type { StoredFile } from '../shared/states.ts';
-import { isCsv, type Pass } from './scan-stored.ts';
+import type { Pass } from './scan-stored.ts';
 
 /**
  * A file whose end nothing marked but the closing of its connection may have been cut anywhere. Its own shape has to speak
  * for it; a cut that fell exactly between two rows stays unseen, and the manifest warns of it.
  * @throws RunError `FileRejected`
  */
-export function refuseDoubtfulEnd(file: StoredFile, pass: Pass): void {
-  const doubt = file.undeclaredEnd && doubtOf(file, pass);
+export function refuseDoubtfulEnd(file: StoredFile, csv: Csv | null, pass: Pass): void {
+  const doubt = file.undeclaredEnd && doubtOf(file, csv, pass);
   if (!doubt) return;
   throw new RunError(
     'FileRejected',
@@ -16,10 +17,11 @@ export function refuseDoubtfulEnd(file: StoredFile, pass: Pass): void {
   );
 }
 
-function doubtOf({ key }: StoredFile, { scan, lastRecordEnded }: Pass): string | undefined {
-  if (!isCsv(key)) return 'it is no CSV file';
-  if (scan.records === 0) return 'it is empty';
+function doubtOf({ bytes }: StoredFile, csv: Csv | null, { scan, lastRecordEnded }: Pass): string | undefined {
+  if (bytes === 0) return 'it is empty';
+  if (!csv) return 'it is no CSV file';
+  if (scan.doubts > 0) return 'not all of its line breaks are of one kind';
   if (!lastRecordEnded) return 'its last row does not end with a line break';
-  if (scan.irregular > 0) return 'not all of its rows have as many fields as its header';
+  if (scan.irregular > 0) return 'not all of its rows have as many fields as its first';
   return undefined;
 }

@@ -3,6 +3,8 @@ interface Facts {
   header: string[] | null;
   asked: string[];
   irregular: number;
+  /** What the judgement of the file has to say. */
+  remarks: string[];
   unansweredCreates: number;
   restarts: number;
   undeclaredEnd: boolean;
@@ -13,15 +15,15 @@ export function warningsOf(facts: Facts): string[] {
   return [...ofContents(facts), ...ofItsWayHere(facts)];
 }
 
-function ofContents({ rows, header, asked, irregular }: Facts): string[] {
-  const warnings: string[] = [];
+function ofContents({ rows, header, asked, irregular, remarks }: Facts): string[] {
+  const warnings = [...remarks];
   if (rows === 0) warnings.push('The file has no rows.');
   if (header && header.length !== asked.length) {
     warnings.push(`The header has ${header.length} columns; ${asked.length} were asked for.`);
   } else if (header?.some((name, index) => name !== asked[index])) {
     warnings.push('The header names the columns otherwise than they were asked for.');
   }
-  if (irregular > 0) warnings.push(`${irregular} rows have another number of fields than the header.`);
+  if (irregular > 0) warnings.push(`${irregular} rows have another number of fields than the first record.`);
   return warnings;
 }
 

@@ -100,7 +100,8 @@ export const ERRORS = {
   DownloadIncomplete: { class: 'transient', advice: 'Ask the service about its file server, then start the run anew.' },
   FileRejected: {
     class: 'final',
-    advice: 'Nothing was published. Look at the stored file, if one is named here, then start the run anew.',
+    advice:
+      'Nothing was published. Look at the stored file, if one is named here, then start the run anew. If the service does export such files, allow them in files.formats.',
   },
   StorageUnavailable: { class: 'transient', advice: 'Look at the health of Amazon S3, then start the run anew.' },
   StorageDenied: {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { DEFAULT_FORMATS, FILE_FORMATS } from './file-formats.ts';
 import { HOST_PATTERN } from './files/transfer/source/host-list.ts';
 
 /** The part of a deployment's configuration that is about its files: where they come from, and how they are moved. */
@@ -26,6 +27,14 @@ export const filesSchema = z.strictObject({
     .max(LARGEST_OBJECT_BYTES)
     .default(100 * 1024 ** 3)
     .describe('A larger file ends the run with DownloadTooLarge.'),
+  formats: z
+    .array(z.enum(FILE_FORMATS))
+    .min(1)
+    .refine((formats) => new Set(formats).size === formats.length, { error: 'names a format twice' })
+    .default(DEFAULT_FORMATS)
+    .describe(
+      'What a file may be, by its bytes, each also compressed with gzip. Any other ends the run with FileRejected.',
+    ),
   allowUndeclaredEnd: z
     .boolean()
     .default(false)

@@ -13,6 +13,15 @@ import { entitySchema } from './entities.ts';
 export const exportRequestSchema = z.looseObject({ columns: z.array(z.string()) });
 export type ExportRequest = z.infer<typeof exportRequestSchema>;
 
+/** What the service listed of the entity's fields beside the columns of the request: by it a file proves itself. */
+const listedSchema = z.looseObject({
+  /** Names of the fields that were not asked for. */
+  others: z.array(z.string()),
+  /** Labels of the columns, then of the others; `null` where there is none. No list = too many to be carried. */
+  labels: z.nullable(z.array(z.nullable(z.string()))),
+});
+export type Listed = z.infer<typeof listedSchema>;
+
 const runSchema = z.looseObject({
   schemaVersion: z.literal(1),
   entity: entitySchema,
@@ -28,6 +37,8 @@ const runSchema = z.looseObject({
   /** Until when the lifecycle rules keep the run's objects. */
   keptUntil: z.iso.date(),
   request: exportRequestSchema,
+  /** `null` in runs of earlier releases: their files prove themselves by the columns of the request alone. */
+  listed: z._default(z.nullable(listedSchema), null),
   /** SHA-256 of entity and request, hexadecimal: equal requests have equal fingerprints. */
   fingerprint: z.string(),
   /** When the service had accepted the export. */
@@ -77,10 +88,16 @@ const movingSchema = z.looseObject({
 export type Moving = z.infer<typeof movingSchema>;
 
 /**
- * How far PublishFile's pass over the stored object has come; carried over when one invocation is not enough. The last six
- * are the place inside the CSV grammar (`files/csv-scan.ts`).
+ * How far PublishFile's pass over the stored object has come; carried over when one invocation is not enough. From `records`
+ * on, it is the place inside the CSV grammar (`files/csv-scan.ts`): numbers and flags, nothing of the file.
  */
 const scanSchema = z.looseObject({
+  /** That of an earlier release knew less, and is begun anew. */
+  version: z._default(z.int(), 1),
+  /** The object that is read: no other is gone on with. */
+  etag: z._default(z.nullable(z.string()), null),
+  /** Invocations that were ended because the object could not be read further. */
+  handedOn: z._default(z.int(), 0),
   offset: z.int(),
   crc32: z.int(),
   /** Records so far, the header among them. */
@@ -96,6 +113,21 @@ const scanSchema = z.looseObject({
   opens: z.boolean(),
   /** The current record has no character yet, carriage returns aside. */
   blank: z.boolean(),
+  /** A carriage return came last. */
+  afterCr: z._default(z.boolean(), false),
+  /** Where a record would begin, the mark stands that DOS ends a text with. */
+  afterEndMark: z._default(z.boolean(), false),
+  /** Empty lines behind the first record. */
+  blankLines: z._default(z.int(), 0),
+  /** Which line breaks ended records, as bits. */
+  lineBreaks: z._default(z.int(), 0),
+  /** Places that readers of CSV take differently. */
+  doubts: z._default(z.int(), 0),
+  /** There are characters with the code 0. */
+  zeros: z._default(z.boolean(), false),
+  encoding: z._default(z.enum(['utf-8', 'windows-1255', 'unknown']), 'utf-8'),
+  /** Bytes that are still to come of the current UTF-8 character. */
+  continuation: z._default(z.int(), 0),
 });
 export type Scan = z.infer<typeof scanSchema>;
 

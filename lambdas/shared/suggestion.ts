@@ -19,8 +19,16 @@ export function toldName(typed: string, known: readonly string[] = []): string {
 }
 
 const LONGEST_NAME = 40;
+const LONGEST_LABEL = 80;
 /** The shortest keys of clouds and services have 16 characters or more, and digits among them. */
 const SHORTEST_TOKEN = 16;
+
+/** Whether a text is what people call a field, a few words on one line, and no token, address or number. */
+export function isPlainLabel(text: string): boolean {
+  if (text.length > LONGEST_LABEL || !/^[\p{L}\p{M}\p{N} _\-.,:;/()&%#+*?!'"\u05f3\u05f4\u20aa\u2013]+$/u.test(text))
+    return false;
+  return /\p{L}/u.test(text) && text.split(' ').every((word) => word.length < SHORTEST_TOKEN || !/\d/.test(word));
+}
 
 /** Whether a text is a word as fields and entities are named, and no token, address or number. */
 export function isPlainName(text: string): boolean {

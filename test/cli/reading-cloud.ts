@@ -132,7 +132,8 @@ function manifestFor(entity: Entity, date: string, execution: string, content: B
     ...{ schemaVersion: 1, entity, date, execution, startedAt, softwareVersion: '1.0.0', fingerprint: 'f' },
     file: {
       ...{ key: `runs/entity=${entity}/run=${execution}/${entity}.csv`, bytes: content.length },
-      ...{ crc32: crc32Text(crc32(content)), contentType: 'text/csv', rows: 1, header: ['id', 'name'] },
+      ...{ crc32: crc32Text(crc32(content)), contentType: 'text/csv' },
+      ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'] },
     },
     export: {
       ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: `${date}T01:00:04.000Z` },

@@ -85,7 +85,7 @@ export async function s3(
     return response.end(operation === 'PutObject' ? '' : xml('CompleteMultipartUploadResult', key));
   };
   const answers: Record<string, Answer> = {
-    GetObject: ({ key, headers }, response) => get(objects.get(key)?.body, headers.range, response),
+    GetObject: ({ key, headers }, response) => get(objects.get(key)?.body, headers, response),
     PutObject: complete,
     CreateMultipartUpload: ({ key }, response) => response.end(xml('InitiateMultipartUploadResult', key)),
     UploadPart: ({ part, body }, response) => {
@@ -129,8 +129,13 @@ function operationOf(method: string, query: URLSearchParams): string {
   return query.has('partNumber') ? 'UploadPart' : 'PutObject';
 }
 
-function get(body: Buffer | undefined, range: string | undefined, response: ServerResponse): ServerResponse {
+function get(
+  body: Buffer | undefined,
+  { range, 'if-match': match }: S3Request['headers'],
+  response: ServerResponse,
+): ServerResponse {
   if (!body) return s3Error(response, 404, 'NoSuchKey');
+  if (match && match !== etagOf(body)) return s3Error(response, 412, 'PreconditionFailed');
   const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(range ?? '') ?? [];
   const start = Number(first ?? 0);
   if (first !== undefined && start >= body.length) return s3Error(response, 416, 'InvalidRange');

@@ -38,6 +38,7 @@ export function run(overrides: Partial<Run> = {}): Run {
     largestWaitSeconds: 100,
     keptUntil: '2027-02-18',
     request: { columns: ['id', 'name'] },
+    listed: { others: ['phone', 'email'], labels: ['מזהה', 'שם', 'טלפון', null] },
     fingerprint: 'f'.repeat(64),
     createdAt: '2026-11-20T01:00:05.000Z',
     softwareVersion: '0.1.0',

@@ -6,14 +6,21 @@ interface Options {
   objects?: Record<string, string | Uint8Array>;
   /** Called before each operation; may throw, or change the bucket as another process would. */
   before?: (operation: Operation, key: string) => void | Promise<void>;
+  /** Called behind each chunk of a stream; may throw, as a connection breaks. */
+  streamed?: (key: string) => void;
   /** Bytes of each chunk that `stream` gives. */
   chunkBytes?: number;
 }
 
 type Operation = keyof Bucket;
 
-/** A bucket in memory with the conditions of S3: writes once, replaces by ETag, refuses a range of an empty object. */
-export function fakeBucket({ objects = {}, before = () => {}, chunkBytes = 64 * 1024 }: Options = {}) {
+/** A bucket in memory with the conditions of S3: writes once, replaces by ETag, has no part behind the end of an object. */
+export function fakeBucket({
+  objects = {},
+  before = () => {},
+  chunkBytes = 64 * 1024,
+  streamed = () => {},
+}: Options = {}) {
   const stored = new Map<string, Uint8Array>();
   /** `operation key`, in order; what failed before it did anything is there as well. */
   const calls: string[] = [];
@@ -39,20 +46,18 @@ export function fakeBucket({ objects = {}, before = () => {}, chunkBytes = 64 * 
       put(key, body);
       return true;
     },
-    read: async (key, lastByte) => {
+    read: async (key) => {
       await begin('read', key);
       const bytes = stored.get(key);
       if (!bytes) return undefined;
-      if (lastByte !== undefined && bytes.length === 0) throw invalidRange(key);
-      const part = lastByte === undefined ? bytes : bytes.subarray(0, lastByte + 1);
-      return { text: Buffer.from(part).toString('utf8'), etag: etagOf(bytes) };
+      return { text: Buffer.from(bytes).toString('utf8'), etag: etagOf(bytes) };
     },
-    stream: async (key, offset) => {
+    stream: async (key, { from = 0, to, etag } = {}) => {
       await begin('stream', key);
       const bytes = stored.get(key);
-      if (!bytes) return undefined;
-      if (offset > 0 && offset >= bytes.length) throw invalidRange(key);
-      return chunksOf(bytes.subarray(offset), chunkBytes);
+      if (!bytes || ((from > 0 || to !== undefined) && from >= bytes.length)) return undefined;
+      if (etag !== undefined && etag !== etagOf(bytes)) throw new RunError('StorageConflict', `${key} is another.`);
+      return { etag: etagOf(bytes), chunks: chunksOf(bytes.subarray(from, to), chunkBytes, key, streamed) };
     },
   };
   return {
@@ -79,10 +84,14 @@ export function failing(operation: Operation, part: string, error: Error, times 
   };
 }
 
-function invalidRange(key: string): RunError {
-  return new RunError('StorageUnavailable', `The bucket did not let ${key} be read (InvalidRange).`);
-}
-
-async function* chunksOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+async function* chunksOf(
+  bytes: Uint8Array,
+  size: number,
+  key: string,
+  streamed: NonNullable<Options['streamed']>,
+): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) {
+    yield bytes.subarray(start, start + size);
+    streamed(key);
+  }
 }

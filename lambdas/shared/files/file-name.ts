@@ -1,3 +1,4 @@
+import type { FileFormat } from '../file-formats.ts';
 import type { FileHead } from './transfer/index.ts';
 
 const EXTENSIONS: Record<string, string> = {
@@ -21,12 +22,30 @@ const KNOWN = new Set([...Object.values(EXTENSIONS), 'ndjson']);
 /** The last extension of a name, and the one before it. */
 const NAMED = /filename\*?=[^;]*?(?:\.([a-z0-9]{1,8}))?\.([a-z0-9]{1,8})"?\s*(?:;|$)/;
 
+/** Extensions that a file may keep where its bytes show such a kind. */
+const SPELLINGS: Partial<Record<FileFormat, string[]>> = { json: ['json', 'jsonl', 'ndjson'] };
+
 /**
- * The extension for a stored file: from Content-Disposition, else from Content-Type, else `bin`. Only the extension is
+ * The extension for a file that was recognised by its bytes; its name and type break ties: whether JSON is JSON Lines, and
+ * what an empty file, or one of which not enough was seen, would be.
+ */
+export function extensionFor(
+  file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>,
+  { format, gzipped }: { format: FileFormat | null; gzipped: boolean },
+): string {
+  const told = extensionOf(file);
+  if (format === null) return told;
+  const plain = told.replace(/\.gz$/, '');
+  const extension = SPELLINGS[format]?.includes(plain) ? plain : format;
+  return gzipped ? `${extension}.gz` : extension;
+}
+
+/**
+ * The extension that a file is given at its origin: from Content-Disposition, else from Content-Type, else `bin`. Only the extension is
  * taken, and only letters and digits: no name that the service chose gets into a key. A compressed file, also one that came
  * so without being asked for and is stored as it came, says what is in it: `csv.gz`.
  */
-export function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
+function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
   const [, inner = '', last = ''] = NAMED.exec(file.disposition.toLowerCase()) ?? [];
   if (last === 'gz' && KNOWN.has(inner)) return `${inner}.gz`;
   const plain = KNOWN.has(last) ? last : (EXTENSIONS[mediaType(file.contentType)] ?? 'bin');

@@ -7,6 +7,15 @@ import type { Bucket } from './bucket.ts';
 import { layoutVersion } from './pointer.ts';
 import { strictText } from './strict-text.ts';
 
+/** Words that a later release may add to: read as whatever they are. */
+const dialectSchema = z.object({
+  encoding: z.nullable(z.string()).check(z.describe('utf-8, utf-16le, utf-16be or windows-1255; null = not known.')),
+  byteOrderMark: z.boolean(),
+  separator: z.nullable(z.string()).check(z.describe('Comma, semicolon or tab; null where there is a single column.')),
+  separatorLine: z.boolean().check(z.describe('A first line such as "sep=;" names the separator; it is no row.')),
+  lineBreak: z.nullable(z.string()).check(z.describe('lf, crlf, cr or mixed; null = there is none, or not known.')),
+});
+
 /**
  * What one run left in the bucket, written once after everything was verified: no manifest, no data. Everything in it comes
  * from the state of the run and from the stored object, so that a repeated step writes the same bytes. Read loosely: after a
@@ -25,12 +34,22 @@ export const manifestSchema = z.object({
       .string()
       .check(z.describe('CRC-32 of all bytes: base64 of four bytes, big-endian, as Amazon S3 writes it.')),
     contentType: z.string().check(z.describe('As the service declared it.')),
+    // Manifests of earlier releases say nothing of these three.
+    format: z
+      ._default(z.nullable(z.string()), null)
+      .check(z.describe('What the file is, by its bytes: csv, xlsx, xls, zip or json; null where it is empty.')),
+    compression: z._default(z.nullable(z.string()), null).check(z.describe('What the file is packed with: gzip, or null.')),
+    dialect: z._default(z.nullable(dialectSchema), null).check(z.describe('How a CSV file is written.')),
     rows: z
       .nullable(z.int().check(z.minimum(0)))
-      .check(z.describe('Records by RFC 4180 without the header; null where the file is not CSV.')),
+      .check(
+        z.describe('Records by RFC 4180 without the header; null where that is not known, as of any file but CSV.'),
+      ),
     header: z
       .nullable(z.array(z.string()))
-      .check(z.describe('Names in the first line; null where the file is not CSV.')),
+      .check(
+        z.describe('Names of the columns, as the service lists them; null where the first record is not made of them.'),
+      ),
   }),
   export: z.object({
     id: z.guid().check(z.describe('The id that the service gave to the export.')),

@@ -21,7 +21,7 @@ export function bucketTools({ s3, BucketName: Bucket }: Target) {
     /** SHA-256 of an object, hexadecimal. */
     sha256: async (key: string): Promise<string> => {
       const hash = createHash('sha256');
-      for await (const chunk of (await createBucket(s3, Bucket).stream(key, 0)) ?? []) hash.update(chunk);
+      for await (const chunk of (await createBucket(s3, Bucket).stream(key))?.chunks ?? []) hash.update(chunk);
       return hash.digest('hex');
     },
     keys: async (Prefix: string): Promise<string[]> => {

@@ -8,7 +8,10 @@ import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 
-const FIELDS = [{ fieldName: 'id', type: 'uuid' }, { fieldName: 'firstName' }];
+const FIELDS = [
+  { fieldName: 'id', type: 'uuid' },
+  { fieldName: 'firstName', label: 'שם פרטי' },
+];
 const fields = (entity = 'leads'): [string, unknown] => [`get /${entity}/fields`, FIELDS];
 const created = (entity = 'leads'): [string, unknown] => [`post /${entity}/exports`, { id: EXPORT_ID }];
 const lost: [string, unknown] = ['post /leads/exports', new RunError('CreateUnanswered', 'The answer was lost.')];
@@ -43,6 +46,7 @@ test('CREATED begins the run with everything that the later steps need', async (
       largestWaitSeconds: 100,
       keptUntil: '2027-02-18',
       request: { columns: ['id', 'firstName'] },
+      listed: { others: [], labels: [null, 'שם פרטי'] },
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
       createdAt: '2026-11-20T01:10:00.000Z',
       softwareVersion: '1.2.3',

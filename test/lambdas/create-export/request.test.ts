@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { buildRequest, fingerprintOf, resolveColumns } from '../../../lambdas/create-export/request.ts';
+import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../../lambdas/create-export/request.ts';
 import type { EntityPlan } from '../../../lambdas/shared/deployment.ts';
 import { entityPlan } from '../../../lambdas/shared/entity-plan.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
@@ -100,6 +100,33 @@ test('a request is measured in bytes, for AWS counts those: Hebrew has two per l
     name: 'ConfigInvalid',
     message: expect.stringContaining('at most 64000 can be carried'),
   });
+});
+
+const listing = (count: number, label: string | null) =>
+  Array.from({ length: count }, (_, place) => ({ name: `field${place}`, label }));
+
+test('what the service lists beside the columns is carried: other names, and labels in the order of both', () => {
+  const fields = [
+    { name: 'id', label: 'מזהה' },
+    { name: 'firstName', label: null },
+    { name: 'lastName', label: 'שם משפחה' },
+  ];
+
+  expect(listedOf(fields, { columns: ['lastName', 'id'] })).toEqual({
+    others: ['firstName'],
+    labels: ['שם משפחה', 'מזהה', null],
+  });
+});
+
+test.each([
+  ['all of it where it is small', 100, { others: 99, labels: 100 }],
+  ['names alone where labels would be too much with them', 3000, { others: 2999, labels: undefined }],
+  ['nothing where the names are too much by themselves', 9000, { others: 0, labels: undefined }],
+])('of what is listed, %s, is carried with the request in 64,000 bytes', (_, count, carried) => {
+  const listed = listedOf(listing(count, 'תווית של שדה'), { columns: ['field0'] });
+
+  expect({ others: listed.others.length, labels: listed.labels?.length }).toEqual(carried);
+  expect(Buffer.byteLength(JSON.stringify(listed))).toBeLessThanOrEqual(64_000);
 });
 
 test('equal requests of an entity have one fingerprint, others have another', () => {

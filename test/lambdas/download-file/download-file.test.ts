@@ -14,6 +14,11 @@ import { TROUBLE } from '../../support/strict-store/strict-store.ts';
 import { failing, PART } from '../../support/transfers.ts';
 
 const KEY = 'runs/entity=leads/run=night-1/leads.csv';
+/** The first entry of a spreadsheet. */
+const ARCHIVE = Buffer.concat([
+  Buffer.from(`504b0304${'00'.repeat(22)}13000000`, 'hex'),
+  Buffer.from('[Content_Types].xml'),
+]);
 const DEADLINE = at('2026-11-20T02:00:00Z');
 const always = (behaviour: Behaviour) => () => behaviour;
 const refused = asked(new RunError('CrmRejectedRequest', 'POST /leads/exports/{id}/download was answered 409.'));
@@ -110,14 +115,15 @@ test('a redirect is judged like the address itself', async () => {
 
 test.each<[string, Behaviour, string, string]>([
   [
-    'a spreadsheet by its name',
+    'a CSV file that is named otherwise',
     { headers: { 'Content-Disposition': 'attachment; filename="x.xlsx"' } },
-    'leads.xlsx',
+    'leads.csv',
     'text/csv',
   ],
+  ['a spreadsheet', { body: ARCHIVE }, 'leads.xlsx', 'application/octet-stream'],
   ['a compressed file', { gzip: true }, 'leads.csv.gz', 'text/csv'],
-  ['an unknown format', { headers: { 'Content-Type': '' } }, 'leads.bin', 'application/octet-stream'],
-])('%s gets its own extension, and no other part of its name', async (_, behaviour, name, type) => {
+  ['a CSV file without a type', { headers: { 'Content-Type': '' } }, 'leads.csv', 'application/octet-stream'],
+])('%s gets the extension of what it is, and no other part of its name', async (_, behaviour, name, type) => {
   const file = servers.origin.file({ size: 100, script: always(behaviour) });
 
   const answer = await downloadFile(runState(), servers.depsFor(file));
@@ -252,7 +258,9 @@ test('a web page in the place of the file is asked for again, then refused, and 
 
   const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
 
-  expect(error.message).toBe('A web page (text/html) came where a data file was due.');
+  expect(error.message).toBe(
+    'What came is not the export: it looks like a web page (declared as text/html). Accepted is what files.formats names: csv, xlsx, zip.',
+  );
   expect(file.requests.length).toBe(5);
   expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);
 });

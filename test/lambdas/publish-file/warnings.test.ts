@@ -6,6 +6,7 @@ const facts = (overrides: Partial<Parameters<typeof warningsOf>[0]> = {}) => ({
   header: ['id', 'name'],
   asked: ['id', 'name'],
   irregular: 0,
+  remarks: [],
   unansweredCreates: 0,
   restarts: 0,
   undeclaredEnd: false,
@@ -22,7 +23,7 @@ test.each([
   ['fewer columns', { header: ['id'] }, 'The header has 1 columns; 2 were asked for.'],
   ['other names', { header: ['ID', 'Name'] }, 'The header names the columns otherwise than they were asked for.'],
   ['another order', { header: ['name', 'id'] }, 'The header names the columns otherwise than they were asked for.'],
-  ['irregular rows', { irregular: 3 }, '3 rows have another number of fields than the header.'],
+  ['irregular rows', { irregular: 3 }, '3 rows have another number of fields than the first record.'],
   [
     'a lost answer',
     { unansweredCreates: 1 },

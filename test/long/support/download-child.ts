@@ -35,7 +35,7 @@ const run = {
   firstWaitSeconds: 1,
   largestWaitSeconds: 1,
   keptUntil: time.slice(0, 10),
-  request: { columns: ['id'] },
+  request: { columns: ['id', 'name'] },
   fingerprint: '',
   createdAt: time,
   softwareVersion: 'test',
@@ -48,7 +48,7 @@ const downloadMb = mostMemoryMb();
 const { S3Client } = await import('@aws-sdk/client-s3');
 const { createBucket } = await import('../../../lambdas/shared/storage/bucket.ts');
 const bucket = createBucket(new S3Client({ endpoint, region: 'us-east-1', credentials }), name);
-const { scan } = file ? await scanStored(file, null, { ...common, bucket }) : { scan: null };
+const { scan } = file ? await scanStored(file, null, null, { ...common, bucket }) : { scan: null };
 const maxMb = mostMemoryMb();
 process.stdout.write(JSON.stringify({ file, scan, downloadMb, maxMb }));
 

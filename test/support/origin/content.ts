@@ -4,12 +4,15 @@ import { crc32 } from 'node:zlib';
 const BLOCK_BYTES = 64 * 1024;
 const LINE_BYTES = 64;
 const STAMP_BYTES = 16;
+/** Of a CSV file of the columns that a run in a test asks for. */
+const HEADER = 'id,name\r\n';
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789,,;ABCDEFGHIJKLMNOPQRSTUVWXY';
 const blocks = new Map<number, Buffer>();
 
 /**
  * The bytes of a made-up file from one offset to another, not included, in pieces of at most 64 KiB. Text in lines; the
- * same block over and over, but every block begins with its number, so that no byte range equals another one.
+ * same block over and over, but every block begins with its number, the first one with a header, so that no byte range
+ * equals another one.
  */
 export function* contentBytes(seed: number, from: number, to: number): Generator<Buffer> {
   const block = blockOf(seed);
@@ -18,7 +21,7 @@ export function* contentBytes(seed: number, from: number, to: number): Generator
     const start = at - number * BLOCK_BYTES;
     const end = Math.min(BLOCK_BYTES, to - number * BLOCK_BYTES);
     const piece = Buffer.from(block.subarray(start, end));
-    const stamp = number.toString(16).padStart(STAMP_BYTES, '0').slice(start);
+    const stamp = (number === 0 ? HEADER : number.toString(16).padStart(STAMP_BYTES, '0')).slice(start);
     if (start < STAMP_BYTES) piece.write(stamp.slice(0, piece.length), 0, 'latin1');
     yield piece;
     at += piece.length;

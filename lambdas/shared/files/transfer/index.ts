@@ -48,4 +48,4 @@ export { abandon } from './abandon.ts';
 export { crc32Text } from './crc32.ts';
 export { transfer } from './transfer.ts';
 export { TransferError, type TransferReason } from './transfer-error.ts';
-export type { FileHead, Stored, StoreOptions, TransferOptions } from './types.ts';
+export type { FileHead, NamedObject, Stored, StoreOptions, TransferOptions } from './types.ts';

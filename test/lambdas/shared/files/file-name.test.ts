@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { extensionOf, mediaType } from '../../../../lambdas/shared/files/file-name.ts';
+import { extensionFor, mediaType } from '../../../../lambdas/shared/files/file-name.ts';
 
 const file = (disposition: string, contentType = '', contentEncoding = '') => ({
   disposition,
   contentType,
   contentEncoding,
 });
+
+const UNSEEN = { format: null, gzipped: false };
 
 test.each([
   ['attachment; filename="leads.csv"', '', 'csv'],
@@ -32,28 +34,45 @@ test.each([
   ['attachment; filename="leads v1.2"', 'text/csv', 'csv'],
   ['attachment; filename="../../etc/passwd"', '', 'bin'],
   ['attachment; filename="x.c/sv"', '', 'bin'],
-])('disposition %j with type %j is stored as .%s', (disposition, contentType, extension) => {
-  expect(extensionOf(file(disposition, contentType))).toBe(extension);
+])('disposition %j with type %j is stored as .%s where no byte says more', (disposition, contentType, extension) => {
+  expect(extensionFor(file(disposition, contentType), UNSEEN)).toBe(extension);
 });
 
 test.each(['gzip', 'x-gzip', 'GZIP'])(
   'a file that came as %s unasked says so, for it is stored as it came',
   (encoding) => {
-    expect(extensionOf(file('attachment; filename="leads.csv"', 'text/csv', encoding))).toBe('csv.gz');
+    expect(extensionFor(file('attachment; filename="leads.csv"', 'text/csv', encoding), UNSEEN)).toBe('csv.gz');
   },
 );
 
 test('a file that is named as compressed says so once, also where it came as gzip', () => {
-  expect(extensionOf(file('attachment; filename="leads.csv.gz"', 'text/csv', 'gzip'))).toBe('csv.gz');
+  expect(extensionFor(file('attachment; filename="leads.csv.gz"', 'text/csv', 'gzip'), UNSEEN)).toBe('csv.gz');
 });
 
 test('whatever the service sends, only letters, digits and one inner dot get into a key', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), (name, type, encoding) => {
-      expect(extensionOf(file(`attachment; filename="${name}"`, type, encoding))).toMatch(/^[a-z0-9]{1,8}(\.gz)?$/);
+      expect(extensionFor(file(`attachment; filename="${name}"`, type, encoding), UNSEEN)).toMatch(
+        /^[a-z0-9]{1,8}(\.gz)?$/,
+      );
     }),
   );
 });
+
+test.each([
+  ['csv', false, '', '', 'csv'],
+  ['csv', false, 'attachment; filename="leads.xlsx"', 'application/json', 'csv'],
+  ['csv', true, 'attachment; filename="leads.csv"', 'text/csv', 'csv.gz'],
+  ['zip', false, 'attachment; filename="leads.csv"', 'text/csv', 'zip'],
+  ['json', false, 'attachment; filename="leads.ndjson"', 'text/csv', 'ndjson'],
+  ['json', true, '', 'application/x-ndjson', 'jsonl.gz'],
+  ['json', true, '', 'text/plain', 'json.gz'],
+] as const)(
+  'what the bytes show to be %s (gzip: %s), named %j of type %j, is stored as .%s',
+  (format, gzipped, name, type, extension) => {
+    expect(extensionFor(file(name, type), { format, gzipped })).toBe(extension);
+  },
+);
 
 test.each([
   ['text/csv; charset=utf-8', 'text/csv'],

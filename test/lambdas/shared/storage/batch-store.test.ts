@@ -26,13 +26,14 @@ test('an object is opened with its size and its name for these bytes', async () 
 
 test('a slice is what was asked for, of the version that was opened', async () => {
   const asked: unknown[] = [];
-  const { slice } = await storeWith('0123456789', ({ headers }) => {
+  const { slice, open } = await storeWith('0123456789', ({ headers }) => {
     asked.push([headers.range, headers['if-match']]);
     return undefined;
   });
 
-  expect((await slice('k', '"e"', 2, 5)).toString()).toBe('234');
-  expect(asked).toEqual([['bytes=2-4', '"e"']]);
+  const etag = (await open('k'))?.etag ?? '';
+  expect((await slice('k', etag, 2, 5)).toString()).toBe('234');
+  expect(asked.slice(1)).toEqual([['bytes=2-4', etag]]);
 });
 
 test.each([

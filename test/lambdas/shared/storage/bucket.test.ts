@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { type Bucket, createBucket } from '../../../../lambdas/shared/storage/bucket.ts';
+import { type Bucket, createBucket, type ObjectPart } from '../../../../lambdas/shared/storage/bucket.ts';
 import { s3, s3Error } from '../../../support/aws-servers.ts';
 import { failureOf } from '../../../support/failures.ts';
 
@@ -9,10 +9,10 @@ async function bucketOn(trouble?: Parameters<typeof s3>[0]) {
   return { ...server, bucket: createBucket(server.client, 'exports') };
 }
 
-async function streamed(bucket: Bucket, offset: number): Promise<string> {
-  const chunks = await bucket.stream('k', offset);
-  if (!chunks) throw new Error('there is no such object');
-  return text(chunks);
+async function streamed(bucket: Bucket, part?: ObjectPart): Promise<string> {
+  const object = await bucket.stream('k', part);
+  if (!object) throw new Error('there is no such object');
+  return text(object.chunks);
 }
 
 test('an object is written once: a second write finds it standing and changes nothing', async () => {
@@ -42,16 +42,27 @@ test('what is not there is undefined, for reading and for streaming', async () =
   const { bucket } = await bucketOn();
 
   expect(await bucket.read('k')).toBeUndefined();
-  expect(await bucket.stream('k', 0)).toBeUndefined();
+  expect(await bucket.stream('k')).toBeUndefined();
 });
 
-test('the start of an object can be read, and the rest streamed', async () => {
+test('any part of an object can be streamed, and there is nothing behind its end', async () => {
   const { bucket } = await bucketOn();
   await bucket.putOnce('k', '0123456789');
 
-  expect((await bucket.read('k', 3))?.text).toBe('0123');
-  expect(await streamed(bucket, 4)).toBe('456789');
-  expect(await streamed(bucket, 0)).toBe('0123456789');
+  expect(await streamed(bucket)).toBe('0123456789');
+  expect(await streamed(bucket, { from: 4 })).toBe('456789');
+  expect(await streamed(bucket, { from: 0, to: 4 })).toBe('0123');
+  expect(await streamed(bucket, { from: 8, to: 400 })).toBe('89');
+  expect(await bucket.stream('k', { from: 10 })).toBeUndefined();
+});
+
+test('an object that is another than before is a conflict, and nothing of it is given', async () => {
+  const { bucket } = await bucketOn();
+  await bucket.putOnce('k', 'one');
+  const etag = (await bucket.stream('k'))?.etag;
+
+  expect(await streamed(bucket, { from: 1, etag })).toBe('ne');
+  await failureOf(bucket.stream('k', { from: 1, etag: '"other"' }), 'StorageConflict');
 });
 
 test.each([
@@ -71,7 +82,7 @@ test.each([
     await failureOf(bucket.putOnce('k', '{}'), name),
     await failureOf(bucket.replace('k', '{}', '"e"'), name),
     await failureOf(bucket.read('k'), name),
-    await failureOf(bucket.stream('k', 0), name),
+    await failureOf(bucket.stream('k'), name),
   ];
 
   expect(errors.map(({ message }) => message)).toEqual([
@@ -89,7 +100,7 @@ test('a connection that breaks in the middle of an object is the trouble of the 
   });
 
   await failureOf(bucket.read('k'), 'StorageUnavailable');
-  const error = await failureOf(streamed(bucket, 0), 'StorageUnavailable');
+  const error = await failureOf(streamed(bucket), 'StorageUnavailable');
 
   expect(error.message).toBe('The bucket did not let k be read (ECONNRESET).');
 });

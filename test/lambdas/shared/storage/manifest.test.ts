@@ -17,7 +17,10 @@ const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
   date: '2026-11-20',
   execution: 'night-1',
   startedAt: STARTED_AT,
-  file: { key: 'k.csv', bytes: 5, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 1, header: ['id'] },
+  file: {
+    ...{ key: 'k.csv', bytes: 5, crc32: 'AAAAAA==', contentType: 'text/csv' },
+    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id'] },
+  },
   export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0, restarts: 0 },
   request: { columns: ['id'], locale: 'he' },
   fingerprint: 'f',

@@ -1,0 +1,33 @@
+import type { FileFormat } from '../shared/file-formats.ts';
+import { listedFields } from '../shared/files/field-names.ts';
+import { extensionFor, mediaType } from '../shared/files/file-name.ts';
+import { judgeFile, rejection } from '../shared/files/judge-file.ts';
+import type { FileHead, NamedObject } from '../shared/files/transfer/index.ts';
+import type { Run } from '../shared/states.ts';
+
+/** So much of a file is seen before it is named, or all of a shorter one. */
+const SEEN_BYTES = 1024;
+
+/**
+ * Names the object that a file is stored as, by what its first bytes show it to be. What they disprove is refused; what they
+ * leave open, PublishFile decides.
+ */
+export function nameFile(
+  head: FileHead,
+  first: Uint8Array,
+  run: Run,
+  formats: readonly FileFormat[],
+): NamedObject | { refuse: string } {
+  const complete = first.length < SEEN_BYTES || first.length === head.length;
+  const judged = judgeFile(first, complete, { ...listedFields(run), formats });
+  const contentType = mediaType(head.contentType);
+  const refuse = (looks: string) => ({ refuse: rejection('What came', looks, contentType, formats) });
+  if (judged.verdict === 'refused') return refuse(judged.looks);
+  // Where there are no bytes, the type is all that can be judged.
+  if (judged.verdict === 'empty' && contentType.includes('html')) return refuse('an empty web page');
+  const extension = extensionFor(head, { ...judged, format: judged.verdict === 'empty' ? null : judged.format });
+  return {
+    key: `${run.prefix}${run.entity}.${extension}`,
+    contentType: contentType || 'application/octet-stream',
+  };
+}

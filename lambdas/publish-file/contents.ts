@@ -1,0 +1,82 @@
+import { LINE_BREAKS } from '../shared/files/csv-scan.ts';
+import type { Csv } from '../shared/files/judge-file.ts';
+import type { Scan, StoredFile } from '../shared/states.ts';
+import type { Manifest } from '../shared/storage/manifest.ts';
+import type { Accepted } from './judge-stored.ts';
+
+type ManifestFile = Manifest['file'];
+
+/** What stands in a file, as far as it can be known: what is told is right, or null. */
+export interface Contents extends Pick<ManifestFile, 'format' | 'compression' | 'dialect' | 'rows' | 'header'> {
+  /** Records with another number of fields than the first; 0 where that is not known. */
+  irregular: number;
+  /** What a reader should know of all that, in sentences. */
+  remarks: string[];
+}
+
+/** A file that was accepted, or is empty. */
+export function contentsOf(file: StoredFile, judged: Accepted, scan: Scan): Contents {
+  const compression = judged.gzipped ? 'gzip' : null;
+  const nothing = { format: null, compression, dialect: null, rows: null, header: null, irregular: 0 } as const;
+  if (judged.verdict === 'empty') {
+    const remarks = [judged.gzipped ? 'There is nothing in the file.' : 'The file has 0 bytes.'];
+    return { ...nothing, ...(file.key.endsWith('.csv') && { rows: 0, header: [] }), remarks };
+  }
+  const { format, csv, gzipped } = judged;
+  if (!csv) return { ...nothing, format, remarks: [] };
+  const { header } = csv;
+  if (gzipped) return { ...nothing, format, header, dialect: dialectOf(csv, null), remarks: headerRemarks(csv) };
+  const { rows, remarks } = counted(csv, scan);
+  const dialect = dialectOf(csv, scan);
+  const damage = [
+    ...(dialect.encoding === null ? ['The encoding of the file is none that is known.'] : []),
+    ...(scan.zeros ? ['The file holds characters with the code 0: a part of it may be damaged.'] : []),
+  ];
+  const irregular = scan.doubts > 0 ? 0 : scan.irregular;
+  return {
+    format,
+    compression,
+    dialect,
+    rows,
+    header,
+    irregular,
+    remarks: [...headerRemarks(csv), ...remarks, ...damage],
+  };
+}
+
+/** A number of rows, or why nobody should be told one. */
+function counted(csv: Csv, scan: Scan): { rows: number | null; remarks: string[] } {
+  const not = (why: string) => ({ rows: null, remarks: [`Rows are not counted: ${why}.`] });
+  if (csv.headed === null) return not('whether the first line names the columns is not known');
+  if (scan.doubts > 0) return not(`programs take the line breaks at ${scan.doubts} places differently`);
+  if (scan.width === 1 && scan.blankLines > 0) return not('its empty lines may be empty values, or no rows');
+  return { rows: Math.max(0, scan.records - (csv.headed ? 1 : 0)), remarks: [] };
+}
+
+function headerRemarks({ header, headed, labelled }: Csv): string[] {
+  if (header && new Set(header).size < header.length) return ['The header names a column twice.'];
+  if (header) return labelled ? ['The first line names the columns by their labels.'] : [];
+  if (headed === false) return ['The file has no header: its first line is a row.'];
+  return headed ? ['The first line names columns that the service does not list under one name.'] : [];
+}
+
+/** @param scan that of the whole file; `null` where only its beginning was seen. */
+function dialectOf(csv: Csv, scan: Scan | null): NonNullable<ManifestFile['dialect']> {
+  const { byteOrderMark, separatorLine } = csv;
+  const wide = csv.encoding?.startsWith('utf-16') ? csv.encoding : null;
+  const narrow = scan ? scan.encoding : byteOrderMark ? csv.encoding : null;
+  return {
+    encoding: wide ?? (narrow === 'unknown' ? null : narrow),
+    byteOrderMark,
+    separator: csv.width > 1 || separatorLine > 0 ? csv.separator : null,
+    separatorLine: separatorLine > 0,
+    lineBreak: scan && lineBreakOf(scan),
+  };
+}
+
+function lineBreakOf({ lineBreaks }: Scan): 'lf' | 'crlf' | 'cr' | 'mixed' | null {
+  if (lineBreaks === 0) return null;
+  if (lineBreaks === LINE_BREAKS.lf) return 'lf';
+  if (lineBreaks === LINE_BREAKS.crlf) return 'crlf';
+  return lineBreaks === LINE_BREAKS.cr ? 'cr' : 'mixed';
+}

@@ -1,0 +1,53 @@
+import { RunError } from '../shared/errors.ts';
+import { listedFields } from '../shared/files/field-names.ts';
+import { type Judgement, judgeFile, rejection } from '../shared/files/judge-file.ts';
+import type { Run, StoredFile } from '../shared/states.ts';
+import type { StepDeps } from '../shared/step.ts';
+import type { Bucket } from '../shared/storage/bucket.ts';
+import { isUnavailable, readObject } from './read-object.ts';
+
+/** The first record and the one behind it stand within so many bytes, or the file is none that was asked for. */
+const START_BYTES = 1024 * 1024;
+
+export type Accepted = Extract<Judgement, { verdict: 'accepted' | 'empty' }>;
+
+/** What the beginning of the stored object shows. @throws RunError `FileRejected`, or `StorageConflict` when it is shorter */
+export async function judgeStored(
+  file: StoredFile,
+  run: Run,
+  { bucket, deployment }: Pick<StepDeps, 'deployment'> & { bucket: Bucket },
+): Promise<Accepted> {
+  const { formats } = deployment.files;
+  const size = Math.min(file.bytes, START_BYTES);
+  const { start, trouble } = await readStart(bucket, file.key, size);
+  const judged = judgeFile(start, start.length === file.bytes, { ...listedFields(run), formats });
+  // Where not all of the beginning could be read, what could be may prove the file, but not disprove it.
+  if (judged.verdict === 'accepted' || (judged.verdict === 'empty' && size === 0)) return judged;
+  if (trouble) throw trouble;
+  if (start.length !== size) throw notWhatWasReceived(file, start.length);
+  if (judged.verdict === 'empty') return judged;
+  const looks = judged.verdict === 'refused' ? judged.looks : 'a file whose first two records never end';
+  throw new RunError('FileRejected', rejection(`The file at ${file.key}`, looks, file.contentType, formats));
+}
+
+/** As much of the beginning as the bucket gives. */
+async function readStart(bucket: Bucket, key: string, to: number) {
+  const chunks: Uint8Array[] = [];
+  try {
+    // S3 refuses to read a part of an empty object.
+    const part = { from: 0, to, size: to, object: { etag: null } };
+    if (to > 0) for await (const chunk of readObject(bucket, key, part)) chunks.push(chunk);
+    return { start: Buffer.concat(chunks) };
+  } catch (trouble) {
+    if (!isUnavailable(trouble)) throw trouble;
+    return { start: Buffer.concat(chunks), trouble };
+  }
+}
+
+export function notWhatWasReceived({ key, bytes, crc32 }: StoredFile, found: number, checksum?: string): RunError {
+  const with32 = checksum === undefined ? ' or fewer' : ` with CRC-32 ${checksum}`;
+  return new RunError(
+    'StorageConflict',
+    `The object at ${key} has ${found} bytes${with32}; ${bytes} with ${crc32} were received.`,
+  );
+}

@@ -1,0 +1,186 @@
+import type { FieldIndex } from './field-names.ts';
+import { hasControls } from './file-kind.ts';
+
+export type Separator = ',' | ';' | '\t';
+const SEPARATORS: Separator[] = [',', ';', '\t'];
+
+/** How a CSV file begins, and what its first record proves. */
+export interface CsvStart {
+  separator: Separator;
+  /** Characters of a first line that only names the separator, as Excel writes it: `sep=;`. */
+  separatorLine: number;
+  /** Fields of the first record. */
+  width: number;
+  /** Records end with a carriage return alone. */
+  breaksAtCr: boolean;
+  /** The names of its columns, as the service lists them; `null` where the first record holds none, or others as well. */
+  header: string[] | null;
+  /** The header has labels in the place of names. */
+  labelled: boolean;
+  /** Whether the first record names the columns; `null` = not known. */
+  headed: boolean | null;
+}
+
+export type CsvVerdict =
+  | { verdict: 'accepted'; csv: CsvStart }
+  /** More of the file has to be seen. */
+  | { verdict: 'open' }
+  | { verdict: 'refused'; fields: number; listed: number };
+
+/** A record, as far as it was seen. */
+interface FirstRecord {
+  cells: string[];
+  /** What ends it; '' = it goes on, or is the last one. */
+  lineBreak: '\n' | '\r\n' | '\r' | '';
+}
+
+const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
+/** What is narrower could be anything: a sentence has commas. */
+const NARROWEST_WITHOUT_NAMES = 3;
+/** What is no CSV file, whatever its width: markup and JSON. */
+const OTHER_GRAMMAR = /^\s*[[{<]/;
+
+/**
+ * Proves a text to be the CSV file that was asked for. All names in its first record (at least one) must be names or labels
+ * of fields; or, from three columns on, it and the record behind it must be as wide as was asked for.
+ * @param complete whether `text` is the whole file.
+ */
+export function csvStart(text: string, complete: boolean, index: FieldIndex): CsvVerdict {
+  const line = SEPARATOR_LINE.exec(text);
+  const separatorLine = line?.[0].length ?? 0;
+  const body = text.slice(separatorLine);
+  const found = SEPARATORS.filter((separator) => !line || separator === line[2]).map((separator) => {
+    const records = firstRecords(body, separator);
+    return { separator, records, proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(text), index }) };
+  });
+  const best = found.filter(({ proof }) => proof === 'names').toSorted(byWidth)[0];
+  const accepted = best ?? found.find(({ proof }) => proof === 'width');
+  if (accepted) return { verdict: 'accepted', csv: describe(accepted, separatorLine, index) };
+  if (found.some(({ proof }) => proof === 'open')) return { verdict: 'open' };
+  const cells = found.toSorted(byWidth)[0]?.records[0]?.cells ?? [];
+  return { verdict: 'refused', fields: cells.length, listed: cells.filter(index.isListed).length };
+}
+
+type Proof = 'names' | 'width' | 'open' | undefined;
+
+interface Candidate {
+  separator: Separator;
+  records: FirstRecord[];
+  proof: Proof;
+}
+
+function byWidth(one: Candidate, other: Candidate): number {
+  return (other.records[0]?.cells.length ?? 0) - (one.records[0]?.cells.length ?? 0);
+}
+
+interface Circumstances {
+  complete: boolean;
+  markup: boolean;
+  index: FieldIndex;
+}
+
+function proofOf([first, second]: FirstRecord[], circumstances: Circumstances): Proof {
+  if (!first) return circumstances.complete ? undefined : 'open';
+  const names = namesProof(first, circumstances);
+  return names === 'names' ? names : (widthProof(first, second, circumstances) ?? names);
+}
+
+function namesProof(first: FirstRecord, { complete, index }: Circumstances): Proof {
+  const ends = complete || first.lineBreak !== '';
+  const cells = ends ? first.cells : first.cells.slice(0, -1);
+  const names = cells.filter((cell) => cell.trim() !== '');
+  if (!names.every(index.isListed)) return undefined;
+  if (!ends) return index.mayBeListed(first.cells.at(-1) ?? '') ? 'open' : undefined;
+  return names.length > 0 && names.length * 2 >= cells.length ? 'names' : undefined;
+}
+
+function widthProof(
+  first: FirstRecord,
+  second: FirstRecord | undefined,
+  { complete, markup, index: { width } }: Circumstances,
+): Proof {
+  const records = second ? [first, second] : [first];
+  const text = !markup && !records.some(({ cells }) => cells.some(hasControls));
+  const ends = ({ lineBreak }: FirstRecord) => complete || lineBreak !== '';
+  const fits = records.every((record) => (ends(record) ? record.cells.length === width : record.cells.length <= width));
+  if (width < NARROWEST_WITHOUT_NAMES || !text || !fits) return undefined;
+  if (second && ends(second)) return 'width';
+  return complete ? undefined : 'open';
+}
+
+function describe({ separator, records, proof }: Candidate, separatorLine: number, index: FieldIndex): CsvStart {
+  const [first, second] = records;
+  const cells = first?.cells ?? [];
+  const found = proof === 'names' ? index.namesOf(cells) : null;
+  return {
+    separator,
+    separatorLine,
+    width: cells.length,
+    breaksAtCr: first?.lineBreak === '\r',
+    header: found?.names ?? null,
+    labelled: found?.labelled ?? false,
+    headed: proof === 'names' || headedByLook(cells, second?.cells ?? [], index),
+  };
+}
+
+/** What no name of a column is: UUIDs, dates, addresses of e-mail, and numbers as long as those of telephones. */
+const DATA = [
+  /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+  /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?$/,
+  /^[^\s@]+@[^\s@]+\.[^\s@]+$/,
+  /^\+?\d{7,}$/,
+];
+
+/**
+ * Whether a first record that holds other texts than listed names is a header all the same: one of which half is listed
+ * is; one that has the same kind of data as the record behind it in some column is none. Else nobody knows.
+ */
+function headedByLook(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
+  const listed = first.filter(index.isListed).length;
+  if (listed > 1 && listed * 2 >= first.length) return true;
+  const alike = first.some((cell, place) => DATA.some((kind) => kind.test(cell) && kind.test(second[place] ?? '')));
+  return alike ? false : null;
+}
+
+/** Ends a text of DOS. */
+const END_MARK = '\x1a';
+
+/** The first two records, empty lines aside, by the same grammar as `csv-scan.ts`. */
+function firstRecords(text: string, separator: Separator): FirstRecord[] {
+  const records: FirstRecord[] = [];
+  for (let at = 0; at < text.length && records.length < 2; ) {
+    const { record, end } = readRecord(text, at, separator);
+    if (!/^[\r\n]*$/.test(text.slice(at, end).replaceAll(END_MARK, ''))) records.push(record);
+    at = end;
+  }
+  return records;
+}
+
+/** One record from a place on; it ends behind its line break. */
+function readRecord(text: string, from: number, separator: Separator): { record: FirstRecord; end: number } {
+  const cells: string[] = [];
+  for (let at = from; ; at += 1) {
+    const { cell, end } = readCell(text, at, separator);
+    cells.push(cell);
+    at = end;
+    if (text[at] === separator) continue;
+    const lineBreak = text.startsWith('\r\n', at) ? '\r\n' : text[at] === '\n' ? '\n' : text[at] === '\r' ? '\r' : '';
+    // Whether a carriage return at the end of what is seen stands alone is not known.
+    const cut = lineBreak === '\r' && at + 1 === text.length;
+    return { record: { cells, lineBreak: cut ? '' : lineBreak }, end: at + Math.max(1, lineBreak.length) };
+  }
+}
+
+/** One field from a place on; `end` is that of the separator or line break behind it. */
+function readCell(text: string, from: number, separator: Separator): { cell: string; end: number } {
+  let [cell, at] = ['', from];
+  while (text[at] === '"') {
+    const mark = text.indexOf('"', at + 1);
+    const end = mark === -1 ? text.length : mark;
+    cell += `${at > from ? '"' : ''}${text.slice(at + 1, end)}`;
+    at = end + 1;
+  }
+  const rest = at;
+  while (at < text.length && text[at] !== separator && text[at] !== '\n' && text[at] !== '\r') at += 1;
+  return { cell: cell + text.slice(rest, at), end: at };
+}

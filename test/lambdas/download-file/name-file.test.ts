@@ -1,0 +1,116 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { nameFile } from '../../../lambdas/download-file/name-file.ts';
+import { DEFAULT_FORMATS, type FileFormat } from '../../../lambdas/shared/file-formats.ts';
+import { CANARY, run } from '../../support/builders.ts';
+
+interface File {
+  contentType?: string;
+  name?: string;
+  length?: number | null;
+  columns?: string[];
+  formats?: FileFormat[];
+}
+
+/** Judges the first kilobyte of a file, or all of a smaller one. */
+function named(text: string | Uint8Array, { contentType = '', name = '', length, columns, formats }: File = {}) {
+  const bytes = Buffer.from(text);
+  const disposition = name && `attachment; filename="${name}"`;
+  const head = { length: length === undefined ? bytes.length : length, contentType, disposition, contentEncoding: '' };
+  const asked = columns ? run({ request: { columns } }) : run();
+  return nameFile(head, bytes.subarray(0, 1024), asked, formats ?? DEFAULT_FORMATS);
+}
+
+const refused = (looks: string) => ({ refuse: expect.stringContaining(`it looks like ${looks}`) });
+const stored = (extension: string) => ({ key: expect.stringMatching(new RegExp(`/leads\\.${extension}$`)) });
+const JSON_ERROR = `{"error":"link expired","${CANARY}":1}`;
+const HTML = `<!doctype html><title>${CANARY}</title>`;
+
+describe('what the first kilobyte disproves is refused, whatever it is called', () => {
+  test.each<[string, string | Uint8Array, File, string]>([
+    ['an error without a name', JSON_ERROR, { contentType: 'application/json' }, 'JSON'],
+    ['an error as problem+json', JSON_ERROR, { contentType: 'application/problem+json' }, 'JSON'],
+    ['an error as text/json', JSON_ERROR, { contentType: 'text/json; charset=utf-8' }, 'JSON'],
+    ['an error as octet-stream', JSON_ERROR, { contentType: 'application/octet-stream' }, 'JSON'],
+    ['an error without a type', JSON_ERROR, {}, 'JSON'],
+    ['an error as CSV', '{"error":"x","code":404}', { contentType: 'text/csv', name: 'leads.csv' }, 'JSON'],
+    ['an error where as many columns were asked for', '{"a":1,"b":2,"c":3}', { columns: ['a', 'b', 'c'] }, 'JSON'],
+    [
+      'an error in place of JSON',
+      JSON_ERROR,
+      { formats: ['json'], contentType: 'application/json' },
+      'JSON whose first',
+    ],
+    ['a list of errors in place of JSON', `[${JSON_ERROR}]`, { formats: ['csv', 'json'] }, 'JSON whose first record'],
+    [
+      'a sentence',
+      `The link, ${CANARY}, expired.`,
+      { contentType: 'text/plain' },
+      'text whose first record has 3 fields',
+    ],
+    ['a sentence with as many commas as columns', 'a, b, c', { columns: ['x', 'y', 'z'] }, 'text whose first record'],
+    ['a web page as CSV', HTML, { contentType: 'text/csv', name: 'leads.csv' }, 'a web page'],
+    ['a web page behind white space and a mark', ` \n\uFEFF${HTML}`, {}, 'a web page'],
+    ['a long web page', `${HTML}${'x'.repeat(5000)}`, { length: null }, 'a web page'],
+    ['a page without a doctype', '<body onload="x">', {}, 'a web page'],
+    [
+      'an error of a store',
+      `<?xml version="1.0"?><Error>${CANARY}`,
+      { contentType: 'application/xml' },
+      'an XML document',
+    ],
+    ['XML that is named as such', '<leads><lead/></leads>', { name: 'leads.xml' }, 'an XML document'],
+    ['nothing, as a web page', '', { contentType: 'text/html' }, 'an empty web page'],
+    ['gzip of an error', gzipSync(JSON_ERROR), { name: 'leads.csv.gz' }, 'JSON, compressed with gzip'],
+    ['gzip of a web page', gzipSync(HTML), { name: 'leads.csv.gz' }, 'a web page, compressed with gzip'],
+    ['an archive where CSV alone is accepted', Buffer.from('504b0506', 'hex'), { formats: ['csv'] }, 'a zip archive'],
+    ['CSV where spreadsheets alone are accepted', 'id,name\n', { formats: ['xlsx'] }, 'text'],
+    [
+      'what begins with other names',
+      `other,names\n${'1,2\n'.repeat(900)}`,
+      { length: null },
+      'text whose first record',
+    ],
+  ])('%s', (_, text, file, looks) => {
+    expect(named(text, file)).toEqual(refused(looks));
+    expect(JSON.stringify(named(text, file))).not.toContain(CANARY);
+  });
+});
+
+describe('what it proves, or leaves open, is stored under what it is', () => {
+  test.each<[string, string | Uint8Array, File, string]>([
+    ['CSV of any type', 'id,name\n1,a\n', { contentType: 'text/html', name: 'leads.xlsx' }, 'csv'],
+    ['a header of labels', 'מזהה,שם\n', {}, 'csv'],
+    ['a header of names in angle brackets', '<id>,{x}\n', { columns: ['<id>', '{x}'] }, 'csv'],
+    ['nothing', '', { name: 'leads.csv' }, 'csv'],
+    ['gzip of CSV', gzipSync('id,name\n'), { contentType: 'text/csv' }, 'csv\\.gz'],
+    ['a first line that goes on', `id,"${'a'.repeat(5000)}"\n`, { columns: ['id', 'x', 'y'], length: null }, 'csv'],
+    ['records without names that go on', `1,2,${'a'.repeat(5000)}`, { columns: ['x', 'y', 'z'] }, 'csv'],
+    [
+      'an archive that may be a spreadsheet',
+      Buffer.from(`504b0304${'00'.repeat(5000)}`, 'hex'),
+      { formats: ['xlsx'] },
+      'xlsx',
+    ],
+    [
+      'JSON Lines where JSON is accepted',
+      '{"id":1,"name":"a"}\n{"id":2}\n',
+      { formats: ['json'], name: 'x.jsonl' },
+      'jsonl',
+    ],
+    ['a list of records where JSON is accepted', '[{"id":1,"name":{"first":"a"}}]', { formats: ['json'] }, 'json'],
+    ['records in an envelope', '{"total":1,"data":[{"id":1,"name":"a"}]}', { formats: ['json'] }, 'json'],
+    ['an empty list', '[]', { formats: ['json'] }, 'json'],
+    ['a long envelope', `{"about":"${'x'.repeat(5000)}","data":[{"id":1}]}`, { formats: ['json'] }, 'json'],
+  ])('%s', (_, text, file, extension) => {
+    expect(named(text, file)).toMatchObject(stored(extension));
+  });
+});
+
+test('a run of an earlier release, which carries no labels, knows the columns of its request', () => {
+  const head = { length: null, contentType: 'text/csv', disposition: '', contentEncoding: '' };
+  const judged = (text: string) => nameFile(head, Buffer.from(text), run({ listed: null }), DEFAULT_FORMATS);
+
+  expect(judged('name,id\n')).toMatchObject(stored('csv'));
+  expect(judged('מזהה,שם\n')).toEqual(refused('text whose first record has 2 fields, 0 of them listed'));
+});

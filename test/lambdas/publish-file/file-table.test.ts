@@ -1,0 +1,372 @@
+import { gzipSync } from 'node:zlib';
+import { type Options, parse } from 'csv-parse/sync';
+import { describe, expect, test } from 'vitest';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import type { RunState } from '../../../lambdas/shared/states.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
+import type { Manifest } from '../../../lambdas/shared/storage/manifest.ts';
+import { run } from '../../support/builders.ts';
+import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
+
+/** What the service lists: seven fields, five of them with a label. */
+const NAMES = ['id', 'name', 'phone', 'email', 'city', 'notes', 'status'];
+const LABELS = ['מזהה', 'שם מלא', 'טלפון', 'דוא"ל', 'עיר', null, null];
+
+/** A customer in every file that has any: where one of these words appears in a manifest, a record did. */
+const DANA = ['7d2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10', 'דנה כהן', '0501234567'];
+const RON = ['1c2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e11', 'Ron, "R"', ''];
+
+const quoted = (cell: string) => (/[",;\t\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
+const csv = (records: string[][], separator = ',', end = '\r\n') =>
+  records.map((cells) => `${cells.map(quoted).join(separator)}${end}`).join('');
+const THREE = ['id', 'name', 'phone'];
+const TABLE = [THREE, DANA, RON];
+
+const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
+/** Hebrew letters and ASCII alone. */
+const windows1255 = (text: string) =>
+  Buffer.from([...text].map((letter) => (letter >= 'א' ? letter.charCodeAt(0) - 0x05d0 + 0xe0 : letter.charCodeAt(0))));
+
+interface Row {
+  name: string;
+  bytes: string | Uint8Array;
+  /** The columns that were asked for; the first three unless said. */
+  columns?: string[];
+  /** How the independent parser reads it, and whether its first record is a header. */
+  reads?: { encoding?: string; headed?: boolean; skipLines?: number } & Omit<Options, 'encoding'>;
+  /** `null` = rows are not to be told, the parser's count is not asked. */
+  rows?: null;
+  /** What is told of the header where that is not what the parser reads in the first record. */
+  header?: string[] | null;
+  dialect?: Partial<Manifest['file']['dialect']>;
+  warns?: string;
+}
+
+const PUBLISHED: Row[] = [
+  { name: 'lines of Windows', bytes: csv(TABLE), dialect: { separator: ',', lineBreak: 'crlf', encoding: 'utf-8' } },
+  { name: 'lines of Unix', bytes: csv(TABLE, ',', '\n'), dialect: { lineBreak: 'lf' } },
+  { name: 'lines of both kinds', bytes: `${csv([THREE])}${csv([DANA], ',', '\n')}`, dialect: { lineBreak: 'mixed' } },
+  {
+    name: 'lines of old Macs',
+    bytes: csv(TABLE, ',', '\r'),
+    reads: { record_delimiter: '\r' },
+    dialect: { lineBreak: 'cr' },
+  },
+  { name: 'semicolons', bytes: csv(TABLE, ';'), reads: { delimiter: ';' }, dialect: { separator: ';' } },
+  { name: 'tabs', bytes: csv(TABLE, '\t'), reads: { delimiter: '\t' }, dialect: { separator: '\t' } },
+  { name: 'a byte order mark', bytes: `\uFEFF${csv(TABLE)}`, dialect: { byteOrderMark: true, encoding: 'utf-8' } },
+  {
+    name: 'UTF-16 little-endian with its mark',
+    bytes: Buffer.from(`\uFEFF${csv(TABLE)}`, 'utf16le'),
+    reads: { encoding: 'utf-16le' },
+    dialect: { encoding: 'utf-16le', byteOrderMark: true },
+  },
+  {
+    name: 'UTF-16 little-endian without a mark, and tabs, as Excel writes text',
+    bytes: Buffer.from(csv(TABLE, '\t'), 'utf16le'),
+    reads: { encoding: 'utf-16le', delimiter: '\t' },
+    dialect: { encoding: 'utf-16le', byteOrderMark: false, separator: '\t' },
+  },
+  {
+    name: 'UTF-16 big-endian with its mark',
+    bytes: utf16be(`\uFEFF${csv(TABLE, ';', '\n')}`),
+    reads: { encoding: 'utf-16be', delimiter: ';' },
+    dialect: { encoding: 'utf-16be', separator: ';', lineBreak: 'lf' },
+  },
+  {
+    name: 'UTF-16 big-endian without a mark',
+    bytes: utf16be(csv(TABLE)),
+    reads: { encoding: 'utf-16be' },
+    dialect: { encoding: 'utf-16be' },
+  },
+  {
+    name: 'windows-1255',
+    bytes: windows1255(csv(TABLE)),
+    reads: { encoding: 'windows-1255' },
+    dialect: { encoding: 'windows-1255' },
+  },
+  {
+    name: 'windows-1255, from the header on',
+    bytes: windows1255(
+      csv([
+        ['מזהה', 'עיר'],
+        ['1', 'חיפה'],
+      ]),
+    ),
+    columns: ['id', 'city'],
+    reads: { encoding: 'windows-1255' },
+    header: ['id', 'city'],
+    dialect: { encoding: 'windows-1255' },
+    warns: 'by their labels',
+  },
+  {
+    name: 'an encoding that nobody knows',
+    bytes: Buffer.from('id,name,phone\r\n1,Jos\xe9 Andr\xe9,2\r\n', 'latin1'),
+    reads: { encoding: 'latin1' },
+    dialect: { encoding: null },
+    warns: 'none that is known',
+  },
+  {
+    name: 'a line that names the separator',
+    bytes: `sep=;\r\n${csv(TABLE, ';')}`,
+    reads: { delimiter: ';', skipLines: 1 },
+    dialect: { separator: ';', separatorLine: true },
+  },
+  {
+    name: 'a line that names the separator, behind a byte order mark in UTF-16',
+    bytes: Buffer.from(`\uFEFFsep=,\r\n${csv(TABLE)}`, 'utf16le'),
+    reads: { encoding: 'utf-16le', skipLines: 1 },
+    dialect: { separatorLine: true, encoding: 'utf-16le' },
+  },
+  { name: 'the end mark of DOS', bytes: `${csv(TABLE)}\x1a` },
+  { name: 'the end mark of DOS behind a last line without a break', bytes: 'id,name,phone\r\n1,a,2\x1a' },
+  {
+    name: 'the end mark of DOS in the middle',
+    bytes: `${csv([THREE])}\x1a1,a,2\r\n2,b,3\r\n`,
+    rows: null,
+    warns: 'not counted',
+  },
+  { name: 'no line break at its end', bytes: csv(TABLE).trimEnd() },
+  { name: 'line breaks, separators and marks in quotation marks', bytes: csv([THREE, ['1', 'a\r\nb\n"c"', ';\t,']]) },
+  { name: 'a quoted header', bytes: '"id","name","phone"\r\n1,a,2\r\n' },
+  { name: 'blanks around its names', bytes: 'id, name ,phone\r\n1,a,2\r\n', header: THREE },
+  {
+    name: 'names of labels',
+    bytes: csv([LABELS.slice(0, 3) as string[], DANA]),
+    header: THREE,
+    warns: 'by their labels',
+  },
+  {
+    name: 'a label with a quotation mark',
+    bytes: csv([['דוא"ל'], ['a@b.test']]),
+    columns: ['email'],
+    header: ['email'],
+  },
+  {
+    name: 'other columns than were asked for',
+    bytes: csv([
+      ['city', 'id'],
+      ['חיפה', '1'],
+    ]),
+    warns: '3 were asked for',
+  },
+  { name: 'a name twice', bytes: csv([['id', 'name', 'name'], DANA]), warns: 'a column twice' },
+  { name: 'a column without a name', bytes: csv([['id', 'name', ''], DANA]), header: null, warns: 'does not list' },
+  { name: 'a name that the service does not list', bytes: csv([['id', 'name', 'שם אחר'], DANA]), header: null },
+  { name: 'a header alone', bytes: csv([THREE]), warns: 'no rows' },
+  { name: 'rows of another width', bytes: 'id,name,phone\r\n1\r\n1,2,3,4\r\n', warns: '2 rows' },
+  { name: 'empty lines', bytes: '\r\n\r\nid,name,phone\r\n\r\n1,a,2\r\n\r\n' },
+  {
+    name: 'no header: records of customers from the first line on',
+    bytes: csv([DANA, RON]),
+    reads: { headed: false },
+    header: null,
+    warns: 'no header',
+  },
+  {
+    name: 'no header, and nothing by which to see that',
+    bytes: 'a,b,c\r\nd,e,f\r\n',
+    rows: null,
+    header: null,
+    warns: 'whether the first line names the columns is not known',
+  },
+  { name: 'names in capitals', bytes: 'ID,Name,Phone\r\n1,a,2\r\n', rows: null, header: null, warns: 'not known' },
+  {
+    name: 'a first line of 400 KB without names',
+    bytes: csv([[DANA[0] ?? '', 'א'.repeat(200_000), ''], DANA]),
+    reads: { headed: false },
+    header: null,
+  },
+  {
+    name: 'a header of 400 KB',
+    bytes: csv([
+      ['id', ' '.repeat(400_000), 'name', 'phone'],
+      ['1', '', 'a', '2'],
+    ]),
+    columns: ['id', 'name', 'phone', 'email'],
+    header: null,
+  },
+  { name: 'a single column', bytes: 'id\r\n1\r\n2\r\n', columns: ['id'], dialect: { separator: null } },
+  {
+    name: 'blank values in a single column',
+    bytes: 'id\n1\n\n2\n\n',
+    columns: ['id'],
+    rows: null,
+    warns: 'empty values',
+  },
+  { name: 'quoted blank values in a single column', bytes: 'id\n""\n1\n""\n', columns: ['id'] },
+  { name: 'a lone carriage return in a field', bytes: 'id,name,phone\n1,a\rb,2\n', rows: null, warns: 'differently' },
+  {
+    name: 'twice the carriage returns of Windows',
+    bytes: 'id,name,phone\r\r\n1,a,2\r\r\n',
+    header: THREE,
+    rows: null,
+    warns: 'differently',
+  },
+  { name: 'characters of the code 0', bytes: `${csv(TABLE)}1,\0\0,\r\n`, warns: 'damaged' },
+  { name: 'names in angle brackets nowhere, and a page in a field', bytes: csv([THREE, ['1', '<!doctype html>', '']]) },
+];
+
+const text = (bytes: Uint8Array, encoding = 'utf-8') => new TextDecoder(encoding).decode(bytes);
+
+/** What a parser that knows how the file is written reads in it. */
+function read({ bytes, reads: { encoding, headed = true, skipLines = 0, ...options } = {} }: Row) {
+  const lines = text(Buffer.from(bytes), encoding)
+    .replaceAll('\x1a', '')
+    .split(/(?<=\n)/);
+  const records: string[][] = parse(lines.slice(skipLines).join(''), {
+    relax_column_count: true,
+    skip_empty_lines: true,
+    record_delimiter: ['\r\n', '\n'],
+    ...options,
+  });
+  return { rows: records.length - (headed ? 1 : 0), header: headed ? (records[0] ?? null) : null };
+}
+
+function published(row: Row, options: { chunkBytes?: number } = {}) {
+  const listed = { others: NAMES, labels: [] as (string | null)[] };
+  const columns = row.columns ?? THREE;
+  listed.others = NAMES.filter((name) => !columns.includes(name));
+  listed.labels = [...columns, ...listed.others].map((name) => LABELS[NAMES.indexOf(name)] ?? null);
+  const { bucket, state } = storedRun(row.bytes, options);
+  return { bucket, state: { ...state, run: run({ request: { columns }, listed }) } };
+}
+
+const manifestIn = (bucket: ReturnType<typeof published>['bucket']) =>
+  JSON.parse(bucket.text(MANIFEST_KEY) ?? 'null') as Manifest;
+
+describe('what is told of a file is what an independent parser reads, or nothing', () => {
+  test.each(PUBLISHED.map((row) => [row.name, row] as const))('%s', async (_, row) => {
+    const { bucket, state } = published(row);
+
+    await publish(bucket, state);
+
+    const { file, warnings } = manifestIn(bucket);
+    const expected = read(row);
+    expect(file).toMatchObject({ format: 'csv', rows: row.rows === null ? null : expected.rows });
+    expect(file.header).toEqual(row.header === undefined ? expected.header : row.header);
+    expect(file.dialect).toMatchObject(row.dialect ?? {});
+    if (row.warns) expect(warnings.join('\n')).toContain(row.warns);
+    for (const word of [...DANA, ...RON.slice(0, 2)]) expect(bucket.text(MANIFEST_KEY)).not.toContain(word);
+  });
+
+  test.each(PUBLISHED.map((row) => [row.name, row] as const))(
+    '%s: the same wherever its pass was interrupted, and no state holds anything of it',
+    async (_, row) => {
+      const whole = published(row);
+      await publish(whole.bucket, whole.state);
+      const chunkBytes = Math.max(3, Math.ceil(Buffer.byteLength(row.bytes) / 40));
+      const { bucket, state: begun } = published(row, { chunkBytes });
+      const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps(), bucket }));
+
+      let state: RunState = begun;
+      const kept = new Set<string>();
+      for (let calls = 0; calls < 100 && state.outcome !== 'PUBLISHED'; calls += 1) {
+        state = await handler(JSON.parse(JSON.stringify(state)), lambdaContext({ getRemainingTimeInMillis: () => 1 }));
+        kept.add(JSON.stringify(state.scan));
+      }
+
+      expect(bucket.text(MANIFEST_KEY)).toBe(whole.bucket.text(MANIFEST_KEY));
+      for (const scan of kept)
+        expect(scan).toMatch(/^(null|\{("\w+":(-?\d+|true|false|null|"[\w-]*"|"\\"\w+\\""),?)+\})$/);
+    },
+  );
+});
+
+const HTML = '<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please, sign in, again</body></html>\n';
+const ERROR = '{"error":"link expired, please, ask again","code":404}';
+
+const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
+  ['an error as JSON', ERROR, 'JSON'],
+  ['an error as JSON behind white space', ` \n\t${ERROR}\n`, 'JSON'],
+  ['an error as JSON behind a byte order mark', `\uFEFF${ERROR}`, 'JSON'],
+  ['an error as JSON in UTF-16', Buffer.from(`\uFEFF${ERROR}`, 'utf16le'), 'JSON'],
+  ['records as JSON, which is not configured', '[{"id":1,"name":"a"}]', 'JSON'],
+  ['a list of errors that is as wide as a record', '["a","b","c"]\n["d","e","f"]\n', 'JSON'],
+  ['a web page', HTML, 'a web page'],
+  ['a web page behind a byte order mark', `\uFEFF${HTML}`, 'a web page'],
+  ['a web page in UTF-16', Buffer.from(`\uFEFF${HTML}`, 'utf16le'), 'a web page'],
+  ['a web page in UTF-16 without a mark', utf16be(HTML), 'a web page'],
+  ['the error of a store', '<?xml version="1.0"?>\n<Error><Code>AccessDenied</Code></Error>', 'an XML document'],
+  ['markup as wide as a record', '<a>,<b>,<c>\n<d>,<e>,<f>\n', 'an XML document'],
+  ['a sentence', 'The link has expired.', 'text whose first record has one field, 0 of them listed'],
+  [
+    'a sentence with two commas',
+    'Sorry, this link, expired\n',
+    'text whose first record has 3 fields, 0 of them listed',
+  ],
+  ['a sentence in two lines', 'Sorry, this link, expired\nAsk again\n', 'text whose first record has 3 fields'],
+  ['white space', ' \r\n\t\n', 'text whose first record has'],
+  ['line breaks', '\r\n\n\n', 'text without a single record'],
+  ['a byte order mark alone', '\uFEFF', 'text without a single record'],
+  [
+    'records that are wider than was asked for',
+    csv([
+      [...DANA, 'x'],
+      [...RON, 'y'],
+    ]),
+    'text whose first record has 4 fields',
+  ],
+  ['gzip of a web page', gzipSync(HTML), 'a web page, compressed with gzip'],
+  ['gzip of an error', gzipSync(ERROR), 'JSON, compressed with gzip'],
+  [
+    'gzip of zeros that would fill a disk',
+    gzipSync(Buffer.alloc(80_000_000)),
+    'binary data of a kind that is not known',
+  ],
+  ['gzip inside of gzip', gzipSync(gzipSync(csv(TABLE))), 'gzip inside of gzip'],
+  ['gzip that is damaged', Buffer.concat([gzipSync('').subarray(0, 10), Buffer.alloc(50, 0xff)]), 'gzip that cannot'],
+  ['Zstandard', Buffer.from('28b52ffd24', 'hex'), 'compressed with Zstandard'],
+  ['bzip2', Buffer.from('425a6839314159265359', 'hex'), 'compressed with bzip2'],
+  ['xz', Buffer.from('fd377a585a000004', 'hex'), 'compressed with xz'],
+  ['PDF', '%PDF-1.7\n', 'a PDF document'],
+  ['a document of Word', zipOf('[Content_Types].xml', 'word/document.xml'), 'a document of Word or PowerPoint'],
+  ['a spreadsheet of Excel 97, which is not configured', Buffer.from('d0cf11e0a1b11ae100', 'hex'), 'Excel 97'],
+  ['zeros', Buffer.alloc(5000), 'binary data'],
+  ['a first line that never ends', `"${'a,'.repeat(700_000)}`, 'a file whose first two records never end'],
+];
+
+/** A zip archive so far as its first bytes go: empty entries of these names. */
+function zipOf(...names: string[]): Buffer {
+  return Buffer.concat(
+    names.map((name) => {
+      const header = Buffer.alloc(30);
+      header.write('PK\x03\x04', 'latin1');
+      header.writeUInt16LE(name.length, 26);
+      return Buffer.concat([header, Buffer.from(name)]);
+    }),
+  );
+}
+
+describe('nothing is published that is not what was asked for, whatever it is called', () => {
+  test.each(REFUSED)('%s', async (name, bytes, looks) => {
+    const { bucket, state } = published({ name, bytes });
+
+    const error = await failureOf(publish(bucket, state), 'FileRejected');
+
+    expect(error.message).toContain(looks);
+    expect(error.message).not.toMatch(/expired|sign in|AccessDenied|Sorry/i);
+    expect(bucket.keys()).toHaveLength(1);
+  });
+});
+
+describe('of what is no CSV file, or is packed, nothing is told but its kind', () => {
+  test.each<[string, Uint8Array, Partial<Manifest['file']>]>([
+    ['a spreadsheet', zipOf('[Content_Types].xml', 'xl/workbook.xml'), { format: 'xlsx', compression: null }],
+    ['a spreadsheet whose sheets come first', zipOf('xl/worksheets/sheet1.xml'), { format: 'xlsx' }],
+    ['a zip archive', zipOf('leads.csv'), { format: 'zip', header: null }],
+    ['an empty zip archive', Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex'), { format: 'zip' }],
+    ['gzip of a CSV file', gzipSync(csv(TABLE)), { format: 'csv', compression: 'gzip', header: THREE }],
+    ['gzip of a large CSV file', gzipSync(csv([THREE, ...Array(50_000).fill(DANA)])), { format: 'csv', header: THREE }],
+    ['gzip of records without a header', gzipSync(csv([DANA, RON])), { format: 'csv', header: null }],
+    ['gzip of a spreadsheet', gzipSync(zipOf('xl/a.xml')), { format: 'xlsx', compression: 'gzip' }],
+  ])('%s', async (name, bytes, file) => {
+    const { bucket, state } = published({ name, bytes });
+
+    expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: null });
+
+    expect(manifestIn(bucket).file).toMatchObject({ ...file, rows: null });
+  });
+});

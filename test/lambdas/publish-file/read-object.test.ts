@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { RunError } from '../../../lambdas/shared/errors.ts';
+import type { RunState } from '../../../lambdas/shared/states.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
+import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { failing } from '../../support/fake-bucket.ts';
+import { FILE_KEY, MANIFEST_KEY, storedRun } from '../../support/stored-run.ts';
+
+const BROKEN = new RunError('StorageUnavailable', 'The connection broke.');
+const ROWS = Array.from({ length: 200 }, (_, row) => `${row},"a\nb"\n`);
+const TEXT = `id,name\n${ROWS.join('')}`;
+const AFTER_THE_DEADLINE = at('2026-11-20T02:00:01Z');
+
+/** A stored run whose bucket breaks a connection behind the chunks that `breaks` names, counted from 1. */
+function breaking(breaks: (chunk: number) => boolean) {
+  let chunks = 0;
+  const { bucket, state } = storedRun(TEXT, {
+    chunkBytes: 50,
+    streamed: () => {
+      chunks += 1;
+      if (breaks(chunks)) throw BROKEN;
+    },
+  });
+  const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps({ now: AFTER_THE_DEADLINE }), bucket }));
+  const invoke = (from: RunState) => handler(JSON.parse(JSON.stringify(from)), lambdaContext());
+  return { bucket, state, invoke, streams: () => bucket.calls.filter((call) => call === `stream ${FILE_KEY}`).length };
+}
+
+const whole = async () => {
+  const { bucket, state, invoke } = breaking(() => false);
+  await invoke(state);
+  return bucket.text(MANIFEST_KEY);
+};
+
+test('a connection that breaks is opened again at the byte, in the same invocation', async () => {
+  const { bucket, state, invoke, streams } = breaking((chunk) => [3, 50, 60, 61].includes(chunk));
+
+  expect(await invoke(state)).toMatchObject({ outcome: 'PUBLISHED', rows: 200, scan: null });
+
+  expect(bucket.text(MANIFEST_KEY)).toBe(await whole());
+  expect(streams()).toBe(2 + 4);
+});
+
+test('a bucket that breaks every connection is gone on with by the next invocations, past the deadline too', async () => {
+  const { bucket, state: begun, invoke } = breaking((chunk) => chunk > 43 && chunk % 2 === 0);
+
+  const states = [await invoke(begun)];
+  for (let calls = 0; calls < 20 && states[0]?.outcome === 'CONTINUE'; calls += 1)
+    states.unshift(await invoke(states[0]));
+
+  expect(states[0]).toMatchObject({ outcome: 'PUBLISHED', rows: 200 });
+  expect(states.length).toBeGreaterThan(1);
+  expect(states.at(-1)).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 30, scan: { handedOn: 1 } });
+  expect(bucket.text(MANIFEST_KEY)).toBe(await whole());
+});
+
+test('a bucket that gives nothing more ends the run at its deadline, under its own name', async () => {
+  const { bucket, state } = storedRun(TEXT, { before: failing('stream', FILE_KEY, BROKEN, Number.POSITIVE_INFINITY) });
+  const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps({ now: AFTER_THE_DEADLINE }), bucket }));
+
+  expect(await handler(state, lambdaContext())).toMatchObject({
+    outcome: 'FAILED',
+    failure: { error: 'StorageUnavailable' },
+  });
+});
+
+test('a bucket that breaks off in invocation after invocation is given up some time', async () => {
+  const { state, invoke } = breaking((chunk) => chunk > 43);
+  const stopped = await invoke(state);
+
+  const last = await invoke({ ...stopped, scan: stopped.scan && { ...stopped.scan, handedOn: 50 } });
+
+  expect(last).toMatchObject({ outcome: 'FAILED', failure: { error: 'StorageUnavailable' } });
+  expect(last.failure?.cause).toContain('in 50 invocations');
+});
+
+test('another object in its place is a conflict, and is not gone on with', async () => {
+  const { bucket, state, invoke } = breaking((chunk) => chunk > 43);
+  const stopped = await invoke(state);
+  bucket.put(FILE_KEY, TEXT.replace('199', '991'));
+
+  expect(await invoke(stopped)).toMatchObject({ outcome: 'FAILED', failure: { error: 'StorageConflict' } });
+});
+
+test('the pass of an earlier release, which knew less, is begun anew', async () => {
+  const { bucket, state, invoke } = breaking(() => false);
+  const place = { records: 7, irregular: 0, width: 2, fields: 1, quoted: false, opens: true, blank: true };
+
+  expect(await invoke({ ...state, scan: { offset: 40, crc32: 1, ...place } as never })).toMatchObject({ rows: 200 });
+
+  expect(bucket.text(MANIFEST_KEY)).toBe(await whole());
+});
