@@ -38,7 +38,9 @@ export const manifestSchema = z.object({
     format: z
       ._default(z.nullable(z.string()), null)
       .check(z.describe('What the file is, by its bytes: csv, xlsx, xls, zip or json; null where it is empty.')),
-    compression: z._default(z.nullable(z.string()), null).check(z.describe('What the file is packed with: gzip, or null.')),
+    compression: z
+      ._default(z.nullable(z.string()), null)
+      .check(z.describe('What the file is packed with: gzip, or null.')),
     dialect: z._default(z.nullable(dialectSchema), null).check(z.describe('How a CSV file is written.')),
     rows: z
       .nullable(z.int().check(z.minimum(0)))
