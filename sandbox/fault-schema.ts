@@ -52,6 +52,18 @@ const onlyAt = {
     ignoreRange: z.literal(true),
     /** This content instead of the export. */
     body: z.union([z.string(), z.instanceof(Uint8Array)]),
+    /** The records of the export, written otherwise: the document does not say how. */
+    written: z.strictObject({
+      header: z.enum(['names', 'labels', 'none']).default('names'),
+      separator: z.enum([',', ';', '\t']).default(','),
+      lineBreak: z.enum(['\r\n', '\n', '\r']).default('\r\n'),
+      encoding: z.enum(['utf-8', 'utf-16le', 'utf-16be']).default('utf-8'),
+      byteOrderMark: z.boolean().default(false),
+      /** A first line `sep=;`, as Excel reads it. */
+      separatorLine: z.boolean().default(false),
+      /** A gzip file, as such: not as an encoding of its transfer. */
+      packed: z.boolean().default(false),
+    }),
   },
 };
 

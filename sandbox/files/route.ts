@@ -5,6 +5,7 @@ import { entityOf, track } from '../track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world.ts';
 import { bufferContent, type FileContent, strongEtag } from './content.ts';
 import { plan } from './plan.ts';
+import { rewritten } from './rewrite.ts';
 import { sendBody } from './send.ts';
 import { urlRefusal } from './signature.ts';
 
@@ -70,8 +71,9 @@ function getFile(world: World, c: SandboxContext): Response | Promise<Response> 
   if (refused) return refused;
   const job = world.jobs.find(entityOf(world, c), c.req.param('id') ?? '');
   if (!job) return xml(world, 404, 'NoSuchKey');
-  const { body } = c.get('hit').effect;
-  return send(world, c, body === undefined ? job.content : bufferContent(body));
+  const { body, written } = c.get('hit').effect;
+  const content = body === undefined ? job.content : bufferContent(body);
+  return send(world, c, written ? rewritten(content, entityOf(world, c), written) : content);
 }
 
 /** The file server: plain GET of a signed address, with Range and the conditions that go with it. */

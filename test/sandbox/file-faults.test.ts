@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import type { FaultInput } from '../../sandbox/fault-schema.ts';
 import { exportedFile, rawGet, sandboxFor } from './client.ts';
@@ -111,4 +112,28 @@ test('ignoreRange announces ranges and answers the whole file', async () => {
   const { all, arrived } = await underFault({ ignoreRange: true }, { Range: 'bytes=0-9' });
   expect(arrived).toMatchObject({ status: 200, headers: { 'accept-ranges': 'bytes' } });
   expect(arrived.bytes.length).toBe(all.length);
+});
+
+test.each([
+  ['labels and semicolons', { header: 'labels', separator: ';' }, 'utf-8', ';'],
+  ['UTF-16 with a mark and tabs', { encoding: 'utf-16le', byteOrderMark: true, separator: '\t' }, 'utf-16le', '\t'],
+  ['UTF-16, the other way round, with lines of old Macs', { encoding: 'utf-16be', lineBreak: '\r' }, 'utf-16be', ','],
+] as const)('written: the same records in %s', async (_, written, encoding, delimiter) => {
+  const { all, arrived } = await underFault({ written });
+
+  const read = (bytes: Uint8Array, told: string, as: string): string[][] =>
+    parse(new TextDecoder(told).decode(bytes), { delimiter: as, record_delimiter: ['\r\n', '\r'] });
+  const [header, ...records] = read(arrived.bytes, encoding, delimiter);
+  const [names, ...expected] = read(all, 'utf-8', ',');
+  expect(records).toEqual(expected);
+  expect(header).toHaveLength(names?.length ?? 0);
+  if ('header' in written) expect(header?.[1]).toMatch(/[א-ת]/);
+});
+
+test('written: neither a header nor anything unpacked', async () => {
+  const { all, arrived } = await underFault({ written: { header: 'none', packed: true, separatorLine: true } });
+
+  const lines = gunzipSync(arrived.bytes).toString().split('\r\n');
+  expect(lines[0]).toBe('sep=,');
+  expect(lines[1]).toBe(all.toString().split('\r\n')[1]);
 });

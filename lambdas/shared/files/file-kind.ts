@@ -15,7 +15,7 @@ export type FileKind = { gzipped: boolean } & (
 );
 
 /** So much of what gzip holds is unpacked and judged. */
-export const UNPACKED_BYTES = 64 * 1024;
+const UNPACKED_BYTES = 64 * 1024;
 /** A few bytes of gzip may hold a thousand times as many: no more than this is ever unpacked. */
 const MOST_UNPACKED_BYTES = 2 * 1024 * 1024;
 /** Zip archives are looked into so far for the entries of a spreadsheet. */

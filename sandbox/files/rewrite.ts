@@ -1,0 +1,36 @@
+import { gzipSync } from 'node:zlib';
+import { parse } from 'csv-parse/sync';
+import type { Entity } from '../../lambdas/shared/entities.ts';
+import { COLUMNS } from '../data/columns.ts';
+import type { Effect } from '../fault-schema.ts';
+import { bufferContent, type FileContent } from './content.ts';
+
+type Written = NonNullable<Effect['written']>;
+
+/** The same records, written as another program would write them. The file is held in memory for that. */
+export function rewritten(content: FileContent, entity: Entity, written: Written): FileContent {
+  const { separator, lineBreak, separatorLine } = written;
+  const [names = [], ...records]: string[][] = parse(Buffer.concat([...content.read(0, content.size)]));
+  const lines = [...headerOf(names, entity, written), ...records].map((cells) => lineOf(cells, separator));
+  if (separatorLine) lines.unshift(`sep=${separator}`);
+  const bytes = encoded(lines.map((line) => `${line}${lineBreak}`).join(''), written);
+  return bufferContent(written.packed ? gzipSync(bytes) : bytes);
+}
+
+function headerOf(names: string[], entity: Entity, { header }: Written): string[][] {
+  if (header === 'none') return [];
+  const labels = new Map(COLUMNS[entity].map(({ fieldName, label }) => [fieldName, label]));
+  return [header === 'labels' ? names.map((name) => labels.get(name) ?? name) : names];
+}
+
+function lineOf(cells: string[], separator: string): string {
+  const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+  return cells.map((cell) => (/["\r\n]/.test(cell) || cell.includes(separator) ? quoted(cell) : cell)).join(separator);
+}
+
+function encoded(lines: string, { encoding, byteOrderMark }: Written): Buffer {
+  const marked = byteOrderMark ? `\uFEFF${lines}` : lines;
+  if (encoding === 'utf-8') return Buffer.from(marked);
+  const wide = Buffer.from(marked, 'utf16le');
+  return encoding === 'utf-16be' ? wide.swap16() : wide;
+}
