@@ -17,7 +17,7 @@ const manifest = {
   ...{ ...common, execution: 'leads-1', startedAt, fingerprint: 'f', softwareVersion: '1', warnings: [] },
   file: {
     ...{ key: FILE, bytes: content.length, crc32: crc32Text(crc32(content)), contentType: 'text/csv' },
-    ...{ rows: 1, header: ['id', 'name'] },
+    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'] },
   },
   export: {
     ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: startedAt },
@@ -61,7 +61,7 @@ test('what a later release wrote is read as far as it is known', async () => {
   const grown = {
     ...manifest,
     ...more,
-    file: { ...manifest.file, dialect: ';' },
+    file: { ...manifest.file, quoting: 'all' },
     export: { ...manifest.export, cost: 1 },
   };
   const moved = { ...pointer, ...more };

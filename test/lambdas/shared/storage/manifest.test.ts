@@ -114,7 +114,7 @@ test('a manifest of a later release is read without what this one does not know'
   const more = {
     schemaVersion: 2,
     guards: [{ rows: 'fewer' }],
-    file: { ...file, dialect: ';' },
+    file: { ...file, quoting: 'all' },
     export: { ...made, cost: 1 },
   };
 
