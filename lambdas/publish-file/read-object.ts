@@ -33,7 +33,7 @@ export async function* readObject(bucket: Bucket, key: string, part: Part): Asyn
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       // All bytes were there; that the connection did not end in good order takes none of them away.
-      if (at >= (to ?? size)) return;
+      if (at > part.from && at >= (to ?? size)) return;
       if (tooOften(at)) throw error;
     }
   }
