@@ -37,8 +37,11 @@ interface FirstRecord {
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** What is narrower could be anything: a sentence has commas. */
 const NARROWEST_WITHOUT_NAMES = 3;
-/** What is no CSV file, whatever its width: markup and JSON. */
-const OTHER_GRAMMAR = /^\s*[[{<]/;
+/**
+ * What is no CSV file, whatever its width: markup and JSON, also behind characters that nobody sees, and in the wrappings of
+ * JSON for scripts: a call, and what keeps scripts from reading it.
+ */
+const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
 
 /**
  * Proves a text to be the CSV file that was asked for. All names in its first record (at least one) must be names or labels
@@ -51,7 +54,7 @@ export function csvStart(text: string, complete: boolean, index: FieldIndex): Cs
   const body = text.slice(separatorLine);
   const found = SEPARATORS.filter((separator) => !line || separator === line[2]).map((separator) => {
     const records = firstRecords(body, separator);
-    return { separator, records, proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(text), index }) };
+    return { separator, records, proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(body), index }) };
   });
   const best = found.filter(({ proof }) => proof === 'names').toSorted(byWidth)[0];
   const accepted = best ?? found.find(({ proof }) => proof === 'width');
@@ -103,7 +106,8 @@ function widthProof(
   const text = !markup && !records.some(({ cells }) => cells.some(hasControls));
   const ends = ({ lineBreak }: FirstRecord) => complete || lineBreak !== '';
   const fits = records.every((record) => (ends(record) ? record.cells.length === width : record.cells.length <= width));
-  if (width < NARROWEST_WITHOUT_NAMES || !text || !fits) return undefined;
+  const empty = first.cells.every((cell) => cell.trim() === '');
+  if (width < NARROWEST_WITHOUT_NAMES || !text || !fits || (empty && ends(first))) return undefined;
   if (second && ends(second)) return 'width';
   return complete ? undefined : 'open';
 }

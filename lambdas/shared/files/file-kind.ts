@@ -20,6 +20,8 @@ const UNPACKED_BYTES = 64 * 1024;
 const MOST_UNPACKED_BYTES = 2 * 1024 * 1024;
 /** Zip archives are looked into so far for the entries of a spreadsheet. */
 const LOOKED_AT_IN_ZIP = 64 * 1024;
+/** Of an entry of a zip archive, without its name (APPNOTE.TXT, 4.3.7). */
+const LOCAL_HEADER_BYTES = 30;
 
 /** Control characters are looked for in the first line, and no further. */
 const LOOKED_AT_FOR_CONTROLS = 1024;
@@ -48,6 +50,7 @@ export function kindOf(first: Uint8Array, complete: boolean): FileKind {
   if (!isGzip(first)) return { ...plainKind(first, complete), gzipped: false };
   const unpacked = unpack(first);
   if (!unpacked) return { kind: 'other', looks: 'gzip that cannot be unpacked', gzipped: true };
+  if (complete && isCutOff(first)) return { kind: 'other', looks: 'gzip that is cut off', gzipped: true };
   if (unpacked.length === 0) return { kind: complete ? 'empty' : 'packed', gzipped: true };
   if (isGzip(unpacked)) return { kind: 'other', looks: 'gzip inside of gzip', gzipped: true };
   return { ...plainKind(unpacked, complete && unpacked.length < UNPACKED_BYTES), gzipped: true };
@@ -87,6 +90,8 @@ export function hasControls(text: string): boolean {
 
 /** A spreadsheet of Excel is a zip archive whose first entries are named as those of a spreadsheet are. */
 function archiveKind(first: Uint8Array, complete: boolean): PlainKind {
+  const faults = archiveFaults(Buffer.from(first.buffer, first.byteOffset, first.byteLength), complete);
+  if (faults) return { kind: 'other', looks: faults };
   const names = entryNames(first.subarray(0, LOOKED_AT_IN_ZIP));
   const sure = complete || first.length >= LOOKED_AT_IN_ZIP;
   if (names.some((name) => /^(word|ppt)\//.test(name))) {
@@ -96,14 +101,45 @@ function archiveKind(first: Uint8Array, complete: boolean): PlainKind {
   return { kind: 'archive', format: sheet ? 'xlsx' : 'zip', sure: sheet || sure };
 }
 
+/** Highest version of the format that an entry may need (APPNOTE.TXT, 4.4.3.2: 6.3). */
+const NEWEST_ZIP = 63;
+/** Bytes of the end of the directory, without and with the longest comment (4.3.16). */
+const [END_BYTES, LONGEST_END] = [22, 22 + 65_535];
+
+/** What keeps a file that begins like a zip archive from being one, in words. */
+function archiveFaults(bytes: Buffer, complete: boolean): string | undefined {
+  if (bytes.readUInt16LE(2) === 0x0605) return 'a zip archive without a file';
+  if (bytes.length >= LOCAL_HEADER_BYTES && (bytes[4] ?? 0) > NEWEST_ZIP)
+    return 'what begins like a zip archive and is none';
+  if (!complete) return undefined;
+  const end = bytes.lastIndexOf('504b0506', bytes.length - END_BYTES, 'hex');
+  return end >= Math.max(0, bytes.length - LONGEST_END) ? undefined : 'a zip archive that is cut off';
+}
+
 /** The names in the local headers of a zip archive (APPNOTE.TXT, 4.3.7), as far as its first bytes go. */
 function entryNames(bytes: Uint8Array): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const names: string[] = [];
-  for (let at = 0; at !== -1 && at + 30 <= buffer.length; at = buffer.indexOf('504b0304', at + 4, 'hex')) {
-    names.push(buffer.toString('latin1', at + 30, at + 30 + buffer.readUInt16LE(at + 26)));
+  for (
+    let at = 0;
+    at !== -1 && at + LOCAL_HEADER_BYTES <= buffer.length;
+    at = buffer.indexOf('504b0304', at + 4, 'hex')
+  ) {
+    names.push(
+      buffer.toString('latin1', at + LOCAL_HEADER_BYTES, at + LOCAL_HEADER_BYTES + buffer.readUInt16LE(at + 26)),
+    );
   }
   return names;
+}
+
+/** Whether the end of gzip is missing, where all of it is there and unpacks to an amount that may be unpacked. */
+function isCutOff(packed: Uint8Array): boolean {
+  try {
+    gunzipSync(packed, { maxOutputLength: MOST_UNPACKED_BYTES });
+    return false;
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR';
+  }
 }
 
 /** The beginning of what gzip holds; `undefined` where it cannot be unpacked. */

@@ -12,13 +12,11 @@ import { fakeCrm } from '../../support/fake-crm.ts';
 import { type Behaviour, EXPIRED, HTML_PAGE, inOrder } from '../../support/origin/origin.ts';
 import { TROUBLE } from '../../support/strict-store/strict-store.ts';
 import { failing, PART } from '../../support/transfers.ts';
+import { zipOf } from '../../support/zip.ts';
 
 const KEY = 'runs/entity=leads/run=night-1/leads.csv';
 /** The first entry of a spreadsheet. */
-const ARCHIVE = Buffer.concat([
-  Buffer.from(`504b0304${'00'.repeat(22)}13000000`, 'hex'),
-  Buffer.from('[Content_Types].xml'),
-]);
+const ARCHIVE = zipOf('[Content_Types].xml');
 const DEADLINE = at('2026-11-20T02:00:00Z');
 const always = (behaviour: Behaviour) => () => behaviour;
 const refused = asked(new RunError('CrmRejectedRequest', 'POST /leads/exports/{id}/download was answered 409.'));

@@ -9,6 +9,7 @@ import { run } from '../../support/builders.ts';
 import { lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
+import { END_OF_ZIP, zipOf } from '../../support/zip.ts';
 
 /** What the service lists: seven fields, five of them with a label. */
 const NAMES = ['id', 'name', 'phone', 'email', 'city', 'notes', 'status'];
@@ -278,6 +279,9 @@ describe('what is told of a file is what an independent parser reads, or nothing
 const HTML = '<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please, sign in, again</body></html>\n';
 const ERROR = '{"error":"link expired, please, ask again","code":404}';
 
+/** As wide as was asked for, in both lines. */
+const ERROR_OF_TWO_LINES = '{"error":"link expired","code":404,"a":1\n,"b":2,"c":3}';
+
 const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
   ['an error as JSON', ERROR, 'JSON'],
   ['an error as JSON behind white space', ` \n\t${ERROR}\n`, 'JSON'],
@@ -316,6 +320,17 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
     gzipSync(Buffer.alloc(80_000_000)),
     'binary data of a kind that is not known',
   ],
+  ['gzip that is cut off in its first bytes', gzipSync(csv(TABLE)).subarray(0, 20), 'gzip that is cut off'],
+  ['gzip that is cut off in its records', gzipSync(csv(TABLE)).subarray(0, -9), 'gzip that is cut off'],
+  ['an error behind a line that names a separator', `sep=,\r\n${ERROR_OF_TWO_LINES}`, 'text whose first record'],
+  ['an error behind a space without width', `\u200B${ERROR_OF_TWO_LINES}`, 'text whose first record'],
+  ['an error behind the end mark of DOS', `\x1a${ERROR_OF_TWO_LINES}`, 'text whose first record'],
+  ['an error as a call of a script', `callback(${ERROR_OF_TWO_LINES})`, 'text whose first record'],
+  ['an error behind what keeps scripts from reading it', `)]}',,\n,,${ERROR}`, 'text whose first record'],
+  ['empty fields alone', ',,\r\n,,\r\n', 'text whose first record'],
+  ['what begins like a zip archive and is none', Buffer.from(`PK\x03\x04${ERROR}`), 'a zip archive and is none'],
+  ['a zip archive that is cut off', zipOf('leads.csv').subarray(0, -22), 'a zip archive that is cut off'],
+  ['a zip archive without a file', END_OF_ZIP, 'a zip archive without a file'],
   ['gzip inside of gzip', gzipSync(gzipSync(csv(TABLE))), 'gzip inside of gzip'],
   ['gzip that is damaged', Buffer.concat([gzipSync('').subarray(0, 10), Buffer.alloc(50, 0xff)]), 'gzip that cannot'],
   ['Zstandard', Buffer.from('28b52ffd24', 'hex'), 'compressed with Zstandard'],
@@ -327,18 +342,6 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
   ['zeros', Buffer.alloc(5000), 'binary data'],
   ['a first line that never ends', `"${'a,'.repeat(700_000)}`, 'a file whose first two records never end'],
 ];
-
-/** A zip archive so far as its first bytes go: empty entries of these names. */
-function zipOf(...names: string[]): Buffer {
-  return Buffer.concat(
-    names.map((name) => {
-      const header = Buffer.alloc(30);
-      header.write('PK\x03\x04', 'latin1');
-      header.writeUInt16LE(name.length, 26);
-      return Buffer.concat([header, Buffer.from(name)]);
-    }),
-  );
-}
 
 describe('nothing is published that is not what was asked for, whatever it is called', () => {
   test.each(REFUSED)('%s', async (name, bytes, looks) => {
@@ -357,7 +360,6 @@ describe('of what is no CSV file, or is packed, nothing is told but its kind', (
     ['a spreadsheet', zipOf('[Content_Types].xml', 'xl/workbook.xml'), { format: 'xlsx', compression: null }],
     ['a spreadsheet whose sheets come first', zipOf('xl/worksheets/sheet1.xml'), { format: 'xlsx' }],
     ['a zip archive', zipOf('leads.csv'), { format: 'zip', header: null }],
-    ['an empty zip archive', Buffer.from(`504b0506${'00'.repeat(18)}`, 'hex'), { format: 'zip' }],
     ['gzip of a CSV file', gzipSync(csv(TABLE)), { format: 'csv', compression: 'gzip', header: THREE }],
     ['gzip of a large CSV file', gzipSync(csv([THREE, ...Array(50_000).fill(DANA)])), { format: 'csv', header: THREE }],
     ['gzip of records without a header', gzipSync(csv([DANA, RON])), { format: 'csv', header: null }],

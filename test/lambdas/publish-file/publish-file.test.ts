@@ -10,6 +10,7 @@ import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+import { zipOf } from '../../support/zip.ts';
 
 const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
 const LATEST = 'published/entity=leads/latest.json';
@@ -273,7 +274,7 @@ test('a header alone is an empty export', async () => {
 });
 
 test('a file that is not CSV is published without rows or header, and its quotation marks mean nothing', async () => {
-  const { bucket, state } = storedRun(Buffer.from('504b0506220aff', 'hex'), {
+  const { bucket, state } = storedRun(zipOf('leads"\n.csv'), {
     key: FILE_KEY.replace('csv', 'xlsx'),
   });
 

@@ -6,6 +6,7 @@ import { asStep } from '../../../lambdas/shared/step.ts';
 import { lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+import { zipOf } from '../../support/zip.ts';
 
 /** A run whose file came without a length and without chunks. */
 const openEnded = (text: string | Uint8Array) => storedRun(text, { undeclaredEnd: true, chunkBytes: 7 });
@@ -49,7 +50,7 @@ test('a CSV file that ends inside of quotation marks was cut, as with any other'
 });
 
 test.each([
-  ['an archive', Buffer.from('504b0506220aff', 'hex')],
+  ['an archive', zipOf('leads.csv')],
   ['what is packed', gzipSync(SMALL_CSV)],
 ])('no shape speaks for %s', async (_, bytes) => {
   const { bucket, state } = openEnded(bytes);
