@@ -27,8 +27,11 @@ export function verdictOn(query: URLSearchParams, expected: Expected): Verdict {
   }
   const issuer = query.get('iss');
   if (issuer !== null && !isIssuerOf(issuer, crm.authUrl)) {
-    const why = `The answer comes from another issuer (${plain(issuer)}) than crm.authUrl names (${crm.authUrl}).`;
-    return { kind: 'refused', error: new CommandError(`${why} Nothing was stored.`, RUN_FAILED) };
+    // What it names is not repeated: a token may be echoed there.
+    const why = `The redirect names another issuer than crm.authUrl does (${crm.authUrl}). Nothing was stored:`;
+    const advice =
+      'compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.';
+    return { kind: 'refused', error: new CommandError(`${why} ${advice}`, RUN_FAILED) };
   }
   const error = query.get('error');
   if (error) {

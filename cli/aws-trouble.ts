@@ -11,9 +11,13 @@ const CREDENTIALS = new Set([
     'UnrecognizedClientException',
   ],
 ]);
-const GONE = /^(StateMachineDoesNotExist|NoSuchBucket|ResourceNotFound(Exception)?|NotFound(Exception)?)$/;
+const GONE = /^(StateMachineDoesNotExist|ResourceNotFound(Exception)?|NotFound(Exception)?)$/;
 const SILENT = /ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|TimeoutError/;
 const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
+
+/** What brings a part of the deployment back. */
+export const RESTORE =
+  'npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is';
 
 /**
  * What AWS, the local cloud or the way there refuses, in one sentence that says what to do.
@@ -34,7 +38,11 @@ export function awsTrouble(error: unknown): string | undefined {
   }
   if (/^Throttling|TooManyRequests/.test(name)) return `AWS is asked too often (${name}): try again in a minute.`;
   if (GONE.test(name)) {
-    return `A part of the deployment is gone (${[name, message].filter(Boolean).join(': ')}): deploy it again.`;
+    return `A part of the deployment is gone (${[name, message].filter(Boolean).join(': ')}): ${RESTORE}.`;
+  }
+  if (name === 'NoSuchBucket') {
+    const advice = 'restore it under its old name, or make the deployment anew (docs/runbook.md, StorageDenied)';
+    return `The bucket of the deployment is gone (${[name, message].filter(Boolean).join(': ')}): ${advice}.`;
   }
   return onTheWay(`${name} ${message}`, message);
 }

@@ -15,8 +15,8 @@ interface PauseOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** For a configuration that is not at hand: by default no entity has fewer. */
-const FRESHNESS = '26 hours or more';
+/** For a configuration that is not at hand. */
+const FRESHNESS = '26 hours or more (fewer only where freshnessHours says so)';
 
 /** Registers `pause`: the nightly rules of entities are switched off. */
 export function addPause(command: Command): void {

@@ -1,5 +1,6 @@
 import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws-sdk/client-eventbridge';
 import type { Entity } from '../lambdas/shared/entities.ts';
+import { RESTORE } from './aws-trouble.ts';
 import { CommandError, ENVIRONMENT } from './exit.ts';
 import type { Target } from './target.ts';
 
@@ -31,6 +32,6 @@ export async function switchRule(
     return { entity, rule: Name, state, changed };
   } catch (error) {
     if (!(error instanceof Error && error.name === 'ResourceNotFoundException')) throw error;
-    throw new CommandError(`There is no rule ${Name}: deploy the stack again.`, ENVIRONMENT, { cause: error });
+    throw new CommandError(`There is no rule ${Name}: ${RESTORE}.`, ENVIRONMENT, { cause: error });
   }
 }

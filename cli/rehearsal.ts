@@ -7,6 +7,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { BEFORE_THE_FIRST } from '../lambdas/shared/oauth/generation.ts';
 import { createLedger } from '../lambdas/shared/oauth/ledger.ts';
+import { RESTORE } from './aws-trouble.ts';
 import { CommandError, ENVIRONMENT } from './exit.ts';
 import type { Target } from './target.ts';
 
@@ -45,7 +46,7 @@ async function rehearseSecret(client: SecretsManagerClient, SecretId: string) {
     .send(new GetSecretValueCommand({ SecretId, VersionStage: 'AWSCURRENT' }))
     .catch((error) => {
       if (error instanceof ResourceNotFoundException) return undefined;
-      throw impossible(`The secret ${SecretId} could not be read (${nameOf(error)}).`, error);
+      throw impossible(`The secret ${SecretId} could not be read (${nameOf(error)}).`, error, SecretId);
     });
   // AWS refuses to read a secret without a value; the local cloud answers an empty text.
   const stored = current?.SecretString && current.VersionId ? current : undefined;
@@ -72,9 +73,17 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'an unknown error';
 }
 
-function impossible(what: string, error: unknown): CommandError {
-  const advice = /AccessDenied/.test(nameOf(error))
-    ? 'Use credentials that may read and write it.'
-    : 'Deploy the stack again if it is gone; else try again later.';
+/** @param secretId where it is a secret that was read, which AWS refuses so while the secret is scheduled for deletion */
+function impossible(what: string, error: unknown, secretId?: string): CommandError {
+  const advice = adviceFor(nameOf(error), secretId);
   return new CommandError(`${what} ${advice} Nobody was asked to consent yet.`, ENVIRONMENT, { cause: error });
+}
+
+function adviceFor(name: string, secretId: string | undefined): string {
+  if (/AccessDenied/.test(name)) return 'Use credentials that may read and write it.';
+  if (name === 'ResourceNotFoundException') return `${RESTORE}.`;
+  if (secretId && name === 'InvalidRequestException') {
+    return `It is scheduled for deletion: aws secretsmanager restore-secret --secret-id ${secretId} restores it.`;
+  }
+  return 'Try again later.';
 }

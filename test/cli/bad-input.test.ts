@@ -111,14 +111,14 @@ const wrong: [what: string, args: string[], place: Place | undefined, code: numb
     start,
     refusing('StateMachineDoesNotExist', 'State Machine Does Not Exist'),
     3,
-    /^A part of the deployment is gone \(StateMachineDoesNotExist: .*\): deploy it again\.$/,
+    /^A part of the deployment is gone \(StateMachineDoesNotExist: .*\): npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is\.$/,
   ],
   [
     'a stack whose rule is gone',
     ['pause', 'leads'],
     refusing('ResourceNotFoundException'),
     3,
-    /^There is no rule crm-export-prod-leads: deploy the stack again\.$/,
+    /^There is no rule crm-export-prod-leads: npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is\.$/,
   ],
   [
     'a right that is lacking',

@@ -13,7 +13,11 @@ async function against(code: string, status: number, ...args: string[]) {
 test.for([
   ['AccessDenied', 403, /^AWS denies access \(AccessDenied\): .*--profile/],
   ['ExpiredToken', 400, /^The AWS credentials have expired \(ExpiredToken\): log in again/],
-  ['NoSuchBucket', 404, /^A part of the deployment is gone \(NoSuchBucket: refused\): deploy it again\.$/],
+  [
+    'NoSuchBucket',
+    404,
+    /^The bucket of the deployment is gone \(NoSuchBucket: refused\): restore it under its old name, or make the deployment anew \(docs\/runbook\.md, StorageDenied\)\.$/,
+  ],
 ] as const)(
   '%s by the bucket is trouble of the surroundings, told by what to do about it',
   async ([code, status, told]) => {

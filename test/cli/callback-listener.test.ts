@@ -128,6 +128,21 @@ test('an answer of another issuer ends it, and the issuer of the service does no
   }
 });
 
+test('no part of an issuer that is not the one of the service is repeated', async () => {
+  const token = 'rT-live-7f3a';
+  for (const issuer of [`https://evil.example/?grant=refresh_token%3D${token}`, `https://${token}.example`, token]) {
+    const waiting = await listener();
+    const page = await come(waiting, `?code=right&state=the-state&iss=${encodeURIComponent(issuer)}`);
+    const error = await endOf(waiting.code);
+    expect(error).toMatchObject({
+      message:
+        'The redirect names another issuer than crm.authUrl does (https://crm.example/tenant/auth/). Nothing was stored: ' +
+        'compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.',
+    });
+    for (const text of [page, String(error)]) expect(text.toLowerCase()).not.toContain(token.toLowerCase());
+  }
+});
+
 test('localhost is listened for on both addresses that it may mean', async () => {
   const waiting = await listener({ redirectUri: 'http://localhost:0/back' });
   const { port } = new URL(waiting.redirectUri);

@@ -331,7 +331,7 @@ describe('what ends the wait', () => {
       back.searchParams.set('iss', 'https://crm.example/auth');
       return fetch(back);
     };
-    await expect(go({ onUrl })).rejects.toThrow(/another issuer \(https:\/\/crm\.example\/auth\)/);
+    await expect(go({ onUrl })).rejects.toThrow(/another issuer than crm\.authUrl does/);
     await nothingStored();
     expect(tokenCalls()).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { RunError } from '../../lambdas/shared/errors.ts';
 import type { Fault } from './support/fake-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 
@@ -71,6 +72,52 @@ test('an ageing token is given out where the secret cannot be read, for a handfu
 
   expect(world.secrets.operations.length - reads).toBeLessThanOrEqual(2);
   world.secrets.trouble = () => undefined;
+  await world.pass(30_000);
+  expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
+  expect(world.endpoint.calls).toBe(1);
+});
+
+test('a token that met a 403 stays in hand where the secret cannot be read: one refused call costs the others nothing', async () => {
+  const world = new Simulation().stored(3000);
+  const { accessToken: reread } = world.secrets.tokens;
+  const client = world.client();
+  await world.ask([client]);
+  world.secrets.trouble = () => Object.assign(new Error('down'), { name: 'InternalServiceError' });
+
+  expect(await world.ask([client], { reread })).toEqual([reread]);
+  expect(world.secrets.operations).toHaveLength(2);
+  expect(await world.ask([client])).toEqual([reread]);
+  await world.pass(20 * 60_000);
+  expect(await world.ask([client])).toEqual([reread]);
+
+  const grant = world.endpoint.grant();
+  world.secrets.trouble = () => undefined;
+  await world.clock.run(world.storeGrant(grant));
+  expect(await world.ask([client], { reread })).toEqual([grant.accessToken]);
+});
+
+test.each([
+  ['ageing', 200],
+  ['stale', -1],
+] as const)('a cold function whose look for the successor of an %s token fails', async (freshness, life) => {
+  const world = new Simulation().stored(life);
+  const { accessToken } = world.secrets.tokens;
+  let down = true;
+  const noSuccessor = async () => {
+    throw new RunError('TokenStoreUnavailable', 'The secret could not be read.');
+  };
+  const client = world.client({
+    change: ({ store }) => ({
+      store: { ...store, version: (id) => (down ? noSuccessor() : store.version(id)) },
+    }),
+  });
+
+  const [answer] = await world.ask([client]);
+
+  if (freshness === 'ageing') expect(answer).toBe(accessToken);
+  else expect(answer).toMatchObject({ name: 'TokenStoreUnavailable' });
+  expect([world.endpoint.calls, world.table.asked]).toEqual([0, 0]);
+  down = false;
   await world.pass(30_000);
   expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
   expect(world.endpoint.calls).toBe(1);

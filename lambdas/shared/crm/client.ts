@@ -45,8 +45,8 @@ export interface CrmExchange {
    * Makes one call, as `CrmClient.call` does, and hands over whatever was answered, its body read.
    * @param inTime whether enough time is left for the call; asked right before each request, for a token may have been waited
    *   for. What has no time left is not sent: an error for the first request, `trouble` for its repetition.
-   * @throws RunError what `GetAccessToken` throws for the first token, `TokenRefreshInProgress` where no time is left:
-   *   nothing was sent then.
+   * @throws RunError what `GetAccessToken` throws for the first token; where no time is left, `TokenRefreshInProgress` if the
+   *   token took it, else `CrmUnavailable`: nothing was sent then.
    */
   exchange(call: Call, inTime?: () => boolean): Promise<Exchange>;
 }
@@ -94,12 +94,10 @@ async function exchangeOver(
   const timely: ClientDeps = {
     ...deps,
     getAccessToken: async (options) => {
+      if (!inTime()) throw new RunError('CrmUnavailable', notSentFor('What came before', call));
       const token = await deps.getAccessToken(options);
       if (inTime()) return token;
-      throw new RunError(
-        'TokenRefreshInProgress',
-        'What came before left too little time for the call: it was not sent.',
-      );
+      throw new RunError('TokenRefreshInProgress', notSentFor('The wait for a token', call));
     },
   };
   const first = await send(http, call, await timely.getAccessToken(), timely);
@@ -159,6 +157,11 @@ async function send(http: KyInstance, call: Call, token: AccessToken, deps: Clie
   } catch (error) {
     return { response: undefined, unanswered: notReached(error, call) };
   }
+}
+
+function notSentFor(reason: string, { method, template }: Call): string {
+  const call = `${method.toUpperCase()} ${template}`;
+  return `${reason} left too little time in this invocation for ${call}: it was not sent, the next invocation sends it.`;
 }
 
 /** Killed while it waits, nobody would know what the service made of the call. */

@@ -34,7 +34,7 @@ export interface UpdateAnswer {
  *
  * @param inTime whether enough time is left to send; asked right before, for a token may have been waited for.
  * @throws RunError when nothing was sent: no connection (`CrmUnavailable`), no token (whatever `GetAccessToken` throws), or
- *   no time (`TokenRefreshInProgress`).
+ *   no time (`TokenRefreshInProgress` if the token took it, else `CrmUnavailable`).
  */
 export async function updateCustomer(
   crm: CrmExchange,

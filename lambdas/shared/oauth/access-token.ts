@@ -19,7 +19,7 @@ export interface AccessToken {
  * The access token for one call of the service.
  * @param options.rejected a token that the service has just refused with 401: it is not given out again.
  * @param options.reread a token whose rights did not suffice: where a person has authorized since, the new one is given
- *   out. Costs one read of the secret and no refresh.
+ *   out. Costs one read of the secret and no refresh; where the secret cannot be read, the token stays what it was.
  * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenRefreshInProgress`, `TokenStoreUnavailable`,
  *   `SecretVersionsExhausted`, `CrmUnavailable`, `RateLimited`
  */
@@ -68,16 +68,16 @@ export function createGetAccessToken(deps: AccessTokenDeps): GetAccessToken {
       return alive;
     }
   };
-  const give = async (rejected: string | undefined, mayWait: boolean): Promise<Generation> => {
+  const give = async (rejected: string | undefined): Promise<Generation> => {
     const standing = known(rejected, pause.looksLater ? 'ageing' : 'fresh');
     if (standing) return standing;
-    if (mayWait && pause.looksLater && pause.error) throw pause.error;
+    if (pause.looksLater && pause.error) throw pause.error;
     return look(rejected);
   };
 
   return async ({ rejected, reread } = {}) => {
-    if (reread !== undefined && cached?.tokens.accessToken === reread) cached = undefined;
-    const { accessToken, scope } = (await give(rejected, reread === undefined)).tokens;
+    const insufficient = reread !== undefined && cached?.tokens.accessToken === reread;
+    const { accessToken, scope } = (await (insufficient ? look(rejected) : give(rejected))).tokens;
     return { accessToken, scope };
   };
 }
@@ -99,7 +99,7 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
   const owner = randomUUID();
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   for (;;) {
-    const generation = await newest(rejected, deps);
+    const generation = await newest(rejected, pause, deps);
     const freshness = freshnessOf(generation.tokens, rejected, deps.now());
     if (freshness === 'fresh') return generation;
     const refusal = pause.refreshesLater ? pause.error : versionsExhausted(generation.tokens, deps.now());
@@ -113,15 +113,26 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
   }
 }
 
-/** The newest generation: the label may be stale, but a successor that exists proves that there is a newer one. */
-async function newest(rejected: string | undefined, { store, now }: AccessTokenDeps): Promise<Generation> {
+/**
+ * The newest generation: the label may be stale, but a successor that exists proves that there is a newer one. A token that
+ * still lives is used where that cannot be looked up, and is not refreshed then.
+ */
+async function newest(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
+  const { store, now } = deps;
   let generation = await store.current();
-  while (freshnessOf(generation.tokens, rejected, now()) !== 'fresh') {
-    const successor = await store.version(successorOf(generation.versionId));
-    if (!successor) return generation;
-    generation = successor;
+  for (;;) {
+    const freshness = freshnessOf(generation.tokens, rejected, now());
+    if (freshness === 'fresh') return generation;
+    try {
+      const successor = await store.version(successorOf(generation.versionId));
+      if (!successor) return generation;
+      generation = successor;
+    } catch (error) {
+      if (freshness === 'stale' || !(error instanceof RunError)) throw error;
+      pause.begin(error);
+      return generation;
+    }
   }
-  return generation;
 }
 
 /** A token that still lives is used when the ledger is in trouble: nothing is spent without a claim either way. */

@@ -76,10 +76,10 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
     return accessDenied(`The secret ${secretId} may not be ${how}`, error);
   }
   if (name === 'InvalidRequestException') {
-    return new RunError(
-      'ConfigInvalid',
-      `The secret ${secretId} is scheduled for deletion: restore it, or deploy the stack again.`,
-    );
+    const restore = `aws secretsmanager restore-secret --secret-id ${secretId}`;
+    return new RunError('ConfigInvalid', `The secret ${secretId} is scheduled for deletion: ${restore} restores it.`, {
+      cause: error,
+    });
   }
   return new RunError('TokenStoreUnavailable', `The secret ${secretId} could not be ${how} (${name}).`, {
     cause: error,

@@ -13,6 +13,9 @@ const LARGEST_ANSWER = 1_000_000;
 /** In seconds, some thirty years: beyond it the number means "never", and no date can hold it. */
 const LONGEST_LIFE = 1_000_000_000;
 
+/** What the service may ask for at most, in seconds: a number beyond it is a mistake, and would stop a container for as long. */
+const LONGEST_RETRY_AFTER = 3600;
+
 const number = z.pipe(z.union([z.number(), z.string()]), z.transform(Number));
 const lifeSchema = z.pipe(number, z.number().check(z.positive(), z.maximum(LONGEST_LIFE)));
 
@@ -130,8 +133,14 @@ function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAn
   const said = `The token endpoint answered ${status}${code ? `: ${code}` : ''}.`;
   // A server in trouble proves nothing, whatever it calls it.
   if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', said };
-  if (status === 429 || status === 503)
-    return { kind: 'busy', said, retryAfterSeconds: retryAfterSeconds(headers, call.now()) };
+  if (status === 429 || status === 503) {
+    const asked = retryAfterSeconds(headers, call.now());
+    return {
+      kind: 'busy',
+      said,
+      retryAfterSeconds: asked === undefined ? asked : Math.min(asked, LONGEST_RETRY_AFTER),
+    };
+  }
   if (status >= 500 || status === 408) return { kind: 'lost', said };
   return { kind: 'refused', said };
 }

@@ -271,20 +271,38 @@ test('a call for whose whole answer there is no time left is not sent', async ()
 
   const error = await failureOf(
     client.call({ ...create, timeoutMs: 60_000, secondsLeft: () => 64.9 }, z.unknown()),
+    'CrmUnavailable',
+  );
+
+  expect(error.transient).toBe(true);
+  expect(error.message).toBe(
+    'What came before left too little time in this invocation for POST /leads/exports: it was not sent, the next invocation sends it.',
+  );
+  expect(server.seen).toEqual([]);
+});
+
+test('a call for which the token was waited for too long is not sent, and the wait for the token is named', async () => {
+  const server = await serverFor();
+  const left = [100, 40];
+
+  const error = await failureOf(
+    clientAt(server.url).call({ ...create, timeoutMs: 60_000, secondsLeft: () => left.shift() ?? 0 }, z.unknown()),
     'TokenRefreshInProgress',
   );
 
-  expect(error.message).toBe('What came before left too little time for the call: it was not sent.');
+  expect(error.message).toBe(
+    'The wait for a token left too little time in this invocation for POST /leads/exports: it was not sent, the next invocation sends it.',
+  );
   expect(server.seen).toEqual([]);
 });
 
 test('a call is not repeated with a fresh token either, where too little time is left by then', async () => {
-  const left = [100, 40];
+  const left = [100, 100, 40];
   const { client, seen } = await callOf(create, [`POST ${CREATE}`, { status: 401, ...secret }]);
 
   await failureOf(
     client.call({ ...create, timeoutMs: 60_000, secondsLeft: () => left.shift() ?? 0 }, z.unknown()),
-    'TokenRefreshInProgress',
+    'CrmUnavailable',
   );
 
   expect(seen).toHaveLength(1);

@@ -132,14 +132,14 @@ test.each([
   expect(await updateAt(server.url, { scope }).update()).toMatchObject({ status: 403, scopeMissing });
 });
 
-test('a request for which a token was waited for too long is not sent, and neither is its repetition', async () => {
-  await failureOf(updateAt(await deadAddress(), { inTime: () => false }).update(), 'TokenRefreshInProgress');
+test('a request for which too little time is left is not sent, and neither is its repetition', async () => {
+  await failureOf(updateAt(await deadAddress(), { inTime: () => false }).update(), 'CrmUnavailable');
 
   const server = await serverFor([LINE, { status: 401 }]);
-  const left = [true, false];
+  const left = [true, true, false];
   const { update } = updateAt(server.url, { inTime: () => left.shift() ?? false });
 
-  expect(await update()).toMatchObject({ status: 401, trouble: { name: 'TokenRefreshInProgress' } });
+  expect(await update()).toMatchObject({ status: 401, trouble: { name: 'CrmUnavailable' } });
 });
 
 test('a 429 and a 503 hand on the wait that they ask for', async () => {

@@ -69,6 +69,14 @@ test('who may not use a secret is told so at once, for waiting brings no right: 
   expect(writing.message).toBe(`The secret s may not be written ${advice}`);
 });
 
+test('a secret that is scheduled for deletion is restored by hand: no deployment sees it', async () => {
+  const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'InvalidRequestException' });
+
+  expect((await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid')).message).toBe(
+    'The secret s is scheduled for deletion: aws secretsmanager restore-secret --secret-id s restores it.',
+  );
+});
+
 test('every field of the grant that is wrong is named', () => {
   const value = JSON.stringify({ refreshToken: 7, accessToken: CANARY, expiresAt: CANARY, obtainedAt: CANARY });
 
