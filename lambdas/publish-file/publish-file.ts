@@ -8,6 +8,7 @@ import { type Manifest, writeManifest } from '../shared/storage/manifest.ts';
 import { datePointerKey, latestPointerKey, movePointer, readPointer } from '../shared/storage/pointer.ts';
 import { type Contents, contentsOf } from './contents.ts';
 import { judgeStored, notWhatWasReceived } from './judge-stored.ts';
+import { isUnavailable } from './read-object.ts';
 import { type Pass, scanStored } from './scan-stored.ts';
 import { refuseDoubtfulEnd } from './undeclared-end.ts';
 import { warningsOf } from './warnings.ts';
@@ -16,18 +17,31 @@ export interface PublishFileDeps extends StepDeps {
   bucket: Bucket;
 }
 
-/** Invocations that a bucket may break off while its object is read further each time; then the deadline counts again. */
+/** Invocations that a bucket may break off while its object is read further each time; then it counts as unavailable. */
 const MOST_HANDED_ON = 50;
-/** The wait behind such a break where the deadline has passed: what is stored whole is not given up for that. */
-const LATE_WAIT_SECONDS = 30;
+/**
+ * Where the deadline has passed, what is stored whole is not given up for a hiccup of the bucket: the wait behind one, and
+ * how many may end an invocation that got nowhere.
+ */
+const LATE = { waitSeconds: 30, tries: 5 } as const;
 
 /**
  * Judges the stored object by its beginning, verifies it in a pass over what readers will get, reads and judges both
  * pointers, writes the manifest, then moves the pointers.
  * Answers PUBLISHED with `manifestKey` and `rows`, or CONTINUE with the pass as far as it came when one invocation is not
- * enough.
+ * enough. A bucket that is unavailable is tried some times after the deadline too.
  */
 export async function publishFile(state: RunState, deps: PublishFileDeps): Promise<Answer<'PublishFile'>> {
+  try {
+    return await publishStored(state, deps);
+  } catch (error) {
+    // Until the deadline it is waited for like any trouble that passes.
+    if (!isUnavailable(error) || waitFor(state, deps) || state.lateTries >= LATE.tries) throw error;
+    return { outcome: 'CONTINUE', lateTries: state.lateTries + 1, waitSeconds: LATE.waitSeconds };
+  }
+}
+
+async function publishStored(state: RunState, deps: PublishFileDeps): Promise<Answer<'PublishFile'>> {
   const run = runOf(state);
   const { file } = state;
   if (!file) throw new Error('the state has no file: DownloadFile was skipped');
@@ -57,7 +71,7 @@ export async function publishFile(state: RunState, deps: PublishFileDeps): Promi
 
 /** Where a pass got further before the bucket broke off, it goes on there. */
 function goOnLater(state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'PublishFile'> {
-  const wait = waitFor(state, deps) ?? { waitSeconds: LATE_WAIT_SECONDS };
+  const wait = waitFor(state, deps) ?? { waitSeconds: LATE.waitSeconds };
   if (scan.handedOn < MOST_HANDED_ON) {
     return { outcome: 'CONTINUE', scan: { ...scan, handedOn: scan.handedOn + 1 }, ...wait };
   }

@@ -146,6 +146,8 @@ export const runStateSchema = z.looseObject({
   moving: z._default(z.nullable(movingSchema), null),
   file: z._default(z.nullable(storedFileSchema), null),
   scan: z._default(z.nullable(scanSchema), null),
+  /** Invocations of PublishFile after the deadline that ended because the bucket was unavailable. */
+  lateTries: z._default(z.int(), 0),
   manifestKey: z._default(z.nullable(z.string()), null),
   /** Rows of the published file, header aside; null where the format is not CSV. */
   rows: z._default(z.nullable(z.int()), null),

@@ -1,12 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
 import { type Manifest, manifestSchema } from '../../../lambdas/shared/storage/manifest.ts';
 import { type Pointer, pointerSchema } from '../../../lambdas/shared/storage/pointer.ts';
 import { EXPORT_ID, run, runState } from '../../support/builders.ts';
-import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
@@ -318,24 +316,6 @@ test('a run of an earlier date moves its own pointer, and leaves the latest wher
 
   expect(bucket.text(LATEST)).toBe(latest);
   expect(bucket.text('published/entity=leads/date=2026-11-19.json')).toContain('run=again/');
-});
-
-test('trouble of the bucket waits, and after the deadline ends under its own name', async () => {
-  const publishedAt = (now: string) => {
-    const { bucket, state } = storedRun(SMALL_CSV, {
-      before: failing('putOnce', '_manifest', new RunError('StorageUnavailable', 'Down.')),
-    });
-    return asStep('PublishFile', publishFile, () => ({ ...testDeps({ now: at(now) }), bucket }))(
-      state,
-      lambdaContext(),
-    );
-  };
-
-  expect(await publishedAt('2026-11-20T01:10:00Z')).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 10 });
-  expect(await publishedAt('2026-11-20T02:00:00Z')).toMatchObject({
-    outcome: 'FAILED',
-    failure: { error: 'StorageUnavailable' },
-  });
 });
 
 test('a state without a file is a bug, not an outcome', async () => {

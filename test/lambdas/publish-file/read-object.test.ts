@@ -4,7 +4,6 @@ import { RunError } from '../../../lambdas/shared/errors.ts';
 import type { RunState } from '../../../lambdas/shared/states.ts';
 import { asStep } from '../../../lambdas/shared/step.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
-import { failing } from '../../support/fake-bucket.ts';
 import { FILE_KEY, MANIFEST_KEY, storedRun } from '../../support/stored-run.ts';
 
 const BROKEN = new RunError('StorageUnavailable', 'The connection broke.');
@@ -55,21 +54,37 @@ test('a bucket that breaks every connection is gone on with by the next invocati
   expect(bucket.text(MANIFEST_KEY)).toBe(await whole());
 });
 
-test('a bucket that gives nothing more ends the run at its deadline, under its own name', async () => {
-  const { bucket, state } = storedRun(TEXT, { before: failing('stream', FILE_KEY, BROKEN, Number.POSITIVE_INFINITY) });
+test('a bucket that breaks off, then gives nothing for an invocation, is gone on with where it broke', async () => {
+  let [breaks, down] = [true, false];
+  const { bucket, state } = storedRun(TEXT, {
+    chunkBytes: 50,
+    before: (operation) => {
+      if (down && operation === 'stream') throw BROKEN;
+    },
+    streamed: () => {
+      if (breaks && bucket.calls.length > 1) throw BROKEN;
+    },
+  });
   const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps({ now: AFTER_THE_DEADLINE }), bucket }));
 
-  expect(await handler(state, lambdaContext())).toMatchObject({
-    outcome: 'FAILED',
-    failure: { error: 'StorageUnavailable' },
-  });
+  const broken = await handler(state, lambdaContext());
+  down = true;
+  const later = await handler(broken, lambdaContext());
+  [breaks, down] = [false, false];
+
+  expect(broken).toMatchObject({ outcome: 'CONTINUE', lateTries: 0, scan: { handedOn: 1 } });
+  expect(broken.scan?.offset).toBeGreaterThan(0);
+  expect(later).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 30, lateTries: 1, scan: broken.scan });
+  expect(await handler(later, lambdaContext())).toMatchObject({ outcome: 'PUBLISHED', rows: 200 });
+  expect(bucket.text(MANIFEST_KEY)).toBe(await whole());
 });
 
 test('a bucket that breaks off in invocation after invocation is given up some time', async () => {
   const { state, invoke } = breaking((chunk) => chunk > 43);
   const stopped = await invoke(state);
 
-  const last = await invoke({ ...stopped, scan: stopped.scan && { ...stopped.scan, handedOn: 50 } });
+  const scan = stopped.scan && { ...stopped.scan, handedOn: 50 };
+  const last = await invoke({ ...stopped, scan, lateTries: 5 });
 
   expect(last).toMatchObject({ outcome: 'FAILED', failure: { error: 'StorageUnavailable' } });
   expect(last.failure?.cause).toContain('in 50 invocations');

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { RunError, type RunErrorName } from '../../../lambdas/shared/errors.ts';
+import type { RunState } from '../../../lambdas/shared/states.ts';
+import { asStep } from '../../../lambdas/shared/step.ts';
+import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { failing } from '../../support/fake-bucket.ts';
+import { SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+
+/** Where the bucket may be in trouble. */
+const PLACES: [Parameters<typeof failing>[0], string][] = [
+  ['stream', 'leads.csv'],
+  ['read', 'date='],
+  ['read', 'latest'],
+  ['putOnce', '_manifest'],
+  ['putOnce', 'latest'],
+];
+
+describe.each(PLACES)('where %s of %s', (operation, part) => {
+  const publishing = (now: string, trouble: RunErrorName, times: number) => {
+    const before = failing(operation, part, new RunError(trouble, 'Down.'), times);
+    const { bucket, state } = storedRun(SMALL_CSV, { before });
+    const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps({ now: at(now) }), bucket }));
+    return { state, invoke: (from: RunState) => handler(JSON.parse(JSON.stringify(from)), lambdaContext()) };
+  };
+
+  test('meets trouble of the bucket, it is waited out until the deadline, and not counted', async () => {
+    const { state, invoke } = publishing('2026-11-20T01:10:00Z', 'StorageUnavailable', 99);
+
+    expect(await invoke(state)).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 10, lateTries: 0 });
+  });
+
+  test('meets it after the deadline, what is stored whole is published a little later', async () => {
+    // The object is opened six times in an invocation, for its beginning and for the pass.
+    const { state, invoke } = publishing('2026-11-20T02:00:01Z', 'StorageUnavailable', operation === 'stream' ? 7 : 1);
+
+    const later = await invoke(state);
+
+    expect(later).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 30, lateTries: 1 });
+    expect(await invoke(later)).toMatchObject({ outcome: 'PUBLISHED', rows: 2 });
+  });
+
+  test('meets it over and over, five more invocations try, then the run ends under its own name', async () => {
+    const { state, invoke } = publishing('2026-11-20T02:00:01Z', 'StorageUnavailable', 99);
+
+    const states = [await invoke(state)];
+    while (states[0]?.outcome === 'CONTINUE') states.unshift(await invoke(states[0]));
+
+    expect(states.map(({ lateTries }) => lateTries)).toEqual([5, 5, 4, 3, 2, 1]);
+    expect(states[0]).toMatchObject({ outcome: 'FAILED', failure: { error: 'StorageUnavailable' } });
+  });
+
+  test.each<RunErrorName>(['StorageDenied', 'StorageConflict'])('meets %s, the run ends at once', async (name) => {
+    const { state, invoke } = publishing('2026-11-20T02:00:01Z', name, 1);
+
+    expect(await invoke(state)).toMatchObject({ outcome: 'FAILED', failure: { error: name } });
+  });
+});
