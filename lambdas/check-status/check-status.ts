@@ -1,5 +1,5 @@
 import type { CrmClient } from '../shared/crm/client.ts';
-import { mayBecomeKnown, readStatus, type StatusAnswer } from '../shared/crm/exports.ts';
+import { isOutage, mayBecomeKnown, readStatus, type StatusAnswer } from '../shared/crm/exports.ts';
 import { RunError } from '../shared/errors.ts';
 import { runOf } from '../shared/run-of.ts';
 import type { RunState } from '../shared/states.ts';
@@ -18,7 +18,9 @@ const GRACE_SECONDS = 60;
  */
 export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promise<Answer<'CheckStatus'>> {
   const run = runOf(state);
-  const { status, retryAfterSeconds } = await statusOf(state, deps);
+  const answer = await statusOf(state, deps).catch((error: unknown) => afterOutage(error, state, deps));
+  if ('outcome' in answer) return answer;
+  const { status, retryAfterSeconds } = answer;
   const checks = state.checks + 1;
   if (status === 'PROCESSED') return { outcome: 'READY', checks };
   if (status === 'FAILED') {
@@ -46,4 +48,13 @@ async function statusOf(state: RunState, { crm, now }: CheckStatusDeps): Promise
     if (error instanceof RunError && error.name === 'ExportNotFound' && waitedFor) return { status: 'INITIATED' };
     throw error;
   }
+}
+
+/** Where the file was asked for in vain, the row of refusals does not go on across an outage: it counts from here at most. */
+function afterOutage(error: unknown, state: RunState, deps: CheckStatusDeps): Answer<'CheckStatus'> {
+  const { moving } = state;
+  if (!moving?.unknownSince || !isOutage(error) || !error.transient) throw error;
+  const wait = waitFor(state, deps, error.retryAfterSeconds);
+  if (!wait) throw error;
+  return { outcome: 'PENDING', moving: { ...moving, unknownSince: deps.now().toISOString() }, ...wait };
 }

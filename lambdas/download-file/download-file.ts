@@ -1,5 +1,5 @@
 import type { CrmClient } from '../shared/crm/client.ts';
-import { mayBecomeKnown, requestDownload } from '../shared/crm/exports.ts';
+import { isOutage, mayBecomeKnown, requestDownload } from '../shared/crm/exports.ts';
 import { RunError } from '../shared/errors.ts';
 import {
   type abandon,
@@ -132,10 +132,10 @@ async function interrupted(
   throw toldSince(error, moving);
 }
 
-/** Whether the service gives no link now, but may give one later. Notes since when it does not know the export. */
+/** Whether the service gives no link now, but may give one later. Notes since when, in a row, it does not know the export. */
 function isWithheld(error: unknown, moving: Moving, now: Date): boolean {
   const name = error instanceof RunError ? error.name : undefined;
-  if (name === 'ExportNotReady') moving.unknownSince = null;
+  if (name === 'ExportNotReady' || isOutage(error)) moving.unknownSince = null;
   if (name !== 'ExportNotFound') return name === 'ExportNotReady';
   moving.unknownSince ??= now.toISOString();
   return mayBecomeKnown(moving.unknownSince, now);

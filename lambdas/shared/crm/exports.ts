@@ -37,18 +37,30 @@ export interface StatusAnswer {
   retryAfterSeconds?: number | undefined;
 }
 
+/** Trouble by which the service neither knows an export nor says that it does not: what comes behind it is no row with what was before. */
+export function isOutage(error: unknown): error is RunError {
+  return error instanceof RunError && ['CrmUnavailable', 'RateLimited', 'CrmContractError'].includes(error.name);
+}
+
 const plainRecord = z.looseObject({ status: z.string() });
-const recordSchema = z.pipe(z.transform(recordIn), plainRecord);
+const wrappedRecord = fieldSchema('data', plainRecord);
 
 /**
- * The record of stage 2, bare or under `data`. A bare one may have a field \`data\` as well, and an envelope a \`status\` of its
- * own ("success"): a record is known by its id, or by a word of the document.
+ * The record of stage 2, bare or under `data`. A bare one may have a field `data` as well, and an envelope a `status`
+ * ("success") and an id of its own: a bare record is known by a word of the document, or by the id of the export.
  */
-function recordIn(answer: unknown): unknown {
-  const bare = plainRecord.safeParse(answer).data;
-  if (bare && (wordOf(bare.status) || idsOf(bare).length > 0)) return answer;
-  const wrapped = fieldSchema('data', plainRecord).safeParse(answer);
-  return wrapped.success ? wrapped.data : answer;
+function recordSchema(exportId: string) {
+  const recordIn = (answer: unknown): unknown => {
+    const bare = plainRecord.safeParse(answer).data;
+    if (bare && (wordOf(bare.status) || idsOf(bare).some((id) => isSameId(id, exportId)))) return answer;
+    const wrapped = wrappedRecord.safeParse(answer);
+    return wrapped.success ? wrapped.data : answer;
+  };
+  return z.pipe(z.transform(recordIn), plainRecord);
+}
+
+function isSameId(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
 }
 
 function idsOf(record: Record<string, unknown>): string[] {
@@ -90,13 +102,13 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
   const template = `/${entity}/exports/{id}`;
   const record = await crm.call(
     { method: 'get', path: `${entity}/exports/${exportId}`, template },
-    recordSchema,
+    recordSchema(exportId),
     (seconds) => {
       retryAfterSeconds = seconds;
     },
   );
   const ids = idsOf(record);
-  if (ids.length > 0 && !ids.some((id) => id.toLowerCase() === exportId.toLowerCase())) {
+  if (ids.length > 0 && !ids.some((id) => isSameId(id, exportId))) {
     throw new RunError('CrmContractError', `GET ${template} answered the record of another export than ${exportId}.`);
   }
   const status = wordOf(record.status);

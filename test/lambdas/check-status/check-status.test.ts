@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createCrmClient } from '../../../lambdas/shared/crm/client.ts';
-import { RunError } from '../../../lambdas/shared/errors.ts';
+import { RunError, type RunErrorName } from '../../../lambdas/shared/errors.ts';
 import { asStep } from '../../../lambdas/shared/step.ts';
 import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
@@ -97,6 +97,24 @@ test.each([
   const { outcome, failure } = await handler(state, lambdaContext());
 
   expect(failure?.error ?? outcome).toBe(end);
+});
+
+test.each<[RunErrorName, string, string]>([
+  ['CrmUnavailable', 'begins', '2026-11-20T01:20:00.000Z'],
+  ['RateLimited', 'begins', '2026-11-20T01:20:00.000Z'],
+  ['TokenStoreUnavailable', 'does not begin', '2026-11-20T01:09:00.000Z'],
+])('behind %s at a look the row of refusals of the file %s anew', async (name, _, unknownSince) => {
+  const nothing = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
+  const state = runState({ moving: { ...nothing, unknownSince: '2026-11-20T01:09:00.000Z' } });
+  const crm = fakeCrm(status(new RunError(name, 'Wait.', { retryAfterSeconds: 44 })));
+  const deps = testDeps({ now: at('2026-11-20T01:20:00.000Z') });
+  const handler = asStep('CheckStatus', checkStatus, () => ({ ...deps, crm }));
+
+  expect(await handler(state, lambdaContext())).toMatchObject({
+    outcome: 'PENDING',
+    waitSeconds: 44,
+    moving: { unknownSince },
+  });
 });
 
 test.each([

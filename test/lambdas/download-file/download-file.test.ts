@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
-import { RunError } from '../../../lambdas/shared/errors.ts';
+import { RunError, type RunErrorName } from '../../../lambdas/shared/errors.ts';
 import { crc32Text } from '../../../lambdas/shared/files/transfer/index.ts';
 import { asStep } from '../../../lambdas/shared/step.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
@@ -197,14 +197,19 @@ test('a state of a release that did not look since when goes on', async () => {
   expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: NOW } });
 });
 
-test('trouble of the service neither ends such a row nor breaks it', async () => {
+test.each<[RunErrorName, boolean]>([
+  ['CrmUnavailable', true],
+  ['RateLimited', true],
+  ['TokenRefreshInProgress', false],
+  ['TokenStoreUnavailable', false],
+  ['StorageUnavailable', false],
+])('%s between two such answers breaks the row: %s', async (name, breaks) => {
   const since = '2026-11-20T01:10:00.000Z';
-  const trouble = asked(new RunError('CrmUnavailable', 'It was answered 503.'));
+  const trouble = asked(new RunError(name, 'It is trouble.'));
 
-  await failureOf(askedAgain(since, '2026-11-20T01:50:00.000Z', unknown), 'ExportNotFound');
   expect(await askedAgain(since, '2026-11-20T01:50:00.000Z', trouble)).toMatchObject({
     outcome: 'CONTINUE',
-    moving: { unknownSince: since },
+    moving: { unknownSince: breaks ? null : since },
   });
 });
 

@@ -82,6 +82,14 @@ test.each<[string, object]>([
   ['with a field `data` of its own', { id: EXPORT_ID, status: 'PROCESSED', data: { status: 'FAILED', rows: 7 } }],
   ['with a field `data` and no id', { status: 'PROCESSED', data: [] }],
   ['in an envelope with a status of its own', { status: 'success', data: { status: 'PROCESSED', id: EXPORT_ID } }],
+  [
+    'in an envelope with an id and a status of its own',
+    { id: OTHER, status: 'success', data: { status: 'PROCESSED', id: EXPORT_ID } },
+  ],
+  [
+    'in such an envelope, under other names',
+    { uuid: OTHER, status: 'OK', data: { exportId: EXPORT_ID, status: 'PROCESSED' } },
+  ],
   ['with its id under uuid', { uuid: EXPORT_ID, status: 'PROCESSED' }],
   ['with its id under exportId, and that of something else', { id: OTHER, exportId: EXPORT_ID, status: 'PROCESSED' }],
   ['with further fields', { status: 'PROCESSED', rows: 7, columns: [] }],
@@ -99,6 +107,16 @@ test.each<[string, unknown, string]>([
     'an unknown word beside data',
     { id: EXPORT_ID, status: 'queued', data: { status: 'PROCESSED' } },
     '"QUEUED"; known',
+  ],
+  [
+    'an unknown word in an envelope with an id and a status of its own',
+    { id: OTHER, status: 'success', data: { id: EXPORT_ID, status: 'queued' } },
+    '"QUEUED"; known',
+  ],
+  [
+    'another export in an envelope with the id of a third thing',
+    { id: OTHER.replace(/^./, 'a'), status: 'success', data: { id: OTHER, status: 'PROCESSED' } },
+    'the record of another export than',
   ],
   ['another export under uuid', { uuid: OTHER, status: 'PROCESSED' }, 'the record of another export than'],
   [
