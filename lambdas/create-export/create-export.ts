@@ -46,7 +46,8 @@ function timeOf({ deployment, secondsLeft }: CreateExportDeps) {
 
 /**
  * Seconds until the create is sent again: long enough for a service that is being started anew, for there is no third time.
- * `undefined` where there has been a second, or the deadline comes first.
+ * `undefined` where there has been a second, or it would leave less than the first wait until the deadline: an export that
+ * nobody can collect is not asked for.
  */
 function waitForSecond(
   state: RunState,
@@ -54,12 +55,15 @@ function waitForSecond(
   { deployment, now }: CreateExportDeps,
   retryAfterSeconds = 0,
 ): number | undefined {
-  const { largestWaitSeconds, createAgainSeconds, deadlineSeconds } = entityPlan(deployment, entity).polling;
-  const pause = Math.max(largestWaitSeconds, createAgainSeconds);
+  const { firstWaitSeconds, largestWaitSeconds, createAgainSeconds, deadlineSeconds } = entityPlan(
+    deployment,
+    entity,
+  ).polling;
+  const wait = Math.max(largestWaitSeconds, createAgainSeconds, Math.ceil(retryAfterSeconds));
   const deadline = deadlineOf(state.startedAt, deadlineSeconds);
   const left = Math.floor((deadline.getTime() - now().getTime()) / 1000);
-  if (state.unansweredCreates >= REPEATS_UNANSWERED || pause > left) return undefined;
-  return Math.min(Math.max(pause, Math.ceil(retryAfterSeconds)), left);
+  if (state.unansweredCreates >= REPEATS_UNANSWERED || wait + firstWaitSeconds > left) return undefined;
+  return wait;
 }
 
 /** The date under which the export will be found. @throws RunError `InvalidInput` where no export can have it */

@@ -31,7 +31,7 @@ function ofItsWayHere({ unansweredCreates, restarts, undeclaredEnd }: Facts): st
   const warnings: string[] = [];
   if (unansweredCreates > 0) {
     warnings.push(
-      'The answer to a first request was lost: the service may hold a further export that nobody collects.',
+      'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the service may hold a further export that nobody collects.',
     );
   }
   if (restarts > 0) {

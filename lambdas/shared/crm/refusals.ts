@@ -8,9 +8,10 @@ import { type Call, unanswered } from './call.ts';
 
 /**
  * The service, or the gateway before it, says that it did not take the call: busy, or not to be reached (521, 523, 525 and
- * 526 are Cloudflare's). Behind any other status from 500 on it may have been done.
+ * 526 are Cloudflare's). Behind any other status from 500 on, and behind 408 and 425, it may have been done.
  */
-const NOT_TAKEN = new Set([408, 425, 503, 521, 523, 525, 526]);
+const NOT_TAKEN = new Set([503, 521, 523, 525, 526]);
+const LEFT_OPEN = new Set([408, 425]);
 
 /** A call without any answer, as an error: certainly not sent, or perhaps received and its answer lost. */
 export function notReached(error: unknown, call: Call): RunError {
@@ -45,7 +46,8 @@ export function refusal(
   if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token, call)}`);
   if (status === 429) return new RunError('RateLimited', `${what}: too many requests.`, retry);
   if (NOT_TAKEN.has(status)) return new RunError('CrmUnavailable', `${what}.`, retry);
-  if (status >= 500) return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
+  if (status >= 500 || LEFT_OPEN.has(status))
+    return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
   if ((status === 404 || status === 410) && call.template.includes('{id}'))
     return new RunError('ExportNotFound', `${what}.`);
   return new RunError('CrmRejectedRequest', `${what}.`);

@@ -60,7 +60,12 @@ export const manifestSchema = z.object({
     checks: z.int().check(z.minimum(1), z.describe('How often its status was read.')),
     unansweredCreates: z
       .int()
-      .check(z.minimum(0), z.describe('Requests whose answer was lost: the service may hold as many further exports.')),
+      .check(
+        z.minimum(0),
+        z.describe(
+          'Requests that may have made an export, though their answer (lost, unreadable, or an error) does not say so: the service may hold as many further exports.',
+        ),
+      ),
     // Manifests of earlier releases do not say it.
     restarts: z
       ._default(z.int().check(z.minimum(0)), 0)

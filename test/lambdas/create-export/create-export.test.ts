@@ -185,10 +185,10 @@ test.each([
 });
 
 test.each([
-  ['01:55:00', 'RETRY'],
-  ['01:55:01', 'CreateUnanswered'],
+  ['01:54:50', 'RETRY'],
+  ['01:54:51', 'CreateUnanswered'],
 ])(
-  'at %s, with the deadline at 02:00, it ends in %s: a hurried repetition would meet the same trouble',
+  'at %s, with the deadline at 02:00, it ends in %s: a hurried repetition would meet the same trouble, a late one make what nobody collects',
   async (time, end) => {
     const deps = depsWith(fakeCrm(fields(), lost), { now: at(`2026-11-20T${time}Z`) });
 
@@ -353,10 +353,22 @@ test('today is today where the deployment is', async () => {
   expect(await dateOf('Pacific/Auckland', '2026-11-20T12:00:00.000Z', { date: '2026-11-21' })).toBe('2026-11-21');
 });
 
-test('a lost answer waits as long as the gateway that lost it asks', async () => {
-  const slow = new RunError('CreateUnanswered', 'The answer was lost.', { retryAfterSeconds: 777 });
+test.each([
+  [777, 777],
+  // The deadline is fifty minutes away, and the first wait ten seconds.
+  [2990, 2990],
+  [2990.1, undefined],
+  [3000, undefined],
+  [86_400, undefined],
+])(
+  'a gateway that lost the answer and asks for %d s is asked again after %s',
+  async (retryAfterSeconds, waitSeconds) => {
+    const slow = new RunError('CreateUnanswered', 'The answer was lost.', { retryAfterSeconds });
+    const crm = fakeCrm(fields(), ['post /leads/exports', slow]);
 
-  const answer = await createExport(newState(), depsWith(fakeCrm(fields(), ['post /leads/exports', slow])));
+    const answer = createExport(newState(), depsWith(crm));
 
-  expect(answer).toMatchObject({ outcome: 'RETRY', waitSeconds: 777 });
-});
+    if (waitSeconds === undefined) await failureOf(answer, 'CreateUnanswered');
+    else expect(await answer).toMatchObject({ outcome: 'RETRY', waitSeconds });
+  },
+);

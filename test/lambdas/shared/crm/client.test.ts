@@ -156,13 +156,13 @@ test.each([
 });
 
 test.each<[Call, string, number, RunErrorName]>([
-  ...[500, 501, 502, 504, 507, 520, 522, 524, 530].map((code): [Call, string, number, RunErrorName] => [
+  ...[408, 425, 500, 501, 502, 504, 507, 520, 522, 524, 530].map((code): [Call, string, number, RunErrorName] => [
     create,
     `POST ${CREATE}`,
     code,
     'CreateUnanswered',
   ]),
-  ...[408, 425, 503, 521, 523, 525, 526].map((code): [Call, string, number, RunErrorName] => [
+  ...[503, 521, 523, 525, 526].map((code): [Call, string, number, RunErrorName] => [
     create,
     `POST ${CREATE}`,
     code,
