@@ -25,7 +25,11 @@ export function nameFile(
   if (judged.verdict === 'refused') return refuse(judged.looks);
   // Where there are no bytes, the type is all that can be judged.
   if (judged.verdict === 'empty' && contentType.includes('html')) return refuse('an empty web page');
-  const extension = extensionFor(head, { ...judged, format: judged.verdict === 'empty' ? null : judged.format });
+  const extension = extensionFor(head, {
+    format: judged.verdict === 'empty' ? null : judged.format,
+    gzipped: judged.gzipped,
+    open: judged.verdict === 'open',
+  });
   return {
     key: `${run.prefix}${run.entity}.${extension}`,
     contentType: contentType || 'application/octet-stream',

@@ -32,7 +32,7 @@ export function contentsOf(file: StoredFile, judged: Accepted, scan: Scan): Cont
     ...(dialect.encoding === null ? ['The encoding of the file is none that is known.'] : []),
     ...(scan.zeros ? ['The file holds characters with the code 0: a part of it may be damaged.'] : []),
   ];
-  const irregular = scan.doubts > 0 ? 0 : scan.irregular;
+  const irregular = scan.doubts > 0 || !csv.separatorProven ? 0 : scan.irregular;
   return {
     format,
     compression,
@@ -68,7 +68,7 @@ function dialectOf(csv: Csv, scan: Scan | null): NonNullable<ManifestFile['diale
   return {
     encoding: wide ?? (narrow === 'unknown' ? null : narrow),
     byteOrderMark,
-    separator: csv.width > 1 || separatorLine > 0 ? csv.separator : null,
+    separator: csv.separatorProven ? csv.separator : null,
     separatorLine: separatorLine > 0,
     lineBreak: scan && lineBreakOf(scan),
   };

@@ -22,6 +22,6 @@ function doubtOf({ bytes }: StoredFile, csv: Csv | null, { scan, lastRecordEnded
   if (!csv) return 'it is no CSV file';
   if (scan.doubts > 0) return 'not all of its line breaks are of one kind';
   if (!lastRecordEnded) return 'its last row does not end with a line break';
-  if (scan.irregular > 0) return 'not all of its rows have as many fields as its first';
+  if (csv.separatorProven && scan.irregular > 0) return 'not all of its rows have as many fields as its first';
   return undefined;
 }

@@ -128,6 +128,11 @@ const scanSchema = z.looseObject({
   encoding: z._default(z.enum(['utf-8', 'windows-1255', 'unknown']), 'utf-8'),
   /** Bytes that are still to come of the current UTF-8 character. */
   continuation: z._default(z.int(), 0),
+  /** What speaks for Hebrew in windows-1255, see `files/hebrew.ts`. */
+  mayBeHebrew: z._default(z.boolean(), true),
+  highBytes: z._default(z.int(), 0),
+  joinedLetters: z._default(z.int(), 0),
+  before: z._default(z.int(), 0),
 });
 export type Scan = z.infer<typeof scanSchema>;
 

@@ -1,7 +1,7 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 import type { Scan } from '../states.ts';
 import type { Separator } from './csv-start.ts';
-import { looksHebrew } from './text-start.ts';
+import { isHebrew, lookForHebrew, NO_SIGNS } from './hebrew.ts';
 
 const QUOTE = 0x22;
 const LF = 0x0a;
@@ -13,7 +13,7 @@ const END_MARK = 0x1a;
 export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
 
 export const NOTHING_SCANNED: Scan = {
-  version: 2,
+  version: 3,
   etag: null,
   handedOn: 0,
   offset: 0,
@@ -33,6 +33,7 @@ export const NOTHING_SCANNED: Scan = {
   zeros: false,
   encoding: 'utf-8',
   continuation: 0,
+  ...NO_SIGNS,
 };
 
 /** The grammar of one CSV file. */
@@ -143,6 +144,7 @@ function endLine(scan: Scan, lineBreak: number): void {
 export function endScan(scan: Scan): void {
   if (!scan.blank) endRecord(scan);
   if (scan.continuation > 0) scan.encoding = 'unknown';
+  if (scan.encoding === 'unknown' && isHebrew(scan)) scan.encoding = 'windows-1255';
 }
 
 function endRecord(scan: Scan): void {
@@ -155,18 +157,20 @@ function endRecord(scan: Scan): void {
 }
 
 /**
- * Sees whether a text is UTF-8 to its end. Of a character that stands in two pieces, only the number of bytes to come is
+ * Sees whether a text is UTF-8 to its end, and whether it may be Hebrew in windows-1255 from its beginning on. Of a character that stands in two pieces, only the number of bytes to come is
  * carried over: no byte of the file is in a state.
  */
 export function scanEncoding(scan: Scan, chunk: Uint8Array): void {
   if (!scan.zeros && chunk.includes(0)) scan.zeros = true;
+  // Of ASCII, the last byte alone means something for what comes behind it.
+  lookForHebrew(scan, isAscii(chunk) ? chunk.subarray(-1) : chunk);
   if (scan.encoding !== 'utf-8') return;
   let from = 0;
   for (; scan.continuation > 0 && from < chunk.length && isContinuation(chunk[from]); from += 1) scan.continuation -= 1;
   const broken = scan.continuation > 0 && from < chunk.length;
   const whole = chunk.subarray(from, chunk.length - unfinished(scan, chunk, from));
   if (broken || !isUtf8(whole)) {
-    scan.encoding = looksHebrew(chunk) ? 'windows-1255' : 'unknown';
+    scan.encoding = 'unknown';
     scan.continuation = 0;
   }
 }

@@ -6,7 +6,10 @@ const SEPARATORS: Separator[] = [',', ';', '\t'];
 
 /** How a CSV file begins, and what its first record proves. */
 export interface CsvStart {
+  /** The one that the file is read by. */
   separator: Separator;
+  /** Whether it is the only one that can be: not in a single column, and not where another cuts records as well. */
+  separatorProven: boolean;
   /** Characters of a first line that only names the separator, as Excel writes it: `sep=;`. */
   separatorLine: number;
   /** Fields of the first record. */
@@ -57,8 +60,10 @@ export function csvStart(text: string, complete: boolean, index: FieldIndex): Cs
     return { separator, records, proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(body), index }) };
   });
   const best = found.filter(({ proof }) => proof === 'names').toSorted(byWidth)[0];
-  const accepted = best ?? found.find(({ proof }) => proof === 'width');
-  if (accepted) return { verdict: 'accepted', csv: describe(accepted, separatorLine, index) };
+  const wide = found.filter(({ proof }) => proof === 'width');
+  const accepted = best ?? wide[0];
+  const alone = best !== undefined || wide.length === 1;
+  if (accepted) return { verdict: 'accepted', csv: describe(accepted, { separatorLine, alone, index }) };
   if (found.some(({ proof }) => proof === 'open')) return { verdict: 'open' };
   const cells = found.toSorted(byWidth)[0]?.records[0]?.cells ?? [];
   return { verdict: 'refused', fields: cells.length, listed: cells.filter(index.isListed).length };
@@ -112,18 +117,26 @@ function widthProof(
   return complete ? undefined : 'open';
 }
 
-function describe({ separator, records, proof }: Candidate, separatorLine: number, index: FieldIndex): CsvStart {
+interface Known {
+  separatorLine: number;
+  /** No other separator proves the file as well. */
+  alone: boolean;
+  index: FieldIndex;
+}
+
+function describe({ separator, records, proof }: Candidate, { separatorLine, alone, index }: Known): CsvStart {
   const [first, second] = records;
   const cells = first?.cells ?? [];
   const found = proof === 'names' ? index.namesOf(cells) : null;
   return {
     separator,
+    separatorProven: separatorLine > 0 || (alone && cells.length > 1),
     separatorLine,
     width: cells.length,
     breaksAtCr: first?.lineBreak === '\r',
     header: found?.names ?? null,
     labelled: found?.labelled ?? false,
-    headed: proof === 'names' || headedByLook(cells, second?.cells ?? [], index),
+    headed: proof === 'names' || (alone ? headedByLook(cells, second?.cells ?? [], index) : null),
   };
 }
 
@@ -135,6 +148,9 @@ const DATA = [
   /^\+?\d{7,}$/,
 ];
 
+/** What is longer is none of that, and is not looked at: the patterns would take a long time over it. */
+const LONGEST_DATA = 320;
+
 /**
  * Whether a first record that holds other texts than listed names is a header all the same: one of which half is listed
  * is; one that has the same kind of data as the record behind it in some column is none. Else nobody knows.
@@ -142,8 +158,12 @@ const DATA = [
 function headedByLook(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
   const listed = first.filter(index.isListed).length;
   if (listed > 1 && listed * 2 >= first.length) return true;
-  const alike = first.some((cell, place) => DATA.some((kind) => kind.test(cell) && kind.test(second[place] ?? '')));
-  return alike ? false : null;
+  return first.some((cell, place) => isSameData(cell, second[place] ?? '')) ? false : null;
+}
+
+function isSameData(one: string, other: string): boolean {
+  if (Math.max(one.length, other.length) > LONGEST_DATA) return false;
+  return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
 
 /** Ends a text of DOS. */

@@ -24,19 +24,23 @@ const NAMED = /filename\*?=[^;]*?(?:\.([a-z0-9]{1,8}))?\.([a-z0-9]{1,8})"?\s*(?:
 
 /** Extensions that a file may keep where its bytes show such a kind. */
 const SPELLINGS: Partial<Record<FileFormat, string[]>> = { json: ['json', 'jsonl', 'ndjson'] };
+/** And where the bytes that were seen leave it open what else the file is. */
+const OPEN_SPELLINGS: Partial<Record<FileFormat, string[]>> = { ...SPELLINGS, zip: ['zip', 'xlsx'] };
 
 /**
- * The extension for a file that was recognised by its bytes; its name and type break ties: whether JSON is JSON Lines, and
- * what an empty file, or one of which not enough was seen, would be.
+ * The extension for a file that was recognised by its bytes; its name and type break ties: whether JSON is JSON Lines,
+ * whether an archive of which not enough was seen is a spreadsheet, and what an empty file would be.
+ * @param kind `open`: not enough was seen to be sure.
  */
 export function extensionFor(
   file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>,
-  { format, gzipped }: { format: FileFormat | null; gzipped: boolean },
+  kind: { format: FileFormat | null; gzipped: boolean; open: boolean },
 ): string {
+  const { format, gzipped } = kind;
   const told = extensionOf(file);
   if (format === null) return told;
   const plain = told.replace(/\.gz$/, '');
-  const extension = SPELLINGS[format]?.includes(plain) ? plain : format;
+  const extension = (kind.open ? OPEN_SPELLINGS : SPELLINGS)[format]?.includes(plain) ? plain : format;
   return gzipped ? `${extension}.gz` : extension;
 }
 

@@ -40,25 +40,30 @@ export function judgeFile(first: Uint8Array, complete: boolean, expected: Expect
   if (kind.kind === 'packed') return { verdict: 'open', format: null, gzipped };
   if (kind.kind === 'other')
     return { verdict: 'refused', looks: kind.looks.startsWith('gzip') ? kind.looks : `${kind.looks}${packed}` };
-  if (kind.kind === 'archive') {
-    const { format } = kind;
-    if (expected.formats.includes(format)) return { verdict: 'accepted', format, gzipped, csv: null };
-    if (!kind.sure && expected.formats.includes('xlsx')) return { verdict: 'open', format: 'xlsx', gzipped };
-    return { verdict: 'refused', looks: `${ARCHIVES[format]}${packed}` };
-  }
-  const judged = judgeText(kind.start, kind.complete, expected);
+  const judged =
+    kind.kind === 'archive' ? judgeArchive(kind, expected) : judgeText(kind.start, kind.complete, expected);
   if (judged.verdict === 'refused') return { ...judged, looks: `${judged.looks}${packed}` };
   return { ...judged, gzipped };
 }
 
+function judgeArchive(
+  { format, sure }: { format: 'xlsx' | 'xls' | 'zip'; sure: boolean },
+  { formats }: Expected,
+): KindJudgement {
+  const listed = formats.includes(format);
+  if (!sure && formats.includes('xlsx')) return { verdict: 'open', format: listed ? format : 'xlsx' };
+  if (listed) return { verdict: 'accepted', format, csv: null };
+  return { verdict: 'refused', looks: ARCHIVES[format] };
+}
+
 const ARCHIVES = { xlsx: 'a spreadsheet of Excel', xls: 'a spreadsheet of Excel 97', zip: 'a zip archive' } as const;
 
-type TextJudgement =
+type KindJudgement =
   | { verdict: 'accepted'; format: FileFormat; csv: Csv | null }
   | { verdict: 'open'; format: FileFormat }
   | { verdict: 'refused'; looks: string };
 
-function judgeText(start: TextStart, complete: boolean, { formats, ...listed }: Expected): TextJudgement {
+function judgeText(start: TextStart, complete: boolean, { formats, ...listed }: Expected): KindJudgement {
   const index = fieldIndex(listed);
   const begins = start.text.trimStart();
   const isJson = /^[[{]/.test(begins);
@@ -76,13 +81,13 @@ function csvOf({ encoding, markBytes }: TextStart, csv: CsvStart): Csv {
   return { ...csv, encoding, skip: markBytes + csv.separatorLine * unit, byteOrderMark: markBytes > 0 };
 }
 
-function judgeJson(text: string, complete: boolean, index: FieldIndex): TextJudgement {
+function judgeJson(text: string, complete: boolean, index: FieldIndex): KindJudgement {
   const proven = provesJson(text, complete, index);
   if (proven === undefined) return { verdict: 'open', format: 'json' };
   return proven ? { verdict: 'accepted', format: 'json', csv: null } : refusedJson();
 }
 
-function refusedJson(): TextJudgement {
+function refusedJson(): KindJudgement {
   return { verdict: 'refused', looks: 'JSON whose first record has other keys than the fields that the service lists' };
 }
 

@@ -1,8 +1,16 @@
-export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1255';
+import { isAscii } from 'node:buffer';
+import { lookForHebrew, NO_SIGNS } from './hebrew.ts';
+
+const QUOTE = 0x22;
+const LF = 0x0a;
+const CR = 0x0d;
+const SEPARATORS = new Set([...',;\t'].map((separator) => separator.charCodeAt(0)));
+
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 /** How a text begins. */
 export interface TextStart {
-  /** `null` where it is none of those that are known; the text is then right in its ASCII characters alone. */
+  /** `null` where these bytes are not all of one of them. */
   encoding: Encoding | null;
   /** Bytes of the byte order mark. */
   markBytes: number;
@@ -10,22 +18,62 @@ export interface TextStart {
   text: string;
 }
 
-/** What is not defined in windows-1255, and common in other code pages of one byte. */
-const UNDEFINED_IN_1255 = new Set([0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf, 0xfb, 0xfc, 0xff]);
 /** High bytes of what stands in UTF-16 without a mark: ASCII, Hebrew, punctuation. */
 const HIGH_BYTES = new Set([0x00, 0x05, 0x20]);
 /** How many bytes are looked at for UTF-16 without a mark. */
 const LOOKED_AT_FOR_UTF16 = 64;
 
-/** Recognises the encoding of a text by its first bytes: by its byte order mark, else by what the bytes can be. */
+/**
+ * Recognises the encoding of a text by its first bytes: by its byte order mark, else by what the bytes can be. A damaged
+ * byte somewhere does not keep the rest from being read.
+ */
 export function textStart(bytes: Uint8Array): TextStart {
-  const [encoding, markBytes] = wideEncodingOf(bytes) ?? ['utf-8', hasUtf8Mark(bytes) ? 3 : 0];
+  const wide = wideEncodingOf(bytes);
+  if (wide) {
+    const [encoding, markBytes] = wide;
+    return { encoding, markBytes, text: decode(bytes.subarray(markBytes), encoding) };
+  }
+  const markBytes = hasUtf8Mark(bytes) ? 3 : 0;
   const text = bytes.subarray(markBytes);
-  const decoded = decode(text, encoding);
-  if (decoded !== undefined) return { encoding, markBytes, text: decoded };
-  const hebrew = markBytes === 0 && looksHebrew(text) ? decode(text, 'windows-1255') : undefined;
-  if (hebrew !== undefined) return { encoding: 'windows-1255', markBytes, text: hebrew };
-  return { encoding: null, markBytes, text: Buffer.from(text).toString('latin1') };
+  if (isUtf8(text)) return { encoding: 'utf-8', markBytes, text: decode(text, 'utf-8') };
+  return { encoding: null, markBytes, text: decode(text, decoderFor(firstBeyondAscii(text))) };
+}
+
+/** The encoding that a text with bytes of none, or of one that is not known, is read in: that of its first record. */
+function decoderFor(record: Uint8Array): Encoding | 'windows-1255' | 'latin1' {
+  if (isUtf8(record)) return 'utf-8';
+  const signs = { ...NO_SIGNS };
+  lookForHebrew(signs, record);
+  // Where this is a header, its labels prove it: fewer letters will do than for telling the encoding of a file.
+  return signs.mayBeHebrew ? 'windows-1255' : 'latin1';
+}
+
+/**
+ * The first record that is not of ASCII alone. A line that names the separator, or a header of ASCII, reads the same in
+ * every encoding.
+ */
+function firstBeyondAscii(bytes: Uint8Array): Uint8Array {
+  for (let start = 0; start < bytes.length; ) {
+    const end = endOfRecord(bytes, start);
+    const record = bytes.subarray(start, end);
+    if (!isAscii(record)) return record;
+    start = end + 1;
+  }
+  return bytes;
+}
+
+/** Where the record that begins here has its line break, whatever separates its fields. */
+function endOfRecord(bytes: Uint8Array, start: number): number {
+  let [quoted, opens] = [false, true];
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    if (!quoted && (byte === LF || byte === CR)) return at;
+    const turns = byte === QUOTE && (quoted || opens);
+    if (turns) quoted = !quoted;
+    // Right behind the closing mark a second one opens again.
+    opens = turns || SEPARATORS.has(byte);
+  }
+  return bytes.length;
 }
 
 function hasUtf8Mark(bytes: Uint8Array): boolean {
@@ -52,32 +100,19 @@ function isUtf16(bytes: Uint8Array, high: 0 | 1): boolean {
   return ascii > 0;
 }
 
-function decode(bytes: Uint8Array, encoding: Encoding): string | undefined {
+/** Whether bytes are UTF-8; they may end in the middle of a character. */
+function isUtf8(bytes: Uint8Array): boolean {
   try {
-    // As a stream, for the last character may be cut.
-    return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }
 
-/**
- * Whether bytes that are not UTF-8 are Hebrew in windows-1255: its letters stand among themselves, where the accented
- * letters that other code pages have in their place stand among those of ASCII.
- */
-export function looksHebrew(bytes: Uint8Array): boolean {
-  let [high, letters] = [0, 0];
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (byte < 0x80) continue;
-    if (UNDEFINED_IN_1255.has(byte)) return false;
-    high += 1;
-    if (byte >= 0xe0 && !isAsciiLetter(bytes[at - 1]) && !isAsciiLetter(bytes[at + 1])) letters += 1;
-  }
-  return letters > 1 && letters >= high * 0.8;
-}
-
-function isAsciiLetter(byte = 0): boolean {
-  const lower = byte | 0x20;
-  return lower >= 0x61 && lower <= 0x7a;
+/** What the encoding does not have becomes U+FFFD. */
+function decode(bytes: Uint8Array, encoding: Encoding | 'windows-1255' | 'latin1'): string {
+  if (encoding === 'latin1') return Buffer.from(bytes).toString('latin1');
+  // As a stream, for the last character may be cut.
+  return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes, { stream: true });
 }

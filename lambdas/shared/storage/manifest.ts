@@ -11,7 +11,9 @@ import { strictText } from './strict-text.ts';
 const dialectSchema = z.object({
   encoding: z.nullable(z.string()).check(z.describe('utf-8, utf-16le, utf-16be or windows-1255; null = not known.')),
   byteOrderMark: z.boolean(),
-  separator: z.nullable(z.string()).check(z.describe('Comma, semicolon or tab; null where there is a single column.')),
+  separator: z
+    .nullable(z.string())
+    .check(z.describe('Comma, semicolon or tab; null = there is a single column, or not known.')),
   separatorLine: z.boolean().check(z.describe('A first line such as "sep=;" names the separator; it is no row.')),
   lineBreak: z.nullable(z.string()).check(z.describe('lf, crlf, cr or mixed; null = there is none, or not known.')),
 });

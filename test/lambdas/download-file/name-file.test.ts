@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { nameFile } from '../../../lambdas/download-file/name-file.ts';
 import { DEFAULT_FORMATS, type FileFormat } from '../../../lambdas/shared/file-formats.ts';
 import { CANARY, run } from '../../support/builders.ts';
+import { zipOf } from '../../support/zip.ts';
 
 interface File {
   contentType?: string;
@@ -24,6 +25,9 @@ function named(text: string | Uint8Array, { contentType = '', name = '', length,
 const refused = (looks: string) => ({ refuse: expect.stringContaining(`it looks like ${looks}`) });
 const stored = (extension: string) => ({ key: expect.stringMatching(new RegExp(`/leads\\.${extension}$`)) });
 const JSON_ERROR = `{"error":"link expired","${CANARY}":1}`;
+/** Its first kilobyte shows one entry, which spreadsheets and other archives may have. */
+const UNSURE_ZIP = Buffer.concat([zipOf('_rels/.rels').subarray(0, 41), Buffer.alloc(5000, 0x41)]);
+const XLSX_TYPE = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const HTML = `<!doctype html><title>${CANARY}</title>`;
 
 describe('what the first kilobyte disproves is refused, whatever it is called', () => {
@@ -92,6 +96,22 @@ describe('what it proves, or leaves open, is stored under what it is', () => {
       { formats: ['xlsx'] },
       'xlsx',
     ],
+    [
+      'a damaged byte in the first kilobyte, behind a header of labels',
+      Buffer.concat([Buffer.from('מזהה,שם\n1,'), Buffer.of(0xff), Buffer.from('\n')]),
+      {},
+      'csv',
+    ],
+    ['an archive that may be a spreadsheet, and is named so', UNSURE_ZIP, { name: 'leads.xlsx' }, 'xlsx'],
+    ['an archive that may be a spreadsheet, and has its type', UNSURE_ZIP, { contentType: XLSX_TYPE }, 'xlsx'],
+    ['an archive that may be a spreadsheet, and is named as CSV', UNSURE_ZIP, { name: 'leads.csv' }, 'zip'],
+    [
+      'an archive that may be a spreadsheet, where those are not accepted',
+      UNSURE_ZIP,
+      { name: 'leads.xlsx', formats: ['zip'] },
+      'zip',
+    ],
+    ['an archive that is none, and is named as one', zipOf('leads.csv'), { name: 'leads.xlsx' }, 'zip'],
     [
       'JSON Lines where JSON is accepted',
       '{"id":1,"name":"a"}\n{"id":2}\n',

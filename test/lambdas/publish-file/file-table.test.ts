@@ -30,6 +30,16 @@ const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
 const windows1255 = (text: string) =>
   Buffer.from([...text].map((letter) => (letter >= 'א' ? letter.charCodeAt(0) - 0x05d0 + 0xe0 : letter.charCodeAt(0))));
 
+/** Rows of Hebrew, none of them of a customer of the table. */
+const MANY = Array.from({ length: 50 }, (_, row) => [`${row}`, 'לוי', 'חיפה']);
+/** A header and many rows, and in the middle of them a byte that UTF-8 does not have. */
+const damaged = (header: string[], row: string[]) =>
+  Buffer.concat([
+    Buffer.from(csv([header, ...Array<string[]>(1500).fill(row)])),
+    Buffer.of(0xff),
+    Buffer.from(csv(Array<string[]>(1500).fill(row))),
+  ]);
+
 interface Row {
   name: string;
   bytes: string | Uint8Array;
@@ -43,6 +53,8 @@ interface Row {
   header?: string[] | null;
   dialect?: Partial<Manifest['file']['dialect']>;
   warns?: string;
+  /** What no warning says. */
+  without?: string;
 }
 
 const PUBLISHED: Row[] = [
@@ -108,6 +120,82 @@ const PUBLISHED: Row[] = [
     reads: { encoding: 'latin1' },
     dialect: { encoding: null },
     warns: 'none that is known',
+  },
+  {
+    name: 'one damaged byte far behind a header of labels',
+    bytes: damaged(['מזהה', 'שם מלא'], ['1', 'חיפה']),
+    columns: ['id', 'name'],
+    header: ['id', 'name'],
+    dialect: { encoding: null },
+    warns: 'none that is known',
+  },
+  {
+    name: 'one damaged byte behind a header of labels that is as wide as was asked for',
+    bytes: damaged(['מזהה', 'שם מלא', 'טלפון'], ['1', 'חיפה', '2']),
+    header: THREE,
+    dialect: { encoding: null },
+  },
+  {
+    name: 'one damaged byte in windows-1255, behind a header of labels and a line that names the separator',
+    bytes: Buffer.concat([
+      windows1255('sep=,\r\nמזהה,עיר\r\n1,חיפה\r\n2,'),
+      Buffer.of(0xff),
+      windows1255('\r\n3,עכו\r\n'),
+    ]),
+    columns: ['id', 'city'],
+    reads: { encoding: 'windows-1255', skipLines: 1 },
+    header: ['id', 'city'],
+    dialect: { encoding: null },
+  },
+  {
+    name: 'windows-1255 and then UTF-8',
+    bytes: Buffer.concat([windows1255(csv([THREE, ...MANY])), Buffer.from(csv(MANY))]),
+    dialect: { encoding: null },
+  },
+  {
+    name: 'UTF-8 and then windows-1255',
+    bytes: Buffer.concat([Buffer.from(csv([THREE, ...MANY])), windows1255(csv(MANY))]),
+    dialect: { encoding: null },
+  },
+  {
+    name: 'windows-1255 and then letters of another code page that it does not have',
+    bytes: Buffer.concat([windows1255(csv([THREE, ...MANY])), Buffer.from('3,M\xfcller,1\r\n', 'latin1')]),
+    dialect: { encoding: null },
+  },
+  {
+    name: 'windows-1255 and then accents of another code page',
+    bytes: Buffer.concat([windows1255(csv([THREE, ...MANY])), Buffer.from('3,Jos\xe9,1\r\n', 'latin1')]),
+    dialect: { encoding: null },
+  },
+  {
+    name: 'French, whose single accented letters stand where those of Hebrew do',
+    bytes: Buffer.from('id,name,phone\r\n1,\xe0,\xe0\r\n2,\xe0 la carte,x\r\n', 'latin1'),
+    reads: { encoding: 'latin1' },
+    dialect: { encoding: null },
+  },
+  {
+    name: 'Russian in windows-1251',
+    bytes: Buffer.from('id,name,phone\r\n1,\xc0\xed\xed\xe0,2\r\n2,\xc8\xe2\xe0\xed,3\r\n', 'latin1'),
+    reads: { encoding: 'windows-1251' },
+    dialect: { encoding: null },
+  },
+  {
+    name: 'no header, and two separators that cut it into as many fields',
+    bytes: 'Cohen, Avi;0501234567;Haifa, IL\nLevi, Dana;0521234567;Eilat, IL\nBar;0531234567;Akko\n',
+    reads: { delimiter: ';', headed: false },
+    header: null,
+    rows: null,
+    dialect: { separator: null },
+    warns: 'not known',
+    without: 'another number of fields',
+  },
+  {
+    name: 'a single column whose values hold what separates elsewhere',
+    bytes: 'name\nCohen, Avi\nLevi; Dana\n',
+    columns: ['name'],
+    reads: { delimiter: '\t' },
+    dialect: { separator: null },
+    without: 'another number of fields',
   },
   {
     name: 'a line that names the separator',
@@ -250,6 +338,7 @@ describe('what is told of a file is what an independent parser reads, or nothing
     expect(file.header).toEqual(row.header === undefined ? expected.header : row.header);
     expect(file.dialect).toMatchObject(row.dialect ?? {});
     if (row.warns) expect(warnings.join('\n')).toContain(row.warns);
+    if (row.without) expect(warnings.join('\n')).not.toContain(row.without);
     for (const word of [...DANA, ...RON.slice(0, 2)]) expect(bucket.text(MANIFEST_KEY)).not.toContain(word);
   });
 
@@ -274,6 +363,15 @@ describe('what is told of a file is what an independent parser reads, or nothing
         expect(scan).toMatch(/^(null|\{("\w+":(-?\d+|true|false|null|"[\w-]*"|"\\"\w+\\""),?)+\})$/);
     },
   );
+});
+
+test('a cell that nearly fills what is judged is judged like any other', async () => {
+  const bytes = `1,a@${'.'.repeat(1_000_000)} ,x\n1,a@b.c,y\n`;
+  const { bucket, state } = published({ name: 'a long cell', bytes });
+
+  await publish(bucket, state);
+
+  expect(manifestIn(bucket).file).toMatchObject({ format: 'csv', rows: null, header: null });
 });
 
 const HTML = '<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please, sign in, again</body></html>\n';

@@ -16,6 +16,7 @@ test.each([
   ['lines of Windows', 'id,name\r\n1,a\r\n'],
   ['nothing but its header', 'id,name\n'],
   ['empty lines behind its rows', 'id,name\n1,a\n\r\n\n'],
+  ['a single column with commas in its values', 'name\nCohen, Avi\n'],
 ])('a CSV file of %s whose shape speaks for it is published with a warning', async (_, text) => {
   const { bucket, state } = openEnded(text);
 

@@ -132,7 +132,22 @@ async function resumed(attempt: Attempt, upload: Resume): Promise<Stored | Unfin
     if (stored) return stored;
     throw error;
   }
+  // No size tells it from another answer, and no part from another file: it is judged like a new one.
+  if (upload.size === null && !before.some(({ number }) => number === 1)) return growAnew(attempt, upload);
   return goOn(attempt, upload, before, undefined);
+}
+
+/** Goes on with an upload of unknown size of whose file nothing is stored yet. */
+async function growAnew(attempt: Attempt, upload: Resume): Promise<Stored | Unfinished> {
+  const probe = await probeFile(attempt);
+  try {
+    const { opened, object } = probe;
+    if (opened.head.length !== null || object.key !== upload.key)
+      throw new StartOver('The file at the origin is another than before.');
+    return await storeGrowing(attempt, upload, [], probe);
+  } finally {
+    probe.body.close();
+  }
 }
 
 /** A process that completed the upload may have died before it said so; nobody else writes at the key of a transfer. */

@@ -119,6 +119,21 @@ test('whatever the records, and wherever the pieces are cut, it counts what csv-
   );
 });
 
+test('the encoding is told alike wherever the pieces are cut', () => {
+  const piece = fc.constantFrom('cd', ',\n', '\xeb\xe4\xef', '\xe0', '\xd7\x90', '\xc8', '\x92', '\xe9', '\xfc');
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), fc.array(fc.nat(30), { maxLength: 5 }), (pieces, cuts) => {
+      const bytes = Buffer.from(pieces.join(''), 'latin1');
+      const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
+
+      const scan = scanOf(...places.slice(1).map((end, index) => bytes.subarray(places[index], end)));
+
+      expect(scan.encoding).toBe(scanOf(bytes).encoding);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
 test('half of a quoted record is always noticed', () => {
   fc.assert(
     fc.property(

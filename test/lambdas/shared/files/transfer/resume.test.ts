@@ -325,6 +325,40 @@ describe('a large file', () => {
   });
 });
 
+describe('a file of unknown length of which no part is stored yet', () => {
+  const UNKNOWN: Behaviour = { ignoreRange: true, framing: 'chunked' };
+
+  /** A process that could store no part. */
+  const begun = () => {
+    const file = transfers.origin.file({ size: SIZE, script: () => UNKNOWN });
+    return transfers.transferOf(file, { secondsLeft: lifeOf(0.6), faults: failing('UploadPart', 'stall') });
+  };
+
+  test('is judged like a new one: a web page in its place is asked for again', async () => {
+    const first = await begun();
+    const { file, key, resume } = first;
+    const requests = file.requests.length;
+    file.setScript(({ number }) => (number === requests + 1 ? { ...UNKNOWN, body: '<html>Sign in</html>' } : UNKNOWN));
+
+    const ran = await transfers.transferOf(file, { key, resume, faults: () => undefined });
+
+    expect(resume).toMatchObject({ size: null });
+    expectStored(ran);
+    expect([ran.restarts, ran.requests.length, ran.stored?.bytes]).toEqual([0, 2, SIZE]);
+  });
+
+  test('begins anew where its length is known now', async () => {
+    const { file, key, resume } = await begun();
+    file.setScript(() => ({}));
+
+    const ran = await transfers.transferOf(file, { key, resume, faults: () => undefined });
+
+    expectStored(ran);
+    expect(ran.restarts).toBe(1);
+    expect(transfers.open(key)).toEqual([]);
+  });
+});
+
 describe('an upload with parts that are not ours', () => {
   /** Puts a part into an upload past the engine. */
   async function putPart({ key, uploadId }: Resume, number: number, body: Buffer): Promise<void> {
