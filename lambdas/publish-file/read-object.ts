@@ -20,7 +20,6 @@ interface Part {
  * @throws RunError `StorageConflict` when the object is gone or another; `StorageUnavailable` when it broke too often.
  */
 export async function* readObject(bucket: Bucket, key: string, part: Part): AsyncGenerator<Uint8Array> {
-  const { to, size } = part;
   let at = part.from;
   const tooOften = breakCount(at);
   for (;;) {
@@ -33,10 +32,14 @@ export async function* readObject(bucket: Bucket, key: string, part: Part): Asyn
     } catch (error) {
       if (!isUnavailable(error)) throw error;
       // All bytes were there; that the connection did not end in good order takes none of them away.
-      if (at > part.from && at >= (to ?? size)) return;
+      if (isRead(part, at)) return;
       if (tooOften(at)) throw error;
     }
   }
+}
+
+function isRead({ from, to, size }: Part, at: number): boolean {
+  return at > from && at >= (to ?? size);
 }
 
 async function open(bucket: Bucket, key: string, from: number, { to, object }: Part) {
