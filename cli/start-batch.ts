@@ -12,6 +12,11 @@ export interface BatchOptions {
   stopAfterFailures?: number;
 }
 
+/** What the machine is told besides, of a batch that resumes another. */
+interface Resuming extends BatchOptions {
+  resumes: string;
+}
+
 /**
  * Starts the machine on an uploaded file. The execution is named after the batch.
  * @param file key of the file in the bucket, `updates/BATCH/input.jsonl`
@@ -27,11 +32,7 @@ export async function startBatch(target: Starting, file: string, options: BatchO
  * its name.
  * @returns `undefined` where another execution has the batch, or had it
  */
-export async function startResumed(
-  target: Starting,
-  file: string,
-  options: BatchOptions = {},
-): Promise<string | undefined> {
+export async function startResumed(target: Starting, file: string, options: Resuming): Promise<string | undefined> {
   const name = batchIn(file);
   try {
     return await startNamed(target, name, file, options);

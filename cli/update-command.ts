@@ -102,8 +102,11 @@ async function send(checked: CheckedUpdates, target: Target, options: UpdateOpti
   const key = await uploadInput(target, batch, checked, resume !== undefined);
   // Before the start: should its answer be lost, this is the name to look up.
   say(`Batch ${batch}: ${counted(checked.records, 'record')}.`);
-  const start = resume === undefined ? startBatch : startResumed;
-  const executionArn = await start(target, key, { maxRate, stopAfterFailures });
+  const how = { maxRate, stopAfterFailures };
+  const executionArn =
+    resume === undefined
+      ? await startBatch(target, key, how)
+      : await startResumed(target, key, { ...how, resumes: resume });
   if (!executionArn) throw resumedAlready(resume ?? '');
   const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
   if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });

@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
-import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { keysOf } from '../lambdas/shared/updates/batch-keys.ts';
 import { LONGEST_INVOCATION_SECONDS } from '../lambdas/shared/updates/batch-step.ts';
-import { DOUBT } from '../lambdas/shared/updates/parse-results.ts';
+import { openClaims } from '../lambdas/shared/updates/open-claims.ts';
 import { createStopFlag } from '../lambdas/shared/updates/stop-flag.ts';
 import type { Target } from './target.ts';
 import type { BatchExecution } from './update-executions.ts';
@@ -24,7 +23,7 @@ const PATIENCE: Patience = { now: () => new Date(), sleep: setTimeout, pauseMs: 
 
 /**
  * Waits until no function of a stopped batch can send any more: an execution that is stopped does not stop its functions. The
- * stop flag is raised first. Behind it, lines are sent only under a claim that stands already, and whose results are not
+ * stop flag is raised first, whenever it was stopped: who redrives it would send again. Behind it, lines are sent only under a claim that stands already, and whose results are not
  * written: so it waits for these results, at most until the time limit of a function has passed since the stop.
  */
 export async function drainBatch(
@@ -36,44 +35,39 @@ export async function drainBatch(
 ): Promise<void> {
   const awsNow = () => now().getTime() + target.sfn.config.systemClockOffset;
   const end = (stoppedAt?.getTime() ?? awsNow()) + LONGEST_MS;
-  if (awsNow() >= end) return;
-  const flag = createStopFlag(storeOf(target), keysOf(batch).stop, now);
+  const store = storeOf(target);
+  const flag = createStopFlag(store, keysOf(batch).stop, now);
   const sentence = 'It was stopped, and what is left of it is sent as another batch.';
   await flag.raise({ reason: 'UpdateStopped', sentence, at: now().toISOString() });
+  if (awsNow() >= end) return;
   const since = new Date(end - LONGEST_MS - LONGEST_INVOCATION_SECONDS * 1000);
   let told = false;
   await sleep(pauseMs);
-  for (let open = await openClaims(target, batch, since); open > 0 && awsNow() < end; ) {
+  for (let open = await openClaims(store, batch, since); open > 0 && awsNow() < end; ) {
     if (!told) say(waitText(batch, open, new Date(end)));
     told = true;
     await sleep(pauseMs);
-    open = await openClaims(target, batch, since);
+    open = await openClaims(store, batch, since);
   }
+}
+
+/**
+ * Until when functions of a batch that was stopped may send; `undefined` where none does any more. One that has a summary has
+ * waited for them.
+ *
+ * @param now this computer's time, which may be wrong by some minutes
+ */
+export function sendsUntil(stoppedAt: Date, now: Date): Date | undefined {
+  const end = new Date(stoppedAt.getTime() + LONGEST_MS);
+  return now < end ? end : undefined;
 }
 
 function waitText(batch: string, open: number, end: Date): string {
   const parts = open === 1 ? 'one part' : `${open} parts`;
-  return `Functions of ${batch} may still be sending: waiting for the results of ${parts}, until ${end.toISOString().slice(11, 19)} UTC at most (the time limit of a function).`;
+  return `Functions of ${batch} may still be sending: waiting for the results of ${parts}, until ${timeText(end)} UTC at most (the time limit of a function).`;
 }
 
-/**
- * Parts that a function may still be sending: claimed since then, and without results, or with results that another function
- * wrote to close the claim (`chunk-results.ts`).
- */
-async function openClaims(target: Pick<Target, 's3' | 'BucketName'>, batch: string, since: Date): Promise<number> {
-  const store = storeOf(target);
-  const [claimed, written] = [new Set<string>(), new Set<string>()];
-  const listing = { Bucket: target.BucketName, Prefix: keysOf(batch).results };
-  for await (const { Contents = [] } of paginateListObjectsV2({ client: target.s3 }, listing)) {
-    for (const { Key = '', LastModified = since } of Contents) {
-      if (Key.endsWith('.jsonl')) written.add(Key);
-      else if (LastModified >= since) claimed.add(Key.replace('.begun.json', '.jsonl'));
-    }
-  }
-  let open = 0;
-  for (const key of claimed) {
-    const text = written.has(key) ? (await store.read(key))?.text : DOUBT;
-    if (text?.startsWith(DOUBT)) open += 1;
-  }
-  return open;
+/** `09:30:00` */
+export function timeText(time: Date): string {
+  return time.toISOString().slice(11, 19);
 }

@@ -1,8 +1,8 @@
 import type { BatchStore } from '../lambdas/shared/storage/batch-store.ts';
 import { keysOf } from '../lambdas/shared/updates/batch-keys.ts';
 import { failedLines, TO_RESUME } from '../lambdas/shared/updates/failed-lines.ts';
-import { lineBlocks } from '../lambdas/shared/updates/line-blocks.ts';
-import { JSONL } from '../lambdas/shared/updates/read-jsonl.ts';
+import { linesOf } from '../lambdas/shared/updates/line-blocks.ts';
+import { VALIDATED_JSONL } from '../lambdas/shared/updates/read-jsonl.ts';
 import type { Target } from './target.ts';
 import { type BatchExecution, executionOf } from './update-executions.ts';
 import { readBatchManifest, storeOf } from './update-outcome.ts';
@@ -11,12 +11,13 @@ import { refused, type UpdateSource } from './update-source.ts';
 
 /**
  * The lines of a finished batch that were neither applied nor rejected, as a new input. Each keeps its number of line:
- * empty lines stand for the others. Nothing is kept on this computer.
+ * empty lines stand for the others. They are not judged again: they were found valid, perhaps by an earlier release. Nothing
+ * is kept on this computer.
  */
 export function unfinishedLines(store: Pick<BatchStore, 'open' | 'list'>, batch: string): UpdateSource {
   return {
     name: `what is left of ${batch}`,
-    reader: JSONL,
+    reader: VALIDATED_JSONL,
     open: async function* () {
       const left = failedLines(inputOf(store, batch), resultsOf(store, batch), TO_RESUME);
       yield* inPlace(inputOf(store, batch), left);
@@ -60,16 +61,6 @@ async function* inPlace(
     gap = 0;
     next = await waiting.next();
   }
-}
-
-async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, undefined> {
-  for await (const block of lineBlocks(bytes)) {
-    const text = block.bytes.toString('utf8');
-    const lines = (block.from === 0 ? text.replace(/^\uFEFF/, '') : text).split('\n');
-    if (lines.at(-1) === '') lines.pop();
-    yield* lines;
-  }
-  return undefined;
 }
 
 /**

@@ -7,6 +7,7 @@ import { CommandError, USAGE } from './exit.ts';
 import { connect, type TargetOptions } from './target.ts';
 import { counted } from './update-check.ts';
 import { batchArgument } from './update-command.ts';
+import { sendsUntil, timeText } from './update-drain.ts';
 import { writeFailedLines } from './update-failed-file.ts';
 import { updatesMachineOf } from './update-machine.ts';
 import { countsText, failuresText, firstFailures, notApplied, storeOf } from './update-outcome.ts';
@@ -50,6 +51,13 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   if (options.failedTo === undefined) return;
   const written = await writeFailedLines(storeOf(target), status, options.failedTo);
   process.stderr.write(`Wrote ${counted(written, 'line')} to ${options.failedTo}, which holds customer data.\n`);
+  const until =
+    status.manifestKey === null && status.finishedAt ? sendsUntil(new Date(status.finishedAt), new Date()) : undefined;
+  if (until) process.stderr.write(mayChangeText(status.batch, timeText(until)));
+}
+
+function mayChangeText(batch: string, until: string): string {
+  return `Warning: functions of ${batch} may still be sending, until ${until} UTC at most: lines of this file may be applied all the same. Write it again after that, or use update --resume, which waits for them.\n`;
 }
 
 function listText(batches: BatchStatus[]): string {

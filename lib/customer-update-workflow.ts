@@ -55,7 +55,11 @@ export class CustomerUpdateWorkflow extends Construct {
     const summarize = stepTask(this, 'SummarizeBatch', 'Joins the results, writes the manifest', SummarizeBatch);
 
     const waitBeforeValidate = this.wait('WaitBeforeValidate', 'The file could not be read yet', validate);
-    const waitBeforeSummarize = this.wait('WaitBeforeSummarize', 'The results could not be read yet', summarize);
+    const waitBeforeSummarize = this.wait(
+      'WaitBeforeSummarize',
+      'The results cannot be read yet, or a function may be sending',
+      summarize,
+    );
     const applied = new Succeed(this, 'BatchApplied', { comment: 'Every line was applied; the manifest says so' });
 
     const ends = this.batchEnds();

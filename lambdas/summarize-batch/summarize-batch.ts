@@ -10,6 +10,7 @@ import { type Batch, type BatchState, batchOf } from '../shared/updates/batch-st
 import { type BatchAnswer, LONGEST_INVOCATION_SECONDS } from '../shared/updates/batch-step.ts';
 import { type Chunk, chunkSchema } from '../shared/updates/chunk-index.ts';
 import { lineBlocks } from '../shared/updates/line-blocks.ts';
+import { openClaims } from '../shared/updates/open-claims.ts';
 import { parseResults } from '../shared/updates/parse-results.ts';
 import { createStopFlag, type Stop } from '../shared/updates/stop-flag.ts';
 import { count, joinResults, newTally, type Tally } from './join-results.ts';
@@ -18,6 +19,9 @@ export interface SummarizeBatchDeps extends StepDeps {
   store: BatchStore;
 }
 
+/** The clocks of S3 and of a function may differ by so much. */
+const CLOCK_SECONDS = 60;
+
 interface Written {
   bytes: number;
   crc32: number;
@@ -25,8 +29,8 @@ interface Written {
 
 /**
  * Joins the results of all chunks, and writes the result and its manifest once. Answers SUMMARIZED where every line was
- * applied; anything else ends in `UpdatesIncomplete`, with the result in its place. Where the map broke off it stops the
- * batch first, and waits until no function can be at work any more.
+ * applied; anything else ends in `UpdatesIncomplete`, with the result in its place. Where the map broke off, or a chunk was
+ * given up whose function may be at work, it stops the batch first, and waits until none can be any more.
  */
 export async function summarizeBatch(
   state: BatchState,
@@ -36,9 +40,10 @@ export async function summarizeBatch(
   const batch = batchOf(state);
   const keys = keysOf(batch.batch);
   const flag = createStopFlag(store, keys.stop, now);
-  if (state.crash && !state.awaited) {
+  const broken = state.awaited ? undefined : await brokenOff(state, batch.batch, deps);
+  if (broken) {
     // Nobody invokes its functions any more, but those at work would go on.
-    await flag.raise(mapEnded(state.crash, state));
+    await flag.raise(broken);
     return { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: LONGEST_INVOCATION_SECONDS };
   }
   const stop = await flag.read();
@@ -48,6 +53,19 @@ export async function summarizeBatch(
   log.info('summarized', { batch: batch.batch, lines: tally.records, key: keys.manifest });
   if (tally.counts.APPLIED !== tally.records) throw incomplete(keys, tally, stop);
   return { outcome: 'SUMMARIZED', resultKey: keys.result, manifestKey: keys.manifest, waits: 0 };
+}
+
+/** @returns why functions may still be sending, though nobody waits for them any more; `undefined` where none is. */
+async function brokenOff(
+  state: BatchState,
+  batch: string,
+  { store, now }: SummarizeBatchDeps,
+): Promise<Stop | undefined> {
+  if (state.crash) return mapEnded(state.crash, state);
+  const since = new Date(now().getTime() - (LONGEST_INVOCATION_SECONDS + CLOCK_SECONDS) * 1000);
+  if ((await openClaims(store, batch, since)) === 0) return undefined;
+  const sentence = 'A chunk ended without all of its results: its last function may still have been sending.';
+  return { reason: 'UpdateStopped', sentence, at: now().toISOString() };
 }
 
 /** What is told where the map itself broke off. Its error may quote data: the name is told. */

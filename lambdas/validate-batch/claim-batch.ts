@@ -4,6 +4,7 @@ import type { BatchStore } from '../shared/storage/batch-store.ts';
 import type { Batch, BatchState } from '../shared/updates/batch-state.ts';
 
 const claimSchema = z.object({ execution: z.string(), startedAt: z.string(), etag: z.string() });
+type Claim = z.infer<typeof claimSchema>;
 
 /**
  * Claims a batch for the execution, once for all: S3 lets one of any number of writers win. An execution that repeats its
@@ -19,7 +20,7 @@ export async function claimBatch(
 ): Promise<void> {
   const claim = { execution, startedAt, etag };
   if (await store.putOnce(key, JSON.stringify(claim))) return;
-  const standing = parseClaim((await store.read(key))?.text);
+  const standing = await claimOf(store, key);
   if (standing?.execution !== execution || standing.startedAt !== startedAt) {
     const who = standing ? `the execution ${standing.execution}` : `whoever wrote ${key}`;
     throw new RunError('UpdateAlreadyStarted', `The batch ${batch} belongs to ${who} already.`);
@@ -29,7 +30,12 @@ export async function claimBatch(
   }
 }
 
-function parseClaim(text: string | undefined): z.infer<typeof claimSchema> | undefined {
+/** The claim of a batch that an execution began: its file was found valid. */
+export async function claimOf(store: Pick<BatchStore, 'read'>, key: string): Promise<Claim | undefined> {
+  return parseClaim((await store.read(key))?.text);
+}
+
+function parseClaim(text: string | undefined): Claim | undefined {
   try {
     return claimSchema.parse(JSON.parse(text ?? ''));
   } catch {

@@ -11,6 +11,11 @@ const inputSchema = z.strictObject({
   maxRate: z.number().min(0.1).optional(),
   /** So many lines that are not applied stop the batch. S3 lists a thousand keys at a time. */
   stopAfterFailures: z.int().min(1).max(1000).optional(),
+  /** The batch of which these lines are left: they were found valid there, and are not judged again. */
+  resumes: z
+    .string()
+    .regex(/^[A-Za-z0-9-]{1,60}$/)
+    .optional(),
   Comment: z.string().max(1000).optional(),
 });
 
@@ -18,6 +23,7 @@ const RULES: Record<string, string> = {
   file: '"file" must be the key of a file of updates in the bucket, updates/BATCH/input.jsonl (BATCH: letters, digits, hyphens)',
   maxRate: '"maxRate" must be a number of changes per second, at least 0.1',
   stopAfterFailures: '"stopAfterFailures" must be a whole number from 1 to 1000',
+  resumes: '"resumes" must be the name of a batch (letters, digits, hyphens)',
   Comment: '"Comment" must be a text of at most 1000 characters',
 };
 
@@ -25,6 +31,7 @@ export interface BatchInput {
   batch: string;
   maxRate: number;
   stopAfterFailures: number | null;
+  resumes: string | null;
 }
 
 /**
@@ -35,11 +42,11 @@ export interface BatchInput {
 export function parseInput(input: unknown, largestRate: number): BatchInput {
   const parsed = inputSchema.safeParse(input);
   if (!parsed.success) throw new RunError('InvalidInput', `${problemsOf(parsed.error, input).join('; ')}.`);
-  const { file, maxRate = largestRate, stopAfterFailures = null } = parsed.data;
+  const { file, maxRate = largestRate, stopAfterFailures = null, resumes = null } = parsed.data;
   if (maxRate > largestRate) {
     throw new RunError('InvalidInput', `"maxRate" must be at most ${largestRate}, which updates.maxRate allows.`);
   }
-  return { batch: KEY.exec(file)?.[1] ?? '', maxRate, stopAfterFailures };
+  return { batch: KEY.exec(file)?.[1] ?? '', maxRate, stopAfterFailures, resumes };
 }
 
 function problemsOf(error: z.ZodError, input: unknown): string[] {

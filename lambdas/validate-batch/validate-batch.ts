@@ -6,11 +6,12 @@ import { type BatchKeys, keysOf } from '../shared/updates/batch-keys.ts';
 import type { Batch, BatchState } from '../shared/updates/batch-state.ts';
 import type { BatchAnswer } from '../shared/updates/batch-step.ts';
 import { chunksText } from '../shared/updates/chunk-index.ts';
-import { JSONL } from '../shared/updates/read-jsonl.ts';
+import { JSONL, VALIDATED_JSONL } from '../shared/updates/read-jsonl.ts';
 import { type Validation, validateUpdates } from '../shared/updates/validate-updates.ts';
 import { claimBatch } from './claim-batch.ts';
 import { type BatchInput, parseInput } from './input.ts';
 import { problemsSentence } from './problems-sentence.ts';
+import { resumedLines } from './resumed-lines.ts';
 
 export interface ValidateBatchDeps extends StepDeps {
   store: BatchStore;
@@ -30,7 +31,7 @@ export async function validateBatch(state: BatchState, deps: ValidateBatchDeps):
   const input = parseInput(state.input, deps.deployment.updates.maxRate);
   const keys = keysOf(input.batch);
   const file = await openInput(keys.input, deps.store);
-  const validation = await validateUpdates(JSONL, file.body, deps.deployment.updates);
+  const validation = await validate(file, keys.input, input, deps);
   refuse(keys.input, file, validation);
   refuseEndless(validation.records, input.maxRate);
 
@@ -38,6 +39,16 @@ export async function validateBatch(state: BatchState, deps: ValidateBatchDeps):
   await claimBatch(deps.store, keys.started, state, batch);
   await writeIndex(deps.store, keys, chunksText(validation.chunks));
   return { outcome: 'VALIDATED', batch, waits: 0 };
+}
+
+function validate(
+  { body }: Opened,
+  key: string,
+  { resumes }: BatchInput,
+  { store, deployment }: ValidateBatchDeps,
+): Promise<Validation> {
+  if (resumes === null) return validateUpdates(JSONL, body, deployment.updates);
+  return validateUpdates(VALIDATED_JSONL, resumedLines(body, store, { key, resumes }));
 }
 
 async function openInput(key: string, store: BatchStore): Promise<Opened> {

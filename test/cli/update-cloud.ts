@@ -187,7 +187,7 @@ async function serve(reply: (request: IncomingMessage) => Promise<Reply | 'lost'
     const answer = await reply(request);
     if (answer === 'lost') return response.destroy();
     const { status, type = 'application/xml', body } = answer;
-    return response.writeHead(status, { 'content-type': type }).end(body);
+    return response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) }).end(body);
   });
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
   onTestFinished(() => {

@@ -414,12 +414,76 @@ test('a resumed batch that was uploaded, and never started, is started by the ne
   await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
   turn = 1;
   const [first = ''] = [...executions.keys()];
-  objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from(jsonl(people(7).slice(6))));
+  objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from('\n'.repeat(6) + jsonl(people(7).slice(6))));
 
   const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
 
   expect(code, stderr).toBe(0);
   expect([...executions.keys()]).toEqual([first, `${first}-r2`]);
+});
+
+test.each<[what: string, standing: string]>([
+  ['of another size', jsonl(people(1))],
+  ['of the same size', '\n'.repeat(6) + jsonl(people(7).slice(6)).replace('Haifa', 'Jaffa')],
+])('a file %s in the place of the resumed batch is not taken for its own', async (_, standing) => {
+  const { endpoint, objects, executions } = await updateCloud({ verdict });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+  objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from(standing));
+
+  const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  expect(code).toBe(1);
+  expect(stderr).toContain(`Other lines than are to be sent again stand at updates/${first}-r2/input.jsonl`);
+  expect([...executions.keys()]).toEqual([first]);
+});
+
+test('lines that an earlier release found valid are sent again as they stand', async () => {
+  let turn = 0;
+  const { endpoint, objects, executions } = await updateCloud({ verdict: (line) => (turn === 0 ? verdict(line) : {}) });
+  const records = people(10).map((person) => ({ ...person, notes: null }));
+  const sending = ['update', await fileOf(jsonl(records)), '--yes', '--configuration', await nullsAllowed()];
+  await cli(sending, endpoint);
+  turn = 1;
+  const [first = ''] = [...executions.keys()];
+
+  const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  expect(code, stderr).toBe(0);
+  expect(objects.get(`updates/${first}-r2/input.jsonl`)?.toString()).toBe('\n'.repeat(6) + jsonl(records.slice(6, 7)));
+  expect(JSON.parse(executions.get(`${first}-r2`)?.input ?? '')).toMatchObject({ resumes: first });
+});
+
+test('a batch that was stopped long ago is stopped by its flag before it is resumed: who redrives it sends nothing', async () => {
+  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
+  const { endpoint, calls, executions } = await updateCloud({ crash });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+
+  await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  const [raised, sent] = ['PUT updates/BATCH/stop.json', 'PUT updates/BATCH-r2/input.jsonl'].map((call) =>
+    calls.indexOf(call),
+  );
+  expect(raised).toBeGreaterThan(0);
+  expect(sent).toBeGreaterThan(raised ?? 0);
+});
+
+test.each([
+  ['just stopped', 0, true],
+  ['stopped longer ago than a function lives', 21 * 60, false],
+])('--failed-to of a batch that was %s says whether its list may change', async (_, ago, told) => {
+  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
+  const { endpoint, executions, calls } = await updateCloud({ crash, endedAt: Date.now() / 1000 - ago });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+
+  const { stderr } = await cli(['update-status', first, '--failed-to', join(await tempDir(), 'a.jsonl')], endpoint);
+
+  expect(stderr).toContain('Wrote 5 lines to ');
+  const warning = `Warning: functions of ${first} may still be sending, until `;
+  expect(stderr.includes(warning), stderr).toBe(told);
+  expect(calls.filter((call) => call.endsWith('stop.json'))).toEqual([]);
 });
 
 test('update-status lists the last batches, and shows one', async () => {

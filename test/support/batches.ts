@@ -30,7 +30,7 @@ export function inputOf(records: number): string {
 }
 
 /** The bucket in memory, as a batch uses it. */
-export function fakeStore(options: Parameters<typeof fakeBucket>[0] = {}) {
+export function fakeStore(options: Parameters<typeof fakeBucket>[0] & { writtenAt?: Date | undefined } = {}) {
   const bucket = fakeBucket(options);
   const bytesOf = (key: string) => {
     const text = bucket.text(key);
@@ -54,6 +54,11 @@ export function fakeStore(options: Parameters<typeof fakeBucket>[0] = {}) {
         .keys()
         .filter((key) => key.startsWith(prefix))
         .slice(0, most),
+    listed: async (prefix) =>
+      bucket
+        .keys()
+        .filter((key) => key.startsWith(prefix))
+        .map((key) => ({ key, bytes: bytesOf(key)?.length ?? 0, at: options.writtenAt })),
   };
   return { ...bucket, ...store };
 }
@@ -169,10 +174,16 @@ export function resultsIn(store: FakeStore, chunk = 1): ResultLine[] {
   return parts.flatMap((key) => parseResults(store.text(key) ?? ''));
 }
 
-/** What the batch says of each line in the end, once it is summarized. */
-export async function told({ store, state }: { store: FakeStore; state: BatchState }): Promise<ResultLine[]> {
+/** What the batch says of each line in the end, once it is summarized; `othersEnd` is what happens while the summary waits. */
+export async function told(
+  { store, state }: { store: FakeStore; state: BatchState },
+  othersEnd: () => Promise<unknown> = async () => undefined,
+): Promise<ResultLine[]> {
   const summary = asBatchStep('SummarizeBatch', summarizeBatch, () => ({ ...sleepingDeps(), store }));
-  const { failure } = await summary({ ...state, chunk: null }, lambdaContext());
+  let { awaited, failure } = await summary({ ...state, chunk: null }, lambdaContext());
+  // The summary waits for as long as a function lives.
+  if (awaited) await othersEnd();
+  if (awaited) ({ failure } = await summary({ ...state, chunk: null, awaited }, lambdaContext()));
   const result = store.text(KEYS.result);
   if (result === undefined) throw new Error(`no result: ${failure?.cause}`);
   const lines = result.trimEnd().split('\n');

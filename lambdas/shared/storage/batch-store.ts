@@ -23,6 +23,16 @@ export interface BatchStore extends Pick<Bucket, 'putOnce' | 'read'> {
   slice(key: string, etag: string, from: number, to: number): Promise<Buffer>;
   /** Keys under a prefix in their order, at most so many. */
   list(prefix: string, most?: number): Promise<string[]>;
+  /** The same of all of them, with what the listing tells. */
+  listed(prefix: string): Promise<Listed[]>;
+}
+
+/** An object among others, as a listing tells of it. */
+interface Listed {
+  key: string;
+  bytes: number;
+  /** When it was written. */
+  at: Date | undefined;
 }
 
 const ONE_PAGE = 1000;
@@ -35,7 +45,8 @@ export function createBatchStore(s3: S3Client, name: string): BatchStore {
     uploadOnce: createUploadOnce(s3, name),
     open: (key) => open(s3, name, key),
     slice: (key, etag, from, to) => slice(s3, { Bucket: name, Key: key, IfMatch: etag }, from, to),
-    list: (prefix, most = Number.POSITIVE_INFINITY) => list(s3, name, prefix, most),
+    list: async (prefix, most) => (await list(s3, name, prefix, most)).map(({ key }) => key),
+    listed: (prefix) => list(s3, name, prefix),
   };
 }
 
@@ -76,18 +87,19 @@ export function changed(key: string): RunError {
   return new RunError('StorageConflict', `The object at ${key} is not the one that was validated any more.`);
 }
 
-async function list(s3: S3Client, Bucket: string, Prefix: string, most: number): Promise<string[]> {
-  const keys: string[] = [];
+async function list(s3: S3Client, Bucket: string, Prefix: string, most = Number.POSITIVE_INFINITY): Promise<Listed[]> {
+  const found: Listed[] = [];
   let ContinuationToken: string | undefined;
   try {
     do {
-      const MaxKeys = Math.min(ONE_PAGE, most - keys.length);
+      const MaxKeys = Math.min(ONE_PAGE, most - found.length);
       const page = await s3.send(new ListObjectsV2Command({ Bucket, Prefix, MaxKeys, ContinuationToken }));
-      keys.push(...(page.Contents ?? []).map(({ Key = '' }) => Key));
+      for (const { Key: key = '', Size: bytes = 0, LastModified: at } of page.Contents ?? [])
+        found.push({ key, bytes, at });
       ContinuationToken = page.NextContinuationToken;
-    } while (ContinuationToken && keys.length < most);
+    } while (ContinuationToken && found.length < most);
   } catch (error) {
     throw storageError(error, 'read', Prefix);
   }
-  return keys;
+  return found;
 }

@@ -46,6 +46,20 @@ export async function* lineBlocks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
   if (rest.size > 0) yield rest.release(Buffer.alloc(0));
 }
 
+/** The lines of a file as text, without their line breaks; a byte order mark is none of the first. */
+export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string, undefined> {
+  for await (const block of lineBlocks(bytes)) yield* linesIn(block);
+  return undefined;
+}
+
+/** The same of one block. */
+export function linesIn({ bytes, from }: LineBlock): string[] {
+  const text = bytes.toString('utf8');
+  const lines = (from === 0 ? text.replace(/^\uFEFF/, '') : text).split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
 /** The beginning of a line whose end has not come yet. */
 class Rest {
   #held: Uint8Array[] = [];

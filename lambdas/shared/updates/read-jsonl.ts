@@ -5,7 +5,7 @@ import { type LineBlock, LONGEST_LINE, lineBlocks } from './line-blocks.ts';
 import { shownName } from './problems.ts';
 import { STRICT } from './quick-check.ts';
 import type { UpdateReader } from './read-updates.ts';
-import { RecordCheck, type UpdateEntry } from './record-check.ts';
+import { FOUND_VALID, RecordCheck, type UpdateEntry } from './record-check.ts';
 
 const LF = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -43,6 +43,12 @@ export async function* readJsonl(
 export const JSONL: UpdateReader = {
   format: 'jsonl',
   read: (bytes, rules) => readJsonl(bytes, BEGINNING, new RecordCheck(rules)),
+};
+
+/** The same for lines of a batch whose lines were found valid. */
+export const VALIDATED_JSONL: UpdateReader = {
+  format: 'jsonl',
+  read: (bytes) => readJsonl(bytes, BEGINNING, FOUND_VALID),
 };
 
 /** @returns the number of the line behind the block. */

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
+import type { CrmExchange } from '../../../lambdas/shared/crm/client.ts';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import type { BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
 import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
@@ -144,4 +145,33 @@ test('however many are at work, and die, every line is told once, and none other
     ),
     { numRuns: 200 },
   );
+});
+
+test('a chunk that was given up while its function is at work: no line is told NOT_SENT that it sends', async () => {
+  const input = inputOf(300);
+  const chunk = wholeChunk(input);
+  const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([chunk]) } });
+  const state = batchState({ batch: batch(input), chunk });
+  const [held, inTheMiddle] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const { crm, sent } = fakeExchange();
+  const exchange: CrmExchange['exchange'] = async (...call) => {
+    const answer = await crm.exchange(...call);
+    if (sent.length === 20) inTheMiddle.resolve();
+    if (sent.length === 20) await held.promise;
+    return answer;
+  };
+  const step = asBatchStep('ApplyChunk', applyChunk, () => ({ ...sleepingDeps(), crm: { exchange }, store }));
+  const unheard = step(state, lambdaContext());
+  await inTheMiddle.promise;
+
+  const results = await told({ store, state }, () => {
+    held.resolve();
+    return unheard;
+  });
+  held.resolve();
+  await unheard;
+
+  const applied = results.filter(({ outcome }) => outcome === 'APPLIED').map(({ line }) => line);
+  expect(applied).toEqual(sent);
+  expect(results.filter(({ outcome }) => outcome === 'NOT_SENT')).toHaveLength(300 - sent.length);
 });

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { RunError } from '../../../lambdas/shared/errors.ts';
 import { crc32Text } from '../../../lambdas/shared/files/transfer/crc32.ts';
 import { batchManifestSchema } from '../../../lambdas/shared/updates/batch-manifest.ts';
@@ -8,7 +8,7 @@ import { type ResultLine, resultLineSchema, resultLineText } from '../../../lamb
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { batch, batchState, fakeStore, idOf, inputOf, KEYS } from '../../support/batches.ts';
 import { CANARY } from '../../support/builders.ts';
-import { testDeps } from '../../support/deps.ts';
+import { NOW, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 
 const applied = (line: number, more: Partial<ResultLine> = {}): string =>
@@ -19,7 +19,7 @@ const applied = (line: number, more: Partial<ResultLine> = {}): string =>
   });
 
 /** Six lines in two chunks of three. */
-function world(parts: Record<string, string>) {
+function world(parts: Record<string, string>, options: { writtenAt?: Date | undefined } = {}) {
   const input = inputOf(6);
   const half = input.length / 2;
   const chunks = [
@@ -27,7 +27,7 @@ function world(parts: Record<string, string>) {
     { chunk: 2, from: half, to: input.length, firstLine: 4, lastLine: 6, records: 3 },
   ];
   const objects = { [KEYS.input]: input, [KEYS.chunks]: chunksText(chunks), ...parts };
-  const store = fakeStore({ objects });
+  const store = fakeStore({ objects, ...options });
   const state = batchState({ batch: batch(input, { chunks: 2 }) });
   const results = () =>
     (store.text(KEYS.result) ?? '')
@@ -82,7 +82,7 @@ test('lines without a result are NOT_SENT, and UNKNOWN where a function died in 
     [KEYS.claim(2, 1)]: '{"firstLine":4,"records":2}',
   });
 
-  const error = await failureOf(summarize(), 'UpdatesIncomplete');
+  const error = await failureOf(summarize({ awaited: true }), 'UpdatesIncomplete');
 
   expect(results().map(({ outcome, error: name }) => [outcome, name])).toEqual([
     ['REJECTED', 'CrmRejectedRequest'],
@@ -169,6 +169,54 @@ test('where the map broke off, the functions still at work are told to stop, and
   expect(answer).toEqual({ outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: 900 });
   expect(JSON.parse(store.text(KEYS.stop) ?? '')).toMatchObject({ reason: 'StepCrashed' });
   expect(store.keys()).not.toContain(KEYS.result);
+});
+
+describe('a chunk that was given up may still have a function at work', () => {
+  const claimed = { [KEYS.part(1, 1)]: applied(1), [KEYS.claim(1, 2)]: '{"firstLine":2,"records":100}' };
+  const AT_WORK = { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: 900 };
+
+  test.each<[what: string, parts: Record<string, string>]>([
+    ['a claim without its results', claimed],
+    [
+      'a claim that another function closed',
+      { ...ALL, ...claimed, [KEYS.part(1, 2)]: '{"doubt":{"firstLine":2,"records":100,"tries":null}}\n' },
+    ],
+  ])('%s: it is told to stop, and waited for, once, before anything is told', async (_, parts) => {
+    const { store, summarize } = world(parts);
+
+    expect(await summarize()).toEqual(AT_WORK);
+
+    expect(JSON.parse(store.text(KEYS.stop) ?? '')).toMatchObject({ reason: 'UpdateStopped' });
+    expect(store.keys()).not.toContain(KEYS.result);
+    await failureOf(summarize({ awaited: true }), 'UpdatesIncomplete');
+  });
+
+  test.each<[what: string, parts: Record<string, string>, writtenAt?: Date]>([
+    ['the claim is older than a function lives', claimed, new Date(Date.parse(NOW) - 961_000)],
+    [
+      'its function handed on a line of its own',
+      {
+        ...claimed,
+        [KEYS.part(1, 2)]: '{"doubt":{"firstLine":2,"records":1,"tries":{"attempts":1,"lost":true,"status":500}}}\n',
+      },
+    ],
+    ['its function came to nothing, and said so', { ...claimed, [KEYS.part(1, 2)]: '' }],
+  ])('not where %s', async (_, parts, writtenAt) => {
+    const { store, summarize } = world(parts, { writtenAt });
+
+    await failureOf(summarize(), 'UpdatesIncomplete');
+
+    expect(store.keys()).not.toContain(KEYS.stop);
+  });
+
+  test('a finished batch is listed, and none of its parts is read to see that', async () => {
+    const { store, summarize } = world({ ...ALL, [KEYS.part(1, 1)]: applied(1) + applied(2) });
+    await summarize();
+
+    const parts = store.calls.filter((call) => call.startsWith(`read ${KEYS.results}`));
+    // Each is read once, to be joined.
+    expect(new Set(parts).size).toBe(parts.length);
+  });
 });
 
 test('a result that an attempt before wrote counts, whatever came since, and the manifest tells of it', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RunError } from '../../../lambdas/shared/errors.ts';
+import { keysOf } from '../../../lambdas/shared/updates/batch-keys.ts';
 import type { BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
 import { chunkSchema } from '../../../lambdas/shared/updates/chunk-index.ts';
 import { LARGEST_INPUT_BYTES, validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
@@ -192,6 +193,49 @@ describe('the claim', () => {
     const error = await failureOf(validate(), 'UpdateAlreadyStarted');
 
     expect(error.message).toContain(`whoever wrote ${KEYS.started}`);
+  });
+});
+
+describe('of a batch that resumes another', () => {
+  const NULL = JSON.stringify({ id: idOf(2), notes: null });
+  const whole = `\uFEFF${JSON.stringify({ id: idOf(1), city: 'Haifa' })}\n${NULL}\n${JSON.stringify({ id: idOf(3), city: 'Haifa' })}`;
+  const first = keysOf('first');
+  const resume = { ...FILE, resumes: 'first' };
+  /** `first` was found valid by a release that allowed null. */
+  function resumed(input: string, { etag = etagOf(whole), claimed = true } = {}) {
+    const made = world(input);
+    made.store.put(first.input, whole);
+    const claim = { execution: 'first-abc', startedAt: '2026-11-19T01:00:00Z', etag };
+    if (claimed) made.store.put(first.started, JSON.stringify(claim));
+    return made;
+  }
+
+  test('lines that an earlier release found valid are taken as they stand', async () => {
+    const { validate } = resumed(`\n${NULL}\n`);
+
+    expect(await validate(resume)).toMatchObject({ outcome: 'VALIDATED', batch: { records: 1, lines: 2 } });
+    await failureOf(resumed(`\n${NULL}\n`).validate(), 'UpdateFileInvalid');
+  });
+
+  test.each<[what: string, input: string]>([
+    ['a line that is none of it', `\n{"id":"${idOf(2)}","notes":null,"x":"${CANARY}"}\n`],
+    ['a line of it in another place', `${NULL}\n`],
+    ['a line behind its end', `\n\n\n${NULL}\n`],
+    ['nothing', '\n\n'],
+  ])('%s is refused', async (_, input) => {
+    const { store, validate } = resumed(input);
+
+    const error = await failureOf(validate(resume), 'UpdateFileInvalid');
+
+    expect(error.message).not.toContain(CANARY);
+    expect(store.keys()).not.toContain(KEYS.started);
+  });
+
+  test('a batch that never began vouches for no line, nor does one whose file is another now', async () => {
+    const never = await failureOf(resumed(`\n${NULL}\n`, { claimed: false }).validate(resume), 'InvalidInput');
+    expect(never.message).toContain('was never begun');
+    await failureOf(resumed(`\n${NULL}\n`, { etag: '"other"' }).validate(resume), 'StorageConflict');
+    await failureOf(resumed(`\n${NULL}\n`).validate({ ...FILE, resumes: '../first' }), 'InvalidInput');
   });
 });
 
