@@ -23,7 +23,6 @@ const say = (line: string) => process.stderr.write(`${line}\n`);
 /** Lets a person consent in a browser, and stores the grant. */
 export function addAuthorize(command: Command): void {
   command
-    .description('let a person consent, and store the grant')
     .option('--configuration <file>', 'default: config/NAME.json')
     .option(
       '--client-id <id>',

@@ -1,18 +1,9 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
 import { ENTITIES, type Entity, entitySchema } from '../lambdas/shared/entities.ts';
 import { suggestion } from '../lambdas/shared/suggestion.ts';
 import { CommandError, USAGE } from './exit.ts';
 import type { TargetOptions } from './target.ts';
-
-/** The options by which every command finds its deployment. */
-export function withTarget(command: Command): Command {
-  return command
-    .addOption(new Option('--deployment <name>', 'the deployment, as in config/NAME.json').makeOptionMandatory())
-    .option('--profile <name>', 'AWS profile to use')
-    .option('--region <name>', 'AWS region of the stack')
-    .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL');
-}
 
 /** Shows examples below the help of a command: the arguments, and what they do. */
 export function withExamples(command: Command, examples: Record<string, string>): Command {

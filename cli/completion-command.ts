@@ -15,7 +15,7 @@ const CONFIGURATIONS = resolve(import.meta.dirname, '../config');
  * Registers `completion SHELL`, and the hidden `complete -- WORDS` that shells ask. To be called when all other commands are
  * registered: the library reads them.
  */
-export function addCompletion(program: Command): void {
+export function addCompletion(program: Command, description: string): void {
   const { commands } = tab(program, { completionCommandName: 'completion' });
   for (const { options, arguments: places } of commands.values()) {
     const deployment = options.get('deployment');
@@ -26,7 +26,7 @@ export function addCompletion(program: Command): void {
   }
   const command = program.commands.find((each) => each.name() === 'completion');
   if (!command) return;
-  command.description(`write the shell function ${NAME}, which does the same as npm run cli --, with completion`);
+  command.description(description);
   command.action((shell: string) => {
     process.stdout.write(`${functionFor(shell)}\n`);
     script(shell, NAME, NAME);

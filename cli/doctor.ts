@@ -126,7 +126,6 @@ function commandsFor({ deployment, profile, region, endpointUrl, configuration }
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
 export function addDoctor(command: Command): void {
   command
-    .description('say whether a nightly run would work, and what to do if not; changes nothing')
     .option('--configuration <file>', 'default: config/NAME.json')
     .option('--refresh', 'also refresh the grant once, for real: spends one generation of it')
     .option('--json', 'one JSON document')

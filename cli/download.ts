@@ -27,7 +27,6 @@ interface Options extends TargetOptions {
 /** Registers `download`, which changes nothing in the deployment. */
 export function addDownload(command: Command): void {
   const described = command
-    .description('download a published file, by its pointer and manifest, and prove it by size and checksum')
     .argument('<entity>', ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
     .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
     .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))

@@ -8,7 +8,6 @@ import { connect } from './target.ts';
 /** Registers `follow`, which changes nothing. */
 export function addFollow(command: Command): void {
   command
-    .description('follow a run to its end; Ctrl-C stops following, never the run')
     .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(follow);

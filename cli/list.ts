@@ -23,7 +23,6 @@ In a pipe: one line for each run, separated by tabs: start, entity, date, outcom
 /** Registers `list`, which changes nothing. */
 export function addList(command: Command): void {
   const described = command
-    .description('list runs, newest first: from Step Functions, and from the manifests in the bucket')
     .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
     .option('--failed', 'only runs that ended in anything but success')

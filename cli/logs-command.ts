@@ -23,7 +23,6 @@ const LATE_MS = 5 * 60_000;
 /** Registers `logs`, which changes nothing. */
 export function addLogs(command: Command): void {
   command
-    .description('what the functions logged about a run, in order of time')
     .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
     .option('--follow', 'go on until the run has ended; Ctrl-C stops following, never the run')
     .option('--json', 'one JSON document on standard output, all else on standard error')

@@ -20,7 +20,7 @@ const FRESHNESS = '26 hours or more (fewer only where freshnessHours says so)';
 
 /** Registers `pause`: the nightly rules of entities are switched off. */
 export function addPause(command: Command): void {
-  withEntities(command.description('switch nightly rules off; runs that are under way go on')).action(pause);
+  withEntities(command).action(pause);
   withExamples(command, {
     'pause leads --deployment prod': 'no more nights of leads, until resume',
     'pause --all --deployment prod': 'while the service is being rebuilt',
@@ -29,7 +29,7 @@ export function addPause(command: Command): void {
 
 /** Registers `resume`: they are switched on again. */
 export function addResume(command: Command): void {
-  withEntities(command.description('switch nightly rules on again')).action(resume);
+  withEntities(command).action(resume);
   withExamples(command, {
     'resume leads --deployment prod': 'from the next night on',
     'resume --all --deployment prod': 'all seven entities',

@@ -21,7 +21,6 @@ const MOST_NIGHTS = 400;
 /** Registers `report`, which changes nothing in the deployment. */
 export function addReport(command: Command): void {
   const described = command
-    .description('tell the last nights as one HTML page that needs nothing but itself')
     .option('--nights <number>', 'how many nights', nightsArgument, 30)
     .option('-o, --output <file>', 'where it is written, over what is there; - is standard output', 'report.html')
     .option('--configuration <file>', 'default: config/NAME.json; says when the nights begin')

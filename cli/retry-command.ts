@@ -21,7 +21,6 @@ interface RetryOptions extends FollowCommandOptions {
 /** Registers `retry`. */
 export function addRetry(command: Command): void {
   command
-    .description('start a run anew, with the input and for the date of an earlier one')
     .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
     .option('--force', 'even while the earlier one is under way')
     .option('--wait', 'follow the new run to its end; Ctrl-C stops following, never the run')

@@ -9,7 +9,6 @@ import { connect, type TargetOptions } from './target.ts';
 /** Registers `show`, which changes nothing. */
 export function addShow(command: Command): void {
   const described = command
-    .description('show one run as a timeline: what it did when, how it ended, and where to look next')
     .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
     .option('--json', 'one JSON document')
     .action(async (run: string, options: TargetOptions & { json?: boolean }) => {

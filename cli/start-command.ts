@@ -16,7 +16,6 @@ interface StartOptions extends FollowCommandOptions {
 /** Registers `start`. */
 export function addStart(command: Command): void {
   command
-    .description('start runs, as the nightly rules would')
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
     .option('--all', 'all seven entities')
     .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)

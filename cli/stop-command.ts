@@ -19,7 +19,6 @@ const say = (line: string) => process.stderr.write(`${line}\n`);
 /** Registers `stop`. */
 export function addStop(command: Command): void {
   command
-    .description('stop a run that is under way, for good')
     .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
     .option('--yes', 'do not ask')
     .option('--json', 'one JSON document on standard output, all else on standard error')

@@ -35,7 +35,6 @@ const say = (line: string) => process.stderr.write(`${line}\n`);
 /** Changes customers by a file: checks all of it here, asks, sends it as a batch and follows that to its end. */
 export function addUpdate(command: Command): void {
   command
-    .description('update customers by a CSV or JSON Lines file; checked whole before anything is sent')
     .argument('[file]', 'NAME.csv or NAME.jsonl')
     .option(
       '--resume <batch>',

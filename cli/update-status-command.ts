@@ -24,7 +24,6 @@ const print = (line: string) => process.stdout.write(`${line}\n`);
 /** Registers `update-status`, which changes nothing at the service. */
 export function addUpdateStatus(command: Command): void {
   command
-    .description('show the last batches of customer updates, or one of them')
     .argument('[batch]', 'name of a batch', batchArgument)
     .option('--failed-to <file>', 'write the lines that were not applied into a new .jsonl file, to be corrected')
     .option('--json', 'one JSON document')

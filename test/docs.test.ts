@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createProgram } from '../cli/main.ts';
+import { createProgram } from '../cli/program.ts';
 import { deploymentSchema } from '../lambdas/shared/deployment.ts';
 import { ERRORS } from '../lambdas/shared/errors.ts';
 import { ALARMS } from '../lib/alarms.ts';
@@ -66,7 +66,7 @@ describe('docs/runbook.md', () => {
     'tells nobody to type what the command does not know: %s',
     async (line) => {
       const args = line.replace('DATE', '2026-11-20').replace('ENTITY', 'leads').split(' ').slice(4);
-      const program = createProgram();
+      const program = await createProgram();
       const command = program.commands.find((each) => each.name() === args[0]) ?? new Command();
       let parsed = false;
       command.action(() => {

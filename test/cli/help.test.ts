@@ -1,9 +1,9 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { createProgram } from '../../cli/main.ts';
+import { createProgram } from '../../cli/program.ts';
 
 /** The commands of the program, help and what shells ask aside. */
-const commands = createProgram().commands.filter((command) => !['complete', 'help'].includes(command.name()));
+const commands = (await createProgram()).commands.filter((command) => !['complete', 'help'].includes(command.name()));
 
 /** The help as a person reads it: with what is added below. */
 function helpOf(command: Command): string {
@@ -42,7 +42,7 @@ test.for(commands.map((command) => [command.name(), command] as const))(
 );
 
 test.for(commands.flatMap((command) => examplesOf(helpOf(command))))('the example "%s" is one', async (example) => {
-  const program = createProgram();
+  const program = await createProgram();
   const [name, ...args] = example.split(' ');
   const command = program.commands.find((each) => each.name() === name) ?? new Command();
   let parsed = false;
@@ -57,4 +57,18 @@ test('whoever can be asked by a script can answer in a document', () => {
   const without = commands.filter((command) => !command.options.some(({ long }) => long === '--json'));
   // What it writes is a script for a shell.
   expect(without.map((command) => command.name())).toEqual(['completion']);
+});
+
+test('the help of all commands loads none of them, and says the same', async () => {
+  expect(helpOf(await createProgram([]))).toBe(helpOf(await createProgram()));
+});
+
+test('what the help says that a command takes is what it takes', () => {
+  for (const command of commands) {
+    const usage = command.usage().replace('[options]', '').trim();
+    const listed = helpOf(command.parent ?? command);
+    expect(listed).toContain(
+      ` ${[command.name(), ...(command.name() === 'completion' ? [] : ['[options]']), ...(usage ? [usage] : [])].join(' ')} `,
+    );
+  }
 });

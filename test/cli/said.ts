@@ -1,5 +1,5 @@
 import { onTestFinished, vi } from 'vitest';
-import { main } from '../../cli/main.ts';
+import { runCommandLine } from '../../cli/program.ts';
 
 /** What a command line wrote, and its exit code. */
 export interface Said {
@@ -35,7 +35,7 @@ export async function said(...args: string[]): Promise<Said> {
   const before = process.exitCode;
   process.exitCode = 0;
   try {
-    const code = await main(args);
+    const code = await runCommandLine(args);
     return { code, ...written };
   } finally {
     process.exitCode = before;

@@ -1,0 +1,158 @@
+import { Command, CommanderError, Option } from 'commander';
+import { USAGE } from './exit.ts';
+import { say } from './say.ts';
+
+type Register = (command: Command) => void;
+
+/** A line of the help, and the rest of the command. */
+interface Listed {
+  takes?: string;
+  description: string;
+  load: () => Promise<Register>;
+}
+
+/** In the order of the help. A command is loaded when it is asked for: the help of all of them loads none. */
+const COMMANDS: Record<string, Listed> = {
+  start: {
+    takes: '[entity...]',
+    description: 'start runs, as the nightly rules would',
+    load: async () => (await import('./start-command.ts')).addStart,
+  },
+  follow: {
+    takes: '<run>',
+    description: 'follow a run to its end; Ctrl-C stops following, never the run',
+    load: async () => (await import('./follow-command.ts')).addFollow,
+  },
+  list: {
+    takes: '[entity...]',
+    description: 'list runs, newest first: from Step Functions, and from the manifests in the bucket',
+    load: async () => (await import('./list.ts')).addList,
+  },
+  show: {
+    takes: '<run>',
+    description: 'show one run as a timeline: what it did when, how it ended, and where to look next',
+    load: async () => (await import('./show.ts')).addShow,
+  },
+  logs: {
+    takes: '<run>',
+    description: 'what the functions logged about a run, in order of time',
+    load: async () => (await import('./logs-command.ts')).addLogs,
+  },
+  download: {
+    takes: '<entity>',
+    description: 'download a published file, by its pointer and manifest, and prove it by size and checksum',
+    load: async () => (await import('./download.ts')).addDownload,
+  },
+  report: {
+    description: 'tell the last nights as one HTML page that needs nothing but itself',
+    load: async () => (await import('./report.ts')).addReport,
+  },
+  retry: {
+    takes: '<run>',
+    description: 'start a run anew, with the input and for the date of an earlier one',
+    load: async () => (await import('./retry-command.ts')).addRetry,
+  },
+  stop: {
+    takes: '<run>',
+    description: 'stop a run that is under way, for good',
+    load: async () => (await import('./stop-command.ts')).addStop,
+  },
+  pause: {
+    takes: '[entity...]',
+    description: 'switch nightly rules off; runs that are under way go on',
+    load: async () => (await import('./pause-command.ts')).addPause,
+  },
+  resume: {
+    takes: '[entity...]',
+    description: 'switch nightly rules on again',
+    load: async () => (await import('./pause-command.ts')).addResume,
+  },
+  authorize: {
+    description: 'let a person consent, and store the grant',
+    load: async () => (await import('./authorize-command.ts')).addAuthorize,
+  },
+  doctor: {
+    description: 'say whether a nightly run would work, and what to do if not; changes nothing',
+    load: async () => (await import('./doctor.ts')).addDoctor,
+  },
+  update: {
+    takes: '[file]',
+    description: 'update customers by a CSV or JSON Lines file; checked whole before anything is sent',
+    load: async () => (await import('./update-command.ts')).addUpdate,
+  },
+  'update-status': {
+    takes: '[batch]',
+    description: 'show the last batches of customer updates, or one of them',
+    load: async () => (await import('./update-status-command.ts')).addUpdateStatus,
+  },
+};
+
+/** `complete` is what shells ask; both read the options of all commands. */
+const COMPLETION = {
+  names: ['completion', 'complete'],
+  takes: '<shell>',
+  description: 'write the shell function crm-export, which does the same as npm run cli --, with completion',
+};
+
+/**
+ * The program. Only the commands named in `args` have their own arguments and options; all of them without `args`.
+ */
+export async function createProgram(args?: string[]): Promise<Command> {
+  const program = new Command('npm run cli --').description("The operator's command");
+  program.exitOverride().showHelpAfterError('To see all options and examples, add --help.');
+  program.configureHelp({ subcommandTerm: termOf });
+  const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
+  for (const [name, { description, load }] of Object.entries(COMMANDS)) {
+    const command = withTarget(program.command(name).description(description));
+    if (all || args.includes(name)) (await load())(command);
+  }
+  // Last, for the library behind it reads the commands that are registered.
+  if (all) (await import('./completion-command.ts')).addCompletion(program, COMPLETION.description);
+  else program.command('completion').description(COMPLETION.description);
+  return program;
+}
+
+/** As commander writes it, where the command is loaded. */
+function termOf(command: Command): string {
+  const name = command.name();
+  if (name === 'help') return 'help [command]';
+  const { takes } = name === 'completion' ? COMPLETION : (COMMANDS[name] ?? {});
+  const options = name === 'completion' ? [] : ['[options]'];
+  return [name, ...options, ...(takes ? [takes] : [])].join(' ');
+}
+
+/** The options by which every command finds its deployment. */
+function withTarget(command: Command): Command {
+  return command
+    .addOption(new Option('--deployment <name>', 'the deployment, as in config/NAME.json').makeOptionMandatory())
+    .option('--profile <name>', 'AWS profile to use')
+    .option('--region <name>', 'AWS region of the stack')
+    .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL');
+}
+
+/**
+ * Runs a command line.
+ * @returns the exit code
+ */
+export async function runCommandLine(args: string[]): Promise<number> {
+  try {
+    const program = await createProgram(args);
+    await program.parseAsync(args, { from: 'user' });
+    return Number(process.exitCode ?? 0);
+  } catch (error) {
+    const { sentence, code, documented } = await endOf(error);
+    if (!(error instanceof CommanderError)) say(sentence);
+    const document = { ok: false, error: sentence };
+    if (code !== 0 && !documented && args.includes('--json')) process.stdout.write(`${JSON.stringify(document)}\n`);
+    return code;
+  }
+}
+
+/** Commander has printed its errors already, the help among them. */
+async function endOf(error: unknown) {
+  if (error instanceof CommanderError) {
+    return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
+  }
+  const { ended } = await import('./ended.ts');
+  return ended(error);
+}
