@@ -6,6 +6,8 @@ const SECONDS = 1000;
 const AFTER_E2E = 'test/permissions/recorded.test.ts';
 /** One after the other. Not 0: with one worker, projects of that order run behind all others. */
 const ORDER = { unit: 1, e2e: 2, permissions: 3 };
+/** CDK's check of every template takes seconds each time; `test/lib/template-check.test.ts` has it. */
+process.env.CDK_VALIDATION ??= 'false';
 process.env.RECORDED_CALLS ??= join(import.meta.dirname, '.cache', 'calls', String(process.pid));
 
 export default defineConfig({

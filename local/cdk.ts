@@ -1,5 +1,5 @@
 import { mkdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import * as z from 'zod';
 import { ConfigurationError, EnvironmentError } from './environment-error.ts';
@@ -9,6 +9,8 @@ import type { RunRecord } from './run-record.ts';
 
 const PROJECT = join(import.meta.dirname, '..');
 const CLI = join(PROJECT, 'node_modules', 'aws-cdk', 'bin', 'cdk');
+const APP = join(PROJECT, 'bin', 'app.ts');
+const NODE_COMPILE_CACHE = join(PROJECT, '.cache', 'compiled');
 const PLAIN = ['--no-color', '--no-notices', '--no-version-reporting', '--ci', '--yes'];
 const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 
@@ -23,15 +25,17 @@ export type CdkOptions = {
   withinSeconds?: number;
 };
 
-/** What to deploy, and where to write. `app` is a command or an assembly directory, by default what cdk.json says. */
-export type DeployOptions = CdkOptions & {
+/** What to synthesise, and where to. */
+export type SynthOptions = CdkOptions & {
   context: Record<string, string>;
   /** Where the assembly is written; one per run. */
   outputDir: string;
+  /** The module that makes the app: the project's own unless told otherwise. */
   app?: string | undefined;
-  /** The project's root unless told otherwise. */
-  cwd?: string | undefined;
 };
+
+/** The assembly that `synthesise` left. */
+export type AssemblyOptions = CdkOptions & Pick<SynthOptions, 'outputDir'>;
 
 /**
  * Prepares the account for CDK deployments.
@@ -46,20 +50,37 @@ export async function cdkBootstrap(options: CdkOptions): Promise<void> {
 }
 
 /**
- * Deploys all stacks of the app.
+ * Runs the app, which leaves its assembly in `outputDir`. It is run as the CDK CLI runs it, without the CLI, which takes a second
+ * to start; and it asks nothing of the cloud, so it may run beside `cdkBootstrap`.
+ *
+ * @throws ConfigurationError when the app refuses the configuration, EnvironmentError when it fails
+ */
+export async function synthesise(options: SynthOptions): Promise<void> {
+  const { app = APP, context, outputDir, env } = options;
+  await mkdir(outputDir, { recursive: true });
+  const { context: flags } = JSON.parse(await readFile(join(PROJECT, 'cdk.json'), 'utf8'));
+  const settings = { ...flags, ...context };
+  const result = await runNode('synthesis', [app], {
+    ...options,
+    cwd: PROJECT,
+    env: { ...env, CDK_OUTDIR: outputDir, CDK_CONTEXT_JSON: JSON.stringify(settings), CDK_VALIDATION: 'false' },
+  });
+  if (result.code !== 0) refuseConfiguration(result.lines);
+  failUnlessDone(result, 'The stack could not be synthesised.', options);
+}
+
+/**
+ * Deploys all stacks of an assembly.
  *
  * @returns the stacks' outputs
- * @throws ConfigurationError when the app refuses the configuration, EnvironmentError when the deployment fails
+ * @throws EnvironmentError when the deployment fails
  */
-export async function cdkDeploy(options: DeployOptions): Promise<Record<string, string>> {
-  const { app, context, outputDir, cwd = PROJECT } = options;
+export async function cdkDeploy(options: AssemblyOptions): Promise<Record<string, string>> {
+  const { outputDir } = options;
   const outputsFile = `${outputDir}.outputs.json`;
-  await mkdir(dirname(outputDir), { recursive: true });
-  const output = ['--progress', 'events', '--output', outputDir, '--outputs-file', outputsFile];
-  const args = ['deploy', '--all', '--require-approval', 'never', ...output];
-  const settings = Object.entries(context).flatMap(([key, value]) => ['--context', `${key}=${value}`]);
-  const result = await runCdk([...args, ...settings, ...(app ? ['--app', app] : [])], { ...options, cwd });
-  if (result.code !== 0) refuseConfiguration(result.lines);
+  const output = ['--progress', 'events', '--outputs-file', outputsFile];
+  const args = ['deploy', '--all', '--require-approval', 'never', '--app', outputDir, ...output];
+  const result = await runCdk(args, { ...options, cwd: options.record.workDir });
   failUnlessDone(result, 'The stack could not be deployed to the local cloud (cdk deploy).', options);
   return readOutputs(outputsFile);
 }
@@ -69,20 +90,25 @@ export async function cdkDeploy(options: DeployOptions): Promise<Record<string, 
  *
  * @throws EnvironmentError when it fails
  */
-export async function cdkDestroy(options: CdkOptions & { outputDir: string }): Promise<void> {
+export async function cdkDestroy(options: AssemblyOptions): Promise<void> {
   const args = ['destroy', '--all', '--force', '--app', options.outputDir];
   const result = await runCdk(args, { ...options, cwd: options.record.workDir });
   failUnlessDone(result, 'The stack could not be removed from the local cloud (cdk destroy).', options);
 }
 
 function runCdk(args: string[], options: CdkOptions & { cwd: string }): Promise<CommandResult> {
-  const { record, env, logFile, onLine, signal, cwd, withinSeconds = 300 } = options;
+  return runNode(`cdk ${args[0]}`, [CLI, ...args, ...PLAIN], options);
+}
+
+/** Compiled code is kept from one start to the next. */
+function runNode(name: string, args: string[], options: CdkOptions & { cwd: string }): Promise<CommandResult> {
+  const { logFile, signal, withinSeconds = 300 } = options;
   const timeout = AbortSignal.timeout(withinSeconds * 1000);
-  const command = { name: `cdk ${args[0]}`, command: 'node', args: [CLI, ...args, ...PLAIN] };
   const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
-  return runCommand({ ...command, env, cwd, logFile, record, onLine, signal: either }).catch((error: unknown) => {
+  const env = { ...options.env, NODE_COMPILE_CACHE };
+  return runCommand({ ...options, name, command: 'node', args, env, signal: either }).catch((error: unknown) => {
     if (!timeout.aborted || signal?.aborted) throw error;
-    const message = `The CDK command (${args[0]}) did not end within ${withinSeconds} seconds and was stopped. Start again; the log shows how far it came.`;
+    const message = `${name} did not end within ${withinSeconds} seconds and was stopped. Start again; the log shows how far it came.`;
     throw new EnvironmentError(message, { logFile, cause: error });
   });
 }

@@ -4,7 +4,7 @@ import { connect, type Target } from '../cli/target.ts';
 import { approveConsent } from '../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../sandbox/settings.ts';
-import { cdkBootstrap, cdkDeploy } from './cdk.ts';
+import { cdkBootstrap, cdkDeploy, synthesise } from './cdk.ts';
 import { type Cloud, existingCloud, startCloud } from './cloud.ts';
 import { LOCAL_DEPLOYMENT, writeConfiguration } from './configuration.ts';
 import { EnvironmentError } from './environment-error.ts';
@@ -108,7 +108,15 @@ async function deploy(
   { screen, record, signal }: SessionDeps,
 ): Promise<void> {
   const common = { record, env, logFile: join(record.workDir, 'cdk.log'), signal };
-  await screen.step('cdk bootstrap', () => cdkBootstrap(common));
   const context = { deployment: LOCAL_DEPLOYMENT, configuration: configurationFile };
-  await screen.step('cdk deploy', () => cdkDeploy({ ...common, context, outputDir: join(record.workDir, 'cdk.out') }));
+  const assembly = {
+    ...common,
+    logFile: join(record.workDir, 'synthesis.log'),
+    context,
+    outputDir: join(record.workDir, 'cdk.out'),
+  };
+  await screen.step('cdk bootstrap, and synthesis beside it', () =>
+    Promise.all([cdkBootstrap(common), synthesise(assembly)]),
+  );
+  await screen.step('cdk deploy', () => cdkDeploy({ ...common, outputDir: assembly.outputDir }));
 }

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { cdkBootstrap, cdkDeploy, cdkDestroy, type DeployOptions } from '../../local/cdk.ts';
+import { cdkBootstrap, cdkDeploy, cdkDestroy, type SynthOptions, synthesise } from '../../local/cdk.ts';
 import { EnvironmentError } from '../../local/environment-error.ts';
 import { type Ministack, startMinistack } from '../../local/ministack.ts';
 import { hasMark, runningProcesses } from '../../local/process-table.ts';
@@ -11,7 +11,7 @@ import { ensureMinistack } from '../../local/python.ts';
 import { openRunRecord, type RunRecord } from '../../local/run-record.ts';
 import { CACHE, eventually, invoke, isAlive, NODE_BIN, PROJECT } from './support.ts';
 
-const APP = `node ${join(import.meta.dirname, 'fixtures', 'tiny-app.ts')}`;
+const APP = join(import.meta.dirname, 'fixtures', 'tiny-app.ts');
 const answer = z.object({ node: z.string(), pid: z.number(), word: z.string(), main: z.string() });
 
 type Cloud = { record: RunRecord; ministack: Ministack };
@@ -34,8 +34,14 @@ function common({ record, ministack }: Cloud) {
   return { record, env: ministack.env, logFile: join(record.workDir, 'cdk.log') };
 }
 
-function deploy(at: Cloud, context: Record<string, string>, more: Partial<DeployOptions> = {}) {
-  return cdkDeploy({ ...common(at), app: APP, context, outputDir: join(at.record.workDir, 'cdk.out'), ...more });
+function assembly(at: Cloud, context: Record<string, string>, more: Partial<SynthOptions> = {}) {
+  return { ...common(at), app: APP, context, outputDir: join(at.record.workDir, 'cdk.out'), ...more };
+}
+
+async function deploy(at: Cloud, context: Record<string, string>, more: Partial<SynthOptions> = {}) {
+  const options = assembly(at, context, more);
+  await synthesise(options);
+  return cdkDeploy(options);
 }
 
 describe('the CDK CLI and MiniStack', () => {
@@ -54,20 +60,27 @@ describe('the CDK CLI and MiniStack', () => {
   });
 
   test('a configuration that the app refuses is the user’s to mend', async () => {
-    await expect(deploy(cloud, { word: 'wrong' })).rejects.toMatchObject({
+    await expect(synthesise(assembly(cloud, { word: 'wrong' }))).rejects.toMatchObject({
       name: 'ConfigurationError',
       message: 'ConfigInvalid: config/wrong.json: "word" is wrong',
     });
   });
 
-  test('a deployment that fails is a matter of the environment', async () => {
-    const error = await deploy(cloud, {}, { app: 'echo broken app; exit 1' }).catch((reason: unknown) => reason);
+  test('an app that fails is a matter of the environment', async () => {
+    const app = join(import.meta.dirname, 'fixtures', 'broken-app.ts');
+    const error = await synthesise(assembly(cloud, {}, { app })).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(EnvironmentError);
     expect(await readFile(join(cloud.record.workDir, 'cdk.log'), 'utf8')).toContain('broken app');
   });
 
-  test('a deployment that hangs is given up', async () => {
-    await expect(deploy(cloud, {}, { app: 'sleep 1000', withinSeconds: 1 })).rejects.toThrow(/within 1 seconds/);
+  test('a deployment that fails is a matter of the environment', async () => {
+    const outputDir = join(cloud.record.workDir, 'none');
+    await expect(cdkDeploy({ ...common(cloud), outputDir })).rejects.toBeInstanceOf(EnvironmentError);
+  });
+
+  test('an app that hangs is given up', async () => {
+    const app = join(import.meta.dirname, 'fixtures', 'hanging-app.ts');
+    await expect(synthesise(assembly(cloud, {}, { app, withinSeconds: 1 }))).rejects.toThrow(/within 1 seconds/);
   });
 });
 

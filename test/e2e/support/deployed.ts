@@ -8,7 +8,7 @@ import type { RunReport } from '../../../cli/run-report.ts';
 import { connect, type Target } from '../../../cli/target.ts';
 import type { deploymentSchema } from '../../../lambdas/shared/deployment.ts';
 import type { Entity } from '../../../lambdas/shared/entities.ts';
-import { cdkBootstrap, cdkDeploy, cdkDestroy } from '../../../local/cdk.ts';
+import { cdkBootstrap, cdkDeploy, cdkDestroy, synthesise } from '../../../local/cdk.ts';
 import { type Ministack, startMinistack } from '../../../local/ministack.ts';
 import { ensureMinistack } from '../../../local/python.ts';
 import { openRunRecord } from '../../../local/run-record.ts';
@@ -72,7 +72,7 @@ export async function deployForTests(configuration: Configuration, options: Sand
       runRaw: (input) => runRawOn(deployed.target, input),
       authorize: () => authorizeAt(deployed.target, { ...sandbox, authUrl: witness.authUrl }, configuration),
       deploy: async () => {
-        await cdkDeploy({ ...common, context, outputDir });
+        await cdkDeploy({ ...common, outputDir });
         deployed.target = await connect({ deployment: 'e2e', endpointUrl: cloud.endpoint });
       },
       destroy: () => cdkDestroy({ ...common, outputDir }),
@@ -82,7 +82,8 @@ export async function deployForTests(configuration: Configuration, options: Sand
         await record.close();
       },
     };
-    await cdkBootstrap(common);
+    const logFile = join(record.workDir, 'synthesis.log');
+    await Promise.all([cdkBootstrap(common), synthesise({ ...common, logFile, context, outputDir })]);
     await deployed.deploy();
     await deployed.authorize();
     return deployed;

@@ -1,0 +1,44 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App, CfnResource, Stack } from 'aws-cdk-lib';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ExportStack } from '../../lib/export-stack.ts';
+import { updatingDeployment } from '../../scripts/definition.ts';
+
+const outdir = mkdtempSync(join(tmpdir(), 'template-check-'));
+afterAll(() => rmSync(outdir, { recursive: true, force: true }));
+
+/** Synthesises with the check, which is switched off in all other tests, for it takes seconds. */
+function synthesiseChecked(make: (app: App) => Stack): void {
+  const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
+  const app = new App({
+    outdir: mkdtempSync(join(outdir, 'app-')),
+    analyticsReporting: false,
+    context: { ...context, 'aws:cdk:bundling-stacks': [] },
+  });
+  make(app);
+  app.synth();
+}
+
+describe('the check of templates that comes with CDK', () => {
+  beforeEach(() => {
+    vi.stubEnv('CDK_VALIDATION', 'true');
+  });
+
+  test('finds no error in the stack', () => {
+    const configuration = { name: 'example', file: 'config/example.json', deployment: updatingDeployment() };
+
+    synthesiseChecked((app) => new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }));
+  });
+
+  test('ends a synthesis that CloudFormation would refuse', () => {
+    const make = (app: App) => {
+      const stack = new Stack(app, 'Wrong');
+      new CfnResource(stack, 'Queue', { type: 'AWS::SQS::Queue', properties: { DelaySeconds: 'soon' } });
+      return stack;
+    };
+
+    expect(() => synthesiseChecked(make)).toThrow(/DelaySeconds: 'soon' is not of type 'integer'/);
+  });
+});
