@@ -2,10 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { bundle } from '../lib/bundling.ts';
 import type { Bench, Found } from './files/bench.ts';
-import { bundle } from './files/bundles.ts';
 import { canLimit } from './files/cgroup.ts';
 import { missingPackages, versions } from './files/clients.ts';
 import { functionShare, memory, memoryLimit } from './files/limits.ts';
@@ -52,7 +51,7 @@ async function main(): Promise<void> {
   const servers = await startServers(dir);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(servers, 130));
   try {
-    const bundles = { engine: await childBundle(dir, 'engine'), libStorage: await childBundle(dir, 'lib-storage') };
+    const bundles = { engine: childBundle(dir, 'engine'), libStorage: childBundle(dir, 'lib-storage') };
     const found = await runAll({ servers, bundles, say, ...(values.quick ? QUICK : FULL) });
     const programs = Object.entries(versions()).map(([test, client]) => ({ test, client }));
     const runs = [...found.flatMap((one) => one.runs), ...programs];
@@ -72,8 +71,10 @@ async function end(servers: Servers, code: number): Promise<void> {
 }
 
 /** The modules of a client in Node.js, bundled as the functions are. */
-function childBundle(dir: string, name: 'engine' | 'lib-storage'): Promise<string> {
-  return bundle(fileURLToPath(import.meta.resolve(`./files/${name}-child.ts`)), dir, name);
+function childBundle(dir: string, name: 'engine' | 'lib-storage'): string {
+  const outfile = join(dir, `${name}.mjs`);
+  bundle(join(import.meta.dirname, 'files', `${name}-child.ts`), outfile);
+  return outfile;
 }
 
 async function runAll(bench: Bench): Promise<Found[]> {

@@ -1,11 +1,10 @@
 import { type Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Alias, Architecture, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
-import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs';
+import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { type AnyStepName, UPDATE_STEPS } from '../lambdas/shared/steps.ts';
-import { bundlingWith, writeChecked } from './bundling.ts';
+import { bundledCode } from './bundling.ts';
 import type { Configuration } from './config.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 
@@ -38,10 +37,11 @@ export class StepFunction extends Construct {
     });
     this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
     logGroup.grantWrite(this.role);
-    const handler = new NodejsFunction(this, 'Function', {
+    const handler = new LambdaFunction(this, 'Function', {
       functionName,
       description: `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`,
-      entry: `lambdas/${folderOf(id)}/handler.ts`,
+      code: bundledCode(folderOf(id), props.configuration.deployment),
+      handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
       memorySize: props.memorySize,
@@ -51,7 +51,6 @@ export class StepFunction extends Construct {
       tracing: Tracing.ACTIVE,
       // The name of the deployment is the namespace of its metrics.
       environment: { DEPLOYMENT: props.configuration.name, ...props.environment },
-      bundling: bundlingWith(writeChecked(this, props.configuration)),
     });
     this.functionName = functionName;
     this.alias = new Alias(this, 'Live', { aliasName: 'live', version: handler.currentVersion });
