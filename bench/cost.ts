@@ -1,9 +1,9 @@
 import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
-import type { Target } from '../cli/target.ts';
-import { STEPS } from '../lambdas/shared/steps.ts';
-import { PRICE } from './prices.ts';
+import type { Target } from '../cli/support/target.ts';
+import { STEPS } from '../core/step/steps.ts';
+import { PRICE } from './support/prices.ts';
 
 /** What one run used of what AWS counts. */
 export interface Usage {
@@ -21,7 +21,7 @@ export interface Usage {
 /** Memory of the functions (`lib/export-stack.ts`), MB. */
 const MEMORY_MB: Record<string, number> = { CreateExport: 256, CheckStatus: 256, DownloadFile: 512, PublishFile: 512 };
 
-/** The lines of a function that are counted (`lambdas/shared/step.ts`, `crm/client.ts`, `download-file.ts`). */
+/** The lines of a function that are counted (`core/step/step.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`). */
 const lineSchema = z.object({
   message: z.enum(['answered', 'stored']),
   execution: z.string(),

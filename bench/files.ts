@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { bundle } from '../lib/bundling.ts';
+import { bundle } from '../lib/workflow/bundling.ts';
 import type { Bench, Found } from './files/bench.ts';
 import { canLimit } from './files/cgroup.ts';
 import { missingPackages, versions } from './files/clients.ts';
@@ -11,7 +11,7 @@ import { functionShare, memory, memoryLimit } from './files/limits.ts';
 import { type Servers, startServers } from './files/servers.ts';
 import { fastOrigin, slowOrigin, slowOriginSmallFile } from './files/speed.ts';
 import { starts } from './files/start.ts';
-import { printReport } from './report.ts';
+import { printReport } from './support/report.ts';
 
 /**
  * `npm run bench:files`: the transfer engine side by side with `curl | curl`, the AWS CLI, rclone and lib-storage, each as it

@@ -1,7 +1,7 @@
-import { ENTITIES } from '../lambdas/shared/entities.ts';
-import { METRICS } from '../lambdas/shared/metrics.ts';
+import { ENTITIES } from '../core/config/entities.ts';
+import { METRICS } from '../core/log/metrics.ts';
 import type { Usage } from './cost.ts';
-import { HOURS_A_MONTH, NIGHTS_A_MONTH, PRICE } from './prices.ts';
+import { HOURS_A_MONTH, NIGHTS_A_MONTH, PRICE } from './support/prices.ts';
 
 /** What a night of all entities used, and what the deployment holds. */
 export interface Night {

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
-import { followRun, startRun } from '../cli/executions.ts';
-import { ENTITIES } from '../lambdas/shared/entities.ts';
-import { STEPS } from '../lambdas/shared/steps.ts';
+import { followRun, startRun } from '../cli/runs/executions.ts';
+import { ENTITIES } from '../core/config/entities.ts';
+import { STEPS } from '../core/step/steps.ts';
 import type { Session } from '../local/session.ts';
 import { usageOf } from './cost.ts';
 import { type CostLine, costLines, type Night, total } from './night-cost.ts';
-import { withSession } from './session.ts';
+import { withSession } from './support/session.ts';
 
 /**
  * `npm run bench:cost`: what a month costs, from what a real night used. All entities run once in the local cloud, ten looks

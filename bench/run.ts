@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
-import { followRun, startRun } from '../cli/executions.ts';
-import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
+import { followRun, startRun } from '../cli/runs/executions.ts';
+import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
 import { costOf, type Usage, usageOf } from './cost.ts';
-import { curlSeconds } from './curl.ts';
-import { atMost, median, printReport } from './report.ts';
-import { withSession } from './session.ts';
-import { timingsOf } from './timings.ts';
+import { curlSeconds } from './support/curl.ts';
+import { atMost, median, printReport } from './support/report.ts';
+import { withSession } from './support/session.ts';
+import { timingsOf } from './support/timings.ts';
 
 /**
  * `npm run bench:run`: what a run costs beside the work itself, as ratios within one run on this machine.

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { createGetAccessToken, type GetAccessToken } from '../lambdas/shared/oauth/access-token.ts';
-import { accessTokenDeps } from '../lambdas/shared/oauth/compose.ts';
+import { createGetAccessToken, type GetAccessToken } from '../core/oauth/access-token.ts';
+import { accessTokenDeps } from '../core/oauth/compose.ts';
 import { type Cost, type Counts, JOB, type Job, WARM_CALLS } from './tokens-job.ts';
 
 /** One process of `bench:tokens`: says "ready", begins at the first byte of its input, and says what it cost. */

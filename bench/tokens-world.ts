@@ -1,10 +1,10 @@
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { deploymentSchema } from '../lambdas/shared/deployment.ts';
-import type { TokenPlaces } from '../lambdas/shared/oauth/compose.ts';
-import type { Tokens } from '../lambdas/shared/oauth/secrets.ts';
+import { deploymentSchema } from '../core/config/deployment.ts';
+import type { TokenPlaces } from '../core/oauth/compose.ts';
+import type { Tokens } from '../core/oauth/secrets.ts';
 import type { Cloud } from '../local/cloud.ts';
-import { LOCAL_ACCOUNT, LOCAL_REGION } from '../local/ministack-environment.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../local/ministack/ministack-environment.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 
 /** Secrets and ledger of one deployment in the local cloud, as the stack makes them, and a grant of the sandbox. */

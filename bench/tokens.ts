@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { createScreen } from '../cli/runs/screen.ts';
 import { startCloud } from '../local/cloud.ts';
-import { endLeftovers, openRunRecord } from '../local/run-record.ts';
-import { createScreen } from '../local/screen.ts';
+import { endLeftovers, openRunRecord } from '../local/processes/run-record.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
-import { atMost, median, printReport, type Target } from './report.ts';
+import { atMost, median, printReport, type Target } from './support/report.ts';
 import { type Cost, type Job, WARM_CALLS } from './tokens-job.ts';
 import { inProcesses } from './tokens-processes.ts';
 import { createWorld } from './tokens-world.ts';

@@ -1,7 +1,7 @@
 import { App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
+import { ConfigurationError, readConfiguration } from '../core/config/configuration.ts';
 import { acceptFindings } from '../lib/accepted-findings.ts';
-import { ConfigurationError, readConfiguration } from '../lib/config.ts';
 import { ExportStack } from '../lib/export-stack.ts';
 import { softwareVersion } from '../lib/software-version.ts';
 

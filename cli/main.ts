@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 // Before anything else is loaded: compiling takes half of the time of a short command.
 enableCompileCache(join(import.meta.dirname, '..', '.cache', 'compiled'));
-const { ENVIRONMENT } = await import('./exit.ts');
+const { ENVIRONMENT } = await import('./support/exit.ts');
 const { runCommandLine } = await import('./program.ts');
-const { say } = await import('./say.ts');
+const { say } = await import('./support/print.ts');
 
 // Who reads a pipe may have read enough (`| head`): what the command does goes on to its end.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

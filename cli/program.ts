@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
-import { USAGE } from './exit.ts';
-import { say } from './say.ts';
+import { USAGE } from './support/exit.ts';
+import { say } from './support/print.ts';
 
 type Register = (command: Command) => void;
 
@@ -16,74 +16,74 @@ const COMMANDS: Record<string, Listed> = {
   start: {
     takes: '[entity...]',
     description: 'start runs, as the nightly rules would',
-    load: async () => (await import('./start-command.ts')).addStart,
+    load: async () => (await import('./runs/start.ts')).addStart,
   },
   follow: {
     takes: '<run>',
     description: 'follow a run to its end; Ctrl-C stops following, never the run',
-    load: async () => (await import('./follow-command.ts')).addFollow,
+    load: async () => (await import('./runs/follow.ts')).addFollow,
   },
   list: {
     takes: '[entity...]',
     description: 'list runs, newest first: from Step Functions, and from the manifests in the bucket',
-    load: async () => (await import('./list.ts')).addList,
+    load: async () => (await import('./runs/list/list.ts')).addList,
   },
   show: {
     takes: '<run>',
     description: 'show one run as a timeline: what it did when, how it ended, and where to look next',
-    load: async () => (await import('./show.ts')).addShow,
+    load: async () => (await import('./runs/show/show.ts')).addShow,
   },
   logs: {
     takes: '<run>',
     description: 'what the functions logged about a run, in order of time',
-    load: async () => (await import('./logs-command.ts')).addLogs,
+    load: async () => (await import('./runs/logs/logs.ts')).addLogs,
   },
   download: {
     takes: '<entity>',
     description: 'download a published file, by its pointer and manifest, and prove it by size and checksum',
-    load: async () => (await import('./download.ts')).addDownload,
+    load: async () => (await import('./data/download.ts')).addDownload,
   },
   report: {
     description: 'tell the last nights as one HTML page that needs nothing but itself',
-    load: async () => (await import('./report.ts')).addReport,
+    load: async () => (await import('./report/report.ts')).addReport,
   },
   retry: {
     takes: '<run>',
     description: 'start a run anew, with the input and for the date of an earlier one',
-    load: async () => (await import('./retry-command.ts')).addRetry,
+    load: async () => (await import('./runs/retry.ts')).addRetry,
   },
   stop: {
     takes: '<run>',
     description: 'stop a run that is under way, for good',
-    load: async () => (await import('./stop-command.ts')).addStop,
+    load: async () => (await import('./runs/stop.ts')).addStop,
   },
   pause: {
     takes: '[entity...]',
     description: 'switch nightly rules off; runs that are under way go on',
-    load: async () => (await import('./pause-command.ts')).addPause,
+    load: async () => (await import('./schedule/pause.ts')).addPause,
   },
   resume: {
     takes: '[entity...]',
     description: 'switch nightly rules on again',
-    load: async () => (await import('./pause-command.ts')).addResume,
+    load: async () => (await import('./schedule/pause.ts')).addResume,
   },
   authorize: {
     description: 'let a person consent, and store the grant',
-    load: async () => (await import('./authorize-command.ts')).addAuthorize,
+    load: async () => (await import('./authorize/authorize-command.ts')).addAuthorize,
   },
   doctor: {
     description: 'say whether a nightly run would work, and what to do if not; changes nothing',
-    load: async () => (await import('./doctor.ts')).addDoctor,
+    load: async () => (await import('./doctor/doctor.ts')).addDoctor,
   },
   update: {
     takes: '[file]',
     description: 'update customers by a CSV or JSON Lines file; checked whole before anything is sent',
-    load: async () => (await import('./update-command.ts')).addUpdate,
+    load: async () => (await import('./updates/update.ts')).addUpdate,
   },
   'update-status': {
     takes: '[batch]',
     description: 'show the last batches of customer updates, or one of them',
-    load: async () => (await import('./update-status-command.ts')).addUpdateStatus,
+    load: async () => (await import('./updates/status-command.ts')).addUpdateStatus,
   },
 };
 
@@ -107,7 +107,7 @@ export async function createProgram(args?: string[]): Promise<Command> {
     if (all || args.includes(name)) (await load())(command);
   }
   // Last, for the library behind it reads the commands that are registered.
-  if (all) (await import('./completion-command.ts')).addCompletion(program, COMPLETION.description);
+  if (all) (await import('./completion.ts')).addCompletion(program, COMPLETION.description);
   else program.command('completion').description(COMPLETION.description);
   return program;
 }
@@ -153,6 +153,6 @@ async function endOf(error: unknown) {
   if (error instanceof CommanderError) {
     return { sentence: error.message, code: error.exitCode === 0 ? 0 : USAGE, documented: false };
   }
-  const { ended } = await import('./ended.ts');
+  const { ended } = await import('./support/ended.ts');
   return ended(error);
 }

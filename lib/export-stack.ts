@@ -1,16 +1,16 @@
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import type { Configuration } from './config.ts';
-import { CustomerUpdates } from './customer-updates.ts';
-import { NightDashboard } from './dashboard.ts';
-import { EncryptionKey } from './encryption-key.ts';
-import { ExportBucket } from './export-bucket.ts';
-import { exportSteps } from './export-steps.ts';
-import { ExportWorkflow } from './export-workflow.ts';
-import { Monitoring } from './monitoring.ts';
+import type { Configuration } from '../core/config/configuration.ts';
+import { NightDashboard } from './monitoring/dashboard.ts';
+import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
-import { aliasesOf } from './step-function.ts';
-import { TokenStore } from './token-store.ts';
+import { EncryptionKey } from './resources/encryption-key.ts';
+import { ExportBucket } from './resources/export-bucket.ts';
+import { TokenStore } from './resources/token-store.ts';
+import { CustomerUpdates } from './workflow/customer-updates.ts';
+import { exportSteps } from './workflow/export-steps.ts';
+import { ExportWorkflow } from './workflow/export-workflow.ts';
+import { aliasesOf } from './workflow/step-function.ts';
 
 interface ExportStackProps extends StackProps {
   configuration: Configuration;

@@ -5,10 +5,10 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import type { Deployment } from '../lambdas/shared/deployment.ts';
-import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
-import { entityPlan } from '../lambdas/shared/entity-plan.ts';
-import type { EncryptionKey } from './encryption-key.ts';
+import type { Deployment } from '../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../core/config/entities.ts';
+import { entityPlan } from '../core/config/entity-plan.ts';
+import type { EncryptionKey } from './resources/encryption-key.ts';
 
 interface NightlySchedulesProps {
   deployment: Deployment;

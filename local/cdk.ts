@@ -2,10 +2,10 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import * as z from 'zod';
-import { ConfigurationError, EnvironmentError } from './environment-error.ts';
-import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack-environment.ts';
-import { type CommandResult, runCommand } from './run-command.ts';
-import type { RunRecord } from './run-record.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
+import { ConfigurationError, EnvironmentError } from './processes/environment-error.ts';
+import { type CommandResult, runCommand } from './processes/run-command.ts';
+import type { RunRecord } from './processes/run-record.ts';
 
 const PROJECT = join(import.meta.dirname, '..');
 const CLI = join(PROJECT, 'node_modules', 'aws-cdk', 'bin', 'cdk');

@@ -1,10 +1,10 @@
 import { dirname, join } from 'node:path';
-import { EnvironmentError } from './environment-error.ts';
-import { startMinistack } from './ministack.ts';
-import { clientEnvironment } from './ministack-environment.ts';
-import { ensureMinistack } from './python.ts';
-import type { RunRecord } from './run-record.ts';
-import type { Screen } from './screen.ts';
+import type { Screen } from '../cli/runs/screen.ts';
+import { startMinistack } from './ministack/ministack.ts';
+import { clientEnvironment } from './ministack/ministack-environment.ts';
+import { ensureMinistack } from './ministack/python.ts';
+import { EnvironmentError } from './processes/environment-error.ts';
+import type { RunRecord } from './processes/run-record.ts';
 
 /** A local cloud within reach. `env` is the whole environment for programs that use it. */
 export interface Cloud {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Deployment } from '../lambdas/shared/deployment.ts';
-import { readConfiguration } from '../lib/config.ts';
+import { readConfiguration } from '../core/config/configuration.ts';
+import type { Deployment } from '../core/config/deployment.ts';
 
 /** The name under which everything is deployed locally. */
 export const LOCAL_DEPLOYMENT = 'local';

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
-import { ENTITIES, type Entity, entitySchema } from '../lambdas/shared/entities.ts';
-import { suggestion } from '../lambdas/shared/suggestion.ts';
-import { ConfigurationError } from './environment-error.ts';
+import { ENTITIES, type Entity, entitySchema } from '../core/config/entities.ts';
+import { suggestion } from '../core/suggestion.ts';
+import { ConfigurationError } from './processes/environment-error.ts';
 
 /** A CRM to export from instead of the sandbox. */
 export interface OtherCrm {

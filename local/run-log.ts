@@ -1,7 +1,7 @@
 import { CloudWatchLogsClient, FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
-import { STEPS } from '../lambdas/shared/steps.ts';
+import { STEPS } from '../core/step/steps.ts';
 import { LOCAL_DEPLOYMENT } from './configuration.ts';
-import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack-environment.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
 
 const LINES = 6;
 

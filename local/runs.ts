@@ -1,10 +1,10 @@
-import { followRun, startRun } from '../cli/executions.ts';
-import { watchFile } from '../cli/file-progress.ts';
-import type { Progress, RunReport } from '../cli/run-report.ts';
-import type { Target } from '../cli/target.ts';
-import { type Published, verifyPublished } from '../cli/verify.ts';
-import type { Entity } from '../lambdas/shared/entities.ts';
-import type { Screen } from './screen.ts';
+import { type Published, verifyPublished } from '../cli/data/verify.ts';
+import { followRun, startRun } from '../cli/runs/executions.ts';
+import { watchFile } from '../cli/runs/file-progress.ts';
+import type { Progress, RunReport } from '../cli/runs/run-report.ts';
+import type { Screen } from '../cli/runs/screen.ts';
+import type { Target } from '../cli/support/target.ts';
+import type { Entity } from '../core/config/entities.ts';
 
 /** Here a look costs nothing. */
 const LOOK_AT_FILE_EVERY_MS = 1_000;

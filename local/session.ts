@@ -1,17 +1,17 @@
 import { join } from 'node:path';
-import { authorize } from '../cli/authorize.ts';
-import { connect, type Target } from '../cli/target.ts';
+import { authorize } from '../cli/authorize/authorize.ts';
+import type { Screen } from '../cli/runs/screen.ts';
+import { connect, type Target } from '../cli/support/target.ts';
 import { approveConsent } from '../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
-import type { SandboxOptions } from '../sandbox/settings.ts';
+import type { SandboxOptions } from '../sandbox/world/settings.ts';
 import { cdkBootstrap, cdkDeploy, synthesise } from './cdk.ts';
 import { type Cloud, existingCloud, startCloud } from './cloud.ts';
 import { LOCAL_DEPLOYMENT, writeConfiguration } from './configuration.ts';
-import { EnvironmentError } from './environment-error.ts';
-import { LOCAL_REGION } from './ministack-environment.ts';
+import { LOCAL_REGION } from './ministack/ministack-environment.ts';
 import type { OtherCrm, StartOptions } from './options.ts';
-import type { RunRecord } from './run-record.ts';
-import type { Screen } from './screen.ts';
+import { EnvironmentError } from './processes/environment-error.ts';
+import type { RunRecord } from './processes/run-record.ts';
 
 /** Everything up and authorized: runs can be started. */
 export interface Session {

@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
-import { codeOf, USAGE } from '../cli/exit.ts';
-import { RunError } from '../lambdas/shared/errors.ts';
-import { ConfigurationError } from '../lib/config.ts';
+import { createScreen, type Screen } from '../cli/runs/screen.ts';
+import { codeOf, USAGE } from '../cli/support/exit.ts';
+import { ConfigurationError } from '../core/config/configuration.ts';
+import { RunError } from '../core/errors.ts';
 import type { Cloud } from './cloud.ts';
-import { EnvironmentError } from './environment-error.ts';
-import { kept } from './kept.ts';
-import { lastLines } from './log-tail.ts';
+import { kept } from './endpoints.ts';
 import { parseOptions, type StartOptions } from './options.ts';
+import { EnvironmentError } from './processes/environment-error.ts';
+import { lastLines } from './processes/log-tail.ts';
+import { endLeftovers, openRunRecord, type RunRecord } from './processes/run-record.ts';
 import { runLog } from './run-log.ts';
-import { endLeftovers, openRunRecord, type RunRecord } from './run-record.ts';
 import { type FinishedRun, runAll } from './runs.ts';
-import { createScreen, type Screen } from './screen.ts';
 import { openSession } from './session.ts';
 import { showSummary } from './summary.ts';
 

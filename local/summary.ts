@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
-import { bytesText } from '../cli/bytes-text.ts';
+import type { Screen } from '../cli/runs/screen.ts';
+import { bytesText } from '../cli/support/bytes-text.ts';
+import { table } from '../cli/support/table.ts';
 import type { FinishedRun } from './runs.ts';
-import type { Screen } from './screen.ts';
-import { table } from './text.ts';
 
 /** What came of the runs, one file opened, and where to look next. */
 export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {

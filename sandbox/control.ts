@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type FaultInput, faultSchema } from './fault-schema.ts';
-import type { SandboxApp, World } from './world.ts';
+import { type FaultInput, faultSchema } from './world/fault-schema.ts';
+import type { SandboxApp, World } from './world/world.ts';
 
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 

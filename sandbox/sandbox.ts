@@ -4,22 +4,22 @@ import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { problem } from './answers.ts';
 import { addCustomers } from './api/customers.ts';
 import { addExports } from './api/exports.ts';
-import { Jobs } from './api/jobs.ts';
-import { Clock } from './clock.ts';
 import { addControl } from './control.ts';
 import { Records } from './data/records.ts';
-import { Faults } from './faults.ts';
 import { addFiles } from './files/route.ts';
-import { Ledger } from './ledger.ts';
 import { addAuthorizeEndpoint } from './oauth/authorize.ts';
-import { Grants, type IssuedTokens, SCOPES } from './oauth/grants.ts';
 import { addTokenEndpoint } from './oauth/token.ts';
-import { resolveSettings, type SandboxOptions, type Settings } from './settings.ts';
-import { track } from './track.ts';
-import type { SandboxApp, SandboxEnv, World } from './world.ts';
+import { problem } from './world/answers.ts';
+import { Clock } from './world/clock.ts';
+import { Faults } from './world/faults.ts';
+import { Grants, type IssuedTokens, SCOPES } from './world/grants.ts';
+import { Jobs } from './world/jobs.ts';
+import { Ledger } from './world/ledger.ts';
+import { resolveSettings, type SandboxOptions, type Settings } from './world/settings.ts';
+import { track } from './world/track.ts';
+import type { SandboxApp, SandboxEnv, World } from './world/world.ts';
 
 /** A running sandbox CRM. */
 export interface Sandbox {

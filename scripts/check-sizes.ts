@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { ALL_STEPS, type AnyStepName, UPDATE_STEPS } from '../lambdas/shared/steps.ts';
+import { ALL_STEPS, type AnyStepName, UPDATE_STEPS } from '../core/step/steps.ts';
 
 /**
  * Sizes, names and the direction of imports, as docs/adr asks for them; a part of `npm run lint`. Functions
  * are measured by Biome (`noExcessiveLinesPerFunction`).
  */
 
-const SOURCES = ['bin', 'lib', 'lambdas', 'cli', 'sandbox', 'local', 'bench', 'scripts'];
+const SOURCES = ['bin', 'lib', 'lambdas', 'core', 'transfer', 'cli', 'sandbox', 'local', 'bench', 'scripts'];
 const LARGEST_SOURCE = 250;
 const LARGEST_TEST = 600;
 const LARGEST_STACK = 80;
@@ -18,6 +18,7 @@ export function findProblems(root: string): string[] {
   const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
   return [
     ...[...texts].flatMap(([file, text]) => [...sizeProblems(file, text), ...importProblems(file, text)]),
+    ...folderProblems(texts),
     ...nameProblems(root, texts),
   ];
 }
@@ -37,24 +38,39 @@ function sizeProblems(file: string, text: string): string[] {
   return lines > most ? [`${file}: has ${lines} lines, at most ${most} are allowed`] : [];
 }
 
-/** Which folders the files of a folder may import from, themselves aside. What is not listed may import anything but tests. */
+/** Which folders the files of a folder may import from. What is not listed may import anything but tests. */
 const MAY_IMPORT: [importer: RegExp, imported: RegExp, rule: string][] = [
-  [/^bin\//, /^(bin|lib)\//, 'bin imports lib only'],
-  [/^lib\//, /^(lib|lambdas\/shared)\//, 'lib imports lambdas/shared only'],
-  [/^lambdas\/shared\//, /^lambdas\/shared\//, 'lambdas/shared imports nothing else of the project'],
-  [/^(cli|sandbox|local|bench|scripts)\//, /^(?!test\/)/, 'no source imports tests'],
+  [/^bin\//, /^(bin|lib|core)\//, 'bin imports lib and core only'],
+  [/^lib\//, /^(lib|core)\//, 'lib imports core only'],
+  [/^core\//, /^(core|transfer)\//, 'core imports transfer only'],
+  [/^transfer\//, /^transfer\//, 'transfer imports nothing else of the project'],
+  [/^cli\//, /^(cli|core|transfer)\//, 'cli imports core and transfer only'],
+  [/^(sandbox|local|bench|scripts)\//, /^(?!test\/)/, 'no source imports tests'],
 ];
 
 function importProblems(file: string, text: string): string[] {
   return importsOf(file, text).flatMap((imported) => {
+    const inner = innerOf(file, imported);
+    if (inner) return [`${file}: imports ${imported}, but whoever is not of ${inner} imports ${inner}/index.ts`];
     const step = /^lambdas\/[^/]+\//.exec(file)?.[0];
-    if (step && step !== 'lambdas/shared/') {
-      const allowed = imported.startsWith(step) || imported.startsWith('lambdas/shared/');
-      return allowed ? [] : [`${file}: imports ${imported}, but a step imports its own folder and lambdas/shared only`];
+    if (step) {
+      const allowed = imported.startsWith(step) || /^(core|transfer)\//.test(imported);
+      return allowed ? [] : [`${file}: imports ${imported}, but a step imports its own folder, core and transfer only`];
     }
     const broken = MAY_IMPORT.filter(([importer, allowed]) => importer.test(file) && !allowed.test(imported));
     return broken.map(([, , rule]) => `${file}: imports ${imported}, but ${rule}`);
   });
+}
+
+/** Folders that show nothing but their `index.ts`, to all but their own tests and measurements. */
+const CLOSED = ['transfer'];
+
+function innerOf(file: string, imported: string): string | undefined {
+  if (/^(test|bench)\//.test(file)) return undefined;
+  return CLOSED.find(
+    (folder) =>
+      imported.startsWith(`${folder}/`) && !file.startsWith(`${folder}/`) && imported !== `${folder}/index.ts`,
+  );
 }
 
 /** Files of the project that a file imports, from the root of the project. */
@@ -63,15 +79,52 @@ function importsOf(file: string, text: string): string[] {
   return specifiers.map((specifier) => relative('.', join(dirname(file), specifier)));
 }
 
+const MOST_FILES = 20;
+
+/** A folder is a subject: of few files, and no two need each other. A subfolder may take types from its parent. */
+function folderProblems(texts: Map<string, string>): string[] {
+  const sources = [...texts].filter(([file]) => !file.startsWith('test/'));
+  const counts = Map.groupBy(sources, ([file]) => dirname(file));
+  const crowded = [...counts].filter(([, files]) => files.length > MOST_FILES);
+  const edges = sources.flatMap(([file, text]) => valueImportsOf(file, text).map((imported) => ({ file, imported })));
+  const between = Map.groupBy(
+    edges.filter(({ file, imported }) => dirname(file) !== dirname(imported)),
+    ({ file, imported }) => `${dirname(file)} ${dirname(imported)}`,
+  );
+  const mutual = [...between].flatMap(([pair, [one]]) => {
+    const [other] = between.get(pair.split(' ').toReversed().join(' ')) ?? [];
+    return one && other && pair < pair.split(' ').toReversed().join(' ') ? [{ one, other }] : [];
+  });
+  return [
+    ...crowded.map(
+      ([folder, { length }]) => `${folder}: has ${length} source files, at most ${MOST_FILES} are allowed`,
+    ),
+    ...mutual.map(
+      ({ one, other }) =>
+        `${one.file}: imports ${one.imported}, but ${other.file} imports ${other.imported}: no two folders import each other`,
+    ),
+  ];
+}
+
+/** Imports of values, and of types from anywhere but a folder above. */
+function valueImportsOf(file: string, text: string): string[] {
+  const types = /\b(?:import|export)\s+type\b[^;]*?\bfrom\s+'(\.[^']*)'/g;
+  const above = (imported: string) => dirname(file).startsWith(`${dirname(imported)}/`);
+  const fromAbove = [...text.matchAll(types)]
+    .map((match) => relative('.', join(dirname(file), match[1] ?? '')))
+    .filter(above);
+  return importsOf(file, text).filter((imported) => !fromAbove.includes(imported));
+}
+
 /** Folder, files, function, state, construct and test of a step carry one name. */
 function nameProblems(root: string, texts: Map<string, string>): string[] {
   const steps = Object.keys(ALL_STEPS) as AnyStepName[];
   const folders = steps.map(folderOf);
   const strangers = existsSync(join(root, 'lambdas'))
-    ? readdirSync(join(root, 'lambdas')).filter((name) => name !== 'shared' && !folders.includes(name))
+    ? readdirSync(join(root, 'lambdas')).filter((name) => !folders.includes(name))
     : [];
   return [
-    ...strangers.map((name) => `lambdas/${name}: is the folder of no step in lambdas/shared/steps.ts`),
+    ...strangers.map((name) => `lambdas/${name}: is the folder of no step in core/step/steps.ts`),
     ...steps.flatMap((step) =>
       expectations(step).flatMap(([file, pattern, what]) => missing(texts, file, pattern, what)),
     ),
@@ -91,12 +144,12 @@ function expectations(step: AnyStepName): [file: string, pattern: RegExp, what: 
       `exports no handler made by ${wrapper}('${step}', ${name}, …)`,
     ],
     [
-      updates ? 'lib/customer-updates.ts' : 'lib/export-steps.ts',
+      updates ? 'lib/workflow/customer-updates.ts' : 'lib/workflow/export-steps.ts',
       new RegExp(`\\bstep\\(\\s*'${step}',`),
       `makes no function with the construct id ${step}`,
     ],
     [
-      updates ? 'lib/customer-update-workflow.ts' : 'lib/export-workflow.ts',
+      updates ? 'lib/workflow/customer-update-workflow.ts' : 'lib/workflow/export-workflow.ts',
       new RegExp(`stepTask\\(\\s*this,\\s*'${step}',`),
       `has no state ${step}`,
     ],

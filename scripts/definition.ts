@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { type Deployment, deploymentSchema } from '../lambdas/shared/deployment.ts';
+import { type Deployment, deploymentSchema } from '../core/config/deployment.ts';
 import { ExportStack } from '../lib/export-stack.ts';
 
 /** A resource of a CloudFormation template. */

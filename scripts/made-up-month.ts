@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib';
-import type { PublishedRun } from '../cli/manifests.ts';
-import { planOfDefaults } from '../cli/report/nightly-plan.ts';
+import type { PublishedRun } from '../cli/data/manifests.ts';
 import type { Attempt, Facts } from '../cli/report/story.ts';
-import { ENTITIES, type Entity } from '../lambdas/shared/entities.ts';
-import { ERRORS, type ErrorName } from '../lambdas/shared/errors.ts';
-import { crc32Text } from '../lambdas/shared/files/transfer/index.ts';
+import { planOfDefaults } from '../cli/schedule/nightly-plan.ts';
+import { ENTITIES, type Entity } from '../core/config/entities.ts';
+import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { COLUMNS } from '../sandbox/data/columns.ts';
 import { Draw } from '../sandbox/data/draw.ts';
+import { crc32Text } from '../transfer/index.ts';
 
 /** A month of nights that never was, drawn by the sandbox's rules: the same every time, with no data of anybody in it. */
 

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod';
-import { ensureEnvironment } from '../local/python.ts';
-import type { RunRecord } from '../local/run-record.ts';
+import { ensureEnvironment } from '../local/ministack/python.ts';
+import type { RunRecord } from '../local/processes/run-record.ts';
 import { synthesise, type Template, updatingDeployment } from './definition.ts';
 import type { Finding } from './scan-answers.ts';
 

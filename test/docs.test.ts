@@ -4,9 +4,9 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createProgram } from '../cli/program.ts';
-import { deploymentSchema } from '../lambdas/shared/deployment.ts';
-import { ERRORS } from '../lambdas/shared/errors.ts';
-import { ALARMS } from '../lib/alarms.ts';
+import { deploymentSchema } from '../core/config/deployment.ts';
+import { ERRORS } from '../core/errors.ts';
+import { ALARMS } from '../lib/monitoring/alarms.ts';
 import { allCommands, runbookEntries } from './support/runbook.ts';
 
 const readme = readFileSync('README.md', 'utf8');

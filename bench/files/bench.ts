@@ -1,4 +1,4 @@
-import type { Target } from '../report.ts';
+import type { Target } from '../support/report.ts';
 import { type Client, engine, peers } from './clients.ts';
 import type { Job } from './job.ts';
 import type { Result } from './rounds.ts';

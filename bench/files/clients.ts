@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { STREAMING } from '../../lib/node-options.ts';
+import { STREAMING } from '../../lib/workflow/node-options.ts';
 import { JOB, type Job } from './job.ts';
 import type { Servers } from './servers.ts';
 

@@ -1,4 +1,4 @@
-import { type TransferOptions, transfer } from '../../lambdas/shared/files/transfer/index.ts';
+import { type TransferOptions, transfer } from '../../transfer/index.ts';
 import { JOB, type Job, measured } from './job.ts';
 
 /** One transfer by the engine in a process of its own; goes on as the machine would when the engine hands the upload back. */

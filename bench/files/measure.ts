@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import * as z from 'zod';
-import { runningProcesses } from '../../local/process-table.ts';
+import { runningProcesses } from '../../local/processes/process-table.ts';
 import type { Limit } from './cgroup.ts';
 import type { Client } from './clients.ts';
 import type { Said } from './job.ts';

@@ -2,9 +2,9 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { EnvironmentError } from '../../local/environment-error.ts';
-import { freePort } from '../../local/ports.ts';
-import { waitUntil } from '../../local/wait-until.ts';
+import { freePort } from '../../local/ministack/ports.ts';
+import { EnvironmentError } from '../../local/processes/environment-error.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
 import { nginxConf, type Places } from './nginx-conf.ts';
 
 /** Of one connection to the slow origin. */

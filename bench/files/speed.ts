@@ -1,4 +1,4 @@
-import { atLeast, atMost } from '../report.ts';
+import { atLeast, atMost } from '../support/report.ts';
 import { type Bench, counted, engineAt, type Found, MIB, peersAt, rowOf } from './bench.ts';
 import { interleaved, type Result } from './rounds.ts';
 

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { STEPS } from '../../lambdas/shared/steps.ts';
-import { bundle } from '../../lib/bundling.ts';
+import { STEPS } from '../../core/step/steps.ts';
+import { bundle } from '../../lib/workflow/bundling.ts';
 import { exampleDeployment, synthesiseInto } from '../../scripts/definition.ts';
-import { atMost, median } from '../report.ts';
+import { atMost, median } from '../support/report.ts';
 import type { Bench, Found } from './bench.ts';
 
 const STARTS = 15;
@@ -20,7 +20,7 @@ export async function starts({ servers, say }: Bench): Promise<Found> {
   const empty = join(servers.dir, 'empty.mjs');
   writeFileSync(empty, 'export const handler = async () => {};\n');
   say('Bundling the functions');
-  const index = join(import.meta.dirname, '..', '..', 'lambdas', 'shared', 'files', 'transfer', 'index.ts');
+  const index = join(import.meta.dirname, '..', '..', 'transfer', 'index.ts');
   const engine = join(servers.dir, 'engine-only.mjs');
   bundle(index, engine);
   const files: [string, string][] = [['engine', engine], ...functionBundles(servers.dir)];

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
+import { keysOf } from '../../core/batch/batch-keys.ts';
+import { type BatchState, batchStateSchema } from '../../core/batch/batch-state.ts';
+import { createBatchStore } from '../../core/batch/batch-store.ts';
+import { deploymentSchema } from '../../core/config/deployment.ts';
+import { createCrmClient } from '../../core/crm/client.ts';
+import { createLog } from '../../core/log/log.ts';
+import { createLightRead } from '../../core/storage/fast-read.ts';
 import { type ApplyChunkDeps, applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
-import { createCrmClient } from '../../lambdas/shared/crm/client.ts';
-import { deploymentSchema } from '../../lambdas/shared/deployment.ts';
-import { createLog } from '../../lambdas/shared/log.ts';
-import { createBatchStore } from '../../lambdas/shared/storage/batch-store.ts';
-import { createLightRead } from '../../lambdas/shared/storage/light-read.ts';
-import { keysOf } from '../../lambdas/shared/updates/batch-keys.ts';
-import { type BatchState, batchStateSchema } from '../../lambdas/shared/updates/batch-state.ts';
 import { type ApplyJob, costOf, JOB, type PreparedBatch } from './job.ts';
 
 /**

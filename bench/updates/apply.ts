@@ -1,5 +1,5 @@
 import type { Sandbox } from '../../sandbox/sandbox.ts';
-import { median } from '../report.ts';
+import { median } from '../support/report.ts';
 import { startChild } from './children.ts';
 import { curlLoopSeconds } from './curl-loop.ts';
 import { jsonLine } from './customers.ts';

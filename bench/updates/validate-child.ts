@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { checkUpdates } from '../../cli/update-check.ts';
-import { openUpdateFile } from '../../cli/update-source.ts';
+import { checkUpdates } from '../../cli/updates/check.ts';
+import { openUpdateFile } from '../../cli/updates/source.ts';
 import { costOf, JOB, type ValidateJob } from './job.ts';
 
 /** Validates a file as the command does, in a fresh process, and says what it cost. */

@@ -1,7 +1,7 @@
-import { bytesText } from '../bytes-text.ts';
-import { manyText } from '../list-text.ts';
-import type { PublishedRun } from '../manifests.ts';
-import { runbookEntry } from '../show-links.ts';
+import type { PublishedRun } from '../data/manifests.ts';
+import { runbookEntry } from '../runs/show/links.ts';
+import { bytesText } from '../support/bytes-text.ts';
+import { manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
 import type { Attempt, Cell, Story } from './story.ts';

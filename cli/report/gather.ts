@@ -1,9 +1,9 @@
-import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
-import { unpublishedRuns } from '../list-runs.ts';
-import { createManifests, eachOf, ifReadable, type PublishedRun } from '../manifests.ts';
-import type { Target } from '../target.ts';
-import type { NightlyPlan } from './nightly-plan.ts';
-import { pausedRules } from './paused-rules.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { createManifests, eachOf, ifReadable, type PublishedRun } from '../data/manifests.ts';
+import { unpublishedRuns } from '../runs/list/list-runs.ts';
+import type { NightlyPlan } from '../schedule/nightly-plan.ts';
+import { pausedRules } from '../schedule/paused-rules.ts';
+import type { Target } from '../support/target.ts';
 import type { Attempt, Facts } from './story.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,4 +1,4 @@
-import { bytesText } from '../bytes-text.ts';
+import { bytesText } from '../support/bytes-text.ts';
 import { html, type Markup } from './html.ts';
 import { type Cell, lastCells, type Outcome, type Story } from './story.ts';
 import { cellText, longDate, monthOf, SIGNS, shortDate, tookText } from './words.ts';

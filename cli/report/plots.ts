@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
-import type { Entity } from '../../lambdas/shared/entities.ts';
-import { bytesText } from '../bytes-text.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { bytesText } from '../support/bytes-text.ts';
 import { html, type Markup, trusted } from './html.ts';
 import { type Cell, isMissing, isPublished, type Story } from './story.ts';
 import { shortDate } from './words.ts';

@@ -1,6 +1,6 @@
-import type { Entity } from '../../lambdas/shared/entities.ts';
-import { dateIn } from '../../lambdas/shared/logical-date.ts';
-import type { NightlyPlan } from './nightly-plan.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { dateIn } from '../../core/export/logical-date.ts';
+import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
-import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
-import { dateIn } from '../../lambdas/shared/logical-date.ts';
-import type { Manifest } from '../../lambdas/shared/storage/manifest.ts';
-import type { PublishedRun } from '../manifests.ts';
-import type { NightlyPlan } from './nightly-plan.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { dateIn } from '../../core/export/logical-date.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import type { PublishedRun } from '../data/manifests.ts';
+import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 import { type Start, startsOf } from './starts.ts';
 
 /**

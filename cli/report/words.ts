@@ -1,5 +1,5 @@
-import { bytesText } from '../bytes-text.ts';
-import { durationText, manyText } from '../list-text.ts';
+import { bytesText } from '../support/bytes-text.ts';
+import { durationText, manyText } from '../support/text.ts';
 import { type Cell, isMissing, isPublished, lastCells, type Outcome, type Story } from './story.ts';
 
 /** How each outcome is shown: never by its colour alone. */

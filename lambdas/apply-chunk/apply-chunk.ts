@@ -1,19 +1,19 @@
-import type { CrmExchange } from '../shared/crm/client.ts';
-import { type ErrorName, RunError } from '../shared/errors.ts';
-import type { StepDeps } from '../shared/step.ts';
-import type { BatchStore } from '../shared/storage/batch-store.ts';
-import { keysOf } from '../shared/updates/batch-keys.ts';
-import { type Batch, type BatchState, batchOf, type Place } from '../shared/updates/batch-state.ts';
+import { keysOf } from '../../core/batch/batch-keys.ts';
+import { type Batch, type BatchState, batchOf, type Place } from '../../core/batch/batch-state.ts';
 import {
   type BatchAnswer,
   isLastWait,
   LONGEST_INVOCATION_SECONDS,
   LONGEST_WAIT_SECONDS,
-} from '../shared/updates/batch-step.ts';
-import type { Chunk } from '../shared/updates/chunk-index.ts';
-import { recordsOf, type Stretch, type UpdateRecord } from '../shared/updates/read-chunk.ts';
-import type { ResultLine } from '../shared/updates/result-line.ts';
-import { createStopFlag, type Stop, type StopFlag } from '../shared/updates/stop-flag.ts';
+} from '../../core/batch/batch-step.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
+import type { Chunk } from '../../core/batch/chunk-index.ts';
+import { recordsOf, type Stretch, type UpdateRecord } from '../../core/batch/read-chunk.ts';
+import type { ResultLine } from '../../core/batch/result-line.ts';
+import { createStopFlag, type Stop, type StopFlag } from '../../core/batch/stop-flag.ts';
+import type { CrmExchange } from '../../core/crm/client.ts';
+import { type ErrorName, RunError } from '../../core/errors.ts';
+import type { StepDeps } from '../../core/step/step.ts';
 import { type ApplyLineDeps, applyLine } from './apply-line.ts';
 import { ChunkResults } from './chunk-results.ts';
 import { countFailure } from './count-failures.ts';

@@ -1,14 +1,14 @@
-import type { CrmExchange } from '../shared/crm/client.ts';
-import { type UpdateAnswer, updateCustomer } from '../shared/crm/customers.ts';
-import { type ErrorName, RunError } from '../shared/errors.ts';
-import type { StepDeps } from '../shared/step.ts';
-import type { Tries } from '../shared/updates/chunk-parts.ts';
-import type { UpdateRecord } from '../shared/updates/read-chunk.ts';
-import type { ResultLine } from '../shared/updates/result-line.ts';
-import { FRESH_SECONDS, type Stop, type StopFlag } from '../shared/updates/stop-flag.ts';
-import { unfinishedLine } from '../shared/updates/unfinished-line.ts';
+import type { Tries } from '../../core/batch/chunk-parts.ts';
+import type { UpdateRecord } from '../../core/batch/read-chunk.ts';
+import type { ResultLine } from '../../core/batch/result-line.ts';
+import { FRESH_SECONDS, type Stop, type StopFlag } from '../../core/batch/stop-flag.ts';
+import { unfinishedLine } from '../../core/batch/unfinished-line.ts';
+import type { CrmExchange } from '../../core/crm/client.ts';
+import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';
+import { type ErrorName, RunError } from '../../core/errors.ts';
+import type { StepDeps } from '../../core/step/step.ts';
+import { attemptsFor, outcomeOf, stopsAll } from './line-outcome.ts';
 import type { Pace } from './pace.ts';
-import { attemptsFor, outcomeOf, stopsAll } from './verdict.ts';
 
 export interface ApplyLineDeps extends Pick<StepDeps, 'now' | 'random' | 'secondsLeft'> {
   crm: CrmExchange;

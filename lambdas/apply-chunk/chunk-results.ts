@@ -1,6 +1,6 @@
-import type { BatchStore } from '../shared/storage/batch-store.ts';
-import type { BatchKeys } from '../shared/updates/batch-keys.ts';
-import type { Place } from '../shared/updates/batch-state.ts';
+import type { BatchKeys } from '../../core/batch/batch-keys.ts';
+import type { Place } from '../../core/batch/batch-state.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
 import {
   type Doubt,
   doubtIn,
@@ -11,9 +11,9 @@ import {
   partText,
   RESULTS_PER_PART,
   type Tries,
-} from '../shared/updates/chunk-parts.ts';
-import { parseResults } from '../shared/updates/parse-results.ts';
-import type { ResultLine } from '../shared/updates/result-line.ts';
+} from '../../core/batch/chunk-parts.ts';
+import { parseResults } from '../../core/batch/parse-results.ts';
+import type { ResultLine } from '../../core/batch/result-line.ts';
 
 /**
  * The results of a chunk, in objects that are written once each. Before the first line of an object is sent, a claim says

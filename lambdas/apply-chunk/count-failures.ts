@@ -1,7 +1,7 @@
-import type { BatchStore } from '../shared/storage/batch-store.ts';
-import type { BatchKeys } from '../shared/updates/batch-keys.ts';
-import type { ResultLine } from '../shared/updates/result-line.ts';
-import type { StopFlag } from '../shared/updates/stop-flag.ts';
+import type { BatchKeys } from '../../core/batch/batch-keys.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
+import type { ResultLine } from '../../core/batch/result-line.ts';
+import type { StopFlag } from '../../core/batch/stop-flag.ts';
 
 /**
  * Counts a line over all chunks, and stops the batch at its threshold. Rejected, failed and unknown lines count alike: what

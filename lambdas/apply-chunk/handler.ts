@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { crmDependencies } from '../shared/compose.ts';
-import { asBatchStep } from '../shared/updates/batch-step.ts';
-import { quickBatchStoreFromEnv } from '../shared/updates/compose-store.ts';
+import { asBatchStep } from '../../core/batch/batch-step.ts';
+import { quickBatchStoreFromEnv } from '../../core/batch/compose-store.ts';
+import { crmDependencies } from '../../core/crm/compose.ts';
 import { applyChunk } from './apply-chunk.ts';
 
 /** State ApplyChunk of the children of the machine CustomerUpdates: leaves the results of the lines of one chunk. */

@@ -1,9 +1,9 @@
-import type { CrmClient } from '../shared/crm/client.ts';
-import { isOutage, mayBecomeKnown, readStatus, type StatusAnswer } from '../shared/crm/exports.ts';
-import { RunError } from '../shared/errors.ts';
-import { runOf } from '../shared/run-of.ts';
-import type { RunState } from '../shared/states.ts';
-import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
+import type { CrmClient } from '../../core/crm/client.ts';
+import { isOutage, mayBecomeKnown, readStatus, type StatusAnswer } from '../../core/crm/exports.ts';
+import { RunError } from '../../core/errors.ts';
+import { runOf } from '../../core/step/run-of.ts';
+import type { RunState } from '../../core/step/states.ts';
+import { type Answer, type StepDeps, waitFor } from '../../core/step/step.ts';
 
 export interface CheckStatusDeps extends StepDeps {
   crm: CrmClient;

@@ -1,5 +1,5 @@
-import { crmDependencies } from '../shared/compose.ts';
-import { asStep } from '../shared/step.ts';
+import { crmDependencies } from '../../core/crm/compose.ts';
+import { asStep } from '../../core/step/step.ts';
 import { checkStatus } from './check-status.ts';
 
 /** State CheckStatus of the machine ExportRun: reads the status of the export once, and leaves nothing behind. */

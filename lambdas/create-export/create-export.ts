@@ -1,15 +1,15 @@
-import type { CrmClient } from '../shared/crm/client.ts';
-import { createExport as postExport } from '../shared/crm/exports.ts';
-import { readFields } from '../shared/crm/fields.ts';
-import type { Entity } from '../shared/entities.ts';
-import { entityPlan } from '../shared/entity-plan.ts';
-import { RunError } from '../shared/errors.ts';
-import { dateIn, dateProblem } from '../shared/logical-date.ts';
-import { deadlineOf } from '../shared/pacing.ts';
-import type { Run, RunState } from '../shared/states.ts';
-import type { Answer, StepDeps } from '../shared/step.ts';
-import { type ExportInput, parseInput } from './input.ts';
-import { buildRequest, fingerprintOf, listedOf, resolveColumns } from './request.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { entityPlan } from '../../core/config/entity-plan.ts';
+import type { CrmClient } from '../../core/crm/client.ts';
+import { createExport as postExport } from '../../core/crm/exports.ts';
+import { readFields } from '../../core/crm/fields.ts';
+import { RunError } from '../../core/errors.ts';
+import { type ExportInput, parseInput } from '../../core/export/input.ts';
+import { dateIn, dateProblem } from '../../core/export/logical-date.ts';
+import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../core/export/request.ts';
+import { deadlineOf } from '../../core/step/pacing.ts';
+import type { Run, RunState } from '../../core/step/states.ts';
+import type { Answer, StepDeps } from '../../core/step/step.ts';
 
 export interface CreateExportDeps extends StepDeps {
   crm: CrmClient;

@@ -1,6 +1,6 @@
-import { crmDependencies } from '../shared/compose.ts';
-import { readEnv } from '../shared/env.ts';
-import { asStep } from '../shared/step.ts';
+import { readEnv } from '../../core/config/env.ts';
+import { crmDependencies } from '../../core/crm/compose.ts';
+import { asStep } from '../../core/step/step.ts';
 import { createExport } from './create-export.ts';
 
 /** State CreateExport of the machine ExportRun: checks the input and leaves an export at the service. */

@@ -1,6 +1,9 @@
-import type { CrmClient } from '../shared/crm/client.ts';
-import { isOutage, mayBecomeKnown, requestDownload } from '../shared/crm/exports.ts';
-import { RunError } from '../shared/errors.ts';
+import type { CrmClient } from '../../core/crm/client.ts';
+import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
+import { RunError } from '../../core/errors.ts';
+import { runOf } from '../../core/step/run-of.ts';
+import type { Moving, RunState } from '../../core/step/states.ts';
+import { type Answer, type StepDeps, waitFor } from '../../core/step/step.ts';
 import {
   type abandon,
   crc32Text,
@@ -8,10 +11,7 @@ import {
   type StoreOptions,
   type TransferOptions,
   type transfer,
-} from '../shared/files/transfer/index.ts';
-import { runOf } from '../shared/run-of.ts';
-import type { Moving, RunState } from '../shared/states.ts';
-import { type Answer, type StepDeps, waitFor } from '../shared/step.ts';
+} from '../../transfer/index.ts';
 import { nameFile } from './name-file.ts';
 import { progressLog } from './progress-log.ts';
 import { asRunError } from './transfer-errors.ts';

@@ -1,6 +1,6 @@
-import { crmDependencies } from '../shared/compose.ts';
-import { abandon, transfer } from '../shared/files/transfer/index.ts';
-import { asStep } from '../shared/step.ts';
+import { crmDependencies } from '../../core/crm/compose.ts';
+import { asStep } from '../../core/step/step.ts';
+import { abandon, transfer } from '../../transfer/index.ts';
 import { downloadFile } from './download-file.ts';
 import { storeFromEnv } from './store-from-env.ts';
 

@@ -1,9 +1,9 @@
-import type { FileFormat } from '../shared/file-formats.ts';
-import { listedFields } from '../shared/files/field-names.ts';
-import { extensionFor, mediaType } from '../shared/files/file-name.ts';
-import { judgeFile, rejection } from '../shared/files/judge-file.ts';
-import type { FileHead, NamedObject } from '../shared/files/transfer/index.ts';
-import type { Run } from '../shared/states.ts';
+import type { FileFormat } from '../../core/config/file-formats.ts';
+import { listedFields } from '../../core/files/field-names.ts';
+import { extensionFor, mediaType } from '../../core/files/file-name.ts';
+import { judgeFile, rejection } from '../../core/files/judge-file.ts';
+import type { Run } from '../../core/step/states.ts';
+import type { FileHead, NamedObject } from '../../transfer/index.ts';
 
 /** So much of a file is seen before it is named, or all of a shorter one. */
 const SEEN_BYTES = 1024;

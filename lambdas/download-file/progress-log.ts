@@ -1,4 +1,4 @@
-import type { StepDeps } from '../shared/step.ts';
+import type { StepDeps } from '../../core/step/step.ts';
 
 /** Often enough for a person who watches, rare enough for the bill of the log. */
 const EVERY_MS = 5_000;

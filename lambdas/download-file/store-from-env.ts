@@ -1,8 +1,8 @@
-import type { Deployment } from '../shared/deployment.ts';
-import { bucketPlace } from '../shared/env.ts';
-import { defaultProvider } from '../shared/environment-credentials.ts';
-import { RunError } from '../shared/errors.ts';
-import type { StoreOptions } from '../shared/files/transfer/index.ts';
+import { defaultProvider } from '../../core/aws/environment-credentials.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { bucketPlace } from '../../core/config/env.ts';
+import { RunError } from '../../core/errors.ts';
+import type { StoreOptions } from '../../transfer/index.ts';
 
 /**
  * The bucket of the deployment, as the transfer engine reaches it.

@@ -1,5 +1,5 @@
-import { RunError, type RunErrorName } from '../shared/errors.ts';
-import { TransferError, type TransferReason } from '../shared/files/transfer/index.ts';
+import { RunError, type RunErrorName } from '../../core/errors.ts';
+import { TransferError, type TransferReason } from '../../transfer/index.ts';
 
 const NAMES: Record<TransferReason, RunErrorName> = {
   'address-rejected': 'DownloadUrlRejected',

@@ -1,7 +1,7 @@
-import { LINE_BREAKS } from '../shared/files/csv-scan.ts';
-import type { Csv } from '../shared/files/judge-file.ts';
-import type { Scan, StoredFile } from '../shared/states.ts';
-import type { Manifest } from '../shared/storage/manifest.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { LINE_BREAKS } from '../../core/files/csv-scan.ts';
+import type { Csv } from '../../core/files/judge-file.ts';
+import type { Scan, StoredFile } from '../../core/step/states.ts';
 import type { Accepted } from './judge-stored.ts';
 
 type ManifestFile = Manifest['file'];

@@ -1,5 +1,5 @@
-import { bucketFromEnv, stepDependencies } from '../shared/compose.ts';
-import { asStep } from '../shared/step.ts';
+import { bucketFromEnv, stepDependencies } from '../../core/crm/compose.ts';
+import { asStep } from '../../core/step/step.ts';
 import { publishFile } from './publish-file.ts';
 
 /** State PublishFile of the machine ExportRun: leaves the manifest and two pointers, in that order. */

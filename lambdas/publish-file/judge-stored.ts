@@ -1,9 +1,9 @@
-import { RunError } from '../shared/errors.ts';
-import { listedFields } from '../shared/files/field-names.ts';
-import { type Judgement, judgeFile, rejection } from '../shared/files/judge-file.ts';
-import type { Run, StoredFile } from '../shared/states.ts';
-import type { StepDeps } from '../shared/step.ts';
-import type { Bucket } from '../shared/storage/bucket.ts';
+import { RunError } from '../../core/errors.ts';
+import { listedFields } from '../../core/files/field-names.ts';
+import { type Judgement, judgeFile, rejection } from '../../core/files/judge-file.ts';
+import type { Run, StoredFile } from '../../core/step/states.ts';
+import type { StepDeps } from '../../core/step/step.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from './read-object.ts';
 
 /** The first record and the one behind it stand within so many bytes, or the file is none that was asked for. */

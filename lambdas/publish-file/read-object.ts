@@ -1,5 +1,5 @@
-import { RunError } from '../shared/errors.ts';
-import type { Bucket } from '../shared/storage/bucket.ts';
+import { RunError } from '../../core/errors.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 
 /** An object is opened again so often in a row where reading it breaks off; then the next invocation goes on. */
 const REOPENED = 5;

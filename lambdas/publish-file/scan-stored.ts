@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib';
-import { endScan, NOTHING_SCANNED, narrowed, scanCsv, scanEncoding } from '../shared/files/csv-scan.ts';
-import type { Csv } from '../shared/files/judge-file.ts';
-import type { Scan, StoredFile } from '../shared/states.ts';
-import type { StepDeps } from '../shared/step.ts';
-import type { Bucket } from '../shared/storage/bucket.ts';
+import { endScan, NOTHING_SCANNED, narrowed, scanCsv, scanEncoding } from '../../core/files/csv-scan.ts';
+import type { Csv } from '../../core/files/judge-file.ts';
+import type { Scan, StoredFile } from '../../core/step/states.ts';
+import type { StepDeps } from '../../core/step/step.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from './read-object.ts';
 
 /** Left for the manifest, the pointers and the answer. */

@@ -1,6 +1,6 @@
-import { RunError } from '../shared/errors.ts';
-import type { Csv } from '../shared/files/judge-file.ts';
-import type { StoredFile } from '../shared/states.ts';
+import { RunError } from '../../core/errors.ts';
+import type { Csv } from '../../core/files/judge-file.ts';
+import type { StoredFile } from '../../core/step/states.ts';
 import type { Pass } from './scan-stored.ts';
 
 /**

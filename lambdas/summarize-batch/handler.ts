@@ -1,6 +1,6 @@
-import { stepDependencies } from '../shared/compose.ts';
-import { asBatchStep } from '../shared/updates/batch-step.ts';
-import { batchStoreFromEnv } from '../shared/updates/compose-store.ts';
+import { asBatchStep } from '../../core/batch/batch-step.ts';
+import { batchStoreFromEnv } from '../../core/batch/compose-store.ts';
+import { stepDependencies } from '../../core/crm/compose.ts';
 import { summarizeBatch } from './summarize-batch.ts';
 
 /** State SummarizeBatch of the machine CustomerUpdates: leaves the result of all lines and the manifest, in that order. */

@@ -1,14 +1,14 @@
-import { RunError } from '../shared/errors.ts';
-import type { BatchStore } from '../shared/storage/batch-store.ts';
-import { keysOf } from '../shared/updates/batch-keys.ts';
-import { type Counts, noCounts } from '../shared/updates/batch-manifest.ts';
-import type { Batch } from '../shared/updates/batch-state.ts';
-import type { Chunk } from '../shared/updates/chunk-index.ts';
-import { type ChunkParts, IN_DOUBT, NEVER_TRIED, readParts } from '../shared/updates/chunk-parts.ts';
-import { recordsOf, type UpdateRecord } from '../shared/updates/read-chunk.ts';
-import { type ResultLine, resultLineText } from '../shared/updates/result-line.ts';
-import type { Stop } from '../shared/updates/stop-flag.ts';
-import { unfinishedLine } from '../shared/updates/unfinished-line.ts';
+import { keysOf } from '../../core/batch/batch-keys.ts';
+import { type Counts, noCounts } from '../../core/batch/batch-manifest.ts';
+import type { Batch } from '../../core/batch/batch-state.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
+import type { Chunk } from '../../core/batch/chunk-index.ts';
+import { type ChunkParts, IN_DOUBT, NEVER_TRIED, readParts } from '../../core/batch/chunk-parts.ts';
+import { recordsOf, type UpdateRecord } from '../../core/batch/read-chunk.ts';
+import { type ResultLine, resultLineText } from '../../core/batch/result-line.ts';
+import type { Stop } from '../../core/batch/stop-flag.ts';
+import { unfinishedLine } from '../../core/batch/unfinished-line.ts';
+import { RunError } from '../../core/errors.ts';
 
 /** What was counted on the way; whole after the last line. */
 export interface Tally {

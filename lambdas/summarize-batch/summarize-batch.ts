@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { RunError } from '../shared/errors.ts';
-import { crc32Text } from '../shared/files/transfer/crc32.ts';
-import type { StepDeps } from '../shared/step.ts';
-import type { BatchStore } from '../shared/storage/batch-store.ts';
-import { type BatchKeys, keysOf } from '../shared/updates/batch-keys.ts';
-import { type BatchManifest, batchManifestSchema, batchManifestText } from '../shared/updates/batch-manifest.ts';
-import { type Batch, type BatchState, batchOf } from '../shared/updates/batch-state.ts';
-import { type BatchAnswer, LONGEST_INVOCATION_SECONDS } from '../shared/updates/batch-step.ts';
-import { type Chunk, chunkSchema } from '../shared/updates/chunk-index.ts';
-import { lineBlocks } from '../shared/updates/line-blocks.ts';
-import { openClaims } from '../shared/updates/open-claims.ts';
-import { parseResults } from '../shared/updates/parse-results.ts';
-import { createStopFlag, type Stop } from '../shared/updates/stop-flag.ts';
+import { type BatchKeys, keysOf } from '../../core/batch/batch-keys.ts';
+import { type BatchManifest, batchManifestSchema, batchManifestText } from '../../core/batch/batch-manifest.ts';
+import { type Batch, type BatchState, batchOf } from '../../core/batch/batch-state.ts';
+import { type BatchAnswer, LONGEST_INVOCATION_SECONDS } from '../../core/batch/batch-step.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
+import { type Chunk, chunkSchema } from '../../core/batch/chunk-index.ts';
+import { openClaims } from '../../core/batch/open-claims.ts';
+import { parseResults } from '../../core/batch/parse-results.ts';
+import { createStopFlag, type Stop } from '../../core/batch/stop-flag.ts';
+import { RunError } from '../../core/errors.ts';
+import type { StepDeps } from '../../core/step/step.ts';
+import { lineBlocks } from '../../core/updates/line-blocks.ts';
+import { crc32Text } from '../../transfer/index.ts';
 import { count, joinResults, newTally, type Tally } from './join-results.ts';
 
 export interface SummarizeBatchDeps extends StepDeps {

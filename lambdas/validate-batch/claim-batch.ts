@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { RunError } from '../shared/errors.ts';
-import type { BatchStore } from '../shared/storage/batch-store.ts';
-import type { Batch, BatchState } from '../shared/updates/batch-state.ts';
+import type { Batch, BatchState } from '../../core/batch/batch-state.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
+import { RunError } from '../../core/errors.ts';
 
 const claimSchema = z.object({ execution: z.string(), startedAt: z.string(), etag: z.string() });
 type Claim = z.infer<typeof claimSchema>;

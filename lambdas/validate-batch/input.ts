@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { RunError } from '../shared/errors.ts';
-import { toldName } from '../shared/suggestion.ts';
+import { RunError } from '../../core/errors.ts';
+import { toldName } from '../../core/suggestion.ts';
 
 const KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
 

@@ -1,5 +1,5 @@
-import { FIELD_RULES } from '../shared/updates/customer-fields.ts';
-import type { ProblemReport } from '../shared/updates/problems.ts';
+import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
+import type { ProblemReport } from '../../core/updates/problems.ts';
 
 /** What is wrong with a file, in one sentence: counts, and the first line with its field. No values, and no foreign names. */
 export function problemsSentence(key: string, lines: number, { total, first }: ProblemReport): string {

@@ -1,7 +1,7 @@
-import { RunError } from '../shared/errors.ts';
-import { type BatchStore, changed } from '../shared/storage/batch-store.ts';
-import { keysOf } from '../shared/updates/batch-keys.ts';
-import { lineBlocks, linesIn, linesOf } from '../shared/updates/line-blocks.ts';
+import { keysOf } from '../../core/batch/batch-keys.ts';
+import { type BatchStore, changed } from '../../core/batch/batch-store.ts';
+import { RunError } from '../../core/errors.ts';
+import { lineBlocks, linesIn, linesOf } from '../../core/updates/line-blocks.ts';
 import { claimOf } from './claim-batch.ts';
 
 /**

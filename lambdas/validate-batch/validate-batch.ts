@@ -1,13 +1,13 @@
-import { RunError } from '../shared/errors.ts';
-import { crc32Text } from '../shared/files/transfer/crc32.ts';
-import type { StepDeps } from '../shared/step.ts';
-import type { BatchStore, Opened } from '../shared/storage/batch-store.ts';
-import { type BatchKeys, keysOf } from '../shared/updates/batch-keys.ts';
-import type { Batch, BatchState } from '../shared/updates/batch-state.ts';
-import type { BatchAnswer } from '../shared/updates/batch-step.ts';
-import { chunksText } from '../shared/updates/chunk-index.ts';
-import { JSONL, VALIDATED_JSONL } from '../shared/updates/read-jsonl.ts';
-import { type Validation, validateUpdates } from '../shared/updates/validate-updates.ts';
+import { type BatchKeys, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
+import type { Batch, BatchState } from '../../core/batch/batch-state.ts';
+import type { BatchAnswer } from '../../core/batch/batch-step.ts';
+import type { BatchStore, Opened } from '../../core/batch/batch-store.ts';
+import { chunksText } from '../../core/batch/chunk-index.ts';
+import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
+import { RunError } from '../../core/errors.ts';
+import type { StepDeps } from '../../core/step/step.ts';
+import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
+import { crc32Text } from '../../transfer/index.ts';
 import { claimBatch } from './claim-batch.ts';
 import { type BatchInput, parseInput } from './input.ts';
 import { problemsSentence } from './problems-sentence.ts';
@@ -18,8 +18,6 @@ export interface ValidateBatchDeps extends StepDeps {
   softwareVersion: string;
 }
 
-/** What one invocation validates with time and memory to spare, of the shortest lines too (docs/adr/0016). */
-export const LARGEST_INPUT_BYTES = 256 * 1024 * 1024;
 /** The machine stands for three days; trouble may take the third. */
 const LONGEST_BATCH_SECONDS = 2 * 86_400;
 

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler } from 'hono';
-import { problem } from '../answers.ts';
-import { fingerprint } from '../oauth/grants.ts';
-import type { SandboxEnv, World } from '../world.ts';
+import { problem } from '../world/answers.ts';
+import { fingerprint } from '../world/grants.ts';
+import type { SandboxEnv, World } from '../world/world.ts';
 
 /** Lets a call pass whose `Authorization: Bearer` token is valid and has the scope: 401 and 403 otherwise (RFC 6750). */
 export function bearer(world: World, scope: string): MiddlewareHandler<SandboxEnv> {

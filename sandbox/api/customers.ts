@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { problem } from '../answers.ts';
 import { type CrmRecord, indexOf } from '../data/records.ts';
-import { bytesOf, rowsOf } from '../settings.ts';
-import { track } from '../track.ts';
-import type { SandboxApp, SandboxEnv, World } from '../world.ts';
+import { problem } from '../world/answers.ts';
+import { bytesOf, rowsOf } from '../world/settings.ts';
+import { track } from '../world/track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
 import { bearer } from './bearer.ts';
 import { fieldsAtFault } from './customer-rules.ts';
 import { readJson } from './exports.ts';

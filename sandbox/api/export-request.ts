@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Entity } from '../../lambdas/shared/entities.ts';
-import { problem } from '../answers.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { fieldNames } from '../data/columns.ts';
-import type { LedgerCall } from '../ledger.ts';
-import type { World } from '../world.ts';
-import type { ExportRequest } from './jobs.ts';
+import { problem } from '../world/answers.ts';
+import type { ExportRequest } from '../world/jobs.ts';
+import type { LedgerCall } from '../world/ledger.ts';
+import type { World } from '../world/world.ts';
 
 const requestShape = {
   columns: z.array(z.string()).nonempty(),

@@ -1,13 +1,13 @@
 import type { Context } from 'hono';
-import { problem } from '../answers.ts';
 import { COLUMNS } from '../data/columns.ts';
 import { exportContent } from '../files/export-content.ts';
 import { signedFileUrl } from '../files/signature.ts';
-import { entityOf, track } from '../track.ts';
-import type { SandboxApp, SandboxEnv, World } from '../world.ts';
+import { problem } from '../world/answers.ts';
+import type { Job } from '../world/jobs.ts';
+import { entityOf, track } from '../world/track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
 import { bearer } from './bearer.ts';
 import { readExportRequest } from './export-request.ts';
-import type { Job } from './jobs.ts';
 import { createAnswer, exportRecord, fieldList } from './shapes.ts';
 
 type SandboxContext = Context<SandboxEnv>;

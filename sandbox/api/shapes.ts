@@ -1,4 +1,4 @@
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../world/settings.ts';
 
 const CREATE_ANSWERS: Record<Settings['createAnswer'], (id: string) => unknown> = {
   id: (id) => ({ id }),

@@ -1,4 +1,4 @@
-import type { Entity } from '../../lambdas/shared/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import type { Column } from './column.ts';
 import { AGENT_NUMBERS, EMPLOYERS, MEETINGS, WORKFLOWS } from './office-columns.ts';
 import { CONTACTS, CUSTOMERS, LEADS } from './people-columns.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Entity } from '../../lambdas/shared/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import type { Cell } from './column.ts';
 import { COLUMNS } from './columns.ts';
 import { Draw } from './draw.ts';

@@ -1,6 +1,6 @@
 import { recordLine } from '../data/csv.ts';
 import { type CrmRecord, ID_NUMBER_DIGITS } from '../data/records.ts';
-import { type FileContent, strongEtag } from './content.ts';
+import { type FileContent, strongEtag } from '../world/content.ts';
 
 /** A run of CSV lines that is repeated; only the numbers inside the ids differ, and they have a fixed width. */
 interface Block {

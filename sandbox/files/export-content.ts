@@ -1,12 +1,12 @@
-import type { Entity } from '../../lambdas/shared/entities.ts';
-import type { ExportRequest } from '../api/jobs.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { csvLine, recordLine } from '../data/csv.ts';
 import { DISTINCT_RECORDS } from '../data/records.ts';
 import { select } from '../data/select.ts';
-import { bytesOf, rowsOf } from '../settings.ts';
-import type { World } from '../world.ts';
+import { bufferContent, type FileContent } from '../world/content.ts';
+import type { ExportRequest } from '../world/jobs.ts';
+import { bytesOf, rowsOf } from '../world/settings.ts';
+import type { World } from '../world/world.ts';
 import { blockContent } from './blocks.ts';
-import { bufferContent, type FileContent } from './content.ts';
 
 /** The CSV file that an export request asks for: UTF-8, the columns in the order asked for, CRLF line ends. */
 export function exportContent({ settings, records }: World, entity: Entity, request: ExportRequest): FileContent {

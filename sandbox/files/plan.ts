@@ -1,4 +1,4 @@
-import type { FileContent } from './content.ts';
+import type { FileContent } from '../world/content.ts';
 
 /** What to answer to a GET of a file, before any fault: `to` is exclusive. */
 export interface Plan {

@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
-import type { Entity } from '../../lambdas/shared/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { COLUMNS } from '../data/columns.ts';
-import type { Effect } from '../fault-schema.ts';
-import { bufferContent, type FileContent } from './content.ts';
+import { bufferContent, type FileContent } from '../world/content.ts';
+import type { Effect } from '../world/fault-schema.ts';
 
 type Written = NonNullable<Effect['written']>;
 

@@ -1,9 +1,9 @@
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Context } from 'hono';
-import type { Entity } from '../../lambdas/shared/entities.ts';
-import { entityOf, track } from '../track.ts';
-import type { SandboxApp, SandboxEnv, World } from '../world.ts';
-import { bufferContent, type FileContent, strongEtag } from './content.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { bufferContent, type FileContent, strongEtag } from '../world/content.ts';
+import { entityOf, track } from '../world/track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
 import { plan } from './plan.ts';
 import { rewritten } from './rewrite.ts';
 import { sendBody } from './send.ts';

@@ -3,8 +3,8 @@ import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createGzip } from 'node:zlib';
-import type { Effect } from '../fault-schema.ts';
-import type { LedgerCall } from '../ledger.ts';
+import type { Effect } from '../world/fault-schema.ts';
+import type { LedgerCall } from '../world/ledger.ts';
 
 type Chunks = AsyncIterable<Buffer> | Iterable<Buffer>;
 

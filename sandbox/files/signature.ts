@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import type { Entity } from '../../lambdas/shared/entities.ts';
-import type { Job } from '../api/jobs.ts';
-import type { World } from '../world.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import type { Job } from '../world/jobs.ts';
+import type { World } from '../world/world.ts';
 
 function sign({ fileKey, settings }: World, path: string, expires: string): string {
   const mac = createHmac('sha256', fileKey).update(`${path}\n${expires}`).digest('base64url');

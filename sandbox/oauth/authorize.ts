@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
-import { track } from '../track.ts';
-import type { SandboxApp, SandboxEnv, World } from '../world.ts';
-import { type Consent, SCOPES } from './grants.ts';
+import { type Consent, SCOPES } from '../world/grants.ts';
+import { track } from '../world/track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
 import { consentPage, refusalPage } from './page.ts';
 
 interface Transaction extends Consent {

@@ -1,4 +1,4 @@
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../world/settings.ts';
 
 type Way = Settings['clientAuthentication'][number];
 

@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
-import type { LedgerCall } from '../ledger.ts';
-import { track } from '../track.ts';
-import type { SandboxApp, SandboxEnv, World } from '../world.ts';
+import { fingerprint, type IssuedTokens, type Refusal } from '../world/grants.ts';
+import type { LedgerCall } from '../world/ledger.ts';
+import { track } from '../world/track.ts';
+import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
 import { clientIsAuthentic } from './client.ts';
-import { fingerprint, type IssuedTokens, type Refusal } from './grants.ts';
 
 type ErrorCode = 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'invalid_scope' | 'unsupported_grant_type';
 

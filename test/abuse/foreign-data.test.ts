@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { createCrmClient } from '../../core/crm/client.ts';
+import { createLog } from '../../core/log/log.ts';
+import type { GetAccessToken } from '../../core/oauth/access-token.ts';
+import { asStep } from '../../core/step/step.ts';
 import { checkStatus } from '../../lambdas/check-status/check-status.ts';
-import { createCrmClient } from '../../lambdas/shared/crm/client.ts';
-import { createLog } from '../../lambdas/shared/log.ts';
-import type { GetAccessToken } from '../../lambdas/shared/oauth/access-token.ts';
-import { asStep } from '../../lambdas/shared/step.ts';
 import { EXPORT_ID, runState } from '../support/builders.ts';
 import { lambdaContext, testDeps } from '../support/deps.ts';
 import { type Reply, serverFor } from '../support/http-server.ts';

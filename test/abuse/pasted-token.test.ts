@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { createLog } from '../../core/log/log.ts';
+import { asStep } from '../../core/step/step.ts';
 import { createExport } from '../../lambdas/create-export/create-export.ts';
-import { createLog } from '../../lambdas/shared/log.ts';
-import { asStep } from '../../lambdas/shared/step.ts';
 import { EXPORT_ID, newState } from '../support/builders.ts';
 import { lambdaContext, testDeps } from '../support/deps.ts';
 import { fakeCrm } from '../support/fake-crm.ts';

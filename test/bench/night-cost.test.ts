@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Usage } from '../../bench/cost.ts';
 import { costLines, total } from '../../bench/night-cost.ts';
-import { ENTITIES } from '../../lambdas/shared/entities.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
 
 const nothing: Usage = {
   ...{ transitions: 0, invocations: 0, gbSeconds: 0, crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 },

@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { awsTrouble } from '../../cli/aws-trouble.ts';
-import { freePort } from '../../local/ports.ts';
-import { deploymentServer, RUN_ARNS, stackReply, xmlError } from './aws-server.ts';
-import { said } from './said.ts';
+import { awsTrouble } from '../../cli/support/aws-trouble.ts';
+import { freePort } from '../../local/ministack/ports.ts';
+import { deploymentServer, RUN_ARNS, stackReply, xmlError } from './support/aws-server.ts';
+import { said } from './support/run-cli.ts';
 
 const prod = ['--deployment', 'prod'];
 const NEWEST = 'leads-20261120T020000Z-1a2b3c';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { codeOf } from '../../cli/exit.ts';
-import { RunError } from '../../lambdas/shared/errors.ts';
-import { readingCloud } from './reading-cloud.ts';
-import { said } from './said.ts';
+import { codeOf } from '../../cli/support/exit.ts';
+import { RunError } from '../../core/errors.ts';
+import { readingCloud } from './support/reading-cloud.ts';
+import { said } from './support/run-cli.ts';
 
 /** A command against a bucket that answers everything so. */
 async function against(code: string, status: number, ...args: string[]) {

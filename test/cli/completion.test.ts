@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ENTITIES } from '../../lambdas/shared/entities.ts';
-import { tempDir } from '../local/support.ts';
-import { said } from './said.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
+import { tempDir } from '../local/support/support.ts';
+import { said } from './support/run-cli.ts';
 
 /** What a shell is offered for the last word. */
 async function offered(...words: string[]): Promise<string[]> {

@@ -3,11 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { nightlyPlan } from '../../cli/report/nightly-plan.ts';
-import { ConfigurationError } from '../../lib/config.ts';
-import { tempDir } from '../local/support.ts';
-import { readingCloud } from './reading-cloud.ts';
-import { said } from './said.ts';
+import { nightlyPlan } from '../../cli/schedule/nightly-plan.ts';
+import { ConfigurationError } from '../../core/config/configuration.ts';
+import { tempDir } from '../local/support/support.ts';
+import { readingCloud } from './support/reading-cloud.ts';
+import { said } from './support/run-cli.ts';
 
 /** The shell function of `completion` runs the command from wherever a person is. */
 

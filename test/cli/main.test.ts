@@ -2,10 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../../local/ports.ts';
-import { run } from '../local/running.ts';
-import { tempDir } from '../local/support.ts';
-import { serve } from './aws-server.ts';
+import { freePort } from '../../local/ministack/ports.ts';
+import { run } from '../local/support/running.ts';
+import { tempDir } from '../local/support/support.ts';
+import { serve } from './support/aws-server.ts';
 
 async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
   const command = run('cli/main.ts', args, { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1', ...env });

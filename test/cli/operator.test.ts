@@ -1,11 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { inputAnew } from '../../cli/retry-command.ts';
-import { consequences } from '../../cli/stop-command.ts';
-import { tempDir } from '../local/support.ts';
-import { deploymentServer, jsonServer, OUTPUTS, RUN_ARNS, sfnAt, stackReply } from './aws-server.ts';
-import { said } from './said.ts';
+import { inputAnew } from '../../cli/runs/retry.ts';
+import { consequences } from '../../cli/runs/stop.ts';
+import { tempDir } from '../local/support/support.ts';
+import { deploymentServer, jsonServer, OUTPUTS, RUN_ARNS, sfnAt, stackReply } from './support/aws-server.ts';
+import { said } from './support/run-cli.ts';
 
 const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = `${RUN_ARNS}:${NAME}`;

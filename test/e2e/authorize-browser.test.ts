@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { authorize } from '../../cli/authorize.ts';
+import { authorize } from '../../cli/authorize/authorize.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { type Browser, hasChromium, startChromium } from './support/chromium.ts';

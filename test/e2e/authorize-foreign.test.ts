@@ -2,7 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { authorize } from '../../cli/authorize.ts';
+import { authorize } from '../../cli/authorize/authorize.ts';
 import { deployment } from '../support/builders.ts';
 import { functionAt, makePlaces, startGrantCloud } from './support/grant-places.ts';
 

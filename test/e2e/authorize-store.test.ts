@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { storeGrant } from '../../cli/store-grant.ts';
-import { BEFORE_THE_FIRST, successorOf } from '../../lambdas/shared/oauth/generation.ts';
-import { LEASE_MS } from '../../lambdas/shared/oauth/ledger.ts';
-import type { Tokens } from '../../lambdas/shared/oauth/secrets.ts';
+import { storeGrant } from '../../cli/authorize/store-grant.ts';
+import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
+import { LEASE_MS } from '../../core/oauth/ledger.ts';
+import type { Tokens } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { failing, functionAt, type GrantPlaces, makePlaces, startGrantCloud } from './support/grant-places.ts';

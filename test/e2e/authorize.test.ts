@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type AuthorizeOptions, authorize } from '../../cli/authorize.ts';
-import { BEFORE_THE_FIRST, successorOf } from '../../lambdas/shared/oauth/generation.ts';
+import { type AuthorizeOptions, authorize } from '../../cli/authorize/authorize.ts';
+import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
-import type { SandboxOptions } from '../../sandbox/settings.ts';
+import type { SandboxOptions } from '../../sandbox/world/settings.ts';
 import { deployment } from '../support/builders.ts';
 import { failing, functionAt, makePlaces, startGrantCloud } from './support/grant-places.ts';
 

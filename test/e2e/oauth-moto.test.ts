@@ -1,8 +1,8 @@
 import { ListSecretVersionIdsCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { storeGrant } from '../../cli/store-grant.ts';
-import { BEFORE_THE_FIRST, successorOf } from '../../lambdas/shared/oauth/generation.ts';
-import { type Tokens, writeOAuthClient } from '../../lambdas/shared/oauth/secrets.ts';
+import { storeGrant } from '../../cli/authorize/store-grant.ts';
+import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
+import { type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { functionAt, makePlaces } from './support/grant-places.ts';

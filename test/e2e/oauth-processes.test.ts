@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { successorOf } from '../../lambdas/shared/oauth/generation.ts';
+import { successorOf } from '../../core/oauth/generation.ts';
 import { startOAuthCloud } from '../oauth/support/oauth-cloud.ts';
 
 /**

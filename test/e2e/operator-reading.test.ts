@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { RunReport } from '../../cli/run-report.ts';
-import { crc32Text } from '../../lambdas/shared/files/transfer/index.ts';
-import { said } from '../cli/said.ts';
-import { run } from '../local/running.ts';
+import type { RunReport } from '../../cli/runs/run-report.ts';
+import { crc32Text } from '../../transfer/index.ts';
+import { said } from '../cli/support/run-cli.ts';
+import { run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 /** What an operator reads, of one deployment in which three runs were published and one failed. */

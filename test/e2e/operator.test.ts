@@ -1,10 +1,10 @@
 import { DescribeRuleCommand } from '@aws-sdk/client-eventbridge';
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
-import { waitUntil } from '../../local/wait-until.ts';
-import { said, WITHOUT_AWS } from '../cli/said.ts';
-import { endAll, run } from '../local/running.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
+import { said, WITHOUT_AWS } from '../cli/support/run-cli.ts';
+import { endAll, run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 /** The commands that act, as a person runs them; those that read are in operator-reading.test.ts. */

@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { reportPage } from '../../cli/report/page.ts';
 import { tellStory } from '../../cli/report/story.ts';
 import { madeUpMonth } from '../../scripts/made-up-month.ts';
-import { CACHE } from '../local/support.ts';
+import { CACHE } from '../local/support/support.ts';
 import { type Browser, hasChromium, startChromium } from './support/chromium.ts';
 
 /** The page of `report` in a real browser, opened as a file. */

@@ -1,14 +1,14 @@
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
-import { startMinistack } from '../../local/ministack.ts';
-import { freePort } from '../../local/ports.ts';
-import { ensureMinistack } from '../../local/python.ts';
-import { openRunRecord, type RunRecord } from '../../local/run-record.ts';
+import { startMinistack } from '../../local/ministack/ministack.ts';
+import { freePort } from '../../local/ministack/ports.ts';
+import { ensureMinistack } from '../../local/ministack/python.ts';
+import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
-import { endAll, type Running, run, type Traces, tracesOf } from '../local/running.ts';
-import { CACHE } from '../local/support.ts';
+import { endAll, type Running, run, type Traces, tracesOf } from '../local/support/running.ts';
+import { CACHE } from '../local/support/support.ts';
 
 const START = 'local/start.ts';
 const CLI = 'cli/main.ts';

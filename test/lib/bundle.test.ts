@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { STEPS, type StepName } from '../../lambdas/shared/steps.ts';
+import { STEPS, type StepName } from '../../core/step/steps.ts';
 import { exampleDeployment, synthesiseInto, type Template } from '../../scripts/definition.ts';
 import { folderForAll, tree } from './support/files.ts';
 
@@ -54,7 +54,7 @@ describe('the bundled code', () => {
     (step) => {
       const sources = sourcesOf(step);
 
-      expect(sources).toContainEqual(expect.stringMatching(/lambdas\/shared\/environment-credentials\.ts$/));
+      expect(sources).toContainEqual(expect.stringMatching(/core\/aws\/environment-credentials\.ts$/));
       expect(sources).not.toContainEqual(expect.stringMatching(/credential-provider-|nested-clients/));
     },
   );
@@ -65,7 +65,7 @@ describe('the bundled code', () => {
       const sources = sourcesOf(step);
 
       expect(sources).toContainEqual(expect.stringMatching(/zod\/v4\/mini\//));
-      expect(sources).not.toContainEqual(expect.stringMatching(/zod\/v4\/classic\/|shared\/deployment\.ts$/));
+      expect(sources).not.toContainEqual(expect.stringMatching(/zod\/v4\/classic\/|config\/deployment\.ts$/));
     },
   );
 
@@ -77,7 +77,7 @@ describe('the bundled code', () => {
     const { stderr } = invoke(folder);
 
     const { frames } = JSON.parse(stderr.slice(0, stderr.indexOf('\n')));
-    expect(frames).toContainEqual(expect.stringMatching(/^at .*lambdas\/shared\/env\.ts:\d+:\d+\)?$/));
+    expect(frames).toContainEqual(expect.stringMatching(/^at .*core\/config\/env\.ts:\d+:\d+\)?$/));
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ALL_STEPS, STEPS, UPDATE_STEPS } from '../../lambdas/shared/steps.ts';
+import { ALL_STEPS, STEPS, UPDATE_STEPS } from '../../core/step/steps.ts';
 import { findProblems } from '../../scripts/check-sizes.ts';
 import { tree } from './support/files.ts';
 
@@ -8,16 +8,16 @@ const lines = (count: number) => 'export {};\n'.repeat(count);
 /** A tree in which all rules hold. */
 function goodTree(): Record<string, string> {
   const files: Record<string, string> = {
-    'lib/export-steps.ts': Object.keys(STEPS)
+    'lib/workflow/export-steps.ts': Object.keys(STEPS)
       .map((step) => `step('${step}', short);\n`)
       .join(''),
-    'lib/export-workflow.ts': Object.keys(STEPS)
+    'lib/workflow/export-workflow.ts': Object.keys(STEPS)
       .map((step) => `stepTask(this, '${step}', 'comment');\n`)
       .join(''),
-    'lib/customer-updates.ts': Object.keys(UPDATE_STEPS)
+    'lib/workflow/customer-updates.ts': Object.keys(UPDATE_STEPS)
       .map((step) => `step('${step}', 512);\n`)
       .join(''),
-    'lib/customer-update-workflow.ts': Object.keys(UPDATE_STEPS)
+    'lib/workflow/customer-update-workflow.ts': Object.keys(UPDATE_STEPS)
       .map((step) => `stepTask(this, '${step}', 'comment');\n`)
       .join(''),
   };
@@ -89,56 +89,65 @@ describe('names', () => {
 
     expect(
       problemsWith({
-        'lib/export-steps.ts': renamed('lib/export-steps.ts'),
-        'lib/export-workflow.ts': renamed('lib/export-workflow.ts'),
+        'lib/workflow/export-steps.ts': renamed('lib/workflow/export-steps.ts'),
+        'lib/workflow/export-workflow.ts': renamed('lib/workflow/export-workflow.ts'),
       }),
     ).toEqual([
-      'lib/export-steps.ts: makes no function with the construct id CheckStatus',
-      'lib/export-workflow.ts: has no state CheckStatus',
+      'lib/workflow/export-steps.ts: makes no function with the construct id CheckStatus',
+      'lib/workflow/export-workflow.ts: has no state CheckStatus',
     ]);
   });
 
   test('a folder that belongs to no step is told', () => {
     expect(problemsWith({ 'lambdas/check/check.ts': lines(1) })).toEqual([
-      'lambdas/check: is the folder of no step in lambdas/shared/steps.ts',
+      'lambdas/check: is the folder of no step in core/step/steps.ts',
     ]);
   });
 });
 
 describe('imports', () => {
   test.each([
-    ['bin/app.ts', '../lambdas/shared/steps.ts', 'lambdas/shared/steps.ts', 'bin imports lib only'],
-    ['lib/tokens.ts', '../cli/main.ts', 'cli/main.ts', 'lib imports lambdas/shared only'],
+    ['bin/app.ts', '../cli/main.ts', 'cli/main.ts', 'bin imports lib and core only'],
+    ['lib/tokens.ts', '../cli/main.ts', 'cli/main.ts', 'lib imports core only'],
     [
       'lib/tokens.ts',
       '../lambdas/check-status/check-status.ts',
       'lambdas/check-status/check-status.ts',
-      'lib imports lambdas/shared only',
+      'lib imports core only',
     ],
+    ['core/a.ts', '../lib/tokens.ts', 'lib/tokens.ts', 'core imports transfer only'],
     [
-      'lambdas/shared/a.ts',
-      '../../lib/config.ts',
-      'lib/config.ts',
-      'lambdas/shared imports nothing else of the project',
-    ],
-    [
-      'lambdas/shared/a.ts',
-      '../check-status/check-status.ts',
+      'core/a.ts',
+      '../lambdas/check-status/check-status.ts',
       'lambdas/check-status/check-status.ts',
-      'lambdas/shared imports nothing else of the project',
+      'core imports transfer only',
+    ],
+    ['transfer/a.ts', '../core/errors.ts', 'core/errors.ts', 'transfer imports nothing else of the project'],
+    ['cli/list.ts', '../local/start.ts', 'local/start.ts', 'cli imports core and transfer only'],
+    [
+      'cli/list.ts',
+      '../lambdas/check-status/check-status.ts',
+      'lambdas/check-status/check-status.ts',
+      'cli imports core and transfer only',
+    ],
+    [
+      'core/a.ts',
+      '../transfer/store/call.ts',
+      'transfer/store/call.ts',
+      'whoever is not of transfer imports transfer/index.ts',
     ],
     ['local/start.ts', '../test/support/a.ts', 'test/support/a.ts', 'no source imports tests'],
-    ...['lib/config.ts', 'sandbox/main.ts', 'local/start.ts', 'cli/main.ts', 'bench/run.ts'].map((file) => [
+    ...['lib/tokens.ts', 'sandbox/main.ts', 'local/start.ts', 'cli/main.ts', 'bench/run.ts'].map((file) => [
       'lambdas/check-status/more.ts',
       `../../${file}`,
       file,
-      'a step imports its own folder and lambdas/shared only',
+      'a step imports its own folder, core and transfer only',
     ]),
     [
       'lambdas/check-status/more.ts',
       '../create-export/request.ts',
       'lambdas/create-export/request.ts',
-      'a step imports its own folder and lambdas/shared only',
+      'a step imports its own folder, core and transfer only',
     ],
   ])('%s does not import %s', (file, specifier, imported, rule) => {
     const problem = `${file}: imports ${imported}, but ${rule}`;
@@ -151,15 +160,46 @@ describe('imports', () => {
   });
 
   test.each([
-    ['bin/app.ts', '../lib/config.ts'],
-    ['lib/config.ts', '../lambdas/shared/steps.ts'],
-    ['lib/config.ts', './tokens.ts'],
+    ['bin/app.ts', '../core/config/configuration.ts'],
+    ['lib/tokens.ts', '../core/step/steps.ts'],
+    ['lib/tokens.ts', './config.ts'],
     ['lambdas/create-export/request.ts', './input.ts'],
-    ['lambdas/create-export/request.ts', '../shared/crm/client.ts'],
-    ['lambdas/shared/crm/client.ts', '../log.ts'],
+    ['lambdas/create-export/request.ts', '../../core/crm/client.ts'],
+    ['core/crm/client.ts', '../log/log.ts'],
+    ['core/storage/fast-read.ts', '../../transfer/index.ts'],
     ['local/start.ts', '../cli/target.ts'],
-    ['test/lib/config.test.ts', '../../lib/config.ts'],
+    ['test/transfer/call.test.ts', '../../transfer/store/call.ts'],
   ])('%s may import %s', (file, specifier) => {
     expect(problemsWith({ [file]: `import { a } from '${specifier}';\n` })).toEqual([]);
+  });
+});
+
+describe('folders', () => {
+  const many = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`cli/runs/a${index}.ts`, lines(1)]));
+
+  test('have at most 20 source files', () => {
+    expect(problemsWith(many(20))).toEqual([]);
+
+    expect(problemsWith(many(21))).toEqual(['cli/runs: has 21 source files, at most 20 are allowed']);
+  });
+
+  test('that import each other are told', () => {
+    const problems = problemsWith({
+      'core/crm/a.ts': "import { b } from '../oauth/b.ts';\n",
+      'core/oauth/c.ts': "import type { D } from '../crm/d.ts';\n",
+    });
+
+    expect(problems).toEqual([
+      'core/crm/a.ts: imports core/oauth/b.ts, but core/oauth/c.ts imports core/crm/d.ts: no two folders import each other',
+    ]);
+  });
+
+  test('may take types, and nothing else, from the folder above that uses them', () => {
+    const parent = { 'cli/runs/a.ts': "import { b } from './show/b.ts';\n" };
+
+    expect(problemsWith({ ...parent, 'cli/runs/show/c.ts': "import type { A } from '../a.ts';\n" })).toEqual([]);
+
+    expect(problemsWith({ ...parent, 'cli/runs/show/c.ts': "import { a } from '../a.ts';\n" })).toHaveLength(1);
   });
 });

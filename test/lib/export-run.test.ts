@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ERRORS, RunError } from '../../lambdas/shared/errors.ts';
-import { STEPS } from '../../lambdas/shared/steps.ts';
+import { ERRORS, RunError } from '../../core/errors.ts';
+import { STEPS } from '../../core/step/steps.ts';
 import { exampleDeployment } from '../../scripts/definition.ts';
 import { exportRun } from './support/definition.ts';
 import { type Execution, execute, type Options } from './support/interpreter.ts';

@@ -1,8 +1,8 @@
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
-import { type Deployment, deploymentSchema } from '../../lambdas/shared/deployment.ts';
-import { ENTITIES, type Entity } from '../../lambdas/shared/entities.ts';
-import { STEPS, type StepName } from '../../lambdas/shared/steps.ts';
+import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { STEPS, type StepName } from '../../core/step/steps.ts';
 import { exampleDeployment, type Resource, resolved, synthesise } from '../../scripts/definition.ts';
 import { allOf, listed, oneOf, rightsOf, statementsOf } from './support/template.ts';
 

@@ -3,7 +3,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { STEPS, UPDATE_STEPS } from '../../lambdas/shared/steps.ts';
+import { STEPS, UPDATE_STEPS } from '../../core/step/steps.ts';
 import { updatingDeployment } from '../../scripts/definition.ts';
 import { folderForAll } from './support/files.ts';
 

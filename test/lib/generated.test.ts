@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { STEPS } from '../../lambdas/shared/steps.ts';
+import { STEPS } from '../../core/step/steps.ts';
 import type { Definition } from '../../scripts/definition.ts';
 import { difference, GENERATED, withDiagram } from '../../scripts/generate.ts';
 import { stateDiagram } from '../../scripts/state-diagram.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { type Deployment, deploymentSchema, LARGEST_DEADLINE_IN_WAITS } from '../../core/config/deployment.ts';
+import { RunError, type RunErrorName } from '../../core/errors.ts';
+import { nextWait } from '../../core/step/pacing.ts';
+import type { StepName } from '../../core/step/steps.ts';
 import { MOST_ROUNDS } from '../../lambdas/apply-chunk/apply-chunk.ts';
-import { type Deployment, deploymentSchema, LARGEST_DEADLINE_IN_WAITS } from '../../lambdas/shared/deployment.ts';
-import { RunError, type RunErrorName } from '../../lambdas/shared/errors.ts';
-import { TransferError, type TransferOptions } from '../../lambdas/shared/files/transfer/index.ts';
-import { nextWait } from '../../lambdas/shared/pacing.ts';
-import type { StepName } from '../../lambdas/shared/steps.ts';
 import { definitionOf, exampleDeployment, synthesise, updatingDeployment } from '../../scripts/definition.ts';
+import { TransferError, type TransferOptions } from '../../transfer/index.ts';
 import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';
 import {
   delaysOf,

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { cdkBootstrap, cdkDeploy, cdkDestroy, type SynthOptions, synthesise } from '../../local/cdk.ts';
-import { EnvironmentError } from '../../local/environment-error.ts';
-import { type Ministack, startMinistack } from '../../local/ministack.ts';
-import { hasMark, runningProcesses } from '../../local/process-table.ts';
-import { ensureMinistack } from '../../local/python.ts';
-import { openRunRecord, type RunRecord } from '../../local/run-record.ts';
-import { CACHE, eventually, invoke, isAlive, NODE_BIN, PROJECT } from './support.ts';
+import { type Ministack, startMinistack } from '../../local/ministack/ministack.ts';
+import { ensureMinistack } from '../../local/ministack/python.ts';
+import { EnvironmentError } from '../../local/processes/environment-error.ts';
+import { hasMark, runningProcesses } from '../../local/processes/process-table.ts';
+import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { CACHE, eventually, invoke, isAlive, NODE_BIN, PROJECT } from './support/support.ts';
 
 const APP = join(import.meta.dirname, 'fixtures', 'tiny-app.ts');
 const answer = z.object({ node: z.string(), pid: z.number(), word: z.string(), main: z.string() });

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { ConfigurationError, readConfiguration } from '../../lib/config.ts';
+import { ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
 import { writeConfiguration } from '../../local/configuration.ts';
-import { tempDir } from './support.ts';
+import { tempDir } from './support/support.ts';
 
 const endpoint = 'http://127.0.0.1:4566';
 const crm = { baseUrl: 'http://127.0.0.1:9999/api/v1', authUrl: 'http://127.0.0.1:9999/auth' };

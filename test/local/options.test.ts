@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { ENTITIES } from '../../lambdas/shared/entities.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
 import { parseOptions } from '../../local/options.ts';
 
 const none = {};

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import type { RunReport } from '../../cli/run-report.ts';
-import type { Manifest } from '../../lambdas/shared/storage/manifest.ts';
+import type { RunReport } from '../../cli/runs/run-report.ts';
+import { createScreen } from '../../cli/runs/screen.ts';
+import { table } from '../../cli/support/table.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
 import type { FinishedRun } from '../../local/runs.ts';
-import { createScreen } from '../../local/screen.ts';
 import { showSummary } from '../../local/summary.ts';
-import { table } from '../../local/text.ts';
-import { terminal } from './terminal.ts';
+import { terminal } from './support/terminal.ts';
 
 const report = (more: Partial<RunReport> = {}): RunReport => ({
   ...{ entity: 'leads', executionArn: 'arn', status: 'SUCCEEDED', error: null, cause: null, exportId: 'x' },

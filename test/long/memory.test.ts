@@ -5,9 +5,9 @@ import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import ky from 'ky';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { startMinistack } from '../../local/ministack.ts';
-import { ensureMinistack } from '../../local/python.ts';
-import { openRunRecord } from '../../local/run-record.ts';
+import { startMinistack } from '../../local/ministack/ministack.ts';
+import { ensureMinistack } from '../../local/ministack/python.ts';
+import { openRunRecord } from '../../local/processes/run-record.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 
 /** In CI the file is smaller, and the limit the same. */

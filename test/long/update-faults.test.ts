@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { waitUntil } from '../../local/wait-until.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
 import { batchTools, changes, type Ended } from '../e2e/support/batches.ts';
 import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import type { Batch, BatchState } from '../../core/batch/batch-state.ts';
+import { type Chunk, chunkSchema } from '../../core/batch/chunk-index.ts';
 import { applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
-import type { Batch, BatchState } from '../../lambdas/shared/updates/batch-state.ts';
-import { type Chunk, chunkSchema } from '../../lambdas/shared/updates/chunk-index.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { validateBatch } from '../../lambdas/validate-batch/validate-batch.ts';
 import { batchState, fakeExchange, fakeStore, inputOf, KEYS, sleepingDeps } from '../support/batches.ts';

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { abandon, crc32Text, transfer } from '../../lambdas/shared/files/transfer/index.ts';
-import type { Resume, TransferOptions } from '../../lambdas/shared/files/transfer/types.ts';
-import { waitUntil } from '../../local/wait-until.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
+import type { Resume, TransferOptions } from '../../transfer/base/types.ts';
+import { abandon, crc32Text, transfer } from '../../transfer/index.ts';
 import { inOrder, type OriginFile } from '../support/origin/origin.ts';
 import { ensureVersitygw } from '../support/versitygw.ts';
 import { killedIn } from './support/killed-transfer.ts';

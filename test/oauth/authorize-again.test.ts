@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BEFORE_THE_FIRST, successorOf } from '../../lambdas/shared/oauth/generation.ts';
+import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
 test('T24: a grant that a person revoked is named once and for all, with what to do', async () => {

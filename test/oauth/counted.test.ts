@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
+import { createCrmClient } from '../../core/crm/client.ts';
+import { createLog } from '../../core/log/log.ts';
+import { createGetAccessToken } from '../../core/oauth/access-token.ts';
+import { accessTokenDeps } from '../../core/oauth/compose.ts';
+import { asStep } from '../../core/step/step.ts';
 import { checkStatus } from '../../lambdas/check-status/check-status.ts';
-import { createCrmClient } from '../../lambdas/shared/crm/client.ts';
-import { createLog } from '../../lambdas/shared/log.ts';
-import { createGetAccessToken } from '../../lambdas/shared/oauth/access-token.ts';
-import { accessTokenDeps } from '../../lambdas/shared/oauth/compose.ts';
-import { asStep } from '../../lambdas/shared/step.ts';
 import { deployment, EXPORT_ID, runState } from '../support/builders.ts';
 import { lambdaContext, NOW } from '../support/deps.ts';
 import { metricsIn } from '../support/emf.ts';
@@ -14,7 +14,7 @@ import { FakeSecrets } from './support/fake-secrets.ts';
 import { FakeTable } from './support/fake-table.ts';
 import { FIRST_VERSION } from './support/simulation.ts';
 
-/** What the alarms of the grant look at, as the lines that a function writes: composed as in `lambdas/shared/compose.ts`. */
+/** What the alarms of the grant look at, as the lines that a function writes: composed as in `core/crm/compose.ts`. */
 
 const REFRESH = 'POST /auth/oauth/token';
 const STATUS = `GET /api/v1/leads/exports/${EXPORT_ID}`;

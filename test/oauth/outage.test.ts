@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { GetAccessToken } from '../../lambdas/shared/oauth/access-token.ts';
+import type { GetAccessToken } from '../../core/oauth/access-token.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
 const MINUTE = 60;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { RunError } from '../../lambdas/shared/errors.ts';
+import { RunError } from '../../core/errors.ts';
 import type { Fault } from './support/fake-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 

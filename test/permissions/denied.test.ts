@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ALL_STEPS } from '../../lambdas/shared/steps.ts';
+import { ALL_STEPS } from '../../core/step/steps.ts';
 import { ACCOUNT, REGION } from './support/arns.ts';
 import type { Request } from './support/calls.ts';
 import { decide, type ServiceRequest } from './support/decide.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ALL_STEPS } from '../../lambdas/shared/steps.ts';
+import { ALL_STEPS } from '../../core/step/steps.ts';
 import { readCalls, requestsOf } from './support/calls.ts';
 import { type Decisions, decide } from './support/decide.ts';
 import { platformCalls } from './support/platform-calls.ts';

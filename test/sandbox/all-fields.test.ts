@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkUpdates } from '../../cli/update-check.ts';
-import { openUpdateFile } from '../../cli/update-source.ts';
-import { createCrmClient } from '../../lambdas/shared/crm/client.ts';
-import { updateCustomer } from '../../lambdas/shared/crm/customers.ts';
-import { readUpdates } from '../../lambdas/shared/updates/read-updates.ts';
-import { isProblem } from '../../lambdas/shared/updates/record-check.ts';
+import { checkUpdates } from '../../cli/updates/check.ts';
+import { openUpdateFile } from '../../cli/updates/source.ts';
+import { createCrmClient } from '../../core/crm/client.ts';
+import { updateCustomer } from '../../core/crm/customers.ts';
+import { readUpdates } from '../../core/updates/read-updates.ts';
+import { isProblem } from '../../core/updates/record-check.ts';
 import { CUSTOMER_RULES } from '../../sandbox/api/customer-rules.ts';
 import { idAt } from '../../sandbox/data/records.ts';
-import { tempDir } from '../local/support.ts';
+import { tempDir } from '../local/support/support.ts';
 import { recordingLog } from '../support/deps.ts';
 import { sandboxFor } from './client.ts';
 

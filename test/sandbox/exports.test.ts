@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { ENTITIES } from '../../lambdas/shared/entities.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
 import { apiOf, createExport, exportedFile, fieldNamesOf, fileUrl, sandboxFor } from './client.ts';
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import type { FaultInput } from '../../sandbox/fault-schema.ts';
+import type { FaultInput } from '../../sandbox/world/fault-schema.ts';
 import { exportedFile, rawGet, sandboxFor } from './client.ts';
 
 /** A sandbox, its file as it is, and what then arrives under a fault. */

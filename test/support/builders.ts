@@ -1,6 +1,6 @@
-import { type Deployment, deploymentSchema } from '../../lambdas/shared/deployment.ts';
-import type { Run, RunState, StoredFile } from '../../lambdas/shared/states.ts';
-import { runStateSchema } from '../../lambdas/shared/states.ts';
+import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
+import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
+import { runStateSchema } from '../../core/step/states.ts';
 
 /** What a test does not speak of: every builder gives something that holds, and takes what the test is about. */
 

@@ -1,7 +1,7 @@
 import type { Context } from 'aws-lambda';
-import type { Measures } from '../../lambdas/shared/emf.ts';
-import type { LogFields, RunFields } from '../../lambdas/shared/log-fields.ts';
-import type { StepDeps } from '../../lambdas/shared/step.ts';
+import type { Measures } from '../../core/log/emf.ts';
+import type { LogFields, RunFields } from '../../core/log/log-fields.ts';
+import type { StepDeps } from '../../core/step/step.ts';
 import { deployment } from './builders.ts';
 
 export interface Logged {

@@ -1,7 +1,7 @@
+import type { Moving, RunState } from '../../core/step/states.ts';
 import type { DownloadFileDeps } from '../../lambdas/download-file/download-file.ts';
-import { abandon, type StoreOptions, transfer } from '../../lambdas/shared/files/transfer/index.ts';
-import type { Limits } from '../../lambdas/shared/files/transfer/types.ts';
-import type { Moving, RunState } from '../../lambdas/shared/states.ts';
+import type { Limits } from '../../transfer/base/types.ts';
+import { abandon, type StoreOptions, transfer } from '../../transfer/index.ts';
 import { CANARY, deployment, runState } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { fakeCrm } from './fake-crm.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { METRICS } from '../../lambdas/shared/metrics.ts';
+import { METRICS } from '../../core/log/metrics.ts';
 import type { Template } from '../../scripts/definition.ts';
 
 /** Units that CloudWatch knows, of those that anything here could have. */

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { RunError, type RunErrorName } from '../../lambdas/shared/errors.ts';
+import { RunError, type RunErrorName } from '../../core/errors.ts';
 import { CANARY } from './builders.ts';
 
 /** The RunError that a promise ends in, under this name and free of canaries. */

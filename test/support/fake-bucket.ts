@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { RunError } from '../../lambdas/shared/errors.ts';
-import type { Bucket } from '../../lambdas/shared/storage/bucket.ts';
+import { RunError } from '../../core/errors.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 
 interface Options {
   objects?: Record<string, string | Uint8Array>;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Call } from '../../lambdas/shared/crm/call.ts';
-import type { CrmClient } from '../../lambdas/shared/crm/client.ts';
+import type { Call } from '../../core/crm/call.ts';
+import type { CrmClient } from '../../core/crm/client.ts';
 
 /**
  * A client of the service that answers from a list, in order: `['get /leads/fields', [{ fieldName: 'id' }]]`. An Error in

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { onTestFinished } from 'vitest';
-import { waitUntil } from '../../local/wait-until.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
 
 /** Gives a program a terminal of the operating system: what is written to it was typed, what it shows is read. */
 const IN_A_TERMINAL = `

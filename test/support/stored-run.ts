@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
+import type { RunState, StoredFile } from '../../core/step/states.ts';
+import type { StepDeps } from '../../core/step/step.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
-import { crc32Text } from '../../lambdas/shared/files/transfer/index.ts';
-import type { RunState, StoredFile } from '../../lambdas/shared/states.ts';
-import type { StepDeps } from '../../lambdas/shared/step.ts';
+import { crc32Text } from '../../transfer/index.ts';
 import { runState, storedFile } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { type FakeBucket, fakeBucket } from './fake-bucket.ts';

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Resume } from '../../lambdas/shared/files/transfer/types.ts';
+import type { Resume } from '../../transfer/base/types.ts';
 import type { OriginFile } from './origin/origin.ts';
 import type { ChildJob } from './transfer-child.ts';
 import { PART, type Ran, type Transfers } from './transfers.ts';

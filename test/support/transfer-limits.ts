@@ -1,4 +1,4 @@
-import type { Limits } from '../../lambdas/shared/files/transfer/types.ts';
+import type { Limits } from '../../transfer/base/types.ts';
 
 export const KIB = 1024;
 /** The smallest part, and the largest file that is stored in one call, in place of 8 and 16 MiB. */

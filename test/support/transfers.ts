@@ -1,12 +1,5 @@
-import { abandon, TransferError, transfer } from '../../lambdas/shared/files/transfer/index.ts';
-import type {
-  Limits,
-  Resume,
-  Stored,
-  StoreOptions,
-  TransferOptions,
-  Unfinished,
-} from '../../lambdas/shared/files/transfer/types.ts';
+import type { Limits, Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../transfer/base/types.ts';
+import { abandon, TransferError, transfer } from '../../transfer/index.ts';
 import { type OriginFile, startOrigin } from './origin/origin.ts';
 import type { FileOptions, ServedRequest } from './origin/types.ts';
 import { startStrictStore } from './strict-store/strict-store.ts';

@@ -4,8 +4,8 @@ import { access, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../local/ports.ts';
-import { waitUntil } from '../../local/wait-until.ts';
+import { freePort } from '../../local/ministack/ports.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
 
 /** A second S3 server that others wrote: what the strict store was made to accept must be accepted there too. */
 

@@ -7,11 +7,11 @@ import {
   type SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
-import { type BatchOptions, startBatch } from '../../../cli/start-batch.ts';
-import { createBatchStore } from '../../../lambdas/shared/storage/batch-store.ts';
-import { type BatchManifest, batchManifestSchema } from '../../../lambdas/shared/updates/batch-manifest.ts';
-import { type ResultLine, resultLineSchema } from '../../../lambdas/shared/updates/result-line.ts';
-import { waitUntil } from '../../../local/wait-until.ts';
+import { type BatchOptions, startBatch } from '../../../cli/updates/start-batch.ts';
+import { type BatchManifest, batchManifestSchema } from '../../../core/batch/batch-manifest.ts';
+import { createBatchStore } from '../../../core/batch/batch-store.ts';
+import { type ResultLine, resultLineSchema } from '../../../core/batch/result-line.ts';
+import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { Deployed } from './deployed.ts';
 import type { Place } from './everything.ts';

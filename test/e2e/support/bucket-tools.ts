@@ -6,10 +6,10 @@ import {
   ListObjectsV2Command,
   ListObjectVersionsCommand,
 } from '@aws-sdk/client-s3';
-import type { Target } from '../../../cli/target.ts';
-import type { Entity } from '../../../lambdas/shared/entities.ts';
-import { createBucket } from '../../../lambdas/shared/storage/bucket.ts';
-import { type Pointer, pointerSchema } from '../../../lambdas/shared/storage/pointer.ts';
+import type { Target } from '../../../cli/support/target.ts';
+import type { Entity } from '../../../core/config/entities.ts';
+import { type Pointer, pointerSchema } from '../../../core/export/pointer.ts';
+import { createBucket } from '../../../core/storage/bucket.ts';
 
 /** What tests do to the bucket besides reading what was published. */
 export function bucketTools({ s3, BucketName: Bucket }: Target) {

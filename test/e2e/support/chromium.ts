@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { waitUntil } from '../../../local/wait-until.ts';
+import { waitUntil } from '../../../local/processes/wait-until.ts';
 
 const CHROMIUM = '/usr/bin/chromium';
 

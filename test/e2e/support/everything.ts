@@ -6,7 +6,7 @@ import {
 import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand, HeadObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { paginateGetExecutionHistory, paginateListExecutions } from '@aws-sdk/client-sfn';
-import type { Target } from '../../../cli/target.ts';
+import type { Target } from '../../../cli/support/target.ts';
 
 /** A place where something could leak, and everything that stands there. */
 export interface Place {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { StepName } from '../../../lambdas/shared/steps.ts';
+import type { StepName } from '../../../core/step/steps.ts';
 import type { Deployed } from './deployed.ts';
 
 const versionSchema = z.object({ Version: z.string() });

@@ -3,15 +3,15 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import type { AuthorizeOptions } from '../../../cli/authorize.ts';
-import { createGetAccessToken } from '../../../lambdas/shared/oauth/access-token.ts';
-import { accessTokenDeps } from '../../../lambdas/shared/oauth/compose.ts';
-import { createLedger } from '../../../lambdas/shared/oauth/ledger.ts';
-import { tokensSchema } from '../../../lambdas/shared/oauth/secrets.ts';
-import { createTokenStore } from '../../../lambdas/shared/oauth/token-store.ts';
-import { startMinistack } from '../../../local/ministack.ts';
-import { ensureMinistack } from '../../../local/python.ts';
-import { openRunRecord } from '../../../local/run-record.ts';
+import type { AuthorizeOptions } from '../../../cli/authorize/authorize.ts';
+import { createGetAccessToken } from '../../../core/oauth/access-token.ts';
+import { accessTokenDeps } from '../../../core/oauth/compose.ts';
+import { createLedger } from '../../../core/oauth/ledger.ts';
+import { tokensSchema } from '../../../core/oauth/secrets.ts';
+import { createTokenStore } from '../../../core/oauth/token-store.ts';
+import { startMinistack } from '../../../local/ministack/ministack.ts';
+import { ensureMinistack } from '../../../local/ministack/python.ts';
+import { openRunRecord } from '../../../local/processes/run-record.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
-import type { Outcome, ResultLine } from '../../../lambdas/shared/updates/result-line.ts';
+import type { Outcome, ResultLine } from '../../../core/batch/result-line.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
-import type { FaultInput } from '../../../sandbox/fault-schema.ts';
-import type { Faults } from '../../../sandbox/faults.ts';
-import type { LedgerCall } from '../../../sandbox/ledger.ts';
+import type { FaultInput } from '../../../sandbox/world/fault-schema.ts';
+import type { Faults } from '../../../sandbox/world/faults.ts';
+import type { LedgerCall } from '../../../sandbox/world/ledger.ts';
 
 type Effect = Omit<FaultInput, 'path' | 'customers'>;
 

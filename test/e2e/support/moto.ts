@@ -1,13 +1,23 @@
 import { join } from 'node:path';
-import { EnvironmentError } from '../../../local/environment-error.ts';
-import { lastLines } from '../../../local/log-tail.ts';
-import { startProcess } from '../../../local/processes.ts';
-import { ensureMinistack } from '../../../local/python.ts';
-import { openRunRecord, type RunRecord } from '../../../local/run-record.ts';
-import { waitUntil } from '../../../local/wait-until.ts';
+import { ensureMinistack } from '../../../local/ministack/python.ts';
+import { EnvironmentError } from '../../../local/processes/environment-error.ts';
+import { lastLines } from '../../../local/processes/log-tail.ts';
+import { startProcess } from '../../../local/processes/processes.ts';
+import { openRunRecord, type RunRecord } from '../../../local/processes/run-record.ts';
+import { waitUntil } from '../../../local/processes/wait-until.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const READY_WITHIN_MS = 60_000;
+/**
+ * One request after the other. With its threads, moto shows others an item that holds nothing but its key while it is
+ * being made; in DynamoDB a write is seen whole or not at all.
+ */
+const SERVER = `
+import moto.server as server
+run = server.run_simple
+server.run_simple = lambda *args, **options: run(*args, **{**options, 'threaded': False})
+server.main()
+`;
 
 /**
  * moto's server on a port of its own, empty at first. Of Secrets Manager and DynamoDB it knows what MiniStack does not:
@@ -29,7 +39,7 @@ async function serve(command: string, record: RunRecord): Promise<string> {
   const logFile = join(record.workDir, 'moto.log');
   // Made from nothing, so that no credentials, proxies or settings of the user count. Port 0: any free one.
   const env = { PATH: '/usr/bin:/bin', HOME: record.workDir, LANG: 'C.UTF-8' };
-  const args = ['-I', '-m', 'moto.server', '-H', '127.0.0.1', '-p', '0'];
+  const args = ['-I', '-c', SERVER, '-H', '127.0.0.1', '-p', '0'];
   const server = await startProcess({ name: 'moto', command, args, env, cwd: record.workDir, logFile, record });
   let ended = false;
   void server.exited.then(() => {

@@ -1,5 +1,5 @@
 import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
-import { type Tokens, tokensSchema } from '../../../lambdas/shared/oauth/secrets.ts';
+import { type Tokens, tokensSchema } from '../../../core/oauth/secrets.ts';
 import type { Deployed } from './deployed.ts';
 
 export async function storedTokens({ target }: Deployed): Promise<Tokens> {

@@ -1,7 +1,7 @@
 import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
-import { parseState } from '../../../cli/run-report.ts';
-import type { Target } from '../../../cli/target.ts';
-import type { RunState } from '../../../lambdas/shared/states.ts';
+import { parseState } from '../../../cli/runs/run-report.ts';
+import type { Target } from '../../../cli/support/target.ts';
+import type { RunState } from '../../../core/step/states.ts';
 
 /** The states that an execution entered, in order, each with what it was given. */
 export async function statesOf(

@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { chunksText } from '../../../core/batch/chunk-index.ts';
+import { RunError } from '../../../core/errors.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
-import { RunError } from '../../../lambdas/shared/errors.ts';
-import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
-import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
 import {
   batch,
   batchState,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import type { Batch, BatchState } from '../../../core/batch/batch-state.ts';
+import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { RunError } from '../../../core/errors.ts';
 import { applyChunk, MOST_ROUNDS } from '../../../lambdas/apply-chunk/apply-chunk.ts';
-import { RunError } from '../../../lambdas/shared/errors.ts';
-import type { Batch, BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
-import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
 import {
   batch,
   batchState,

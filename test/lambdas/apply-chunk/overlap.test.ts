@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { BatchState } from '../../../core/batch/batch-state.ts';
+import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { chunksText } from '../../../core/batch/chunk-index.ts';
+import type { CrmExchange } from '../../../core/crm/client.ts';
+import { RunError } from '../../../core/errors.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
-import type { CrmExchange } from '../../../lambdas/shared/crm/client.ts';
-import { RunError } from '../../../lambdas/shared/errors.ts';
-import type { BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
-import { asBatchStep } from '../../../lambdas/shared/updates/batch-step.ts';
-import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
 import {
   batch,
   batchState,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { createCrmClient } from '../../../core/crm/client.ts';
+import { RunError, type RunErrorName } from '../../../core/errors.ts';
+import { asStep } from '../../../core/step/step.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
-import { createCrmClient } from '../../../lambdas/shared/crm/client.ts';
-import { RunError, type RunErrorName } from '../../../lambdas/shared/errors.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
 import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';

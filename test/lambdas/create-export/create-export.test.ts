@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import { asStep } from '../../../core/step/step.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
-import { RunError } from '../../../lambdas/shared/errors.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
 import { deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/builders.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';

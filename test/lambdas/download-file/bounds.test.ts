@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { asStep } from '../../../core/step/step.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
-import type { TransferOptions } from '../../../lambdas/shared/files/transfer/index.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
+import type { TransferOptions } from '../../../transfer/index.ts';
 import { EXPORT_ID, runState } from '../../support/builders.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { asked } from '../../support/downloads.ts';

@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { RunError, type RunErrorName } from '../../../core/errors.ts';
+import { asStep } from '../../../core/step/step.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
-import { RunError, type RunErrorName } from '../../../lambdas/shared/errors.ts';
-import { crc32Text } from '../../../lambdas/shared/files/transfer/index.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
+import { crc32Text } from '../../../transfer/index.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, lambdaContext, NOW } from '../../support/deps.ts';
 import { asked, cutInThirdPart, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import type { Measures } from '../../../core/log/emf.ts';
+import { asStep } from '../../../core/step/step.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
-import type { Measures } from '../../../lambdas/shared/emf.ts';
-import { RunError } from '../../../lambdas/shared/errors.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
 import { runState } from '../../support/builders.ts';
 import { at, lambdaContext } from '../../support/deps.ts';
 import { asked, cutInThirdPart, goingOn, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { DEFAULT_FORMATS, type FileFormat } from '../../../core/config/file-formats.ts';
 import { nameFile } from '../../../lambdas/download-file/name-file.ts';
-import { DEFAULT_FORMATS, type FileFormat } from '../../../lambdas/shared/file-formats.ts';
 import { CANARY, run } from '../../support/builders.ts';
 import { zipOf } from '../../support/zip.ts';
 

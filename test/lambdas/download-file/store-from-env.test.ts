@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
 import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
-import { RunError } from '../../../lambdas/shared/errors.ts';
 import { deployment } from '../../support/builders.ts';
 
 const ENV = { BUCKET_NAME: 'exports', AWS_REGION: 'eu-west-1', URL_SUFFIX: 'amazonaws.com' };

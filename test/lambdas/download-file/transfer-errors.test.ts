@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { ERRORS, RunError, type RunErrorName } from '../../../core/errors.ts';
 import { asRunError } from '../../../lambdas/download-file/transfer-errors.ts';
-import { ERRORS, RunError, type RunErrorName } from '../../../lambdas/shared/errors.ts';
-import { TransferError, type TransferReason } from '../../../lambdas/shared/files/transfer/index.ts';
-import { TRANSFER_REASONS } from '../../../lambdas/shared/files/transfer/transfer-error.ts';
+import { TRANSFER_REASONS } from '../../../transfer/base/transfer-error.ts';
+import { TransferError, type TransferReason } from '../../../transfer/index.ts';
 
 const NAMES: Record<TransferReason, [RunErrorName, 'final' | 'transient']> = {
   'address-rejected': ['DownloadUrlRejected', 'final'],

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { RunError, type RunErrorName } from '../../../core/errors.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { asStep } from '../../../core/step/step.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import { RunError, type RunErrorName } from '../../../lambdas/shared/errors.ts';
-import type { RunState } from '../../../lambdas/shared/states.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failing } from '../../support/fake-bucket.ts';
 import { SMALL_CSV, storedRun } from '../../support/stored-run.ts';

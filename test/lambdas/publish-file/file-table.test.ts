@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { type Options, parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { asStep } from '../../../core/step/step.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import type { RunState } from '../../../lambdas/shared/states.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
-import type { Manifest } from '../../../lambdas/shared/storage/manifest.ts';
 import { run } from '../../support/builders.ts';
 import { lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';

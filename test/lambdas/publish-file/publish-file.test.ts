@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RunError } from '../../../lambdas/shared/errors.ts';
-import { type Manifest, manifestSchema } from '../../../lambdas/shared/storage/manifest.ts';
-import { type Pointer, pointerSchema } from '../../../lambdas/shared/storage/pointer.ts';
+import { RunError } from '../../../core/errors.ts';
+import { type Manifest, manifestSchema } from '../../../core/export/manifest.ts';
+import { type Pointer, pointerSchema } from '../../../core/export/pointer.ts';
 import { EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';

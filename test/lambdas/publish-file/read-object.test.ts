@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { asStep } from '../../../core/step/step.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import { RunError } from '../../../lambdas/shared/errors.ts';
-import type { RunState } from '../../../lambdas/shared/states.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
 import { at, lambdaContext, testDeps } from '../../support/deps.ts';
 import { FILE_KEY, MANIFEST_KEY, storedRun } from '../../support/stored-run.ts';
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { RunState } from '../../../core/step/states.ts';
+import { asStep } from '../../../core/step/step.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import type { RunState } from '../../../lambdas/shared/states.ts';
-import { asStep } from '../../../lambdas/shared/step.ts';
 import { lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';

@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { RunError } from '../../../lambdas/shared/errors.ts';
-import { crc32Text } from '../../../lambdas/shared/files/transfer/crc32.ts';
-import { batchManifestSchema } from '../../../lambdas/shared/updates/batch-manifest.ts';
-import { chunksText } from '../../../lambdas/shared/updates/chunk-index.ts';
-import { type ResultLine, resultLineSchema, resultLineText } from '../../../lambdas/shared/updates/result-line.ts';
+import { batchManifestSchema } from '../../../core/batch/batch-manifest.ts';
+import { chunksText } from '../../../core/batch/chunk-index.ts';
+import { type ResultLine, resultLineSchema, resultLineText } from '../../../core/batch/result-line.ts';
+import { RunError } from '../../../core/errors.ts';
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
+import { crc32Text } from '../../../transfer/base/crc32.ts';
 import { batch, batchState, fakeStore, idOf, inputOf, KEYS } from '../../support/batches.ts';
 import { CANARY } from '../../support/builders.ts';
 import { NOW, testDeps } from '../../support/deps.ts';

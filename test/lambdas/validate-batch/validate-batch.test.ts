@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { RunError } from '../../../lambdas/shared/errors.ts';
-import { keysOf } from '../../../lambdas/shared/updates/batch-keys.ts';
-import type { BatchState } from '../../../lambdas/shared/updates/batch-state.ts';
-import { chunkSchema } from '../../../lambdas/shared/updates/chunk-index.ts';
-import { LARGEST_INPUT_BYTES, validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
+import { keysOf, LARGEST_INPUT_BYTES } from '../../../core/batch/batch-keys.ts';
+import type { BatchState } from '../../../core/batch/batch-state.ts';
+import { chunkSchema } from '../../../core/batch/chunk-index.ts';
+import { RunError } from '../../../core/errors.ts';
+import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
 import { batchState, etagOf, fakeStore, idOf, inputOf, KEYS } from '../../support/batches.ts';
 import { CANARY, deployment } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';

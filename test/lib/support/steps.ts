@@ -1,15 +1,15 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
+import type { Deployment } from '../../../core/config/deployment.ts';
+import type { CrmClient } from '../../../core/crm/client.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { asStep, type StepDeps } from '../../../core/step/step.ts';
+import type { StepName } from '../../../core/step/steps.ts';
+import type { Bucket } from '../../../core/storage/bucket.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import type { CrmClient } from '../../../lambdas/shared/crm/client.ts';
-import type { Deployment } from '../../../lambdas/shared/deployment.ts';
-import type { RunState } from '../../../lambdas/shared/states.ts';
-import { asStep, type StepDeps } from '../../../lambdas/shared/step.ts';
-import type { StepName } from '../../../lambdas/shared/steps.ts';
-import type { Bucket } from '../../../lambdas/shared/storage/bucket.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
 import type { Clock, Invoke } from './interpreter.ts';
 

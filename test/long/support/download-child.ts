@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
+import { type RunState, runStateSchema } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
 import { scanStored } from '../../../lambdas/publish-file/scan-stored.ts';
-import { deploymentSchema } from '../../../lambdas/shared/deployment.ts';
-import { abandon, transfer } from '../../../lambdas/shared/files/transfer/index.ts';
-import { type RunState, runStateSchema } from '../../../lambdas/shared/states.ts';
+import { abandon, transfer } from '../../../transfer/index.ts';
 
 /** Stores one file and verifies it as the functions do, and prints the most memory that this took. A process of its own. */
 const { url, bucket: name, endpoint } = JSON.parse(process.argv[2] ?? '{}');
@@ -46,7 +46,7 @@ const downloadMb = mostMemoryMb();
 
 // Loaded only now: DownloadFile has no SDK for the bucket either.
 const { S3Client } = await import('@aws-sdk/client-s3');
-const { createBucket } = await import('../../../lambdas/shared/storage/bucket.ts');
+const { createBucket } = await import('../../../core/storage/bucket.ts');
 const bucket = createBucket(new S3Client({ endpoint, region: 'us-east-1', credentials }), name);
 const { scan } = file ? await scanStored(file, null, null, { ...common, bucket }) : { scan: null };
 const maxMb = mostMemoryMb();

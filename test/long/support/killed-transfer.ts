@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
-import type { Resume, StoreOptions } from '../../../lambdas/shared/files/transfer/types.ts';
+import type { Resume, StoreOptions } from '../../../transfer/base/types.ts';
 
 const CHILD = join(import.meta.dirname, '../fixtures/transfer-child.ts');
 const saidSchema = z.object({ upload: z.looseObject({}).nullish(), bytes: z.number().optional() });

@@ -1,9 +1,9 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { StartExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
-import { followRun, startRun } from '../../../cli/executions.ts';
-import type { RunReport } from '../../../cli/run-report.ts';
-import type { Entity } from '../../../lambdas/shared/entities.ts';
-import type { FaultInput } from '../../../sandbox/fault-schema.ts';
+import { followRun, startRun } from '../../../cli/runs/executions.ts';
+import type { RunReport } from '../../../cli/runs/run-report.ts';
+import type { Entity } from '../../../core/config/entities.ts';
+import type { FaultInput } from '../../../sandbox/world/fault-schema.ts';
 import { bucketTools } from '../../e2e/support/bucket-tools.ts';
 import type { Deployed } from '../../e2e/support/deployed.ts';
 import { putTokens } from '../../e2e/support/secrets.ts';

@@ -7,14 +7,8 @@ import {
   ListPartsCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
-import { transfer } from '../../../lambdas/shared/files/transfer/index.ts';
-import type {
-  Resume,
-  Stored,
-  StoreOptions,
-  TransferOptions,
-  Unfinished,
-} from '../../../lambdas/shared/files/transfer/types.ts';
+import type { Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../../transfer/base/types.ts';
+import { transfer } from '../../../transfer/index.ts';
 import { startMeddlingProxy } from '../../support/meddling-proxy.ts';
 import { startOrigin } from '../../support/origin/origin.ts';
 import { startVersitygw } from '../../support/versitygw.ts';

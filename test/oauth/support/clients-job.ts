@@ -1,6 +1,6 @@
-import type { Deployment } from '../../../lambdas/shared/deployment.ts';
-import type { TokenPlaces } from '../../../lambdas/shared/oauth/compose.ts';
-import type { Generation } from '../../../lambdas/shared/oauth/generation.ts';
+import type { Deployment } from '../../../core/config/deployment.ts';
+import type { TokenPlaces } from '../../../core/oauth/compose.ts';
+import type { Generation } from '../../../core/oauth/generation.ts';
 
 /** What a process of clients is told to do. */
 export interface Job {

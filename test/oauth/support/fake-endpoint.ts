@@ -1,5 +1,5 @@
-import type { Tokens } from '../../../lambdas/shared/oauth/secrets.ts';
-import type { TokenAnswer } from '../../../lambdas/shared/oauth/token-endpoint.ts';
+import type { Tokens } from '../../../core/oauth/secrets.ts';
+import type { TokenAnswer } from '../../../core/oauth/token-endpoint.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** What happens to one call instead of a good answer. */

@@ -5,7 +5,7 @@ import {
   ResourceNotFoundException,
   type SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
-import type { Tokens } from '../../../lambdas/shared/oauth/secrets.ts';
+import type { Tokens } from '../../../core/oauth/secrets.ts';
 
 type Operation = 'GetSecretValue' | 'PutSecretValue';
 

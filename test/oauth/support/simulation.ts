@@ -1,13 +1,9 @@
-import { storeGrant } from '../../../cli/store-grant.ts';
-import {
-  type AccessTokenDeps,
-  createGetAccessToken,
-  type GetAccessToken,
-} from '../../../lambdas/shared/oauth/access-token.ts';
-import { accessTokenDeps } from '../../../lambdas/shared/oauth/compose.ts';
-import { createLedger } from '../../../lambdas/shared/oauth/ledger.ts';
-import type { Tokens } from '../../../lambdas/shared/oauth/secrets.ts';
-import { createTokenStore } from '../../../lambdas/shared/oauth/token-store.ts';
+import { storeGrant } from '../../../cli/authorize/store-grant.ts';
+import { type AccessTokenDeps, createGetAccessToken, type GetAccessToken } from '../../../core/oauth/access-token.ts';
+import { accessTokenDeps } from '../../../core/oauth/compose.ts';
+import { createLedger } from '../../../core/oauth/ledger.ts';
+import type { Tokens } from '../../../core/oauth/secrets.ts';
+import { createTokenStore } from '../../../core/oauth/token-store.ts';
 import { deployment } from '../../support/builders.ts';
 import { FakeEndpoint } from './fake-endpoint.ts';
 import { FakeSecrets } from './fake-secrets.ts';

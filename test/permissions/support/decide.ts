@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { ensureMinistack } from '../../../local/python.ts';
-import { openRunRecord } from '../../../local/run-record.ts';
+import { ensureMinistack } from '../../../local/ministack/python.ts';
+import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { ACCOUNT, REGION } from './arns.ts';
 import type { Request } from './calls.ts';
 import type { Policies, Right } from './policies.ts';

@@ -34,10 +34,4 @@ export const UNRECORDED: Unrecorded[] = [
     actions: /^s3:AbortMultipartUpload$/,
     reason: 'The parts of a result that cannot be finished are removed. The local bucket refuses no part.',
   },
-  {
-    roles: /^SummarizeBatchRole/,
-    actions: /^s3:PutObject$/,
-    resources: /\/stop\.json$/,
-    reason: 'A batch whose map broke off is stopped, and waited for for 15 minutes: longer than a test may take.',
-  },
 ];

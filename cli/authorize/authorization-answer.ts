@@ -1,0 +1,60 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { errorWord } from '../../core/oauth/error-words.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { scopeAdvice } from './authorize-advice.ts';
+
+/** What an answer of the authorization endpoint is held against. */
+export interface Expected {
+  /** The `state` that this authorization sent. */
+  state: string;
+  crm: Pick<Deployment['crm'], 'authUrl' | 'scopes'>;
+  /** The file in which a person changes the scopes. */
+  configuration: string;
+}
+
+/** `unusable`: not an answer to this authorization, which goes on waiting. */
+export type Verdict =
+  | { kind: 'code'; code: string }
+  | { kind: 'refused'; error: CommandError }
+  | { kind: 'unusable'; why: string };
+
+/** Judges the query with which the service sends a browser back (RFC 6749, 4.1.2; RFC 9207). */
+export function verdictOn(query: URLSearchParams, expected: Expected): Verdict {
+  const { state, crm } = expected;
+  if (!sameText(query.get('state') ?? '', state)) {
+    return { kind: 'unusable', why: 'This answer belongs to another authorization.' };
+  }
+  const issuer = query.get('iss');
+  if (issuer !== null && !isIssuerOf(issuer, crm.authUrl)) {
+    // What it names is not repeated: a token may be echoed there.
+    const why = `The redirect names another issuer than crm.authUrl does (${crm.authUrl}). Nothing was stored:`;
+    const advice =
+      'compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.';
+    return { kind: 'refused', error: new CommandError(`${why} ${advice}`, RUN_FAILED) };
+  }
+  const error = query.get('error');
+  if (error) {
+    const advice = error === 'invalid_scope' ? ` ${scopeAdvice(expected)}` : '';
+    const sentence = `The service refused the authorization: ${errorWord(error)}.${advice}`;
+    return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
+  }
+  const code = query.get('code');
+  return code ? { kind: 'code', code } : { kind: 'unusable', why: 'The answer holds no code.' };
+}
+
+/** In a time that does not tell how much of it is right. */
+function sameText(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
+
+/**
+ * The issuer is known by nothing but the address of its endpoints: it is that address, or one above it on the same host.
+ */
+function isIssuerOf(issuer: string, authUrl: string): boolean {
+  if (!URL.canParse(issuer)) return false;
+  const [its, ours] = [new URL(issuer), new URL(authUrl)];
+  const path = (url: URL) => `${url.pathname.replace(/\/+$/, '')}/`;
+  return its.origin === ours.origin && path(ours).startsWith(path(its)) && !its.search && !its.hash;
+}

@@ -1,0 +1,119 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { readConfiguration } from '../../core/config/configuration.ts';
+import { withExamples } from '../support/command-options.ts';
+import { askHidden, type Input } from '../support/hidden-input.ts';
+import { connect, type TargetOptions } from '../support/target.ts';
+import { type Authorized, authorize } from './authorize.ts';
+import { mayOpenBrowser, openBrowser } from './open-browser.ts';
+
+interface AuthorizeCommandOptions extends TargetOptions {
+  configuration?: string;
+  clientId?: string;
+  port?: number;
+  redirectUri?: string;
+  timeout: number;
+  paste?: boolean;
+  browser: boolean;
+  json?: boolean;
+}
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+/** Lets a person consent in a browser, and stores the grant. */
+export function addAuthorize(command: Command): void {
+  command
+    .option('--configuration <file>', 'default: config/NAME.json')
+    .option(
+      '--client-id <id>',
+      'the OAuth client; its secret comes from CRM_CLIENT_SECRET, or is asked for. Default: the stored client',
+    )
+    .option('--port <number>', 'port of the callback on 127.0.0.1; default: any free', portArgument)
+    .addOption(
+      new Option(
+        '--redirect-uri <uri>',
+        'the redirect URI exactly as registered, e.g. http://localhost:8400/callback',
+      ).conflicts('port'),
+    )
+    .option('--timeout <seconds>', 'how long to wait for the person', secondsArgument, 300)
+    .option('--paste', 'read the redirect address or the code from standard input; default in a terminal')
+    .option('--no-browser', 'only print the address')
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(run);
+  withExamples(command, {
+    'authorize --deployment prod --client-id 1a2b3c --port 8400': 'the first time; asks for the secret of the client',
+    'authorize --deployment prod --port 8400': 'again, with the stored client',
+    'authorize --deployment prod --redirect-uri https://crm.example/back --paste': 'no browser on this machine',
+  });
+}
+
+async function run(options: AuthorizeCommandOptions): Promise<void> {
+  const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
+  const { deployment, file } = readConfiguration(options.deployment, options.configuration, endpoint);
+  const input: Input = { stream: process.stdin, say: (text) => process.stderr.write(text) };
+  const person = process.stdin.isTTY ? input : undefined;
+  const paste = options.paste ? input : person;
+  const tell = options.json ? say : print;
+  const done = await authorize(await connect(options), {
+    crm: deployment.crm,
+    configuration: file,
+    clientId: options.clientId,
+    clientSecret: process.env.CRM_CLIENT_SECRET,
+    askSecret: person && ((clientId) => askHidden(person, `Secret of the OAuth client ${clientId} (not shown): `)),
+    port: options.port,
+    redirectUri: options.redirectUri,
+    timeoutSeconds: options.timeout,
+    paste,
+    onUrl: (url, waiting) => show(url, { ...waiting, ...options, paste: paste !== undefined }, tell),
+    onWait: () => tell('Something else is using the grant right now; waiting for it, up to a minute.'),
+  });
+  for (const line of options.json ? [JSON.stringify({ ok: true, ...done })] : linesOf(done)) print(line);
+}
+
+interface Shown {
+  redirectUri: string;
+  listening: boolean;
+  paste: boolean;
+  browser: boolean;
+  timeout: number;
+}
+
+function show(url: string, shown: Shown, tell: (line: string) => void): void {
+  const { redirectUri, listening, paste, browser, timeout } = shown;
+  tell(`Open: ${url}`);
+  if (listening) {
+    const { port } = new URL(redirectUri);
+    tell(`Waiting for the browser at ${redirectUri}, ${timeout} seconds at most.`);
+    tell(
+      `Is the browser on another machine? There: ssh -L ${port || 80}:127.0.0.1:${port || 80} THIS-MACHINE, then open the address.`,
+    );
+  }
+  if (paste) {
+    tell(
+      'Or paste here the address to which the browser was sent at the end, or the code in it (it is not shown), and press Enter.',
+    );
+  } else if (!listening) {
+    tell('Nothing listens at the redirect URI.');
+  }
+  if (mayOpenBrowser({ wanted: browser, isTTY: process.stdout.isTTY, env: process.env })) void openBrowser(url);
+}
+
+function linesOf({ secret, versionId, scope, expiresAt, notes }: Authorized): string[] {
+  const until = expiresAt ?? 'an unknown time';
+  return [
+    ...notes.map((note) => `Note: ${note}`),
+    `Authorized. Stored in ${secret}; VersionId: ${versionId}; scopes: ${scope || 'none of those asked for'}; the access token lives until ${until}; refresh token: yes.`,
+  ];
+}
+
+function portArgument(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port < 65_536) return port;
+  throw new InvalidArgumentError('A port is a number from 0 to 65535.');
+}
+
+function secondsArgument(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+$/.test(text) && seconds >= 1 && seconds <= 86_400) return seconds;
+  throw new InvalidArgumentError('A time is a number of seconds from 1 to 86400.');
+}

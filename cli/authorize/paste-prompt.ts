@@ -1,0 +1,68 @@
+import { type HiddenLines, hiddenLines, type Input } from '../support/hidden-input.ts';
+import { type Expected, type Verdict, verdictOn } from './authorization-answer.ts';
+
+/** What a person pasted, understood or not. */
+type Pasted = Verdict & { note?: string };
+
+const AGAIN = 'Paste the whole address to which the browser was sent, or the code in it, and press Enter.';
+
+export interface PastePrompt {
+  /** @throws CommandError when the person or the service refused. */
+  code: Promise<string>;
+  /** The input has ended, or was understood. */
+  ended: Promise<void>;
+  close: () => void;
+}
+
+/**
+ * Takes the answer of the service from a person whose browser cannot reach this machine: the full redirect address, or
+ * the bare code. Whatever is not understood is said, and asked for again.
+ * `code` never settles when the input ends, for the browser may still come.
+ */
+export function promptForPaste(expected: Expected, input: Input): PastePrompt {
+  const lines = hiddenLines(input);
+  const { promise: code, resolve, reject } = Promise.withResolvers<string>();
+  code.catch(() => {});
+  const ended = readUntilUnderstood(lines, expected, input.say, resolve).catch(reject);
+  return { code, ended, close: lines.close };
+}
+
+async function readUntilUnderstood(
+  lines: HiddenLines,
+  expected: Expected,
+  say: Input['say'],
+  take: (code: string) => void,
+): Promise<void> {
+  for (;;) {
+    const line = await lines.next();
+    if (line === undefined) return;
+    const pasted = understand(line, expected);
+    if (pasted?.note) say(`${pasted.note}\n`);
+    if (pasted?.kind === 'refused') throw pasted.error;
+    if (pasted?.kind === 'code') return take(pasted.code);
+    if (pasted) say(`${pasted.why} ${AGAIN}\n`);
+  }
+}
+
+/** `undefined` for an empty line. */
+function understand(line: string, expected: Expected): Pasted | undefined {
+  // Terminals break long addresses, and what is copied from them has blanks in it.
+  const text = line.trim();
+  if (!text) return undefined;
+  if (/^https?:/i.test(text)) return understandAddress(text.replace(/\s+/g, ''), expected);
+  if (/^\??([^=&\s]+=[^&\s]*&)*(code|error|state)=[^\s]*$/.test(text)) {
+    return verdictOn(new URLSearchParams(text), expected);
+  }
+  if (!/^[\x21-\x7e]{6,4096}$/.test(text)) return { kind: 'unusable', why: 'This was not understood.' };
+  const note = 'Taken as a bare code. It was not checked against "state"; PKCE still protects it.';
+  return { kind: 'code', code: text, note };
+}
+
+function understandAddress(text: string, expected: Expected): Pasted {
+  const url = URL.parse(text);
+  if (!url) return { kind: 'unusable', why: 'This address was not understood.' };
+  if (url.searchParams.has('code_challenge')) {
+    return { kind: 'unusable', why: 'This is the address to open, not the one to which the browser was sent then.' };
+  }
+  return verdictOn(url.searchParams, expected);
+}

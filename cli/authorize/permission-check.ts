@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import {
+  GetSecretValueCommand,
+  PutSecretValueCommand,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { BEFORE_THE_FIRST } from '../../core/oauth/generation.ts';
+import { createLedger } from '../../core/oauth/ledger.ts';
+import { RESTORE } from '../support/aws-trouble.ts';
+import { CommandError, ENVIRONMENT } from '../support/exit.ts';
+import type { Target } from '../support/target.ts';
+
+/** What is stored of the OAuth client, unread; `undefined` before the first authorization. */
+export interface Rehearsed {
+  client: string | undefined;
+}
+
+/**
+ * Proves before a person is asked that what comes of it can be stored: both secrets are read and written, and the ledger
+ * is read and written, without a change to any of them.
+ * @throws CommandError (exit code 3)
+ */
+export async function rehearse(
+  target: Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' | 'TokensSecretId' | 'LedgerTableName'>,
+): Promise<Rehearsed> {
+  const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
+  const client = await rehearseSecret(secrets, ClientSecretId);
+  const tokens = await rehearseSecret(secrets, TokensSecretId);
+  const ledger = createLedger(dynamo, LedgerTableName, TokensSecretId);
+  const versionId = tokens?.VersionId ?? BEFORE_THE_FIRST;
+  try {
+    await ledger.read(versionId);
+    // Nobody's claim cannot be given back: the condition refuses it, and only who may write is told so.
+    await ledger.giveBack({ versionId, owner: randomUUID() });
+  } catch (error) {
+    const what = `The table ${LedgerTableName}, in which the refreshes are recorded, could not be used (${nameOf(error)}).`;
+    throw impossible(what, error);
+  }
+  return { client: client?.SecretString };
+}
+
+/** The value as it is, put again under its own VersionId, is documented to change nothing. */
+async function rehearseSecret(client: SecretsManagerClient, SecretId: string) {
+  const current = await client
+    .send(new GetSecretValueCommand({ SecretId, VersionStage: 'AWSCURRENT' }))
+    .catch((error) => {
+      if (error instanceof ResourceNotFoundException) return undefined;
+      throw impossible(`The secret ${SecretId} could not be read (${nameOf(error)}).`, error, SecretId);
+    });
+  // AWS refuses to read a secret without a value; the local cloud answers an empty text.
+  const stored = current?.SecretString && current.VersionId ? current : undefined;
+  try {
+    if (stored) {
+      const same = { ClientRequestToken: stored.VersionId, SecretString: stored.SecretString };
+      await client.send(new PutSecretValueCommand({ SecretId, ...same, VersionStages: ['AWSCURRENT'] }));
+    } else {
+      await client.send(new PutSecretValueCommand({ SecretId }));
+    }
+  } catch (error) {
+    // A put without a value is refused, but only to those who may put one.
+    if (!stored && INCOMPLETE.has(nameOf(error))) return undefined;
+    throw impossible(`The secret ${SecretId} could not be written (${nameOf(error)}).`, error);
+  }
+  return stored;
+}
+
+const INCOMPLETE = new Set(['InvalidRequestException', 'InvalidParameterException', 'ValidationException']);
+
+/** The name that AWS gave the error, also where one of ours stands around it. */
+function nameOf(error: unknown): string {
+  if (error instanceof Error && error.cause instanceof Error) return error.cause.name;
+  return error instanceof Error ? error.name : 'an unknown error';
+}
+
+/** @param secretId where it is a secret that was read, which AWS refuses so while the secret is scheduled for deletion */
+function impossible(what: string, error: unknown, secretId?: string): CommandError {
+  const advice = adviceFor(nameOf(error), secretId);
+  return new CommandError(`${what} ${advice} Nobody was asked to consent yet.`, ENVIRONMENT, { cause: error });
+}
+
+function adviceFor(name: string, secretId: string | undefined): string {
+  if (/AccessDenied/.test(name)) return 'Use credentials that may read and write it.';
+  if (name === 'ResourceNotFoundException') return `${RESTORE}.`;
+  if (secretId && name === 'InvalidRequestException') {
+    return `It is scheduled for deletion: aws secretsmanager restore-secret --secret-id ${secretId} restores it.`;
+  }
+  return 'Try again later.';
+}

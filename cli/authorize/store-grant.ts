@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RunError } from '../../core/errors.ts';
+import { BEFORE_THE_FIRST, type Generation, successorOf } from '../../core/oauth/generation.ts';
+import { type Claim, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
+import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
+import type { Tokens } from '../../core/oauth/secrets.ts';
+import type { TokenStore } from '../../core/oauth/token-store.ts';
+import { obtainedLately } from '../../core/oauth/version-limit.ts';
+import { patiently } from '../support/with-retries.ts';
+
+export interface StoreDeps {
+  store: TokenStore;
+  ledger: Ledger;
+  /** The time by which the claim is dated for the functions, milliseconds since the epoch; by default this machine's. */
+  now?: () => number;
+  /** A clock that only runs forward, milliseconds: this machine's idea of the time is never compared with the functions'. */
+  elapsed?: () => number;
+  sleep?: (ms: number) => Promise<unknown>;
+  /** Called once, when the grant is held by something else and is waited for. */
+  onWait?: (() => void) | undefined;
+}
+
+type Deps = Required<StoreDeps>;
+
+const LOOK_MS = 1000;
+
+/**
+ * Stores a new grant as the successor of what is stored now, by the functions' own rule: under a claim, and over a dead
+ * generation too. A refresh that is under way is waited for, so that the last word is the new grant's.
+ * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
+ */
+export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Generation> {
+  const deps = { now: Date.now, elapsed: () => performance.now(), sleep, onWait: () => {}, ...definedOf(given) };
+  for (;;) {
+    const before = await patiently(() => newest(deps.store), deps);
+    const claim = await claimWhenFree(before, deps);
+    if (!claim) continue;
+    const versionId = successorOf(before);
+    const stored = { ...tokens, earlierObtainedAt: await obtainedBefore(before, deps) };
+    // Always under the same name: to store it twice is to store it once.
+    if (!(await patiently(() => deps.store.store(versionId, stored), deps))) continue;
+    await deps.ledger.markStored(claim).catch(() => undefined);
+    return { versionId, tokens: stored };
+  }
+}
+
+/** For the count of versions; a value that nobody can read tells nothing. */
+async function obtainedBefore(versionId: string, { store, now }: Deps): Promise<string[]> {
+  const before = await store.version(versionId).catch(() => undefined);
+  return before ? obtainedLately(before.tokens, new Date(now())) : [];
+}
+
+function definedOf(given: StoreDeps): StoreDeps {
+  const defined = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...given, ...Object.fromEntries(defined) };
+}
+
+/** Where the chain of generations ends, whatever the label says: it may be stale, or be gone. */
+async function newest(store: TokenStore): Promise<string> {
+  let versionId = (await store.currentVersionId()) ?? BEFORE_THE_FIRST;
+  while (await exists(store, successorOf(versionId))) versionId = successorOf(versionId);
+  return versionId;
+}
+
+/** A value that nobody can read is to be followed as well. */
+async function exists(store: TokenStore, versionId: string): Promise<boolean> {
+  try {
+    return (await store.version(versionId)) !== undefined;
+  } catch (error) {
+    if (error instanceof RunError && error.name === 'ConfigInvalid' && (await store.currentVersionId()) === versionId) {
+      return true;
+    }
+    throw error;
+  }
+}
+
+/** The claim, or `undefined` when the generation has got a successor in the meantime. */
+async function claimWhenFree(versionId: string, deps: Deps): Promise<Claim | undefined> {
+  const { ledger, store, elapsed } = deps;
+  const owner = randomUUID();
+  const read = () => patiently(() => ledger.read(versionId), deps);
+  let watched = { item: await read(), since: elapsed() };
+  for (let look = 0; ; look += 1) {
+    const { item, since } = watched;
+    if (isFree(item, elapsed() - since)) {
+      const now = deps.now();
+      const answer = await patiently(() => ledger.claimObserved(versionId, owner, now, item), deps);
+      if (answer.won) return answer.claim;
+    }
+    if (await patiently(() => exists(store, successorOf(versionId)), deps)) return undefined;
+    if (look === 0) deps.onWait();
+    await deps.sleep(LOOK_MS);
+    const now = await read();
+    if (!sameHolder(now, item)) watched = { item: now, since: elapsed() };
+  }
+}
+
+/** Nobody's, given back, dead, stored (yet nowhere to be seen for a whole lease), or held and silent for a whole lease. */
+function isFree(item: LedgerItem | undefined, watchedMs: number): boolean {
+  return !item || item.state === 'DEAD' || item.deadline === 0 || watchedMs > LEASE_MS;
+}
+
+function sameHolder(a: LedgerItem | undefined, b: LedgerItem | undefined): boolean {
+  return a?.state === b?.state && a?.owner === b?.owner && a?.deadline === b?.deadline;
+}

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { createWriteStream, fstatSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { crc32Text } from '../../transfer/index.ts';
+import type { Target } from '../support/target.ts';
+import { failed } from './find.ts';
+import { bytesFrom, type StandingFile, standingFile } from './object.ts';
+import { openPart, type PartFile } from './part.ts';
+
+export interface DownloadOptions {
+  /** May replace what stands at the path. */
+  force: boolean;
+  /** Told after every chunk, bytes of all and bytes so far. */
+  onProgress: (moved: { bytes: number; totalBytes: number }) => void;
+  /** Ends it; what came stays for the next attempt. */
+  signal?: AbortSignal | undefined;
+}
+
+type Place = Pick<Target, 's3' | 'BucketName'>;
+
+/**
+ * Downloads the file of a manifest to a path, going on with what an earlier attempt left there. It stands under its name
+ * only when size and checksum agree with the manifest.
+ * @returns how many bytes were there already
+ * @throws CommandError: 1 when the file is not what its manifest says, 2 when it cannot be written there
+ */
+export async function downloadTo(
+  target: Place,
+  manifest: Manifest,
+  path: string,
+  options: DownloadOptions,
+): Promise<{ resumedAt: number }> {
+  const { force, signal } = options;
+  const file = await standingFile(target, manifest, signal);
+  const part = await openPart(path, { wholeBytes: file.bytes, force, signal });
+  try {
+    let resumedAt = part.bytes;
+    let crc = await fill(target, file, part, resumedAt, part.crc, options);
+    if (resumedAt > 0 && crc32Text(crc) !== manifest.file.crc32) {
+      // What was there was of another file: nothing of it is of use.
+      await part.reset();
+      resumedAt = 0;
+      crc = await fill(target, file, part, 0, 0, options);
+    }
+    if (crc32Text(crc) !== manifest.file.crc32) {
+      await part.reset();
+      throw failed(corruptText(manifest, crc));
+    }
+    await part.finish();
+    return { resumedAt };
+  } finally {
+    await part.close();
+  }
+}
+
+async function fill(
+  target: Place,
+  file: StandingFile,
+  part: Pick<PartFile, 'append'>,
+  from: number,
+  before: number,
+  { onProgress, signal }: DownloadOptions,
+): Promise<number> {
+  let [bytes, crc] = [from, before];
+  for await (const chunk of bytesFrom(target, file, from, signal)) {
+    await part.append(chunk);
+    bytes += chunk.byteLength;
+    crc = crc32(chunk, crc);
+    onProgress({ bytes, totalBytes: file.bytes });
+  }
+  return crc;
+}
+
+/**
+ * Writes the file of a manifest to a stream.
+ * @throws CommandError (exit code 1) when what was written is not what the manifest says: whoever reads it must be told
+ */
+export async function downloadInto(target: Place, manifest: Manifest, stream: NodeJS.WritableStream): Promise<void> {
+  const file = await standingFile(target, manifest);
+  const trouble = once(stream, 'error').then(([error]) => {
+    throw failed(`Not whole: ${unwrittenText(error)}`, error);
+  });
+  trouble.catch(() => undefined);
+  const append = async (chunk: Uint8Array) => {
+    if (stream.write(chunk)) return;
+    await Promise.race([new Promise<void>((resolve) => stream.once('drain', resolve)), trouble]);
+  };
+  const crc = await fill(target, file, { append }, 0, 0, { force: false, onProgress: () => undefined });
+  await Promise.race([new Promise<void>((resolve) => stream.write('', () => resolve())), trouble]);
+  if (crc32Text(crc) !== manifest.file.crc32) throw failed(`Not whole: ${corruptText(manifest, crc)}`);
+}
+
+/** Standard output, as a stream that writes every byte or fails: that of Node drops what a full disk does not take. */
+export function wholeOutput(): NodeJS.WritableStream {
+  return fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout;
+}
+
+function unwrittenText(error: NodeJS.ErrnoException): string {
+  if (error.code === 'EPIPE') return 'whoever read the file stopped before its end.';
+  return `standard output took no more (${error.code ?? error.name}).`;
+}
+
+function corruptText({ file }: Manifest, crc: number): string {
+  return `The file ${file.key} is corrupt: its CRC-32 is ${crc32Text(crc)}, and its manifest says ${file.crc32}. Use another date, and tell who runs the deployment.`;
+}

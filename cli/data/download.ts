@@ -1,0 +1,96 @@
+import { basename, extname } from 'node:path';
+import { type Command, Option } from 'commander';
+import { createLogUpdate } from 'log-update';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { untilInterrupted } from '../runs/follow-interrupt.ts';
+import { bytesText, movedText } from '../support/bytes-text.ts';
+import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
+import { say } from '../support/print.ts';
+import { connect, type TargetOptions } from '../support/target.ts';
+import { manyText, plainLine } from '../support/text.ts';
+import { downloadInto, downloadTo, wholeOutput } from './download-file.ts';
+import { findManifest, type Which } from './find.ts';
+import { createManifests } from './manifests.ts';
+import { refuseStanding } from './part.ts';
+
+interface Options extends TargetOptions {
+  date?: string;
+  run?: string;
+  latest?: boolean;
+  output?: string;
+  force?: boolean;
+  json?: boolean;
+}
+
+/** Registers `download`, which changes nothing in the deployment. */
+export function addDownload(command: Command): void {
+  const described = command
+    .argument('<entity>', ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
+    .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
+    .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))
+    .option('--run <name>', 'what one run published, though a later one may have replaced it')
+    .option('-o, --output <file>', 'default: ENTITY-DATE.csv in this directory; - is standard output')
+    .option('--force', 'replace a file that is there')
+    .option('--json', 'one JSON document')
+    .action(download);
+  withExamples(described, {
+    'download leads --deployment prod': 'the newest leads',
+    'download leads --date 2026-11-20 -o /data/leads.csv --deployment prod':
+      'a date; run it again to go on after a break',
+    'download leads -o - --deployment prod | gzip > leads.csv.gz': 'through a pipe; exit code 1 where it was not whole',
+  });
+}
+
+async function download(entity: Entity, options: Options): Promise<void> {
+  const { output, force = false, json = false } = options;
+  if (output === '-' && json)
+    throw new CommandError('Standard output holds the file or the document, not both.', USAGE);
+  // Before anything is asked for: an answer of AWS takes seconds.
+  if (output !== undefined && output !== '-') await refuseStanding(output, force);
+  const target = await connect(options);
+  const manifest = await findManifest(createManifests(target), entity, whichOf(options));
+  if (output === '-') {
+    await downloadInto(target, manifest, wholeOutput());
+    return void process.stderr.write(`Whole: ${factsOf(manifest)}.\n`);
+  }
+  const path = output ?? `${entity}-${manifest.date}${extname(manifest.file.key)}`;
+  const row = progressRow(plainLine(path));
+  const words = `Stopped. What is here stays in ${basename(path)}.part: the same command goes on with it.`;
+  const { resumedAt } = await untilInterrupted(words, (signal) =>
+    downloadTo(target, manifest, path, { force, onProgress: row.show, signal }).finally(row.end),
+  );
+  const { date, execution, file } = manifest;
+  const { bytes, rows, crc32 } = file;
+  const document = { entity, date, run: execution, file: path, bytes, rows, crc32, resumedAt, whole: true };
+  const went = resumedAt > 0 ? `, of which ${bytesText(resumedAt)} were here already` : '';
+  process.stdout.write(`${json ? JSON.stringify(document) : `${plainLine(path)}: ${factsOf(manifest)}${went}.`}\n`);
+  if (!json) for (const warning of manifest.warnings) say(`Warning: ${warning}`);
+}
+
+function whichOf({ date, run }: Options): Which {
+  if (run !== undefined) return { run };
+  return date === undefined ? { latest: true } : { date };
+}
+
+function factsOf({ entity, date, execution, file }: Manifest): string {
+  const rows = file.rows === null ? '' : `${manyText(file.rows, 'row')}, `;
+  return `${entity} of ${date}, ${rows}${bytesText(file.bytes)}, size and CRC-32 as the manifest of ${plainLine(execution)} says`;
+}
+
+/** One live row on a terminal, nothing elsewhere. */
+function progressRow(path: string) {
+  const { stderr } = process;
+  if (!stderr.isTTY) return { show: () => undefined, end: () => undefined };
+  const update = createLogUpdate(stderr);
+  let shownAt = 0;
+  return {
+    show: (moved: { bytes: number; totalBytes: number }) => {
+      if (performance.now() - shownAt < 100) return;
+      shownAt = performance.now();
+      update(`${path}: ${movedText(moved)} (${Math.floor((moved.bytes / moved.totalBytes) * 100)} %)`);
+    },
+    end: () => update.clear(),
+  };
+}

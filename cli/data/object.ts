@@ -1,0 +1,80 @@
+import { GetObjectCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { refusedCondition, storageError } from '../../core/storage/storage-errors.ts';
+import type { Target } from '../support/target.ts';
+import { failed, goneText } from './find.ts';
+
+/** Connections in a row that may break without a byte. */
+const BROKEN_IN_A_ROW = 4;
+
+type Place = Pick<Target, 's3' | 'BucketName'>;
+
+/** The file as it stands in the bucket now: every later request is for exactly this version of it. */
+export interface StandingFile {
+  key: string;
+  etag: string;
+  bytes: number;
+}
+
+/** @throws CommandError (exit code 1) when the file has expired, is gone, or is not as long as its manifest says */
+export async function standingFile(
+  { s3, BucketName: Bucket }: Place,
+  manifest: Manifest,
+  abortSignal?: AbortSignal,
+): Promise<StandingFile> {
+  const { key, bytes } = manifest.file;
+  const wanted = new HeadObjectCommand({ Bucket, Key: key });
+  const head = await s3.send(wanted, { abortSignal }).catch((error: unknown) => {
+    if (error instanceof Error && /^(NotFound|NoSuchKey)$/.test(error.name)) return undefined;
+    throw storageError(error, 'read', key);
+  });
+  if (!head) throw failed(goneText(manifest.entity, manifest, `its file ${key}`));
+  if (head.ContentLength === bytes) return { key, etag: head.ETag ?? '', bytes };
+  throw failed(
+    `The file ${key} is corrupt: it has ${head.ContentLength} bytes, and its manifest says ${bytes}. Use another date, and tell who runs the deployment.`,
+  );
+}
+
+/**
+ * The bytes from an offset to the end. A connection that breaks is followed by another from where it broke.
+ * @throws CommandError (exit code 1) when another object stands there meanwhile; RunError when the bucket does not answer;
+ * the signal's reason
+ */
+export async function* bytesFrom(
+  place: Place,
+  file: StandingFile,
+  offset: number,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  let at = offset;
+  let broken = 0;
+  while (at < file.bytes) {
+    try {
+      for await (const chunk of await open(place, file, at, signal)) {
+        yield chunk;
+        at += chunk.byteLength;
+        broken = 0;
+      }
+      // An end that comes too early, without an error, is a broken connection too.
+      if (at < file.bytes) throw new Error('the bucket closed the connection early');
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (refusedCondition(error))
+        throw failed(`The file ${file.key} was replaced while it was read: start again.`, error);
+      broken += 1;
+      if (broken >= BROKEN_IN_A_ROW) throw storageError(error, 'read', file.key);
+    }
+  }
+}
+
+async function open(
+  { s3, BucketName }: Place,
+  { key, etag }: StandingFile,
+  at: number,
+  abortSignal: AbortSignal | undefined,
+): Promise<AsyncIterable<Uint8Array>> {
+  const which = { Bucket: BucketName, Key: key, IfMatch: etag };
+  const wanted = new GetObjectCommand({ ...which, ...(at > 0 && { Range: `bytes=${at}-` }) });
+  const { Body } = await s3.send(wanted, { abortSignal });
+  return Body as AsyncIterable<Uint8Array>;
+}

@@ -1,0 +1,47 @@
+import { GetAccountSettingsCommand } from '@aws-sdk/client-lambda';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
+import { entityPlan } from '../../core/config/entity-plan.ts';
+import { awsTrouble } from '../support/aws-trouble.ts';
+import type { Target } from '../support/target.ts';
+import { type Check, ok, warning } from './check.ts';
+
+const ID = 'concurrency';
+
+/**
+ * How many functions the account may run at once, and whether what this deployment may want fits. What does not fit waits,
+ * so that nothing here is a failure.
+ * @param deployment `undefined` where the configuration cannot be read
+ */
+export async function concurrencyCheck(
+  { lambda }: Pick<Target, 'lambda'>,
+  deployment: Deployment | undefined,
+): Promise<Check> {
+  try {
+    const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}));
+    const { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free = all } = AccountLimit ?? {};
+    if (all === undefined || free === undefined) {
+      return warning(ID, 'AWS Lambda did not say how many functions the account may run at once.', 'Look again.');
+    }
+    return judged(all, free, deployment);
+  } catch (error) {
+    const trouble = awsTrouble(error);
+    if (!trouble) throw error;
+    return warning(ID, 'How many functions the account may run at once could not be looked at.', trouble);
+  }
+}
+
+function judged(all: number, free: number, deployment: Deployment | undefined): Check {
+  const account = `The account may run ${all} functions at once${free < all ? `, ${free} of them not reserved` : ''}`;
+  if (!deployment) return ok(ID, `${account}.`);
+  const runs = ENTITIES.filter((entity) => entityPlan(deployment, entity).enabled).length;
+  const chunks = deployment.customerUpdates ? deployment.updates.concurrency : 0;
+  const what = [`${runs} nightly runs`, ...(chunks > 0 ? [`${chunks} chunks of a batch of updates`] : [])].join(
+    ' and ',
+  );
+  const text = `${account}; this deployment may want ${runs + chunks}: ${what}.`;
+  if (runs + chunks <= free) return ok(ID, text);
+  const fewer = chunks > 0 && free > runs ? `, or set updates.concurrency to ${free - runs} at most` : '';
+  const advice = `What does not fit waits, half an hour at most, a chunk two hours. Have the quota "Concurrent executions" of AWS Lambda raised${fewer}.`;
+  return warning(ID, text, advice);
+}

@@ -1,0 +1,81 @@
+import type { Deployment } from '../../core/config/deployment.ts';
+import { BEFORE_THE_FIRST, type Generation, successorOf } from '../../core/oauth/generation.ts';
+import { createLedger } from '../../core/oauth/ledger.ts';
+import { type OAuthClient, readOAuthClient } from '../../core/oauth/secrets.ts';
+import { createTokenStore, type TokenStore } from '../../core/oauth/token-store.ts';
+import type { Clock } from '../support/aws-clock.ts';
+import { USAGE } from '../support/exit.ts';
+import type { Target } from '../support/target.ts';
+import { type Check, type Findings, failed, ok } from './check.ts';
+import { clockCheck } from './clock.ts';
+import { type Around, grantCheck, ledgerCheck } from './grant.ts';
+
+/** What is stored: the client, the newest generation, and what the ledger says of it. `undefined` where a look failed. */
+export interface Stored {
+  client: OAuthClient | undefined;
+  generation: Generation | undefined;
+  /** Whether the ledger lets the generation be spent. */
+  spendable: boolean;
+}
+
+type Commands = Pick<Around, 'authorizeCommand' | 'refreshCommand'>;
+
+/** Reads both secrets and the ledger. */
+export async function lookAtPlaces(
+  findings: Findings,
+  target: Target,
+  crm: Deployment['crm'] | undefined,
+  clock: Clock,
+  commands: Commands,
+): Promise<Stored> {
+  const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
+  const client = await findings.look(
+    'client-secret',
+    () => readOAuthClient(secrets, ClientSecretId),
+    (found) => clientCheck(found, crm, commands),
+  );
+  const around = () => ({ ...commands, now: clock.now() });
+  const grant = await findings.look(
+    'grant',
+    () => newestOf(createTokenStore(secrets, TokensSecretId)),
+    ({ labelled, newest }) => grantCheck(labelled, newest, around()),
+  );
+  const ledger = createLedger(dynamo, LedgerTableName, TokensSecretId);
+  const generation = grant?.newest;
+  let spendable = false;
+  await findings.look(
+    'ledger',
+    () => ledger.read(generation?.versionId ?? BEFORE_THE_FIRST),
+    (item) => {
+      const check = generation ? ledgerCheck(item, around()) : ok('ledger', 'Reachable; there is no grant to spend.');
+      spendable = check.status !== 'failed';
+      return check;
+    },
+  );
+  findings.add(clockCheck(clock));
+  return { client, generation, spendable };
+}
+
+/** What AWSCURRENT names, and the last of its successors. @throws RunError */
+export async function newestOf(store: TokenStore): Promise<{ labelled: Generation; newest: Generation }> {
+  const labelled = await store.current();
+  let newest = labelled;
+  for (;;) {
+    const successor = await store.version(successorOf(newest.versionId));
+    if (!successor) return { labelled, newest };
+    newest = successor;
+  }
+}
+
+function clientCheck(
+  { clientId, clientSecret }: OAuthClient,
+  crm: Deployment['crm'] | undefined,
+  { authorizeCommand }: Commands,
+): Check {
+  if (clientSecret || !crm || crm.clientAuthentication === 'none') {
+    return ok('client-secret', `The OAuth client is stored (id of ${clientId.length} characters).`);
+  }
+  const text = `The client has no secret, but crm.clientAuthentication is "${crm.clientAuthentication}".`;
+  const advice = `Set CRM_CLIENT_SECRET, then: ${authorizeCommand} --client-id ID.`;
+  return failed('client-secret', text, advice, USAGE);
+}

@@ -1,0 +1,51 @@
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { entityPlan } from '../../core/config/entity-plan.ts';
+import { pausedRules } from '../schedule/paused-rules.ts';
+import { awsTrouble } from '../support/aws-trouble.ts';
+import type { Target } from '../support/target.ts';
+import { type Check, ok, warning } from './check.ts';
+
+const ID = 'rules';
+
+/**
+ * What runs at night at all, by the rules in the account. A person may have switched one off on purpose, so that nothing
+ * here is a failure.
+ * @param deployment `undefined` where the configuration cannot be read
+ * @param resume the command that switches rules on again
+ */
+export async function rulesCheck(
+  target: Pick<Target, 'events' | 'stack'>,
+  deployment: Deployment | undefined,
+  resume: (entities: Entity[]) => string,
+): Promise<Check> {
+  try {
+    return judged(await pausedRules(target), deployment, resume);
+  } catch (error) {
+    const trouble = awsTrouble(error);
+    if (!trouble) throw error;
+    return warning(ID, 'Which nightly rules are switched on could not be looked at.', trouble);
+  }
+}
+
+function judged(off: Entity[], deployment: Deployment | undefined, resume: (entities: Entity[]) => string): Check {
+  const wanted = (entity: Entity) => !deployment || entityPlan(deployment, entity).enabled;
+  const count = ENTITIES.length;
+  const text =
+    off.length === 0
+      ? `All ${count} entities are exported every night.`
+      : `${count - off.length} of ${count} entities are exported every night; switched off: ${off.join(', ')}.`;
+  const against = off.filter(wanted);
+  if (against.length > 0) {
+    const whose = deployment ? ` The configuration wants ${against.join(', ')}.` : '';
+    return warning(ID, `${text}${whose}`, `If these nights are wanted: ${resume(against)}`);
+  }
+  if (off.length === count) {
+    return warning(ID, text, 'Set entities.NAME.enabled in the configuration and deploy, if nights are wanted.');
+  }
+  const still = ENTITIES.filter((entity) => !wanted(entity) && !off.includes(entity));
+  return ok(
+    ID,
+    still.length === 0 ? text : `${text} The configuration switches off ${still.join(', ')}: not deployed yet.`,
+  );
+}

@@ -1,0 +1,80 @@
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { entityPlan } from '../../core/config/entity-plan.ts';
+import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
+import { readFields } from '../../core/crm/fields.ts';
+import { RunError } from '../../core/errors.ts';
+import { buildRequest, resolveColumns } from '../../core/export/request.ts';
+import type { Tokens } from '../../core/oauth/secrets.ts';
+import { RUN_FAILED } from '../support/exit.ts';
+import { type Check, failed, failedBy, ok, warning } from './check.ts';
+
+export interface ServiceOptions {
+  now: () => Date;
+  /** Whether the token was refreshed just now: then a refusal is final, else a run would refresh first. */
+  refreshed: boolean;
+  refreshCommand: string;
+}
+
+/** The service refused a token that lives. A run would refresh it; this command does so only when it is asked to. */
+class TokenRefused extends Error {}
+
+/** Asks the service for the columns of all seven entities, with one token and without refreshing it. */
+export async function serviceChecks(deployment: Deployment, tokens: Tokens, options: ServiceOptions): Promise<Check[]> {
+  const crm = clientWith(deployment, tokens, options);
+  const checks: Check[] = [];
+  const started = performance.now();
+  for (const entity of ENTITIES) {
+    try {
+      const names = (await readFields(crm, entity)).map(({ name }) => name);
+      checks.push(columnsCheck(deployment, entity, names));
+    } catch (error) {
+      if (error instanceof TokenRefused) return [refused(options.refreshCommand)];
+      // What is the same for all entities is said once, and is not waited for seven times.
+      if (error instanceof RunError && error.transient) return [failedBy('service', error), ...checks];
+      checks.push(forEntity(deployment, entity, failedBy(`columns.${entity}`, error)));
+    }
+  }
+  const each = Math.round((performance.now() - started) / ENTITIES.length);
+  return [ok('service', `It answers at ${deployment.crm.baseUrl} (${each} ms per list of fields).`), ...checks];
+}
+
+function clientWith({ crm }: Deployment, { accessToken, scope }: Tokens, options: ServiceOptions): CrmClient {
+  return createCrmClient({
+    baseUrl: crm.baseUrl,
+    getAccessToken: async ({ rejected } = {}) => {
+      if (rejected === undefined) return { accessToken, scope };
+      if (!options.refreshed) throw new TokenRefused();
+      throw new RunError('AuthRefused', 'The service answers 401 to a token that it gave out just now.');
+    },
+    log: { info: () => undefined, error: () => undefined },
+    now: options.now,
+  });
+}
+
+function refused(refreshCommand: string): Check {
+  const text =
+    'The service refuses the stored access token before its end (401), as it does where the grant was withdrawn; the lists of fields were not read.';
+  const advice = `A run would refresh it first; to see now whether that works, add --refresh: ${refreshCommand}.`;
+  return failed('service', text, advice, RUN_FAILED);
+}
+
+/** The columns, and the request for them, by the very rules of a run. */
+export function columnsCheck(deployment: Deployment, entity: Entity, fieldNames: string[]): Check {
+  const id = `columns.${entity}`;
+  const plan = entityPlan(deployment, entity);
+  try {
+    const columns = resolveColumns(plan.columns, fieldNames, entity);
+    buildRequest({ entity }, plan, deployment.crm, columns);
+    if (plan.columns === 'all') return ok(id, `All ${columns.length} columns that the service lists are exported.`);
+    return ok(id, `${columns.length} of ${fieldNames.length} columns are exported; all of them exist.`);
+  } catch (error) {
+    return forEntity(deployment, entity, failedBy(id, error));
+  }
+}
+
+/** What does not run every night cannot fail a night. */
+function forEntity(deployment: Deployment, entity: Entity, check: Check): Check {
+  if (entityPlan(deployment, entity).enabled) return check;
+  return warning(check.id, `${check.text} (Its nightly rule is switched off.)`, check.advice ?? '');
+}

@@ -1,0 +1,73 @@
+import { writeFile } from 'node:fs/promises';
+import { type Command, InvalidArgumentError } from 'commander';
+import { nightlyPlan } from '../schedule/nightly-plan.ts';
+import { withExamples } from '../support/command-options.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
+import { say } from '../support/print.ts';
+import { connect, type TargetOptions } from '../support/target.ts';
+import { gatherFacts } from './gather.ts';
+import { isMissing, isPublished, lastCells, type Story, tellStory } from './story.ts';
+import { headlineOf } from './words.ts';
+
+interface ReportOptions extends TargetOptions {
+  nights: number;
+  output: string;
+  configuration?: string;
+  json?: boolean;
+}
+
+const MOST_NIGHTS = 400;
+
+/** Registers `report`, which changes nothing in the deployment. */
+export function addReport(command: Command): void {
+  const described = command
+    .option('--nights <number>', 'how many nights', nightsArgument, 30)
+    .option('-o, --output <file>', 'where it is written, over what is there; - is standard output', 'report.html')
+    .option('--configuration <file>', 'default: config/NAME.json; says when the nights begin')
+    .option('--json', 'one JSON document about it')
+    .action(report);
+  withExamples(described, {
+    'report --deployment prod': 'the last 30 nights into report.html',
+    'report --nights 90 -o /srv/www/exports.html --deployment prod': 'a quarter, to where others see it',
+  });
+}
+
+async function report(options: ReportOptions): Promise<void> {
+  const { deployment, nights, output, json } = options;
+  if (output === '-' && json)
+    throw new CommandError('Standard output holds the page or the document, not both.', USAGE);
+  const warnings: string[] = [];
+  const warn = (sentence: string) => {
+    warnings.push(sentence);
+    say(sentence);
+  };
+  const plan = nightlyPlan(options, warn);
+  const target = await connect(options);
+  const story = tellStory(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
+  // Here, or every command would wait for the plotting library.
+  const { reportPage } = await import('./page.ts');
+  const page = reportPage(story, warnings);
+  if (output === '-') return void process.stdout.write(page);
+  await writeFile(output, page).catch((error: unknown) => {
+    throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
+  });
+  const said = json ? JSON.stringify(documentOf(story, output)) : `${headlineOf(story).text}. The report: ${output}`;
+  process.stdout.write(`${said}\n`);
+}
+
+function documentOf(story: Story, file: string) {
+  const night = lastCells(story);
+  const names = (wanted: (cell: (typeof night)[number]) => boolean) => night.filter(wanted).map(({ entity }) => entity);
+  return {
+    ...{ file, headline: headlineOf(story).text, lastNight: story.lastNight, nights: story.nights.length },
+    published: names(isPublished),
+    missing: names(isMissing),
+    paused: story.rows.flatMap(({ paused, entity }) => (paused ? entity : [])),
+  };
+}
+
+function nightsArgument(text: string): number {
+  const nights = Number(text);
+  if (Number.isInteger(nights) && nights >= 1 && nights <= MOST_NIGHTS) return nights;
+  throw new InvalidArgumentError(`A whole number from 1 to ${MOST_NIGHTS}.`);
+}

@@ -1,0 +1,92 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  DescribeExecutionCommand,
+  GetExecutionHistoryCommand,
+  type SFNClient,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
+import type { Entity } from '../../core/config/entities.ts';
+import type { RunState } from '../../core/step/states.ts';
+import type { Target } from '../support/target.ts';
+import type { FileProgress, Moved } from './file-progress.ts';
+import { type Progress, parseState, type RunReport, reportOf, secondsBetween } from './run-report.ts';
+
+/**
+ * Starts a run. Its name sorts by time and says the entity: `leads-20261120T020000Z-1a2b3c`.
+ * @returns the ARN of the execution
+ */
+export async function startRun(
+  target: Pick<Target, 'sfn' | 'StateMachineArn'>,
+  entity: Entity,
+  input: object,
+): Promise<string> {
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+  const started = await target.sfn.send(
+    new StartExecutionCommand({
+      stateMachineArn: target.StateMachineArn,
+      name: `${entity}-${stamp}-${randomBytes(3).toString('hex')}`,
+      input: JSON.stringify({ entity, ...input }),
+    }),
+  );
+  return started.executionArn ?? '';
+}
+
+export interface FollowOptions {
+  everyMs?: number;
+  signal?: AbortSignal | undefined;
+  onProgress?: (progress: Progress) => void;
+  /** How the file is watched while it moves; without it, its bytes are told when it is stored. */
+  fileProgress?: FileProgress;
+}
+
+const MOVING = ['DownloadFile', 'WaitBeforeDownload'];
+
+/**
+ * Follows a run to its end. Stopping to follow (`signal`) never stops the run.
+ * @throws the signal's reason
+ */
+export async function followRun(
+  sfn: SFNClient,
+  entity: Entity,
+  executionArn: string,
+  options: FollowOptions = {},
+): Promise<RunReport> {
+  const { everyMs = 1000, signal, onProgress, fileProgress } = options;
+  for (;;) {
+    const look = { abortSignal: signal };
+    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }), look);
+    const seen = await lastSeen(sfn, executionArn, look);
+    const moves = execution.status === 'RUNNING' && MOVING.includes(seen.name);
+    const moved = moves && seen.state ? await fileProgress?.(seen.state) : undefined;
+    onProgress?.({
+      entity,
+      state: seen.name,
+      status: execution.status ?? 'RUNNING',
+      checks: seen.state?.checks ?? 0,
+      ...bytesOf(seen.state, moved),
+      seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
+    });
+    if (execution.status !== 'RUNNING') return reportOf(entity, execution, seen.state);
+    await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
+  }
+}
+
+function bytesOf(state: RunState | undefined, moved: Moved | undefined): Pick<Progress, 'bytes' | 'totalBytes'> {
+  const stored = state?.file?.bytes;
+  if (stored !== undefined) return { bytes: stored, totalBytes: stored };
+  return { bytes: moved?.bytes ?? null, totalBytes: moved?.totalBytes ?? null };
+}
+
+/** The state entered last and what it was given. Read from the newest events: these exist in every engine. */
+export async function lastSeen(
+  sfn: SFNClient,
+  executionArn: string,
+  look: { abortSignal?: AbortSignal | undefined } = {},
+): Promise<{ name: string; state: RunState | undefined }> {
+  const newest = { executionArn, reverseOrder: true, maxResults: 20, includeExecutionData: true };
+  const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), look);
+  const entered = events.filter((event) => event.stateEnteredEventDetails);
+  const states = entered.map((event) => parseState(event.stateEnteredEventDetails?.input));
+  return { name: entered[0]?.stateEnteredEventDetails?.name ?? '', state: states.find((state) => state !== undefined) };
+}

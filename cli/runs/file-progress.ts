@@ -1,0 +1,96 @@
+import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import { ListMultipartUploadsCommand, ListPartsCommand } from '@aws-sdk/client-s3';
+import * as z from 'zod';
+import type { RunState } from '../../core/step/states.ts';
+import type { Target } from '../support/target.ts';
+import { jsonOrUndefined } from './run-report.ts';
+
+/** How far the file of a run has come; the size is `null` as long as nothing says it. */
+export interface Moved {
+  bytes: number;
+  totalBytes: number | null;
+}
+
+/** Looks how far the file is; `undefined` where that cannot be seen. Never throws. */
+export type FileProgress = (state: RunState) => Promise<Moved | undefined>;
+
+type Place = Pick<Target, 's3' | 'BucketName' | 'logs' | 'downloadLogGroup'>;
+
+/** A function that moves a file says so every five seconds; older lines are of a file that stands still, or of another. */
+const LINES_OF_SECONDS = 120;
+const movedSchema = z.object({
+  message: z.literal('moved'),
+  execution: z.string(),
+  bytes: z.number(),
+  totalBytes: z.number().nullish(),
+});
+
+/**
+ * Watches the file of one run while it moves, from what the bucket and the function tell: the parts that are stored, which
+ * are newer, and the lines `moved`, which know the size. Counts only: nothing of the data is read. Each of the two is left out
+ * where the person who asks has no right to it.
+ *
+ * @param everyMs how long an answer is good: every look is a few calls
+ */
+export function watchFile(place: Place, { everyMs }: { everyMs: number }): FileProgress {
+  const parts = unlessDenied((state) => storedBytes(place, state));
+  const lines = unlessDenied((state) => lastLine(place, state.execution));
+  let known: { until: number; moved: Moved | undefined } = { until: 0, moved: undefined };
+  return async (state) => {
+    if (performance.now() < known.until) return known.moved;
+    const [stored, line] = await Promise.all([parts(state), lines(state)]);
+    const bytes = stored ?? line?.bytes;
+    const totalBytes = line?.totalBytes ?? state.moving?.upload?.size ?? null;
+    known = { until: performance.now() + everyMs, moved: bytes === undefined ? undefined : { bytes, totalBytes } };
+    return known.moved;
+  };
+}
+
+/** What fails is left out this time; what is forbidden is not asked for again. */
+function unlessDenied<T>(look: (state: RunState) => Promise<T | undefined>) {
+  let denied = false;
+  return async (state: RunState): Promise<T | undefined> => {
+    if (denied) return undefined;
+    try {
+      return await look(state);
+    } catch (error) {
+      denied = error instanceof Error && /AccessDenied|UnauthorizedOperation|Forbidden/.test(error.name);
+      return undefined;
+    }
+  };
+}
+
+/** Bytes in the parts of the run's newest upload. A small file has none: it is stored in one call. */
+async function storedBytes({ s3, BucketName: Bucket }: Place, { run }: RunState): Promise<number | undefined> {
+  if (!run) return undefined;
+  const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: run.prefix }));
+  const begun = ({ Initiated }: { Initiated?: Date | undefined }) => Initiated?.getTime() ?? 0;
+  const newest = Uploads.toSorted((a, b) => begun(b) - begun(a))[0];
+  if (!newest) return undefined;
+  let bytes = 0;
+  const upload = { Bucket, Key: newest.Key, UploadId: newest.UploadId };
+  // Not by the SDK's paginator: the last page names a next one too, and it would go round for ever.
+  for (let PartNumberMarker: string | undefined; ; ) {
+    const page = await s3.send(new ListPartsCommand({ ...upload, PartNumberMarker }));
+    bytes += (page.Parts ?? []).reduce((sum, { Size = 0 }) => sum + Size, 0);
+    if (!page.IsTruncated) return bytes;
+    PartNumberMarker = page.NextPartNumberMarker;
+  }
+}
+
+async function lastLine(
+  { logs, downloadLogGroup }: Place,
+  execution: string,
+): Promise<z.infer<typeof movedSchema> | undefined> {
+  const wanted = {
+    logGroupName: downloadLogGroup,
+    filterPattern: `"moved" "${execution}"`,
+    startTime: Date.now() - LINES_OF_SECONDS * 1000,
+  };
+  let last: z.infer<typeof movedSchema> | undefined;
+  for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, wanted)) {
+    const lines = events.flatMap(({ message = '' }) => movedSchema.safeParse(jsonOrUndefined(message)).data ?? []);
+    last = lines.findLast((line) => line.execution === execution) ?? last;
+  }
+  return last;
+}

@@ -1,0 +1,122 @@
+import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
+import * as z from 'zod';
+import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
+import { suggestion } from '../../core/suggestion.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
+import type { Target } from '../support/target.ts';
+import { jsonOrUndefined } from './run-report.ts';
+
+/** An execution of the machine ExportRun. */
+export interface FoundRun {
+  executionArn: string;
+  name: string;
+  /** `undefined` where its input names none. */
+  entity: Entity | undefined;
+  /** Step Functions' own word. */
+  status: string;
+  startDate: Date;
+  stopDate: Date | undefined;
+}
+
+type Place = Pick<Target, 'sfn' | 'StateMachineArn'>;
+
+/** Where no run has the name, the nearest among so many of the newest is told. */
+const NAMES_LOOKED_AT = 200;
+/** Asked at once for their inputs; Step Functions allows some fifteen such calls a second. */
+const DESCRIBED_AT_ONCE = 10;
+
+/**
+ * RUN: an execution's name, its ARN, or an entity (its newest run).
+ * @throws CommandError (exit code 2) with what is near to it
+ */
+export async function findRun(target: Place, run: string): Promise<FoundRun> {
+  const entity = entitySchema.safeParse(run);
+  if (entity.success) {
+    for await (const newest of executionsOf(target, { entity: entity.data })) return newest;
+    throw new CommandError(`There is no run of ${run} yet: npm run cli -- start ${run}.`, USAGE);
+  }
+  const executionArn = arnOf(target, run);
+  const found = executionArn === undefined ? undefined : await describe(target, executionArn);
+  if (found) return found;
+  throw new CommandError(await unknownRun(target, run), USAGE);
+}
+
+/** Which runs. */
+interface Sought {
+  since?: Date | undefined;
+  /** Only those that ended in anything but success. */
+  failed?: boolean | undefined;
+  entity?: Entity | undefined;
+  /** Entities that are known already, by the name of the execution: Step Functions is not asked for these. */
+  known?: ReadonlyMap<string, Entity> | undefined;
+}
+
+/** Runs of the last 90 days, newest first. */
+export async function* executionsOf(
+  { sfn, StateMachineArn: stateMachineArn }: Place,
+  options: Sought,
+): AsyncGenerator<FoundRun> {
+  for await (const { executions = [] } of paginateListExecutions({ client: sfn }, { stateMachineArn })) {
+    const young = executions.filter(({ startDate }) => !options.since || (startDate && startDate >= options.since));
+    const wanted = young.filter(({ status = '' }) => !options.failed || !['RUNNING', 'SUCCEEDED'].includes(status));
+    for (let first = 0; first < wanted.length; first += DESCRIBED_AT_ONCE) {
+      const some = wanted.slice(first, first + DESCRIBED_AT_ONCE);
+      const runs = await Promise.all(some.map((item) => withEntity({ sfn }, item, options.known)));
+      yield* runs.filter(({ entity }) => !options.entity || entity === options.entity);
+    }
+    if (young.length < executions.length) return;
+  }
+}
+
+/** The name that `startRun` gives says the entity; of a run that a rule or a person started only the input does. */
+async function withEntity(
+  place: Pick<Target, 'sfn'>,
+  item: ExecutionListItem,
+  known: Sought['known'],
+): Promise<FoundRun> {
+  const { name = '' } = item;
+  const named = entitySchema.safeParse(/^(.+)-\d{8}T\d{6}Z-[0-9a-f]{6}$/.exec(name)?.[1]).data;
+  const entity = named ?? known?.get(name);
+  if (entity) return foundRun(item, entity);
+  return (await describe(place, item.executionArn ?? '')) ?? foundRun(item, undefined);
+}
+
+const inputSchema = z.object({ entity: entitySchema });
+
+async function describe({ sfn }: Pick<Target, 'sfn'>, executionArn: string): Promise<FoundRun | undefined> {
+  try {
+    const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+    return foundRun(execution, inputSchema.safeParse(jsonOrUndefined(execution.input)).data?.entity);
+  } catch (error) {
+    if (error instanceof Error && /^(ExecutionDoesNotExist|InvalidArn)$/.test(error.name)) return undefined;
+    throw error;
+  }
+}
+
+function foundRun(item: Partial<ExecutionListItem>, entity: Entity | undefined): FoundRun {
+  const { executionArn = '', name = '', status = 'RUNNING', startDate = new Date(0), stopDate } = item;
+  return { executionArn, name, entity, status, startDate, stopDate };
+}
+
+/** The ARN of a name. @throws CommandError (exit code 2) where an ARN is not of this deployment's machine */
+function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string): string | undefined {
+  const prefix = `${StateMachineArn.replace(':stateMachine:', ':execution:')}:`;
+  if (run.startsWith(prefix)) return run;
+  if (run.startsWith('arn:')) {
+    const where = `it begins with ${prefix}`;
+    throw new CommandError(`This ARN is no run of the deployment, of which ${where}: check --deployment.`, USAGE);
+  }
+  return /^[^\s"#%\\^|~`$&,;:/<>{}[\]?*]{1,80}$/.test(run) ? `${prefix}${run}` : undefined;
+}
+
+async function unknownRun(target: Place, run: string): Promise<string> {
+  const client = { client: target.sfn, pageSize: NAMES_LOOKED_AT };
+  const names: string[] = [];
+  for await (const { executions = [] } of paginateListExecutions(client, { stateMachineArn: target.StateMachineArn })) {
+    names.push(...executions.flatMap(({ name }) => name ?? []));
+    if (names.length >= NAMES_LOOKED_AT) break;
+  }
+  const newest = names.slice(0, 3);
+  const known = newest.length > 0 ? `; the newest runs are ${newest.join(', ')}` : '; nothing ran here yet';
+  return `There is no run "${run}"${suggestion(run, [...ENTITIES, ...names])}${known}.`;
+}

@@ -1,0 +1,196 @@
+import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import * as z from 'zod';
+import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import { RunError } from '../../../core/errors.ts';
+import { dateIn } from '../../../core/export/logical-date.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { comparePlaces, type Pointer } from '../../../core/export/pointer.ts';
+import { createManifests, eachOf, ifReadable, type PublishedRun } from '../../data/manifests.ts';
+import { CommandError } from '../../support/exit.ts';
+import type { Target } from '../../support/target.ts';
+import { executionsOf, type FoundRun } from '../find-run.ts';
+import { jsonOrUndefined, parseState, secondsBetween } from '../run-report.ts';
+
+/** Step Functions forgets an execution so long after its end. */
+export const FORGOTTEN_AFTER_DAYS = 90;
+
+/** One run as `list --json` prints it. What is not known is null. */
+export interface RunRow {
+  run: string;
+  entity: Entity | null;
+  /** The logical date. */
+  date: string | null;
+  /** Step Functions' own word; null where it has forgotten the run, of which then only the manifest tells. */
+  status: string | null;
+  error: string | null;
+  cause: string | null;
+  startedAt: string;
+  /** From start to end, or until now; null where only the manifest is left. */
+  seconds: number | null;
+  rows: number | null;
+  bytes: number | null;
+  /**
+   * Of a published run: the newest date's, the one that counts for its date, or one that a later run replaced. Null where no
+   * pointer came as far as this run.
+   */
+  standing: 'latest' | 'current' | 'superseded' | null;
+}
+
+export interface Wanted {
+  /** Empty: all. */
+  entities: Entity[];
+  since: Date;
+  failed: boolean;
+  /** The zone in which a run gets its date. */
+  timeZone: string;
+  /** Told, in a sentence, of what could not be had. */
+  warn: (sentence: string) => void;
+}
+
+type Place = Pick<Target, 'sfn' | 'StateMachineArn' | 's3' | 'BucketName'>;
+
+/** Runs from Step Functions joined with what the manifests say, newest first. */
+export async function listRuns(target: Place, wanted: Wanted): Promise<RunRow[]> {
+  const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
+  const published = wanted.failed ? new Map() : await publishedOrNone(target, entities, wanted);
+  const executions = await foundRuns(target, entities, wanted, published);
+  const rows = await eachOf(executions, (run) => rowOf(target, run, published, wanted));
+  if (wanted.failed) return rows;
+  const known = new Set(rows.map(({ run }) => run));
+  const forgotten = [...published.values()].filter(({ manifest }) => !known.has(manifest.execution));
+  // A manifest that was written within the time may be of a run that began before it.
+  const within = forgotten.filter(({ manifest }) => new Date(manifest.startedAt) >= wanted.since);
+  return [...rows, ...within.map(forgottenRow)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
+}
+
+type Published = PublishedRun & Pick<RunRow, 'standing'>;
+
+/**
+ * Runs without a file that counts, of any input: those that failed or are under way, and those that succeeded and whose
+ * file is not among the published ones, though it is still to be kept.
+ */
+export async function unpublishedRuns(
+  target: Pick<Target, 'sfn' | 'StateMachineArn'>,
+  published: PublishedRun[],
+  { since, now, timeZone }: Pick<Wanted, 'since' | 'timeZone'> & { now: Date },
+): Promise<RunRow[]> {
+  const counting = new Map(published.map((run) => [run.manifest.execution, run]));
+  const executions = await foundRuns(target, [...ENTITIES], { since, failed: false }, counting);
+  const others = executions.filter(({ name }) => !counting.has(name));
+  const rows = await eachOf(others, async (run) => {
+    const ended = await endOf(target, run, timeZone);
+    const expired = ended.keptUntil !== undefined && ended.keptUntil <= now.toISOString().slice(0, 10);
+    if (run.status === 'SUCCEEDED' && expired) return [];
+    // What was published while this looks is not among the published ones yet.
+    const justNow = run.stopDate !== undefined && run.stopDate > now;
+    return [rowWith(justNow ? { ...run, status: 'RUNNING' } : run, undefined, ended)];
+  });
+  return rows.flat();
+}
+
+async function foundRuns(
+  target: Pick<Target, 'sfn' | 'StateMachineArn'>,
+  entities: Entity[],
+  { since, failed }: Pick<Wanted, 'since' | 'failed'>,
+  published: Map<string, PublishedRun>,
+): Promise<FoundRun[]> {
+  const runs: FoundRun[] = [];
+  const [entity] = entities.length === 1 ? entities : [];
+  const known = new Map([...published].map(([name, { manifest }]) => [name, manifest.entity]));
+  for await (const run of executionsOf(target, { since, failed, entity, known })) {
+    // An input without an entity is nobody's run; it is left out only where some were asked for.
+    if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
+  }
+  return runs;
+}
+
+/** Without the bucket, the runs themselves are still worth their lines. */
+async function publishedOrNone(target: Place, entities: Entity[], wanted: Wanted): Promise<Map<string, Published>> {
+  try {
+    return await publishedRuns(target, entities, wanted);
+  } catch (error) {
+    if (!(error instanceof CommandError || error instanceof RunError)) throw error;
+    wanted.warn(
+      `Dates, rows and bytes of what was published are not shown: the bucket could not be read. ${error.message}`,
+    );
+    return new Map();
+  }
+}
+
+/** By the name of the execution. */
+async function publishedRuns(target: Place, entities: Entity[], wanted: Wanted): Promise<Map<string, Published>> {
+  const manifests = createManifests(target);
+  const all = await eachOf(entities, async (entity) => {
+    const named = (which: string) => ifReadable(manifests.pointer(entity, which), wanted.warn);
+    const [runs, latest] = await Promise.all([manifests.runs(entity, wanted.since, wanted.warn), named('latest')]);
+    const dates = [...new Set(runs.map(({ manifest }) => manifest.date))];
+    const pointers = new Map(await eachOf(dates, async (date) => [date, await named(date)] as const));
+    return runs.map((run) => ({ ...run, standing: standingOf(run.manifest, pointers.get(run.manifest.date), latest) }));
+  });
+  return new Map(all.flat().map((run) => [run.manifest.execution, run]));
+}
+
+/** What the pointers say, and nothing else: a run may have failed behind its manifest, and took nobody's place then. */
+function standingOf(manifest: Manifest, ofDate: Pointer | undefined, latest: Pointer | undefined): RunRow['standing'] {
+  if (manifest.execution === latest?.execution) return 'latest';
+  const further = ofDate && comparePlaces(ofDate, manifest);
+  if (further === undefined || further < 0) return null;
+  return further === 0 ? 'current' : 'superseded';
+}
+
+/** Only what no manifest tells is asked of Step Functions, which allows few such calls a second. */
+async function rowOf(
+  target: Pick<Target, 'sfn'>,
+  run: FoundRun,
+  published: Map<string, Published>,
+  { timeZone }: Pick<Wanted, 'timeZone'>,
+): Promise<RunRow> {
+  const found = published.get(run.name);
+  return rowWith(run, found, run.status === 'SUCCEEDED' ? undefined : await endOf(target, run, timeZone));
+}
+
+function rowWith(run: FoundRun, found: Published | undefined, ended: End | undefined): RunRow {
+  return {
+    run: run.name,
+    entity: run.entity ?? null,
+    date: found?.manifest.date ?? ended?.date ?? null,
+    status: run.status,
+    error: ended?.error ?? null,
+    cause: ended?.cause ?? null,
+    startedAt: run.startDate.toISOString(),
+    seconds: secondsBetween(run.startDate, run.stopDate ?? new Date()),
+    rows: found?.manifest.file.rows ?? null,
+    bytes: found?.manifest.file.bytes ?? null,
+    standing: found?.standing ?? null,
+  };
+}
+
+function forgottenRow({ manifest, standing }: Published): RunRow {
+  const { execution, entity, date, startedAt, file } = manifest;
+  const common = { run: execution, entity, date, startedAt, rows: file.rows, bytes: file.bytes, standing };
+  return { ...common, status: null, error: null, cause: null, seconds: null };
+}
+
+const inputSchema = z.object({
+  date: z.iso.date().optional(),
+  scheduledFor: z.iso.datetime({ offset: true }).optional(),
+});
+
+/** What an execution says of itself. */
+interface End {
+  date: string;
+  error: string | undefined;
+  cause: string | undefined;
+  /** Of a run that succeeded. */
+  keptUntil: string | undefined;
+}
+
+/** What is known of a run without a manifest. Its date is reckoned as CreateExport does it. */
+async function endOf({ sfn }: Pick<Target, 'sfn'>, run: FoundRun, timeZone: string): Promise<End> {
+  const { executionArn } = run;
+  const { input, output, error, cause } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+  const { date, scheduledFor } = inputSchema.safeParse(jsonOrUndefined(input)).data ?? {};
+  const made = parseState(output)?.run;
+  const reckoned = dateIn(timeZone, scheduledFor ? new Date(scheduledFor) : run.startDate);
+  return { error, cause, date: made?.date ?? date ?? reckoned, keptUntil: made?.keptUntil };
+}

@@ -1,0 +1,98 @@
+import type { Command } from 'commander';
+import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import { nightlyPlan } from '../../schedule/nightly-plan.ts';
+import { bytesText } from '../../support/bytes-text.ts';
+import { entitiesArgument, withExamples } from '../../support/command-options.ts';
+import { say } from '../../support/print.ts';
+import { table } from '../../support/table.ts';
+import { connect, type TargetOptions } from '../../support/target.ts';
+import { colorsFor, durationText, plainLine } from '../../support/text.ts';
+import { FORGOTTEN_AFTER_DAYS, listRuns, type RunRow } from './list-runs.ts';
+import { sinceArgument } from './since.ts';
+
+interface ListOptions extends TargetOptions {
+  since?: Date;
+  failed?: boolean;
+  configuration?: string;
+  json?: boolean;
+}
+
+const LINES = `
+In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run.`;
+
+/** Registers `list`, which changes nothing. */
+export function addList(command: Command): void {
+  const described = command
+    .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
+    .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
+    .option('--failed', 'only runs that ended in anything but success')
+    .option('--configuration <file>', 'default: config/NAME.json; says the time zone of the dates')
+    .option('--json', 'one JSON document')
+    .action(list);
+  withExamples(described, {
+    'list --deployment prod': 'the last seven days',
+    'list leads customers --since 2026-11-01 --deployment prod': 'two entities since a date',
+    'list --failed --since 30d --deployment prod': 'what went wrong within a month',
+  }).addHelpText('after', LINES);
+}
+
+async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
+  const { timeZone } = nightlyPlan(options, say);
+  const target = await connect(options);
+  const { since = sinceArgument('7d'), failed = false } = options;
+  const runs = await listRuns(target, { entities, since, failed, timeZone, warn: say });
+  const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed });
+  if (text !== '') process.stdout.write(`${text}\n`);
+}
+
+/** The runs for a person on a terminal, or a line for each elsewhere. */
+export function runsText(
+  runs: RunRow[],
+  stream: { isTTY?: boolean },
+  { since, failed }: { since: Date; failed: boolean },
+): string {
+  if (!stream.isTTY) return runs.map(lineOf).join('\n');
+  const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  if (runs.length === 0) return failed ? `No run failed ${from}.` : `There is no run ${from}.`;
+  const colors = colorsFor(stream);
+  const lines = table(HEADINGS, runs.map(cellsOf)).split('\n');
+  const paint = (run: RunRow | undefined) => {
+    if (!run || run.standing === 'superseded') return colors.dim;
+    if (run.status === 'RUNNING') return colors.cyan;
+    return outcomeOf(run) === 'published' ? colors.green : colors.red;
+  };
+  const rows = lines.map((line, index) => paint(runs[index - 1])(line));
+  const forgotten = runs.some(({ status }) => status === null);
+  const note = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
+  return [...rows, ...(forgotten ? ['', note] : [])].join('\n');
+}
+
+const HEADINGS = ['started (UTC)', 'entity', 'date', 'outcome', 'took', 'rows', 'bytes', '', 'run'];
+
+function cellsOf(run: RunRow): string[] {
+  const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
+  return [
+    startedAt.slice(0, 19).replace('T', ' '),
+    entity ?? '?',
+    date ?? '',
+    outcomeOf(run),
+    seconds === null ? '' : durationText(seconds),
+    rows?.toLocaleString('en-US') ?? '',
+    bytesText(bytes),
+    standing === 'current' ? '' : (standing ?? ''),
+    plainLine(run.run),
+  ];
+}
+
+function lineOf(run: RunRow): string {
+  const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
+  const cells = [startedAt, entity, date, outcomeOf(run), seconds, rows, bytes, standing, plainLine(run.run)];
+  return cells.map((cell) => cell ?? '').join('\t');
+}
+
+function outcomeOf({ status, error }: RunRow): string {
+  if (status === null) return 'published*';
+  if (status === 'SUCCEEDED') return 'published';
+  if (status === 'RUNNING') return 'running';
+  return plainLine(error ?? status);
+}

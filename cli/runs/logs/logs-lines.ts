@@ -1,0 +1,112 @@
+import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import * as z from 'zod';
+import { STEPS } from '../../../core/step/steps.ts';
+import type { Target } from '../../support/target.ts';
+import { plainLine } from '../../support/text.ts';
+import type { FoundRun } from '../find-run.ts';
+import { jsonOrUndefined } from '../run-report.ts';
+
+/** A line that a function logged about a run: structured, of the fields that the functions' list allows. */
+export interface RunLine {
+  /** Of CloudWatch, unique. */
+  id: string;
+  /** When it was written, milliseconds since 1970. */
+  at: number;
+  /** The time of CloudWatch, by which lines are asked for. */
+  storedAt: number;
+  fields: z.infer<typeof lineSchema>;
+}
+
+const lineSchema = z.looseObject({
+  level: z.string(),
+  message: z.string(),
+  execution: z.string(),
+  step: z.string().optional(),
+  /** When it was written; an engine may give one time to all lines of an invocation. */
+  timestamp: z.iso.datetime().optional(),
+});
+
+/** Clocks differ, and a function whose run was stopped goes on for up to 15 minutes. */
+const BEFORE_MS = 60_000;
+const AFTER_MS = 20 * 60_000;
+
+interface LinesWanted {
+  /** Only lines whose `storedAt` is not before this. */
+  since?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * The lines of all functions about one run, in order of time. A crash that Lambda itself logs names no run and is not
+ * among them.
+ */
+export async function linesOfRun(
+  { logs, stack }: Pick<Target, 'logs' | 'stack'>,
+  run: Pick<FoundRun, 'name' | 'startDate' | 'stopDate'>,
+  { since, signal }: LinesWanted = {},
+): Promise<RunLine[]> {
+  const wanted = {
+    filterPattern: `{ $.execution = "${run.name}" }`,
+    startTime: Math.max(since ?? 0, run.startDate.getTime() - BEFORE_MS),
+    endTime: run.stopDate && run.stopDate.getTime() + AFTER_MS,
+  };
+  const groups = Object.keys(STEPS).map((step) => `/aws/lambda/${stack}-${step}`);
+  const found = await Promise.all(groups.map((logGroupName) => linesIn({ logs }, { ...wanted, logGroupName }, signal)));
+  // The pattern is only a help: not every engine knows it.
+  const ours = found.flat().filter(({ fields }) => fields.execution === run.name);
+  return ours.toSorted((a, b) => a.at - b.at);
+}
+
+async function linesIn(
+  { logs: client }: Pick<Target, 'logs'>,
+  wanted: Parameters<typeof paginateFilterLogEvents>[1],
+  abortSignal: AbortSignal | undefined,
+): Promise<RunLine[]> {
+  const lines: RunLine[] = [];
+  try {
+    for await (const { events = [] } of paginateFilterLogEvents({ client }, wanted, { abortSignal })) {
+      for (const { eventId = '', timestamp = 0, message } of events) {
+        const fields = lineSchema.safeParse(jsonOrUndefined(message)).data;
+        if (!fields) continue;
+        const at = fields.timestamp ? Date.parse(fields.timestamp) : timestamp;
+        lines.push({ id: eventId || `${timestamp} ${message}`, at, storedAt: timestamp, fields });
+      }
+    }
+  } catch (error) {
+    // The group of a function that never ran may not be there.
+    if (!(error instanceof Error && error.name === 'ResourceNotFoundException')) throw error;
+  }
+  return lines;
+}
+
+/** Said in columns of their own, or the same on every line, or of no use to a person. */
+const NOT_REPEATED = new Set([
+  'level',
+  'message',
+  'timestamp',
+  'step',
+  'execution',
+  'entity',
+  'exportId',
+  'xray_trace_id',
+  'requestId',
+]);
+
+export const HEADINGS = lineText('time (UTC)', 'step', 'level', 'message');
+
+/** One row of a table whose columns are as wide as what stands in them usually. */
+export function textOf({ at, fields }: RunLine): string {
+  const facts = Object.entries(fields).flatMap(([name, value]) =>
+    NOT_REPEATED.has(name) || value === null || value === undefined ? [] : [`${name}=${factText(value)}`],
+  );
+  const time = new Date(at).toISOString().slice(0, -1).replace('T', ' ');
+  return lineText(time, fields.step ?? '', fields.level, [fields.message, ...facts].map(plainLine).join('  '));
+}
+
+function lineText(time: string, step: string, level: string, rest: string): string {
+  return `${time.padEnd(23)}  ${plainLine(step).padEnd(12)}  ${plainLine(level).padEnd(5)}  ${rest}`;
+}
+
+function factText(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,106 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import type { Command } from 'commander';
+import { createColors } from 'picocolors';
+import { commandFor, withExamples } from '../../support/command-options.ts';
+import { endedHalfway } from '../../support/partial-failure.ts';
+import { connect, type Target, type TargetOptions } from '../../support/target.ts';
+import { type FoundRun, findRun } from '../find-run.ts';
+import { untilInterrupted } from '../follow-interrupt.ts';
+import { HEADINGS, linesOfRun, type RunLine, textOf } from './logs-lines.ts';
+
+interface LogsOptions extends TargetOptions {
+  follow?: boolean;
+  json?: boolean;
+}
+
+const LOOK_EVERY_MS = 2_000;
+/** CloudWatch shows lines some seconds after they were written. */
+const LOOKS_AFTER_THE_END = 3;
+/** Lines of one function may be there before older ones of another: so far back each look goes. */
+const LATE_MS = 5 * 60_000;
+
+/** Registers `logs`, which changes nothing. */
+export function addLogs(command: Command): void {
+  command
+    .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
+    .option('--follow', 'go on until the run has ended; Ctrl-C stops following, never the run')
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(logs);
+  withExamples(command, {
+    'logs leads --deployment prod': 'of the newest run of leads',
+    'logs leads-20261120T020000Z-1a2b3c --deployment prod --json': 'of a run by its name, as a document',
+    'logs leads --deployment prod --follow': 'of a run that is under way, as they come',
+  });
+}
+
+async function logs(run: string, options: LogsOptions): Promise<void> {
+  const target = await connect(options);
+  const found = await findRun(target, run);
+  const write = writerFor(options);
+  const lines: RunLine[] = [];
+  const show = (line: RunLine) => {
+    lines.push(line);
+    write(line);
+  };
+  if (options.follow) {
+    const again = commandFor(`logs ${found.name} --follow`, options);
+    const words = `Stopped following; the run goes on: ${again}`;
+    await untilInterrupted(words, (signal) => followLines(target, found, { show, signal })).catch((error: unknown) => {
+      throw options.json ? endedHalfway(error, '', documentOf(found, lines)) : error;
+    });
+  } else for (const line of await linesOfRun(target, found)) show(line);
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify(documentOf(found, lines))}\n`);
+  } else if (lines.length === 0) {
+    process.stderr.write(
+      `${found.name} (${found.status}) has no log lines, or has none any more (logRetentionDays).\n`,
+    );
+  }
+}
+
+function documentOf({ name }: FoundRun, lines: RunLine[]) {
+  return { execution: name, lines: lines.map(({ fields }) => fields) };
+}
+
+/** Lines as rows on standard output; none where a document is to come. */
+function writerFor({ json }: LogsOptions): (line: RunLine) => void {
+  if (json) return () => undefined;
+  const colors = createColors(process.stdout.isTTY === true && !process.env.NO_COLOR);
+  let before = false;
+  return (line) => {
+    if (!before) process.stdout.write(`${colors.dim(HEADINGS)}\n`);
+    before = true;
+    const paint = line.fields.level === 'ERROR' ? colors.red : line.fields.level === 'WARN' ? colors.yellow : String;
+    process.stdout.write(`${paint(textOf(line))}\n`);
+  };
+}
+
+interface FollowLines {
+  show: (line: RunLine) => void;
+  signal?: AbortSignal;
+  everyMs?: number;
+}
+
+/** Shows each line once, until the run has ended and its last lines had time to come. */
+export async function followLines(
+  target: Pick<Target, 'sfn' | 'logs' | 'stack'>,
+  run: FoundRun,
+  { show, signal, everyMs = LOOK_EVERY_MS }: FollowLines,
+): Promise<void> {
+  const shown = new Set<string>();
+  let newest = 0;
+  let looks = run.status === 'RUNNING' ? LOOKS_AFTER_THE_END : 1;
+  const { executionArn } = run;
+  for (;;) {
+    const { status } = await target.sfn.send(new DescribeExecutionCommand({ executionArn }), { abortSignal: signal });
+    for (const line of await linesOfRun(target, run, { since: newest - LATE_MS, signal })) {
+      if (!shown.has(line.id)) show(line);
+      shown.add(line.id);
+      newest = Math.max(newest, line.storedAt);
+    }
+    if (status !== 'RUNNING') looks -= 1;
+    if (looks === 0) return;
+    await sleep(everyMs, undefined, { signal });
+  }
+}

@@ -1,0 +1,76 @@
+import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import type { Command } from 'commander';
+import * as z from 'zod';
+import { entitySchema } from '../../core/config/entities.ts';
+import { commandFor, withExamples } from '../support/command-options.ts';
+import { CommandError, USAGE } from '../support/exit.ts';
+import { say } from '../support/print.ts';
+import { connect, type Target } from '../support/target.ts';
+import { lastSeen } from './executions.ts';
+import { refuseDate } from './export-date.ts';
+import { type FoundRun, findRun } from './find-run.ts';
+import type { FollowCommandOptions } from './follow-runs.ts';
+import { jsonOrUndefined } from './run-report.ts';
+import { afterStart, startNamed } from './start.ts';
+
+interface RetryOptions extends FollowCommandOptions {
+  force?: boolean;
+  wait?: boolean;
+}
+
+/** Registers `retry`. */
+export function addRetry(command: Command): void {
+  command
+    .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
+    .option('--force', 'even while the earlier one is under way')
+    .option('--wait', 'follow the new run to its end; Ctrl-C stops following, never the run')
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(retry);
+  withExamples(command, {
+    'retry leads-20261120T020000Z-1a2b3c --deployment prod --wait': 'a run that failed',
+    'retry leads --deployment prod': 'the newest run of leads',
+  });
+}
+
+async function retry(run: string, options: RetryOptions): Promise<void> {
+  const target = await connect(options);
+  const found = await findRun(target, run);
+  if (found.status === 'RUNNING' && !options.force) {
+    const stop = commandFor(`stop ${found.name}`, options);
+    throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
+  }
+  const { entity, ...input } = await inputAnew(target, found);
+  const anew = commandFor(`start ${entity} --date YYYY-MM-DD`, options);
+  refuseDate(target, input, `\nTo run it for another: ${anew}`);
+  const started = await startNamed(target, entity, input, options);
+  const date = input.date ?? `the date of ${input.scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`;
+  say(`${started.name} does ${found.name} anew, for ${date}.`);
+  await afterStart(target, [started], options);
+}
+
+const inputSchema = z.looseObject({
+  entity: entitySchema,
+  date: z.string().optional(),
+  scheduledFor: z.string().optional(),
+});
+
+/**
+ * The input of the old run, with its logical date made explicit: without one the new run would take today's.
+ * @throws CommandError (exit code 2) where that input names no entity
+ */
+export async function inputAnew(
+  { sfn }: Pick<Target, 'sfn'>,
+  { executionArn, name, startDate }: FoundRun,
+): Promise<z.infer<typeof inputSchema>> {
+  const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+  const parsed = inputSchema.safeParse(jsonOrUndefined(execution.input));
+  if (!parsed.success) {
+    throw new CommandError(`The input of ${name} names no entity: begin anew with npm run cli -- start.`, USAGE);
+  }
+  const { scheduledFor = startDate.toISOString(), ...input } = parsed.data;
+  const date = input.date ?? (await lastSeen(sfn, executionArn)).state?.run?.date;
+  // Where the date is known, the moment would only make the new run look like one of the nightly rule.
+  if (date !== undefined) return { ...input, date };
+  // The day of this moment in the deployment's time zone is what the old run would have taken.
+  return { ...input, scheduledFor };
+}

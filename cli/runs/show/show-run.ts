@@ -1,0 +1,152 @@
+import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import { ENTITIES, type Entity, entitySchema } from '../../../core/config/entities.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { createManifests, eachOf, ifReadable, type Manifests, type PublishedRun } from '../../data/manifests.ts';
+import { CommandError } from '../../support/exit.ts';
+import type { Target } from '../../support/target.ts';
+import { type FoundRun, findRun } from '../find-run.ts';
+import { FORGOTTEN_AFTER_DAYS, type RunRow } from '../list/list-runs.ts';
+import { parseState, secondsBetween } from '../run-report.ts';
+import { historyOf, stretchesOf } from './history.ts';
+import { type Links, linksOf, runbookEntry } from './links.ts';
+import { type Moment, timelineOf } from './timeline.ts';
+
+/** One run as `show --json` prints it. What is not known is null. */
+export interface ShownRun extends Omit<RunRow, 'startedAt'> {
+  executionArn: string | null;
+  startedAt: string;
+  endedAt: string | null;
+  exportId: string | null;
+  checks: number | null;
+  /** What the runbook says of the error, as a place in this repository. */
+  runbook: string | null;
+  timeline: Moment[];
+  /** In the bucket; the manifest is null as long as nothing is published. */
+  files: { bucket: string; key: string | null; manifestKey: string | null; keptUntil: string | null };
+  warnings: string[];
+  links: Links;
+}
+
+type Place = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup'>;
+
+/**
+ * A run by name, ARN or entity (its newest), from its history; from its manifest alone where Step Functions has forgotten it.
+ * @param endpoint of a local cloud
+ * @throws CommandError (exit code 2) when neither knows it
+ */
+export async function showRun(target: Place, run: string, endpoint: string | undefined): Promise<ShownRun> {
+  const manifests = createManifests(target);
+  const found = await findRun(target, run).catch((error: unknown) => {
+    if (error instanceof CommandError) return error;
+    throw error;
+  });
+  if (!(found instanceof CommandError)) return ofExecution(target, manifests, found, endpoint);
+  const forgotten = await forgottenRun(manifests, run);
+  if (!forgotten) throw found;
+  return ofManifest(target, manifests, forgotten, endpoint);
+}
+
+async function ofExecution(
+  target: Place,
+  manifests: Manifests,
+  run: FoundRun,
+  endpoint: string | undefined,
+): Promise<ShownRun> {
+  const { executionArn } = run;
+  const execution = await target.sfn.send(new DescribeExecutionCommand({ executionArn }));
+  const stretches = stretchesOf(
+    await historyOf(target.sfn, executionArn),
+    run.stopDate ?? new Date(),
+    execution.output,
+  );
+  const last = stretches.at(-1)?.stays.at(-1);
+  const state = parseState(execution.output) ?? last?.after ?? last?.before;
+  const [error, cause] = [execution.error ?? null, execution.cause ?? null];
+  const manifestKey = state?.manifestKey ?? null;
+  const warnings: string[] = [];
+  const warn = (sentence: string) => void warnings.push(sentence);
+  const manifest = manifestKey === null ? undefined : await ifReadable(manifests.manifest(manifestKey), warn);
+  return {
+    ...ofState(state),
+    ...{ run: run.name, executionArn, entity: run.entity ?? null, status: run.status, error, cause },
+    startedAt: run.startDate.toISOString(),
+    endedAt: run.stopDate?.toISOString() ?? null,
+    seconds: secondsBetween(run.startDate, run.stopDate ?? new Date()),
+    standing: manifest ? await standingOf(manifests, manifest, warn) : null,
+    runbook: runbookEntry(error, run.status),
+    timeline: timelineOf(stretches, { status: run.status, error, startedAt: run.startDate, endedAt: run.stopDate }),
+    files: {
+      bucket: target.BucketName,
+      key: state?.file?.key ?? null,
+      manifestKey,
+      keptUntil: state?.run?.keptUntil ?? null,
+    },
+    warnings: [...warnings, ...(manifest?.warnings ?? [])],
+    links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
+  };
+}
+
+function ofState(state: RunState | undefined) {
+  return {
+    date: state?.run?.date ?? null,
+    exportId: state?.run?.exportId ?? null,
+    checks: state?.checks ?? null,
+    rows: state?.rows ?? null,
+    bytes: state?.file?.bytes ?? null,
+  };
+}
+
+/** By the name alone: the manifest lies where the name says. */
+async function forgottenRun(manifests: Manifests, run: string): Promise<PublishedRun | undefined> {
+  const name = run.split(':').at(-1) ?? run;
+  if (entitySchema.safeParse(name).success) return newestOf(manifests, name as Entity);
+  const found = await eachOf(ENTITIES, (entity) => manifests.manifestOfRun(entity, name));
+  return found.find((one) => one !== undefined);
+}
+
+async function newestOf(manifests: Manifests, entity: Entity): Promise<PublishedRun | undefined> {
+  const pointer = await manifests.pointer(entity, 'latest');
+  return pointer && manifests.manifestOfRun(entity, pointer.execution);
+}
+
+async function ofManifest(
+  target: Place,
+  manifests: Manifests,
+  published: PublishedRun,
+  endpoint: string | undefined,
+): Promise<ShownRun> {
+  const { manifest, manifestKey } = published;
+  const { entity, date, startedAt, file, execution, keptUntil } = manifest;
+  const warnings = [...manifest.warnings];
+  const { id, createdAt, storedAt, checks } = manifest.export;
+  const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
+  return {
+    ...{ run: execution, executionArn: null, entity, date, status: null, error: null, cause: null, runbook: null },
+    ...{ startedAt, endedAt: null, seconds: null, exportId: id, checks, rows: file.rows, bytes: file.bytes, warnings },
+    standing: await standingOf(manifests, manifest, (sentence) => void warnings.push(sentence)),
+    timeline: [
+      at(
+        startedAt,
+        'begin',
+        `Started, more than ${FORGOTTEN_AFTER_DAYS} days ago or in another machine: its manifest tells alone.`,
+      ),
+      at(createdAt, 'create', `Export ${id} of ${date} created.`),
+      at(storedAt, 'download', 'File stored.'),
+    ],
+    files: { bucket: target.BucketName, key: file.key, manifestKey, keptUntil },
+    links: linksOf(target, null, target.StateMachineArn, endpoint),
+  };
+}
+
+async function standingOf(
+  manifests: Manifests,
+  { entity, date, execution }: Manifest,
+  warn: (sentence: string) => void,
+): Promise<RunRow['standing']> {
+  const named = (which: string) => ifReadable(manifests.pointer(entity, which), warn);
+  const [latest, ofDate] = await Promise.all([named('latest'), named(date)]);
+  if (latest?.execution === execution) return 'latest';
+  if (!ofDate) return null;
+  return ofDate.execution === execution ? 'current' : 'superseded';
+}

@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import { bytesText } from '../../support/bytes-text.ts';
+import { withExamples } from '../../support/command-options.ts';
+import { connect, type TargetOptions } from '../../support/target.ts';
+import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
+import type { Phase } from './history.ts';
+import { type ShownRun, showRun } from './show-run.ts';
+
+/** Registers `show`, which changes nothing. */
+export function addShow(command: Command): void {
+  const described = command
+    .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
+    .option('--json', 'one JSON document')
+    .action(async (run: string, options: TargetOptions & { json?: boolean }) => {
+      const shown = await showRun(await connect(options), run, options.endpointUrl ?? process.env.AWS_ENDPOINT_URL);
+      const text = options.json ? JSON.stringify(shown) : shownText(shown, process.stdout);
+      process.stdout.write(`${text}\n`);
+    });
+  withExamples(described, {
+    'show leads --deployment prod': 'the newest run of leads',
+    'show leads-20261120T020000Z-1a2b3c --json --deployment prod': 'a run by its name, for a program',
+  });
+}
+
+/** A run for a person. */
+export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string {
+  const colors = colorsFor(stream);
+  const good = shown.status === 'SUCCEEDED' || shown.status === null;
+  const paint = good ? colors.green : shown.status === 'RUNNING' ? colors.cyan : colors.red;
+  const width = Math.max(...shown.timeline.map(({ seconds }) => tookText(seconds).length));
+  const moments = shown.timeline.map(
+    ({ at, seconds, text }) =>
+      `  ${colors.dim(at.slice(11, 19))}  ${tookText(seconds).padEnd(width)}  ${plainLine(text)}`,
+  );
+  return [
+    paint(`${plainLine(shown.run)}: ${headOf(shown)}`),
+    '',
+    `  ${colors.dim(`${shown.startedAt.slice(0, 10)}, times in UTC`)}`,
+    ...moments,
+    ...failureOf(shown),
+    ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${plainLine(warning)}`),
+    '',
+    ...placesOf(shown),
+  ].join('\n');
+}
+
+function headOf({ entity, date, status, error, standing, rows, bytes }: ShownRun): string {
+  const what = [entity ?? 'no entity', date].filter(Boolean).join(' of ');
+  if (status === 'RUNNING') return `${what}, under way`;
+  if (status !== 'SUCCEEDED' && status !== null) return `${what}, ${error ?? status}`;
+  const size = [rows === null ? '' : manyText(rows, 'row'), bytesText(bytes)].filter(Boolean).join(', ');
+  const standings = {
+    latest: 'the latest',
+    current: 'what counts for its date',
+    superseded: 'superseded by a later run',
+  };
+  return [`${what}, published`, size, standing && standings[standing]].filter(Boolean).join(', ');
+}
+
+function tookText(seconds: number | null): string {
+  return seconds === null ? '' : durationText(seconds);
+}
+
+function failureOf({ error, status, cause, runbook }: ShownRun): string[] {
+  if (runbook === null) return [];
+  const told = `  ${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause was given.')}`;
+  return ['', told, `  Runbook: ${runbook}`];
+}
+
+const STEPS: Partial<Record<Phase, string>> = {
+  create: 'CreateExport',
+  check: 'CheckStatus',
+  download: 'DownloadFile',
+  publish: 'PublishFile',
+};
+
+/** The log that a person wants: of the step in which a run ended, or is. The document has all. */
+function logOf({ status, timeline, links }: ShownRun): string[] {
+  const step = STEPS[timeline.findLast(({ phase }) => phase in STEPS)?.phase ?? 'create'] ?? '';
+  const url = links.logGroups[step];
+  return status === 'SUCCEEDED' || status === null || !url ? [] : [`  Log of ${step}: ${url}`];
+}
+
+function placesOf(shown: ShownRun): string[] {
+  const { files, links, executionArn } = shown;
+  const { bucket, key, manifestKey, keptUntil } = files;
+  const kept = keptUntil === null ? '' : ` (kept until ${keptUntil})`;
+  return [
+    ...(key === null ? [] : [`  File: s3://${bucket}/${plainLine(key)}${kept}`]),
+    ...(manifestKey === null ? [] : [`  Manifest: s3://${bucket}/${plainLine(manifestKey)}`]),
+    ...(executionArn === null ? [] : [`  Execution: ${links.execution ?? executionArn}`]),
+    ...logOf(shown),
+    ...(links.endpoint === null ? [] : [`  Local cloud: ${links.endpoint}`]),
+  ];
+}

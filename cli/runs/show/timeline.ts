@@ -1,0 +1,108 @@
+import type { RunState } from '../../../core/step/states.ts';
+import { bytesText } from '../../support/bytes-text.ts';
+import { durationText, manyText } from '../../support/text.ts';
+import { type Phase, type Stay, type Stretch, secondsIn } from './history.ts';
+
+/** One line of a run's story. */
+export interface Moment {
+  at: string;
+  phase: Phase;
+  /** How long it took; null for what is but a moment. */
+  seconds: number | null;
+  text: string;
+}
+
+export interface Ended {
+  status: string;
+  error: string | null;
+  startedAt: Date;
+  /** `undefined` while it runs. */
+  endedAt: Date | undefined;
+}
+
+/** A run as a story in plain words, the oldest first. Counts, ids and keys only. */
+export function timelineOf(stretches: Stretch[], run: Ended): Moment[] {
+  const running = run.status === 'RUNNING';
+  const told = stretches.filter(({ phase }) => phase in WORDS);
+  const moments = told.map((stretch, index): Moment => {
+    const current = running && index === told.length - 1;
+    return {
+      at: (stretch.stays[0]?.from ?? run.startedAt).toISOString(),
+      phase: stretch.phase,
+      seconds: Math.round(secondsIn(stretch) * 10) / 10,
+      text: `${WORDS[stretch.phase]?.(stretch) ?? ''}${current ? ` (now in ${stretch.stays.at(-1)?.name})` : ''}.`,
+    };
+  });
+  const first = stretches[0]?.stays[0]?.after ?? stretches[1]?.stays[0]?.before;
+  return [begun(first, run), ...moments, ...(running ? [] : [ended(run)])];
+}
+
+function begun(state: RunState | undefined, { startedAt }: Ended): Moment {
+  const input = state?.input;
+  const rule = typeof input === 'object' && input !== null && 'scheduledFor' in input;
+  const due = rule ? new Date(String(input.scheduledFor)) : undefined;
+  // A rule leaves the date to the run; a retry names it, and keeps all else.
+  const anew = rule && 'date' in input;
+  const by =
+    due && !anew && !Number.isNaN(due.getTime())
+      ? `by the nightly rule, due at ${due.toISOString().slice(11, 16)} UTC`
+      : `${anew ? 'anew ' : ''}by a person or a program`;
+  return { at: startedAt.toISOString(), phase: 'begin', seconds: null, text: `Started ${by}.` };
+}
+
+function ended({ status, error, startedAt, endedAt = startedAt }: Ended): Moment {
+  const took = durationText((endedAt.getTime() - startedAt.getTime()) / 1000);
+  const how: Record<string, string> = {
+    SUCCEEDED: `Published, ${took} after the start`,
+    TIMED_OUT: `Ended by the time limit of the machine, ${took} after the start`,
+    ABORTED: `Stopped by a person, ${took} after the start`,
+  };
+  const text = how[status] ?? `Failed with ${error ?? 'an error without a name'}, ${took} after the start`;
+  return { at: endedAt.toISOString(), phase: 'end', seconds: null, text: `${text}.` };
+}
+
+const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
+  create: (stretch) => {
+    const { run } = afterOf(stretch) ?? {};
+    const tries = triesText(stretch, 'CreateExport');
+    if (!run) return `Asked the service for an export${tries}; none was created`;
+    return `Export ${run.exportId} of ${run.date} created${tries}, with ${manyText(run.request.columns.length, 'column')}`;
+  },
+  check: (stretch) => {
+    const checks = staysIn(stretch, 'CheckStatus');
+    if (checks.length === 0) return 'Waited before the first look at the status';
+    const last = checks.at(-1)?.after?.outcome;
+    const ready = last === 'READY' ? '; the export is ready' : last === 'FAILED' ? '; the run ended there' : '';
+    return `${manyText(checks.length, 'check')} of the status over ${durationText(secondsIn(stretch))}${ready}`;
+  },
+  download: (stretch) => {
+    const after = afterOf(stretch);
+    const invocations = manyText(staysIn(stretch, 'DownloadFile').length, 'invocation');
+    const seconds = secondsIn(stretch, 'DownloadFile');
+    if (!after?.file)
+      return `The file could not be fetched in ${invocations}${after?.outcome === 'NOT_READY' ? ': it was not there yet' : ''}`;
+    const { bytes } = after.file;
+    const rate = seconds > 0 ? ` at ${bytesText(Math.round(bytes / seconds))}/s` : '';
+    return `File moved: ${bytesText(bytes)} in ${invocations}${rate}`;
+  },
+  publish: (stretch) => {
+    const after = afterOf(stretch);
+    if (!after?.manifestKey) return 'Checked the stored file; it was not published';
+    const rows = after.rows === null ? '' : ` and ${manyText(after.rows, 'row')}`;
+    return `Checked every byte${rows}, then published`;
+  },
+};
+
+/** The state as the stretch left it. */
+function afterOf({ stays }: Stretch): RunState | undefined {
+  return stays.findLast(({ after }) => after !== undefined)?.after ?? stays.at(-1)?.before;
+}
+
+function staysIn({ stays }: Stretch, name: string): Stay[] {
+  return stays.filter((stay) => stay.name === name);
+}
+
+function triesText(stretch: Stretch, name: string): string {
+  const tries = staysIn(stretch, name).length;
+  return tries > 1 ? ` at the ${tries === 2 ? '2nd' : tries === 3 ? '3rd' : `${tries}th`} try` : '';
+}

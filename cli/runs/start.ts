@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
+import { endedHalfway } from '../support/partial-failure.ts';
+import { connect, type Target } from '../support/target.ts';
+import { startRun } from './executions.ts';
+import { refuseDate } from './export-date.ts';
+import { type FollowCommandOptions, followToTheEnd, type NamedRun } from './follow-runs.ts';
+
+interface StartOptions extends FollowCommandOptions {
+  all?: boolean;
+  date?: string;
+  wait?: boolean;
+}
+
+/** Registers `start`. */
+export function addStart(command: Command): void {
+  command
+    .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
+    .option('--all', 'all seven entities')
+    .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
+    .option('--wait', 'follow the runs to their ends; Ctrl-C stops following, never a run')
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(start);
+  withExamples(command, {
+    'start leads --deployment prod --wait': 'one run, followed to its end',
+    'start --all --deployment prod': 'the whole night, now',
+    'start leads contacts --date 2026-11-20 --deployment prod --wait': 'make up for a missed night',
+  });
+}
+
+async function start(named: Entity[], options: StartOptions): Promise<void> {
+  const entities = entitiesOrAll(named, options.all);
+  const target = await connect(options);
+  refuseDate(target, options);
+  const runs: NamedRun[] = [];
+  for (const entity of entities) runs.push(await startNext(target, entity, runs, options));
+  await afterStart(target, runs, options);
+}
+
+/** What was started is followed where that is asked for; else its document, and how to follow. */
+export async function afterStart(
+  target: Target,
+  runs: NamedRun[],
+  options: FollowCommandOptions & { wait?: boolean },
+): Promise<void> {
+  if (options.wait) return followToTheEnd(target, runs, options);
+  if (options.json) process.stdout.write(`${JSON.stringify({ ok: true, runs })}\n`);
+  const follow = commandFor(`follow ${runs.length === 1 ? runs[0]?.name : 'ENTITY'}`, options);
+  process.stderr.write(`To follow: ${follow}\n`);
+}
+
+async function startNext(target: Target, entity: Entity, runs: NamedRun[], options: StartOptions): Promise<NamedRun> {
+  const { date, json } = options;
+  try {
+    return await startNamed(target, entity, date ? { date } : {}, options);
+  } catch (error) {
+    if (runs.length === 0) throw error;
+    const names = runs.map(({ name }) => name).join(', ');
+    throw endedHalfway(error, `Started before that: ${names}; not started: ${entity}.`, json ? { runs } : undefined);
+  }
+}
+
+/** Starts a run and tells its ARN at once: what comes next may fail. */
+export async function startNamed(
+  target: Target,
+  entity: Entity,
+  input: object,
+  { json }: FollowCommandOptions,
+): Promise<NamedRun> {
+  const executionArn = await startRun(target, entity, input);
+  if (!json) process.stdout.write(`${executionArn}\n`);
+  return { entity, name: executionArn.split(':').at(-1) ?? '', executionArn };
+}

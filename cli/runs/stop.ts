@@ -1,0 +1,85 @@
+import { DescribeExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
+import type { Command } from 'commander';
+import type { RunState } from '../../core/step/states.ts';
+import { withExamples } from '../support/command-options.ts';
+import { confirm } from '../support/confirm.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { lastSeen } from './executions.ts';
+import { type FoundRun, findRun } from './find-run.ts';
+import { secondsBetween } from './run-report.ts';
+
+interface StopOptions extends TargetOptions {
+  yes?: boolean;
+  json?: boolean;
+}
+
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+/** Registers `stop`. */
+export function addStop(command: Command): void {
+  command
+    .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
+    .option('--yes', 'do not ask')
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(stop);
+  withExamples(command, {
+    'stop leads --deployment prod': 'the newest run of leads; asks before',
+    'stop leads-20261120T020000Z-1a2b3c --deployment prod --yes': 'for a script',
+  });
+}
+
+async function stop(run: string, options: StopOptions): Promise<void> {
+  const target = await connect(options);
+  const found = await findRun(target, run);
+  if (found.status !== 'RUNNING') throw new CommandError(`${endText(found)}, so there is nothing to stop.`, USAGE);
+  const seen = await lastSeen(target.sfn, found.executionArn);
+  for (const line of consequences(found, seen.name, seen.state)) say(line);
+  await askBefore(found, options);
+  const status = await stopRun(target, found);
+  const { entity = null, name, executionArn } = found;
+  const document = { ok: true, run: { entity, name, executionArn, status } };
+  process.stdout.write(options.json ? `${JSON.stringify(document)}\n` : `${name}: stopped.\n`);
+}
+
+/** What happens to what the run has made so far. */
+export function consequences(found: FoundRun, state: string, last: RunState | undefined): string[] {
+  const { entity = 'unknown entity', name, startDate } = found;
+  const exportId = last?.run?.exportId;
+  return [
+    `${name} (${entity}) runs since ${secondsBetween(startDate, new Date())} s and is at ${state || 'its start'}.`,
+    exportId
+      ? `Export ${exportId} stays at the service, which cannot cancel it; nobody collects it, and it expires there.`
+      : 'If the service has taken on an export already, it stays there and expires; nobody collects it.',
+    'What is stored of the file is named by no pointer: parts are removed after 2 days, objects when their retention ends.',
+    state === 'PublishFile'
+      ? 'PublishFile is at work and is not broken off: it may still publish the file.'
+      : 'A function that is at work ends its step; no further step is begun.',
+  ];
+}
+
+async function askBefore({ name }: FoundRun, { yes }: StopOptions): Promise<void> {
+  if (yes) return;
+  if (!process.stdin.isTTY)
+    throw new CommandError('Nobody is there to be asked: add --yes. Nothing was stopped.', USAGE);
+  const asking = { stream: process.stdin, say: (text: string) => process.stderr.write(text) };
+  if (!(await confirm(asking, `Stop ${name}?`))) throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
+}
+
+/** @returns Step Functions' word for what it is now; @throws CommandError (exit code 1) where it had ended before */
+async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: FoundRun): Promise<string> {
+  const cause = `An operator stopped it: npm run cli -- stop ${name}.`;
+  await sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause })).catch(ignoreEnded);
+  const { status = 'RUNNING', stopDate } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+  if (status === 'ABORTED' || status === 'RUNNING') return 'ABORTED';
+  throw new CommandError(`${endText({ name, status, stopDate })}, before it could be stopped.`, RUN_FAILED);
+}
+
+/** It ended between the look and the stop; what it ended in is looked up anyhow. */
+function ignoreEnded(error: unknown): void {
+  if (!(error instanceof Error && error.name === 'ValidationException')) throw error;
+}
+
+function endText({ name, status, stopDate }: Pick<FoundRun, 'name' | 'status' | 'stopDate'>): string {
+  return `${name} has ended (${status}${stopDate ? `, ${stopDate.toISOString()}` : ''})`;
+}

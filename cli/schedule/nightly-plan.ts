@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
+import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { entityPlan } from '../../core/config/entity-plan.ts';
+import type { TargetOptions } from '../support/target.ts';
+
+const DAY_MINUTES = 24 * 60;
+
+/** When the nightly runs are due, as far as the configuration that lies here says it. */
+export interface NightlyPlan {
+  /** The zone in which a run gets its date. */
+  timeZone: string;
+  /** Minutes after midnight UTC; `null` where the entity keeps a rhythm of its own, such as once a week. */
+  startMinute: Record<Entity, number | null>;
+  /** Whether the rule is switched on by the configuration. */
+  enabled: Record<Entity, boolean>;
+}
+
+/**
+ * The plan from `config/NAME.json`, or of the defaults where there is no such file: who reads results need not have it.
+ * @param warn told, in a sentence, that it is the defaults'
+ * @throws ConfigurationError where there is a file, and it cannot be used
+ */
+export function nightlyPlan(
+  { deployment, configuration, endpointUrl }: TargetOptions & { configuration?: string | undefined },
+  warn: (sentence: string) => void,
+): NightlyPlan {
+  const file = configuration ?? configurationFile(deployment);
+  if (configuration === undefined && !existsSync(file)) {
+    const { timeZone, nightly } = DEFAULTS;
+    warn(
+      `There is no ${file}: dates are taken to be in ${timeZone}, nights to begin at ${nightly.startUtc} UTC. To say otherwise: --configuration FILE.`,
+    );
+    return planOfDefaults();
+  }
+  return planOf(readConfiguration(deployment, configuration, endpointUrl ?? process.env.AWS_ENDPOINT_URL).deployment);
+}
+
+/** What holds where nothing is configured. */
+export function planOfDefaults(): NightlyPlan {
+  return planOf(DEFAULTS);
+}
+
+/** The addresses are those of nobody. */
+const DEFAULTS = deploymentSchema.parse({
+  crm: { baseUrl: 'https://crm.invalid/api/v1', authUrl: 'https://crm.invalid/auth' },
+});
+
+function planOf(deployment: Deployment): NightlyPlan {
+  const each = <T>(of: (entity: Entity, index: number) => T) =>
+    Object.fromEntries(ENTITIES.map((entity, index) => [entity, of(entity, index)])) as Record<Entity, T>;
+  return {
+    timeZone: deployment.timeZone,
+    startMinute: each((entity, index) => startMinute(deployment, entity, index)),
+    enabled: each((entity) => entityPlan(deployment, entity).enabled),
+  };
+}
+
+/** As `lib/nightly-schedules.ts` spreads the starts. */
+function startMinute(deployment: Deployment, entity: Entity, index: number): number | null {
+  const { schedule } = entityPlan(deployment, entity);
+  if (schedule !== undefined) return dailyMinute(schedule);
+  const [hour = 0, minute = 0] = deployment.nightly.startUtc.split(':').map(Number);
+  return (hour * 60 + minute + index * deployment.nightly.spreadMinutes) % DAY_MINUTES;
+}
+
+/** The minute of an expression that means every day at one time. */
+function dailyMinute(schedule: string): number | null {
+  const [, minute, hour] = /^cron\((\d{1,2}) (\d{1,2}) (?:\*|\?) \* (?:\*|\?) \*\)$/.exec(schedule) ?? [];
+  return minute === undefined ? null : Number(hour) * 60 + Number(minute);
+}

@@ -1,0 +1,80 @@
+import * as z from 'zod';
+import { RunError } from '../../core/errors.ts';
+import { plain } from './text.ts';
+
+const CREDENTIALS = new Set([
+  ...['AuthFailure', 'IncompleteSignature', 'InvalidAccessKeyId', 'InvalidClientTokenId'],
+  ...[
+    'InvalidSignatureException',
+    'MissingAuthenticationToken',
+    'SignatureDoesNotMatch',
+    'UnrecognizedClientException',
+  ],
+]);
+const GONE = /^(StateMachineDoesNotExist|ResourceNotFound(Exception)?|NotFound(Exception)?)$/;
+const SILENT = /ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|TimeoutError/;
+const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
+
+/** What brings a part of the deployment back. */
+export const RESTORE =
+  'npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is';
+
+/**
+ * What AWS, the local cloud or the way there refuses, in one sentence that says what to do.
+ * @returns `undefined` where the error is none of these
+ */
+export function awsTrouble(error: unknown): string | undefined {
+  // What S3 refused is named as a run would name it, whose credentials are others. All else of a run is no trouble of AWS.
+  if (error instanceof RunError) return error.name.startsWith('Storage') ? awsTrouble(error.cause) : undefined;
+  const { name, message } = factsOf(error);
+  if (/^(Credentials|Token)ProviderError$/.test(name)) return withoutCredentials(message);
+  if (/^(ExpiredToken|RequestExpired|TokenRefreshRequired)/.test(name)) {
+    return `The AWS credentials have expired (${name}): log in again, or name others with --profile.`;
+  }
+  if (CREDENTIALS.has(name)) return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
+  if (/^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/.test(name)) {
+    const what = sentence(message || 'it does not say what');
+    return `AWS denies access (${name}): ${what} Use credentials that may do it (--profile), or have the right granted.`;
+  }
+  if (/^Throttling|TooManyRequests/.test(name)) return `AWS is asked too often (${name}): try again in a minute.`;
+  if (GONE.test(name)) {
+    return `A part of the deployment is gone (${[name, message].filter(Boolean).join(': ')}): ${RESTORE}.`;
+  }
+  if (name === 'NoSuchBucket') {
+    const advice = 'restore it under its old name, or make the deployment anew (docs/runbook.md, StorageDenied)';
+    return `The bucket of the deployment is gone (${[name, message].filter(Boolean).join(': ')}): ${advice}.`;
+  }
+  return onTheWay(`${name} ${message}`, message);
+}
+
+function withoutCredentials(message: string): string {
+  if (/expired/i.test(message)) return `The AWS credentials have expired: ${sentence(message)} Log in again.`;
+  return `There are no AWS credentials: ${sentence(message)} Log in, check --profile, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
+}
+
+/** What never came to an answer. */
+function onTheWay(facts: string, message: string): string | undefined {
+  if (/Region is missing/i.test(message)) return 'No AWS region is named: add --region, or set AWS_REGION.';
+  const host = /(?:ENOTFOUND|EAI_AGAIN) (\S+)/.exec(facts)?.[1];
+  if (host) return `The host ${host} was not found: check --region, and the network.`;
+  const silence = SILENT.exec(facts)?.[0];
+  if (!silence) return undefined;
+  const place = LOOPBACK.exec(facts)?.[0];
+  if (!place) return `AWS does not answer (${silence}): check the network and --region, then try again.`;
+  return `The local cloud does not answer at ${place} (${silence}): it has ended. Start one: npm start -- --keep; it prints its --endpoint-url.`;
+}
+
+const errorSchema = z.object({ name: z.string(), message: z.string() });
+const severalSchema = z.object({ errors: z.array(errorSchema).min(1) });
+
+/** A host with several addresses fails with an error for each, and no words of its own. */
+function factsOf(error: unknown): { name: string; message: string } {
+  const { name, message } = errorSchema.safeParse(error).data ?? { name: '', message: '' };
+  const several = severalSchema.safeParse(error).data?.errors ?? [];
+  const first = [message, ...several.map((each) => each.message)].find((text) => text !== '') ?? '';
+  return { name, message: plain(first.split('\n')[0] ?? '') };
+}
+
+function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,46 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import * as z from 'zod';
+import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
+import { suggestion } from '../../core/suggestion.ts';
+import { CommandError, USAGE } from './exit.ts';
+import type { TargetOptions } from './target.ts';
+
+/** Shows examples below the help of a command: the arguments, and what they do. */
+export function withExamples(command: Command, examples: Record<string, string>): Command {
+  const lines = Object.entries(examples).map(([args, what]) => `  # ${what}\n  npm run cli -- ${args}`);
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
+}
+
+/** Adds one entity to those before it. @throws InvalidArgumentError with the nearest */
+export function entitiesArgument(text: string, before: Entity[] = []): Entity[] {
+  const entity = entitySchema.safeParse(text);
+  if (entity.success) return [...new Set([...before, entity.data])];
+  throw new InvalidArgumentError(
+    `There is no entity "${text}"${suggestion(text, ENTITIES)}; there are ${ENTITIES.join(', ')}.`,
+  );
+}
+
+/** @throws CommandError (exit code 2) where neither is given, or both are */
+export function entitiesOrAll(entities: Entity[], all: boolean | undefined): Entity[] {
+  if (all && entities.length === 0) return [...ENTITIES];
+  if (entities.length > 0 && !all) return entities;
+  throw new CommandError(`Name one or more of ${ENTITIES.join(', ')}, or else --all.`, USAGE);
+}
+
+/** A date that the calendar has, YYYY-MM-DD. @throws InvalidArgumentError */
+export function dateArgument(text: string): string {
+  if (z.iso.date().safeParse(text).success) return text;
+  throw new InvalidArgumentError('A date that exists, such as 2026-11-20.');
+}
+
+/** A command to paste, for the same place. */
+export function commandFor(command: string, { deployment, profile, region, endpointUrl }: TargetOptions): string {
+  const given = { profile, region, 'endpoint-url': endpointUrl, deployment };
+  const options = Object.entries(given).flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []));
+  return `npm run cli -- ${command} ${options.join(' ')}`;
+}
+
+/** For a shell. */
+export function quoted(value: string): string {
+  return /^[\w./:@=-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
+}

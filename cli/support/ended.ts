@@ -1,0 +1,26 @@
+import { ConfigurationError } from '../../core/config/configuration.ts';
+import { RunError } from '../../core/errors.ts';
+import { awsTrouble } from './aws-trouble.ts';
+import { CommandError, codeOf, ENVIRONMENT, USAGE } from './exit.ts';
+
+interface Ended {
+  sentence: string;
+  code: number;
+  /** The document of `--json` is written already. */
+  documented?: boolean;
+}
+
+/** Every end of a command that is not its success: one sentence, and a code by its class. */
+export function ended(error: unknown): Ended {
+  if (error instanceof CommandError) {
+    return { sentence: error.message, code: error.exitCode, documented: error.documented };
+  }
+  if (error instanceof ConfigurationError) {
+    return { sentence: error.message.replace(/^/gm, 'ConfigInvalid: '), code: USAGE };
+  }
+  if (error instanceof RunError) {
+    return { sentence: awsTrouble(error) ?? `${error.name}: ${error.failure.cause}`, code: codeOf(error) };
+  }
+  const other = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return { sentence: awsTrouble(error) ?? other, code: ENVIRONMENT };
+}

@@ -1,0 +1,121 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SFNClient } from '@aws-sdk/client-sfn';
+import { SNSClient } from '@aws-sdk/client-sns';
+import * as z from 'zod';
+import { AWS_LIMITS, LEASE_LIMITS } from '../../core/aws/aws-limits.ts';
+import { awsTrouble } from './aws-trouble.ts';
+import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
+import { plain } from './text.ts';
+
+/** Where a command works: a deployment in an account, or in a local cloud. */
+export interface TargetOptions {
+  deployment: string;
+  profile?: string | undefined;
+  region?: string | undefined;
+  endpointUrl?: string | undefined;
+}
+
+/** The outputs of the stack, by which everything of a deployment is found. */
+const outputsSchema = z.object({
+  StateMachineArn: z.string(),
+  BucketName: z.string(),
+  ClientSecretId: z.string(),
+  TokensSecretId: z.string(),
+  LedgerTableName: z.string(),
+  /** Only where the configuration says `customerUpdates`. */
+  UpdatesStateMachineArn: z.string().optional(),
+  /** These three a stack of an earlier release does not have yet. */
+  AlarmTopicArn: z.string().optional(),
+  DashboardName: z.string().optional(),
+  /** The zone in which a run gets its date. */
+  TimeZone: z.string().optional(),
+});
+
+/** A deployment within reach: its resources, and the clients to reach them. */
+export interface Target extends z.infer<typeof outputsSchema> {
+  /** `crm-export-NAME`, with which the names of its rules and log groups begin. */
+  stack: string;
+  sfn: SFNClient;
+  s3: S3Client;
+  secrets: SecretsManagerClient;
+  dynamo: DynamoDBClient;
+  logs: CloudWatchLogsClient;
+  events: EventBridgeClient;
+  sns: SNSClient;
+  lambda: LambdaClient;
+  /** Where the function that moves files logs. */
+  downloadLogGroup: string;
+}
+
+/**
+ * Finds a deployment by its stack.
+ * @throws CommandError (exit code 3) when there is no such stack or AWS cannot be asked.
+ */
+export async function connect(options: TargetOptions): Promise<Target> {
+  const settings = { ...AWS_LIMITS, ...clientSettings(options) };
+  const stack = `crm-export-${options.deployment}`;
+  const outputs = await stackOutputs(new CloudFormationClient(settings), stack);
+  return {
+    ...outputs,
+    stack,
+    sfn: new SFNClient(settings),
+    // With the bucket in front of its name, localhost is not found.
+    s3: new S3Client({ ...settings, forcePathStyle: 'credentials' in settings }),
+    secrets: new SecretsManagerClient({ ...settings, ...LEASE_LIMITS }),
+    dynamo: new DynamoDBClient({ ...settings, ...LEASE_LIMITS }),
+    logs: new CloudWatchLogsClient(settings),
+    events: new EventBridgeClient(settings),
+    sns: new SNSClient(settings),
+    lambda: new LambdaClient(settings),
+    downloadLogGroup: `/aws/lambda/${stack}-DownloadFile`,
+  };
+}
+
+/**
+ * Real credentials are never sent to a local cloud, which takes any; a 12-digit key is its account.
+ * @throws CommandError (exit code 2) when the endpoint is no address
+ */
+function clientSettings({ profile, region, endpointUrl = process.env.AWS_ENDPOINT_URL }: TargetOptions) {
+  if (!endpointUrl) return { ...(profile && { profile }), ...(region && { region }) };
+  if (!URL.canParse(endpointUrl)) {
+    throw new CommandError('The endpoint must be an address such as http://127.0.0.1:4566.', USAGE);
+  }
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const local = /^(127\.|localhost$|\[::1\]$)/.test(new URL(endpointUrl).hostname);
+  return {
+    endpoint: endpointUrl,
+    region: region ?? process.env.AWS_REGION ?? 'us-east-1',
+    ...(local && { credentials }),
+  };
+}
+
+async function stackOutputs(client: CloudFormationClient, StackName: string) {
+  const { Stacks } = await client.send(new DescribeStacksCommand({ StackName })).catch(async (error: unknown) => {
+    throw new CommandError(await unreachable(client, StackName, error), ENVIRONMENT, { cause: error });
+  });
+  const outputs = Object.fromEntries(
+    (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]),
+  );
+  const parsed = outputsSchema.safeParse(outputs);
+  if (parsed.success) return parsed.data;
+  throw new CommandError(
+    `The stack ${StackName} is only half deployed (${Stacks?.[0]?.StackStatus}): deploy it again.`,
+    ENVIRONMENT,
+  );
+}
+
+async function unreachable(client: CloudFormationClient, stackName: string, error: unknown): Promise<string> {
+  const { name, message } = error instanceof Error ? error : { name: 'unknown error', message: '' };
+  if (/does not exist/.test(message)) {
+    const place = await client.config.region();
+    return `There is no stack ${stackName} here: check --deployment, --profile and --region (this is ${place}), or deploy it first.`;
+  }
+  const other = `AWS could not be asked for the stack ${stackName} (${name}: ${plain(message.split('\n')[0] ?? '')}).`;
+  return awsTrouble(error) ?? other;
+}

@@ -1,0 +1,34 @@
+import { stripVTControlCharacters } from 'node:util';
+import { createColors } from 'picocolors';
+
+/** A text of another program on one line, with nothing in it that a terminal would obey. */
+export function plainLine(text: string): string {
+  return stripVTControlCharacters(text)
+    .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+    .trim();
+}
+
+/** Colours for a stream: none where it is no terminal, or where NO_COLOR asks for none. */
+export function colorsFor(stream: { isTTY?: boolean }) {
+  return createColors(stream.isTTY === true && !process.env.NO_COLOR);
+}
+
+/** How long something took: `4.2 s`, `3 min 20 s`, `2 h 5 min`. */
+export function durationText(seconds: number): string {
+  if (seconds < 60) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const [hours, minutes] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60)];
+  const parts =
+    hours > 0 ? [`${hours} h`, minutes && `${minutes} min`] : [`${minutes} min`, whole % 60 && `${whole % 60} s`];
+  return parts.filter(Boolean).join(' ');
+}
+
+/** `1 row`, `1,240 rows`. */
+export function manyText(count: number, noun: string): string {
+  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** Text of the service, for a terminal: short, and without control characters. */
+export function plain(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '').slice(0, 200);
+}

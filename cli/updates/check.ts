@@ -1,0 +1,58 @@
+import { LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
+import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
+import { STRICT } from '../../core/updates/fast-check.ts';
+import type { Problem, ProblemReport } from '../../core/updates/problems.ts';
+import { table } from '../support/table.ts';
+import { refused, type UpdateSource } from './source.ts';
+
+/** A source of which every line is valid. */
+export interface CheckedUpdates extends Omit<Validation, 'problems' | 'chunks'> {
+  source: UpdateSource;
+}
+
+/**
+ * Validates all lines here, before anything is sent.
+ * @param say told what a person should see besides the last sentence: a table of problems, warnings
+ * @param rules what the deployment allows
+ * @throws CommandError (exit code 2) when anything is wrong
+ */
+export async function checkUpdates(
+  source: UpdateSource,
+  say: (text: string) => void,
+  rules = STRICT,
+): Promise<CheckedUpdates> {
+  const { problems, chunks: _, ...found } = await validateUpdates(source.reader, source.open(), rules);
+  if (problems.total > 1) say(problemsText(problems));
+  if (problems.total > 0) throw refused(problemsSentence(source.name, problems));
+  if (source.reader.format === 'jsonl' && found.bytes > LARGEST_INPUT_BYTES) throw tooLarge(source.name);
+  for (const { field, sentence, records, firstLine } of found.warnings) {
+    say(`Warning: "${field}" ${sentence}; ${counted(records, 'record')}, first on line ${firstLine}.`);
+  }
+  return { source, ...found };
+}
+
+export function tooLarge(name: string) {
+  return refused(`${name} has more than the ${LARGEST_INPUT_BYTES} bytes of one batch: cut it in several.`);
+}
+
+/** `1 line`, `1,000 lines` */
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+function problemsText({ first, total, perField }: ProblemReport): string {
+  const rows = first.map(({ line, field, sentence }) => [line === 0 ? '' : String(line), field ?? '', sentence]);
+  const fields = Object.entries(perField).map(([field, count]) => [field, String(count)]);
+  const more = total > first.length ? `\n  … and ${counted(total - first.length, 'more problem')}` : '';
+  return `${table(['line', 'field', 'problem'], rows)}${more}\n\n${table(['field', 'problems'], fields)}\n`;
+}
+
+function problemsSentence(name: string, { total, first }: ProblemReport): string {
+  const [only] = first;
+  return total === 1 && only ? `${placeOf(name, only)} ${only.sentence}.` : `${name} has ${counted(total, 'problem')}.`;
+}
+
+function placeOf(name: string, { line, field }: Problem): string {
+  if (line === 0) return name;
+  return `${name}, line ${line}${field === null ? '' : `, ${field}`}:`;
+}

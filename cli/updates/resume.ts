@@ -1,0 +1,90 @@
+import { keysOf } from '../../core/batch/batch-keys.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
+import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
+import { linesOf } from '../../core/updates/line-blocks.ts';
+import { VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
+import type { Target } from '../support/target.ts';
+import { type BatchExecution, executionOf } from './executions.ts';
+import { readBatchManifest, storeOf } from './outcome.ts';
+import { refuseSecondResume } from './resumed.ts';
+import { refused, type UpdateSource } from './source.ts';
+
+/**
+ * The lines of a finished batch that were neither applied nor rejected, as a new input. Each keeps its number of line:
+ * empty lines stand for the others. They are not judged again: they were found valid, perhaps by an earlier release. Nothing
+ * is kept on this computer.
+ */
+export function unfinishedLines(store: Pick<BatchStore, 'open' | 'list'>, batch: string): UpdateSource {
+  return {
+    name: `what is left of ${batch}`,
+    reader: VALIDATED_JSONL,
+    open: async function* () {
+      const left = failedLines(inputOf(store, batch), resultsOf(store, batch), TO_RESUME);
+      yield* inPlace(inputOf(store, batch), left);
+    },
+    close: async () => undefined,
+  };
+}
+
+/** @throws CommandError (exit code 2) when there is no such batch */
+export async function* inputOf(store: Pick<BatchStore, 'open'>, batch: string): AsyncGenerator<Uint8Array> {
+  const object = await store.open(keysOf(batch).input);
+  if (!object) throw refused(`There is no batch ${batch} in the bucket.`);
+  yield* object.body;
+}
+
+/** All that is known of the lines of a batch, in their order: the result, or else the parts of it that were written. */
+export async function* resultsOf(store: Pick<BatchStore, 'open' | 'list'>, batch: string): AsyncGenerator<Uint8Array> {
+  const result = await store.open(keysOf(batch).result);
+  if (result) return yield* result.body;
+  for (const key of await store.list(keysOf(batch).results)) {
+    const part = key.endsWith('.jsonl') ? await store.open(key) : undefined;
+    if (part) yield* part.body;
+  }
+}
+
+/** Puts lines that were taken out of a file back on their places. No two lines are equal, for each has an id of its own. */
+async function* inPlace(
+  whole: AsyncIterable<Uint8Array>,
+  taken: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  const waiting = linesOf(taken);
+  let next = await waiting.next();
+  let gap = 0;
+  for await (const line of linesOf(whole)) {
+    if (next.done) return;
+    if (line !== next.value) {
+      gap += 1;
+      continue;
+    }
+    yield Buffer.from(`${'\n'.repeat(gap)}${line}\n`);
+    gap = 0;
+    next = await waiting.next();
+  }
+}
+
+/**
+ * A batch is resumed once it is over, and once.
+ * @returns its execution where that ended without a summary: its functions may be at work still
+ * @throws CommandError (exit code 2) saying why it is not resumed
+ */
+export async function refuseToResume(
+  target: Target,
+  stateMachineArn: string,
+  batch: string,
+): Promise<BatchExecution | undefined> {
+  const store = storeOf(target);
+  const manifest = await readBatchManifest(store, batch);
+  if (manifest) {
+    const { FAILED, UNKNOWN, NOT_SENT } = manifest.counts;
+    if (FAILED + UNKNOWN + NOT_SENT > 0) {
+      await refuseSecondResume(store, batch);
+      return undefined;
+    }
+    throw refused(`Every line of ${batch} was applied or rejected: there is nothing to resume.`);
+  }
+  const execution = await executionOf({ sfn: target.sfn, store }, stateMachineArn, batch);
+  if (execution?.status === 'RUNNING') throw refused(`The batch ${batch} is still under way: wait for its end.`);
+  await refuseSecondResume(store, batch);
+  return execution;
+}

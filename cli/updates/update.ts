@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import { type Command, InvalidArgumentError } from 'commander';
+import { batchSchema } from '../../core/batch/batch-manifest.ts';
+import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
+import type { LineRules } from '../../core/updates/fast-check.ts';
+import { withExamples } from '../support/command-options.ts';
+import { confirm } from '../support/confirm.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { newBatchName } from './batch.ts';
+import { type CheckedUpdates, checkUpdates, counted } from './check.ts';
+import { drainBatch } from './drain.ts';
+import { finishBatch } from './finish.ts';
+import { updatesMachineOf } from './machine.ts';
+import { storeOf } from './outcome.ts';
+import { refuseToResume, unfinishedLines } from './resume.ts';
+import { resumedAlready, resumedName } from './resumed.ts';
+import { samplesOf } from './samples.ts';
+import { openUpdateFile, refused, type UpdateSource } from './source.ts';
+import { type BatchOptions, startBatch, startResumed } from './start-batch.ts';
+import { uploadInput } from './upload.ts';
+
+export interface UpdateOptions extends TargetOptions, BatchOptions {
+  resume?: string;
+  configuration?: string;
+  dryRun?: boolean;
+  showValues?: boolean;
+  yes?: boolean;
+  json?: boolean;
+}
+
+const print = (line: string) => process.stdout.write(`${line}\n`);
+const say = (line: string) => process.stderr.write(`${line}\n`);
+
+/** Changes customers by a file: checks all of it here, asks, sends it as a batch and follows that to its end. */
+export function addUpdate(command: Command): void {
+  command
+    .argument('[file]', 'NAME.csv or NAME.jsonl')
+    .option(
+      '--resume <batch>',
+      'instead of a file: the lines of a batch that were neither applied nor rejected',
+      batchArgument,
+    )
+    .option('--dry-run', 'only check, and show the requests of three lines')
+    .option('--show-values', 'with --dry-run: show values and ids, which are hidden otherwise')
+    .option('--max-rate <n>', 'changes per second, at most what the configuration allows', rateArgument)
+    .option('--stop-after-failures <n>', 'stop when so many lines were not applied, 1 to 1000', failuresArgument)
+    .option('--yes', 'do not ask before more than one customer is changed')
+    .option('--configuration <file>', 'default: config/NAME.json; says whether null is allowed')
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(update);
+  withExamples(command, {
+    'update customers.csv --deployment prod --dry-run': 'only check the file',
+    'update customers.csv --deployment prod --max-rate 2': 'two changes a second; asks before',
+    'update --resume update-20261120T094133Z-9bef26 --deployment prod': 'what was left of a batch',
+  });
+}
+
+async function update(file: string | undefined, options: UpdateOptions): Promise<void> {
+  if ((file === undefined) === (options.resume === undefined)) {
+    throw new CommandError('Name a file, or a batch with --resume.', USAGE);
+  }
+  if (options.dryRun && options.json)
+    throw new CommandError('--dry-run has no JSON document: leave out --json.', USAGE);
+  if (file !== undefined) return withSource(await openUpdateFile(file), options);
+  const target = await connect(options);
+  const batch = options.resume ?? '';
+  const unsummarized = await refuseToResume(target, updatesMachineOf(target, options), batch);
+  if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized, say);
+  say(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
+  return withSource(unfinishedLines(storeOf(target), batch), options, target);
+}
+
+async function withSource(source: UpdateSource, options: UpdateOptions, target?: Target): Promise<void> {
+  try {
+    const checked = await checkUpdates(source, say, rulesOf(options));
+    if (options.dryRun) return await showDryRun(checked, options);
+    return await send(checked, target ?? (await connect(options)), options);
+  } finally {
+    await source.close();
+  }
+}
+
+/** What the functions will allow, where the configuration is at hand; they check the file once more. */
+function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: UpdateOptions): LineRules {
+  if (configuration === undefined && !existsSync(configurationFile(deployment))) return { allowNull: false };
+  // A dry run asks no cloud: an address of this computer stands for the one that a local deployment needs.
+  return readConfiguration(deployment, configuration, endpointUrl ?? 'http://127.0.0.1').deployment.updates;
+}
+
+async function showDryRun({ source, records, lines }: CheckedUpdates, { showValues = false }: UpdateOptions) {
+  print(`${source.name}: ${counted(records, 'record')} on ${counted(lines, 'line')}, all valid. Nothing was sent.`);
+  for (const sample of await samplesOf(source, showValues)) print(sample);
+}
+
+async function send(checked: CheckedUpdates, target: Target, options: UpdateOptions): Promise<void> {
+  updatesMachineOf(target, options);
+  await askBefore(checked, options);
+  const { maxRate, stopAfterFailures, resume } = options;
+  const batch = resume === undefined ? newBatchName() : resumedName(resume);
+  const key = await uploadInput(target, batch, checked, resume !== undefined);
+  // Before the start: should its answer be lost, this is the name to look up.
+  say(`Batch ${batch}: ${counted(checked.records, 'record')}.`);
+  const how = { maxRate, stopAfterFailures };
+  const executionArn =
+    resume === undefined
+      ? await startBatch(target, key, how)
+      : await startResumed(target, key, { ...how, resumes: resume });
+  if (!executionArn) throw resumedAlready(resume ?? '');
+  const failure = await finishBatch(target, { batch, executionArn, records: checked.records }, options);
+  if (failure) throw new CommandError(failure, RUN_FAILED, { documented: options.json === true });
+}
+
+async function askBefore({ source, records }: CheckedUpdates, { yes, deployment }: UpdateOptions): Promise<void> {
+  if (yes || records === 1) return;
+  const what = `${source.name} changes ${counted(records, 'customer')} of ${deployment}`;
+  if (!process.stdin.isTTY) throw refused(`${what}, and nobody is there to be asked: add --yes.`);
+  const asking = { stream: process.stdin, say: (text: string) => process.stderr.write(text) };
+  if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
+}
+
+export function batchArgument(text: string): string {
+  if (batchSchema.safeParse(text).success) return text;
+  throw new InvalidArgumentError('The name of a batch has letters, digits and hyphens, at most 60.');
+}
+
+function rateArgument(text: string): number {
+  const rate = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && rate >= 0.1) return rate;
+  throw new InvalidArgumentError('A rate is a number of changes per second, at least 0.1.');
+}
+
+function failuresArgument(text: string): number {
+  const failures = Number(text);
+  if (/^\d+$/.test(text) && failures >= 1 && failures <= 1000) return failures;
+  throw new InvalidArgumentError('A number of failures is a whole number from 1 to 1000.');
+}

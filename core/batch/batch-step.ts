@@ -1,0 +1,41 @@
+import type { Context } from 'aws-lambda';
+import { batchEnd } from '../step/run-end.ts';
+import { type AnswerOf, handlerOf, type Invocation, type Machine, type OwnDeps, type StepDeps } from '../step/step.ts';
+import type { UpdateStepName } from '../step/steps.ts';
+import { type BatchState, batchStateSchema } from './batch-state.ts';
+
+/** Waits in a row without any progress: 9 that grow to a minute, then 36 of it, 38 minutes in all. */
+const MOST_WAITS = 45;
+/** The time limit of the functions (`lib/workflow/customer-updates.ts`). */
+export const LONGEST_INVOCATION_SECONDS = 900;
+/** The longest wait that the other side can ask for. */
+export const LONGEST_WAIT_SECONDS = 3600;
+
+const CUSTOMER_UPDATES: Machine<BatchState> = {
+  schema: batchStateSchema,
+  // A batch may take a day: what ends it is trouble without progress, not a time of day.
+  pacing: (state, { now }) => ({
+    firstWaitSeconds: 2,
+    largestWaitSeconds: 60,
+    deadline: new Date(now().getTime() + (isLastWait(state) ? 0 : LONGEST_WAIT_SECONDS * 1000)),
+  }),
+  about: ({ batch, chunk, execution }) => ({ execution, batch: batch?.batch, chunk: chunk?.chunk }),
+  endOf: batchEnd,
+};
+
+/** Whether trouble in this invocation would be the last: nobody waits for its end any more. */
+export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
+  return waits >= MOST_WAITS;
+}
+
+/** Makes a Lambda handler of a step of the machine CustomerUpdates, under the same contract as `asStep`. */
+export function asBatchStep<S extends UpdateStepName, D extends StepDeps>(
+  name: S,
+  step: (state: BatchState, deps: D) => Promise<BatchAnswer<S>>,
+  dependencies: (invocation: Invocation) => OwnDeps<D>,
+): (event: unknown, context: Context) => Promise<BatchState> {
+  return handlerOf(CUSTOMER_UPDATES, name, step, dependencies);
+}
+
+/** What a step returns: an outcome of its own and the parts of the state that it changes. */
+export type BatchAnswer<S extends UpdateStepName> = AnswerOf<BatchState, S>;

@@ -1,0 +1,85 @@
+import * as z from 'zod';
+import { RunError } from '../errors.ts';
+import type { BatchKeys } from './batch-keys.ts';
+import type { Place } from './batch-state.ts';
+import type { BatchStore } from './batch-store.ts';
+import { DOUBT, parseResults } from './parse-results.ts';
+import { type ResultLine, resultLineText } from './result-line.ts';
+
+/** Results in one object: a function that dies leaves at most so many lines in doubt. */
+export const RESULTS_PER_PART = 100;
+
+const triesSchema = z
+  .object({
+    attempts: z.int(),
+    /** An attempt may have made the change: nothing said that it did, and nothing ruled it out. */
+    lost: z.boolean(),
+    /** HTTP status of the last answer. */
+    status: z.int().nullable(),
+  })
+  // Of a 5xx an earlier release did not say so.
+  .transform((tries) => ({ ...tries, lost: tries.lost || (tries.status !== null && tries.status >= 500) }));
+/** What is known of a line that has no result yet. */
+export type Tries = z.infer<typeof triesSchema>;
+export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };
+/** Its function died: nobody knows whether it was sent. */
+export const IN_DOUBT: Tries = { attempts: 0, lost: true, status: null };
+
+const doubtSchema = z.object({
+  firstLine: z.int(),
+  records: z.int(),
+  /** What is known of the first; the others may have been sent. Its function died, where it says nothing. */
+  tries: triesSchema.nullable().default(null),
+});
+/** Records without a result that were sent, or may have been: so many from a line on. */
+export type Doubt = z.infer<typeof doubtSchema>;
+
+/** The text of an object of results, and of what its writer knew of lines that it did not come through with. */
+export function partText(results: ResultLine[], doubt: Doubt | undefined): string {
+  return results.map(resultLineText).join('') + (doubt ? `${DOUBT}${JSON.stringify(doubt)}}\n` : '');
+}
+
+/** @throws RunError `StorageConflict` */
+export function doubtIn(part: string): Doubt | undefined {
+  const at = part.lastIndexOf(DOUBT);
+  return at === -1 ? undefined : parseDoubt(part.slice(at + DOUBT.length, part.lastIndexOf('}')));
+}
+
+/** What a claim says, too, as long as it stands without its results. @throws RunError `StorageConflict` */
+export function parseDoubt(text: string): Doubt {
+  try {
+    return doubtSchema.parse(JSON.parse(text));
+  } catch {
+    throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
+  }
+}
+
+/** What a place says of its line: an earlier release handed doubts on in it, and its batches may be under way still. */
+export function doubtOf(place: Place): Doubt | undefined {
+  const { success, data: tries } = triesSchema.safeParse(place);
+  if (!success || (tries.attempts === 0 && !tries.lost)) return undefined;
+  return { firstLine: place.line, records: 1, tries };
+}
+
+/** What the bucket knows of a chunk. */
+export interface ChunkParts {
+  /** By line. */
+  results: Map<number, ResultLine>;
+  doubt: Doubt | undefined;
+}
+
+export async function readParts(store: BatchStore, keys: BatchKeys, chunk: number): Promise<ChunkParts> {
+  const found = await store.list(keys.chunkOf(chunk));
+  const texts = new Map(
+    await Promise.all(found.map(async (key) => [key, (await store.read(key))?.text ?? ''] as const)),
+  );
+  const results = new Map<number, ResultLine>();
+  let doubt: Doubt | undefined;
+  for (const [key, text] of texts) {
+    // In the order of the parts, each claim before its results. No line is sent under a claim before the results of the
+    // part in front of it stand: what comes last says all that is in doubt.
+    doubt = key.endsWith('.begun.json') ? parseDoubt(text) : doubtIn(text);
+    if (!key.endsWith('.begun.json')) for (const result of parseResults(text)) results.set(result.line, result);
+  }
+  return { results, doubt };
+}

@@ -1,0 +1,38 @@
+import { keysOf } from './batch-keys.ts';
+import type { BatchStore } from './batch-store.ts';
+import { doubtIn } from './chunk-parts.ts';
+import { DOUBT } from './parse-results.ts';
+
+const CLAIM = '.begun.json';
+/** A part without results has a single line, of some 100 bytes; one with results is only known to be larger. */
+const LARGEST_DOUBT_BYTES = 256;
+/** Parts that are read at the same time. */
+const AT_ONCE = 10;
+
+/**
+ * Counts the parts that a function may still be sending: claimed since then, and without results, or with the doubt by which
+ * another function closed the claim (`chunk-results.ts`). A function is dead by its time limit after it claimed a part. A
+ * finished batch costs its listing, a page for each thousand objects, and no reading.
+ */
+export async function openClaims(
+  store: Pick<BatchStore, 'listed' | 'read'>,
+  batch: string,
+  since: Date,
+): Promise<number> {
+  const objects = await store.listed(keysOf(batch).results);
+  const parts = new Map(objects.map(({ key, bytes }) => [key, bytes]));
+  const claimed = objects.filter(({ key, at }) => key.endsWith(CLAIM) && (at === undefined || at >= since));
+  const keys = claimed.map(({ key }) => key.replace(CLAIM, '.jsonl'));
+  let open = keys.filter((key) => !parts.has(key)).length;
+  const doubtful = keys.filter((key) => (parts.get(key) ?? Number.POSITIVE_INFINITY) <= LARGEST_DOUBT_BYTES);
+  for (let from = 0; from < doubtful.length; from += AT_ONCE) {
+    const texts = await Promise.all(doubtful.slice(from, from + AT_ONCE).map((key) => store.read(key)));
+    open += texts.filter((object) => closedByAnother(object?.text ?? '')).length;
+  }
+  return open;
+}
+
+/** Who closes a claim knows no tries; who hands on a line of its own does, and sends nothing any more. */
+function closedByAnother(part: string): boolean {
+  return part.startsWith(DOUBT) && doubtIn(part)?.tries === null;
+}

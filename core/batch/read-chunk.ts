@@ -1,0 +1,51 @@
+import { LONGEST_LINE } from '../updates/line-blocks.ts';
+import type { Problem } from '../updates/problems.ts';
+import { readJsonl } from '../updates/read-jsonl.ts';
+import { FOUND_VALID, isProblem, type UpdateEntry } from '../updates/record-check.ts';
+import type { Batch } from './batch-state.ts';
+import { type BatchStore, changed } from './batch-store.ts';
+
+export type UpdateRecord = Exclude<UpdateEntry, Problem>;
+
+/** Holds at least one whole line. No stream stays open while lines are being sent: it would be cut off for idling. */
+const PIECE_BYTES = LONGEST_LINE + 1;
+const LF = 0x0a;
+
+/** A place in the input: the line that begins at a byte; `to` is the first byte behind what is read. */
+export interface Stretch {
+  line: number;
+  byte: number;
+  to: number;
+}
+
+/**
+ * The records of a stretch of the validated input, in order.
+ * @throws RunError `StorageConflict` when the input is not what was validated
+ */
+export async function* recordsOf(
+  store: BatchStore,
+  batch: Batch,
+  stretch: Stretch,
+): AsyncGenerator<UpdateRecord, void> {
+  let { line, byte } = stretch;
+  while (byte < stretch.to) {
+    const end = Math.min(stretch.to, byte + PIECE_BYTES);
+    const piece = await store.slice(batch.inputKey, batch.etag, byte, end);
+    const whole = byte + piece.length === stretch.to ? piece : piece.subarray(0, piece.lastIndexOf(LF) + 1);
+    if (whole.length === 0) throw changed(batch.inputKey);
+    const reading = readJsonl(once(whole), { line, byte }, FOUND_VALID);
+    let step = await reading.next();
+    for (; !step.done; step = await reading.next()) {
+      for (const entry of step.value) {
+        if (isProblem(entry)) throw changed(batch.inputKey);
+        yield entry;
+      }
+    }
+    line += step.value.lines;
+    byte += whole.length;
+  }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,84 @@
+import { crc32 } from 'node:zlib';
+import { FIELD_RULES, ofOneFund } from '../updates/customer-fields.ts';
+import { STRICT } from '../updates/fast-check.ts';
+import { type ProblemReport, Problems } from '../updates/problems.ts';
+import { readUpdateBlocks, type UpdateReader } from '../updates/read-updates.ts';
+import { isProblem, type UpdateEntry } from '../updates/record-check.ts';
+import { type Chunk, ChunkIndex } from './chunk-index.ts';
+
+export interface Validation {
+  /** Valid records; all of them where `problems.total` is 0. */
+  records: number;
+  lines: number;
+  bytes: number;
+  /** CRC-32 of the bytes that were read: shows whether what is uploaded later is the same. */
+  crc32: number;
+  problems: ProblemReport;
+  /** What is sent all the same: in how many records, and where first. */
+  warnings: Warning[];
+  /** How to cut the file; empty for CSV and where there are problems. */
+  chunks: Chunk[];
+}
+
+interface Warning {
+  field: string;
+  /** To be read after the name of the field. */
+  sentence: string;
+  records: number;
+  firstLine: number;
+}
+
+const OTHER_FUND = 'is a plan of another fund than kupatHolim names';
+
+const DEPRECATED = [...FIELD_RULES].filter(([, rule]) => rule.deprecated).map(([name]) => name);
+
+/** Reads a file of updates whole and tells everything about it that holds no customer data but names of fields. */
+export async function validateUpdates(
+  reader: UpdateReader,
+  bytes: AsyncIterable<Uint8Array>,
+  rules = STRICT,
+): Promise<Validation> {
+  const measure = { bytes: 0, crc32: 0 };
+  const tally = new Tally();
+  const reading = readUpdateBlocks(reader, measured(bytes, measure), rules);
+  let step = await reading.next();
+  while (!step.done) {
+    for (const entry of step.value) tally.add(entry);
+    step = await reading.next();
+  }
+  const { records, problems, warnings, index } = tally;
+  const { lines } = step.value;
+  const chunks = problems.total === 0 ? index.chunks(lines, measure.bytes) : [];
+  return { records, lines, ...measure, problems: problems.report(), warnings: [...warnings.values()], chunks };
+}
+
+class Tally {
+  records = 0;
+  readonly problems = new Problems();
+  readonly warnings = new Map<string, Warning>();
+  readonly index = new ChunkIndex();
+
+  add(entry: UpdateEntry): void {
+    if (isProblem(entry)) {
+      this.problems.add(entry);
+      return;
+    }
+    this.records += 1;
+    if (entry.from !== null) this.index.add(entry.line, entry.from);
+    for (const field of DEPRECATED) if (field in entry.record) this.#warn(field, 'is deprecated', entry.line);
+    if (!ofOneFund(entry.record)) this.#warn('kupatHolimComplementary', OTHER_FUND, entry.line);
+  }
+
+  #warn(field: string, sentence: string, line: number): void {
+    const { records = 0, firstLine = line } = this.warnings.get(field) ?? {};
+    this.warnings.set(field, { field, sentence, records: records + 1, firstLine });
+  }
+}
+
+async function* measured(bytes: AsyncIterable<Uint8Array>, measure: { bytes: number; crc32: number }) {
+  for await (const chunk of bytes) {
+    measure.bytes += chunk.byteLength;
+    measure.crc32 = crc32(chunk, measure.crc32);
+    yield chunk;
+  }
+}

@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join, relative, resolve } from 'node:path';
+import type * as z from 'zod';
+import { type Deployment, deploymentSchema } from './deployment.ts';
+
+/** A configuration that cannot be used; the message has a line for every mistake, each with the path of its field. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigInvalid';
+}
+
+export interface Configuration {
+  /** Name of the deployment: the stack is `crm-export-NAME`. */
+  name: string;
+  /** Where it was read from. */
+  file: string;
+  /** Checked, with its defaults: what travels with the functions' code. */
+  deployment: Deployment;
+}
+
+/**
+ * Reads and checks the configuration of a deployment.
+ * @param name from `-c deployment=NAME`
+ * @param file where it is read from; default `config/NAME.json`
+ * @param endpoint value of AWS_ENDPOINT_URL: a local configuration goes nowhere but to a loopback address
+ * @throws ConfigurationError
+ */
+export function readConfiguration(name: unknown, file: unknown, endpoint: string | undefined): Configuration {
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,30}$/.test(name)) {
+    throw new ConfigurationError(
+      `no deployment is named: add -c deployment=NAME, one of ${known().join(', ')} (config/NAME.json)`,
+    );
+  }
+  const path = typeof file === 'string' ? file : configurationFile(name);
+  if (!existsSync(path)) throw new ConfigurationError(`${path} does not exist; there are ${known().join(', ')}`);
+  const parsed = deploymentSchema.safeParse(parseJson(path));
+  if (!parsed.success)
+    throw new ConfigurationError(
+      problems(parsed.error)
+        .map((line) => `${path}: ${line}`)
+        .join('\n'),
+    );
+  if (parsed.data.local && !isLoopback(endpoint)) {
+    throw new ConfigurationError(
+      `${path}: local: is true, so AWS_ENDPOINT_URL must name a loopback address (npm start does that)`,
+    );
+  }
+  return { name, file: path, deployment: parsed.data };
+}
+
+/** Where the configuration of a deployment lies, whatever directory the command was typed in. */
+export function configurationFile(name: string): string {
+  return join(folder(), `${name}.json`);
+}
+
+function folder(): string {
+  return relative(process.cwd(), resolve(import.meta.dirname, '../../config')) || '.';
+}
+
+function parseJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // The parser quotes the lines around the mistake; a mistake is one line.
+    const what = error instanceof Error ? error.message.replace(/\s+/g, ' ') : error;
+    throw new ConfigurationError(`${path}: is not JSON: ${what}`);
+  }
+}
+
+/** One line per mistake: the path of the field, then what is wrong with it. */
+function problems(error: z.ZodError): string[] {
+  const lines = error.issues.map((issue) => {
+    const keys = issue.code === 'unrecognized_keys' ? issue.keys : [];
+    if (keys.length > 0) return keys.map((key) => `${pathText([...issue.path, key])}: is not known`);
+    return [`${pathText(issue.path)}: ${issue.message}`];
+  });
+  return [...new Set(lines.flat())];
+}
+
+function pathText(path: PropertyKey[]): string {
+  return (
+    path.reduce<string>(
+      (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}${text && '.'}${String(part)}`),
+      '',
+    ) || '(whole file)'
+  );
+}
+
+function isLoopback(endpoint: string | undefined): boolean {
+  const host = endpoint && URL.canParse(endpoint) ? new URL(endpoint).hostname : '';
+  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function known(): string[] {
+  return readdirSync(folder())
+    .filter((file) => file.endsWith('.json') && file !== 'schema.json')
+    .map((file) => basename(file, '.json'));
+}

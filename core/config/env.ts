@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { RunError } from '../errors.ts';
+import type { Deployment } from './deployment.ts';
+
+/**
+ * The named variables of a function's environment.
+ * @throws RunError `ConfigInvalid` naming every one that is missing, before any work is done.
+ */
+export function readEnv<N extends string>(env: NodeJS.ProcessEnv, ...names: N[]): Record<N, string> {
+  const missing = names.filter((name) => !env[name]);
+  if (missing.length > 0) {
+    throw new RunError(
+      'ConfigInvalid',
+      `The function's environment lacks ${missing.join(', ')}: deploy the stack again.`,
+    );
+  }
+  return Object.fromEntries(names.map((name) => [name, env[name]])) as Record<N, string>;
+}
+
+/**
+ * The bucket, and where it is.
+ * @throws RunError `ConfigInvalid`
+ */
+export function bucketPlace(env: NodeJS.ProcessEnv): { bucket: string; region: string; urlSuffix: string } {
+  const { BUCKET_NAME, AWS_REGION, URL_SUFFIX } = readEnv(env, 'BUCKET_NAME', 'AWS_REGION', 'URL_SUFFIX');
+  return { bucket: BUCKET_NAME, region: AWS_REGION, urlSuffix: URL_SUFFIX };
+}
+
+/**
+ * The configuration that was bundled with the function's code. It is trusted: synth has checked it and filled in its defaults
+ * by the schema of this same release, and the two are one archive that nobody can change apart (`lib/workflow/bundling.ts`). To check
+ * it again would add the whole schema to every start, and could find nothing.
+ */
+export function readDeployment(file: string | URL): Deployment {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}

@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { HOST_PATTERN } from '../../transfer/index.ts';
+import { DEFAULT_FORMATS, FILE_FORMATS } from './file-formats.ts';
+
+/** The part of a deployment's configuration that is about its files: where they come from, and how they are moved. */
+
+/** S3 stores no larger object: 10,000 parts of 5 GiB. */
+const LARGEST_OBJECT_BYTES = 10_000 * 5 * 1024 ** 3;
+
+const fileHost = z.string().max(254).regex(HOST_PATTERN, {
+  error:
+    'must be a host name in lower case, such as "files.example.com", or ".files.example.com" for every name below it; no scheme, port, path or IP address',
+});
+
+export const fileHostsSchema = z
+  .array(fileHost)
+  .max(50)
+  .default([])
+  .describe('Hosts that files may come from, and ".NAME" for all below NAME; none: only the host of baseUrl.');
+
+const connectionCount = z.int().min(1).max(16);
+
+export const filesSchema = z.strictObject({
+  maxBytes: z
+    .int()
+    .min(1)
+    .max(LARGEST_OBJECT_BYTES)
+    .default(100 * 1024 ** 3)
+    .describe('A larger file ends the run with DownloadTooLarge.'),
+  formats: z
+    .array(z.enum(FILE_FORMATS))
+    .min(1)
+    .refine((formats) => new Set(formats).size === formats.length, { error: 'names a format twice' })
+    .default(DEFAULT_FORMATS)
+    .describe(
+      'What a file may be, by its bytes, each also compressed with gzip. Any other ends the run with FileRejected.',
+    ),
+  allowUndeclaredEnd: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Accepts a file whose end is marked only by the closing of the connection; the check of the stored file then has to prove it whole.',
+    ),
+  connections: z
+    .strictObject({
+      initial: connectionCount.default(4).describe('Connections to the file server at the start of a large file.'),
+      most: connectionCount.default(8).describe('Connections are added up to this while that makes it faster.'),
+    })
+    .prefault({}),
+  partChecksums: z
+    .enum(['trailer', 'omitted'])
+    .default('trailer')
+    .describe('How parts are proven to S3; see the ADR on the transfer engine.'),
+});
+
+interface Origin {
+  baseUrl: string;
+  fileHosts: string[];
+}
+
+/**
+ * The hosts of the list. Without one, files come from where the interface is: the safe guess. Empty where that is an IP
+ * address or a name of the own network, which no list may hold; a local deployment needs neither.
+ */
+export function fileHostsOf({ baseUrl, fileHosts }: Origin): string[] {
+  if (fileHosts.length > 0) return fileHosts;
+  const hostname = URL.parse(baseUrl)?.hostname ?? '';
+  return HOST_PATTERN.test(hostname) ? [hostname] : [];
+}
+
+interface FileDeployment {
+  local: boolean;
+  crm: Origin;
+  files: z.infer<typeof filesSchema>;
+}
+
+/** What no single one of these fields can see. */
+export function fileContradictions({ local, crm, files }: FileDeployment): { path: string[]; message: string }[] {
+  const { initial, most } = files.connections;
+  // What is wrong with the address itself is told at its own place.
+  const wanted = !local && URL.parse(crm.baseUrl)?.protocol === 'https:';
+  const hosts =
+    'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is no full name';
+  return [
+    ...(wanted && fileHostsOf(crm).length === 0 ? [{ path: ['crm', 'fileHosts'], message: hosts }] : []),
+    ...(initial > most
+      ? [{ path: ['files', 'connections', 'initial'], message: `must not be above most (${most})` }]
+      : []),
+  ];
+}

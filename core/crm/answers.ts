@@ -1,0 +1,85 @@
+import * as z from 'zod/mini';
+import { RunError } from '../errors.ts';
+import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
+import { isPlainName } from '../suggestion.ts';
+import { type Call, isCreate, unanswered } from './call.ts';
+
+/**
+ * The JSON of an answer, parsed by a schema.
+ * @throws RunError `CrmContractError` naming the keys seen, never values. An answer that cannot be read at all may have been
+ *   trouble of the moment: `CreateUnanswered` to a create; where the run has an export, a `CrmContractError` that is waited
+ *   out; `CrmUnavailable` where another one broke off.
+ */
+export async function readJson<T>(response: WholeAnswer, call: Call, schema: z.core.$ZodType<T>): Promise<T> {
+  const value = await jsonOf(response, call);
+  const where = `${call.method.toUpperCase()} ${call.template} was answered ${response.status}`;
+  const parsed = z.safeParse(schema, value);
+  if (parsed.success) return parsed.data;
+  const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
+  const problem = paths.length > 0 ? ` (wrong at ${[...new Set(paths)].slice(0, 10).join(', ')})` : '';
+  throw new RunError('CrmContractError', `${where} in a shape that is not known${problem}: ${shapeOf(value)}.`);
+}
+
+/** What a value looks like, without its values: for messages. */
+export function shapeOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value))
+    return value.length > 0
+      ? `an array of ${value.length}, first ${Array.isArray(value[0]) ? 'another array' : shapeOf(value[0])}`
+      : 'an empty array';
+  if (typeof value !== 'object') return `a ${typeof value}`;
+  const keys = Object.keys(value);
+  // A key may be data as well, such as an address of a person.
+  const named = keys.filter(isPlainName).slice(0, 20);
+  const others = keys.length > named.length ? [`${keys.length - named.length} that are not repeated here`] : [];
+  return keys.length > 0 ? `an object with the keys ${[...named, ...others].join(', ')}` : 'an object without keys';
+}
+
+async function jsonOf(response: WholeAnswer, call: Call): Promise<unknown> {
+  let text: string;
+  try {
+    text = await response.text();
+  } catch (error) {
+    if (!(error instanceof UnreadableBody)) throw error;
+    throw unreadable(call, error.message, { cause: error, cut: error.reason === 'cut off' });
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    // JSON.parse quotes the text it chokes on; that text may hold records.
+    const type = contentType(response);
+    throw unreadable(call, `${response.status}${type}, but not in JSON (${text.length} characters)`);
+  }
+}
+
+/**
+ * Where the run has an export, the service has answered in JSON before, and is waited for. The first calls of a run say at
+ * once that what answers there is not the service.
+ */
+function unreadable(call: Call, what: string, { cut, cause }: { cut?: boolean; cause?: unknown } = {}): RunError {
+  const answered = `was answered ${what}`;
+  const hasExport = call.template.includes('{id}');
+  if (isCreate(call) || (cut && !hasExport)) return unanswered(call, answered, { cause });
+  const message = `${call.method.toUpperCase()} ${call.template} ${answered}.`;
+  return new RunError('CrmContractError', message, { cause, momentary: hasExport && cut !== false });
+}
+
+/** Plain media types only, for messages: a service could write anything there. */
+export function contentType({ headers }: Pick<WholeAnswer, 'headers'>): string {
+  const type = headers.get('content-type')?.match(/^[a-z]+\/[a-z+.-]+/i)?.[0];
+  return type ? ` (${type})` : '';
+}
+
+/** A schema of what services answer bare, perhaps with a field of such a name, or wrapped in an object under one of these keys. */
+export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: string[]) {
+  return z.pipe(
+    z.transform((answer) => (z.safeParse(schema, answer).success ? answer : unwrap(answer, ...wrappers))),
+    schema,
+  );
+}
+
+function unwrap(value: unknown, ...wrappers: string[]): unknown {
+  const object = z.record(z.string(), z.unknown()).safeParse(value);
+  const wrapper = object.success ? wrappers.find((key) => key in object.data) : undefined;
+  return wrapper && object.success ? object.data[wrapper] : value;
+}

@@ -1,0 +1,170 @@
+import ky, { type KyInstance } from 'ky';
+import type * as z from 'zod/mini';
+import { RunError } from '../errors.ts';
+import { neverSent } from '../http/network-errors.ts';
+import { retryAfterSeconds } from '../http/retry-after.ts';
+import { type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
+import type { Log } from '../log/log.ts';
+import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
+import { readJson } from './answers.ts';
+import type { Call } from './call.ts';
+import { notReached, refusal } from './refusals.ts';
+
+/** One attempt, answer and body included. Exports are made in the background: a call that may take longer says so. */
+const TIMEOUT_MS = 30_000;
+
+/** In bytes. No answer of this interface is a file. */
+const LARGEST_ANSWER = 5_000_000;
+
+/** Of an invocation, kept for what comes after the answer. */
+const MARGIN_SECONDS = 5;
+
+/** The service's interface: one method, every resource file (`exports.ts`, `fields.ts`) is made of it. */
+export interface CrmClient {
+  /**
+   * Makes one call and parses its JSON answer. A 401 refreshes the token once and repeats the call once; a 403 repeats it
+   * once where a person has authorized since the token was read.
+   * @throws RunError `AuthRefused`, `RateLimited`, `CrmUnavailable`, `CreateUnanswered`, `CrmRejectedRequest`,
+   *   `ExportNotFound`, `CrmContractError`, and whatever `GetAccessToken` throws.
+   * @param onRetryAfter told when the answer, a good one too, asks for a wait before the next call, in seconds.
+   */
+  call<T>(call: Call, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
+}
+
+/**
+ * How a call ended: with an answer of any status, or without one. Where what was refused with 401 or 403 could not be
+ * repeated (no fresh token, no look at the stored one, no connection any more), `trouble` says why.
+ */
+type Exchange =
+  | { response: WholeAnswer; token: AccessToken; trouble?: RunError | undefined }
+  | { response: undefined; unanswered: RunError };
+
+/** For calls whose refusals are results, not errors. */
+export interface CrmExchange {
+  /**
+   * Makes one call, as `CrmClient.call` does, and hands over whatever was answered, its body read.
+   * @param inTime whether enough time is left for the call; asked right before each request, for a token may have been waited
+   *   for. What has no time left is not sent: an error for the first request, `trouble` for its repetition.
+   * @throws RunError what `GetAccessToken` throws for the first token; where no time is left, `TokenRefreshInProgress` if the
+   *   token took it, else `CrmUnavailable`: nothing was sent then.
+   */
+  exchange(call: Call, inTime?: () => boolean): Promise<Exchange>;
+}
+
+interface ClientDeps {
+  baseUrl: string;
+  getAccessToken: GetAccessToken;
+  log: Log;
+  now: () => Date;
+  /** Told of every request. */
+  count?: () => void;
+}
+
+export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
+  const http = ky.create({
+    baseUrl: `${deps.baseUrl.replace(/\/+$/, '')}/`,
+    // A redirect would carry the credentials to an address that nobody configured.
+    redirect: 'manual',
+    throwHttpErrors: false,
+    timeout: false,
+    // The machine's Wait states repeat; ky only covers a kept-alive connection that the server has just closed.
+    retry: { limit: 1, methods: ['get'], backoffLimit: 1000, jitter: true },
+  });
+  return {
+    call: async (call, schema, onRetryAfter) => {
+      const exchange = await exchangeOver(http, call, deps, () => hasTime(call));
+      if (!exchange.response) throw exchange.unanswered;
+      const { response, token, trouble } = exchange;
+      if (trouble) throw trouble;
+      if (!response.ok) throw refusal(response, call, token, deps.now());
+      const wait = retryAfterSeconds(response.headers, deps.now());
+      if (wait !== undefined) onRetryAfter?.(wait);
+      return readJson(response, call, schema);
+    },
+    exchange: (call, inTime) => exchangeOver(http, call, deps, inTime),
+  };
+}
+
+async function exchangeOver(
+  http: KyInstance,
+  call: Call,
+  deps: ClientDeps,
+  inTime: () => boolean = () => true,
+): Promise<Exchange> {
+  const timely: ClientDeps = {
+    ...deps,
+    getAccessToken: async (options) => {
+      if (!inTime()) throw new RunError('CrmUnavailable', notSentFor('What came before', call));
+      const token = await deps.getAccessToken(options);
+      if (inTime()) return token;
+      throw new RunError('TokenRefreshInProgress', notSentFor('The wait for a token', call));
+    },
+  };
+  const first = await send(http, call, await timely.getAccessToken(), timely);
+  const second = await repeated(first, 401, http, call, timely);
+  return repeated(second, 403, http, call, timely);
+}
+
+/**
+ * Repeats a call that was refused, where there is another token. What was refused was not done: it may be sent again, the
+ * creation of an export too. Whatever keeps it from being repeated, it was sent and answered.
+ */
+async function repeated(
+  refused: Exchange,
+  status: 401 | 403,
+  http: KyInstance,
+  call: Call,
+  deps: ClientDeps,
+): Promise<Exchange> {
+  if (!refused.response || refused.response.status !== status || refused.trouble) return refused;
+  const { accessToken } = refused.token;
+  const newer = await otherToken(status === 401 ? { rejected: accessToken } : { reread: accessToken }, deps);
+  if (newer instanceof RunError) return { ...refused, trouble: newer };
+  if (newer.accessToken === accessToken) return refused;
+  const again = await send(http, call, newer, deps);
+  if (!again.response && neverSent(again.unanswered)) return { ...refused, trouble: again.unanswered };
+  return again;
+}
+
+async function otherToken(
+  than: { rejected: string } | { reread: string },
+  deps: ClientDeps,
+): Promise<AccessToken | RunError> {
+  try {
+    return await deps.getAccessToken(than);
+  } catch (error) {
+    if (error instanceof RunError) return error;
+    throw error;
+  }
+}
+
+/** The answer, or the error that stands for none. */
+async function send(http: KyInstance, call: Call, token: AccessToken, deps: ClientDeps): Promise<Exchange> {
+  const started = performance.now();
+  deps.count?.();
+  const options = {
+    method: call.method,
+    headers: { authorization: `Bearer ${token.accessToken}`, accept: 'application/json' },
+    ...(call.json === undefined ? {} : { json: call.json }),
+  };
+  const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER };
+  try {
+    const response = await wholeAnswer((signal) => http(call.path, { ...options, signal }), limits);
+    const { method, template: path } = call;
+    const took = Math.round(performance.now() - started);
+    deps.log.info('called', { method, path, status: response.status, milliseconds: took });
+    return { response, token };
+  } catch (error) {
+    return { response: undefined, unanswered: notReached(error, call) };
+  }
+}
+
+function notSentFor(reason: string, { method, template }: Call): string {
+  const call = `${method.toUpperCase()} ${template}`;
+  return `${reason} left too little time in this invocation for ${call}: it was not sent, the next invocation sends it.`;
+}
+
+/** Killed while it waits, nobody would know what the service made of the call. */
+function hasTime({ timeoutMs = TIMEOUT_MS, secondsLeft }: Call): boolean {
+  return secondsLeft === undefined || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS;
+}

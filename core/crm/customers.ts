@@ -1,0 +1,116 @@
+import type { RunError, RunErrorName } from '../errors.ts';
+import { neverSent } from '../http/network-errors.ts';
+import { retryAfterSeconds } from '../http/retry-after.ts';
+import type { WholeAnswer } from '../http/whole-answer.ts';
+import type { Call } from './call.ts';
+import type { CrmExchange } from './client.ts';
+import { refusal } from './refusals.ts';
+
+const UPDATE_SCOPE = 'customers:update';
+
+/** What became of one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). No value of a customer is in it. */
+export interface UpdateAnswer {
+  /** HTTP status; `null` when the request was sent and never answered. */
+  status: number | null;
+  /**
+   * `made`: a 200 with a JSON object, the one answer that confirms it. `refused`: a 4xx. `unclear`: anything else, a page with
+   * 200 as well as a 5xx, which a gateway may say of a change that was made.
+   */
+  change: 'made' | 'refused' | 'unclear';
+  /** `null` where the change was confirmed. */
+  error: { name: RunErrorName; message: string } | null;
+  /** The wait that the service asks for before the next attempt. */
+  retryAfterSeconds?: number | undefined;
+  /** Of a 422: those of the sent fields that the service names. */
+  fields?: string[];
+  /** Why a call that was refused for its token could not be repeated with another now; the next invocation may. */
+  trouble?: RunError;
+  /** Of a 403: the scopes that the token has do not hold the one for updates, as far as the service tells them. */
+  scopeMissing?: boolean;
+}
+
+/**
+ * Sends one change. An update is idempotent: one without an answer may be sent again.
+ *
+ * @param inTime whether enough time is left to send; asked right before, for a token may have been waited for.
+ * @throws RunError when nothing was sent: no connection (`CrmUnavailable`), no token (whatever `GetAccessToken` throws), or
+ *   no time (`TokenRefreshInProgress` if the token took it, else `CrmUnavailable`).
+ */
+export async function updateCustomer(
+  crm: CrmExchange,
+  id: string,
+  fields: object,
+  now: () => Date,
+  inTime: () => boolean = () => true,
+): Promise<UpdateAnswer> {
+  const call: Call = { method: 'patch', path: `customers/${id}`, template: '/customers/{id}', json: fields };
+  const exchange = await crm.exchange(call, inTime);
+  if (!exchange.response) {
+    if (neverSent(exchange.unanswered)) throw exchange.unanswered;
+    return { status: null, change: 'unclear', error: plain(exchange.unanswered) };
+  }
+  const { response, token, trouble } = exchange;
+  const { status } = response;
+  if (response.ok) return confirmation(response, call);
+  const change = status >= 400 && status < 500 ? 'refused' : 'unclear';
+  if (trouble) {
+    const later = trouble.transient ? { trouble } : {};
+    return { status, change, error: plain(trouble), retryAfterSeconds: trouble.retryAfterSeconds, ...later };
+  }
+  // The status counts, whatever became of the body.
+  const text = status === 422 ? await response.text().catch(() => '') : '';
+  const named = status === 422 ? { fields: fieldsNamedIn(text, Object.keys(fields)) } : {};
+  const error = plain(refusal(response, call, token, now()));
+  const scopes = status === 403 ? { scopeMissing: isScopeMissing(token.scope) } : {};
+  return {
+    ...{ status, change, error, retryAfterSeconds: retryAfterSeconds(response.headers, now()) },
+    ...named,
+    ...scopes,
+  };
+}
+
+/** A page of a proxy comes with 200 as well: only what the document promises confirms a change. */
+async function confirmation(response: WholeAnswer, call: Call): Promise<UpdateAnswer> {
+  const { status } = response;
+  const text = await response.text().catch(() => undefined);
+  if (status === 200 && text !== undefined && isJsonObject(text)) return { status, change: 'made', error: null };
+  const what = text === undefined ? 'a body that broke off or is too long' : `${text.length} characters`;
+  const message = `PATCH ${call.template} was answered ${status} with ${what}, not 200 with a JSON object: nothing confirms the change.`;
+  return { status, change: 'unclear', error: { name: 'CrmContractError', message } };
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Services need not say what scopes a token has. */
+function isScopeMissing(scope: string): boolean {
+  const scopes = scope.split(/\s+/).filter(Boolean);
+  return scopes.length > 0 && !scopes.includes(UPDATE_SCOPE);
+}
+
+function plain({ name, message }: RunError): { name: RunErrorName; message: string } {
+  // The client's name for a 404 speaks of exports.
+  return { name: name === 'ExportNotFound' ? 'CrmRejectedRequest' : name, message };
+}
+
+/** Names that stand in the answer by themselves, as a key, a text or the last part of a path; nothing else is kept. */
+function fieldsNamedIn(text: string, sent: string[]): string[] {
+  const seen = new Set<string>();
+  const note = (word: string) => seen.add(word.split(/[./]/).at(-1) ?? '');
+  try {
+    JSON.parse(text, (key, value) => {
+      note(key);
+      if (typeof value === 'string') note(value);
+      return value;
+    });
+  } catch {
+    return [];
+  }
+  return sent.filter((name) => seen.has(name));
+}

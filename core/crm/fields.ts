@@ -1,0 +1,38 @@
+import * as z from 'zod/mini';
+import type { Entity } from '../config/entities.ts';
+import { isPlainLabel } from '../suggestion.ts';
+import { unwrapped } from './answers.ts';
+import type { CrmClient } from './client.ts';
+
+/** A column that an export can have. */
+export interface Field {
+  name: string;
+  /** What people call it; `null` where the service says nothing, or nothing that is plain. */
+  label: string | null;
+}
+
+/** `GET /{entity}/fields`: an array of objects with `fieldName`, bare or wrapped (`docs/interface/open-points.md`). */
+const fieldsSchema = unwrapped(
+  z
+    .array(
+      z.object({
+        fieldName: z.string().check(z.minLength(1)),
+        label: z.optional(z.unknown()),
+        fieldLabel: z.optional(z.unknown()),
+      }),
+    )
+    .check(z.minLength(1)),
+  'data',
+  'fields',
+  'items',
+);
+
+/** All columns that an export of this entity can have, in the service's order. */
+export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
+  const call = { method: 'get', path: `${entity}/fields`, template: `/${entity}/fields` } as const;
+  const fields = await crm.call(call, fieldsSchema);
+  return fields.map(({ fieldName, label, fieldLabel }) => ({
+    name: fieldName,
+    label: [label, fieldLabel].filter((text) => typeof text === 'string').find(isPlainLabel) ?? null,
+  }));
+}

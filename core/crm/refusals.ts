@@ -1,0 +1,59 @@
+import { RunError } from '../errors.ts';
+import { codeOf, neverSent } from '../http/network-errors.ts';
+import { retryAfterSeconds } from '../http/retry-after.ts';
+import type { WholeAnswer } from '../http/whole-answer.ts';
+import type { AccessToken } from '../oauth/access-token.ts';
+import { contentType } from './answers.ts';
+import { type Call, unanswered } from './call.ts';
+
+/**
+ * The service, or the gateway before it, says that it did not take the call: busy, or not to be reached (521, 523, 525 and
+ * 526 are Cloudflare's). Behind any other status from 500 on, and behind 408 and 425, it may have been done.
+ */
+const NOT_TAKEN = new Set([503, 521, 523, 525, 526]);
+const LEFT_OPEN = new Set([408, 425]);
+
+/** A call without any answer, as an error: certainly not sent, or perhaps received and its answer lost. */
+export function notReached(error: unknown, call: Call): RunError {
+  const code = codeOf(error);
+  if (neverSent(error)) {
+    const what = code?.includes('CERT')
+      ? `the certificate of the service is not accepted (${code})`
+      : `no connection to the service (${code})`;
+    return new RunError('CrmUnavailable', `${call.method.toUpperCase()} ${call.template}: ${what}.`, { cause: error });
+  }
+  return unanswered(call, `got no answer (${code ?? (error instanceof Error ? error.name : 'unknown')})`, {
+    cause: error,
+  });
+}
+
+/**
+ * An answer outside 2xx, as an error. Only status and type of the answer are quoted: the body may hold records, and a
+ * "code" in it may be one as well.
+ */
+export function refusal(
+  response: Pick<WholeAnswer, 'status' | 'headers'>,
+  call: Call,
+  token: AccessToken,
+  now: Date,
+): RunError {
+  const { status } = response;
+  const what = `${call.method.toUpperCase()} ${call.template} was answered ${status}${contentType(response)}`;
+  const retry = { retryAfterSeconds: retryAfterSeconds(response.headers, now) };
+  if (status >= 300 && status < 400)
+    return new RunError('CrmContractError', `${what}, a redirect, which is not followed with credentials.`);
+  if (status === 401) return new RunError('AuthRefused', `${what} twice, the second time with a fresh token.`);
+  if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token, call)}`);
+  if (status === 429) return new RunError('RateLimited', `${what}: too many requests.`, retry);
+  if (NOT_TAKEN.has(status)) return new RunError('CrmUnavailable', `${what}.`, retry);
+  if (status >= 500 || LEFT_OPEN.has(status))
+    return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
+  if ((status === 404 || status === 410) && call.template.includes('{id}'))
+    return new RunError('ExportNotFound', `${what}.`);
+  return new RunError('CrmRejectedRequest', `${what}.`);
+}
+
+function scopesOf(token: AccessToken, call: Call): string {
+  const needed = call.method === 'patch' ? 'updates need "customers:update"' : 'exports need "global:export"';
+  return `The token has the scopes "${token.scope}"; ${needed} or what crm.scopes names for it.`;
+}

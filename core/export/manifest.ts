@@ -1,0 +1,119 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod/mini';
+import { entitySchema } from '../config/entities.ts';
+import { RunError } from '../errors.ts';
+import { exportRequestSchema } from '../step/states.ts';
+import type { Bucket } from '../storage/bucket.ts';
+import { strictText } from '../storage/strict-text.ts';
+import { layoutVersion } from './pointer.ts';
+
+/** Words that a later release may add to: read as whatever they are. */
+const dialectSchema = z.object({
+  encoding: z.nullable(z.string()).check(z.describe('utf-8, utf-16le, utf-16be or windows-1255; null = not known.')),
+  byteOrderMark: z.boolean(),
+  separator: z
+    .nullable(z.string())
+    .check(z.describe('Comma, semicolon or tab; null = there is a single column, or not known.')),
+  separatorLine: z.boolean().check(z.describe('A first line such as "sep=;" names the separator; it is no row.')),
+  lineBreak: z.nullable(z.string()).check(z.describe('lf, crlf, cr or mixed; null = there is none, or not known.')),
+});
+
+/**
+ * What one run left in the bucket, written once after everything was verified: no manifest, no data. Everything in it comes
+ * from the state of the run and from the stored object, so that a repeated step writes the same bytes. Read loosely: after a
+ * rollback the manifests of the later release stand in the bucket.
+ */
+export const manifestSchema = z.object({
+  schemaVersion: layoutVersion,
+  entity: entitySchema,
+  date: z.iso.date().check(z.describe('The logical date of the export, in the time zone of the deployment.')),
+  execution: z.string().check(z.describe('Name of the Step Functions execution.')),
+  startedAt: z.iso.datetime().check(z.describe('When the execution was started.')),
+  file: z.object({
+    key: z.string(),
+    bytes: z.int().check(z.minimum(0)),
+    crc32: z
+      .string()
+      .check(z.describe('CRC-32 of all bytes: base64 of four bytes, big-endian, as Amazon S3 writes it.')),
+    contentType: z.string().check(z.describe('As the service declared it.')),
+    // Manifests of earlier releases say nothing of these three.
+    format: z
+      ._default(z.nullable(z.string()), null)
+      .check(z.describe('What the file is, by its bytes: csv, xlsx, xls, zip or json; null where it is empty.')),
+    compression: z
+      ._default(z.nullable(z.string()), null)
+      .check(z.describe('What the file is packed with: gzip, or null.')),
+    dialect: z._default(z.nullable(dialectSchema), null).check(z.describe('How a CSV file is written.')),
+    rows: z
+      .nullable(z.int().check(z.minimum(0)))
+      .check(
+        z.describe('Records by RFC 4180 without the header; null where that is not known, as of any file but CSV.'),
+      ),
+    header: z
+      .nullable(z.array(z.string()))
+      .check(
+        z.describe('Names of the columns, as the service lists them; null where the first record is not made of them.'),
+      ),
+  }),
+  export: z.object({
+    id: z.guid().check(z.describe('The id that the service gave to the export.')),
+    createdAt: z.iso.datetime(),
+    storedAt: z.iso.datetime(),
+    checks: z.int().check(z.minimum(1), z.describe('How often its status was read.')),
+    unansweredCreates: z
+      .int()
+      .check(
+        z.minimum(0),
+        z.describe(
+          'Requests that may have made an export, though their answer (lost, unreadable, or an error) does not say so: the service may hold as many further exports.',
+        ),
+      ),
+    // Manifests of earlier releases do not say it.
+    restarts: z
+      ._default(z.int().check(z.minimum(0)), 0)
+      .check(
+        z.describe(
+          'How often the file was begun anew: it had changed at its origin, or what was stored of it was gone.',
+        ),
+      ),
+  }),
+  request: exportRequestSchema.check(z.describe('The request as it was sent; "columns" are the columns asked for.')),
+  fingerprint: z.string().check(z.describe('SHA-256 of entity and request: equal requests have equal fingerprints.')),
+  keptUntil: z.iso.date().check(z.describe('From this day on the lifecycle rules of the bucket may remove the run.')),
+  softwareVersion: z.string().check(z.describe('Release that began the run.')),
+  warnings: z.array(z.string()).check(z.describe('What a reader should know; empty when all is well.')),
+});
+export type Manifest = z.infer<typeof manifestSchema>;
+
+const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(1) });
+
+/** What has to be equal in two manifests of one run that mean the same: which run, and which bytes. */
+const meaningSchema = z.object({
+  ...z.pick(manifestSchema, { entity: true, date: true, execution: true, startedAt: true }).shape,
+  file: z.pick(manifestSchema.shape.file, { key: true, bytes: true, crc32: true }),
+});
+
+/** The bytes of a manifest: equal manifests have equal bytes. */
+export function manifestText(manifest: Manifest): string {
+  return strictText(writtenSchema, manifest);
+}
+
+/**
+ * Writes the manifest once. Finding one there that means the same is success: the step is being repeated, perhaps by another
+ * release, which words its warnings otherwise or counts more.
+ * @throws RunError `StorageConflict` when a manifest of another run or file stands there.
+ */
+export async function writeManifest(bucket: Bucket, key: string, manifest: Manifest): Promise<void> {
+  if (await bucket.putOnce(key, manifestText(manifest))) return;
+  const standing = await bucket.read(key);
+  if (standing && isDeepStrictEqual(meaningOf(standing.text), meaningSchema.parse(manifest))) return;
+  throw new RunError('StorageConflict', `Another manifest stands at ${key} than this run would write.`);
+}
+
+function meaningOf(text: string): unknown {
+  try {
+    return meaningSchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+import * as z from 'zod/mini';
+import { type Entity, entitySchema } from '../config/entities.ts';
+import { RunError } from '../errors.ts';
+import type { Bucket } from '../storage/bucket.ts';
+import { strictText } from '../storage/strict-text.ts';
+
+/** In pointers and manifests. A field keeps its meaning for ever: of an object of any version those are read that are needed. */
+export const layoutVersion = z
+  .int()
+  .check(
+    z.minimum(1),
+    z.describe('1 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest.'),
+  );
+
+/**
+ * Names the run to read for a date (`date=YYYY-MM-DD.json`) or the newest (`latest.json`). Readers start here. Read loosely:
+ * after a rollback the pointers of the later release stand in the bucket.
+ */
+export const pointerSchema = z.object({
+  schemaVersion: layoutVersion,
+  entity: entitySchema,
+  date: z.iso.date().check(z.describe('The logical date of the export.')),
+  startedAt: z.iso.datetime().check(z.describe('When the run was started: of two runs of one date the later counts.')),
+  execution: z.string().check(z.describe('Name of the Step Functions execution.')),
+  manifestKey: z.string().check(z.describe('Key of the manifest, which names the file.')),
+  keptUntil: z.iso
+    .date()
+    .check(z.describe('From this day on the lifecycle rules may remove the run and this pointer.')),
+});
+export type Pointer = z.infer<typeof pointerSchema>;
+
+const writtenSchema = z.extend(pointerSchema, { schemaVersion: z.literal(1) });
+/** All that has to be known of a pointer to judge whether a run is further on. */
+const placeSchema = z.pick(pointerSchema, { date: true, startedAt: true, execution: true });
+type Place = z.infer<typeof placeSchema>;
+
+export const datePointerKey = (entity: Entity, date: string) => `published/entity=${entity}/date=${date}.json`;
+export const latestPointerKey = (entity: Entity) => `published/entity=${entity}/latest.json`;
+
+/** Runs that publish the same entity at the same moment move a pointer past each other; each loses at most a few rounds. */
+const ROUNDS = 10;
+
+/** What stands at the key of a pointer. */
+export interface Standing {
+  key: string;
+  /** `undefined` where there is none yet. */
+  pointer: { place: Place; etag: string } | undefined;
+}
+
+/** @throws RunError `StorageConflict` when the object there does not say which run it names. */
+export async function readPointer(bucket: Bucket, key: string): Promise<Standing> {
+  const object = await bucket.read(key);
+  return { key, pointer: object && { place: parsePlace(key, object.text), etag: object.etag } };
+}
+
+/**
+ * Moves a pointer forward: by date, then by the start of the run, then by its name. Finding it at this run or further is
+ * success, so the later run wins whatever the order of arrival, and a repeated step changes nothing.
+ * @param standing as it was read; where others have moved it since, it is read again
+ * @returns whether it names this run now: `false` when it names a later one.
+ * @throws RunError `StorageConflict` when the object there is no pointer, `StorageUnavailable` when it keeps changing.
+ */
+export async function movePointer(bucket: Bucket, standing: Standing, to: Pointer): Promise<boolean> {
+  const text = strictText(writtenSchema, to);
+  const { key } = standing;
+  let { pointer } = standing;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const ahead = pointer ? comparePlaces(to, pointer.place) : 1;
+    if (ahead <= 0) return ahead === 0;
+    const moved = pointer ? await bucket.replace(key, text, pointer.etag) : await bucket.putOnce(key, text);
+    if (moved) return true;
+    ({ pointer } = await readPointer(bucket, key));
+  }
+  throw new RunError('StorageUnavailable', `The pointer ${key} was moved by others ${ROUNDS} times in a row.`);
+}
+
+/** Which of two runs is further on: by date, then by start, then by name. Negative: the first is behind. */
+export function comparePlaces(a: Place, b: Place): number {
+  const partsOf = ({ date, startedAt, execution }: Place) => [date, new Date(startedAt).toISOString(), execution];
+  const [ours, theirs] = [partsOf(a), partsOf(b)];
+  const differs = ours.findIndex((part, index) => part !== theirs[index]);
+  if (differs === -1) return 0;
+  return String(ours[differs]) < String(theirs[differs]) ? -1 : 1;
+}
+
+function parsePlace(key: string, text: string): Place {
+  try {
+    return placeSchema.parse(JSON.parse(text));
+  } catch {
+    throw new RunError(
+      'StorageConflict',
+      `The object at ${key} is no pointer of this software; remove it if nobody needs it.`,
+    );
+  }
+}

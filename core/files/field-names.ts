@@ -1,0 +1,62 @@
+import type { Run } from '../step/states.ts';
+
+/** What the service lists of an entity's fields, for finding them in the first record of a file. */
+export interface ListedFields {
+  /** The columns that were asked for, in that order. */
+  columns: readonly string[];
+  /** Every name that the service lists, the columns among them, and its label where it has one. */
+  fields: readonly { name: string; label: string | null }[];
+}
+
+/** What a run carries of it. Runs of earlier releases know the columns of their request alone. */
+export function listedFields({ request, listed }: Pick<Run, 'request' | 'listed'>): ListedFields {
+  const { columns } = request;
+  const names = [...columns, ...(listed?.others ?? [])];
+  return { columns, fields: names.map((name, place) => ({ name, label: listed?.labels?.[place] ?? null })) };
+}
+
+/** Finds names and labels of fields. */
+export interface FieldIndex {
+  /** How many columns were asked for. */
+  width: number;
+  isListed: (cell: string) => boolean;
+  /** Whether a listed text begins like this. */
+  mayBeListed: (begins: string) => boolean;
+  /**
+   * The names of the fields that the cells name or label; a cell that may mean several makes it `null`, unless it stands
+   * where one of them was asked for.
+   */
+  namesOf: (cells: readonly string[]) => { names: string[]; labelled: boolean } | null;
+}
+
+export function fieldIndex({ columns, fields }: ListedFields): FieldIndex {
+  /** The fields that a text means: the one of that name, and those with that label. */
+  const meant = new Map<string, Set<string>>();
+  const add = (text: string, name: string) => meant.set(plain(text), (meant.get(plain(text)) ?? new Set()).add(name));
+  for (const name of columns) add(name, name);
+  for (const { name, label } of fields) {
+    add(name, name);
+    if (label !== null) add(label, name);
+  }
+  const nameOf = (cell: string, place: number): string | undefined => {
+    const found = meant.get(plain(cell));
+    const asked = columns[place];
+    if (asked !== undefined && found?.has(asked)) return asked;
+    return found?.size === 1 ? [...found][0] : undefined;
+  };
+  return {
+    width: columns.length,
+    isListed: (cell) => meant.has(plain(cell)),
+    mayBeListed: (begins) => [...meant.keys()].some((text) => text.startsWith(plain(begins))),
+    namesOf: (cells) => {
+      const names = cells.map(nameOf);
+      if (!names.every((name) => name !== undefined)) return null;
+      return { names, labelled: names.some((name, place) => plain(name) !== plain(cells[place] ?? '')) };
+    },
+  };
+}
+
+/** Blanks around a name, and the way in which Unicode writes a letter, make no other name of it. */
+function plain(text: string): string {
+  return text.trim().normalize('NFC');
+}

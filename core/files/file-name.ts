@@ -1,0 +1,62 @@
+import type { FileHead } from '../../transfer/index.ts';
+import type { FileFormat } from '../config/file-formats.ts';
+
+const EXTENSIONS: Record<string, string> = {
+  'text/csv': 'csv',
+  'application/csv': 'csv',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet': 'xlsx',
+  'application/vnd.ms-excel': 'xls',
+  'application/zip': 'zip',
+  'application/x-zip-compressed': 'zip',
+  'application/gzip': 'gz',
+  'application/json': 'json',
+  'application/x-ndjson': 'jsonl',
+  'text/tab-separated-values': 'tsv',
+  'text/plain': 'txt',
+  'application/xml': 'xml',
+  'text/xml': 'xml',
+};
+
+/** A name may end in anything, `leads.20.11.2026` for one: an extension is what is known as one. */
+const KNOWN = new Set([...Object.values(EXTENSIONS), 'ndjson']);
+/** The last extension of a name, and the one before it. */
+const NAMED = /filename\*?=[^;]*?(?:\.([a-z0-9]{1,8}))?\.([a-z0-9]{1,8})"?\s*(?:;|$)/;
+
+/** Extensions that a file may keep where its bytes show such a kind. */
+const SPELLINGS: Partial<Record<FileFormat, string[]>> = { json: ['json', 'jsonl', 'ndjson'] };
+/** And where the bytes that were seen leave it open what else the file is. */
+const OPEN_SPELLINGS: Partial<Record<FileFormat, string[]>> = { ...SPELLINGS, zip: ['zip', 'xlsx'] };
+
+/**
+ * The extension for a file that was recognised by its bytes; its name and type break ties: whether JSON is JSON Lines,
+ * whether an archive of which not enough was seen is a spreadsheet, and what an empty file would be.
+ * @param kind `open`: not enough was seen to be sure.
+ */
+export function extensionFor(
+  file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>,
+  kind: { format: FileFormat | null; gzipped: boolean; open: boolean },
+): string {
+  const { format, gzipped } = kind;
+  const told = extensionOf(file);
+  if (format === null) return told;
+  const plain = told.replace(/\.gz$/, '');
+  const extension = (kind.open ? OPEN_SPELLINGS : SPELLINGS)[format]?.includes(plain) ? plain : format;
+  return gzipped ? `${extension}.gz` : extension;
+}
+
+/**
+ * The extension that a file is given at its origin: from Content-Disposition, else from Content-Type, else `bin`. Only the extension is
+ * taken, and only letters and digits: no name that the service chose gets into a key. A compressed file, also one that came
+ * so without being asked for and is stored as it came, says what is in it: `csv.gz`.
+ */
+function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
+  const [, inner = '', last = ''] = NAMED.exec(file.disposition.toLowerCase()) ?? [];
+  if (last === 'gz' && KNOWN.has(inner)) return `${inner}.gz`;
+  const plain = KNOWN.has(last) ? last : (EXTENSIONS[mediaType(file.contentType)] ?? 'bin');
+  return /^(gzip|x-gzip)$/i.test(file.contentEncoding) ? `${plain}.gz` : plain;
+}
+
+/** `text/csv; charset=utf-8` without its parameters, in lower case; empty when it is none. */
+export function mediaType(contentType: string): string {
+  return /^[a-z]+\/[a-z0-9.+-]+/.exec(contentType.trim().toLowerCase())?.[0] ?? '';
+}

@@ -1,0 +1,111 @@
+import type { FileFormat } from '../config/file-formats.ts';
+import { type CsvStart, csvStart } from './csv-start.ts';
+import { type FieldIndex, fieldIndex, type ListedFields } from './field-names.ts';
+import { kindOf } from './file-kind.ts';
+import { provesJson } from './json-start.ts';
+import type { Encoding, TextStart } from './text-start.ts';
+
+/** What a deployment accepts, and what was asked for. */
+export interface Expected extends ListedFields {
+  formats: readonly FileFormat[];
+}
+
+/** A CSV file as its beginning shows it. */
+export interface Csv extends CsvStart {
+  encoding: Encoding | null;
+  /** Bytes before the first record: a byte order mark, a line that names the separator. */
+  skip: number;
+  byteOrderMark: boolean;
+}
+
+export type Judgement =
+  /** `format` is that inside of gzip. */
+  | { verdict: 'accepted'; format: FileFormat; gzipped: boolean; csv: Csv | null }
+  /** It has no bytes, or is gzip that holds none. */
+  | { verdict: 'empty'; gzipped: boolean }
+  /** Its beginning disproves nothing, and does not prove enough. */
+  | { verdict: 'open'; format: FileFormat | null; gzipped: boolean }
+  /** In words, without anything of its content. */
+  | { verdict: 'refused'; looks: string };
+
+/**
+ * Judges a file by its first bytes: a file is believed because of what it is.
+ * @param complete whether these are all.
+ */
+export function judgeFile(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
+  const kind = kindOf(first, complete);
+  const { gzipped } = kind;
+  const packed = gzipped ? ', compressed with gzip' : '';
+  if (kind.kind === 'empty') return { verdict: 'empty', gzipped };
+  if (kind.kind === 'packed') return { verdict: 'open', format: null, gzipped };
+  if (kind.kind === 'other')
+    return { verdict: 'refused', looks: kind.looks.startsWith('gzip') ? kind.looks : `${kind.looks}${packed}` };
+  const judged =
+    kind.kind === 'archive' ? judgeArchive(kind, expected) : judgeText(kind.start, kind.complete, expected);
+  if (judged.verdict === 'refused') return { ...judged, looks: `${judged.looks}${packed}` };
+  return { ...judged, gzipped };
+}
+
+function judgeArchive(
+  { format, sure }: { format: 'xlsx' | 'xls' | 'zip'; sure: boolean },
+  { formats }: Expected,
+): KindJudgement {
+  const listed = formats.includes(format);
+  if (!sure && formats.includes('xlsx')) return { verdict: 'open', format: listed ? format : 'xlsx' };
+  if (listed) return { verdict: 'accepted', format, csv: null };
+  return { verdict: 'refused', looks: ARCHIVES[format] };
+}
+
+const ARCHIVES = { xlsx: 'a spreadsheet of Excel', xls: 'a spreadsheet of Excel 97', zip: 'a zip archive' } as const;
+
+type KindJudgement =
+  | { verdict: 'accepted'; format: FileFormat; csv: Csv | null }
+  | { verdict: 'open'; format: FileFormat }
+  | { verdict: 'refused'; looks: string };
+
+function judgeText(start: TextStart, complete: boolean, { formats, ...listed }: Expected): KindJudgement {
+  const index = fieldIndex(listed);
+  const begins = start.text.trimStart();
+  const isJson = /^[[{]/.test(begins);
+  if (isJson && formats.includes('json')) return judgeJson(start.text, complete, index);
+  const csv = formats.includes('csv') ? csvStart(start.text, complete, index) : undefined;
+  if (csv?.verdict === 'open') return { verdict: 'open', format: 'csv' };
+  if (csv?.verdict === 'accepted') return { verdict: 'accepted', format: 'csv', csv: csvOf(start, csv.csv) };
+  if (isJson) return { verdict: 'refused', looks: 'JSON' };
+  if (begins.startsWith('<')) return { verdict: 'refused', looks: markupOf(begins) };
+  return { verdict: 'refused', looks: csv ? textOf(csv, index) : 'text' };
+}
+
+function csvOf({ encoding, markBytes }: TextStart, csv: CsvStart): Csv {
+  const unit = encoding === 'utf-16le' || encoding === 'utf-16be' ? 2 : 1;
+  return { ...csv, encoding, skip: markBytes + csv.separatorLine * unit, byteOrderMark: markBytes > 0 };
+}
+
+function judgeJson(text: string, complete: boolean, index: FieldIndex): KindJudgement {
+  const proven = provesJson(text, complete, index);
+  if (proven === undefined) return { verdict: 'open', format: 'json' };
+  return proven ? { verdict: 'accepted', format: 'json', csv: null } : refusedJson();
+}
+
+function refusedJson(): KindJudgement {
+  return { verdict: 'refused', looks: 'JSON whose first record has other keys than the fields that the service lists' };
+}
+
+function markupOf(begins: string): string {
+  return /<(!doctype\s+html|html|head|body|script)\b/i.test(begins.slice(0, 4096)) ? 'a web page' : 'an XML document';
+}
+
+function textOf({ fields, listed }: { fields: number; listed: number }, { width }: FieldIndex): string {
+  if (fields === 0) return 'text without a single record';
+  const many = fields === 1 ? 'one field' : `${fields} fields`;
+  return `text whose first record has ${many}, ${listed} of them listed by the service; ${width} were asked for`;
+}
+
+/**
+ * Why a file is not the export, in a sentence: what it looks like, never what is in it.
+ * @param contentType as it was declared; '' = not at all.
+ */
+export function rejection(what: string, looks: string, contentType: string, formats: readonly FileFormat[]): string {
+  const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;
+  return `${what} is not the export: it looks like ${looks} (${declared}). Accepted is what files.formats names: ${formats.join(', ')}.`;
+}

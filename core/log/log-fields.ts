@@ -1,0 +1,79 @@
+import type { Entity } from '../config/entities.ts';
+import type { ErrorName } from '../errors.ts';
+
+/** What every line of an invocation says of the run that it serves. */
+export interface RunFields {
+  entity?: Entity | undefined;
+  /** Name of the execution. */
+  execution?: string | undefined;
+  exportId?: string | undefined;
+  /** Name of a batch of customer updates, and one of its chunks. */
+  batch?: string | undefined;
+  chunk?: number | undefined;
+}
+
+/** Everything that a log line may say: a field that is not listed here does not compile. No bodies, URLs or tokens. */
+export interface LogFields extends RunFields {
+  /** Lines of a chunk that have a result now, or of a batch. */
+  lines?: number;
+  outcome?: string;
+  error?: ErrorName | undefined;
+  waitSeconds?: number;
+  method?: string;
+  /** A path of the interface document, ids as `{id}`. */
+  path?: string;
+  status?: number;
+  milliseconds?: number;
+  key?: string;
+  /** Requests of one invocation: to the service, for the file, and to the bucket. */
+  crmRequests?: number;
+  fileRequests?: number;
+  storeRequests?: number;
+  bytes?: number;
+  /** Size of the whole file, where it is known beforehand. */
+  totalBytes?: number | null;
+  rows?: number | null;
+  /** Whether `latest.json` names this run now; not so when an older date was exported anew. */
+  latest?: boolean;
+  /** How many sentences stand in the warnings of the manifest. */
+  warnings?: number;
+  /** What is unusual about an answer of the token endpoint, in words of our own. */
+  oddities?: string[];
+  requestId?: string;
+  /** Name of a crash and where it happened: frames only, for a message may quote data. */
+  crash?: string;
+  frames?: string[];
+}
+
+/** The same list for the run time, which knows no types; the compiler keeps the two equal. */
+const LISTED: Record<keyof LogFields, true> = {
+  ...{ entity: true, execution: true, exportId: true, batch: true, chunk: true },
+  ...{ lines: true, outcome: true, error: true, waitSeconds: true },
+  ...{ method: true, path: true, status: true, milliseconds: true, key: true },
+  ...{ crmRequests: true, fileRequests: true, storeRequests: true },
+  ...{ bytes: true, totalBytes: true, rows: true, latest: true, warnings: true, oddities: true },
+  ...{ requestId: true, crash: true, frames: true },
+};
+
+/** Longer texts are no names, keys or frames, whatever they are. */
+const LONGEST_TEXT = 1000;
+
+/**
+ * What of an object may stand in a line: listed fields with plain values. A field that a cast, a spread or the library
+ * brought in is left out, and so is an object where a text was expected.
+ */
+export function onlyListed(fields: object): Record<string, unknown> {
+  const entries = Object.entries(fields).filter(([name]) => Object.hasOwn(LISTED, name));
+  return Object.fromEntries(entries.map(([name, value]) => [name, plain(value)]));
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'string') return shortText(value);
+  if (typeof value === 'number' || typeof value === 'boolean') return value;
+  return Array.isArray(value) ? value.filter((each) => typeof each === 'string').map(shortText) : undefined;
+}
+
+/** The query of an address is where signatures and tokens stand: none is ever meant to be here, and none gets through. */
+export function shortText(text: string): string {
+  return text.replace(/(\bhttps?:\/\/[^\s?#]*)[?#]\S*/gi, '$1').slice(0, LONGEST_TEXT);
+}

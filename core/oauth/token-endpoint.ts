@@ -1,0 +1,154 @@
+import ky from 'ky';
+import * as z from 'zod/mini';
+import type { Deployment } from '../config/deployment.ts';
+import { codeOf, neverSent } from '../http/network-errors.ts';
+import { retryAfterSeconds } from '../http/retry-after.ts';
+import { UnreadableBody, type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
+import { errorWord } from './error-words.ts';
+import type { OAuthClient, Tokens } from './secrets.ts';
+
+/** In bytes; no grant comes near it. */
+const LARGEST_ANSWER = 1_000_000;
+
+/** In seconds, some thirty years: beyond it the number means "never", and no date can hold it. */
+const LONGEST_LIFE = 1_000_000_000;
+
+/** What the service may ask for at most, in seconds: a number beyond it is a mistake, and would stop a container for as long. */
+const LONGEST_RETRY_AFTER = 3600;
+
+const number = z.pipe(z.union([z.number(), z.string()]), z.transform(Number));
+const lifeSchema = z.pipe(number, z.number().check(z.positive(), z.maximum(LONGEST_LIFE)));
+
+/** Read tolerantly: what was rotated must be stored before anything is complained about. */
+const answerSchema = z.object({
+  access_token: z.string().check(z.minLength(1)),
+  refresh_token: z.catch(z.nullish(z.string().check(z.minLength(1))), undefined),
+  expires_in: z.catch(z.nullish(lifeSchema), undefined),
+  scope: z.catch(z.nullish(z.string()), undefined),
+  token_type: z.catch(z.nullish(z.string()), undefined),
+});
+const errorSchema = z.object({ error: z.string() });
+
+export type Grant =
+  | { grant_type: 'refresh_token'; refresh_token: string }
+  | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier: string };
+
+/**
+ * What became of one call, told apart by what it means for the refresh token that was presented:
+ * `granted`: it is spent, and its successor is here. `invalidGrant`: it is worth nothing. `refused`, `busy`, `notSent`: it
+ * was not looked at. `lost`: nobody knows.
+ */
+export type TokenAnswer =
+  | { kind: 'granted'; tokens: Omit<Tokens, 'refreshToken'> & { refreshToken: string | undefined }; oddities: string[] }
+  | {
+      kind: 'invalidGrant' | 'refused' | 'busy' | 'notSent' | 'lost';
+      said: string;
+      retryAfterSeconds?: number | undefined;
+    };
+
+interface TokenCall {
+  crm: Deployment['crm'];
+  client: OAuthClient;
+  grant: Grant;
+  /** What the token has where the answer does not say. */
+  scope: string;
+  timeoutMs: number;
+  now: () => Date;
+}
+
+/** One call of the token endpoint, never repeated here: a code or a rotating refresh token can be spent once. */
+export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
+  // Before the request: the life of a token is counted from its issue, and this errs on the safe side.
+  const obtainedAt = call.now();
+  try {
+    const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER };
+    const response = await wholeAnswer((signal) => post(call, signal), limits);
+    const body = jsonOrUndefined(await response.text());
+    return response.ok ? granted(response, body, obtainedAt, call) : refusal(response, body, call);
+  } catch (error) {
+    if (error instanceof UnreadableBody) return { kind: 'lost', said: `The token endpoint answered ${error.message}.` };
+    const code = codeOf(error);
+    const said = `The token endpoint did not answer (${code ?? (error instanceof Error ? error.name : 'unknown')}).`;
+    return { kind: neverSent(error) ? 'notSent' : 'lost', said };
+  }
+}
+
+function post({ crm, client, grant }: TokenCall, signal: AbortSignal): Promise<Response> {
+  const body = new URLSearchParams(grant);
+  const headers = new Headers({ accept: 'application/json' });
+  authenticate(crm.clientAuthentication, client, headers, body);
+  return ky.post(`${crm.authUrl.replace(/\/$/, '')}/oauth/token`, {
+    body,
+    headers,
+    retry: 0,
+    redirect: 'manual',
+    throwHttpErrors: false,
+    timeout: false,
+    signal,
+  });
+}
+
+function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope, crm }: TokenCall): TokenAnswer {
+  const answer = answerSchema.safeParse(body);
+  if (!answer.success) return { kind: 'lost', said: `The token endpoint answered ${response.status} without a token.` };
+  const { access_token: accessToken, refresh_token, expires_in, scope: given, token_type } = answer.data;
+  const oddities = [
+    response.status === 200 ? '' : `status ${response.status}`,
+    /^bearer$/i.test(token_type ?? '') ? '' : 'no token_type "Bearer"',
+    expires_in ? '' : 'no usable expires_in',
+  ].filter(Boolean);
+  const tokens = {
+    refreshToken: refresh_token ?? undefined,
+    accessToken,
+    expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
+    obtainedAt: obtainedAt.toISOString(),
+    // An empty scope says as little as none; of another, only what was asked for is kept, for it is told to people.
+    scope: given ? crm.scopes.filter((name) => given.split(' ').includes(name)).join(' ') : scope,
+  };
+  return { kind: 'granted', tokens, oddities };
+}
+
+/** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded; many servers want them raw, some want them in the form. */
+function authenticate(
+  how: Deployment['crm']['clientAuthentication'],
+  client: OAuthClient,
+  headers: Headers,
+  body: URLSearchParams,
+) {
+  const encode =
+    how === 'basic' ? (text: string) => new URLSearchParams({ _: text }).toString().slice(2) : (text: string) => text;
+  if (how === 'basic' || how === 'basic_raw') {
+    const pair = `${encode(client.clientId)}:${encode(client.clientSecret)}`;
+    headers.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+    return;
+  }
+  body.set('client_id', client.clientId);
+  if (how === 'post') body.set('client_secret', client.clientSecret);
+}
+
+function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAnswer {
+  const { status, headers } = response;
+  const error = errorSchema.safeParse(body);
+  const code = error.success ? errorWord(error.data.error) : undefined;
+  const said = `The token endpoint answered ${status}${code ? `: ${code}` : ''}.`;
+  // A server in trouble proves nothing, whatever it calls it.
+  if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', said };
+  if (status === 429 || status === 503) {
+    const asked = retryAfterSeconds(headers, call.now());
+    return {
+      kind: 'busy',
+      said,
+      retryAfterSeconds: asked === undefined ? asked : Math.min(asked, LONGEST_RETRY_AFTER),
+    };
+  }
+  if (status >= 500 || status === 408) return { kind: 'lost', said };
+  return { kind: 'refused', said };
+}
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

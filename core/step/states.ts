@@ -1,0 +1,163 @@
+import * as z from 'zod/mini';
+import { entitySchema } from '../config/entities.ts';
+
+/**
+ * What passes between the states: one object, given whole to every step and answered whole. It ends in the execution
+ * history, which anyone with read access to it sees for 90 days: keys, ids and counts only.
+ *
+ * Objects are loose, so that a state written by another release (runs wait for hours, deployments do not wait for them)
+ * passes through a step without losing what that step does not know.
+ */
+
+/** The body of stage 1 as it was sent; its keys besides `columns` depend on the configuration. */
+export const exportRequestSchema = z.looseObject({ columns: z.array(z.string()) });
+export type ExportRequest = z.infer<typeof exportRequestSchema>;
+
+/** What the service listed of the entity's fields beside the columns of the request: by it a file proves itself. */
+const listedSchema = z.looseObject({
+  /** Names of the fields that were not asked for. */
+  others: z.array(z.string()),
+  /** Labels of the columns, then of the others; `null` where there is none. No list = too many to be carried. */
+  labels: z.nullable(z.array(z.nullable(z.string()))),
+});
+export type Listed = z.infer<typeof listedSchema>;
+
+const runSchema = z.looseObject({
+  schemaVersion: z.literal(1),
+  entity: entitySchema,
+  /** The id that the service gave to the export. */
+  exportId: z.guid(),
+  /** The logical date, YYYY-MM-DD. */
+  date: z.iso.date(),
+  /** Where the run's objects lie in the bucket; ends in a slash. */
+  prefix: z.string(),
+  deadline: z.iso.datetime(),
+  firstWaitSeconds: z.int(),
+  largestWaitSeconds: z.int(),
+  /** Until when the lifecycle rules keep the run's objects. */
+  keptUntil: z.iso.date(),
+  request: exportRequestSchema,
+  /** `null` in runs of earlier releases: their files prove themselves by the columns of the request alone. */
+  listed: z._default(z.nullable(listedSchema), null),
+  /** SHA-256 of entity and request, hexadecimal: equal requests have equal fingerprints. */
+  fingerprint: z.string(),
+  /** When the service had accepted the export. */
+  createdAt: z.iso.datetime(),
+  /** The release that began the run. */
+  softwareVersion: z.string(),
+});
+export type Run = z.infer<typeof runSchema>;
+
+const storedFileSchema = z.looseObject({
+  key: z.string(),
+  bytes: z.int(),
+  /** CRC-32 of all bytes, base64 of 4 bytes big-endian, as S3 writes it (`ChecksumCRC32`). */
+  crc32: z.string(),
+  contentType: z.string(),
+  storedAt: z.iso.datetime(),
+  /** How often the file was begun anew: it had changed at its origin, or what was stored of it was gone. */
+  restarts: z._default(z.int(), 0),
+  /** Its end was marked by nothing but the closing of the connection. */
+  undeclaredEnd: z._default(z.boolean(), false),
+});
+export type StoredFile = z.infer<typeof storedFileSchema>;
+
+/** How far DownloadFile has come; carried over when one invocation is not enough. The parts themselves are the bucket's. */
+const movingSchema = z.looseObject({
+  /** The upload that is open (`transfer/base/types.ts`). */
+  upload: z.nullable(
+    z.looseObject({
+      uploadId: z.string(),
+      key: z.string(),
+      contentType: z.string(),
+      etag: z.nullable(z.string()),
+      size: z.nullable(z.int()),
+      partBytes: z.int(),
+    }),
+  ),
+  /** Invocations whose time was up. */
+  invocations: z.int(),
+  /** Addresses that were asked for. */
+  links: z.int(),
+  restarts: z.int(),
+  /** Since when the service has answered, time after time, that it does not know the export whose file is asked for. */
+  unknownSince: z._default(z.nullable(z.iso.datetime()), null),
+  /** Time that was spent on moving the file so far, waits aside. */
+  milliseconds: z._default(z.int(), 0),
+});
+export type Moving = z.infer<typeof movingSchema>;
+
+/**
+ * How far PublishFile's pass over the stored object has come; carried over when one invocation is not enough. From `records`
+ * on, it is the place inside the CSV grammar (`core/files/csv-scan.ts`): numbers and flags, nothing of the file.
+ */
+const scanSchema = z.looseObject({
+  /** That of an earlier release knew less, and is begun anew. */
+  version: z._default(z.int(), 1),
+  /** The object that is read: no other is gone on with. */
+  etag: z._default(z.nullable(z.string()), null),
+  /** Invocations that were ended because the object could not be read further. */
+  handedOn: z._default(z.int(), 0),
+  offset: z.int(),
+  crc32: z.int(),
+  /** Records so far, the header among them. */
+  records: z.int(),
+  /** Records with another number of fields than the first. */
+  irregular: z.int(),
+  /** Fields of the first record; 0 before its end. */
+  width: z.int(),
+  /** Fields of the current record, the one being read included. */
+  fields: z.int(),
+  quoted: z.boolean(),
+  /** A quotation mark here would open a quoted part: at the start of a field, and right behind a closing mark. */
+  opens: z.boolean(),
+  /** The current record has no character yet, carriage returns aside. */
+  blank: z.boolean(),
+  /** A carriage return came last. */
+  afterCr: z._default(z.boolean(), false),
+  /** Where a record would begin, the mark stands that DOS ends a text with. */
+  afterEndMark: z._default(z.boolean(), false),
+  /** Empty lines behind the first record. */
+  blankLines: z._default(z.int(), 0),
+  /** Which line breaks ended records, as bits. */
+  lineBreaks: z._default(z.int(), 0),
+  /** Places that readers of CSV take differently. */
+  doubts: z._default(z.int(), 0),
+  /** There are characters with the code 0. */
+  zeros: z._default(z.boolean(), false),
+  encoding: z._default(z.enum(['utf-8', 'windows-1255', 'unknown']), 'utf-8'),
+  /** Bytes that are still to come of the current UTF-8 character. */
+  continuation: z._default(z.int(), 0),
+  /** What speaks for Hebrew in windows-1255, see `core/files/hebrew.ts`. */
+  mayBeHebrew: z._default(z.boolean(), true),
+  highBytes: z._default(z.int(), 0),
+  joinedLetters: z._default(z.int(), 0),
+  before: z._default(z.int(), 0),
+});
+export type Scan = z.infer<typeof scanSchema>;
+
+export const runStateSchema = z.looseObject({
+  /** The input of the execution, whatever a person or a rule gave. */
+  input: z.unknown(),
+  execution: z.string(),
+  startedAt: z.iso.datetime(),
+  /** Status reads that were answered. */
+  checks: z._default(z.int(), 0),
+  /** Waits of the run so far, of all steps: every wait is longer than the one before, up to the largest. */
+  waits: z._default(z.int(), 0),
+  /** POSTs of stage 1 that may have worked, and gave no id. */
+  unansweredCreates: z._default(z.int(), 0),
+  run: z._default(z.nullable(runSchema), null),
+  moving: z._default(z.nullable(movingSchema), null),
+  file: z._default(z.nullable(storedFileSchema), null),
+  scan: z._default(z.nullable(scanSchema), null),
+  /** Invocations of PublishFile after the deadline that ended because the bucket was unavailable. */
+  lateTries: z._default(z.int(), 0),
+  manifestKey: z._default(z.nullable(z.string()), null),
+  /** Rows of the published file, header aside; null where the format is not CSV. */
+  rows: z._default(z.nullable(z.int()), null),
+  outcome: z._default(z.nullable(z.string()), null),
+  waitSeconds: z._default(z.int().check(z.minimum(0)), 0),
+  failure: z._default(z.nullable(z.object({ error: z.string(), cause: z.string() })), null),
+});
+export type RunState = z.infer<typeof runStateSchema>;

@@ -1,0 +1,139 @@
+import { isUtf8 } from 'node:buffer';
+import { STRICT } from './fast-check.ts';
+import { countKeys } from './json-keys.ts';
+import { mayRound, ROUNDED, roundedField } from './json-numbers.ts';
+import { type LineBlock, LONGEST_LINE, lineBlocks } from './line-blocks.ts';
+import { shownName } from './problems.ts';
+import type { UpdateReader } from './read-updates.ts';
+import { FOUND_VALID, RecordCheck, type UpdateEntry } from './record-check.ts';
+
+const LF = 0x0a;
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Where the bytes stand in their file, for a part of one: `{ line: 1, byte: 0 }` for the whole. */
+export interface Start {
+  line: number;
+  byte: number;
+}
+
+const BEGINNING: Start = { line: 1, byte: 0 };
+
+/**
+ * Reads JSON Lines, all entries of a block of bytes at once (for speed). A line of blanks is no record. Never throws for
+ * what stands in the file.
+ *
+ * @param bytes whole lines, the file's or a chunk's.
+ * @param check judges each record
+ */
+export async function* readJsonl(
+  bytes: AsyncIterable<Uint8Array>,
+  start: Start = BEGINNING,
+  check: Pick<RecordCheck, 'check'> = new RecordCheck(STRICT),
+): AsyncGenerator<UpdateEntry[], { lines: number }> {
+  let line = start.line;
+  for await (const block of lineBlocks(bytes)) {
+    const entries: UpdateEntry[] = [];
+    line = readBlock({ ...block, from: block.from + start.byte }, line, check, entries);
+    yield entries;
+  }
+  return { lines: line - start.line };
+}
+
+/** For `readUpdates`. */
+export const JSONL: UpdateReader = {
+  format: 'jsonl',
+  read: (bytes, rules) => readJsonl(bytes, BEGINNING, new RecordCheck(rules)),
+};
+
+/** The same for lines of a batch whose lines were found valid. */
+export const VALIDATED_JSONL: UpdateReader = {
+  format: 'jsonl',
+  read: (bytes) => readJsonl(bytes, BEGINNING, FOUND_VALID),
+};
+
+/** @returns the number of the line behind the block. */
+function readBlock(
+  { bytes, from, tooLong }: LineBlock,
+  first: number,
+  check: Pick<RecordCheck, 'check'>,
+  to: UpdateEntry[],
+): number {
+  if (tooLong) {
+    to.push(tooLongLine(first));
+    return first + 1;
+  }
+  const valid = isUtf8(bytes);
+  const rounds = mayRound(bytes);
+  let line = first;
+  let at = from === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
+  while (at < bytes.length) {
+    const found = bytes.indexOf(LF, at);
+    const end = found === -1 ? bytes.length : found;
+    const place = { line, from: from + at, rounds };
+    if (end - at > LONGEST_LINE) to.push(tooLongLine(line));
+    else if (!valid && !isUtf8(bytes.subarray(at, end))) to.push(notUtf8(line));
+    else readLine(bytes.toString('utf8', at, end), place, check, to);
+    at = end + 1;
+    line += 1;
+  }
+  return line;
+}
+
+/** `rounds`: whether a number nearby may be one that `JSON.parse` rounds. */
+type Where = { line: number; from: number; rounds: boolean };
+
+function readLine(text: string, place: Where, check: Pick<RecordCheck, 'check'>, to: UpdateEntry[]): void {
+  const { line } = place;
+  // A file that was a CSV, or is a rest of another, has many.
+  if (text.trim() === '') return;
+  const record = parse(text);
+  if (record === undefined) {
+    to.push({ line, field: null, sentence: notJson(text) });
+  } else if (!isObject(record)) {
+    to.push({ line, field: null, sentence: 'is not a JSON object' });
+  } else if (countKeys(text) !== keysOf(record)) {
+    to.push({ line, field: null, sentence: 'gives a field twice' });
+  } else {
+    const rounded = place.rounds ? roundedField(text) : undefined;
+    if (rounded !== undefined) to.push({ line, field: shownName(rounded), sentence: ROUNDED });
+    else check.check(line, place.from, record, to);
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The reason would quote the line.
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Without recursion: a line may be a megabyte of brackets. */
+function keysOf(record: object): number {
+  let keys = 0;
+  const open: object[] = [record];
+  for (let part = open.pop(); part; part = open.pop()) {
+    const values = Object.values(part);
+    if (!Array.isArray(part)) keys += values.length;
+    for (const value of values) if (typeof value === 'object' && value !== null) open.push(value);
+  }
+  return keys;
+}
+
+function notJson(text: string): string {
+  if (/^\s*\[/.test(text)) return 'begins a JSON array: write one object on each line, no brackets or commas around';
+  return /^\s*\{/.test(text) ? 'is not JSON: one whole object on each line is due' : 'is not a JSON object';
+}
+
+export function tooLongLine(line: number) {
+  return { line, field: null, sentence: `is longer than ${LONGEST_LINE} bytes, the most that a line may have` };
+}
+
+export function notUtf8(line: number) {
+  return { line, field: null, sentence: 'is not UTF-8: save the file as UTF-8' };
+}

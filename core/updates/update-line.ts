@@ -1,0 +1,115 @@
+import * as z from 'zod';
+import { suggestion } from '../suggestion.ts';
+import { customerFieldsSchema, FIELD_RULES, type FieldRule, listOf } from './customer-fields.ts';
+import { NEVER_NULL, STRICT } from './fast-check.ts';
+import { keepsDigits, numberOf, ROUNDED } from './json-numbers.ts';
+import { type Problem, shownName } from './problems.ts';
+
+const idSchema = z.guid().describe('The id of the customer.');
+
+/** One line of an update file: whom it changes, and what. A line without any field to change is refused. */
+export const updateLineSchema = customerFieldsSchema
+  .safeExtend({ id: idSchema })
+  .refine((line) => Object.keys(line).length > 1, 'changes nothing')
+  .meta({
+    title: 'One line of a file of customer updates',
+    description: 'A field that is absent is not touched, a value sets it. With updates.allowNull, null empties it.',
+    minProperties: 2,
+  });
+
+/** Unknown fields of one line that are told, for looking for near names takes time. */
+const MOST_UNKNOWN = 100;
+
+const NAMES = ['id', ...FIELD_RULES.keys()];
+
+/**
+ * What is wrong with one record, a problem for each field; empty when all holds. Decides by the schema: use it on what
+ * `isUpdateLine` does not take, for it is slow.
+ */
+export function problemsOf(line: number, record: unknown, { allowNull } = STRICT): Problem[] {
+  const judged = allowNull ? withoutNulls(record) : record;
+  const parsed = updateLineSchema.safeParse(judged);
+  if (parsed.success) return [];
+  // A line of nulls alone changes something.
+  const issues = parsed.error.issues.filter(
+    ({ code, path }) => judged === record || code !== 'custom' || path.length > 0,
+  );
+  const problems = issues.flatMap((issue) => problemsOfIssue(line, issue, record));
+  // One sentence for a field is enough, and one for the line only where no field has one.
+  const perField = [...new Map(problems.toReversed().map((problem) => [problem.field, problem])).values()].toReversed();
+  return perField.length > 1 ? perField.filter(({ field }) => field !== null) : perField;
+}
+
+/** Null is taken for any field but one: what is left is judged by the schema. */
+function withoutNulls(record: unknown): unknown {
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
+  const judged = (name: string, value: unknown) => value !== null || name === NEVER_NULL || !FIELD_RULES.has(name);
+  const kept = Object.entries(record).filter(([name, value]) => judged(name, value));
+  return kept.length === Object.keys(record).length ? record : Object.fromEntries(kept);
+}
+
+function problemsOfIssue(line: number, issue: z.core.$ZodIssue, record: unknown): Problem[] {
+  const at = issue.path[0];
+  if (issue.code === 'unrecognized_keys' && at === undefined) {
+    return issue.keys
+      .slice(0, MOST_UNKNOWN)
+      .map((name) => ({ line, field: shownName(name), sentence: unknownField(name) }));
+  }
+  if (at === undefined) return [{ line, field: null, sentence: wholeLine(issue, record) }];
+  const field = String(at);
+  return [{ line, field, sentence: field === 'id' ? wrongId(record) : expected(field, record) }];
+}
+
+function wholeLine(issue: z.core.$ZodIssue, record: unknown): string {
+  if (issue.code === 'custom') return 'has no field to change';
+  return Array.isArray(record) ? 'is an array, not a JSON object' : 'is not a JSON object';
+}
+
+function wrongId(record: unknown): string {
+  const id = fieldOf(record, 'id');
+  return id === undefined || id === null || id === '' ? 'is missing' : 'is no UUID';
+}
+
+/** ` (did you mean …)` only where something is near. */
+export function unknownField(name: string): string {
+  return `is no field of a customer${suggestion(name.slice(0, 100), NAMES)}`;
+}
+
+/** The document does not say what it would do. */
+const IS_NULL = 'is null: leave the field out, or set updates.allowNull where null is to empty it';
+
+const EXPECTED: Record<Exclude<FieldRule['kind'], 'code'>, string> = {
+  text: 'must be text',
+  flag: 'must be true or false',
+  int32: 'must be a whole number from -2147483648 to 2147483647',
+  number: 'must be a number',
+  date: 'must be a date that exists, written YYYY-MM-DD',
+  dateTime:
+    'must be a date and time that exist, with Z or an offset, written YYYY-MM-DDThh:mm:ssZ; seconds may be left out',
+  uuid: 'must be a UUID',
+  phone:
+    'must be a phone number in international format: a leading + and 7 to 15 digits, with nothing but spaces, hyphens, dots and brackets between them',
+  customFields: 'must be an object with at most the one boolean property "present"',
+};
+
+function expected(field: string, record: unknown): string {
+  const rule = FIELD_RULES.get(field);
+  if (!rule) return 'is not allowed';
+  const value = fieldOf(record, field);
+  if (value === null && field !== NEVER_NULL) return IS_NULL;
+  if (rule.kind === 'number' && isRounded(value)) return ROUNDED;
+  const must = rule.kind === 'code' ? `must be one of the codes ${listOf(rule.meanings ?? {})}` : EXPECTED[rule.kind];
+  return typeof value === 'string' && NOT_TEXT.has(rule.kind) ? `${must}; it is text` : must;
+}
+
+/** A cell of CSV that would be rounded is left as it stands. */
+function isRounded(value: unknown): boolean {
+  const number = typeof value === 'string' ? numberOf(value) : undefined;
+  return number !== undefined && Number.isFinite(number) && !keepsDigits(String(value));
+}
+
+const NOT_TEXT = new Set<FieldRule['kind']>(['code', 'int32', 'number', 'flag', 'customFields']);
+
+function fieldOf(record: unknown, field: string): unknown {
+  return typeof record === 'object' && record !== null ? Reflect.get(record, field) : undefined;
+}

@@ -1,0 +1,207 @@
+import { Duration, Stack } from 'aws-cdk-lib';
+import {
+  AlarmStatusWidget,
+  Dashboard,
+  GraphWidget,
+  type IMetric,
+  type IWidget,
+  MathExpression,
+  Metric,
+  PeriodOverride,
+  SingleValueWidget,
+  Stats,
+  TextWidget,
+} from 'aws-cdk-lib/aws-cloudwatch';
+import { Construct } from 'constructs';
+import type { Configuration } from '../../core/config/configuration.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { freshnessText } from '../../core/config/freshness.ts';
+import { namespaceOf } from '../../core/log/metrics.ts';
+import type { Monitoring, Watched } from './monitoring.ts';
+import { metricsOf, type OurMetric } from './our-metrics.ts';
+
+interface NightDashboardProps extends Watched {
+  configuration: Configuration;
+  monitoring: Monitoring;
+}
+
+const HOUR = Duration.hours(1);
+const DAY = Duration.days(1);
+
+/**
+ * Answers "did last night work?": first the alarms, a light for each entity; then a row for each entity with the age,
+ * size and length of its last export and what its runs told at their end; then what stands behind them. Two weeks, so that a
+ * night is seen among others.
+ */
+export class NightDashboard extends Construct {
+  readonly name: string;
+  private readonly deployment: string;
+  private readonly ours: OurMetric;
+
+  constructor(scope: Construct, id: string, { configuration, monitoring, ...watched }: NightDashboardProps) {
+    super(scope, id);
+    this.name = Stack.of(this).stackName;
+    this.deployment = configuration.name;
+    this.ours = metricsOf(configuration.name);
+    const { runbookUrl } = configuration.deployment.alarms;
+    const hours = freshnessText(configuration.deployment, ENTITIES);
+    new Dashboard(this, 'Board', {
+      dashboardName: this.name,
+      defaultInterval: Duration.days(14),
+      // Periods as given here: by default, CloudWatch takes longer ones for longer times.
+      periodOverride: PeriodOverride.INHERIT,
+      widgets: [
+        [title(hours, runbookUrl)],
+        lights(monitoring, hours),
+        ...ENTITIES.map((entity) => this.entityRow(entity)),
+        this.machines(watched),
+        this.functions(watched),
+        this.tokensAndQueue(watched),
+      ],
+    });
+  }
+
+  private entityRow(entity: Entity): IWidget[] {
+    const last = (name: 'FileRows' | 'FileBytes' | 'RunDuration', label: string) =>
+      this.ours(name, { entity }, { period: HOUR, statistic: Stats.MAXIMUM, label });
+    const figures = [
+      last('FileRows', 'rows'),
+      last('FileBytes', 'bytes'),
+      last('RunDuration', 'seconds'),
+      this.ours('StatusChecks', { entity }, { period: HOUR, statistic: Stats.MAXIMUM, label: 'status checks' }),
+    ];
+    return [
+      new SingleValueWidget({ title: `${entity}: last published`, metrics: [this.age(entity)], width: 5, height: 4 }),
+      new SingleValueWidget({ title: `${entity}: last export`, metrics: figures, width: 10, height: 4 }),
+      new GraphWidget({
+        title: `${entity}: runs by day (crashed, stopped, timed out: in Export runs)`,
+        left: [this.outcomes(entity)],
+        stacked: true,
+        leftYAxis: { min: 0, showUnits: false },
+        width: 9,
+        height: 4,
+      }),
+    ];
+  }
+
+  /**
+   * Hours between now, the time of the newest point, and the newest point with a count. EPOCH has a value for every point,
+   * counted or not; so its values are kept only where something was counted: where not, IF takes the point that is not
+   * there, and drops it (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
+   */
+  private age(entity: Entity): IMetric {
+    const published = this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: HOUR });
+    const at = 'IF(published > 0, EPOCH(published), published)';
+    return new MathExpression({
+      expression: `(EPOCH(FILL(published, 0)) - FILL(${at}, REPEAT)) / 3600`,
+      usingMetrics: { published },
+      label: 'hours ago',
+      period: HOUR,
+    });
+  }
+
+  /**
+   * Whatever outcomes the functions told: an error's name that nobody foresaw appears too. A run that crashed, was stopped or
+   * ran out of time told none, and is in the graph of its machine alone.
+   */
+  private outcomes(entity: Entity): IMetric {
+    const search = `{"${namespaceOf(this.deployment)}",entity,outcome} MetricName="RunsEnded" entity="${entity}"`;
+    return new MathExpression({
+      expression: `SEARCH('${search}', 'Sum', ${DAY.toSeconds()})`,
+      usingMetrics: {},
+      label: '',
+      period: DAY,
+    });
+  }
+
+  private machines({ machines }: Watched): IWidget[] {
+    const all = [machines.export, ...(machines.updates ? [machines.updates] : [])];
+    const names = ['ExecutionsSucceeded', 'ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted'];
+    return all.map(
+      (machine, index) =>
+        new GraphWidget({
+          title: `${index === 0 ? 'Export' : 'Customer update'} runs, by day`,
+          left: names.map((metricName) =>
+            awsMetric('AWS/States', metricName, { StateMachineArn: machine.stateMachineArn }, Stats.SUM, DAY),
+          ),
+          stacked: true,
+          leftYAxis: { min: 0, showUnits: false },
+          width: 24 / all.length,
+        }),
+    );
+  }
+
+  private functions({ functions }: Watched): IWidget[] {
+    const graph = (heading: string, metricName: string, statistic: string) =>
+      new GraphWidget({
+        title: heading,
+        left: functions.map(({ functionName }) =>
+          awsMetric('AWS/Lambda', metricName, { FunctionName: functionName }, statistic, HOUR, functionName),
+        ),
+        leftYAxis: { min: 0 },
+        width: 8,
+      });
+    return [
+      graph('Functions: longest call', 'Duration', Stats.MAXIMUM),
+      graph('Functions: errors', 'Errors', Stats.SUM),
+      graph('Functions: throttled', 'Throttles', Stats.SUM),
+    ];
+  }
+
+  private tokensAndQueue({ deadLetterQueue: { queueName } }: Watched): IWidget[] {
+    const rates = ENTITIES.map((entity) =>
+      this.ours('TransferRate', { entity }, { period: HOUR, statistic: Stats.AVERAGE, label: entity }),
+    );
+    const waiting = 'ApproximateNumberOfMessagesVisible';
+    return [
+      new GraphWidget({
+        title: 'Tokens: refreshes and lost grants, by day',
+        left: [this.ours('TokenRefreshes', {}, { period: DAY, label: 'refreshes' })],
+        right: [
+          this.ours('GrantRotatedButNotStored', {}, { period: DAY, label: 'lost grants' }),
+          this.ours('TokenEndpointUnanswered', {}, { period: DAY, label: 'looks at a service that does not answer' }),
+        ],
+        leftYAxis: { min: 0 },
+        rightYAxis: { min: 0 },
+        width: 8,
+      }),
+      new GraphWidget({
+        title: 'Starts that were not delivered',
+        left: [awsMetric('AWS/SQS', waiting, { QueueName: queueName }, Stats.MAXIMUM, HOUR, 'in the queue')],
+        leftYAxis: { min: 0, showUnits: false },
+        width: 8,
+      }),
+      new GraphWidget({ title: 'Files: bytes per second', left: rates, leftYAxis: { min: 0 }, width: 8 }),
+    ];
+  }
+}
+
+function title(hours: string, runbookUrl: string): IWidget {
+  const link = /^https:/.test(runbookUrl) ? `[the runbook](${runbookUrl})` : runbookUrl;
+  return new TextWidget({
+    markdown: `# Did last night work?\nGreen: published within the last ${hours}. Red: see ${link}.`,
+    width: 24,
+    height: 2,
+  });
+}
+
+/** The answer. An entity that has no night has no light. */
+function lights({ freshness, others }: Monitoring, hours: string): IWidget[] {
+  const nights = [...freshness.values()];
+  const heading = `Published within ${hours}`;
+  return [
+    ...(nights.length > 0 ? [new AlarmStatusWidget({ title: heading, alarms: nights, width: 12, height: 5 })] : []),
+    new AlarmStatusWidget({ title: 'Everything else', alarms: others, width: 12, height: 5 }),
+  ];
+}
+
+function awsMetric(
+  namespace: string,
+  metricName: string,
+  dimensionsMap: Record<string, string>,
+  statistic: string,
+  period: Duration,
+  label?: string,
+): Metric {
+  return new Metric({ namespace, metricName, dimensionsMap, statistic, period, ...(label && { label }) });
+}

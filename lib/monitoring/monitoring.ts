@@ -1,0 +1,209 @@
+import { Annotations, Duration, Stack } from 'aws-cdk-lib';
+import { Alarm, ComparisonOperator, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
+import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import type { Configuration } from '../../core/config/configuration.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { entityPlan } from '../../core/config/entity-plan.ts';
+import { freshnessOf } from '../../core/config/freshness.ts';
+import { alarmArns } from '../resources/alarm-arns.ts';
+import type { EncryptionKey } from '../resources/encryption-key.ts';
+import { MAP_LABEL } from '../resources/machine-logs.ts';
+import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarms.ts';
+import { metricsOf, type OurMetric } from './our-metrics.ts';
+
+/** What is watched. */
+export interface Watched {
+  machines: { export: IStateMachine; updates: IStateMachine | undefined };
+  functions: { functionName: string }[];
+  deadLetterQueue: IQueue;
+}
+
+interface MonitoringProps extends Watched {
+  configuration: Configuration;
+  key: EncryptionKey;
+}
+
+interface AlarmOptions {
+  /** What tells alarms of one id apart: an entity, a function, a machine. */
+  of?: string;
+  metric: Metric;
+  threshold?: number;
+  /** Whether a mail follows when it is over. Not where it is over because nothing was counted since. */
+  tellsEnd?: boolean;
+  /** What a time without a number means. By default that nothing happened. */
+  missing?: TreatMissingData;
+}
+
+const SOON = Duration.minutes(5);
+
+/**
+ * The alarms of a deployment and the topic that all of them go to, with its e-mail addresses. Plain metric alarms only: the
+ * local cloud refuses others, and deploys this very stack (`docs/adr/0018`). `lib/monitoring/alarms.ts` is the list.
+ */
+export class Monitoring extends Construct {
+  readonly topic: Topic;
+  /** By entity: whether it was published lately. There for each entity that has a night. */
+  readonly freshness = new Map<Entity, Alarm>();
+  readonly others: Alarm[] = [];
+  private readonly settings: Deployment['alarms'];
+  private readonly ours: OurMetric;
+
+  constructor(scope: Construct, id: string, { configuration, key, ...watched }: MonitoringProps) {
+    super(scope, id);
+    this.settings = configuration.deployment.alarms;
+    this.ours = metricsOf(configuration.name);
+    this.topic = this.topicWith(key);
+    this.watchMachine(watched.machines.export);
+    if (watched.machines.updates) this.watchUpdates(watched.machines.updates);
+    this.watchNights(configuration.deployment);
+    this.watchQueue(watched.deadLetterQueue);
+    this.watchGrant();
+    for (const { functionName } of watched.functions) this.watchFunction(functionName);
+  }
+
+  private topicWith(key: EncryptionKey): Topic {
+    const stack = Stack.of(this);
+    const topic = new Topic(this, 'Topic', {
+      displayName: stack.stackName,
+      masterKey: key.key,
+      enforceSSL: true,
+    });
+    // A topic with a policy of its own loses the one that lets everything in the account publish.
+    topic.addToResourcePolicy(
+      new PolicyStatement({
+        sid: 'AlarmsPublish',
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [topic.topicArn],
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': stack.account },
+          ArnLike: { 'aws:SourceArn': alarmArns(stack) },
+        },
+      }),
+    );
+    for (const endpoint of this.settings.email) {
+      new Subscription(this, endpoint, { topic, endpoint, protocol: SubscriptionProtocol.EMAIL });
+    }
+    return topic;
+  }
+
+  /** https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html */
+  private watchMachine({ stateMachineArn }: IStateMachine, of?: string): void {
+    const metric = (metricName: string) => ofMachine(stateMachineArn, metricName);
+    const own = of === undefined ? {} : { of };
+    this.alarm('ExecutionsFailed', { ...own, metric: metric('ExecutionsFailed') });
+    this.alarm('ExecutionsTimedOut', { ...own, metric: metric('ExecutionsTimedOut') });
+    this.alarm('ExecutionsAborted', { ...own, metric: metric('ExecutionsAborted') });
+    this.alarm('ExecutionsThrottled', { ...own, metric: metric('ExecutionThrottled'), tellsEnd: true });
+  }
+
+  /**
+   * The children of its map are counted apart, under the ARN of the machine and the label of the map. None of them fails;
+   * being slowed down is what nobody else tells of them
+   * (https://docs.aws.amazon.com/step-functions/latest/dg/concepts-examine-map-run.html).
+   */
+  private watchUpdates(machine: IStateMachine): void {
+    this.watchMachine(machine, 'CustomerUpdates');
+    const metric = ofMachine(`${machine.stateMachineArn}/${MAP_LABEL}`, 'ExecutionThrottled');
+    this.alarm('ExecutionsThrottled', { of: MAP_LABEL, metric, tellsEnd: true });
+  }
+
+  /**
+   * Hour by hour, none of which had a published export. An hour without a number counts as one without an export: so a
+   * rule that somebody disabled raises it too. Hours, for only alarms with periods of an hour or more may look back
+   * further than a day, and up to seven
+   * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html, "Period").
+   */
+  private watchNights(deployment: Deployment): void {
+    for (const entity of ENTITIES) {
+      if (!entityPlan(deployment, entity).enabled) continue;
+      const { hours, needed } = freshnessOf(deployment, entity);
+      if (hours < needed) this.warnOf(entity, hours, needed);
+      const alarm = new Alarm(this, `NoPublishedExport-${entity}`, {
+        ...this.text('NoPublishedExport', entity),
+        metric: this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: Duration.hours(1) }),
+        comparisonOperator: ComparisonOperator.LESS_THAN_THRESHOLD,
+        threshold: 1,
+        evaluationPeriods: hours,
+        datapointsToAlarm: hours,
+        treatMissingData: TreatMissingData.BREACHING,
+      });
+      this.mail(alarm, true);
+      this.freshness.set(entity, alarm);
+    }
+  }
+
+  private warnOf(entity: Entity, hours: number, needed: number): void {
+    const text = `NoPublishedExport-${entity} comes after ${hours} hours, and a night of ${entity} may take until its deadline: from ${needed} hours on, no good night raises it (freshnessHours).`;
+    Annotations.of(this).addWarningV2(`crm-export:freshness-${entity}`, text);
+  }
+
+  /**
+   * SQS delivers no metric of a queue that nobody has used for six hours, whatever lies in it: what is missing then says
+   * nothing, and must not end the alarm
+   * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html).
+   */
+  private watchQueue({ queueName }: IQueue): void {
+    const metric = awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, Stats.MAXIMUM);
+    this.alarm('UndeliveredStarts', { metric, tellsEnd: true, missing: TreatMissingData.IGNORE });
+  }
+
+  private watchGrant(): void {
+    const ended = this.ours('RunsEnded', { outcome: 'ReauthorizationRequired' }, { period: SOON });
+    this.alarm('ReauthorizationRequired', { metric: ended });
+    this.alarm('GrantRotatedButNotStored', { metric: this.ours('GrantRotatedButNotStored', {}, { period: SOON }) });
+    this.alarm('TokenEndpointUnanswered', { metric: this.ours('TokenEndpointUnanswered', {}, { period: SOON }) });
+    const refreshes = this.ours('TokenRefreshes', {}, { period: Duration.days(1) });
+    this.alarm('SecretVersionsNearLimit', { metric: refreshes, threshold: MOST_REFRESHES_A_DAY, tellsEnd: true });
+  }
+
+  /** https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html */
+  private watchFunction(functionName: string): void {
+    const metric = awsMetric('AWS/Lambda', 'Throttles', { FunctionName: functionName }, Stats.SUM);
+    const of = functionName.slice(Stack.of(this).stackName.length + 1);
+    this.alarm('FunctionThrottled', { of, metric, tellsEnd: true });
+  }
+
+  private alarm(id: AlarmId, options: AlarmOptions): void {
+    const { of, metric, threshold = 1, tellsEnd = false, missing = TreatMissingData.NOT_BREACHING } = options;
+    const alarm = new Alarm(this, of === undefined ? id : `${id}-${of}`, {
+      ...this.text(id, of),
+      metric,
+      threshold,
+      comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+      evaluationPeriods: 1,
+      treatMissingData: missing,
+    });
+    this.mail(alarm, tellsEnd);
+    this.others.push(alarm);
+  }
+
+  private text(id: AlarmId, of: string | undefined) {
+    const name = of === undefined ? id : `${id}-${of}`;
+    return {
+      alarmName: `${Stack.of(this).stackName}-${name}`,
+      alarmDescription: `${ALARMS[id]} Runbook: ${runbookEntry(this.settings.runbookUrl, id)}`,
+    };
+  }
+
+  private mail(alarm: Alarm, tellsEnd: boolean): void {
+    const action = { bind: () => ({ alarmActionArn: this.topic.topicArn }) };
+    alarm.addAlarmAction(action);
+    // An alarm that comes before the topic's policy would be mailed to nobody, and is not mailed again.
+    alarm.node.addDependency(this.topic);
+    if (tellsEnd) alarm.addOkAction(action);
+  }
+}
+
+function ofMachine(StateMachineArn: string, metricName: string): Metric {
+  return awsMetric('AWS/States', metricName, { StateMachineArn }, Stats.SUM);
+}
+
+function awsMetric(namespace: string, metricName: string, dimensionsMap: Record<string, string>, statistic: string) {
+  return new Metric({ namespace, metricName, dimensionsMap, statistic, period: SOON });
+}

@@ -1,0 +1,23 @@
+import type { Duration } from 'aws-cdk-lib';
+import { Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { type Dimension, type MetricName, namespaceOf } from '../../core/log/metrics.ts';
+
+interface MetricOptions {
+  period: Duration;
+  /** Default: the sum. */
+  statistic?: string;
+  label?: string;
+}
+
+/** Metrics that the functions of a deployment emit. */
+export type OurMetric = (
+  name: MetricName,
+  dimensions: Partial<Record<Dimension, string>>,
+  options: MetricOptions,
+) => Metric;
+
+/** @param deployment its name, which is in the namespace */
+export function metricsOf(deployment: string): OurMetric {
+  return (metricName, dimensionsMap, { statistic = Stats.SUM, ...options }) =>
+    new Metric({ namespace: namespaceOf(deployment), metricName, dimensionsMap, statistic, ...options });
+}

@@ -1,0 +1,133 @@
+import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { type Conditions, Effect, type IPrincipal, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
+import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
+import { Construct } from 'constructs';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { AccessLogs } from './access-logs.ts';
+import type { EncryptionKey } from './encryption-key.ts';
+
+interface ExportBucketProps {
+  deployment: Deployment;
+  key: EncryptionKey;
+}
+
+/** Headers by which a request chooses how its object is encrypted, as conditions of a policy. */
+const ALGORITHM = 's3:x-amz-server-side-encryption';
+const KEY_ID = 's3:x-amz-server-side-encryption-aws-kms-key-id';
+const CUSTOMER_KEY = 's3:x-amz-server-side-encryption-customer-algorithm';
+
+/**
+ * The bucket of the exports. Rights are given in the bucket's policy: it can name prefixes, and the functions' own policies
+ * stay without wildcards. Kept when the stack is destroyed; without a name of its own, so that a new stack never collides.
+ */
+export class ExportBucket extends Construct {
+  readonly bucket: Bucket;
+  readonly accessLogs: Bucket;
+  private readonly key: EncryptionKey;
+
+  constructor(scope: Construct, id: string, { deployment, key }: ExportBucketProps) {
+    super(scope, id);
+    this.key = key;
+    this.accessLogs = new AccessLogs(this, 'AccessLogs', deployment).bucket;
+    this.bucket = new Bucket(this, 'Bucket', {
+      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      encryption: BucketEncryption.KMS,
+      encryptionKey: key.key,
+      // One data key for many objects: KMS is asked, and paid, far less often.
+      bucketKeyEnabled: true,
+      enforceSSL: true,
+      minimumTLSVersion: 1.2,
+      versioned: true,
+      serverAccessLogsBucket: this.accessLogs,
+      serverAccessLogsPrefix: 'exports/',
+      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+      lifecycleRules: lifecycle(deployment),
+    });
+    this.refuseOtherKeys();
+    // What is kept keeps its rule against plain http as well.
+    this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+  }
+
+  /** Stores files of runs in parts that a later invocation goes on from, and looks at what stands there already. */
+  allowStoring(role: IPrincipal): void {
+    const upload = ['s3:PutObject', 's3:ListMultipartUploadParts', 's3:AbortMultipartUpload'];
+    this.allow(role, [...upload, 's3:GetObject'], ['runs/*']);
+    this.allowKey(role);
+  }
+
+  /** Reads files of runs, writes manifests and pointers. Without the right to list, an absent pointer would look forbidden. */
+  allowPublishing(role: IPrincipal): void {
+    this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
+    this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'published/*']);
+    this.allowListing(role);
+    this.allowKey(role);
+  }
+
+  /** Reads batches of customer updates, and writes the named objects of them; lists for the same reason (docs/adr/0008). */
+  allowUpdating(role: IPrincipal, written: string[], actions = ['s3:PutObject']): void {
+    this.allow(role, ['s3:GetObject'], ['updates/*']);
+    this.allow(
+      role,
+      actions,
+      written.map((name) => `updates/*/${name}`),
+    );
+    this.allowListing(role);
+    this.allowKey(role);
+  }
+
+  /** Reads the index of the chunks of a batch, which the machine starts its children by. */
+  allowReadingIndex(role: IPrincipal): void {
+    this.allow(role, ['s3:GetObject'], ['updates/*/chunks.jsonl']);
+    this.key.allow(role, 's3', ['kms:Decrypt']);
+  }
+
+  /**
+   * Whoever writes has both: a part of an upload is encrypted under the data key that the upload was begun with, so that
+   * key has to be opened (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html#mpuAndPermissions).
+   */
+  private allowKey(role: IPrincipal): void {
+    this.key.allow(role, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
+  }
+
+  private allowListing(role: IPrincipal): void {
+    const listing = { principals: [role], actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] };
+    this.bucket.addToResourcePolicy(new PolicyStatement(listing));
+  }
+
+  private allow(role: IPrincipal, actions: string[], keys: string[]): void {
+    const resources = keys.map((key) => this.bucket.arnForObjects(key));
+    this.bucket.addToResourcePolicy(new PolicyStatement({ principals: [role], actions, resources }));
+  }
+
+  /**
+   * A request may say nothing of encryption: the bucket's own key is then used. What it says must be that key, and a
+   * `Null` condition stands beside each comparison: one that finds no header would hold, and refuse the silent request too.
+   */
+  private refuseOtherKeys(): void {
+    const { keyArn } = this.key.key;
+    this.refuse('OtherAlgorithm', { Null: { [ALGORITHM]: 'false' }, StringNotEquals: { [ALGORITHM]: 'aws:kms' } });
+    this.refuse('OtherKey', { Null: { [KEY_ID]: 'false' }, StringNotEquals: { [KEY_ID]: keyArn } });
+    // KMS without the name of a key is the account's own key for S3, not the bucket's.
+    this.refuse('UnnamedKey', { Null: { [KEY_ID]: 'true' }, StringEquals: { [ALGORITHM]: 'aws:kms' } });
+    this.refuse('CustomerKey', { Null: { [CUSTOMER_KEY]: 'false' } });
+  }
+
+  private refuse(sid: string, conditions: Conditions): void {
+    const statement = { sid, effect: Effect.DENY, principals: [new StarPrincipal()], actions: ['s3:PutObject'] };
+    const resources = [this.bucket.arnForObjects('*')];
+    this.bucket.addToResourcePolicy(new PolicyStatement({ ...statement, resources, conditions }));
+  }
+}
+
+/** A versioned bucket keeps what expires as a noncurrent version, and after that an empty delete marker: both go too. */
+function lifecycle({ retentionDays, updates }: Deployment): LifecycleRule[] {
+  const kept = Duration.days(retentionDays);
+  return [
+    { id: 'IncompleteUploads', abortIncompleteMultipartUploadAfter: Duration.days(2) },
+    { id: 'Runs', prefix: 'runs/', expiration: kept },
+    { id: 'Pointers', prefix: 'published/', expiration: kept },
+    // There whether updates are switched on or not: what was left when they were must go as well.
+    { id: 'Updates', prefix: 'updates/', expiration: Duration.days(updates.retentionDays) },
+    { id: 'NoncurrentVersions', noncurrentVersionExpiration: Duration.days(1), expiredObjectDeleteMarker: true },
+  ];
+}

@@ -1,0 +1,55 @@
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AssetHashType, DockerImage } from 'aws-cdk-lib';
+import { type AssetCode, Code } from 'aws-cdk-lib/aws-lambda';
+import { buildSync } from 'esbuild';
+import type { Deployment } from '../../core/config/deployment.ts';
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+/** What the functions get in place of the SDK's chain of credential providers; nothing but the bundles is affected. */
+const CREDENTIALS = join(PROJECT, 'core', 'aws', 'environment-credentials.ts');
+const READABLE_BY_ALL = 0o644;
+
+/**
+ * The code of a step, bundled by the esbuild of this process. CDK's `NodejsFunction` starts npx for each function, which takes
+ * longer than all the bundling. The SDK is bundled too, so that the same bits run here and on AWS; the configuration lies
+ * beside the code, checked and with its defaults, so that no function needs the schema (`docs/adr/0015`).
+ * `test/lib/bundle.test.ts` holds every bundle to a limit.
+ *
+ * @param folder of the step, below `lambdas/`
+ */
+export function bundledCode(folder: string, deployment: Deployment): AssetCode {
+  const tryBundle = (outputDir: string) => {
+    bundle(join(PROJECT, 'lambdas', folder, 'handler.ts'), join(outputDir, 'index.mjs'));
+    writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(deployment, undefined, 2)}\n`);
+    // Packed with their modes: under a strict umask Lambda could not read its own code.
+    for (const file of readdirSync(outputDir)) chmodSync(join(outputDir, file), READABLE_BY_ALL);
+    chmodSync(outputDir, 0o755);
+    return true;
+  };
+  // The image is for bundling in Docker, which never happens.
+  const bundling = { image: DockerImage.fromRegistry('unused'), local: { tryBundle } };
+  return Code.fromAsset(join(PROJECT, 'lambdas', folder), { bundling, assetHashType: AssetHashType.OUTPUT });
+}
+
+/** Bundles an entry as the functions are bundled, its source map beside it. */
+export function bundle(entry: string, outfile: string): void {
+  buildSync({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    // Without this, esbuild takes the CommonJS copies of the SDK, which no tree can be shaken of.
+    mainFields: ['module', 'main'],
+    minify: true,
+    // The SDK tells its errors apart by the names of their classes.
+    keepNames: true,
+    sourcemap: true,
+    sourcesContent: false,
+    alias: { '@aws-sdk/credential-provider-node': CREDENTIALS },
+    absWorkingDir: PROJECT,
+    logLevel: 'warning',
+  });
+}

@@ -1,0 +1,177 @@
+import { Duration } from 'aws-cdk-lib';
+import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import type { IBucket } from 'aws-cdk-lib/aws-s3';
+import {
+  DefinitionBody,
+  DistributedMap,
+  Fail,
+  type IChainable,
+  JsonPath,
+  Pass,
+  S3JsonLItemReader,
+  StateMachine,
+  StateMachineType,
+  Succeed,
+  Wait,
+  WaitTime,
+} from 'aws-cdk-lib/aws-stepfunctions';
+import { Construct } from 'constructs';
+import { ERRORS } from '../../core/errors.ts';
+import type { UpdateStepName } from '../../core/step/steps.ts';
+import { MAP_LABEL, machineNameOf, type WatchProps, watched } from '../resources/machine-logs.ts';
+import { connectStep, type Ends, stepTask } from './step-task.ts';
+
+interface CustomerUpdateWorkflowProps extends WatchProps {
+  functions: Record<UpdateStepName, IFunction>;
+  bucket: IBucket;
+  /** Chunks that are applied at the same time. */
+  concurrency: number;
+}
+
+/** A batch takes two days at most by its rate (`validate-batch.ts`); the third is for trouble. */
+const TIMEOUT = Duration.days(3);
+
+/** The machine CustomerUpdates: one execution applies one batch. Reads like the picture in README.md. */
+export class CustomerUpdateWorkflow extends Construct {
+  readonly machine: StateMachine;
+
+  constructor(scope: Construct, id: string, props: CustomerUpdateWorkflowProps) {
+    super(scope, id);
+    const stateMachineName = machineNameOf(this, id);
+    this.machine = new StateMachine(this, 'Machine', {
+      stateMachineName,
+      comment: 'Applies one batch: validate, apply, summarize. Start it with {"file":"updates/BATCH/input.jsonl"}.',
+      definitionBody: DefinitionBody.fromChainable(this.definition(props)),
+      timeout: TIMEOUT,
+      ...watched(this, stateMachineName, props),
+    });
+  }
+
+  private definition(props: CustomerUpdateWorkflowProps): IChainable {
+    const { ValidateBatch, SummarizeBatch } = props.functions;
+    const validate = stepTask(this, 'ValidateBatch', 'Checks every line, writes the index of chunks', ValidateBatch);
+    const applyChunks = this.applyChunks(props);
+    const summarize = stepTask(this, 'SummarizeBatch', 'Joins the results, writes the manifest', SummarizeBatch);
+
+    const waitBeforeValidate = this.wait('WaitBeforeValidate', 'The file could not be read yet', validate);
+    const waitBeforeSummarize = this.wait(
+      'WaitBeforeSummarize',
+      'The results cannot be read yet, or a function may be sending',
+      summarize,
+    );
+    const applied = new Succeed(this, 'BatchApplied', { comment: 'Every line was applied; the manifest says so' });
+
+    const ends = this.batchEnds();
+    connectStep(this, 'ValidateBatch', validate, { VALIDATED: applyChunks, CONTINUE: waitBeforeValidate }, ends);
+    applyChunks.next(summarize);
+    // Whatever happened to the map, the result says what became of each line. By the document of AWS, States.ALL leaves an
+    // output that is too large.
+    applyChunks.addCatch(summarize, { errors: ['States.DataLimitExceeded'], resultPath: '$.crash' });
+    applyChunks.addCatch(summarize, { resultPath: '$.crash' });
+    connectStep(this, 'SummarizeBatch', summarize, { SUMMARIZED: applied, CONTINUE: waitBeforeSummarize }, ends);
+    return this.beginBatch().next(validate);
+  }
+
+  /**
+   * A child for each chunk. None of their failures stops the others: a child that failed left its results, or none, and
+   * both are told line by line. What the children answer counts on AWS before it is discarded: 256 KB for all of them. So
+   * no child fails: each failure would be kept as a whole record of some 1.4 KB.
+   */
+  private applyChunks({ functions, bucket, concurrency }: CustomerUpdateWorkflowProps): DistributedMap {
+    const map = new DistributedMap(this, 'ApplyChunks', {
+      comment: 'Applies each chunk of the index in an execution of its own',
+      label: MAP_LABEL,
+      mapExecutionType: StateMachineType.STANDARD,
+      itemReader: new IndexReader({ bucket, key: JsonPath.stringAt('$.batch.chunksKey') }),
+      itemSelector: {
+        input: {},
+        'execution.$': '$.execution',
+        'startedAt.$': '$.startedAt',
+        'batch.$': '$.batch',
+        'chunk.$': '$$.Map.Item.Value',
+      },
+      maxConcurrency: concurrency,
+      toleratedFailurePercentage: 100,
+      resultPath: JsonPath.DISCARD,
+    });
+    map.itemProcessor(this.child(functions.ApplyChunk));
+    return map;
+  }
+
+  private child(lambdaFunction: IFunction): IChainable {
+    const apply = stepTask(
+      this,
+      'ApplyChunk',
+      'Sends the lines of one chunk, notes what became of each',
+      lambdaFunction,
+    );
+    const waitBeforeApply = this.wait('WaitBeforeApply', 'The chunk goes on in another invocation', apply);
+    const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
+    const answer = this.answer('AnswerChunk', 'The number of the chunk is all that it answers').next(finished);
+    connectStep(this, 'ApplyChunk', apply, { FINISHED: answer, CONTINUE: waitBeforeApply }, this.chunkEnds());
+    return apply;
+  }
+
+  /** What went wrong stands in the history of the child, in the input of these states; the batch tells it line by line. */
+  private chunkEnds(): Ends {
+    const unfinished = new Succeed(this, 'ChunkUnfinished', { comment: 'The summary tells what became of its lines' });
+    const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);
+    return {
+      failed: end('ChunkFailed', 'A step ended it: see failure'),
+      crashed: end('ChunkCrashed', 'A function died, or has a bug: see crash'),
+      otherwise: end('ChunkOutcomeUnknown', 'A step answered what this machine has no branch for: see outcome'),
+    };
+  }
+
+  private answer(id: string, comment: string, further: Record<string, unknown> = {}): Pass {
+    return new Pass(this, id, { comment, parameters: { 'chunk.$': '$.chunk.chunk', ...further } });
+  }
+
+  /** Times that land in files come from the execution, not from a function's clock: repeats are then byte-equal. */
+  private beginBatch(): Pass {
+    return new Pass(this, 'BeginBatch', {
+      comment: 'Wraps the input, whatever it is, into the state of the batch',
+      parameters: {
+        'input.$': '$$.Execution.Input',
+        'execution.$': '$$.Execution.Name',
+        'startedAt.$': '$$.Execution.StartTime',
+      },
+    });
+  }
+
+  private wait(id: string, comment: string, next: IChainable): Wait {
+    const wait = new Wait(this, id, { comment, time: WaitTime.secondsPath('$.waitSeconds') });
+    wait.next(next);
+    return wait;
+  }
+
+  private batchEnds(): Ends {
+    // Only the name of the original error is quoted: its message may hold data.
+    const sentence = `A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}`;
+    return {
+      failed: new Fail(this, 'BatchFailed', {
+        comment: 'A step ended it: error and cause are its own',
+        errorPath: '$.failure.error',
+        causePath: '$.failure.cause',
+      }),
+      crashed: new Fail(this, 'BatchCrashed', {
+        comment: 'A function died, or has a bug',
+        error: 'StepCrashed',
+        causePath: JsonPath.format(sentence, JsonPath.stringAt('$.crash.Error')),
+      }),
+      otherwise: new Fail(this, 'BatchOutcomeUnknown', {
+        comment: 'A step answered what this machine has no branch for',
+        error: 'UnknownOutcome',
+        cause: `A step answered what the state machine does not know. ${ERRORS.UnknownOutcome.advice}`,
+      }),
+    };
+  }
+}
+
+/** Its right stands in the policy of the bucket, for one name of an object: the one of CDK would be for all objects. */
+class IndexReader extends S3JsonLItemReader {
+  override providePolicyStatements(): PolicyStatement[] {
+    return [];
+  }
+}

@@ -1,0 +1,50 @@
+import { Duration, type Stack } from 'aws-cdk-lib';
+import type { Configuration } from '../../core/config/configuration.ts';
+import type { StepName } from '../../core/step/steps.ts';
+import type { EncryptionKey } from '../resources/encryption-key.ts';
+import type { ExportBucket } from '../resources/export-bucket.ts';
+import type { TokenStore } from '../resources/token-store.ts';
+import { STREAMING } from './node-options.ts';
+import { StepFunction } from './step-function.ts';
+
+/** What the functions of a deployment work with. */
+export interface StepsProps {
+  configuration: Configuration;
+  key: EncryptionKey;
+  exports: ExportBucket;
+  tokens: TokenStore;
+  softwareVersion: string;
+}
+
+/**
+ * A call of the service with everything around it: it may take 30 seconds, its repetition with a fresh token the same, the
+ * refresh in between 50, or a minute of waiting for another's. CreateExport makes two, of which the second may take as long
+ * as the configuration allows. It is not sent where the time left is too short; here there is enough for its repetition.
+ */
+const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
+const CREATE_ASIDE_SECONDS = 240;
+/** 15 minutes are all that Lambda gives; what 512 MB mean for large files stands in docs/adr/0007. */
+const LONG = { memorySize: 512, timeout: Duration.minutes(15) };
+
+/** The four functions of the machine ExportRun, each with what it is given and allowed. */
+export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, StepFunction> {
+  const { configuration, key, exports, tokens, softwareVersion } = props;
+  const step = (name: StepName, size: typeof SHORT, environment: Record<string, string>) =>
+    new StepFunction(stack, name, { configuration, key, ...size, environment });
+  const { createTimeoutSeconds } = configuration.deployment.crm;
+  const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + createTimeoutSeconds) };
+  const oauth = tokens.environment;
+  const bucket = { BUCKET_NAME: exports.bucket.bucketName };
+  // The engine of transfers makes the addresses of objects itself.
+  const place = { ...bucket, URL_SUFFIX: stack.urlSuffix };
+  const steps = {
+    CreateExport: step('CreateExport', create, { ...oauth, SOFTWARE_VERSION: softwareVersion }),
+    CheckStatus: step('CheckStatus', SHORT, oauth),
+    DownloadFile: step('DownloadFile', LONG, { ...oauth, ...place, ...STREAMING }),
+    PublishFile: step('PublishFile', LONG, { ...bucket, ...STREAMING }),
+  };
+  for (const { role } of [steps.CreateExport, steps.CheckStatus, steps.DownloadFile]) tokens.allowTokens(role);
+  exports.allowStoring(steps.DownloadFile.role);
+  exports.allowPublishing(steps.PublishFile.role);
+  return steps;
+}

@@ -1,0 +1,69 @@
+import { type Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type { Configuration } from '../../core/config/configuration.ts';
+import { type AnyStepName, UPDATE_STEPS } from '../../core/step/steps.ts';
+import type { EncryptionKey } from '../resources/encryption-key.ts';
+import { bundledCode } from './bundling.ts';
+
+export interface StepFunctionProps {
+  configuration: Configuration;
+  key: EncryptionKey;
+  memorySize: number;
+  timeout: Duration;
+  environment: Record<string, string>;
+}
+
+/**
+ * The function of one step, with a role and a log group of its own. `id` is the name of the state that invokes it; the code
+ * lies in the folder of the same name.
+ */
+export class StepFunction extends Construct {
+  readonly role: Role;
+  readonly functionName: string;
+  /** What the machine invokes: a right to invoke an alias names one resource, a right to invoke a function needs a wildcard. */
+  readonly alias: Alias;
+
+  constructor(scope: Construct, id: AnyStepName, props: StepFunctionProps) {
+    super(scope, id);
+    const functionName = `${Stack.of(this).stackName}-${id}`;
+    const logGroup = new LogGroup(this, 'LogGroup', {
+      logGroupName: `/aws/lambda/${functionName}`,
+      retention: props.configuration.deployment.logRetentionDays as RetentionDays,
+      encryptionKey: props.key.key,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.role = new Role(this, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') });
+    logGroup.grantWrite(this.role);
+    const handler = new LambdaFunction(this, 'Function', {
+      functionName,
+      description: `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`,
+      code: bundledCode(folderOf(id), props.configuration.deployment),
+      handler: 'index.handler',
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      memorySize: props.memorySize,
+      timeout: props.timeout,
+      role: this.role,
+      logGroup,
+      tracing: Tracing.ACTIVE,
+      // The name of the deployment is the namespace of its metrics.
+      environment: { DEPLOYMENT: props.configuration.name, ...props.environment },
+    });
+    this.functionName = functionName;
+    this.alias = new Alias(this, 'Live', { aliasName: 'live', version: handler.currentVersion });
+  }
+}
+
+/** `CheckStatus` lies in `check-status`. */
+function folderOf(step: AnyStepName): string {
+  return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
+}
+
+/** What a machine invokes. */
+export function aliasesOf<Name extends AnyStepName>(steps: Record<Name, StepFunction>): Record<Name, Alias> {
+  const aliases = Object.entries<StepFunction>(steps).map(([name, { alias }]) => [name, alias]);
+  return Object.fromEntries(aliases) as Record<Name, Alias>;
+}

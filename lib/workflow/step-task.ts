@@ -1,0 +1,118 @@
+import { Duration } from 'aws-cdk-lib';
+import type { IFunction } from 'aws-cdk-lib/aws-lambda';
+import { Choice, Condition, type IChainable, JitterType, type RetryProps } from 'aws-cdk-lib/aws-stepfunctions';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
+import type { Construct } from 'constructs';
+import type { Answered, AnyStepName } from '../../core/step/steps.ts';
+
+/** Refused before the function ran, whatever it does. */
+const NOT_INVOKED = [
+  'Lambda.TooManyRequestsException',
+  'Lambda.ResourceConflictException',
+  'Lambda.ResourceNotReadyException',
+];
+
+/** The service lost the call on its way there or back: the function may have run. */
+const SERVICE_ERRORS = [
+  'Lambda.ClientExecutionTimeoutException',
+  'Lambda.ServiceException',
+  'Lambda.AWSLambdaException',
+  'Lambda.SdkClientException',
+];
+
+/** The runtime died under the function: killed at its time limit, out of memory, or gone without a word. */
+const DEAD_RUNTIME = ['Lambda.Unknown', 'Sandbox.Timedout', 'Runtime.ExitError', 'Runtime.OutOfMemory'];
+
+/**
+ * Throttling lasts as long as other functions of the account are at work, minutes and not seconds: 15 + 30 + 60 + 120 + 240
+ * and five times 300, together 1965 seconds. Drawn delays could be far shorter in sum.
+ */
+const UNTIL_FREE = {
+  interval: Duration.seconds(15),
+  backoffRate: 2,
+  maxAttempts: 10,
+  maxDelay: Duration.seconds(300),
+  jitterStrategy: JitterType.NONE,
+};
+
+/** Waits of at most 2 + 4 + 8 + 16 + 32 + 60 = 122 seconds together, half of that on average. */
+const PATIENT = {
+  interval: Duration.seconds(2),
+  backoffRate: 2,
+  maxAttempts: 6,
+  maxDelay: Duration.seconds(60),
+  jitterStrategy: JitterType.FULL,
+};
+
+/** Waits of at most 5 + 10 = 15 seconds together. */
+const BRIEF = { ...PATIENT, interval: Duration.seconds(5), maxAttempts: 2 };
+
+/**
+ * Retries of a chunk, none of which comes sooner than two minutes. A child may be invoked 2,000 times and last three days:
+ * only time bounds how many retries come on top, and so its history (`test/lib/history-budget.test.ts`).
+ */
+const OF_A_CHUNK = { ...UNTIL_FREE, interval: Duration.seconds(120) };
+
+/** What the platform did to a call, never what our code decided: that is an outcome, and has its branch. */
+function retriesOf(id: AnyStepName): RetryProps[] {
+  if (id === 'ApplyChunk') {
+    return [
+      // Two hours: where a batch takes up the concurrency of the account itself, a turn comes free when another chunk has
+      // ended, which may take half an hour (1,000 lines, 20 per second for 40 chunks), and others may be there first.
+      { ...OF_A_CHUNK, errors: NOT_INVOKED, maxAttempts: 25 },
+      { ...OF_A_CHUNK, errors: SERVICE_ERRORS, maxAttempts: 5 },
+      { ...OF_A_CHUNK, errors: DEAD_RUNTIME, maxAttempts: 2 },
+    ];
+  }
+  const throttled = { ...UNTIL_FREE, errors: NOT_INVOKED };
+  if (!REPEATABLE[id]) return [throttled];
+  return [throttled, { ...PATIENT, errors: SERVICE_ERRORS }, { ...BRIEF, errors: DEAD_RUNTIME }];
+}
+
+/** Whether a step may run twice for one state. CreateExport may not: each run leaves an export at the service. */
+const REPEATABLE: Record<AnyStepName, boolean> = {
+  CreateExport: false,
+  CheckStatus: true,
+  DownloadFile: true,
+  PublishFile: true,
+  ValidateBatch: true,
+  ApplyChunk: true,
+  SummarizeBatch: true,
+};
+
+/** Where a step leads when it has no outcome of its own: an error, a crash, and what no branch is for. */
+export interface Ends {
+  failed: IChainable;
+  crashed: IChainable;
+  otherwise: IChainable;
+}
+
+/** The task of a step: given the whole state, answering the whole state. */
+export function stepTask(scope: Construct, id: AnyStepName, comment: string, lambdaFunction: IFunction): LambdaInvoke {
+  return new LambdaInvoke(scope, id, {
+    comment,
+    lambdaFunction,
+    outputPath: '$.Payload',
+    retryOnServiceExceptions: false,
+  });
+}
+
+/**
+ * Draws the arrows behind a task: one Choice that names every outcome, retries for the platform, a catch for crashes.
+ * @param outcomes where each outcome of the step leads: one that is missing here does not compile.
+ */
+export function connectStep<S extends AnyStepName>(
+  scope: Construct,
+  id: S,
+  task: LambdaInvoke,
+  outcomes: Record<Answered<S>, IChainable>,
+  ends: Ends,
+): void {
+  const choice = new Choice(scope, `After${id}`, { comment: `What did ${id} answer?` });
+  for (const [outcome, next] of Object.entries<IChainable>({ ...outcomes, FAILED: ends.failed })) {
+    choice.when(Condition.stringEquals('$.outcome', outcome), next);
+  }
+  for (const retry of retriesOf(id)) task.addRetry(retry);
+  task.addCatch(ends.crashed, { resultPath: '$.crash' });
+  task.next(choice.otherwise(ends.otherwise));
+}

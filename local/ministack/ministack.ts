@@ -1,0 +1,169 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import * as z from 'zod';
+import { EnvironmentError } from '../processes/environment-error.ts';
+import { lastLines } from '../processes/log-tail.ts';
+import { type ExitStatus, type RunningProcess, startProcess } from '../processes/processes.ts';
+import type { RunRecord } from '../processes/run-record.ts';
+import { waitUntil } from '../processes/wait-until.ts';
+import { clientEnvironment, type Place, serverEnvironment } from './ministack-environment.ts';
+import { freePort } from './ports.ts';
+import type { MinistackCommand } from './python.ts';
+
+const NODE_MAJOR = 24;
+const ATTEMPTS = 3;
+const READY_WITHIN_MS = 60_000;
+const ANSWER_WITHIN_MS = 5_000;
+const ADMIN_WITHIN_MS = 60_000;
+const run = promisify(execFile);
+const health = z.object({ edition: z.string() });
+const applied = z.object({ applied: z.record(z.string(), z.unknown()) });
+
+/** What MiniStack is started with. */
+export type MinistackOptions = MinistackCommand & {
+  record: RunRecord;
+  /** The directory whose `node` runs the functions. */
+  nodeBin: string;
+  /** Tried first; another free one is taken when it is in use. */
+  port?: number | undefined;
+  /** Multiplies the times of Wait states and retries; 0 does not wait at all. */
+  waitScale?: number | undefined;
+  signal?: AbortSignal | undefined;
+};
+
+/** A running MiniStack, empty at first. */
+export type Ministack = {
+  endpoint: string;
+  /**
+   * The whole environment for programs that use it as AWS (CDK CLI, our CLI). Nothing of the user's own AWS settings.
+   */
+  env: Record<string, string>;
+  pid: number;
+  logFile: string;
+  exited: Promise<ExitStatus>;
+  /** Ends it and all its functions' processes; resolves when they are gone. */
+  stop(): Promise<void>;
+  /** Throws away everything that was deployed and stored. */
+  reset(): Promise<void>;
+  /** Sets MiniStack's own settings, such as `stepfunctions._SFN_WAIT_SCALE`. Throws when it does not know one. */
+  configure(values: Record<string, string | number>): Promise<void>;
+};
+
+/**
+ * Starts MiniStack on loopback with an environment of its own and waits until it answers.
+ *
+ * @throws EnvironmentError when the functions would not run on Node 24, or MiniStack does not come up
+ */
+export async function startMinistack(options: MinistackOptions): Promise<Ministack> {
+  const { port, signal } = options;
+  await checkNode(options.nodeBin);
+  const place = await makePlace(options);
+  for (let attempt = 1; ; attempt++) {
+    signal?.throwIfAborted();
+    const wanted = attempt === 1 && port !== undefined ? port : await freePort();
+    const ministack = await tryPort(options, place, wanted, attempt === ATTEMPTS);
+    if (ministack !== undefined) return ministack;
+  }
+}
+
+async function makePlace({ record, nodeBin }: MinistackOptions): Promise<Place> {
+  const dir = await mkdtemp(join(record.workDir, 'ministack-'));
+  const tmpDir = await mkdtemp(join(record.tmpDir, 'ministack-'));
+  await mkdir(join(dir, 'home'));
+  // Node looks for the nearest package.json above the functions' code; on AWS it finds none.
+  await writeFile(join(tmpDir, 'package.json'), '{}');
+  return { dir, tmpDir, nodeBin };
+}
+
+/** One attempt; undefined when the port turned out to be taken and there is another attempt to come. */
+async function tryPort(options: MinistackOptions, place: Place, port: number, last: boolean) {
+  const { command, args, record, waitScale, signal } = options;
+  const endpoint = `http://127.0.0.1:${port}`;
+  const logFile = join(place.dir, `ministack-${port}.log`);
+  // A health check alone could be answered by somebody else's MiniStack: ours repeats this word.
+  const word = randomUUID();
+  const env = serverEnvironment({ ...place, port, word, waitScale });
+  const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: place.dir, logFile, record });
+  try {
+    if (await isReady(endpoint, word, server, signal)) return handle(server, endpoint, place, logFile);
+    throw new EnvironmentError('The local cloud (MiniStack) did not start. The log says why.', { logFile });
+  } catch (error) {
+    await server.stop();
+    if (!last && (await portWasTaken(logFile))) return undefined;
+    throw error;
+  }
+}
+
+async function isReady(endpoint: string, word: string, server: RunningProcess, signal: AbortSignal | undefined) {
+  let exited = false;
+  let ready = false;
+  void server.exited.then(() => {
+    exited = true;
+  });
+  const look = async () => {
+    ready = !exited && (await answers(endpoint, word));
+    return ready || exited;
+  };
+  await waitUntil(look, { withinMs: READY_WITHIN_MS, signal });
+  return ready;
+}
+
+async function answers(endpoint: string, word: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${endpoint}/_ministack/health`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    return health.parse(await response.json()).edition === word;
+  } catch {
+    return false; // not listening yet, or somebody else
+  }
+}
+
+async function portWasTaken(logFile: string): Promise<boolean> {
+  const lines = await lastLines(logFile, 50);
+  return lines.some((line) => /already in use/i.test(line));
+}
+
+function handle(server: RunningProcess, endpoint: string, place: Place, logFile: string) {
+  const post = async (path: string, body: unknown) => {
+    const signal = AbortSignal.timeout(ADMIN_WITHIN_MS);
+    const response = await fetch(`${endpoint}/_ministack/${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal,
+    });
+    if (!response.ok) throw new Error(`MiniStack answered ${response.status} to ${path}`);
+    return response.json();
+  };
+  const ministack: Ministack = {
+    endpoint,
+    env: clientEnvironment({ ...place, endpoint }),
+    pid: server.pid,
+    logFile,
+    exited: server.exited,
+    stop: server.stop,
+    reset: async () => {
+      await post('reset', {});
+    },
+    configure: async (values) => {
+      const known = applied.parse(await post('config', values)).applied;
+      const unknown = Object.keys(values).filter((key) => !(key in known));
+      if (unknown.length > 0) throw new Error(`MiniStack did not accept the setting ${unknown.join(', ')}`);
+    },
+  };
+  return ministack;
+}
+
+async function checkNode(nodeBin: string): Promise<void> {
+  const advice = 'Run "npm install" (with scripts allowed for the package "node"), then start again.';
+  const found = await run('node', ['--version'], { env: { PATH: nodeBin } }).catch((cause: unknown) => {
+    throw new EnvironmentError(`There is no Node ${NODE_MAJOR} in ${nodeBin} to run the functions. ${advice}`, {
+      cause,
+    });
+  });
+  const version = found.stdout.trim();
+  if (!version.startsWith(`v${NODE_MAJOR}.`)) {
+    throw new EnvironmentError(`The functions need Node ${NODE_MAJOR}, but ${nodeBin} has ${version}. ${advice}`);
+  }
+}

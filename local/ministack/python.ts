@@ -1,0 +1,173 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { EnvironmentError } from '../processes/environment-error.ts';
+import { runCommand } from '../processes/run-command.ts';
+import type { RunRecord } from '../processes/run-record.ts';
+import { findPython, type Python } from './find-python.ts';
+
+const MINISTACK: PythonEnvironment = {
+  name: 'ministack',
+  requirements: join(import.meta.dirname, 'requirements.txt'),
+  modules: 'ministack, hypercorn, botocore, yaml',
+  what: 'the local cloud',
+};
+const CHECK_WITHIN_MS = 20_000;
+const run = promisify(execFile);
+
+/**
+ * Where to install, and for whom. `env` is the caller's environment: PATH, PYTHON, and the user's PIP_ settings count.
+ */
+export type InstallOptions = {
+  record: RunRecord;
+  env?: NodeJS.ProcessEnv;
+  /** A further file of requirements, installed on top: what only tests need, which `npm start` never fetches. */
+  also?: string;
+  /** Sees one short phrase per step. */
+  onProgress?: ((step: string) => void) | undefined;
+  signal?: AbortSignal | undefined;
+};
+
+/** A virtual environment of its own under the cache directory. */
+export type PythonEnvironment = {
+  name: string;
+  /** The file of what is pinned in it, with hashes. */
+  requirements: string;
+  /** What can be imported when it is whole, as in a Python import. */
+  modules: string;
+  /** What it is, in a sentence that says why it could not be made: `the local cloud`. */
+  what: string;
+};
+
+/** How to run MiniStack. */
+export type MinistackCommand = { command: string; args: string[] };
+
+/**
+ * Makes sure that MiniStack, exactly as pinned in requirements.txt, is installed in a virtual environment of its own
+ * under the cache directory. Made once per Python version and set of requirements.
+ *
+ * @throws EnvironmentError when Python is missing, too old or without venv, or when pip cannot install
+ */
+export async function ensureMinistack(options: InstallOptions): Promise<MinistackCommand> {
+  const { also, env = process.env } = options;
+  const home = await ensureEnvironment(MINISTACK, options);
+  if (also !== undefined) await add(also, home, { ...options, env, what: MINISTACK.what });
+  return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
+}
+
+/**
+ * The same for any other set of requirements.
+ *
+ * @returns the directory of the environment: its interpreter is `bin/python`
+ * @throws EnvironmentError as `ensureMinistack` does
+ */
+export async function ensureEnvironment(environment: PythonEnvironment, options: InstallOptions): Promise<string> {
+  const { record, onProgress, env = process.env } = options;
+  const { name, requirements, modules } = environment;
+  const python = await findPython(env);
+  const key = await keyOf(requirements, `${python.path} ${python.version}`);
+  const home = join(record.cacheDir, `${name}-${key}`);
+  if (await works(home, modules)) return home;
+  await rm(home, { recursive: true, force: true });
+  onProgress?.(`Making a virtual environment with Python ${python.version}`);
+  const building = join(record.workDir, 'python');
+  await build(building, python, environment, { ...options, env, what: environment.what });
+  await moveInto(home, building, modules);
+  return home;
+}
+
+async function keyOf(requirements: string, more = ''): Promise<string> {
+  const content = await readFile(requirements);
+  return createHash('sha256').update(content).update(more).digest('hex').slice(0, 16);
+}
+
+/**
+ * Adds packages to a finished environment, once: the note of it is written last. In place, for nothing that a running
+ * MiniStack uses is touched: both files pin what they share to the same version, which pip leaves alone.
+ */
+async function add(requirements: string, home: string, options: BuildOptions): Promise<void> {
+  const note = join(home, `added-${await keyOf(requirements)}`);
+  if (existsSync(note)) return;
+  await pipInstall(requirements, home, options);
+  await writeFile(note, '');
+}
+
+/**
+ * Puts a finished environment into its final place, in one step: nobody ever sees half of one, and of two starts at
+ * once the first wins. It can be moved because nothing of it but the interpreter is used, never its scripts with their
+ * absolute first lines.
+ */
+async function moveInto(home: string, building: string, modules: string): Promise<void> {
+  try {
+    await rename(building, home);
+  } catch (error) {
+    if (!(await works(home, modules))) throw error;
+    await rm(building, { recursive: true, force: true });
+  }
+}
+
+async function works(home: string, modules: string): Promise<boolean> {
+  return run(interpreter(home), ['-I', '-c', `import ${modules}`], { timeout: CHECK_WITHIN_MS }).then(
+    () => true,
+    () => false,
+  );
+}
+
+type BuildOptions = InstallOptions & { env: NodeJS.ProcessEnv; what: string };
+
+async function build(home: string, python: Python, { requirements }: PythonEnvironment, options: BuildOptions) {
+  const { record, env, signal } = options;
+  const logFile = join(record.workDir, 'python.log');
+  const common = { env, cwd: record.workDir, logFile, record, signal };
+  const venv = await runCommand({ ...common, name: 'venv', command: python.path, args: ['-m', 'venv', home] });
+  if (venv.code !== 0) throw new EnvironmentError(explainVenv(python, venv.lines), { logFile });
+  await pipInstall(requirements, home, options);
+}
+
+async function pipInstall(requirements: string, home: string, options: BuildOptions) {
+  const { record, env, onProgress, signal, what } = options;
+  const logFile = join(record.workDir, 'python.log');
+  const pip = await runCommand({
+    ...{ env, cwd: record.workDir, logFile, record, signal },
+    name: 'pip',
+    command: interpreter(home),
+    args: ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', requirements],
+    onLine: (line) => {
+      const wanted = /^Collecting (.+?)(?: \(from .*)?$/.exec(line)?.[1];
+      if (wanted) onProgress?.(`Fetching ${wanted}`);
+    },
+  });
+  if (pip.code !== 0) throw new EnvironmentError(explainPip(pip.lines, what), { logFile });
+}
+
+function explainVenv({ path, version }: Python, lines: string[]): string {
+  const minor = version.split('.').slice(0, 2).join('.');
+  const missing = lines.some((line) => /ensurepip is not|No module named '?(venv|ensurepip)/.test(line));
+  return missing
+    ? `Python ${version} (${path}) has no venv module. Install it (Debian, Ubuntu: apt install python${minor}-venv), or name another Python in the variable PYTHON.`
+    : `Python ${version} (${path}) could not make a virtual environment. The log says why; the variable PYTHON can name another Python.`;
+}
+
+function explainPip(lines: string[], what: string): string {
+  const says = (pattern: RegExp) => lines.some((line) => pattern.test(line));
+  if (says(/DO NOT MATCH THE HASHES/)) {
+    return 'The Python package index delivered a file other than the pinned one, so nothing was installed. Check the index or proxy that pip uses (pip config list), then start again.';
+  }
+  if (says(/No space left on device/)) {
+    return `The disk is full, so ${what} could not be installed. Free about 200 MB and start again.`;
+  }
+  if (says(/connection|Max retries|timed? ?out|ProxyError|SSLError|CERTIFICATE|name resolution/i)) {
+    return `The Python package index could not be reached, and ${what} must be fetched once. Check the network or pip’s settings (PIP_INDEX_URL, PIP_PROXY, PIP_CERT), then start again.`;
+  }
+  if (says(/No matching distribution found/)) {
+    return 'The Python package index that pip uses does not have one of the pinned packages, or does not answer. Check which index that is (pip config list), then start again.';
+  }
+  return `pip could not install ${what}. The log says why; start again once that is mended.`;
+}
+
+function interpreter(home: string): string {
+  return join(home, 'bin', 'python');
+}

@@ -1,0 +1,155 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { Clock } from './clock.ts';
+import type { Settings } from './settings.ts';
+
+export const SCOPES = ['openid', 'profile', 'global:export', 'customers:update'] as const;
+
+const CODE_SECONDS = 60;
+
+/** One consent: everything issued from it is revoked together. */
+interface Grant {
+  scopes: string[];
+  revoked: boolean;
+}
+
+interface AccessToken {
+  grant: Grant;
+  scopes: string[];
+  expiresAt: number;
+}
+
+interface RefreshToken {
+  grant: Grant;
+  /** When it was exchanged for the first time; null = not yet. */
+  usedAt: number | null;
+}
+
+/** What a person agreed to, waiting for its exchange. */
+export interface Consent {
+  redirectUri: string;
+  challenge: string;
+  scopes: string[];
+}
+
+interface Code extends Consent {
+  expiresAt: number;
+  /** The grant that the first exchange made. */
+  grant: Grant | null;
+}
+
+export interface IssuedTokens {
+  accessToken: string;
+  refreshToken: string;
+  expiresInSeconds: number;
+  scopes: string[];
+}
+
+/** Why something presented at the token endpoint was refused; `reuse`: it had been used before. */
+export interface Refusal {
+  refused: string;
+  reuse: boolean;
+}
+
+/** First 8 hex digits of the SHA-256 of a token: tells tokens apart without showing them. */
+export function fingerprint(token: string): string {
+  return createHash('sha256').update(token).digest('hex').slice(0, 8);
+}
+
+function secret(prefix: string): string {
+  return `${prefix}_${randomBytes(32).toString('base64url')}`;
+}
+
+/** Codes, access tokens and refresh tokens of this sandbox. */
+export class Grants {
+  readonly #codes = new Map<string, Code>();
+  readonly #access = new Map<string, AccessToken>();
+  readonly #refresh = new Map<string, RefreshToken>();
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+
+  constructor(settings: Settings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /** A single-use code that lives for 60 seconds. */
+  createCode(consent: Consent): string {
+    const code = randomUUID();
+    this.#codes.set(code, { ...consent, expiresAt: this.#clock.now() + CODE_SECONDS * 1000, grant: null });
+    return code;
+  }
+
+  /** Exchanges a code. A second exchange is refused and revokes what the first one gave. */
+  exchangeCode(code: string, redirectUri: string, verifier: string): IssuedTokens | Refusal {
+    const known = this.#codes.get(code);
+    if (!known) return { refused: 'The code is unknown.', reuse: false };
+    if (known.grant) {
+      known.grant.revoked = true;
+      return { refused: 'The code was used before; its tokens are revoked.', reuse: true };
+    }
+    if (known.expiresAt <= this.#clock.now()) return { refused: 'The code has expired.', reuse: false };
+    if (known.redirectUri !== redirectUri) return { refused: 'The redirect_uri is another one.', reuse: false };
+    if (createHash('sha256').update(verifier).digest('base64url') !== known.challenge) {
+      return { refused: 'The code_verifier does not match.', reuse: false };
+    }
+    known.grant = { scopes: known.scopes, revoked: false };
+    return this.#issue(known.grant, known.scopes);
+  }
+
+  /** Exchanges a refresh token by the rotation of the settings; `scopes` may narrow the new access token. */
+  refresh(token: string, scopes: string[] | undefined): IssuedTokens | Refusal {
+    const known = this.#refresh.get(token);
+    if (!known) return { refused: 'The refresh token is unknown.', reuse: false };
+    if (known.usedAt !== null && !this.#inGrace(known.usedAt)) {
+      known.grant.revoked = true;
+      return { refused: 'The refresh token was used before; its grant is revoked.', reuse: true };
+    }
+    if (known.grant.revoked) return { refused: 'The refresh token is revoked.', reuse: false };
+    const wanted = scopes ?? known.grant.scopes;
+    if (this.#settings.rotation === 'none') return this.#issue(known.grant, wanted, token);
+    known.usedAt ??= this.#clock.now();
+    return this.#issue(known.grant, wanted);
+  }
+
+  /** The scopes of the grant behind a refresh token; empty where it is unknown. */
+  scopesOf(refreshToken: string): string[] {
+    return this.#refresh.get(refreshToken)?.grant.scopes ?? [];
+  }
+
+  /** A fresh grant without a browser. */
+  issue(scopes: string[], expiresInSeconds = this.#settings.accessTokenSeconds): IssuedTokens {
+    return this.#issue({ scopes, revoked: false }, scopes, undefined, expiresInSeconds);
+  }
+
+  /** The scopes of a valid access token, or null. */
+  check(accessToken: string): string[] | null {
+    const known = this.#access.get(accessToken);
+    if (!known || known.grant.revoked || known.expiresAt <= this.#clock.now()) return null;
+    return known.scopes;
+  }
+
+  revokeAccessToken(accessToken: string): void {
+    this.#access.delete(accessToken);
+  }
+
+  expireAccessTokens(): void {
+    for (const token of this.#access.values()) token.expiresAt = 0;
+  }
+
+  #inGrace(usedAt: number): boolean {
+    const { rotation } = this.#settings;
+    return typeof rotation === 'object' && this.#clock.now() - usedAt <= rotation.graceSeconds * 1000;
+  }
+
+  #issue(
+    grant: Grant,
+    scopes: string[],
+    refreshToken = secret('rt'),
+    expiresInSeconds = this.#settings.accessTokenSeconds,
+  ): IssuedTokens {
+    const accessToken = secret('at');
+    this.#access.set(accessToken, { grant, scopes, expiresAt: this.#clock.now() + expiresInSeconds * 1000 });
+    if (!this.#refresh.has(refreshToken)) this.#refresh.set(refreshToken, { grant, usedAt: null });
+    return { accessToken, refreshToken, expiresInSeconds, scopes };
+  }
+}

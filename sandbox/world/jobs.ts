@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import type { Entity } from '../../core/config/entities.ts';
+import type { Selection } from '../data/select.ts';
+import type { Clock } from './clock.ts';
+import type { FileContent } from './content.ts';
+import type { Settings } from './settings.ts';
+
+export interface ExportRequest extends Selection {
+  columns: string[];
+}
+
+export type JobStatus = 'INITIATED' | 'PROCESSING' | 'PROCESSED';
+
+/** One export record. */
+export interface Job {
+  id: string;
+  entity: Entity;
+  createdAt: number;
+  /** How often its status was read. */
+  reads: number;
+  content: FileContent;
+}
+
+/** The export records of this sandbox and how they progress. */
+export class Jobs {
+  readonly #jobs = new Map<string, Job>();
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+
+  constructor(settings: Settings, clock: Clock) {
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /** A new export record under a random version 4 UUID. */
+  create(entity: Entity, content: FileContent): Job {
+    const job = { id: randomUUID(), entity, createdAt: this.#clock.now(), reads: 0, content };
+    this.#jobs.set(job.id, job);
+    return job;
+  }
+
+  /** The export record, or undefined where the id is unknown or another entity's. */
+  find(entity: Entity, id: string): Job | undefined {
+    const job = this.#jobs.get(id.toLowerCase());
+    return job?.entity === entity ? job : undefined;
+  }
+
+  /** Where the export stands now. */
+  statusOf(job: Job): JobStatus {
+    const { jobChecks, jobSeconds } = this.#settings;
+    if (jobSeconds === null) return statusAfter(job.reads, jobChecks, 2);
+    return statusAfter(this.#clock.now() - job.createdAt, jobSeconds * 1000, (jobSeconds * 1000) / 3);
+  }
+}
+
+function statusAfter(done: number, needed: number, started: number): JobStatus {
+  if (done >= needed) return 'PROCESSED';
+  return done >= started ? 'PROCESSING' : 'INITIATED';
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { rehearse } from '../../../cli/authorize/permission-check.ts';
+import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
+import { FakeTable } from '../../oauth/support/fake-table.ts';
+
+/** A rehearsal whose secret of the tokens, or whose table, answers so. */
+async function rehearsal(name: string, part: 'secret' | 'table') {
+  const secrets = new FakeSecrets(
+    () => new Date(0),
+    async () => undefined,
+  );
+  const table = new FakeTable(async () => undefined);
+  const trouble = Object.assign(new Error('refused'), { name });
+  if (part === 'table') table.trouble = () => trouble;
+  else secrets.trouble = (_, secret) => (secret === 'tokens' ? trouble : undefined);
+  const places = { ClientSecretId: 'client', TokensSecretId: 'tokens', LedgerTableName: 'ledger' };
+  return rehearse({ secrets: secrets.client, dynamo: table.client, ...places });
+}
+
+const RESTORE =
+  'npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is.';
+
+test.each([
+  ['table', 'ResourceNotFoundException', RESTORE],
+  ['secret', 'ResourceNotFoundException', RESTORE],
+  ['table', 'AccessDeniedException', 'Use credentials that may read and write it.'],
+  ['secret', 'InternalServiceError', 'Try again later.'],
+  [
+    'secret',
+    'InvalidRequestException',
+    'It is scheduled for deletion: aws secretsmanager restore-secret --secret-id tokens restores it.',
+  ],
+] as const)('a %s that answers %s ends the command before a person is asked', async (part, name, advice) => {
+  await expect(rehearsal(name, part)).rejects.toMatchObject({
+    exitCode: 3,
+    message: expect.stringContaining(`(${name}). ${advice} Nobody was asked to consent yet.`),
+  });
+});

@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { downloadTo } from '../../../cli/data/download-file.ts';
+import { waitUntil } from '../../../local/processes/wait-until.ts';
+import { run } from '../../local/support/running.ts';
+import { PROJECT, tempDir } from '../../local/support/support.ts';
+import { readingCloud } from '../support/reading-cloud.ts';
+import { said, WITHOUT_AWS } from '../support/run-cli.ts';
+
+/** What the disk, another download, a link or Ctrl-C does to a download. */
+
+const CONTENT = Buffer.alloc(110_000, 'id,name\n');
+const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
+const options = { force: false, onProgress: () => undefined };
+const errorOf = (promise: Promise<unknown>) => promise.then(() => 'no error').catch((error: unknown) => error);
+
+async function setting(trouble?: (response: ServerResponse, body: Buffer) => boolean) {
+  const cloud = await readingCloud({ trouble: (key, response, body) => key === FILE && !!trouble?.(response, body) });
+  const manifest = cloud.publish({ content: CONTENT });
+  const path = join(await tempDir(), 'leads.csv');
+  const args = ['download', 'leads', '--deployment', 'test', '--endpoint-url', cloud.endpoint];
+  return { ...cloud, manifest, path, args, download: () => downloadTo(cloud.target, manifest, path, options) };
+}
+
+/** The command on a disk that takes so many blocks of 512 bytes for a file: of 200 the last chunk fits in only partly. */
+async function onFullDisk(args: string[], { output = '/dev/null', blocks = 200 } = {}) {
+  const script = 'ulimit -f "$1"; out="$2"; shift 2; exec "$@" > "$out"';
+  const command = [process.execPath, join(PROJECT, 'cli/main.ts'), ...args];
+  const child = spawn('sh', ['-c', script, 'sh', String(blocks), output, ...command], {
+    env: { ...process.env, ...WITHOUT_AWS },
+  });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { stderr: await text(child.stderr), code: await ended };
+}
+
+test('a file that the disk does not take whole is not called whole, and does not stand under its name', async () => {
+  const { args, path } = await setting();
+  expect(await onFullDisk([...args, '-o', path])).toEqual({
+    code: 2,
+    stderr: `${path}.part cannot be written (EFBIG): name a file elsewhere with -o.\n`,
+  });
+  expect(existsSync(path)).toBe(false);
+});
+
+test('a disk that takes nothing at all is left without a lock', async () => {
+  const { args, path } = await setting();
+  const { code, stderr } = await onFullDisk([...args, '-o', path], { blocks: 0 });
+  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('(EFBIG)') });
+  expect(await readdir(join(path, '..'))).toEqual([]);
+});
+
+test('standard output that goes into a file is not called whole where the disk does not take it', async () => {
+  const { args, path } = await setting();
+  const { code, stderr } = await onFullDisk([...args, '-o', '-'], { output: path });
+  expect({ code, stderr }).toEqual({ code: 1, stderr: 'Not whole: standard output took no more (EFBIG).\n' });
+});
+
+test('of a part that lost bytes on the disk no file is made', async () => {
+  const { target, manifest, path } = await setting();
+  let lost = false;
+  const onProgress = async () => {
+    if (!lost) await writeFile(`${path}.part`, '');
+    lost = true;
+  };
+  expect(await errorOf(downloadTo(target, manifest, path, { force: false, onProgress }))).toMatchObject({
+    exitCode: 1,
+    message: expect.stringMatching(/leads\.csv\.part has \d+ bytes on the disk, not 110000: remove it\.$/),
+  });
+  expect(existsSync(path)).toBe(false);
+});
+
+test('of two downloads to one place the second is refused while the first is under way', async () => {
+  let go: () => void = () => undefined;
+  const { download, path, calls } = await setting((response, body) => {
+    go = () => response.writeHead(200, { 'content-length': body.length }).end(body);
+    return true;
+  });
+  const first = download();
+  await waitUntil(() => calls.includes(`GET ${FILE}`), { withinMs: 5_000 });
+  expect(await errorOf(download())).toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(
+      /leads\.csv\.part is being written by process \d+ on \S+: wait for its end, .* If that process is dead, remove .*\.part\.lock, then start again\.$/,
+    ),
+  });
+  go();
+  await first;
+  expect(await readFile(path)).toEqual(CONTENT);
+  expect(await readdir(join(path, '..'))).toEqual(['leads.csv']);
+});
+
+test('the lock of a process that was killed is told, and once it is removed the download goes on', async () => {
+  const { download, path } = await setting();
+  await writeFile(`${path}.part.lock`, 'process 1 on another\u001b[31m');
+  expect(await errorOf(download())).toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('another process:'),
+  });
+  await rm(`${path}.part.lock`);
+  expect(await download()).toEqual({ resumedAt: 0 });
+});
+
+test('a link in the place of the part is not followed, and leaves no lock behind', async () => {
+  const { download, path } = await setting();
+  const other = `${path}.other`;
+  await writeFile(other, 'of somebody else');
+  await symlink(other, `${path}.part`);
+  expect(await errorOf(download())).toMatchObject({ exitCode: 2, message: expect.stringContaining('(ELOOP)') });
+  expect(await readFile(other, 'utf8')).toBe('of somebody else');
+  expect(existsSync(`${path}.part.lock`)).toBe(false);
+});
+
+test('a part that others could read becomes a file for its owner alone', async () => {
+  const { download, path } = await setting();
+  await writeFile(`${path}.part`, CONTENT.subarray(0, 1000), { mode: 0o644 });
+  await download();
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+test('Ctrl-C ends a download at once, with its document; what came stays, and no lock', async () => {
+  const { args, path } = await setting((response, body) => {
+    response.writeHead(200, { 'content-length': body.length });
+    return response.write(body.subarray(0, 70_000)) || true; // and no more
+  });
+  const command = run('cli/main.ts', [...args, '-o', path, '--json'], WITHOUT_AWS);
+  const arrived = async () => (await stat(`${path}.part`).catch(() => undefined))?.size === 70_000;
+  await waitUntil(arrived, { withinMs: 20_000 });
+  command.child.kill('SIGINT');
+  expect(await command.ended, command.stderr()).toBe(130);
+  const error = 'Stopped. What is here stays in leads.csv.part: the same command goes on with it.';
+  expect(JSON.parse(command.stdout())).toEqual({ ok: false, error });
+  expect(command.stderr()).toBe(`${error}\n`);
+  expect(await readdir(join(path, '..'))).toEqual(['leads.csv.part']);
+});
+
+test('what a manifest holds reaches the terminal without what a terminal would obey', async () => {
+  const cloud = await readingCloud();
+  const owned = '\u001b]0;owned\u0007';
+  cloud.publish({ execution: 'leads-night', manifest: { warnings: [`A column ${owned}is new`] } });
+  const path = join(await tempDir(), `${owned}leads.csv`.replaceAll('/', ''));
+  const args = ['--deployment', 'test', '--endpoint-url', cloud.endpoint, '-o', path];
+  const { code, stdout, stderr } = await said('download', 'leads', ...args);
+  expect(code, stderr).toBe(0);
+  expect(stderr).toBe('Warning: A column is new\n');
+  expect(stdout).not.toContain('\u001b');
+});

@@ -1,0 +1,121 @@
+import { crc32 } from 'node:zlib';
+import { S3Client } from '@aws-sdk/client-s3';
+import { expect, test } from 'vitest';
+import { verifyPublished } from '../../../cli/data/verify.ts';
+import type { RunReport } from '../../../cli/runs/run-report.ts';
+import { crc32Text } from '../../../transfer/index.ts';
+import { serve } from '../support/aws-server.ts';
+
+const FILE = 'runs/entity=leads/run=leads-1/leads.csv';
+const MANIFEST = 'runs/entity=leads/run=leads-1/_manifest.json';
+const POINTER = 'published/entity=leads/date=2026-11-20.json';
+const LATEST = 'published/entity=leads/latest.json';
+const content = 'id,name\r\n1,"a\nb"\r\n';
+const common = { schemaVersion: 1, entity: 'leads', date: '2026-11-20', keptUntil: '2026-12-20' };
+const startedAt = '2026-11-20T02:00:00.000Z';
+const manifest = {
+  ...{ ...common, execution: 'leads-1', startedAt, fingerprint: 'f', softwareVersion: '1', warnings: [] },
+  file: {
+    ...{ key: FILE, bytes: content.length, crc32: crc32Text(crc32(content)), contentType: 'text/csv' },
+    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'] },
+  },
+  export: {
+    ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: startedAt },
+    ...{ checks: 1, unansweredCreates: 0, restarts: 0 },
+  },
+  request: { columns: ['id', 'name'] },
+};
+const pointer = { ...common, startedAt, execution: 'leads-1', manifestKey: MANIFEST };
+const report: RunReport = {
+  ...{ entity: 'leads', executionArn: 'arn', status: 'SUCCEEDED', error: null, cause: null, exportId: 'x', key: FILE },
+  ...{ manifestKey: MANIFEST, bytes: content.length, rows: 1, checks: 1, seconds: 1 },
+};
+
+/** Verifies against a bucket with what a run published, changed as told; `undefined` takes an object away. */
+async function verify(changes: Record<string, unknown> = {}, run: RunReport = report) {
+  const standing = { [FILE]: content, [MANIFEST]: manifest, [POINTER]: pointer, [LATEST]: pointer };
+  const objects: Record<string, unknown> = { ...standing, ...changes };
+  const endpoint = await serve(({ url = '' }) => {
+    const object = objects[decodeURIComponent(new URL(url, 'http://x').pathname).replace('/bucket/', '')];
+    if (object === undefined) return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
+    return { status: 200, body: typeof object === 'string' ? object : JSON.stringify(object) };
+  });
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const s3 = new S3Client({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
+  return verifyPublished({ s3, BucketName: 'bucket' }, run);
+}
+
+test('a published run is read back: its manifest, and how the file begins', async () => {
+  expect(await verify()).toEqual({ manifest, start: Buffer.from(content) });
+});
+
+test('the beginning of a large file is kept, not the file', async () => {
+  const large = 'x'.repeat(200_000);
+  const file = { ...manifest.file, bytes: large.length, crc32: crc32Text(crc32(large)) };
+  const { start } = await verify({ [FILE]: large, [MANIFEST]: { ...manifest, file } });
+  expect(start).toEqual(Buffer.alloc(65_536, 'x'));
+});
+
+test('what a later release wrote is read as far as it is known', async () => {
+  const more = { schemaVersion: 2, guards: [] };
+  const grown = {
+    ...manifest,
+    ...more,
+    file: { ...manifest.file, quoting: 'all' },
+    export: { ...manifest.export, cost: 1 },
+  };
+  const moved = { ...pointer, ...more };
+
+  const read = await verify({ [MANIFEST]: grown, [POINTER]: moved, [LATEST]: moved });
+
+  expect(read.manifest).toEqual({ ...manifest, schemaVersion: 2 });
+});
+
+const later = { ...pointer, manifestKey: 'runs/later/_manifest.json', startedAt: '2026-11-20T03:00:00.000Z' };
+
+test('a later run of the same date may have moved the pointer on', async () => {
+  expect((await verify({ [POINTER]: later })).manifest.execution).toBe('leads-1');
+});
+
+test('the newest date may be a later one', async () => {
+  const newer = { ...pointer, date: '2026-11-21', manifestKey: 'runs/newer/_manifest.json' };
+
+  expect((await verify({ [LATEST]: newer })).manifest.execution).toBe('leads-1');
+});
+
+const empty = { ...manifest, file: { ...manifest.file, bytes: 0, crc32: crc32Text(0) } };
+const doubts: [string, Record<string, unknown>, RegExp][] = [
+  ['a missing manifest', { [MANIFEST]: undefined }, /there is no object runs\/.*\/_manifest\.json\.$/],
+  ['a manifest that is not JSON', { [MANIFEST]: '{"entity":' }, /_manifest\.json does not hold what it should\.$/],
+  ['a manifest of another shape', { [MANIFEST]: { entity: 'leads' } }, /_manifest\.json does not hold what it should/],
+  ['a missing pointer', { [POINTER]: undefined }, /there is no object published\/entity=leads\/date=2026-11-20\.json/],
+  ['a pointer of another shape', { [POINTER]: [] }, /date=2026-11-20\.json does not hold what it should/],
+  [
+    'a pointer to another run that is not later',
+    { [POINTER]: { ...later, startedAt } },
+    /the pointer published\/.*date=2026-11-20\.json names runs\/later\/_manifest\.json instead/,
+  ],
+  [
+    'a newest pointer that stayed behind',
+    { [LATEST]: { ...pointer, date: '2026-11-19', manifestKey: 'runs/old/_manifest.json' } },
+    /the pointer published\/entity=leads\/latest\.json names runs\/old\/_manifest\.json instead/,
+  ],
+  ['a missing file', { [FILE]: undefined }, /there is no object runs\/.*leads\.csv\.$/],
+  ['a missing file that was empty', { [FILE]: undefined, [MANIFEST]: empty }, /there is no object runs\/.*leads\.csv/],
+  [
+    'a file cut short',
+    { [FILE]: content.slice(1) },
+    /the file has 17 bytes with CRC-32 .*, its manifest says otherwise/,
+  ],
+  ['a file with another byte', { [FILE]: content.replace('a', 'b') }, /the file has 18 bytes with CRC-32/],
+];
+
+test.for(doubts)('%s is found', async ([, changes, sentence]) => {
+  const error = await verify(changes).catch((error: unknown) => error);
+  expect(error).toMatchObject({ name: 'CommandError', exitCode: 1, message: expect.stringMatching(sentence) });
+  expect(String(error)).toMatch(/^CommandError: The run of leads is published, but /);
+});
+
+test('a run that names no manifest is not believed', async () => {
+  await expect(verify({}, { ...report, manifestKey: null })).rejects.toThrow('it names no manifest');
+});

@@ -1,0 +1,91 @@
+import { SNSClient } from '@aws-sdk/client-sns';
+import { expect, test } from 'vitest';
+import { alarmsCheck, runbookUrlChecks } from '../../../cli/doctor/alarms.ts';
+import { type Reply, serve, xmlError } from '../support/aws-server.ts';
+
+const ARN = 'arn:aws:sns:us-east-1:000000000000:alarms';
+
+/** A topic that answers with these pages, each a list of the ARNs of subscriptions. */
+async function topic(...pages: (string[] | Reply)[]) {
+  let turn = 0;
+  const endpoint = await serve(() => {
+    const page = pages[turn] ?? [];
+    turn += 1;
+    if (!Array.isArray(page)) return page;
+    const members = page.map(
+      (arn) =>
+        `<member><SubscriptionArn>${arn}</SubscriptionArn><Protocol>email</Protocol><Endpoint>ops@example.com</Endpoint></member>`,
+    );
+    const next = turn < pages.length ? `<NextToken>${turn}</NextToken>` : '';
+    const result = `<Subscriptions>${members.join('')}</Subscriptions>${next}`;
+    const body = `<ListSubscriptionsByTopicResponse><ListSubscriptionsByTopicResult>${result}</ListSubscriptionsByTopicResult></ListSubscriptionsByTopicResponse>`;
+    return { status: 200, type: 'text/xml', body };
+  });
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  return { AlarmTopicArn: ARN, sns: new SNSClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 }) };
+}
+
+test('addresses that were confirmed are fine', async () => {
+  expect(await alarmsCheck(await topic([`${ARN}:1`], [`${ARN}:2`]))).toMatchObject({
+    status: 'ok',
+    text: 'Alarms go to 2 confirmed subscriptions.',
+  });
+});
+
+test('an address that was never confirmed is told, without being shown', async () => {
+  const check = await alarmsCheck(await topic([`${ARN}:1`, 'PendingConfirmation']));
+  expect(check).toMatchObject({
+    status: 'warning',
+    text: 'Alarms go to 1 confirmed subscription; 1 is not confirmed yet.',
+    advice: expect.stringMatching(/^Follow the link in the mail .* aws sns subscribe --topic-arn arn:/),
+  });
+  expect(JSON.stringify(check)).not.toContain('ops@');
+});
+
+test('an address of the configuration that lapsed is told, though another hears', async () => {
+  const check = await alarmsCheck(await topic([`${ARN}:1`]), ['Ops@example.com', 'night@example.com']);
+  expect(check).toMatchObject({
+    status: 'warning',
+    text: 'Alarms go to 1 confirmed subscription; 1 of alarms.email is not subscribed.',
+    advice: expect.stringMatching(/^Deploy, if the address is new .*; else: aws sns subscribe --topic-arn arn:/),
+  });
+  expect(JSON.stringify(check)).not.toContain('night@');
+  expect(await alarmsCheck(await topic([`${ARN}:1`]), ['ops@example.com'])).toMatchObject({ status: 'ok' });
+  expect(await alarmsCheck(await topic([`${ARN}:1`, 'Deleted']), ['ops@example.com'])).toMatchObject({ status: 'ok' });
+});
+
+test('a runbook without an https address is told of: links in mails lead nowhere', () => {
+  const checks = (runbookUrl: string, local = false) =>
+    runbookUrlChecks({ local, alarms: { email: [], freshnessHours: 26, runbookUrl } });
+  expect(checks('docs/runbook.md')).toMatchObject([
+    { id: 'runbook', status: 'warning', exitCode: 0, advice: expect.stringContaining('alarms.runbookUrl') },
+  ]);
+  expect(checks('http://wiki.example.com/runbook')).toHaveLength(1);
+  expect(checks('https://wiki.example.com/runbook')).toEqual([]);
+  expect(checks('docs/runbook.md', true)).toEqual([]);
+});
+
+test('no address at all, or one that has unsubscribed, means that nobody hears', async () => {
+  for (const page of [[], ['Deleted']]) {
+    expect(await alarmsCheck(await topic(page))).toMatchObject({
+      status: 'warning',
+      text: 'Nobody hears of alarms: their topic has no address, or none that was confirmed in time.',
+      advice: expect.stringContaining('alarms.email'),
+    });
+  }
+});
+
+test('a stack of an earlier release is to be deployed again', async () => {
+  const { sns } = await topic();
+  expect(await alarmsCheck({ sns, AlarmTopicArn: undefined })).toMatchObject({
+    status: 'warning',
+    advice: 'Deploy again.',
+  });
+});
+
+test('a right to look that is lacking fails no night', async () => {
+  const check = await alarmsCheck(
+    await topic(xmlError(403, 'AuthorizationError', 'not authorized to perform: SNS:List')),
+  );
+  expect(check).toMatchObject({ status: 'warning', exitCode: 0, advice: expect.stringMatching(/^AWS denies access/) });
+});

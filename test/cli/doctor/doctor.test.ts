@@ -1,0 +1,315 @@
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  type Check,
+  documentOf,
+  exitCodeOf,
+  Findings,
+  failed,
+  failedBy,
+  linesOf,
+  ok,
+  warning,
+} from '../../../cli/doctor/check.ts';
+import { clockCheck } from '../../../cli/doctor/clock.ts';
+import { doctor } from '../../../cli/doctor/doctor.ts';
+import { accessTokenCheck, grantCheck, ledgerCheck, scopesCheck } from '../../../cli/doctor/grant.ts';
+import { type Refreshed, refreshCheck } from '../../../cli/doctor/refresh.ts';
+import { columnsCheck } from '../../../cli/doctor/service.ts';
+import { watchClock } from '../../../cli/support/aws-clock.ts';
+import { CommandError } from '../../../cli/support/exit.ts';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
+import { RunError } from '../../../core/errors.ts';
+import type { LedgerItem } from '../../../core/oauth/ledger-item.ts';
+import type { Tokens } from '../../../core/oauth/secrets.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { serve } from '../support/aws-server.ts';
+
+const NOW = new Date('2026-11-20T12:00:00.000Z');
+const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRESH' };
+const minutes = (count: number) => new Date(NOW.getTime() + count * 60_000).toISOString();
+const tokens = (changes: Partial<Tokens> = {}): Tokens => ({
+  ...{ refreshToken: 'rt-canary', accessToken: 'at-canary', scope: 'openid global:export' },
+  ...{ obtainedAt: minutes(-10), expiresAt: minutes(50) },
+  ...changes,
+});
+const generation = (versionId: string, changes: Partial<Tokens> = {}) => ({ versionId, tokens: tokens(changes) });
+
+describe('checks', () => {
+  it('take their class from the first that failed', () => {
+    const checks = [
+      ok('a', 'A.'),
+      warning('b', 'B.', 'Do b.'),
+      failed('c', 'C.', 'Do c.', 3),
+      failed('d', 'D.', '-', 2),
+    ];
+
+    expect(exitCodeOf(checks)).toBe(3);
+    expect(exitCodeOf(checks.slice(0, 2))).toBe(0);
+    expect(linesOf(checks.slice(0, 3))).toEqual([
+      '✓ a: A.',
+      '! b: B. -> Do b.',
+      '✗ c: C. -> Do c.',
+      'A nightly run would fail: see ✗ (1).',
+    ]);
+    expect(documentOf(checks.slice(0, 2))).toEqual({
+      ok: true,
+      checks: [
+        { id: 'a', status: 'ok', text: 'A.', advice: null },
+        { id: 'b', status: 'warning', text: 'B.', advice: 'Do b.' },
+      ],
+    });
+  });
+
+  it('promise a good night only where the service was asked with the grant', () => {
+    const verdict = (...checks: Check[]) => linesOf(checks).at(-1);
+    const untried = warning('service', 'Not looked at.', 'Look.');
+
+    expect(verdict(ok('grant', 'There.'), ok('service', 'It answers.'))).toBe('A nightly run would work.');
+    expect(verdict(ok('grant', 'There.'), untried)).toBe(
+      'Nothing was found that stops a nightly run, but the grant was not tried: add --refresh.',
+    );
+    expect(verdict(ok('refresh', 'Done.'), untried)).toBe(
+      'Nothing was found that stops a nightly run, but the grant was not tried at the service.',
+    );
+  });
+
+  it('name an error by its class, and quote nothing of one that nobody expected', () => {
+    expect(failedBy('x', new RunError('ConfigInvalid', 'No value.')).exitCode).toBe(2);
+    expect(failedBy('x', new RunError('CrmUnavailable', 'Down.')).exitCode).toBe(3);
+    expect(failedBy('x', new RunError('AuthRefused', 'No.')).exitCode).toBe(1);
+    expect(failedBy('x', new CommandError('No stack.', 3))).toMatchObject({ text: 'No stack.', exitCode: 3 });
+    expect(failedBy('x', new TypeError('secret-canary')).text).toBe('This could not be looked at (TypeError).');
+    expect(failedBy('x', 'secret-canary').text).toBe('This could not be looked at (an unknown error).');
+  });
+
+  it('go on after a look that failed', async () => {
+    const findings = new Findings();
+    const first = await findings.look(
+      'a',
+      () => Promise.reject(new RunError('CrmUnavailable', 'Down.')),
+      () => [],
+    );
+    const second = await findings.look(
+      'b',
+      () => 7,
+      (found) => ok('b', `${found}.`),
+    );
+
+    expect([first, second]).toEqual([undefined, 7]);
+    expect(findings.checks.map(({ id, status }) => [id, status])).toEqual([
+      ['a', 'failed'],
+      ['b', 'ok'],
+    ]);
+  });
+});
+
+describe('the grant', () => {
+  it('is told by generation, age and end', () => {
+    const one = generation('v1');
+    expect(grantCheck(one, one, around)).toMatchObject({
+      status: 'ok',
+      text: `Generation v1, obtained 10 min ago (${minutes(-10)}); its access token ends at ${minutes(50)}.`,
+    });
+    const old = generation('v0', { obtainedAt: minutes(-60 * 24 * 5), expiresAt: null });
+    expect(grantCheck(old, old, around).text).toContain('5 days ago');
+    expect(grantCheck(old, old, around).text).toContain('its end is unknown');
+    expect(grantCheck(old, one, around)).toMatchObject({ status: 'warning', text: expect.stringContaining('v0') });
+    const often = generation('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) });
+    expect(grantCheck(often, often, around)).toMatchObject({
+      status: 'failed',
+      text: expect.stringMatching(/^95 grants/),
+    });
+  });
+
+  const item = (changes: Partial<LedgerItem>): LedgerItem => ({
+    ...{ state: 'CLAIMED', owner: 'o', deadline: NOW.getTime() + 30_000, unanswered: 0, unansweredSince: 0 },
+    ...{ authorizedAt: '', reason: '', diedAt: '' },
+    ...changes,
+  });
+  const passed = { deadline: NOW.getTime() - 1000 };
+  const states: [string, LedgerItem | undefined, string, RegExp][] = [
+    ['unclaimed', undefined, 'ok', /nobody has claimed/],
+    ['given back', item({ deadline: 0 }), 'ok', /given back unspent/],
+    ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /somebody refreshes it/],
+    ['held', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
+    [
+      'left alone, for the service does not answer',
+      item({ deadline: NOW.getTime() + 1_500_000, unanswered: 2, unansweredSince: NOW.getTime() - 60_000 }),
+      'failed',
+      /^No refresh .* since 2026-11-20T11:59:00.000Z \(2 tried\); the next is tried after 2026-11-20T12:25:00.000Z\.$/,
+    ],
+    ['left behind', item(passed), 'warning', /never ended\.$/],
+    [
+      'unanswered, and free again',
+      item({ ...passed, unanswered: 9, unansweredSince: NOW.getTime() - 60_000 }),
+      'warning',
+      /^No refresh .* \(9 tried\)\.$/,
+    ],
+    ['being authorized', item({ state: 'AUTHORIZED', authorizedAt: minutes(0) }), 'warning', /somebody refreshes it/],
+    [
+      'authorized by a command that died',
+      item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-9) }),
+      'failed',
+      /^The grant is dead since 2026-11-20T11:51:00.000Z\. A new one was given, but never stored\.$/,
+    ],
+    [
+      'dead, and authorized by a command that died',
+      item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
+      'failed',
+      /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
+    ],
+    ['followed by nothing', item({ state: 'STORED' }), 'failed', /not to be seen/],
+    [
+      'dead',
+      item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) }),
+      'failed',
+      /since .*: said \[31mno$/,
+    ],
+  ];
+  it.each(states)('can be %s', (_, seen, status, text) => {
+    const check = ledgerCheck(seen, around);
+
+    expect(check).toMatchObject({ status, text: expect.stringMatching(text) });
+    if (status === 'failed') expect(check.advice).toContain('AUTHORIZE');
+  });
+
+  it('holds the scopes that are needed, or fails only for those that an export needs', () => {
+    const needed = ['openid', 'profile', 'global:export'];
+    expect(scopesCheck(tokens({ scope: 'profile openid global:export' }), needed, around).status).toBe('ok');
+    expect(scopesCheck(tokens({ scope: 'global:export' }), needed, around)).toMatchObject({
+      status: 'warning',
+      text: expect.stringMatching(/^Lacking: openid profile /),
+    });
+    const withUpdates = ['global:export', 'customers:update'];
+    expect(scopesCheck(tokens({ scope: 'global:export' }), withUpdates, around).status).toBe('warning');
+    expect(scopesCheck(tokens({ scope: '' }), needed, around)).toMatchObject({
+      status: 'failed',
+      text: expect.stringContaining('held: none'),
+      advice: expect.stringContaining('AUTHORIZE'),
+    });
+  });
+
+  it('has an access token that lives, is stale, lives too short, or for nobody knows how long', () => {
+    const of = (changes: Partial<Tokens>) => accessTokenCheck(tokens(changes), around);
+    expect(of({})).toMatchObject({ status: 'ok', text: 'It lives for 60 min and has 50 min left.' });
+    expect(of({ obtainedAt: minutes(-70), expiresAt: minutes(-10) })).toMatchObject({
+      status: 'warning',
+      text: expect.stringContaining('is stale'),
+      advice: expect.stringContaining('REFRESH'),
+    });
+    expect(of({ expiresAt: minutes(10) })).toMatchObject({ status: 'ok' });
+    expect(of({ expiresAt: minutes(9) })).toMatchObject({ status: 'warning', text: expect.stringContaining('19 min') });
+    expect(of({ expiresAt: null })).toMatchObject({ status: 'warning', text: expect.stringContaining('expires_in') });
+  });
+});
+
+describe('a refresh', () => {
+  const granted = (refreshToken: string | undefined, oddities: string[] = []) => ({
+    answer: { kind: 'granted' as const, tokens: { ...tokens(), refreshToken }, oddities },
+    milliseconds: 41,
+  });
+  const lostAnswer = { answer: { kind: 'lost' as const, said: 'No answer.' }, milliseconds: 20_000 };
+  const judged = (changes: Partial<Refreshed>) =>
+    refreshCheck(
+      { before: generation('v1'), after: generation('v2'), calls: [], lost: false, ...changes },
+      'AUTHORIZE',
+    );
+
+  it('tells rotation, life and latency', () => {
+    expect(judged({ calls: [granted('rt-new')] })).toMatchObject({
+      status: 'ok',
+      text: 'Answered in 41 ms; rotation observed: the refresh token is a new one; expires_in 3600 s; stored as generation v2.',
+    });
+    for (const same of ['rt-canary', undefined]) {
+      expect(judged({ calls: [granted(same)] }).text).toContain('no rotation');
+    }
+  });
+
+  it('warns of odd and lost answers, and of a refresh by another', () => {
+    expect(judged({ calls: [lostAnswer, granted('rt-new', ['status 201'])] })).toMatchObject({
+      status: 'warning',
+      text: expect.stringContaining('Odd: the first answer was lost, status 201.'),
+    });
+    expect(judged({})).toMatchObject({ status: 'warning', text: expect.stringContaining('Another function') });
+  });
+
+  it('fails where the new grant could not be stored', () => {
+    expect(judged({ calls: [granted('rt-new')], lost: true })).toMatchObject({ status: 'failed', exitCode: 1 });
+  });
+});
+
+describe('the configuration', () => {
+  const crm = { baseUrl: 'https://crm.example.com', authUrl: 'https://auth.example.com' };
+  const deployment = (entities: object) => deploymentSchema.parse({ crm, entities });
+
+  it('is held against the columns that there are', () => {
+    expect(columnsCheck(deployment({}), 'leads', ['id', 'name']).text).toMatch(/^All 2 columns/);
+    const some = deployment({ leads: { columns: ['id'] }, contacts: { columns: ['nmae'] } });
+    expect(columnsCheck(some, 'leads', ['id', 'name']).text).toMatch(/^1 of 2 columns/);
+    expect(columnsCheck(some, 'contacts', ['id', 'name'])).toMatchObject({
+      ...{ status: 'failed', exitCode: 2 },
+      text: expect.stringContaining('"nmae" (did you mean "name"?)'),
+    });
+  });
+});
+
+describe('the clock', () => {
+  /** A client that was answered once by a server with this Date header. */
+  async function answered(date: string | undefined) {
+    const server = createServer((_, response) => {
+      response.sendDate = false;
+      if (date) response.setHeader('date', date);
+      response
+        .writeHead(400, { 'content-type': 'application/x-amz-json-1.1' })
+        .end('{"__type":"ResourceNotFoundException"}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => server.closeAllConnections());
+    onTestFinished(() => void server.close());
+    const address = server.address();
+    const endpoint = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+    const client = new SecretsManagerClient({ endpoint, region: 'us-east-1', credentials });
+    const clock = watchClock(client, () => NOW.getTime());
+    await expect(client.send(new GetSecretValueCommand({ SecretId: 'x' }))).rejects.toThrow();
+    return clock;
+  }
+
+  it('is that of AWS where this machine is wrong, told by errors too', async () => {
+    const slow = await answered('Fri, 20 Nov 2026 12:05:00 GMT');
+    expect(slow.now().toISOString()).toBe('2026-11-20T12:05:00.500Z');
+    expect(clockCheck(slow)).toMatchObject({ status: 'warning', text: expect.stringContaining('301 s slow') });
+    const fast = await answered('Fri, 20 Nov 2026 11:59:50 GMT');
+    expect(clockCheck(fast).text).toContain('10 s fast');
+  });
+
+  it('is that of this machine where both agree, and where AWS says nothing', async () => {
+    const right = await answered('Fri, 20 Nov 2026 12:00:01 GMT');
+    expect([right.now(), clockCheck(right).status]).toEqual([NOW, 'ok']);
+    const silent = await answered(undefined);
+    expect([silent.now(), clockCheck(silent).text]).toEqual([NOW, expect.stringContaining('did not say')]);
+  });
+});
+
+it('stops at a stack that is only half there', async () => {
+  const body = `<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult>
+    <Stacks><member><StackName>s</StackName><StackStatus>ROLLBACK_COMPLETE</StackStatus>
+    <CreationTime>2026-11-20T00:00:00Z</CreationTime></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
+  const endpointUrl = await serve(() => ({ status: 200, type: 'text/xml', body }));
+  const configuration = join(await tempDir(), 'half.json');
+  const address = 'http://127.0.0.1:1';
+  await writeFile(configuration, JSON.stringify({ local: true, crm: { baseUrl: address, authUrl: address } }));
+
+  const checks = await doctor({ deployment: 'half', configuration, endpointUrl });
+
+  expect(checks.map(({ id, status }) => [id, status])).toEqual([
+    ['configuration', 'ok'],
+    ['stack', 'failed'],
+  ]);
+  expect(checks[1]?.text).toContain('is only half deployed (ROLLBACK_COMPLETE)');
+  expect(exitCodeOf(checks)).toBe(3);
+});

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { parseHTML } from 'linkedom';
+import { expect, test } from 'vitest';
+import { reportPage } from '../../../cli/report/page.ts';
+import { type Facts, tellStory } from '../../../cli/report/story.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { madeUpMonth } from '../../../scripts/made-up-month.ts';
+import { said } from '../support/run-cli.ts';
+
+const NIGHT = '2026-11-20';
+const pageOf = (facts: Facts) => parseHTML(reportPage(tellStory(facts))).document;
+
+test.each([
+  ['download', ['leads', '--date', '2026-11-20', '--run', 'x'], /cannot be used with option '--run/],
+  ['download', ['leads', '-o', '-', '--json'], /the file or the document, not both/],
+  ['download', ['leads', '--date', 'yesterday'], /A date that exists/],
+  ['report', ['--nights', '0'], /A whole number from 1 to 400/],
+  ['report', ['-o', '-', '--json'], /the page or the document, not both/],
+  ['list', ['--since', 'yesterday'], /7d or 2w/],
+])('%s %j is a mistake of usage', async (command, args, sentence) => {
+  const { code, stderr } = await said(command, ...args, '--deployment', 'test');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(sentence);
+});
+
+test('the first thing on the page is the answer, and each cell leads to its facts', () => {
+  const document = pageOf(madeUpMonth({ failed: ['leads'] }));
+  expect(document.querySelector('main')?.textContent?.trim()).toMatch(/^✕Last night: 1 of 7 missing: leads/);
+  const links = [...document.querySelectorAll('a.cell')];
+  expect(links).toHaveLength(210);
+  for (const link of links) {
+    const facts = document.getElementById(link.getAttribute('href')?.slice(1) ?? '');
+    expect(facts?.tagName).toBe('DIALOG');
+    expect(link.getAttribute('aria-label')).toMatch(/^[a-z-]+, \d+ \w+: (published|failed|missing)/);
+  }
+  const failure = document.getElementById(`leads-${NIGHT}`)?.textContent ?? '';
+  expect(failure).toContain('ReauthorizationRequired');
+  expect(failure).toContain('docs/runbook.md#reauthorizationrequired');
+  expect(failure).toContain(`npm run cli -- start leads --date ${NIGHT} --deployment prod`);
+  expect(document.getElementById(`contacts-${NIGHT}`)?.textContent).toMatch(
+    /Rows44,348.*CRC-32\S+==.*Manifestruns\/entity=contacts/,
+  );
+});
+
+test('tables have captions and headings, and each drawing has a name and its numbers', () => {
+  const document = pageOf(madeUpMonth());
+  const tables = [...document.querySelectorAll('table')];
+  expect(tables).toHaveLength(4);
+  for (const table of tables) {
+    expect(table.querySelector('caption')?.textContent).not.toBe('');
+    expect(table.querySelectorAll('tbody tr').length).toBe(table.querySelectorAll('tbody th[scope=row]').length);
+    expect(table.querySelectorAll('thead th[scope=col]').length).toBeGreaterThan(5);
+  }
+  const drawings = [...document.querySelectorAll('svg')];
+  expect(drawings).toHaveLength(2 * ENTITIES.length);
+  for (const svg of drawings) expect(svg.getAttribute('aria-label')).toMatch(/^(Rows|Bytes) of [a-z-]+ by night: /);
+  expect(document.querySelectorAll('svg path[d]').length).toBeGreaterThan(2 * ENTITIES.length);
+});
+
+test('the policy of the page knows its style and its script by their hashes, and allows nothing else', () => {
+  const document = pageOf(madeUpMonth());
+  const policy = document.querySelector('meta[http-equiv=Content-Security-Policy]')?.getAttribute('content') ?? '';
+  const hashOf = (name: string) => {
+    const text = document.querySelector(name)?.textContent ?? '';
+    return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+  };
+  expect(policy).toBe(
+    `default-src 'none'; style-src ${hashOf('style')}; script-src ${hashOf('script')}; base-uri 'none'; form-action 'none'`,
+  );
+  expect(document.querySelectorAll('script, style')).toHaveLength(2);
+  expect(document.querySelectorAll('[style], [src], [onclick], link, img, iframe')).toHaveLength(0);
+  for (const link of document.querySelectorAll('a')) expect(link.getAttribute('href')).toMatch(/^#/);
+});
+
+test('whatever a manifest or an error says stays text', () => {
+  const hostile =
+    '</dialog></script><script>alert(1)</script><img src=x onerror=alert(2)>"\' onfocus=alert(3) \u202e&amp;';
+  const month = madeUpMonth({ failed: ['leads'] });
+  const published = month.published.map(({ manifestKey, manifest }) => ({
+    manifestKey: `${manifestKey}${hostile}`,
+    manifest: {
+      ...{ ...manifest, execution: hostile, softwareVersion: hostile, warnings: [hostile] },
+      file: { ...manifest.file, key: hostile, contentType: hostile, crc32: hostile, header: [hostile] },
+      export: { ...manifest.export, id: hostile },
+    },
+  }));
+  const attempts = month.attempts.map((attempt) => ({ ...attempt, error: hostile, cause: hostile, run: hostile }));
+  const plain = pageOf(month);
+  const page = pageOf({ ...month, deployment: hostile, published, attempts });
+  const count = (document: ReturnType<typeof pageOf>, names: string) => document.querySelectorAll(names).length;
+  for (const names of ['script', 'img', 'style', 'dialog', 'svg', '[onerror], [onfocus]']) {
+    expect([names, count(page, names)]).toEqual([names, count(plain, names)]);
+  }
+  expect(page.body.textContent).toContain('<img src=x onerror=alert(2)>"\' onfocus=alert(3) &amp;');
+  expect(page.body.textContent).not.toContain('\u202e');
+});

@@ -1,0 +1,164 @@
+import { parseHTML } from 'linkedom';
+import { expect, test } from 'vitest';
+import { reportPage } from '../../../cli/report/page.ts';
+import { type Facts, type Story, tellStory } from '../../../cli/report/story.ts';
+import { headlineOf } from '../../../cli/report/words.ts';
+import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { madeUpMonth } from '../../../scripts/made-up-month.ts';
+
+const NIGHT = '2026-11-20';
+const outcomes = (story: Story, date = NIGHT) =>
+  story.rows.flatMap(({ cells }) => cells.filter((cell) => cell.date === date).map(({ outcome }) => outcome));
+const headline = (facts: Facts) => headlineOf(tellStory(facts)).text;
+const pageOf = (facts: Facts) => parseHTML(reportPage(tellStory(facts))).document;
+
+test('the headline says how many of last night are published, or which are missing', () => {
+  expect(headline(madeUpMonth())).toBe('Last night: 7 of 7 published');
+  expect(headline(madeUpMonth({ missing: ['customers'], failed: ['leads'] }))).toBe(
+    'Last night: 2 of 7 missing: leads, customers',
+  );
+});
+
+test('an entity that is paused is named so, and is not missed', () => {
+  const story = tellStory(madeUpMonth({ paused: ['meetings'] }));
+  expect(headlineOf(story)).toMatchObject({ tone: 'good', text: 'Last night: 6 of 6 published' });
+  expect(headlineOf(story).notes).toContain('paused: meetings');
+  expect(outcomes(story)[5]).toBe('paused');
+  expect(outcomes(story, '2026-11-17')[5]).toBe('published');
+});
+
+test('before its start the night before is the last of an entity, and a night that goes on is not told as one that failed', () => {
+  const month = madeUpMonth();
+  const early = new Date(`${NIGHT}T01:20:00Z`);
+  const published = month.published.filter(({ manifest }) => manifest.date < NIGHT || manifest.entity === 'leads');
+  const attempt = { run: 'x', entity: 'agent-numbers' as const, date: NIGHT, startedAt: `${NIGHT}T01:07:00Z` };
+  const attempts = [{ ...attempt, status: 'RUNNING', error: null, cause: null }];
+  const story = tellStory({ ...month, now: early, published, attempts });
+  expect(outcomes(story)).toEqual(['published', 'running', ...Array(5).fill('due')]);
+  expect(headlineOf(story)).toMatchObject({ tone: 'open', text: 'Last night: 5 of 7 published, 2 still to come' });
+  expect(headlineOf(story).notes).toContain('of 19 November: contacts, customers, meetings, employers');
+});
+
+test('the night before counts as last night until the next one begins', () => {
+  const facts = { ...madeUpMonth(), now: new Date('2026-11-21T00:59:00Z') };
+  expect(tellStory(facts).lastNight).toBe(NIGHT);
+  expect(tellStory({ ...facts, now: new Date('2026-11-21T01:00:00Z') }).lastNight).toBe('2026-11-21');
+});
+
+test('a failure of last evening is one of last night, though others run in the morning', () => {
+  const month = madeUpMonth();
+  const evening = { ...month.plan, startMinute: { ...month.plan.startMinute, leads: 20 * 60 } };
+  const published = month.published.filter(
+    ({ manifest }) => manifest.entity !== 'leads' || manifest.date < '2026-11-19',
+  );
+  const failure = { run: 'x', entity: 'leads' as const, date: '2026-11-19', startedAt: '2026-11-19T20:00:01.000Z' };
+  const attempts = [{ ...failure, status: 'FAILED', error: 'ExportFailed', cause: null }];
+  const facts = { ...month, plan: evening, published, attempts };
+  expect(headline(facts)).toBe('Last night: 1 of 7 missing: leads');
+  expect(headlineOf(tellStory(facts)).notes).toContain('of 19 November: leads');
+  for (const nights of [1, 30]) {
+    const document = pageOf({ ...facts, nights });
+    const [row] = document.querySelectorAll('#last-night ~ .scroll tbody tr');
+    expect(row?.textContent).toMatch(/^leads 19 November\s+✕ ExportFailed/);
+    const facts19 = document.getElementById(row?.querySelector('a')?.getAttribute('href')?.slice(1) ?? '');
+    expect(facts19?.textContent).toContain('leads, Thursday 19 November 2026');
+  }
+});
+
+test('starts that are spread over midnight are one night', () => {
+  const month = madeUpMonth();
+  const minutes = ENTITIES.map((entity, index) => [entity, (23 * 60 + 50 + index * 7) % 1440]);
+  const plan = { ...month.plan, startMinute: Object.fromEntries(minutes) };
+  const night = (entity: string) => (['leads', 'agent-numbers'].includes(entity) ? '2026-11-19' : NIGHT);
+  const published = month.published.filter(({ manifest }) => manifest.date <= night(manifest.entity));
+  expect(headline({ ...month, plan, published, attempts: [] })).toBe('Last night: 7 of 7 published');
+  const one = published.filter(({ manifest }) => manifest.entity !== 'leads' || manifest.date < '2026-11-19');
+  expect(headline({ ...month, plan, published: one, attempts: [] })).toBe('Last night: 1 of 7 missing: leads');
+});
+
+test('a date that no start belongs to, as where clocks are changed, is not missing', () => {
+  const month = madeUpMonth();
+  const plan = {
+    ...month.plan,
+    timeZone: 'Asia/Jerusalem',
+    startMinute: { ...month.plan.startMinute, leads: 21 * 60 + 30 },
+  };
+  const old = {
+    ...month.published[0]?.manifest,
+    entity: 'leads' as const,
+    date: '2026-03-01',
+    startedAt: '2026-03-01T21:30:00.000Z',
+  };
+  const published = month.published.slice(0, 1).map((run) => ({ ...run, manifest: { ...run.manifest, ...old } }));
+  const at = (date: string, now: string) =>
+    outcomes(tellStory({ ...month, plan, published, now: new Date(now) }), date)[0];
+  expect(at('2026-03-26', '2026-03-30T12:00:00Z')).toBe('missing');
+  expect(at('2026-03-27', '2026-03-30T12:00:00Z')).toBe('none');
+  expect(at('2026-03-28', '2026-03-30T12:00:00Z')).toBe('missing');
+  // Two starts: of 24 October, 21:30 UTC, and of the 25th.
+  expect(at('2026-10-25', '2026-10-25T21:00:00Z')).toBe('missing');
+});
+
+test('a young deployment that made up for a night long ago has no missing nights in between', () => {
+  const month = madeUpMonth();
+  const first = (date: string) => month.published.filter(({ manifest }) => manifest.date === date);
+  const [leads] = first('2026-11-19').map((run) => ({ ...run, manifest: { ...run.manifest, date: '2026-11-01' } }));
+  const facts = {
+    ...month,
+    published: [...first('2026-11-19'), ...first(NIGHT), ...(leads ? [leads] : [])],
+    attempts: [],
+  };
+  const cells = tellStory(facts).rows.flatMap((row) => row.cells);
+  expect(cells.filter(({ outcome }) => outcome === 'missing')).toEqual([]);
+  expect(cells.filter(({ outcome }) => outcome === 'published')).toHaveLength(15);
+});
+
+test('an entity that began later is not missed before; one that never ran is, since the first run of all', () => {
+  const month = madeUpMonth();
+  const published = month.published.filter(
+    ({ manifest }) =>
+      manifest.entity !== 'meetings' && (manifest.entity !== 'customers' || manifest.date >= '2026-11-15'),
+  );
+  const story = tellStory({ ...month, published });
+  expect(outcomes(story, '2026-11-10').slice(4, 6)).toEqual(['none', 'missing']);
+});
+
+test('nights have their dates in the time zone of the deployment', () => {
+  const plan = { ...planOfDefaults(), timeZone: 'Pacific/Auckland' };
+  const leads = { ...plan.startMinute, leads: 13 * 60 };
+  const facts = { ...madeUpMonth(), plan: { ...plan, startMinute: leads }, now: new Date(`${NIGHT}T14:00:00Z`) };
+  expect(tellStory(facts).lastNight).toBe('2026-11-21');
+});
+
+test('where nothing was to be expected nothing is missing: before the first run, and for a rhythm of its own', () => {
+  const month = madeUpMonth();
+  const young = {
+    ...month,
+    published: month.published.filter(({ manifest }) => manifest.date >= '2026-11-19'),
+    attempts: [],
+  };
+  expect(new Set(outcomes(tellStory(young), '2026-11-10'))).toEqual(new Set(['none']));
+  const plan = { ...month.plan, startMinute: { ...month.plan.startMinute, customers: null } };
+  const weekly = { ...madeUpMonth({ missing: ['customers'] }), plan };
+  expect(headline(weekly)).toBe('Last night: 6 of 6 published');
+});
+
+test('a deployment in which nothing ran yet has a page too', () => {
+  const facts = { ...madeUpMonth(), published: [], attempts: [] };
+  expect(headline(facts)).toBe('No run is known yet');
+  expect(reportPage(tellStory(facts))).toContain('nothing is known');
+});
+
+test('where only failures are known the others of that night are missing', () => {
+  const facts = { ...madeUpMonth({ failed: ['leads'] }), published: [] };
+  const attempts = facts.attempts.filter(({ date }) => date === NIGHT);
+  expect(headline({ ...facts, attempts })).toMatch(/^Last night: 7 of 7 missing: leads, agent-numbers/);
+});
+
+test('a report of hundreds of nights is told within a moment', () => {
+  const month = madeUpMonth();
+  const story = tellStory({ ...month, nights: 400 });
+  expect(story.nights).toHaveLength(400);
+  expect(outcomes(story, '2026-01-01')).toEqual(Array(7).fill('none'));
+});

@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import { followRun, startRun } from '../../../cli/runs/executions.ts';
+import type { Progress } from '../../../cli/runs/run-report.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { jsonServer, sfnAt } from '../support/aws-server.ts';
+
+const ARN = 'arn:aws:states:us-east-1:000000000000:execution:machine:leads-1';
+const STARTED = 1_795_000_000;
+const EXPORT_ID = '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f';
+const run = {
+  ...{ schemaVersion: 1, entity: 'leads', exportId: EXPORT_ID, date: '2026-11-20', prefix: 'runs/', fingerprint: 'f' },
+  ...{ deadline: '2026-11-20T04:00:00Z', firstWaitSeconds: 1, largestWaitSeconds: 5, keptUntil: '2026-12-20' },
+  ...{ request: { columns: ['id'] }, createdAt: '2026-11-20T02:00:00Z', softwareVersion: '1' },
+};
+const file = { key: 'runs/leads.csv', bytes: 12, crc32: 'AAAAAA==', contentType: 'text/csv', storedAt: run.createdAt };
+const state = (more: object) =>
+  JSON.stringify({ input: {}, execution: 'leads-1', startedAt: '2026-11-20T02:00:00Z', run, ...more });
+
+/** A moment of an execution: what DescribeExecution says, and the states entered, newest first. */
+interface Moment {
+  status: string;
+  output?: string;
+  error?: string;
+  cause?: string;
+  entered: [name: string, input: string][];
+}
+
+/** A Step Functions that shows one moment after the other, and the last one for ever. */
+async function machine(moments: Moment[]) {
+  let turn = 0;
+  const server = await jsonServer(({ operation }) => {
+    const moment = moments[Math.min(turn, moments.length - 1)];
+    if (operation === 'StartExecution') return { output: { executionArn: ARN, startDate: STARTED } };
+    const { entered = [], ...described } = moment ?? {};
+    if (operation === 'DescribeExecution') {
+      const stopDate = moment?.status === 'RUNNING' ? undefined : STARTED + 12.34;
+      return { output: { executionArn: ARN, startDate: STARTED, stopDate, ...described } };
+    }
+    turn += 1;
+    const events = entered.map(([name, input], id) => ({
+      ...{ id, timestamp: STARTED, type: 'TaskStateEntered', stateEnteredEventDetails: { name, input } },
+    }));
+    return { output: { events: [{ id: 99, timestamp: STARTED, type: 'ExecutionFailed' }, ...events] } };
+  });
+  return { ...server, sfn: sfnAt(server.endpoint) };
+}
+
+test('every run has a name that AWS takes, no two the same, and the input of a rule', async () => {
+  const { sfn, calls } = await machine([]);
+  const target = { sfn, StateMachineArn: 'arn:machine' };
+  for (const entity of [...ENTITIES, ...ENTITIES])
+    expect(await startRun(target, entity, { date: '2026-11-20' })).toBe(ARN);
+  const names = calls.map(({ input }) => String(input.name));
+  expect(new Set(names).size).toBe(2 * ENTITIES.length);
+  for (const name of names) expect(name).toMatch(/^[a-z-]+-\d{8}T\d{6}Z-[0-9a-f]{6}$/);
+  expect(Math.max(...names.map(({ length }) => length))).toBeLessThanOrEqual(80);
+  expect(calls[1]?.input).toMatchObject({ stateMachineArn: 'arn:machine' });
+  expect(JSON.parse(String(calls[1]?.input.input))).toEqual({ entity: 'agent-numbers', date: '2026-11-20' });
+});
+
+test('a run is followed from its start to its end', async () => {
+  const manifestKey = 'runs/_manifest.json';
+  const { sfn } = await machine([
+    { status: 'RUNNING', entered: [] },
+    { status: 'RUNNING', entered: [['CreateExport', state({ run: null })]] },
+    {
+      status: 'RUNNING',
+      entered: [
+        ['WaitBeforeCheck', state({ checks: 2 })],
+        ['CheckStatus', state({ checks: 1 })],
+      ],
+    },
+    { status: 'RUNNING', entered: [['PublishFile', state({ checks: 3, file })]] },
+    {
+      ...{ status: 'SUCCEEDED', output: state({ checks: 3, file, manifestKey, rows: 7 }) },
+      entered: [['ExportPublished', state({ checks: 3, file })]],
+    },
+  ]);
+  const seen: Progress[] = [];
+  const report = await followRun(sfn, 'leads', ARN, { everyMs: 1, onProgress: (progress) => seen.push(progress) });
+  expect(seen.map(({ state, status, checks, bytes }) => [state, status, checks, bytes])).toEqual([
+    ['', 'RUNNING', 0, null],
+    ['CreateExport', 'RUNNING', 0, null],
+    ['WaitBeforeCheck', 'RUNNING', 2, null],
+    ['PublishFile', 'RUNNING', 3, 12],
+    ['ExportPublished', 'SUCCEEDED', 3, 12],
+  ]);
+  expect(report).toEqual({
+    ...{ entity: 'leads', executionArn: ARN, status: 'SUCCEEDED', error: null, cause: null, exportId: EXPORT_ID },
+    ...{ key: file.key, manifestKey, bytes: 12, rows: 7, checks: 3, seconds: 12.3 },
+  });
+});
+
+test('while its file moves, a run is followed by bytes, and nobody is asked before and after', async () => {
+  const { sfn } = await machine([
+    { status: 'RUNNING', entered: [['CheckStatus', state({ checks: 1 })]] },
+    { status: 'RUNNING', entered: [['DownloadFile', state({ checks: 2 })]] },
+    { status: 'RUNNING', entered: [['WaitBeforeDownload', state({ checks: 2 })]] },
+    { status: 'RUNNING', entered: [['DownloadFile', state({ checks: 2 })]] },
+    { status: 'RUNNING', entered: [['PublishFile', state({ checks: 2, file })]] },
+    { status: 'FAILED', error: 'FileCorrupted', cause: '', entered: [['DownloadFile', state({ checks: 2 })]] },
+  ]);
+  const answers = [undefined, { bytes: 4, totalBytes: null }, { bytes: 8, totalBytes: 12 }];
+  const asked: string[] = [];
+  const seen: Progress[] = [];
+  await followRun(sfn, 'leads', ARN, {
+    everyMs: 1,
+    onProgress: (progress) => seen.push(progress),
+    fileProgress: async ({ execution }) => {
+      asked.push(execution);
+      return answers[asked.length - 1];
+    },
+  });
+  expect(asked).toEqual(['leads-1', 'leads-1', 'leads-1']);
+  expect(seen.map(({ bytes, totalBytes }) => [bytes, totalBytes])).toEqual([
+    [null, null],
+    [null, null],
+    [4, null],
+    [8, 12],
+    [12, 12],
+    [null, null],
+  ]);
+});
+
+test('a failed run says its error and cause, and how far it came', async () => {
+  const cause = 'The export failed. Start the run anew.';
+  const entered: Moment['entered'] = [['ExportFailed', state({ checks: 4 })]];
+  const { sfn } = await machine([{ status: 'FAILED', error: 'ExportFailed', cause, entered }]);
+  expect(await followRun(sfn, 'leads', ARN)).toMatchObject({
+    ...{ status: 'FAILED', error: 'ExportFailed', cause, exportId: EXPORT_ID, checks: 4 },
+    ...{ key: null, manifestKey: null, bytes: null, rows: null },
+  });
+});
+
+test('a run that was stopped by hand has no error; states that cannot be read are passed over', async () => {
+  const entered: Moment['entered'] = [
+    ['Odd', 'not JSON'],
+    ['Bare', '{"entity":"leads"}'],
+    ['CheckStatus', state({ checks: 1 })],
+  ];
+  const { sfn } = await machine([{ status: 'ABORTED', entered }]);
+  const report = await followRun(sfn, 'leads', ARN);
+  expect(report).toMatchObject({ status: 'ABORTED', error: null, cause: null, exportId: EXPORT_ID, checks: 1 });
+});
+
+test('an interruption ends the following with its own reason, and does not stop the run', async () => {
+  const { sfn, calls } = await machine([{ status: 'RUNNING', entered: [] }]);
+  const interrupt = new AbortController();
+  const onProgress = () => interrupt.abort(new Error('interrupted by SIGINT'));
+  const following = followRun(sfn, 'leads', ARN, { everyMs: 60_000, signal: interrupt.signal, onProgress });
+  await expect(following).rejects.toThrow('interrupted by SIGINT');
+  expect(calls.map(({ operation }) => operation)).not.toContain('StopExecution');
+});

@@ -1,0 +1,158 @@
+import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
+import { S3Client } from '@aws-sdk/client-s3';
+import { expect, test } from 'vitest';
+import { watchFile } from '../../../cli/runs/file-progress.ts';
+import { type RunState, runStateSchema } from '../../../core/step/states.ts';
+import { jsonServer, type Reply, serve } from '../support/aws-server.ts';
+
+const EXECUTION = 'leads-20261120T020000Z-1a2b3c';
+const startedAt = '2026-11-20T02:00:00Z';
+const run = {
+  ...{ schemaVersion: 1, entity: 'leads', exportId: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', date: '2026-11-20' },
+  ...{ prefix: 'runs/entity=leads/run=1/', fingerprint: 'f', deadline: startedAt, keptUntil: '2026-12-20' },
+  ...{
+    firstWaitSeconds: 1,
+    largestWaitSeconds: 5,
+    request: { columns: ['id'] },
+    createdAt: startedAt,
+    softwareVersion: '1',
+  },
+};
+const upload = { uploadId: 'u', key: 'k', contentType: 'text/csv', etag: null, size: 96, partBytes: 8 };
+const stateWith = (more: object = {}): RunState =>
+  runStateSchema.parse({ input: {}, execution: EXECUTION, startedAt, run, ...more });
+const HANDED_ON = { moving: { upload, invocations: 1, links: 1, restarts: 0 } };
+
+const DENIED: Reply = { status: 403, body: '<Error><Code>AccessDenied</Code><Message>no</Message></Error>' };
+const BROKEN: Reply = { status: 500, body: '<Error><Code>InternalError</Code><Message>no</Message></Error>' };
+const open = (id: string, at: string) =>
+  `<Upload><Key>runs/leads.csv</Key><UploadId>${id}</UploadId><Initiated>${at}</Initiated></Upload>`;
+const line = (fields: object) => JSON.stringify({ level: 'INFO', message: 'moved', execution: EXECUTION, ...fields });
+
+interface Said {
+  uploads?: string[];
+  /** Sizes of the parts of each upload. */
+  parts?: Record<string, number[]>;
+  refusal?: Reply | undefined;
+  lines?: string[];
+  logsRefusal?: string | undefined;
+}
+
+/** A bucket and a log that say what is told, and may be told otherwise later. */
+async function place(said: Said) {
+  const paths: string[] = [];
+  const bucket = await serve(({ url = '' }) => {
+    paths.push(url);
+    const query = new URL(url, 'http://x').searchParams;
+    const id = query.get('uploadId');
+    if (said.refusal) return said.refusal;
+    if (!id) return xml(`<ListMultipartUploadsResult>${said.uploads?.join('') ?? ''}</ListMultipartUploadsResult>`);
+    const sizes = said.parts?.[id] ?? [];
+    // Two on a page, as of a thousand.
+    const from = Number(query.get('part-number-marker') ?? 0);
+    const page = sizes
+      .slice(from, from + 2)
+      .map((size, at) => `<Part><PartNumber>${from + at + 1}</PartNumber><Size>${size}</Size></Part>`);
+    const more = from + 2 < sizes.length;
+    return xml(
+      `<ListPartsResult>${page.join('')}<IsTruncated>${more}</IsTruncated><NextPartNumberMarker>${from + 2}</NextPartNumberMarker></ListPartsResult>`,
+    );
+  });
+  const log = await jsonServer(() => {
+    if (said.logsRefusal) return { error: said.logsRefusal };
+    return { output: { events: (said.lines ?? []).map((message) => ({ message, timestamp: 1 })) } };
+  });
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const settings = { region: 'us-east-1', credentials, maxAttempts: 1 };
+  const target = {
+    s3: new S3Client({ ...settings, endpoint: bucket, forcePathStyle: true }),
+    logs: new CloudWatchLogsClient({ ...settings, endpoint: log.endpoint }),
+    ...{ BucketName: 'bucket', downloadLogGroup: '/aws/lambda/crm-export-prod-DownloadFile' },
+  };
+  return { target, paths, logCalls: log.calls };
+}
+
+const xml = (body: string): Reply => ({ status: 200, body: `<?xml version="1.0" encoding="UTF-8"?>${body}` });
+const everyTime = { everyMs: 0 };
+const UPLOADS = [open('old', '2026-11-20T02:00:00.000Z'), open('new', '2026-11-20T02:05:00.000Z')];
+
+test('the parts of the newest upload say how far it is, the function how large the file is', async () => {
+  const lines = [line({ bytes: 5, totalBytes: 96 }), line({ bytes: 16, totalBytes: 96 })];
+  const { target, paths, logCalls } = await place({ uploads: UPLOADS, parts: { old: [90], new: [8, 8, 8] }, lines });
+
+  expect(await watchFile(target, everyTime)(stateWith())).toEqual({ bytes: 24, totalBytes: 96 });
+  expect(paths[0]).toContain(`prefix=${encodeURIComponent(run.prefix)}`);
+  expect(logCalls[0]?.input).toMatchObject({
+    logGroupName: '/aws/lambda/crm-export-prod-DownloadFile',
+    filterPattern: `"moved" "${EXECUTION}"`,
+  });
+  expect(Date.now() - Number(logCalls[0]?.input.startTime)).toBeLessThan(180_000);
+});
+
+test('the state knows the size of a file that was handed on', async () => {
+  const { target } = await place({ uploads: UPLOADS, parts: { new: [8] } });
+
+  const watch = watchFile(target, everyTime);
+
+  expect(await watch(stateWith())).toEqual({ bytes: 8, totalBytes: null });
+  expect(await watch(stateWith(HANDED_ON))).toEqual({ bytes: 8, totalBytes: 96 });
+});
+
+test('a file that begins, or is stored in one call, has no bytes yet', async () => {
+  const { target } = await place({});
+
+  expect(await watchFile(target, everyTime)(stateWith())).toBeUndefined();
+  expect(await watchFile(target, everyTime)(stateWith({ run: null }))).toBeUndefined();
+});
+
+test('lines of another run, and what is no such line, are passed over', async () => {
+  const strange = ['', 'START RequestId', '{}', line({ bytes: 'many' }), line({ execution: 'other', bytes: 7 })];
+  const { target } = await place({ lines: [line({ bytes: 5, totalBytes: null }), ...strange] });
+
+  expect(await watchFile(target, everyTime)(stateWith())).toEqual({ bytes: 5, totalBytes: null });
+});
+
+test('without a right to the logs the parts are enough, and the logs are not asked again', async () => {
+  const { target, logCalls } = await place({
+    ...{ uploads: UPLOADS, parts: { new: [8] } },
+    logsRefusal: 'AccessDeniedException',
+  });
+  const watch = watchFile(target, everyTime);
+
+  for (const _ of [1, 2, 3]) expect(await watch(stateWith(HANDED_ON))).toEqual({ bytes: 8, totalBytes: 96 });
+  expect(logCalls).toHaveLength(1);
+});
+
+test('without a right to the bucket the lines are enough; without any, nothing is said and nothing fails', async () => {
+  const said: Said = { refusal: DENIED, lines: [line({ bytes: 5, totalBytes: 96 })] };
+  const { target, paths } = await place(said);
+  const watch = watchFile(target, everyTime);
+
+  for (const _ of [1, 2]) expect(await watch(stateWith())).toEqual({ bytes: 5, totalBytes: 96 });
+  expect(paths).toHaveLength(1);
+  said.logsRefusal = 'AccessDeniedException';
+  expect(await watch(stateWith())).toBeUndefined();
+});
+
+test('what fails once is asked again', async () => {
+  const said: Said = {
+    refusal: BROKEN,
+    logsRefusal: 'ResourceNotFoundException',
+    uploads: UPLOADS,
+    parts: { new: [8] },
+  };
+  const { target } = await place(said);
+  const watch = watchFile(target, everyTime);
+
+  expect(await watch(stateWith())).toBeUndefined();
+  Object.assign(said, { refusal: undefined, logsRefusal: undefined, lines: [line({ bytes: 5, totalBytes: 96 })] });
+  expect(await watch(stateWith())).toEqual({ bytes: 8, totalBytes: 96 });
+});
+
+test('an answer is good for a while, for each look costs calls', async () => {
+  const { target, paths } = await place({ uploads: UPLOADS, parts: { new: [8] } });
+  const watch = watchFile(target, { everyMs: 60_000 });
+
+  for (const _ of [1, 2, 3]) expect(await watch(stateWith())).toEqual({ bytes: 8, totalBytes: null });
+  expect(paths).toHaveLength(2);
+});

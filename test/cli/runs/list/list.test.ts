@@ -1,0 +1,179 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { runsText } from '../../../../cli/runs/list/list.ts';
+import { listRuns, type RunRow } from '../../../../cli/runs/list/list-runs.ts';
+import { sinceArgument } from '../../../../cli/runs/list/since.ts';
+import { durationText, plainLine } from '../../../../cli/support/text.ts';
+import { type Execution, readingCloud } from '../../support/reading-cloud.ts';
+
+const NOW = new Date('2026-11-20T12:00:00Z');
+const execution = (name: string, more: Partial<Execution> = {}): Execution => ({
+  ...{ name, status: 'SUCCEEDED', input: { entity: 'leads' } },
+  ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:00:12.000Z' },
+  ...more,
+});
+const wanted = { entities: [], since: new Date('2026-11-01'), failed: false, timeZone: 'Asia/Jerusalem' };
+const silent = { ...wanted, warn: () => undefined };
+
+test('since is a length of time or a date; anything else is refused', () => {
+  expect(sinceArgument('7d', NOW)).toEqual(new Date('2026-11-13T12:00:00Z'));
+  expect(sinceArgument('12h', NOW)).toEqual(new Date('2026-11-20T00:00:00Z'));
+  expect(sinceArgument('2w', NOW)).toEqual(new Date('2026-11-06T12:00:00Z'));
+  expect(sinceArgument('2026-11-01', NOW)).toEqual(new Date('2026-11-01T00:00:00Z'));
+  for (const text of ['', '7', 'd', '-1d', 'yesterday', '2026-02-30'])
+    expect(() => sinceArgument(text, NOW)).toThrow(/7d or 2w/);
+});
+
+test('a run is joined with its manifest; one that failed has its error, and its date as the run reckoned it', async () => {
+  const late = { start: '2026-11-20T23:30:00.000Z', stop: '2026-11-20T23:31:00.000Z', status: 'FAILED' };
+  const cloud = await readingCloud({
+    executions: [
+      execution('late', { ...late, error: 'RateLimited', cause: 'Too many.' }),
+      execution('asked', {
+        ...late,
+        start: '2026-11-20T03:00:00.000Z',
+        input: { entity: 'leads', date: '2026-11-02' },
+        error: 'X',
+      }),
+      execution('leads-night'),
+    ],
+  });
+  cloud.publish();
+  const runs = await listRuns(cloud.target, silent);
+  expect(runs).toEqual([
+    expect.objectContaining({ run: 'late', error: 'RateLimited', date: '2026-11-21', seconds: 60, standing: null }),
+    expect.objectContaining({ run: 'asked', error: 'X', date: '2026-11-02' }),
+    expect.objectContaining({
+      run: 'leads-night',
+      status: 'SUCCEEDED',
+      date: '2026-11-20',
+      rows: 1,
+      bytes: 12,
+      seconds: 12,
+      standing: 'latest',
+    }),
+  ]);
+  expect(await listRuns(cloud.target, { ...silent, failed: true })).toHaveLength(2);
+  expect(await listRuns(cloud.target, { ...silent, entities: ['contacts'] })).toEqual([]);
+});
+
+test('what a later release published is listed as any other', async () => {
+  const cloud = await readingCloud({ executions: [execution('leads-night')] });
+  cloud.publish();
+  for (const [key, bytes] of cloud.objects) {
+    if (!key.endsWith('.json')) continue;
+    cloud.objects.set(
+      key,
+      Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), schemaVersion: 2, guards: [] })),
+    );
+  }
+  const warned: string[] = [];
+  const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void warned.push(sentence) });
+  expect({ runs, warned }).toEqual({ runs: [expect.objectContaining({ standing: 'latest', rows: 1 })], warned: [] });
+});
+
+test('of two runs of a date the later counts, and what Step Functions has forgotten shows from its manifest alone', async () => {
+  const cloud = await readingCloud();
+  cloud.publish({ date: '2026-11-19', execution: 'a', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
+  cloud.publish({ date: '2026-11-19', execution: 'b', manifest: { startedAt: '2026-11-19T05:00:00.000Z' } });
+  cloud.publish({ date: '2026-11-20', execution: 'c' });
+  const runs = await listRuns(cloud.target, silent);
+  expect(runs.map(({ run, standing, status }) => [run, standing, status])).toEqual([
+    ['c', 'latest', null],
+    ['b', 'current', null],
+    ['a', 'superseded', null],
+  ]);
+});
+
+test("a run that failed between its manifest and the pointers took nobody else's place", async () => {
+  const failed = { status: 'FAILED', error: 'StorageUnavailable', cause: 'Down.', start: '2026-11-20T05:00:00.000Z' };
+  const cloud = await readingCloud({ executions: [execution('leads-again', failed), execution('leads-night')] });
+  cloud.publish();
+  const startedAt = '2026-11-20T05:00:00.000Z';
+  cloud.publish({ execution: 'leads-again', manifest: { startedAt }, pointers: [] });
+  cloud.publish({ date: '2026-11-21', execution: 'leads-later' });
+
+  const runs = await listRuns(cloud.target, silent);
+
+  expect(runs.map(({ run, standing, error }) => [run, standing, error])).toEqual([
+    ['leads-later', 'latest', null],
+    ['leads-again', null, 'StorageUnavailable'],
+    ['leads-night', 'current', null],
+  ]);
+});
+
+test('an object that is no manifest is left out, and told', async () => {
+  const cloud = await readingCloud();
+  cloud.publish();
+  cloud.objects.set('runs/entity=leads/run=x/_manifest.json', Buffer.from('{"schemaVersion":9}'));
+  const told: string[] = [];
+  cloud.objects.set('published/entity=leads/latest.json', Buffer.from('no JSON'));
+  const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
+  expect(runs).toMatchObject([{ run: 'leads-night', standing: 'current' }]);
+  expect(told.sort()).toEqual([
+    expect.stringMatching(/^The object published\/entity=leads\/latest\.json does not hold what it should/),
+    expect.stringMatching(/^The object runs\/entity=leads\/run=x\/_manifest\.json does not hold what it should/),
+  ]);
+});
+
+test('without the bucket the runs are listed all the same, and that is told', async () => {
+  const failure = { status: 'FAILED', error: 'RateLimited', cause: 'Too many.' };
+  const before = '2026-11-20T00:30:00.000Z';
+  const executions = [execution('rule-2', failure), execution('rule-1', { start: before })];
+  const cloud = await readingCloud({ executions, bucket: { status: 403, code: 'AccessDenied' } });
+  const told: string[] = [];
+  const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
+  expect(runs).toMatchObject([
+    { run: 'rule-2', error: 'RateLimited', date: '2026-11-20' },
+    { run: 'rule-1', status: 'SUCCEEDED', entity: 'leads', rows: null },
+  ]);
+  expect(told).toEqual([expect.stringMatching(/the bucket could not be read\. AWS denies access \(AccessDenied\)/)]);
+});
+
+test('of a run whose manifest is there Step Functions is not asked again', async () => {
+  const names = Array.from({ length: 40 }, (_, index) => `rule-${index}`);
+  const cloud = await readingCloud({ executions: names.map((name) => execution(name)) });
+  for (const name of names) cloud.publish({ execution: name });
+  expect(await listRuns(cloud.target, silent)).toHaveLength(40);
+  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toEqual([]);
+});
+
+const row: RunRow = {
+  ...{ run: 'leads-1', entity: 'leads', date: '2026-11-20', status: 'SUCCEEDED', error: null, cause: null },
+  ...{ startedAt: '2026-11-20T01:00:00.000Z', seconds: 12.5, rows: 1240, bytes: 80_073, standing: 'latest' },
+};
+const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
+
+test('a pipe gets a line for each run, a terminal a table that says what is known from the manifest alone', () => {
+  const forgotten: RunRow = { ...row, status: null, seconds: null, standing: 'current' };
+  expect(runsText([row], {}, asked)).toBe(
+    '2026-11-20T01:00:00.000Z\tleads\t2026-11-20\tpublished\t12.5\t1240\t80073\tlatest\tleads-1',
+  );
+  const shown = runsText([row, forgotten], { isTTY: true }, asked);
+  expect(shown).toMatch(/started \(UTC\) +entity +date +outcome +took +rows +bytes +run/);
+  expect(shown).toMatch(/2026-11-20 01:00:00 +leads +2026-11-20 +published +12\.5 s +1,240 +80\.1 kB +latest +leads-1/);
+  expect(shown).toMatch(/published\* .*\n\n\* Step Functions forgets runs after 90 days/s);
+});
+
+test('where there is nothing a person is told so, and a pipe gets nothing', () => {
+  expect(runsText([], {}, asked)).toBe('');
+  expect(runsText([], { isTTY: true }, asked)).toBe('There is no run since 2026-11-13 00:00 UTC.');
+  expect(runsText([], { isTTY: true }, { ...asked, failed: true })).toBe('No run failed since 2026-11-13 00:00 UTC.');
+});
+
+test('what a terminal would obey is taken out of names', () => {
+  expect(plainLine('a\u001b[31mred\u001b[0m\nb\u202ec')).toBe('ared b c');
+  const line = runsText([{ ...row, run: 'x\u001b]0;title\u0007y', status: 'FAILED', error: 'E\nF' }], {}, asked);
+  expect(stripVTControlCharacters(line)).toBe(line);
+  expect(line.split('\n')).toHaveLength(1);
+});
+
+test.each([
+  [0.04, '0.0 s'],
+  [59.94, '59.9 s'],
+  [60, '1 min'],
+  [200, '3 min 20 s'],
+  [7500, '2 h 5 min'],
+])('%d seconds are %s', (seconds, text) => {
+  expect(durationText(seconds)).toBe(text);
+});

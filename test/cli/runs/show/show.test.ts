@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest';
+import { linksOf, runbookEntry } from '../../../../cli/runs/show/links.ts';
+import { shownText } from '../../../../cli/runs/show/show.ts';
+import { showRun } from '../../../../cli/runs/show/show-run.ts';
+import { ERRORS } from '../../../../core/errors.ts';
+import { run, runState, storedFile } from '../../../support/builders.ts';
+import { runbookEntries } from '../../../support/runbook.ts';
+import { arnOf, type Execution, readingCloud } from '../../support/reading-cloud.ts';
+
+const EXPORT = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
+const at = (time: string) => `2026-11-20T${time}.000Z`;
+const input = { entity: 'leads', scheduledFor: at('01:00:00') };
+const begun = runState({ input, checks: 0, run: run({ prefix: 'runs/entity=leads/run=leads-night/' }) });
+const ready = { ...begun, checks: 2, outcome: 'READY' };
+const stored = { ...ready, outcome: 'STORED', file: storedFile({ bytes: 96_000_000 }) };
+const MANIFEST = 'runs/entity=leads/run=leads-night/_manifest.json';
+const published = { ...stored, outcome: 'PUBLISHED', manifestKey: MANIFEST, rows: 240 };
+
+/** A run with a create at the second try, two checks, and a file that took two invocations. */
+const night: Execution = {
+  ...{ name: 'leads-night', status: 'SUCCEEDED', input, start: at('01:00:00'), stop: at('01:02:00') },
+  output: JSON.stringify(published),
+  entered: [
+    ['BeginRun', at('01:00:00'), input],
+    ['CreateExport', at('01:00:00'), runState({ input, checks: 0, run: null })],
+    ['WaitBeforeCreate', at('01:00:01'), runState({ input, run: null })],
+    ['CreateExport', at('01:00:11'), runState({ input, run: null })],
+    ['WaitBeforeCheck', at('01:00:12'), begun],
+    ['CheckStatus', at('01:00:27'), begun],
+    ['WaitBeforeCheck', at('01:00:27'), { ...begun, checks: 1, outcome: 'PENDING' }],
+    ['CheckStatus', at('01:00:50'), { ...begun, checks: 1, outcome: 'PENDING' }],
+    ['DownloadFile', at('01:00:50'), ready],
+    ['WaitBeforeDownload', at('01:01:20'), { ...ready, outcome: 'CONTINUE' }],
+    ['DownloadFile', at('01:01:21'), { ...ready, outcome: 'CONTINUE' }],
+    ['PublishFile', at('01:01:51'), stored],
+    ['ExportPublished', at('01:02:00'), published],
+  ],
+};
+
+test('a run is told as a timeline in plain words, with how long each part took', async () => {
+  const cloud = await readingCloud({ executions: [night] });
+  cloud.publish({ manifest: { warnings: ['The file has no rows.'] } });
+  const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+  expect(shown.timeline).toEqual([
+    { at: at('01:00:00'), phase: 'begin', seconds: null, text: 'Started by the nightly rule, due at 01:00 UTC.' },
+    {
+      at: at('01:00:00'),
+      phase: 'create',
+      seconds: 12,
+      text: `Export ${EXPORT} of 2026-11-20 created at the 2nd try, with 2 columns.`,
+    },
+    {
+      at: at('01:00:12'),
+      phase: 'check',
+      seconds: 38,
+      text: '2 checks of the status over 38.0 s; the export is ready.',
+    },
+    { at: at('01:00:50'), phase: 'download', seconds: 61, text: 'File moved: 96.0 MB in 2 invocations at 1.6 MB/s.' },
+    { at: at('01:01:51'), phase: 'publish', seconds: 9, text: 'Checked every byte and 240 rows, then published.' },
+    { at: at('01:02:00'), phase: 'end', seconds: null, text: 'Published, 2 min after the start.' },
+  ]);
+  expect(shown).toMatchObject({ standing: 'latest', checks: 2, rows: 240, seconds: 120, runbook: null });
+  const text = shownText(shown, {});
+  expect(text).toMatch(/^leads-night: leads of 2026-11-20, published, 240 rows, 96\.0 MB, the latest\n/);
+  expect(text).toContain('Warning: The file has no rows.');
+  expect(text).toContain(`Local cloud: ${cloud.endpoint}`);
+});
+
+test('a failed run has its error, its cause and the entry of the runbook, and no input of a person', async () => {
+  const secret = { entity: 'leads', filters: [{ field: 'email', operator: 'eq', value: 'someone@example.org' }] };
+  const failing = {
+    ...begun,
+    input: secret,
+    outcome: 'FAILED',
+    failure: { error: 'ExportFailed', cause: 'It failed.' },
+  };
+  const cloud = await readingCloud({
+    executions: [
+      {
+        ...{ ...night, status: 'FAILED', error: 'ExportFailed', cause: 'It failed.\nTry again.', input: secret },
+        output: '',
+        entered: [
+          ['CreateExport', at('01:00:00'), runState({ input: secret, run: null })],
+          ['WaitBeforeCheck', at('01:00:02'), { ...begun, input: secret }],
+          ['CheckStatus', at('01:00:20'), { ...begun, input: secret }],
+          ['RunFailed', at('01:00:21'), failing],
+        ],
+      },
+    ],
+  });
+  const shown = await showRun(cloud.target, arnOf('leads-night'), undefined);
+  const text = shownText(shown, {});
+  expect(text).toMatch(/^leads-night: leads of 2026-11-20, ExportFailed\n/);
+  expect(text).toContain('Started by a person or a program.');
+  expect(text).toContain('1 check of the status over 19.0 s; the run ended there.');
+  expect(text).toContain('Failed with ExportFailed, 2 min after the start.');
+  expect(text).toContain('ExportFailed: It failed. Try again.\n  Runbook: docs/runbook.md#exportfailed');
+  expect(text).toContain(
+    'https://us-east-1.console.aws.amazon.com/states/home?region=us-east-1#/v2/executions/details/',
+  );
+  expect(text.match(/Log of \w+/g)).toEqual(['Log of CheckStatus']);
+  expect(Object.keys(shown.links.logGroups)).toHaveLength(4);
+  expect(text + JSON.stringify(shown)).not.toContain('someone@example.org');
+});
+
+test('a run that goes on is told up to the state in which it is', async () => {
+  const entered = night.entered?.slice(0, 7) ?? [];
+  const { stop: _, output: __, ...going } = night;
+  const cloud = await readingCloud({ executions: [{ ...going, status: 'RUNNING', entered }] });
+  const shown = await showRun(cloud.target, 'leads', cloud.endpoint);
+  expect(shown.timeline.at(-1)).toMatchObject({
+    phase: 'check',
+    text: expect.stringMatching(/\(now in WaitBeforeCheck\)\.$/),
+  });
+  expect(shownText(shown, {})).toMatch(/^leads-night: leads of 2026-11-20, under way\n/);
+});
+
+test('a run that Step Functions has forgotten is told from its manifest', async () => {
+  const cloud = await readingCloud();
+  cloud.publish({ execution: 'leads-old' });
+  cloud.publish({ execution: 'leads-night' });
+  const shown = await showRun(cloud.target, 'leads-old', cloud.endpoint);
+  expect(shown).toMatchObject({ status: null, executionArn: null, entity: 'leads', rows: 1, standing: 'superseded' });
+  expect(shownText(shown, {})).toMatch(
+    /^leads-old: leads of 2026-11-20, published, 1 row, 12 B, superseded by a later run\n/,
+  );
+  expect((await showRun(cloud.target, 'leads', cloud.endpoint)).run).toBe('leads-night');
+});
+
+test('a run that nobody knows is refused with what is near to it', async () => {
+  const cloud = await readingCloud({ executions: [night] });
+  await expect(showRun(cloud.target, 'leads-nihgt', cloud.endpoint)).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringContaining('(did you mean "leads-night"?)'),
+  });
+});
+
+test('links lead to the console of the partition, the log group encoded as the console wants it', () => {
+  const target = { downloadLogGroup: '/aws/lambda/crm-export-prod-DownloadFile' };
+  const links = linksOf(target, 'arn:x', 'arn:aws-cn:states:cn-north-1:1:stateMachine:m', undefined);
+  expect(links.execution).toMatch(/^https:\/\/cn-north-1\.console\.amazonaws\.cn\/states\//);
+  expect(links.logGroups.CheckStatus).toMatch(/log-group\/\$252Faws\$252Flambda\$252Fcrm-export-prod-CheckStatus$/);
+  expect(
+    linksOf(target, 'arn:x', 'arn:aws:states:eu-west-1:1:stateMachine:m', 'http://127.0.0.1:1').execution,
+  ).toBeNull();
+});
+
+test('every way in which a run ends badly has an entry in the runbook', () => {
+  const entries = new Set(runbookEntries().map(({ id }) => `docs/runbook.md#${id.toLowerCase()}`));
+  const foreign = ['StoppedByOperator', 'States.Timeout', 'States.DataLimitExceeded', 'toString'];
+  for (const error of [...Object.keys(ERRORS), ...foreign, null]) {
+    for (const status of ['FAILED', 'TIMED_OUT', 'ABORTED']) expect(entries).toContain(runbookEntry(error, status));
+  }
+  expect(runbookEntry('ExportFailed', 'FAILED')).toBe('docs/runbook.md#exportfailed');
+  expect(runbookEntry('StoppedByOperator', 'ABORTED')).toBe('docs/runbook.md#executionsaborted');
+  expect(runbookEntry('States.Timeout', 'TIMED_OUT')).toBe('docs/runbook.md#executionstimedout');
+  expect([runbookEntry(null, 'SUCCEEDED'), runbookEntry(null, 'RUNNING')]).toEqual([null, null]);
+});
+
+test('a run that was ended from outside leads to the runbook, though it names no error', async () => {
+  const entered = night.entered?.slice(0, 7) ?? [];
+  const cloud = await readingCloud({ executions: [{ ...night, status: 'ABORTED', output: '', entered }] });
+  const text = shownText(await showRun(cloud.target, 'leads-night', cloud.endpoint), {});
+  expect(text).toContain('ABORTED: no cause was given.\n  Runbook: docs/runbook.md#executionsaborted');
+});
+
+test('a run whose manifest or pointer cannot be read is told as far as it is known, with that as a warning', async () => {
+  const cloud = await readingCloud({ executions: [night] });
+  cloud.publish();
+  cloud.objects.set('published/entity=leads/latest.json', Buffer.from('no JSON'));
+  const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+  expect(shown).toMatchObject({ standing: 'current', warnings: [expect.stringMatching(/latest\.json does not hold/)] });
+  cloud.objects.set(MANIFEST, Buffer.from('{"schemaVersion":9}'));
+  const without = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+  expect(without).toMatchObject({ standing: null, rows: 240, status: 'SUCCEEDED' });
+  expect(shownText(without, {})).toMatch(/Warning: The object \S+_manifest\.json does not hold what it should/);
+});
+
+test('a nightly run that was retried is not told as one that a rule started', async () => {
+  const again = { ...begun, input: { ...input, date: '2026-11-20' } };
+  const entered: Execution['entered'] = [
+    ['CreateExport', at('01:00:00'), { ...again, run: null }],
+    ['WaitBeforeCheck', at('01:00:02'), again],
+  ];
+  const cloud = await readingCloud({ executions: [{ ...night, status: 'FAILED', output: '', entered }] });
+  const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+  expect(timeline[0]?.text).toBe('Started anew by a person or a program.');
+});

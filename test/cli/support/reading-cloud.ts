@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { crc32 } from 'node:zlib';
+import { onTestFinished } from 'vitest';
+import { connect } from '../../../cli/support/target.ts';
+import type { Entity } from '../../../core/config/entities.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { crc32Text } from '../../../transfer/index.ts';
+
+/** A deployment on loopback that only answers: its stack, its bucket, its executions and its rules. */
+
+const MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:crm-export-test-ExportRun';
+export const arnOf = (name: string) => `${MACHINE.replace(':stateMachine:', ':execution:')}:${name}`;
+
+export interface Execution {
+  name: string;
+  status: string;
+  input: object;
+  /** ISO 8601. */
+  start: string;
+  stop?: string;
+  error?: string;
+  cause?: string;
+  output?: string;
+  /** States entered: name, ISO time, what they were given. */
+  entered?: [name: string, at: string, state: object][];
+}
+
+interface Options {
+  executions?: Execution[];
+  /** Entities whose rule is switched off. */
+  paused?: Entity[];
+  /** May take over the answer to a GET of an object. */
+  trouble?: (key: string, response: ServerResponse, body: Buffer, range: number) => boolean;
+  /** Operations that AWS refuses. */
+  denied?: string[];
+  /** What S3 answers to everything. */
+  bucket?: { status: number; code: string };
+}
+
+interface Publication {
+  entity?: Entity;
+  date?: string;
+  execution?: string;
+  content?: string | Buffer;
+  /** Changes of the manifest. */
+  manifest?: Partial<Manifest>;
+  /** Whether the pointers name it. */
+  pointers?: ('date' | 'latest')[];
+}
+
+export async function readingCloud({
+  executions = [],
+  paused = [],
+  trouble = () => false,
+  denied = [],
+  bucket,
+}: Options = {}) {
+  const objects = new Map<string, Buffer>();
+  const calls: string[] = [];
+  const json: Record<string, (input: Record<string, string>) => object> = {
+    ListExecutions: () => ({ executions: executions.map(({ input: _, ...run }) => described(run)) }),
+    DescribeExecution: ({ executionArn }) => {
+      const run = executions.find(({ name }) => arnOf(name) === executionArn);
+      if (!run) return { __type: 'ExecutionDoesNotExist', message: 'none' };
+      return { ...described(run), input: JSON.stringify(run.input), output: run.output };
+    },
+    GetExecutionHistory: ({ executionArn }) => {
+      const run = executions.find(({ name }) => arnOf(name) === executionArn);
+      const events = (run?.entered ?? []).map(([name, at, state], index) => ({
+        ...{ id: index + 1, type: 'TaskStateEntered', timestamp: Date.parse(at) / 1000 },
+        stateEnteredEventDetails: { name, input: JSON.stringify(state) },
+      }));
+      return { events };
+    },
+    ListRules: () => ({
+      Rules: [...paused.map((entity) => ({ Name: `crm-export-test-${entity}`, State: 'DISABLED' }))],
+    }),
+  };
+  const ask = (response: ServerResponse, operation: string, body: Buffer) => {
+    calls.push(operation);
+    const refused = denied.includes(operation) && { __type: 'AccessDeniedException', message: 'no' };
+    const answer = refused || (json[operation]?.(JSON.parse(body.toString())) ?? {});
+    response.writeHead('__type' in answer ? 400 : 200, { 'content-type': 'application/x-amz-json-1.0' });
+    return response.end(JSON.stringify(answer));
+  };
+  const endpoint = await listening(async (request, response) => {
+    const body = await buffer(request);
+    const operation = String(request.headers['x-amz-target'] ?? '').split('.')[1];
+    if (operation) return ask(response, operation, body);
+    const url = new URL(request.url ?? '', 'http://cloud');
+    if (request.method === 'POST') return response.writeHead(200, { 'content-type': 'text/xml' }).end(STACK);
+    if (bucket) return refuse(response, bucket.status, bucket.code, request.method);
+    const key = decodeURIComponent(url.pathname).replace(/^\/bucket\/?/, '');
+    if (key === '') return response.end(listXml([...objects.keys()], url.searchParams.get('prefix') ?? ''));
+    calls.push(`${request.method} ${key}${request.headers.range ? ` ${request.headers.range}` : ''}`);
+    return object(request, response, key, objects.get(key), trouble);
+  });
+
+  /** Puts a published run into the bucket: file, manifest, pointers. */
+  const publish = (publication: Publication = {}): Manifest => {
+    const { entity = 'leads', date = '2026-11-20', content = 'id,name\n1,a\n' } = publication;
+    const { execution = `${entity}-night`, pointers = ['date', 'latest'] } = publication;
+    const prefix = `runs/entity=${entity}/run=${execution}/`;
+    const manifest = { ...manifestFor(entity, date, execution, Buffer.from(content)), ...publication.manifest };
+    objects.set(`${prefix}${entity}.csv`, Buffer.from(content));
+    objects.set(`${prefix}_manifest.json`, Buffer.from(JSON.stringify(manifest)));
+    const { startedAt, keptUntil } = manifest;
+    const pointer = {
+      schemaVersion: 1,
+      entity,
+      date,
+      startedAt,
+      execution,
+      manifestKey: `${prefix}_manifest.json`,
+      keptUntil,
+    };
+    for (const which of pointers) {
+      const name = which === 'latest' ? 'latest' : `date=${date}`;
+      objects.set(`published/entity=${entity}/${name}.json`, Buffer.from(JSON.stringify(pointer)));
+    }
+    return manifest;
+  };
+  return { endpoint, objects, calls, publish, target: await connect({ deployment: 'test', endpointUrl: endpoint }) };
+}
+
+function manifestFor(entity: Entity, date: string, execution: string, content: Buffer): Manifest {
+  const startedAt = `${date}T01:00:00.000Z`;
+  return {
+    ...{ schemaVersion: 1, entity, date, execution, startedAt, softwareVersion: '1.0.0', fingerprint: 'f' },
+    file: {
+      ...{ key: `runs/entity=${entity}/run=${execution}/${entity}.csv`, bytes: content.length },
+      ...{ crc32: crc32Text(crc32(content)), contentType: 'text/csv' },
+      ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'] },
+    },
+    export: {
+      ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: `${date}T01:00:04.000Z` },
+      ...{ checks: 2, unansweredCreates: 0, restarts: 0 },
+    },
+    request: { columns: ['id', 'name'] },
+    keptUntil: '2099-01-01',
+    warnings: [],
+  };
+}
+
+const described = ({ name, status, start, stop, error, cause }: Omit<Execution, 'input'>) => ({
+  ...{ executionArn: arnOf(name), name, status, error, cause, startDate: Date.parse(start) / 1000 },
+  ...(stop && { stopDate: Date.parse(stop) / 1000 }),
+});
+
+function object(
+  { method, headers }: IncomingMessage,
+  response: ServerResponse,
+  key: string,
+  body: Buffer | undefined,
+  trouble: NonNullable<Options['trouble']>,
+): unknown {
+  if (!body) return refuse(response, 404, 'NoSuchKey', method);
+  const etag = `"${createHash('md5').update(body).digest('hex')}"`;
+  if (headers['if-match'] && headers['if-match'] !== etag) return refuse(response, 412, 'PreconditionFailed', method);
+  const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0);
+  if (method === 'GET' && trouble(key, response, body, from)) return undefined;
+  const part = body.subarray(from);
+  response.writeHead(headers.range ? 206 : 200, { etag, 'content-length': part.length });
+  return response.end(method === 'HEAD' ? undefined : part);
+}
+
+function refuse(response: ServerResponse, status: number, code: string, method: string | undefined): unknown {
+  response.writeHead(status, { 'content-type': 'application/xml' });
+  return response.end(method === 'HEAD' ? undefined : `<Error><Code>${code}</Code><Message>refused</Message></Error>`);
+}
+
+async function listening(handle: (request: IncomingMessage, response: ServerResponse) => Promise<unknown>) {
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+function listXml(keys: string[], prefix: string): string {
+  const found = keys.filter((key) => key.startsWith(prefix)).sort();
+  const contents = found.map(
+    (key) => `<Contents><Key>${key}</Key><LastModified>2026-11-20T01:01:00.000Z</LastModified></Contents>`,
+  );
+  return `<?xml version="1.0"?><ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`;
+}
+
+const OUTPUTS: Record<string, string> = {
+  ...{ StateMachineArn: MACHINE, BucketName: 'bucket', ClientSecretId: 'client' },
+  ...{ TokensSecretId: 'tokens', LedgerTableName: 'ledger' },
+};
+const STACK = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${Object.entries(
+  OUTPUTS,
+)
+  .map(([name, value]) => `<member><OutputKey>${name}</OutputKey><OutputValue>${value}</OutputValue></member>`)
+  .join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;

@@ -1,0 +1,522 @@
+import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { S3Client } from '@aws-sdk/client-s3';
+import { Command } from 'commander';
+import { expect, test } from 'vitest';
+import { checkUpdates } from '../../../cli/updates/check.ts';
+import { openUpdateFile } from '../../../cli/updates/source.ts';
+import { addUpdate } from '../../../cli/updates/update.ts';
+import { uploadInput } from '../../../cli/updates/upload.ts';
+import type { ResultLine } from '../../../core/batch/result-line.ts';
+import { run } from '../../local/support/running.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { updateCloud } from '../support/update-cloud.ts';
+
+const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
+const NOBODY = 'http://127.0.0.1:9';
+
+/** The local configuration, changed so that null empties a field. */
+async function nullsAllowed(): Promise<string> {
+  const { $schema: _, ...local } = JSON.parse(await readFile('config/local.json', 'utf8'));
+  return fileOf(JSON.stringify({ ...local, updates: { allowNull: true } }), 'nulls.json');
+}
+
+async function cli(args: string[], endpoint = NOBODY) {
+  const [command = '', ...rest] = args;
+  const line = [command, ...rest, '--deployment', 'local', '--endpoint-url', endpoint];
+  const running = run('cli/main.ts', line, { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1' });
+  running.child.stdin?.end();
+  return { code: await running.ended, stdout: running.stdout(), stderr: running.stderr() };
+}
+
+async function fileOf(content: string | Uint8Array, name = 'customers.jsonl'): Promise<string> {
+  const file = join(await tempDir(), name);
+  await writeFile(file, content);
+  return file;
+}
+
+const jsonl = (records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+const people = (count: number) => Array.from({ length: count }, (_, n) => ({ id: idOf(n), city: `Haifa ${n}` }));
+
+const LONG = JSON.stringify({ id: idOf(1), notes: 'x'.repeat(10_000_000) });
+const bad: [what: string, name: string, content: string | Uint8Array, sentence: RegExp][] = [
+  ['an empty file', 'a.csv', '', /a\.csv is empty\./],
+  ['an empty file of JSON Lines', 'a.jsonl', '', /a\.jsonl is empty\./],
+  ['a header without records', 'a.csv', 'id,city\n', /a\.csv holds no record to update\./],
+  [
+    'a column that comes twice',
+    'a.csv',
+    `id,city,city\n${idOf(1)},a,b\n`,
+    /line 1, city: is the name of two columns\./,
+  ],
+  [
+    'an unknown column',
+    'a.csv',
+    `id,city,citty\n${idOf(1)},a,b\n`,
+    /line 1, citty: is no field .* \(did you mean "city"\?\)\./,
+  ],
+  ['a missing column id', 'a.csv', 'city\nHaifa\n', /line 1, id: is missing: the first line names the columns/],
+  ['a record without an id', 'a.jsonl', '{"city":"Haifa"}\n', /line 1, id: is missing\./],
+  ['an id that is no UUID', 'a.jsonl', '{"id":"7","city":"Haifa"}\n', /line 1, id: is no UUID\./],
+  ['the same id twice', 'a.jsonl', jsonl([...people(2), ...people(1)]), /line 3, id: is the same as on line 1/],
+  ['a number in place of a text', 'a.jsonl', jsonl([{ id: idOf(1), city: 7 }]), /line 1, city: must be text\./],
+  ['an unlisted code', 'a.jsonl', jsonl([{ id: idOf(1), gender: 9 }]), /line 1, gender: must be one of the codes 1/],
+  [
+    'null',
+    'a.jsonl',
+    jsonl([{ id: idOf(1), city: null }]),
+    /line 1, city: is null: leave the field out, or set updates\.allowNull/,
+  ],
+  ['a line of 10 MB', 'a.jsonl', `${LONG}\n`, /line 1: is longer than/],
+  [
+    'a binary file',
+    'a.jsonl',
+    Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),
+    /a\.jsonl is a binary file, not text\./,
+  ],
+  ['UTF-16', 'a.csv', Buffer.from('\uFEFFid,city\n', 'utf16le'), /a\.csv is UTF-16: save it as UTF-8\./],
+  ['an Excel workbook', 'a.csv', Buffer.from('PK\u0003\u0004sheet'), /a\.csv is a ZIP archive or an Excel workbook/],
+  [
+    'a wrong extension',
+    'a.txt',
+    jsonl(people(1)),
+    /a\.txt must have a name that ends in one of \.csv, \.jsonl, \.ndjson\./,
+  ],
+  ['JSON in a .csv', 'a.csv', jsonl(people(1)), /a\.csv holds JSON: JSON Lines need a name that ends in \.jsonl\./],
+];
+
+/** The command in this process: a process for each of so many files would take long. */
+async function refusalOf(args: string[]): Promise<unknown> {
+  const command = new Command('update').exitOverride().configureOutput({ writeErr: () => undefined });
+  addUpdate(command.option('--deployment <name>').option('--endpoint-url <url>'));
+  const line = [...args, '--deployment', 'local', '--endpoint-url', NOBODY];
+  return command.parseAsync(line, { from: 'user' }).catch((error: unknown) => error);
+}
+
+test.for(bad)('%s is refused with one sentence, before anything is looked up', async ([, name, content, sentence]) => {
+  const error = await refusalOf([await fileOf(content, name), '--yes']);
+  expect(error).toMatchObject({ name: 'CommandError', exitCode: 2, message: expect.stringMatching(sentence) });
+  expect(String(error)).toMatch(/^[^\n]* Nothing was sent\.$/);
+});
+
+test('a file that is not there, and a directory, are refused', async () => {
+  const dir = join(await tempDir(), 'folder.csv');
+  await mkdir(dir);
+  const [absent, folder] = await Promise.all([cli(['update', `${dir}/x.csv`]), cli(['update', dir])]);
+  expect(absent).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/x\.csv does not exist\. Nothing was sent\.\n$/),
+  });
+  expect(folder).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/folder\.csv is no file\. Nothing was sent\.\n$/),
+  });
+});
+
+test('many problems come as a table of the first 20, and counts for each field; no value is shown', async () => {
+  const wrong = Array.from({ length: 30 }, (_, n) => ({ id: idOf(n), gender: 9, email: 5, city: 'Canary' }));
+  const { code, stdout, stderr } = await cli(['update', await fileOf(jsonl(wrong))]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(/^ {2}line {2}field +problem\n {2}1 +gender +must be one of the codes/);
+  expect(stderr.match(/must be one of the codes|must be text/g)).toHaveLength(20);
+  expect(stderr).toMatch(/… and 40 more problems\n\n {2}field +problems\n {2}gender +30\n {2}email +30\n/);
+  expect(stderr).toMatch(/customers\.jsonl has 60 problems\. Nothing was sent\.\n$/);
+  expect(stderr).not.toContain('Canary');
+});
+
+test('a dry run shows the requests of three lines, values and ids hidden, and asks AWS for nothing', async () => {
+  const file = await fileOf(
+    `id,city,gender,notes\n${[1, 2, 3, 4].map((n) => `${idOf(n)},Haifa,2,\\N`).join('\n')}\n`,
+    'a.csv',
+  );
+  const nulls = ['--configuration', await nullsAllowed()];
+  const { code, stdout } = await cli(['update', file, '--dry-run', ...nulls]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('a.csv: 4 records on 5 lines, all valid. Nothing was sent.');
+  expect(stdout.match(/PATCH/g)).toHaveLength(3);
+  expect(stdout).toContain('line 2: PATCH /customers/3f2504e0…\n  {"city":"***","gender":"***","notes":null}\n');
+  expect(stdout).not.toContain('Haifa');
+  const shown = await cli(['update', file, '--dry-run', '--show-values', ...nulls]);
+  expect(shown.stdout).toContain(`PATCH /customers/${idOf(1)}\n  {"city":"Haifa","gender":2,"notes":null}`);
+});
+
+const usage: [string, string[], RegExp][] = [
+  ['neither a file nor a batch', [], /^Name a file, or a batch with --resume\.$/],
+  ['a file and a batch', ['a.csv', '--resume', 'b'], /^Name a file, or a batch with --resume\.$/],
+  ['a dry run as a document', ['a.csv', '--dry-run', '--json'], /^--dry-run has no JSON document/],
+  ['a rate of nothing', ['a.csv', '--max-rate', '0'], /A rate is a number of changes per second, at least 0\.1/],
+  ['no number of failures', ['a.csv', '--stop-after-failures', '1001'], /a whole number from 1 to 1000/],
+  ['a batch that is none', ['--resume', '../x'], /The name of a batch has letters, digits and hyphens/],
+];
+
+test.for(usage)('%s is a matter of usage', async ([, args, sentence]) => {
+  expect(await refusalOf(args)).toMatchObject({ message: expect.stringMatching(sentence) });
+});
+
+test('a file of failures needs a batch', async () => {
+  const { code, stderr } = await cli(['update-status', '--failed-to', 'a.jsonl']);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: 'Name the batch whose lines --failed-to is to write.\n' });
+});
+
+test('more than one customer is not changed unless somebody says so', async () => {
+  const { endpoint, calls } = await updateCloud();
+  const { code, stderr } = await cli(['update', await fileOf(jsonl(people(2)))], endpoint);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(
+    /changes 2 customers of local, and nobody is there to be asked: add --yes\. Nothing was sent\.\n$/,
+  );
+  expect(calls).toEqual([]);
+});
+
+test('one customer is changed without a question', async () => {
+  const { endpoint, calls } = await updateCloud();
+  expect(await cli(['update', await fileOf(jsonl(people(1)))], endpoint)).toMatchObject({ code: 0 });
+  expect(calls.slice(0, 2)).toEqual(['PUT updates/BATCH/input.jsonl', 'StartExecution']);
+});
+
+test('a deployment without updates says what to do', async () => {
+  const { endpoint, calls } = await updateCloud({ updates: false });
+  for (const args of [['update', await fileOf(jsonl(people(2))), '--yes'], ['update-status']]) {
+    const { code, stderr } = await cli(args, endpoint);
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      'The deployment local cannot update customers: set "customerUpdates": true in its configuration, deploy it, then authorize again.\n',
+    );
+  }
+  expect(calls).toEqual([]);
+});
+
+test('a CSV file is sent as JSON Lines with the same numbers of lines, and its end is told', async () => {
+  const { endpoint, objects, executions } = await updateCloud();
+  const csv = `id,city,notes\n${idOf(1)},Haifa,"two\nlines"\n${idOf(2)},,\\N\n`;
+  const { code, stdout, stderr } = await cli(
+    [
+      ...['update', await fileOf(csv, 'a.csv'), '--yes', '--max-rate', '5', '--stop-after-failures', '3'],
+      ...['--configuration', await nullsAllowed()],
+    ],
+    endpoint,
+  );
+  expect(code, stderr).toBe(0);
+  const [[batch = '', { input }] = ['', { input: '' }]] = [...executions];
+  expect(batch).toMatch(/^update-\d{8}T\d{6}-[0-9a-f]{6}$/);
+  expect(JSON.parse(input)).toEqual({ file: `updates/${batch}/input.jsonl`, maxRate: 5, stopAfterFailures: 3 });
+  expect(objects.get(`updates/${batch}/input.jsonl`)?.toString()).toBe(
+    `\n${JSON.stringify({ id: idOf(1), city: 'Haifa', notes: 'two\nlines' })}\n\n${JSON.stringify({ id: idOf(2), notes: null })}\n`,
+  );
+  expect(stdout).toMatch(/APPLIED +2 +the service confirmed/);
+  expect(stderr).toMatch(new RegExp(`^Batch ${batch}: 2 records\\.\n(.* of 2 lines \\(.*\n)*2 of 2 lines \\(100 %\\)`));
+});
+
+const refusedLine: Partial<ResultLine> = {
+  outcome: 'REJECTED',
+  error: 'CrmRejectedRequest',
+  status: 422,
+  fields: ['city'],
+};
+const failedLine: Partial<ResultLine> = { outcome: 'FAILED', error: 'CrmUnavailable', status: 503, attempts: 3 };
+const applied = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: '2026-11-20T02:00:01.000Z' };
+const verdict = (line: number) => (line % 10 === 3 ? refusedLine : line % 10 === 7 ? failedLine : {});
+
+test('lines that were not applied are told without ids and values, and the exit code is 1', async () => {
+  const { endpoint } = await updateCloud({ verdict });
+  const { code, stdout, stderr } = await cli(['update', await fileOf(jsonl(people(150))), '--yes'], endpoint);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/APPLIED +120 .*\n +REJECTED +15 .*\n +FAILED +15 /);
+  expect(stdout).toMatch(
+    /\n +line +outcome +error +status +attempts +fields\n +3 +REJECTED +CrmRejectedRequest +422 +1 +city\n +7 +FAILED/,
+  );
+  expect(stdout).toMatch(/… and 10 more\n/);
+  expect(stdout).toMatch(/update-status update-\S+ --failed-to FILE\.jsonl .*--deployment local\n/);
+  expect(stdout).toMatch(/update --resume update-\S+ .*--deployment local\n/);
+  expect(stdout + stderr).not.toMatch(/3f2504e0|Haifa/);
+  expect(stderr).toMatch(/UpdatesIncomplete: Some lines were not applied\.\n$/);
+});
+
+test('--json prints one document of exactly five keys', async () => {
+  const { endpoint, executions } = await updateCloud({ verdict });
+  const { code, stdout } = await cli(['update', await fileOf(jsonl(people(10))), '--yes', '--json'], endpoint);
+  const [batch] = [...executions.keys()];
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toEqual({
+    ...{ ok: false, batch, counts: { APPLIED: 8, REJECTED: 1, FAILED: 1, UNKNOWN: 0, NOT_SENT: 0 } },
+    ...{ resultKey: `updates/${batch}/result.jsonl`, manifestKey: `updates/${batch}/_manifest.json` },
+  });
+});
+
+test('of a batch that broke off without a summary no line is claimed to be untouched', async () => {
+  const crash = { error: 'StepCrashed', cause: 'It died.' };
+  const { endpoint } = await updateCloud({ crash });
+  const { code, stdout, stderr } = await cli(['update', await fileOf(jsonl(people(10))), '--yes', '--json'], endpoint);
+  expect(code).toBe(1);
+  const counts = { APPLIED: 5, REJECTED: 0, FAILED: 0, UNKNOWN: 5, NOT_SENT: 0 };
+  expect(JSON.parse(stdout)).toMatchObject({ ok: false, counts, resultKey: null, manifestKey: null });
+  expect(stderr).toMatch(/StepCrashed: It died\.\n$/);
+});
+
+test('a batch that was refused before anything was sent has sent nothing', async () => {
+  const crash = { error: 'InvalidInput', cause: '"maxRate" must be at most 20.' };
+  const { endpoint } = await updateCloud({ crash, looks: 1 });
+  const { stdout } = await cli(['update', await fileOf(jsonl(people(2))), '--yes', '--json'], endpoint);
+  expect(JSON.parse(stdout)).toMatchObject({ counts: { APPLIED: 0, UNKNOWN: 0, NOT_SENT: 2 } });
+});
+
+test('Ctrl-C ends the following and not the batch, which update-status shows under way', async () => {
+  const { endpoint, calls, executions } = await updateCloud({ looks: 1000 });
+  const file = await fileOf(jsonl(people(10)));
+  const running = run('cli/main.ts', ['update', file, '--yes', '--deployment', 'local', '--endpoint-url', endpoint]);
+  await running.says(/5 of 10 lines/);
+  running.child.kill('SIGINT');
+  expect(await running.ended, running.stderr()).toBe(130);
+  const [batch = ''] = [...executions.keys()];
+  expect(running.stderr()).toContain(
+    `No longer following; the batch ${batch} goes on. Look at it: npm run cli -- update-status ${batch} --endpoint-url`,
+  );
+  expect(calls).not.toContain('StopExecution');
+  const failed = join(await tempDir(), 'failed.jsonl');
+  const shown = await cli(['update-status', batch, '--failed-to', failed], endpoint);
+  expect(shown.stdout).toMatch(new RegExp(`^${batch}: RUNNING, not summarized\nFrom \\S+ to now\\..*APPLIED +5 `, 's'));
+  expect(shown).toMatchObject({ code: 2, stderr: `The batch ${batch} is still under way: wait for its end.\n` });
+});
+
+test('a start that is never answered leaves the name of its batch, which update-status finds', async () => {
+  const { endpoint, executions } = await updateCloud({ loseStarts: true });
+  const { code, stderr } = await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  expect(code).toBe(3);
+  const [batch = ''] = [...executions.keys()];
+  expect(stderr).toMatch(new RegExp(`^Batch ${batch}: 10 records\\.\n`));
+  expect(await cli(['update-status', batch], endpoint)).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(new RegExp(`^${batch}: `)),
+  });
+});
+
+test('a file that changes between the check and the upload is not sent', async () => {
+  const file = await fileOf(jsonl(people(10)));
+  const { endpoint, objects } = await updateCloud();
+  const source = await openUpdateFile(file);
+  const checked = await checkUpdates(source, () => undefined);
+  await appendFile(file, jsonl([{ id: idOf(99), city: 'Haifa' }]));
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const s3 = new S3Client({ endpoint, region: 'us-east-1', credentials, forcePathStyle: true, maxAttempts: 1 });
+  await expect(uploadInput({ s3, BucketName: 'bucket' }, 'b', checked)).rejects.toMatchObject({
+    ...{ name: 'CommandError', exitCode: 2 },
+    message: `${file} changed while it was read: wait until it is complete. Nothing was sent.`,
+  });
+  expect(objects.size).toBe(0);
+  await source.close();
+});
+
+test('a batch is resumed with the lines that were neither applied nor rejected, on the lines where they stood', async () => {
+  let turn = 0;
+  const { endpoint, objects, executions } = await updateCloud({ verdict: (line) => (turn === 0 ? verdict(line) : {}) });
+  await cli(['update', await fileOf(`\n${jsonl(people(25))}`), '--yes'], endpoint);
+  turn = 1;
+  const [first = ''] = [...executions.keys()];
+  const { code, stderr, stdout } = await cli(['update', '--resume', first, '--yes', '--json'], endpoint);
+  expect(code, stderr).toBe(0);
+  const second = [...executions.keys()][1] ?? '';
+  expect(JSON.parse(stdout)).toMatchObject({ ok: true, batch: second, counts: { APPLIED: 2 } });
+  const sent = (objects.get(`updates/${second}/input.jsonl`)?.toString() ?? '').split('\n');
+  expect(sent.flatMap((line, index) => (line ? [[index + 1, JSON.parse(line).id]] : []))).toEqual([
+    [7, idOf(5)],
+    [17, idOf(15)],
+  ]);
+  const again = await cli(['update', '--resume', second, '--yes'], endpoint);
+  expect(again).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('there is nothing to resume. Nothing was sent.'),
+  });
+});
+
+test('a batch without a summary is resumed by its parts, and not while it is under way', async () => {
+  const crash = { error: 'StepCrashed', cause: 'It died.' };
+  const { endpoint, objects, executions } = await updateCloud({ crash });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = '', execution] = [...executions][0] ?? [];
+  await cli(['update', '--resume', first, '--yes'], endpoint);
+  const second = [...executions.keys()][1] ?? '';
+  const sent = (objects.get(`updates/${second}/input.jsonl`)?.toString() ?? '').split('\n').filter(Boolean);
+  expect(sent.map((line) => JSON.parse(line).id)).toEqual([5, 6, 7, 8, 9].map(idOf));
+  if (execution) execution.looks = 1000;
+  const early = await cli(['update', '--resume', first, '--yes'], endpoint);
+  expect(early).toMatchObject({ code: 2, stderr: expect.stringContaining(`The batch ${first} is still under way`) });
+});
+
+test('a batch without a summary whose parts leave lines in doubt is resumed, and its lines are listed', async () => {
+  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
+  const { endpoint, objects, executions } = await updateCloud({ crash });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+  const part = `updates/${first}/results/chunk-0001.000001.jsonl`;
+  const doubt = '{"doubt":{"firstLine":6,"records":1,"tries":{"attempts":2,"lost":true,"status":null}}}\n';
+  objects.set(part, Buffer.concat([objects.get(part) ?? Buffer.of(), Buffer.from(doubt)]));
+  const file = join(await tempDir(), 'failed.jsonl');
+
+  const listed = await cli(['update-status', first, '--failed-to', file], endpoint);
+  await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  expect(listed, listed.stderr).toMatchObject({ code: 0 });
+  expect(await readFile(file, 'utf8')).toBe(jsonl(people(10).slice(5)));
+  const second = objects.get(`updates/${first}-r2/input.jsonl`)?.toString() ?? '';
+  expect(second.trim()).toBe(jsonl(people(10).slice(5)).trim());
+});
+
+test('what functions of a stopped batch are still sending is waited for, and not sent again', async () => {
+  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
+  const endedAt = Date.now() / 1000;
+  const raised: string[] = [];
+  const cloud = await updateCloud({ crash, endedAt, onPut: (key) => key.endsWith('/stop.json') && raised.push(key) });
+  const { endpoint, objects, executions } = cloud;
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+  const folder = `updates/${first}/results`;
+  objects.set(`${folder}/chunk-0001.000002.begun.json`, Buffer.from('{"firstLine":6,"records":100}'));
+
+  const place = ['--yes', '--deployment', 'local', '--endpoint-url', endpoint];
+  const running = run('cli/main.ts', ['update', '--resume', first, ...place], { NO_COLOR: '1' });
+  await running.says(/waiting for the results of one part, until \d\d:\d\d:\d\d UTC at most/);
+  const result = { ...applied, line: 6, id: idOf(5) };
+  objects.set(`${folder}/chunk-0001.000002.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
+  await running.ended;
+
+  expect(raised).toEqual([`updates/${first}/stop.json`]);
+  const sent = (objects.get(`updates/${first}-r2/input.jsonl`)?.toString() ?? '').split('\n').filter(Boolean);
+  expect(sent.map((line) => JSON.parse(line).id)).toEqual([6, 7, 8, 9].map(idOf));
+});
+
+test('two who resume one batch at once make one batch, and a third is told its name', async () => {
+  let turn = 0;
+  const { endpoint, calls, executions } = await updateCloud({
+    verdict: (line) => (turn === 0 ? verdict(line) : {}),
+    looks: 4,
+  });
+  await cli(['update', await fileOf(jsonl(people(25))), '--yes'], endpoint);
+  turn = 1;
+  const [first = ''] = [...executions.keys()];
+
+  const resume = ['update', '--resume', first, '--yes', '--json'];
+  const both = await Promise.all([cli(resume, endpoint), cli(resume, endpoint)]);
+  const third = await cli(resume, endpoint);
+
+  expect([...executions.keys()]).toEqual([first, `${first}-r2`]);
+  expect([...executions.values()][1]?.name).toBe(`${first}-r2`);
+  expect(both.map(({ stdout }) => stdout && JSON.parse(stdout).batch)).toContain(`${first}-r2`);
+  // The slower one followed the same execution, or was told of it.
+  expect(both.every(({ code, stderr }) => code === 0 || stderr.includes('was resumed already'))).toBe(true);
+  expect(calls.filter((call) => call === 'PUT updates/BATCH-r2/input.jsonl').length).toBeGreaterThan(0);
+  const told = `The batch ${first} was resumed already, as ${first}-r2: `;
+  expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });
+});
+
+test('a resumed batch that was uploaded, and never started, is started by the next who resumes', async () => {
+  let turn = 0;
+  const { endpoint, objects, executions } = await updateCloud({ verdict: (line) => (turn === 0 ? verdict(line) : {}) });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  turn = 1;
+  const [first = ''] = [...executions.keys()];
+  objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from('\n'.repeat(6) + jsonl(people(7).slice(6))));
+
+  const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  expect(code, stderr).toBe(0);
+  expect([...executions.keys()]).toEqual([first, `${first}-r2`]);
+});
+
+test.each<[what: string, standing: string]>([
+  ['of another size', jsonl(people(1))],
+  ['of the same size', '\n'.repeat(6) + jsonl(people(7).slice(6)).replace('Haifa', 'Jaffa')],
+])('a file %s in the place of the resumed batch is not taken for its own', async (_, standing) => {
+  const { endpoint, objects, executions } = await updateCloud({ verdict });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+  objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from(standing));
+
+  const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  expect(code).toBe(1);
+  expect(stderr).toContain(`Other lines than are to be sent again stand at updates/${first}-r2/input.jsonl`);
+  expect([...executions.keys()]).toEqual([first]);
+});
+
+test('lines that an earlier release found valid are sent again as they stand', async () => {
+  let turn = 0;
+  const { endpoint, objects, executions } = await updateCloud({ verdict: (line) => (turn === 0 ? verdict(line) : {}) });
+  const records = people(10).map((person) => ({ ...person, notes: null }));
+  const sending = ['update', await fileOf(jsonl(records)), '--yes', '--configuration', await nullsAllowed()];
+  await cli(sending, endpoint);
+  turn = 1;
+  const [first = ''] = [...executions.keys()];
+
+  const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  expect(code, stderr).toBe(0);
+  expect(objects.get(`updates/${first}-r2/input.jsonl`)?.toString()).toBe('\n'.repeat(6) + jsonl(records.slice(6, 7)));
+  expect(JSON.parse(executions.get(`${first}-r2`)?.input ?? '')).toMatchObject({ resumes: first });
+});
+
+test('a batch that was stopped long ago is stopped by its flag before it is resumed: who redrives it sends nothing', async () => {
+  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
+  const { endpoint, calls, executions } = await updateCloud({ crash });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+
+  await cli(['update', '--resume', first, '--yes'], endpoint);
+
+  const [raised, sent] = ['PUT updates/BATCH/stop.json', 'PUT updates/BATCH-r2/input.jsonl'].map((call) =>
+    calls.indexOf(call),
+  );
+  expect(raised).toBeGreaterThan(0);
+  expect(sent).toBeGreaterThan(raised ?? 0);
+});
+
+test.each([
+  ['just stopped', 0, true],
+  ['stopped longer ago than a function lives', 21 * 60, false],
+])('--failed-to of a batch that was %s says whether its list may change', async (_, ago, told) => {
+  const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
+  const { endpoint, executions, calls } = await updateCloud({ crash, endedAt: Date.now() / 1000 - ago });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [first = ''] = [...executions.keys()];
+
+  const { stderr } = await cli(['update-status', first, '--failed-to', join(await tempDir(), 'a.jsonl')], endpoint);
+
+  expect(stderr).toContain('Wrote 5 lines to ');
+  const warning = `Warning: functions of ${first} may still be sending, until `;
+  expect(stderr.includes(warning), stderr).toBe(told);
+  expect(calls.filter((call) => call.endsWith('stop.json'))).toEqual([]);
+});
+
+test('update-status lists the last batches, and shows one', async () => {
+  const { endpoint, executions } = await updateCloud({ verdict });
+  const none = await cli(['update-status'], endpoint);
+  expect(none).toMatchObject({ code: 0, stdout: 'There is no batch yet.\n' });
+  for (const count of [10, 20]) await cli(['update', await fileOf(jsonl(people(count))), '--yes'], endpoint);
+  const [first = '', second = ''] = [...executions.keys()];
+  const list = await cli(['update-status'], endpoint);
+  expect(list.stdout).toMatch(/^ +batch +started \(UTC\) +status +APPLIED +REJECTED +FAILED +UNKNOWN +NOT_SENT\n/);
+  expect(list.stdout).toMatch(new RegExp(`${second} +2026\\S+ +FAILED UpdatesIncomplete +16 +2 +2 +0 +0\n.*${first} `));
+  const { batches } = JSON.parse((await cli(['update-status', '--json'], endpoint)).stdout);
+  expect(batches.map(({ batch }: { batch: string }) => batch)).toEqual([second, first]);
+  const one = await cli(['update-status', first], endpoint);
+  expect(one.stdout).toMatch(
+    new RegExp(`^${first}: FAILED, 10 records\nFrom 2026-.*\nUpdatesIncomplete: .*APPLIED +8 .*REJECTED +Crm`, 's'),
+  );
+  const unknown = await cli(['update-status', 'nope'], endpoint);
+  expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
+});
+
+test('--failed-to writes what was not applied, for its owner only, and never over another file', async () => {
+  const { endpoint, executions } = await updateCloud({ verdict });
+  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const [batch = ''] = [...executions.keys()];
+  const file = join(await tempDir(), 'failed.jsonl');
+  const written = await cli(['update-status', batch, '--failed-to', file], endpoint);
+  expect(written).toMatchObject({ code: 0, stderr: `Wrote 2 lines to ${file}, which holds customer data.\n` });
+  expect(await readFile(file, 'utf8')).toBe(jsonl([people(3)[2] ?? {}, people(7)[6] ?? {}]));
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const over = await cli(['update-status', batch, '--failed-to', file], endpoint);
+  expect(over).toMatchObject({ code: 2, stderr: `${file} exists already, and is not written over.\n` });
+  const csv = await cli(['update-status', batch, '--failed-to', `${file}.csv`], endpoint);
+  expect(csv).toMatchObject({ code: 2, stderr: expect.stringContaining('must have a name that ends in .jsonl') });
+  expect(await cli(['update', file, '--dry-run'], endpoint)).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import {
+  type BatchManifest,
+  batchManifestSchema,
+  batchManifestText,
+  batchSchema,
+  noCounts,
+} from '../../../core/batch/batch-manifest.ts';
+import { OUTCOMES, resultLineSchema, resultLineText } from '../../../core/batch/result-line.ts';
+import { idOf } from '../updates/support/lines.ts';
+
+const AT = '2026-11-21T10:00:00Z';
+const manifest = (overrides: object = {}): BatchManifest => ({
+  schemaVersion: 1,
+  batch: 'update-20261121T100000-abcdef',
+  execution: 'e',
+  input: { key: 'updates/b/input.jsonl', bytes: 10, crc32: 'AAAAAA==', lines: 2, records: 1 },
+  result: { key: 'updates/b/result.jsonl', bytes: 10, crc32: 'AAAAAA==' },
+  chunks: 1,
+  counts: { ...noCounts(), APPLIED: 1 },
+  stoppedBy: null,
+  maxRate: null,
+  stopAfterFailures: null,
+  startedAt: AT,
+  finishedAt: AT,
+  keptUntil: '2027-02-18',
+  softwareVersion: '0.1.0',
+  warnings: [],
+  ...overrides,
+});
+
+test('equal manifests have equal bytes, however they were put together', () => {
+  const turned = Object.fromEntries(Object.entries(manifest()).reverse()) as BatchManifest;
+
+  expect(batchManifestText(turned)).toBe(batchManifestText(manifest()));
+  expect(JSON.parse(batchManifestText(manifest()))).toEqual(manifest());
+});
+
+test.each([
+  ['a batch with a slash', { batch: 'a/b' }],
+  ['a batch of 61 letters', { batch: 'a'.repeat(61) }],
+  ['an outcome without a count', { counts: { APPLIED: 1 } }],
+  ['an unknown key', { colour: 1 }],
+  ['an unknown key of the result', { result: { ...manifest().result, colour: 1 } }],
+  ['another version of the layout', { schemaVersion: 2 }],
+])('%s is refused', (_, change) => {
+  expect(() => batchManifestText(manifest(change))).toThrow();
+});
+
+test('a manifest of a later release is read without what this one does not know', () => {
+  const { input, result } = manifest();
+  const more = { schemaVersion: 2, cost: 1, input: { ...input, cost: 1 }, result: { ...result, cost: 1 } };
+
+  expect(batchManifestSchema.parse({ ...manifest(), ...more })).toEqual(manifest({ schemaVersion: 2 }));
+});
+
+test('the names that the command gives are names of batches', () => {
+  expect(batchSchema.parse('update-20261121T100000-abc123')).toBe('update-20261121T100000-abc123');
+});
+
+test('every outcome has a count', () => {
+  expect(Object.keys(noCounts())).toEqual(Object.keys(OUTCOMES));
+});
+
+test('a result is one line, and holds no other value of a customer than the id', () => {
+  const result = {
+    line: 7,
+    id: idOf(7),
+    outcome: 'REJECTED',
+    error: 'CrmRejectedRequest',
+    status: 422,
+    attempts: 1,
+    at: AT,
+    fields: ['gender'],
+  } as const;
+
+  expect(resultLineText({ ...result, fields: ['gender'] })).toBe(`${JSON.stringify(result)}\n`);
+  expect(resultLineSchema.safeParse(result).success).toBe(true);
+  expect(resultLineSchema.safeParse({ ...result, firstName: 'x' }).success).toBe(false);
+  expect(resultLineSchema.safeParse({ ...result, error: 'SomethingElse' }).success).toBe(false);
+});

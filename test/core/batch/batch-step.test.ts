@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { type BatchState, batchOf, batchStateSchema } from '../../../core/batch/batch-state.ts';
+import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { chunksText } from '../../../core/batch/chunk-index.ts';
+import { RunError } from '../../../core/errors.ts';
+import { type Outcome, UPDATE_STEPS, type UpdateStepName } from '../../../core/step/steps.ts';
+import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
+import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
+import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
+import {
+  batch,
+  batchState,
+  fakeExchange,
+  fakeStore,
+  inputOf,
+  KEYS,
+  type Reply,
+  sleepingDeps,
+  wholeChunk,
+} from '../../support/batches.ts';
+import { CANARY } from '../../support/builders.ts';
+import { lambdaContext, testDeps } from '../../support/deps.ts';
+
+const INPUT = inputOf(2);
+const DOWN = new RunError('StorageUnavailable', 'Down.');
+const OBJECTS = { [KEYS.input]: INPUT, [KEYS.chunks]: chunksText([wholeChunk(INPUT)]) };
+
+/** A bucket that fails once at everything, where told to. */
+function store(objects: Record<string, string>, trouble?: Error) {
+  const before = () => {
+    if (trouble) throw trouble;
+  };
+  const fake = fakeStore({ objects, before });
+  return { ...fake, open: async (key: string) => (trouble ? Promise.reject(trouble) : fake.open(key)) };
+}
+
+const validate = (input: unknown, trouble?: Error) =>
+  asBatchStep('ValidateBatch', validateBatch, () => ({
+    ...testDeps(),
+    store: store({ [KEYS.input]: INPUT }, trouble),
+    softwareVersion: '1',
+  }))(batchState({ input }), lambdaContext());
+
+const begun = (more: Partial<BatchState> = {}) => batchState({ batch: batch(INPUT), ...more });
+
+const apply = (reply: Reply, trouble?: Error) =>
+  asBatchStep('ApplyChunk', applyChunk, () => {
+    const { secondsLeft: _, ...deps } = sleepingDeps();
+    return { ...deps, crm: fakeExchange(() => reply).crm, store: store(OBJECTS, trouble) };
+  })(begun({ chunk: wholeChunk(INPUT) }), lambdaContext());
+
+const summarize = async (reply: Reply, trouble?: Error) => {
+  const results = store(OBJECTS);
+  const deps = { ...sleepingDeps(), crm: fakeExchange(() => reply).crm, store: results };
+  await applyChunk(begun({ chunk: wholeChunk(INPUT) }), deps);
+  const troubled = trouble ? store({}, trouble) : results;
+  const step = asBatchStep('SummarizeBatch', summarizeBatch, () => ({ ...testDeps(), store: troubled }));
+  return step(begun(), lambdaContext());
+};
+
+/** How each outcome comes about. One that is missing here does not compile. */
+const PRODUCED: { [S in UpdateStepName]: Record<Outcome<S>, () => Promise<BatchState>> } = {
+  ValidateBatch: {
+    VALIDATED: () => validate({ file: KEYS.input }),
+    CONTINUE: () => validate({ file: KEYS.input }, DOWN),
+    FAILED: () => validate({}),
+  },
+  ApplyChunk: {
+    FINISHED: () => apply(200),
+    CONTINUE: () => apply(200, DOWN),
+    FAILED: () => apply(200, new RunError('StorageDenied', 'No.')),
+  },
+  SummarizeBatch: {
+    SUMMARIZED: () => summarize(200),
+    CONTINUE: () => summarize(200, DOWN),
+    FAILED: () => summarize(404),
+  },
+};
+
+const ALL = (Object.keys(UPDATE_STEPS) as UpdateStepName[]).flatMap((step) =>
+  Object.entries(PRODUCED[step]).map(([outcome, produce]) => ({ step, outcome, produce })),
+);
+
+test.each(ALL)('$step answers $outcome with a whole, small state', async ({ outcome, produce }) => {
+  const state = await produce();
+
+  expect(state.outcome).toBe(outcome);
+  expect(batchStateSchema.parse(JSON.parse(JSON.stringify(state)))).toEqual(state);
+  expect(state.failure === null).toBe(outcome !== 'FAILED');
+  if (outcome === 'CONTINUE') expect(Number.isInteger(state.waitSeconds) && state.waitSeconds >= 1).toBe(true);
+  expect(JSON.stringify(state).length).toBeLessThan(2000);
+  expect(JSON.stringify(state)).not.toContain(CANARY);
+});
+
+test('every outcome of the declaration stands in this table, and nothing else', () => {
+  for (const step of Object.keys(UPDATE_STEPS) as UpdateStepName[])
+    expect(Object.keys(PRODUCED[step]).sort()).toEqual([...UPDATE_STEPS[step].outcomes].sort());
+});
+
+describe('the wrapper of the machine CustomerUpdates', () => {
+  const answering = (log = testDeps()) => ({
+    handler: asBatchStep(
+      'ApplyChunk',
+      async () => ({ outcome: 'FINISHED' as const }),
+      () => log,
+    ),
+    lines: log.log.lines,
+  });
+
+  test('logs the batch, the chunk and the outcome of an answer', async () => {
+    const { handler, lines } = answering();
+
+    await handler(begun({ chunk: wholeChunk(INPUT) }), lambdaContext());
+
+    expect(lines).toMatchObject([
+      { message: 'answered', fields: { execution: 'b1-abc', batch: 'b1', chunk: 1, outcome: 'FINISHED' } },
+    ]);
+  });
+
+  test('lets pass what another release wrote into the state', async () => {
+    const { handler } = answering();
+    const state = { ...begun(), batch: { ...batch(INPUT), region: 'north' }, later: 1 };
+
+    expect(await handler(state, lambdaContext())).toMatchObject({ later: 1, batch: { region: 'north' } });
+  });
+
+  test('takes the state of a child as the map makes it', async () => {
+    const { handler } = answering();
+    const { execution, startedAt } = begun();
+
+    const child = { input: {}, execution, startedAt, batch: batch(INPUT), chunk: wholeChunk(INPUT) };
+
+    expect(await handler(child, lambdaContext())).toMatchObject({ outcome: 'FINISHED', place: null, waits: 0 });
+  });
+
+  test('makes a crash of a state without a batch, for that is a broken definition', () => {
+    expect(() => batchOf(batchState())).toThrow('ValidateBatch was skipped');
+  });
+});

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Chunk, ChunkIndex, chunkSchema, chunksText } from '../../../core/batch/chunk-index.ts';
+
+/** Records on every `gap`-th line, 10 bytes each; `tail` lines without a record behind the last. */
+function chunksOf(records: number, gap = 1, tail = 0): { chunks: Chunk[]; lines: number; bytes: number } {
+  const index = new ChunkIndex();
+  for (let n = 1; n <= records; n += 1) index.add(n * gap, (n * gap - 1) * 10);
+  const lines = records * gap + tail;
+  return { chunks: index.chunks(lines, lines * 10), lines, bytes: lines * 10 };
+}
+
+function expectWhole({ chunks, lines, bytes }: ReturnType<typeof chunksOf>, records: number): void {
+  for (const chunk of chunks) chunkSchema.parse(chunk);
+  const ends = (first: object, key: keyof Chunk) => [first, ...chunks].map((chunk) => ({ ...chunk })[key as never]);
+  expect(ends({ to: 0 }, 'to').slice(0, -1)).toEqual(chunks.map(({ from }) => from));
+  expect(ends({ lastLine: 0 }, 'lastLine').slice(0, -1)).toEqual(chunks.map(({ firstLine }) => firstLine - 1));
+  expect(chunks.map(({ chunk }) => chunk)).toEqual(chunks.map((_, index) => index + 1));
+  expect(chunks.reduce((sum, chunk) => sum + chunk.records, 0)).toBe(records);
+  expect(chunks.at(-1) ?? { to: bytes, lastLine: lines }).toMatchObject({ to: bytes, lastLine: lines });
+  // Lines are 10 bytes long: a chunk begins where its first line does.
+  for (const { from, firstLine } of chunks) expect(from).toBe((firstLine - 1) * 10);
+}
+
+test('whatever the number of records, every line is in exactly one of at most 1,000 chunks', () => {
+  const counts = fc.oneof(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 90_000, max: 120_000 }));
+  fc.assert(
+    fc.property(counts, fc.integer({ min: 1, max: 3 }), fc.nat(2), (records, gap, tail) => {
+      const cut = chunksOf(records, gap, tail);
+
+      expectWhole(cut, records);
+      expect(cut.chunks.length).toBe(Math.min(1000, Math.ceil(records / 100)));
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test.each([
+  [99_999, 100],
+  [100_001, 200],
+  [1_000_000, 1000],
+  [1_600_001, 1800],
+  [3_300_000, 3600],
+])('%i records are cut into chunks of at most %i', (records, most) => {
+  const cut = chunksOf(records);
+
+  expectWhole(cut, records);
+  expect(Math.max(...cut.chunks.map((chunk) => chunk.records))).toBeLessThanOrEqual(most);
+});
+
+test('without records there are no chunks', () => {
+  expect(new ChunkIndex().chunks(5, 5)).toEqual([]);
+});
+
+test('the index has a line for each chunk, and nothing of a customer', () => {
+  expect(chunksText(chunksOf(101).chunks)).toBe(
+    '{"chunk":1,"from":0,"to":1000,"firstLine":1,"lastLine":100,"records":100}\n' +
+      '{"chunk":2,"from":1000,"to":1010,"firstLine":101,"lastLine":101,"records":1}\n',
+  );
+});

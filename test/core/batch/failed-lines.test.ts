@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { failedLines, NOT_APPLIED, TO_RESUME } from '../../../core/batch/failed-lines.ts';
+import { OUTCOMES, type Outcome, type ResultLine, resultLineText } from '../../../core/batch/result-line.ts';
+import { failureOf } from '../../support/failures.ts';
+import { bytesOf, idOf, textOf } from '../updates/support/lines.ts';
+
+const input = (n: number) => `{"id":"${idOf(n)}", "notes":"ש ${n}"}\n`;
+const result = (line: number, outcome: Outcome, id = idOf(line)): ResultLine => ({
+  line,
+  id,
+  outcome,
+  error: null,
+  status: null,
+  attempts: 1,
+  at: null,
+});
+const failed = (lines: string, results: ResultLine[], outcomes = NOT_APPLIED) =>
+  textOf(failedLines(bytesOf(lines, 40), bytesOf(results.map(resultLineText).join(''), 33), outcomes));
+
+test('the lines that were not applied come as they were, to be corrected', async () => {
+  const lines = `\n${input(2)}\n${input(4)}${input(5)}`;
+
+  expect(await failed(lines, [result(2, 'REJECTED'), result(4, 'APPLIED'), result(5, 'UNKNOWN')])).toBe(
+    input(2) + input(5),
+  );
+});
+
+test('resuming leaves out what was applied or refused, and sends what has no result', async () => {
+  const lines = [1, 2, 3, 4, 5, 6].map(input).join('');
+  const results = [result(1, 'APPLIED'), result(2, 'REJECTED'), result(3, 'FAILED'), result(5, 'NOT_SENT')];
+
+  expect(await failed(lines, results, TO_RESUME)).toBe([3, 4, 5, 6].map(input).join(''));
+});
+
+test('whatever the outcomes, each line is kept or left by its own', async () => {
+  const outcome = fc.constantFrom(undefined, ...(Object.keys(OUTCOMES) as Outcome[]));
+  await fc.assert(
+    fc.asyncProperty(fc.array(outcome, { maxLength: 30 }), async (outcomes) => {
+      const results = outcomes.flatMap((each, index) => (each ? [result(index + 1, each)] : []));
+      const kept = outcomes.flatMap((each, index) => (TO_RESUME.includes(each) ? [input(index + 1)] : []));
+
+      expect(await failed(outcomes.map((_, index) => input(index + 1)).join(''), results, TO_RESUME)).toBe(
+        kept.join(''),
+      );
+    }),
+  );
+});
+
+test.each<[string, ResultLine[]]>([
+  ['another id', [result(1, 'APPLIED', idOf(9))]],
+  ['a line behind the end', [result(1, 'APPLIED'), result(2, 'APPLIED'), result(3, 'APPLIED')]],
+  ['a line twice', [result(1, 'APPLIED'), result(1, 'FAILED')]],
+  ['lines out of order', [result(2, 'APPLIED'), result(1, 'APPLIED')]],
+])('results with %s are of another input', async (_, results) => {
+  await failureOf(failed(input(1) + input(2), results), 'StorageConflict');
+});
+
+test('a result that is none is refused without being quoted', async () => {
+  const failure = await failureOf(textOf(failedLines(bytesOf(input(1)), bytesOf('{"Canary":1}\n'))), 'StorageConflict');
+
+  expect(failure.message).not.toContain('Canary');
+});
+
+test('an input that is none is refused without being quoted', async () => {
+  const failure = await failureOf(failed('{"id":"Canary"}\n', []), 'FileRejected');
+
+  expect(failure.message).not.toContain('Canary');
+});

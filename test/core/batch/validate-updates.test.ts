@@ -1,0 +1,88 @@
+import { crc32 } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { validateUpdates } from '../../../core/batch/validate-updates.ts';
+import { CSV } from '../../../core/updates/read-csv.ts';
+import { JSONL } from '../../../core/updates/read-jsonl.ts';
+import { bytesOf, idOf } from '../updates/support/lines.ts';
+
+const line = (n: number, fields: object) => `${JSON.stringify({ id: idOf(n), ...fields })}\n`;
+
+test('a valid file is counted, measured and cut', async () => {
+  const text = `${line(1, { notes: 'a' })}\n${line(2, { customFields: { present: true } })}${line(3, { customFields: {} })}`;
+
+  expect(await validateUpdates(JSONL, bytesOf(text))).toEqual({
+    records: 3,
+    lines: 4,
+    bytes: text.length,
+    crc32: crc32(text),
+    problems: { total: 0, first: [], perField: {} },
+    warnings: [{ field: 'customFields', sentence: 'is deprecated', records: 2, firstLine: 3 }],
+    chunks: [{ chunk: 1, from: 0, to: text.length, firstLine: 1, lastLine: 4, records: 3 }],
+  });
+});
+
+test('the bytes of a chunk, read by themselves, hold the records of its lines', async () => {
+  const text = Array.from({ length: 250 }, (_, n) => `${n % 7 === 0 ? '\n' : ''}${line(n, { notes: 'ש' })}`).join('');
+
+  const { chunks } = await validateUpdates(JSONL, bytesOf(text));
+
+  expect(chunks).toHaveLength(3);
+  for (const { from, to, firstLine, lastLine, records } of chunks) {
+    const part = Buffer.from(text).subarray(from, to).toString();
+    expect(part.split('\n').slice(0, -1)).toEqual(text.split('\n').slice(firstLine - 1, lastLine));
+    expect(part.split('\n').filter((each) => each !== '')).toHaveLength(records);
+  }
+});
+
+test('problems are counted, and a file with any is not cut', async () => {
+  const text = `${line(1, { gender: 9 })}${line(2, { gender: 8, hight: 1 })}${line(3, { notes: 'x' })}`;
+
+  expect(await validateUpdates(JSONL, bytesOf(text))).toMatchObject({
+    records: 1,
+    lines: 3,
+    problems: { total: 3, perField: { gender: 2, hight: 1 } },
+    chunks: [],
+  });
+});
+
+test('a CSV is checked alike, and not cut', async () => {
+  const csv = `id,notes\n${idOf(1)},"a\nb"\n`;
+
+  expect(await validateUpdates(CSV, bytesOf(csv))).toMatchObject({
+    records: 1,
+    lines: 3,
+    bytes: csv.length,
+    chunks: [],
+  });
+});
+
+test('nothing of a customer is told but names of fields', async () => {
+  const text = `${line(1, { gender: 'Canary', notes: 'Canary' })}{"id":"Canary"}\nCanary\n{"Canary\n`;
+
+  expect(JSON.stringify(await validateUpdates(JSONL, bytesOf(text)))).not.toContain('Canary');
+});
+
+test('a plan of another fund is warned about, and sent', async () => {
+  const plan = { kupatHolim: 2, kupatHolimComplementary: 10 };
+  const found = await validateUpdates(JSONL, bytesOf(line(1, { city: 'Haifa' }) + line(2, plan) + line(3, plan)));
+
+  expect(found).toMatchObject({
+    records: 3,
+    problems: { total: 0 },
+    warnings: [
+      {
+        ...{ field: 'kupatHolimComplementary', sentence: 'is a plan of another fund than kupatHolim names' },
+        ...{ records: 2, firstLine: 2 },
+      },
+    ],
+  });
+});
+
+test('null is refused, unless the configuration lets it empty a field', async () => {
+  const text = line(1, { email: null }) + line(2, { updateRelated: null });
+
+  expect((await validateUpdates(JSONL, bytesOf(text))).problems.perField).toEqual({ email: 1, updateRelated: 1 });
+  expect((await validateUpdates(JSONL, bytesOf(text), { allowNull: true })).problems.perField).toEqual({
+    updateRelated: 1,
+  });
+});

@@ -1,0 +1,365 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ConfigurationError, readConfiguration } from '../../../core/config/configuration.ts';
+import { tree } from '../../lib/support/files.ts';
+
+const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
+const LOOPBACK = 'http://127.0.0.1:4566';
+
+const fileWith = (content: unknown) =>
+  join(tree({ 'given.json': typeof content === 'string' ? content : JSON.stringify(content) }), 'given.json');
+
+/** The lines that are told about a configuration, without the path of its file. */
+function complaints(content: unknown, endpoint?: string): string[] {
+  const file = fileWith(content);
+  try {
+    readConfiguration('given', file, endpoint);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return error.message.split('\n').map((line) => {
+      expect(line.startsWith(`${file}: `), line).toBe(true);
+      return line.slice(file.length + 2);
+    });
+  }
+  return [];
+}
+
+describe('a configuration that holds', () => {
+  test.each(['example', 'local'])('is config/%s.json', (name) => {
+    const { deployment, file } = readConfiguration(name, undefined, LOOPBACK);
+
+    expect(file).toBe(`config/${name}.json`);
+    expect(deployment.local).toBe(name === 'local');
+  });
+
+  test('asks for the scope of updates where it says so, whatever other scopes it names', () => {
+    const scopesOf = (more: object, crm: object = CRM) =>
+      readConfiguration('given', fileWith({ crm, ...more }), undefined).deployment.crm.scopes;
+
+    expect(scopesOf({})).toEqual(['openid', 'profile', 'global:export']);
+    expect(scopesOf({ customerUpdates: true })).toEqual(['openid', 'profile', 'global:export', 'customers:update']);
+    expect(scopesOf({ customerUpdates: true }, { ...CRM, scopes: ['all'] })).toEqual(['all', 'customers:update']);
+  });
+
+  test('may be as short as the two addresses of the service', () => {
+    const { deployment } = readConfiguration('given', fileWith({ crm: CRM }), undefined);
+
+    expect(deployment).toMatchObject({
+      timeZone: 'UTC',
+      nightly: { startUtc: '01:00', spreadMinutes: 7 },
+      polling: { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600, createAgainSeconds: 300 },
+      retentionDays: 90,
+      files: {
+        maxBytes: 107_374_182_400,
+        allowUndeclaredEnd: false,
+        connections: { initial: 4, most: 8 },
+        partChecksums: 'trailer',
+      },
+      customerUpdates: false,
+      updates: { concurrency: 8, maxRate: 20, retentionDays: 30, allowNull: false },
+      logRetentionDays: 365,
+      alarms: { email: [], runbookUrl: 'docs/runbook.md' },
+    });
+  });
+
+  test.each<[string, object, string[]]>([
+    ['the host of the service where it names none', {}, ['crm.test']],
+    ['that host without its port', { baseUrl: 'https://CRM.test:8443/api/v1' }, ['crm.test']],
+    [
+      'exactly those that it names',
+      { fileHosts: ['files.test', '.s3.test.example'] },
+      ['files.test', '.s3.test.example'],
+    ],
+    ['those of a service that has an IP address', { baseUrl: 'https://192.0.2.1', fileHosts: ['f.test'] }, ['f.test']],
+  ])('takes files from %s', (_, crm, hosts) => {
+    const { deployment } = readConfiguration('given', fileWith({ crm: { ...CRM, ...crm } }), undefined);
+
+    expect(deployment.crm.fileHosts).toEqual(hosts);
+  });
+
+  test('takes files from no host but loopback where it is local and the service is on loopback', () => {
+    const crm = { baseUrl: 'http://localhost:8080/api/v1', authUrl: 'http://[::1]:8080' };
+    const { deployment } = readConfiguration('given', fileWith({ local: true, crm }), LOOPBACK);
+
+    expect(deployment.crm.fileHosts).toEqual([]);
+  });
+
+  test('may want fewer or more connections than by default, and the smallest and largest file', () => {
+    const files = (connections: object, maxBytes: number) => ({ crm: CRM, files: { connections, maxBytes } });
+
+    expect(complaints(files({ initial: 1, most: 1 }, 1))).toEqual([]);
+    expect(complaints(files({ initial: 16, most: 16 }, 53_687_091_200_000))).toEqual([]);
+  });
+
+  test.each([LOOPBACK, 'http://localhost:4566', 'http://[::1]:4566'])(
+    'may be local when the cloud is at %s',
+    (endpoint) => {
+      expect(complaints({ local: true, crm: { ...CRM, baseUrl: 'http://127.0.0.1:8080/api/v1' } }, endpoint)).toEqual(
+        [],
+      );
+    },
+  );
+});
+
+describe('a mistake is told with the path of its field', () => {
+  const wrongPolling = { firstWaitSeconds: 60, largestWaitSeconds: 30, deadlineSeconds: 600 };
+  test.each<[name: string, content: unknown, line: RegExp]>([
+    ['a missing address', { crm: { authUrl: CRM.authUrl } }, /^crm\.baseUrl: /],
+    ['http in an account', { crm: { ...CRM, baseUrl: 'http://crm.test' } }, /^crm\.baseUrl: must start with https:/],
+    [
+      'an address with a query',
+      { crm: { ...CRM, authUrl: 'https://auth.test/?a=1' } },
+      /^crm\.authUrl: must have no query/,
+    ],
+    [
+      'an address with a user name',
+      { crm: { ...CRM, baseUrl: 'https://u:p@crm.test' } },
+      /^crm\.baseUrl: must have no query, no fragment and no user name/,
+    ],
+    [
+      'two settings with one name',
+      { crm: { ...CRM, operatorField: 'filters' } },
+      /^crm\.operatorField: is the name of another/,
+    ],
+    ['a flag with the name of the operator', { crm: { ...CRM, emailField: 'filtersOperator' } }, /^crm\.emailField: /],
+    ['an unknown key', { crm: CRM, retention: 3 }, /^retention: is not known$/],
+    ['an unknown key inside', { crm: { ...CRM, url: 'x' } }, /^crm\.url: is not known$/],
+    ['an unknown entity', { crm: CRM, entities: { lead: {} } }, /^entities\.lead: /],
+    ['a scope with a space', { crm: { ...CRM, scopes: ['openid', 'a b'] } }, /^crm\.scopes\[1\]: /],
+    ['no chunk at a time', { crm: CRM, updates: { concurrency: 0 } }, /^updates\.concurrency: /],
+    ['more chunks at a time than 40', { crm: CRM, updates: { concurrency: 41 } }, /^updates\.concurrency: /],
+    ['a rate of nothing', { crm: CRM, updates: { maxRate: 0 } }, /^updates\.maxRate: /],
+    ['a rate that is no number', { crm: CRM, updates: { maxRate: '20' } }, /^updates\.maxRate: /],
+    [
+      'batches kept for no longer than one may be under way',
+      { crm: CRM, updates: { retentionDays: 3 } },
+      /^updates\.retentionDays: /,
+    ],
+    ['an address that is none', { crm: CRM, alarms: { email: ['night watch'] } }, /^alarms\.email\[0\]: /],
+    ['an address twice', { crm: CRM, alarms: { email: ['a@b.test', 'a@b.test'] } }, /^alarms\.email: names an address/],
+    ['an alarm at once', { crm: CRM, alarms: { freshnessHours: 0 } }, /^alarms\.freshnessHours: /],
+    ['an alarm after more than a week', { crm: CRM, alarms: { freshnessHours: 169 } }, /^alarms\.freshnessHours: /],
+    ['a runbook with a place in it', { crm: CRM, alarms: { runbookUrl: 'a.md#b' } }, /^alarms\.runbookUrl: /],
+    ['days of logs that AWS does not know', { crm: CRM, logRetentionDays: 100 }, /^logRetentionDays: /],
+    ['no columns', { crm: CRM, entities: { leads: { columns: [] } } }, /^entities\.leads\.columns: /],
+    ['a time zone that is none', { crm: CRM, timeZone: 'Mars/Base' }, /^timeZone: an IANA time zone/],
+    ['a start that is no time', { crm: CRM, nightly: { startUtc: '25:00' } }, /^nightly\.startUtc: a time such as/],
+    ['a negative retention', { crm: CRM, retentionDays: -1 }, /^retentionDays: /],
+    ['log lines for 31 days', { crm: CRM, logRetentionDays: 31 }, /^logRetentionDays: /],
+    ['no time for a create', { crm: { ...CRM, createTimeoutSeconds: 4 } }, /^crm\.createTimeoutSeconds: /],
+    ['more than a function has', { crm: { ...CRM, createTimeoutSeconds: 601 } }, /^crm\.createTimeoutSeconds: /],
+    [
+      'a second create while a service is still being started',
+      { crm: CRM, polling: { createAgainSeconds: 299 } },
+      /^polling\.createAgainSeconds: must be at least 300/,
+    ],
+    ['waits that shrink', { crm: CRM, polling: wrongPolling }, /^polling\.firstWaitSeconds: must not be above/],
+    [
+      'a deadline of too many waits',
+      { crm: CRM, polling: { firstWaitSeconds: 1, largestWaitSeconds: 2, deadlineSeconds: 1001 } },
+      /^polling\.deadlineSeconds: must be at most 500 times/,
+    ],
+    [
+      'a deadline of one entity that the common waits do not allow',
+      {
+        crm: CRM,
+        polling: { firstWaitSeconds: 1, largestWaitSeconds: 2, deadlineSeconds: 900 },
+        entities: { leads: { polling: { deadlineSeconds: 1001 } } },
+      },
+      /^entities\.leads\.polling\.deadlineSeconds: must be at most 500 times/,
+    ],
+    [
+      'a deadline of more than a day',
+      { crm: CRM, polling: { deadlineSeconds: 90_000 } },
+      /^polling\.deadlineSeconds: /,
+    ],
+    [
+      'a wait of no seconds for one entity',
+      { crm: CRM, entities: { leads: { polling: { firstWaitSeconds: 0 } } } },
+      /^entities\.leads\.polling\.firstWaitSeconds: /,
+    ],
+    [
+      'an extra key that has a setting',
+      { crm: CRM, entities: { leads: { extra: { columns: ['id'] } } } },
+      /^entities\.leads\.extra\.columns: has a setting of its own/,
+    ],
+    [
+      'an extra key that carries the operator',
+      { crm: { ...CRM, operatorField: 'operator' }, entities: { leads: { extra: { operator: 'or' } } } },
+      /^entities\.leads\.extra\.operator: has a setting of its own/,
+    ],
+    [
+      'a schedule that is no expression',
+      { crm: CRM, entities: { leads: { schedule: '0 1 * * *' } } },
+      /^entities\.leads\.schedule: must be an EventBridge expression/,
+    ],
+    ...[
+      'https://files.test',
+      'files.test:443',
+      'files.test/x',
+      'Files.test',
+      'files.test.',
+      '*.files.test',
+      'user@files.test',
+      'localhost',
+      '.test',
+      '..files.test',
+      '-files.test',
+      'files-.test',
+      'fi_les.test',
+      'fïles.test',
+      `${'a'.repeat(64)}.test`,
+      '192.0.2.1',
+      '.2.1',
+      '0xc0.0.2.0x1',
+      '[::1]',
+      '.',
+      '',
+    ].map((host): [string, object, RegExp] => [
+      `files from "${host}"`,
+      { crm: { ...CRM, fileHosts: ['files.test', host] } },
+      /^crm\.fileHosts\[1\]: must be a host name in lower case, such as "files\.example\.com", or "\.files/,
+    ]),
+    [
+      'a service at an IP address whose files come from nowhere',
+      { crm: { ...CRM, baseUrl: 'https://192.0.2.1/api/v1' } },
+      /^crm\.fileHosts: must name the hosts that files come from, such as \["files\.example\.com"\]/,
+    ],
+    ['files without a byte', { crm: CRM, files: { maxBytes: 0 } }, /^files\.maxBytes: /],
+    ['files that S3 cannot hold', { crm: CRM, files: { maxBytes: 53_687_091_200_001 } }, /^files\.maxBytes: /],
+    ['a size in words', { crm: CRM, files: { maxBytes: '100 GiB' } }, /^files\.maxBytes: /],
+    ['an unknown key of files', { crm: CRM, files: { parts: 3 } }, /^files\.parts: is not known$/],
+    ['a flag that is none', { crm: CRM, files: { allowUndeclaredEnd: 'no' } }, /^files\.allowUndeclaredEnd: /],
+    ['no connection', { crm: CRM, files: { connections: { initial: 0 } } }, /^files\.connections\.initial: /],
+    ['17 connections', { crm: CRM, files: { connections: { most: 17 } } }, /^files\.connections\.most: /],
+    [
+      'more connections at the start than later',
+      { crm: CRM, files: { connections: { initial: 6, most: 5 } } },
+      /^files\.connections\.initial: must not be above most \(5\)$/,
+    ],
+    [
+      'fewer connections in all than the default of the start',
+      { crm: CRM, files: { connections: { most: 3 } } },
+      /^files\.connections\.initial: must not be above most \(3\)$/,
+    ],
+    ['a proof that is none', { crm: CRM, files: { partChecksums: 'none' } }, /^files\.partChecksums: /],
+    ['an array in place of the object', [], /^\(whole file\): /],
+  ])('%s', (_, content, line) => {
+    const [first, ...others] = complaints(content);
+
+    expect(first).toMatch(line);
+    expect(others).toEqual([]);
+  });
+
+  test('a file that is not JSON, in one line', () => {
+    const lines = complaints('{\n  "crm": {\n    "baseUrl": oops\n  }\n}\n');
+
+    expect(lines).toEqual([expect.stringMatching(/^is not JSON: /)]);
+  });
+
+  test.each([
+    undefined,
+    '',
+    'https://s3.eu-central-1.amazonaws.com',
+    'http://127.0.0.1.example.com',
+    'http://localhost.example.com',
+    'http://127.0.0.1@example.com',
+    'http://example.com/127.0.0.1',
+    'http://10.0.0.1:4566',
+    'http://169.254.169.254',
+    'http://0.0.0.0:4566',
+    'rubbish',
+  ])('a local configuration whose cloud is %s', (endpoint) => {
+    expect(complaints({ local: true, crm: CRM }, endpoint)).toEqual([
+      expect.stringMatching(/^local: is true, so AWS_ENDPOINT_URL must name a loopback address/),
+    ]);
+  });
+
+  test.each([undefined, 7, '', 'Upper', '../etc/passwd', 'x'.repeat(40)])('the deployment name %j', (name) => {
+    expect(() => readConfiguration(name, undefined, undefined)).toThrow(/^no deployment is named: .*example, local/);
+  });
+
+  test('a file that is not there, with those that are', () => {
+    expect(() => readConfiguration('absent', undefined, undefined)).toThrow(
+      'config/absent.json does not exist; there are example, local',
+    );
+  });
+});
+
+describe('several mistakes', () => {
+  test('are all told at once', () => {
+    const lines = complaints({
+      crm: { baseUrl: 'crm', authUrl: CRM.authUrl, secret: 'x' },
+      timeZone: 'Mars/Base',
+      retentionDays: 0,
+      entities: { leads: { columns: [] }, lead: {} },
+    });
+
+    expect([...new Set(lines.map((line) => line.split(': ')[0]))].sort()).toEqual([
+      'crm.baseUrl',
+      'crm.secret',
+      'entities.lead',
+      'entities.leads.columns',
+      'retentionDays',
+      'timeZone',
+    ]);
+  });
+
+  test('that only several fields together show are all told at once, each once', () => {
+    const lines = complaints({
+      crm: { baseUrl: 'http://crm.test', authUrl: 'http://auth.test' },
+      polling: { firstWaitSeconds: 9, largestWaitSeconds: 3, deadlineSeconds: 9000 },
+    });
+
+    expect(lines.map((line) => line.split(': ')[0])).toEqual([
+      'crm.baseUrl',
+      'crm.authUrl',
+      'polling.firstWaitSeconds',
+      'polling.deadlineSeconds',
+    ]);
+  });
+});
+
+describe('the app', () => {
+  test('ends with code 2 and a line for each mistake, the file and the field in it', async () => {
+    const file = fileWith({ crm: { authUrl: CRM.authUrl }, retention: 3 });
+
+    const { code, stderr, stdout } = await app({ deployment: 'given', configuration: file });
+
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr.trimEnd().split('\n')).toEqual([
+      expect.stringMatching(/^ConfigInvalid: .*\/given\.json: crm\.baseUrl: /),
+      `ConfigInvalid: ${file}: retention: is not known`,
+    ]);
+  });
+
+  test('ends with code 2 when no deployment is named', async () => {
+    const { code, stderr } = await app({});
+
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^ConfigInvalid: no deployment is named: add -c deployment=NAME, one of example, local/);
+  });
+
+  test('synthesises the deployment that is named', async () => {
+    const { code, stderr } = await app({ deployment: 'example' });
+
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+  });
+});
+
+/** Runs bin/app.ts as the CDK CLI does, without bundling. */
+function app(context: Record<string, unknown>): Promise<{ code: number; stdout: string; stderr: string }> {
+  const env = {
+    ...process.env,
+    CDK_CONTEXT_JSON: JSON.stringify({ ...context, 'aws:cdk:bundling-stacks': [] }),
+    CDK_OUTDIR: tree({}),
+  };
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['bin/app.ts'], { env }, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    );
+  });
+}

@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { readJson, shapeOf, unwrapped } from '../../../core/crm/answers.ts';
+import { CANARY } from '../../support/builders.ts';
+import { failureOf } from '../../support/failures.ts';
+
+test.each<[unknown, string]>([
+  [null, 'null'],
+  [CANARY, 'a string'],
+  [7, 'a number'],
+  [true, 'a boolean'],
+  [[], 'an empty array'],
+  [[CANARY, 1], 'an array of 2, first a string'],
+  [[{ id: CANARY }], 'an array of 1, first an object with the keys id'],
+  [[[CANARY]], 'an array of 1, first another array'],
+  [{}, 'an object without keys'],
+  [{ id: CANARY, name: CANARY }, 'an object with the keys id, name'],
+])('the shape of %j is told without its values', (value, shape) => {
+  expect(shapeOf(value)).toBe(shape);
+});
+
+test('whatever the value, its shape is a short text', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect(shapeOf(value).length).toBeLessThan(1000);
+    }),
+  );
+  expect(shapeOf(JSON.parse('['.repeat(5000) + ']'.repeat(5000))).length).toBeLessThan(1000);
+});
+
+test('an unknown shape is described by its keys and wrong places, never by its values', async () => {
+  const call = { method: 'get', path: 'x', template: '/x' } as const;
+
+  const error = await failureOf(
+    readJson(Response.json({ name: CANARY, secret: CANARY }), call, z.object({ name: z.number() })),
+    'CrmContractError',
+  );
+
+  expect(error.message).toBe(
+    'GET /x was answered 200 in a shape that is not known (wrong at name): an object with the keys name, secret.',
+  );
+});
+
+test('of many wrong places the first ten are named: a cause has its limits', async () => {
+  const rows = Array.from({ length: 5000 }, () => ({ wrong: 1 }));
+  const call = { method: 'get', path: 'x', template: '/x' } as const;
+
+  const error = await failureOf(
+    readJson(Response.json(rows), call, z.array(z.object({ fieldName: z.string() }))),
+    'CrmContractError',
+  );
+
+  expect(error.message).toContain('(wrong at 0.fieldName, 1.fieldName, ');
+  expect(error.message).not.toContain('10.fieldName');
+});
+
+test('an answer is taken as it is where it fits, else out of the first wrapper that it has', () => {
+  const schema = unwrapped(z.object({ url: z.string() }), 'data', 'items');
+
+  expect(schema.parse({ data: { url: 'a' } })).toEqual({ url: 'a' });
+  expect(schema.parse({ items: { url: 'a' } })).toEqual({ url: 'a' });
+  expect(schema.parse({ url: 'a', data: {} })).toEqual({ url: 'a' });
+  expect(() => schema.parse({ other: { url: 'a' } })).toThrow();
+});

@@ -1,0 +1,360 @@
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import type { Call } from '../../../core/crm/call.ts';
+import { createCrmClient } from '../../../core/crm/client.ts';
+import { RunError, type RunErrorName } from '../../../core/errors.ts';
+import { CANARY } from '../../support/builders.ts';
+import { forceCollections } from '../../support/collections.ts';
+import { at, recordingLog } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { cutOff, deadAddress, type Exchange, hangUp, type Reply, serverFor } from '../../support/http-server.ts';
+
+const CREATE = '/api/v1/leads/exports';
+const FIELDS = '/api/v1/leads/fields';
+const STATUS = '/api/v1/leads/exports/7';
+const create: Call = { method: 'post', path: 'leads/exports', template: '/leads/exports', json: { columns: ['id'] } };
+const fields: Call = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
+const status: Call = { method: 'get', path: 'leads/exports/7', template: '/leads/exports/{id}' };
+const tooLarge = { text: `"${CANARY.repeat(500_000)}"` };
+const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: `<html>${CANARY}</html>` };
+
+/**
+ * A client whose tokens are named by their number; `asked` has the tokens that were refused when it asked for one. What is
+ * read anew is the same, unless a person has `authorized` since.
+ */
+function clientAt(url: string, authorized?: { accessToken: string; scope: string }) {
+  const asked: (string | undefined)[] = [];
+  const log = recordingLog();
+  const client = createCrmClient({
+    baseUrl: `${url}/api/v1`,
+    getAccessToken: async ({ rejected, reread } = {}) => {
+      asked.push(rejected ?? reread);
+      if (reread !== undefined) return authorized ?? { accessToken: reread, scope: 'openid profile' };
+      return { accessToken: `${CANARY}-${asked.length}`, scope: 'openid profile' };
+    },
+    log,
+    now: at('2026-11-20T01:00:00Z'),
+  });
+  return { ...client, asked, log };
+}
+
+async function callOf(call: Call, ...exchanges: Exchange[]) {
+  const server = await serverFor(...exchanges);
+  const client = clientAt(server.url);
+  return { answer: () => client.call(call, z.unknown()), client, ...client, ...server };
+}
+
+test('a call carries the token and the body, and its answer is parsed', async () => {
+  const { answer, seen } = await callOf(create, [`POST ${CREATE}`, { json: { id: 7 } }]);
+
+  expect(await answer()).toEqual({ id: 7 });
+  expect(seen).toMatchObject([
+    {
+      headers: { authorization: `Bearer ${CANARY}-1`, 'content-type': 'application/json', accept: 'application/json' },
+      body: '{"columns":["id"]}',
+    },
+  ]);
+});
+
+test('a base address with slashes at its end makes the same paths', async () => {
+  const server = await serverFor([`GET ${FIELDS}`, { json: [] }]);
+  const client = createCrmClient({
+    baseUrl: `${server.url}/api/v1//`,
+    getAccessToken: async () => ({ accessToken: 'a', scope: '' }),
+    log: recordingLog(),
+    now: at('2026-11-20T01:00:00Z'),
+  });
+
+  expect(await client.call(fields, z.unknown())).toEqual([]);
+});
+
+test('each answer is one line in the log, with the path of the document and without any id or token', async () => {
+  const { answer, log } = await callOf(status, ['GET /api/v1/leads/exports/7', { json: {} }]);
+
+  await answer();
+
+  expect(log.lines).toEqual([
+    {
+      level: 'info',
+      message: 'called',
+      fields: { method: 'get', path: '/leads/exports/{id}', status: 200, milliseconds: expect.any(Number) },
+    },
+  ]);
+});
+
+test('a 401 refreshes the token once and repeats the call once', async () => {
+  const { answer, asked, seen } = await callOf(
+    create,
+    [`POST ${CREATE}`, { status: 401, ...secret }],
+    [`POST ${CREATE}`, { json: 'done' }],
+  );
+
+  expect(await answer()).toBe('done');
+  expect(asked).toEqual([undefined, `${CANARY}-1`]);
+  expect(seen.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${CANARY}-1`, `Bearer ${CANARY}-2`]);
+});
+
+test('a second 401 ends as AuthRefused, without a third call', async () => {
+  const { answer, asked } = await callOf(
+    create,
+    [`POST ${CREATE}`, { status: 401, ...secret }],
+    [`POST ${CREATE}`, { status: 401, ...secret }],
+  );
+
+  const error = await failureOf(answer(), 'AuthRefused');
+
+  expect(error.message).toBe(
+    'POST /leads/exports was answered 401 (text/html) twice, the second time with a fresh token.',
+  );
+  expect(asked).toHaveLength(2);
+});
+
+test('a 403 names the scopes that the token has, once nobody is found to have authorized since', async () => {
+  const { answer, asked } = await callOf(create, [`POST ${CREATE}`, { status: 403, ...secret }]);
+
+  expect((await failureOf(answer(), 'AuthRefused')).message).toContain('The token has the scopes "openid profile"');
+  expect(asked).toEqual([undefined, `${CANARY}-1`]);
+});
+
+test('a 403 for the token of before an authorization is repeated once with the new one, an export to make too', async () => {
+  const refused: Exchange = [`POST ${CREATE}`, { status: 403, ...secret }];
+  const server = await serverFor(refused, [`POST ${CREATE}`, { json: 'done' }], refused, refused);
+  const authorized = { accessToken: `${CANARY}-new`, scope: 'openid global:export' };
+
+  expect(await clientAt(server.url, authorized).call(create, z.unknown())).toBe('done');
+  const again = await failureOf(clientAt(server.url, authorized).call(create, z.unknown()), 'AuthRefused');
+
+  expect(again.message).toContain('The token has the scopes "openid global:export"');
+  const tokens = [`Bearer ${CANARY}-1`, `Bearer ${CANARY}-new`];
+  expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([...tokens, ...tokens]);
+});
+
+test('a 403 after which the token cannot be read anew ends as what is wrong with its store', async () => {
+  const server = await serverFor([`POST ${CREATE}`, { status: 403, ...secret }]);
+  const client = createCrmClient({
+    baseUrl: `${server.url}/api/v1`,
+    getAccessToken: async ({ reread } = {}) => {
+      if (reread !== undefined) throw new RunError('TokenStoreUnavailable', 'No answer.');
+      return { accessToken: CANARY, scope: '' };
+    },
+    log: recordingLog(),
+    now: at('2026-11-20T01:00:00Z'),
+  });
+
+  await failureOf(client.call(create, z.unknown()), 'TokenStoreUnavailable');
+});
+
+test.each([
+  ['seconds', '120', 120],
+  ['a date', 'Fri, 20 Nov 2026 01:05:00 GMT', 300],
+  ['nothing that can be read', 'soon', undefined],
+])('a 429 is RateLimited; Retry-After in %s', async (_, value, seconds) => {
+  const limited: Reply = { status: 429, headers: { 'retry-after': value }, text: CANARY };
+  const { answer } = await callOf(create, [`POST ${CREATE}`, limited]);
+
+  expect((await failureOf(answer(), 'RateLimited')).retryAfterSeconds).toBe(seconds);
+});
+
+test.each<[Call, string, number, RunErrorName]>([
+  ...[408, 425, 500, 501, 502, 504, 507, 520, 522, 524, 530].map((code): [Call, string, number, RunErrorName] => [
+    create,
+    `POST ${CREATE}`,
+    code,
+    'CreateUnanswered',
+  ]),
+  ...[503, 521, 523, 525, 526].map((code): [Call, string, number, RunErrorName] => [
+    create,
+    `POST ${CREATE}`,
+    code,
+    'CrmUnavailable',
+  ]),
+  [create, `POST ${CREATE}`, 400, 'CrmRejectedRequest'],
+  [create, `POST ${CREATE}`, 404, 'CrmRejectedRequest'],
+  [create, `POST ${CREATE}`, 409, 'CrmRejectedRequest'],
+  [create, `POST ${CREATE}`, 422, 'CrmRejectedRequest'],
+  [fields, `GET ${FIELDS}`, 500, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 502, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 504, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 408, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 425, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 520, 'CrmUnavailable'],
+  [fields, `GET ${FIELDS}`, 404, 'CrmRejectedRequest'],
+  [status, 'GET /api/v1/leads/exports/7', 404, 'ExportNotFound'],
+  [status, 'GET /api/v1/leads/exports/7', 410, 'ExportNotFound'],
+])('%j answered %s %i is asked once and ends as %s', async (call, line, code, name) => {
+  const { answer } = await callOf(call, [line, { status: code, ...secret }]);
+
+  expect((await failureOf(answer(), name)).message).toContain(`was answered ${code}`);
+});
+
+test('a 503 with Retry-After asks for that wait', async () => {
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, { status: 503, headers: { 'retry-after': '9' } }]);
+
+  expect((await failureOf(answer(), 'CrmUnavailable')).retryAfterSeconds).toBe(9);
+});
+
+test('no connection at all is CrmUnavailable for a POST too, for nothing can have arrived', async () => {
+  const { call } = clientAt(await deadAddress());
+
+  const error = await failureOf(call(create, z.unknown()), 'CrmUnavailable');
+
+  expect(error.message).toBe('POST /leads/exports: no connection to the service (ECONNREFUSED).');
+});
+
+test('a POST whose connection is closed without an answer is sent once, and may have been received', async () => {
+  const { answer } = await callOf(create, [`POST ${CREATE}`, hangUp]);
+
+  await failureOf(answer(), 'CreateUnanswered');
+});
+
+test('a GET is sent a second time when its connection is closed, for the server may just have ended a kept one', async () => {
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, hangUp], [`GET ${FIELDS}`, { json: [1] }]);
+
+  expect(await answer()).toEqual([1]);
+});
+
+test('a GET whose connection is closed twice is CrmUnavailable', async () => {
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, hangUp], [`GET ${FIELDS}`, hangUp]);
+
+  await failureOf(answer(), 'CrmUnavailable');
+});
+
+test.each<[Call, string, RunErrorName]>([
+  [create, `POST ${CREATE}`, 'CreateUnanswered'],
+  [fields, `GET ${FIELDS}`, 'CrmUnavailable'],
+  [status, `GET ${STATUS}`, 'CrmContractError'],
+])('%j: a good answer that breaks off in the middle is %s, %s', async (call, line, name) => {
+  const { answer } = await callOf(call, [
+    line,
+    cutOff(200, { 'content-type': 'application/json' }, `{"id":"${CANARY}`),
+  ]);
+
+  expect((await failureOf(answer(), name)).message).toContain('answered 200, but the answer broke off in the middle');
+});
+
+test('of a refusal that breaks off the status counts', async () => {
+  const { answer } = await callOf(create, [`POST ${CREATE}`, cutOff(503, {}, CANARY)]);
+
+  await failureOf(answer(), 'CrmUnavailable');
+});
+
+test.each<[string, Call, string, Reply, RunErrorName, boolean]>([
+  ['a web page to a create', create, `POST ${CREATE}`, secret, 'CreateUnanswered', false],
+  ['nothing to a create', create, `POST ${CREATE}`, { status: 204 }, 'CreateUnanswered', false],
+  ['half an answer to a create', create, `POST ${CREATE}`, { text: `{"id":"${CANARY}` }, 'CreateUnanswered', false],
+  ['a web page as a status', status, `GET ${STATUS}`, secret, 'CrmContractError', true],
+  ['half a status', status, `GET ${STATUS}`, cutOff(200, {}, '{'), 'CrmContractError', true],
+  ['a status too large to read', status, `GET ${STATUS}`, tooLarge, 'CrmContractError', false],
+  ['a status of another shape', status, `GET ${STATUS}`, { json: [CANARY] }, 'CrmContractError', false],
+  ['a web page as the first answer', fields, `GET ${FIELDS}`, secret, 'CrmContractError', false],
+])('%s with a good status is an error of its kind', async (_, call, line, reply, name, waitedOut) => {
+  const { client } = await callOf(call, [line, reply]);
+
+  expect((await failureOf(client.call(call, z.object({})), name)).transient).toBe(waitedOut);
+});
+
+test('an answer that falls silent ends at the time limit of its call, though the garbage collector ran', async () => {
+  const { client } = await callOf(create, [
+    `POST ${CREATE}`,
+    (response) => void response.writeHead(200).write('{"id":'),
+  ]);
+  forceCollections();
+
+  const error = await failureOf(client.call({ ...create, timeoutMs: 1500 }, z.unknown()), 'CreateUnanswered');
+
+  expect(error.message).toBe('POST /leads/exports was answered 200, but the answer did not end in time.');
+});
+
+test('a call for whose whole answer there is no time left is not sent', async () => {
+  const server = await serverFor();
+  const client = clientAt(server.url);
+
+  const error = await failureOf(
+    client.call({ ...create, timeoutMs: 60_000, secondsLeft: () => 64.9 }, z.unknown()),
+    'CrmUnavailable',
+  );
+
+  expect(error.transient).toBe(true);
+  expect(error.message).toBe(
+    'What came before left too little time in this invocation for POST /leads/exports: it was not sent, the next invocation sends it.',
+  );
+  expect(server.seen).toEqual([]);
+});
+
+test('a call for which the token was waited for too long is not sent, and the wait for the token is named', async () => {
+  const server = await serverFor();
+  const left = [100, 40];
+
+  const error = await failureOf(
+    clientAt(server.url).call({ ...create, timeoutMs: 60_000, secondsLeft: () => left.shift() ?? 0 }, z.unknown()),
+    'TokenRefreshInProgress',
+  );
+
+  expect(error.message).toBe(
+    'The wait for a token left too little time in this invocation for POST /leads/exports: it was not sent, the next invocation sends it.',
+  );
+  expect(server.seen).toEqual([]);
+});
+
+test('a call is not repeated with a fresh token either, where too little time is left by then', async () => {
+  const left = [100, 100, 40];
+  const { client, seen } = await callOf(create, [`POST ${CREATE}`, { status: 401, ...secret }]);
+
+  await failureOf(
+    client.call({ ...create, timeoutMs: 60_000, secondsLeft: () => left.shift() ?? 0 }, z.unknown()),
+    'CrmUnavailable',
+  );
+
+  expect(seen).toHaveLength(1);
+});
+
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) is not followed: it would carry the token elsewhere',
+  async (code) => {
+    const elsewhere = await serverFor();
+    const { answer } = await callOf(create, [
+      `POST ${CREATE}`,
+      { status: code, headers: { location: `${elsewhere.url}/?${CANARY}` } },
+    ]);
+
+    const error = await failureOf(answer(), 'CrmContractError');
+
+    expect(error.message).toContain('a redirect, which is not followed with credentials');
+    expect(elsewhere.seen).toEqual([]);
+  },
+);
+
+test.each<[string, Reply, string]>([
+  ['a web page', secret, 'answered 200 (text/html), but not in JSON (26 characters)'],
+  ['half of a JSON text', { text: `{"id":"${CANARY}` }, 'but not in JSON'],
+  ['nothing', { text: '' }, 'but not in JSON (0 characters)'],
+  ['more than anyone needs', tooLarge, 'answered 200, but with more than 5000000 bytes'],
+])('an answer of %s ends as CrmContractError without quoting it', async (_, reply, message) => {
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, reply]);
+
+  expect((await failureOf(answer(), 'CrmContractError')).message).toContain(message);
+});
+
+test('letters that arrive in two pieces are one letter', async () => {
+  const bytes = Buffer.from('["שלום"]');
+  const inTwo: Reply = (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.write(bytes.subarray(0, 3), () => response.end(bytes.subarray(3)));
+  };
+  const { answer } = await callOf(fields, [`GET ${FIELDS}`, inTwo]);
+
+  expect(await answer()).toEqual(['שלום']);
+});
+
+test('what is thrown while getting a token passes as it is, and nothing is sent', async () => {
+  const server = await serverFor();
+  const trouble = new Error('bug');
+  const client = createCrmClient({
+    baseUrl: server.url,
+    getAccessToken: () => Promise.reject(trouble),
+    log: recordingLog(),
+    now: at('2026-11-20T01:00:00Z'),
+  });
+
+  await expect(client.call(fields, z.unknown())).rejects.toBe(trouble);
+});

@@ -1,0 +1,187 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, test } from 'vitest';
+import { createCrmClient } from '../../../core/crm/client.ts';
+import { updateCustomer } from '../../../core/crm/customers.ts';
+import { RunError } from '../../../core/errors.ts';
+import { CANARY } from '../../support/builders.ts';
+import { at, recordingLog } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { cutOff, deadAddress, type Exchange, hangUp, serverFor } from '../../support/http-server.ts';
+
+const ID = '00000000-0000-4000-8000-000000000001';
+const LINE = `PATCH /api/v1/customers/${ID}`;
+const now = at('2026-11-20T01:00:00Z');
+const FIELDS = { firstName: CANARY, city: null };
+
+/** Sends one change; the first refresh, or reading the token anew, may fail. */
+function updateAt(
+  url: string,
+  {
+    refresh,
+    reread,
+    scope = 'openid',
+    inTime,
+  }: Partial<{ refresh: RunError; reread: RunError; scope: string; inTime: () => boolean }> = {},
+) {
+  const log = recordingLog();
+  const crm = createCrmClient({
+    baseUrl: `${url}/api/v1`,
+    getAccessToken: async ({ rejected, reread: insufficient } = {}) => {
+      if (rejected !== undefined && refresh) throw refresh;
+      if (insufficient !== undefined && reread) throw reread;
+      return { accessToken: rejected ? 'second' : 'first', scope };
+    },
+    log,
+    now,
+  });
+  return { log, update: () => updateCustomer(crm, ID, FIELDS, now, inTime) };
+}
+
+async function updateOf(...exchanges: Exchange[]) {
+  const server = await serverFor(...exchanges);
+  return { ...updateAt(server.url), ...server };
+}
+
+test('a change is sent as it is, null too, and a good answer says nothing but its status', async () => {
+  const { update, seen, log } = await updateOf([LINE, { json: { id: ID, firstName: CANARY } }]);
+
+  expect(await update()).toEqual({ status: 200, change: 'made', error: null });
+  expect(seen[0]).toMatchObject({ body: JSON.stringify(FIELDS), headers: { 'content-type': 'application/json' } });
+  expect(log.lines[0]?.fields).toMatchObject({ method: 'patch', path: '/customers/{id}', status: 200 });
+  expect(JSON.stringify(log.lines)).not.toContain(ID);
+});
+
+test.each<[what: string, status: number, reply: Exchange[1]]>([
+  ['a page', 200, { text: `<html>${CANARY}</html>`, headers: { 'content-type': 'text/html' } }],
+  ['nothing', 200, {}],
+  ['an array', 200, { json: [{ id: ID }] }],
+  ['null', 200, { text: 'null' }],
+  ['half an object', 200, { text: '{"id":' }],
+  ['an object whose connection broke before its end', 200, cutOff(200, {}, '{}')],
+  ['more than anyone reads', 200, { json: { notes: 'x'.repeat(5_000_000) } }],
+  ['another good status with an object', 202, { status: 202, json: { id: ID } }],
+  ['no content', 204, { status: 204 }],
+])('%s confirms no change', async (_, status, reply) => {
+  const { update } = await updateOf([LINE, reply]);
+
+  const answer = await update();
+
+  expect(answer).toMatchObject({ status, change: 'unclear', error: { name: 'CrmContractError' } });
+  expect(answer.error?.message).toMatch(
+    /^PATCH \/customers\/\{id\} was answered 20\d with .*nothing confirms the change\.$/,
+  );
+  expect(answer.error?.message).not.toContain(CANARY);
+});
+
+test.each([500, 502, 503, 504, 520, 524, 303])('a %i may have made the change', async (status) => {
+  const { update } = await updateOf([LINE, { status }]);
+
+  expect(await update()).toMatchObject({ status, change: 'unclear' });
+});
+
+test('a 401 refreshes once and repeats once', async () => {
+  const { update, seen } = await updateOf([LINE, { status: 401 }], [LINE, { json: {} }]);
+
+  expect(await update()).toEqual({ status: 200, change: 'made', error: null });
+  expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer first', 'Bearer second']);
+});
+
+test('a 401 whose token cannot be refreshed says why', async () => {
+  const server = await serverFor([LINE, { status: 401 }]);
+  const { update } = updateAt(server.url, { refresh: new RunError('ReauthorizationRequired', 'Withdrawn.') });
+
+  expect(await update()).toMatchObject({ status: 401, error: { name: 'ReauthorizationRequired' } });
+});
+
+test('a 403 after which the token cannot be read anew was answered all the same, and says why', async () => {
+  const server = await serverFor([LINE, { status: 403 }]);
+  const { update } = updateAt(server.url, { reread: new RunError('TokenStoreUnavailable', 'No answer.') });
+
+  expect(await update()).toMatchObject({ status: 403, error: { name: 'TokenStoreUnavailable' } });
+});
+
+test('a 401 whose repetition finds no connection was answered all the same', async () => {
+  const server = createServer((_, response) => {
+    server.close();
+    response.writeHead(401, { connection: 'close', 'content-length': '0' }).end();
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { update } = updateAt(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+
+  expect(await update()).toMatchObject({ status: 401, error: { name: 'CrmUnavailable' } });
+});
+
+test('a 403 names the scope that updates need', async () => {
+  const { update } = await updateOf([LINE, { status: 403, text: CANARY }]);
+
+  const { status, error } = await update();
+
+  expect([status, error?.name]).toEqual([403, 'AuthRefused']);
+  expect(error?.message).toContain('updates need "customers:update"');
+  expect(error?.message).not.toContain(CANARY);
+});
+
+test.each([
+  ['openid', true],
+  ['', false],
+  ['openid customers:update', false],
+])('a 403 with the scopes "%s": is the one for updates missing? %s', async (scope, scopeMissing) => {
+  const server = await serverFor([LINE, { status: 403 }]);
+
+  expect(await updateAt(server.url, { scope }).update()).toMatchObject({ status: 403, scopeMissing });
+});
+
+test('a request for which too little time is left is not sent, and neither is its repetition', async () => {
+  await failureOf(updateAt(await deadAddress(), { inTime: () => false }).update(), 'CrmUnavailable');
+
+  const server = await serverFor([LINE, { status: 401 }]);
+  const left = [true, true, false];
+  const { update } = updateAt(server.url, { inTime: () => left.shift() ?? false });
+
+  expect(await update()).toMatchObject({ status: 401, trouble: { name: 'CrmUnavailable' } });
+});
+
+test('a 429 and a 503 hand on the wait that they ask for', async () => {
+  const headers = { 'retry-after': '7' };
+  const { update } = await updateOf([LINE, { status: 429, headers }], [LINE, { status: 503, headers }]);
+
+  expect(await update()).toMatchObject({ status: 429, error: { name: 'RateLimited' }, retryAfterSeconds: 7 });
+  expect(await update()).toMatchObject({ status: 503, error: { name: 'CrmUnavailable' }, retryAfterSeconds: 7 });
+});
+
+test.each([
+  ['a list', { fields: ['city', CANARY] }],
+  ['keys', { errors: { city: CANARY } }],
+  ['paths', { issues: [{ path: 'body.city', value: CANARY }] }],
+  ['pointers', { errors: [{ pointer: '/city' }] }],
+])('a 422 that names fields as %s: those that were sent are kept', async (_, json) => {
+  const { update } = await updateOf([LINE, { status: 422, json }]);
+
+  expect(await update()).toMatchObject({ status: 422, error: { name: 'CrmRejectedRequest' }, fields: ['city'] });
+});
+
+test.each([
+  ['no JSON', CANARY],
+  ['more than anyone needs', `"${CANARY.repeat(10_000)}"`],
+])('a 422 of %s names none', async (_, text) => {
+  const { update } = await updateOf([LINE, { status: 422, text }]);
+
+  expect(await update()).toMatchObject({ status: 422, fields: [] });
+});
+
+test.each([400, 404, 409, 410, 412])('a %i is a refusal of the request', async (status) => {
+  const { update } = await updateOf([LINE, { status, text: CANARY }]);
+
+  expect(await update()).toMatchObject({ status, error: { name: 'CrmRejectedRequest' } });
+});
+
+test('a connection that is closed without an answer leaves the change in doubt, and is not repeated here', async () => {
+  const { update } = await updateOf([LINE, hangUp]);
+
+  expect(await update()).toMatchObject({ status: null, error: { name: 'CrmUnavailable' } });
+});
+
+test('no connection at all is an error: nothing was sent', async () => {
+  await failureOf(updateAt(await deadAddress()).update(), 'CrmUnavailable');
+});

@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { createCrmClient } from '../../../core/crm/client.ts';
+import { createExport, readStatus, requestDownload } from '../../../core/crm/exports.ts';
+import { CANARY, EXPORT_ID, OTHER_EXPORT_ID as OTHER } from '../../support/builders.ts';
+import { at, recordingLog } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { type Reply, serverFor } from '../../support/http-server.ts';
+
+async function crmFor(line: string, reply: Reply) {
+  const { url } = await serverFor([line, reply]);
+  const getAccessToken = async () => ({ accessToken: CANARY, scope: 'openid' });
+  return createCrmClient({ baseUrl: url, getAccessToken, log: recordingLog(), now: at('2026-11-20T01:00:00Z') });
+}
+
+const created = async (json: unknown) =>
+  createExport(await crmFor('POST /leads/exports', { json }), 'leads', { columns: ['id'] }, {});
+const statusAnswer = async (reply: Reply) =>
+  readStatus(await crmFor(`GET /leads/exports/${EXPORT_ID}`, reply), 'leads', EXPORT_ID);
+const statusFor = async (json: unknown) => (await statusAnswer({ json })).status;
+const download = async (reply: Reply) =>
+  requestDownload(await crmFor(`POST /leads/exports/${EXPORT_ID}/download`, reply), 'leads', EXPORT_ID);
+
+test.each<[string, unknown]>([
+  ['id', { id: EXPORT_ID }],
+  ['id, among others', { status: 'INITIATED', id: EXPORT_ID }],
+  ['uuid', { uuid: EXPORT_ID }],
+  ['uuid, where id is a number', { id: 7, uuid: EXPORT_ID }],
+  ['exportId', { exportId: EXPORT_ID }],
+  ['data.id', { data: { id: EXPORT_ID } }],
+  ['data.uuid', { data: { uuid: EXPORT_ID } }],
+  ['data.exportId', { data: { exportId: EXPORT_ID } }],
+  ['a bare string', EXPORT_ID],
+  ['a bare string under data', { data: EXPORT_ID }],
+])('the id of a new export is read from %s', async (_, answer) => {
+  expect(await created(answer)).toBe(EXPORT_ID);
+});
+
+test.each<[string, unknown, string]>([
+  ['an id that is no UUID', { id: CANARY, name: CANARY }, 'an object with the keys id, name'],
+  ['a path in the place of the id', { id: `../${EXPORT_ID}` }, 'an object with the keys id'],
+  ['another name', { key: EXPORT_ID }, 'an object with the keys key'],
+  ['an array', [EXPORT_ID], 'an array of 1, first a string'],
+  ['null', null, 'null'],
+  ['a word', CANARY, 'a string'],
+])('%s in the answer of stage 1 is CrmContractError naming the keys seen', async (_, answer, shape) => {
+  expect((await failureOf(created(answer), 'CrmContractError')).message).toBe(
+    `POST /leads/exports answered no UUID of an export: ${shape}.`,
+  );
+});
+
+test.each(ENTITIES)('the three stages of %s go to its own paths', async (entity) => {
+  const { url, seen } = await serverFor(
+    [`POST /${entity}/exports`, { json: { id: EXPORT_ID } }],
+    [`GET /${entity}/exports/${EXPORT_ID}`, { json: { status: 'PROCESSED' } }],
+    [`POST /${entity}/exports/${EXPORT_ID}/download`, { json: { url: 'https://files.test/x' } }],
+  );
+  const getAccessToken = async () => ({ accessToken: 'a', scope: '' });
+  const crm = createCrmClient({ baseUrl: url, getAccessToken, log: recordingLog(), now: at('2026-11-20T01:00:00Z') });
+
+  await createExport(crm, entity, { columns: ['id'] }, {});
+  await readStatus(crm, entity, EXPORT_ID);
+  await requestDownload(crm, entity, EXPORT_ID);
+
+  expect(seen.map(({ body }) => body)).toEqual(['{"columns":["id"]}', '', '']);
+});
+
+test.each([
+  ['INITIATED', 'INITIATED'],
+  ['Processing', 'PROCESSING'],
+  ['processed', 'PROCESSED'],
+  [' FAILED ', 'FAILED'],
+])('the status %j is %s', async (word, status) => {
+  expect(await statusFor({ id: EXPORT_ID, status: word })).toBe(status);
+});
+
+test.each<[string, object]>([
+  ['without an id', { status: 'PROCESSED' }],
+  ['under data', { data: { status: 'PROCESSED', id: EXPORT_ID } }],
+  ['with its id in capitals', { status: 'PROCESSED', id: EXPORT_ID.toUpperCase() }],
+  ['with a number as its id', { status: 'PROCESSED', id: 7 }],
+  ['with a field `data` of its own', { id: EXPORT_ID, status: 'PROCESSED', data: { status: 'FAILED', rows: 7 } }],
+  ['with a field `data` and no id', { status: 'PROCESSED', data: [] }],
+  ['in an envelope with a status of its own', { status: 'success', data: { status: 'PROCESSED', id: EXPORT_ID } }],
+  [
+    'in an envelope with an id and a status of its own',
+    { id: OTHER, status: 'success', data: { status: 'PROCESSED', id: EXPORT_ID } },
+  ],
+  [
+    'in such an envelope, under other names',
+    { uuid: OTHER, status: 'OK', data: { exportId: EXPORT_ID, status: 'PROCESSED' } },
+  ],
+  ['with its id under uuid', { uuid: EXPORT_ID, status: 'PROCESSED' }],
+  ['with its id under exportId, and that of something else', { id: OTHER, exportId: EXPORT_ID, status: 'PROCESSED' }],
+  ['with further fields', { status: 'PROCESSED', rows: 7, columns: [] }],
+])('the record of an export is read %s', async (_, record) => {
+  expect(await statusFor(record)).toBe('PROCESSED');
+});
+
+test.each<[string, unknown, string]>([
+  ['an unknown word', { status: 'queued' }, '"QUEUED"; known are INITIATED, PROCESSING, PROCESSED, FAILED'],
+  ['data in its place', { status: `${CANARY}7` }, 'a word of 14 characters'],
+  ['an empty word', { status: '' }, 'a word of 0 characters'],
+  ['a number', { status: 2 }, '(wrong at status): an object with the keys status'],
+  ['no status', { state: 'PROCESSED' }, '(wrong at status): an object with the keys state'],
+  [
+    'an unknown word beside data',
+    { id: EXPORT_ID, status: 'queued', data: { status: 'PROCESSED' } },
+    '"QUEUED"; known',
+  ],
+  [
+    'an unknown word in an envelope with an id and a status of its own',
+    { id: OTHER, status: 'success', data: { id: EXPORT_ID, status: 'queued' } },
+    '"QUEUED"; known',
+  ],
+  [
+    'another export in an envelope with the id of a third thing',
+    { id: OTHER.replace(/^./, 'a'), status: 'success', data: { id: OTHER, status: 'PROCESSED' } },
+    'the record of another export than',
+  ],
+  ['another export under uuid', { uuid: OTHER, status: 'PROCESSED' }, 'the record of another export than'],
+  [
+    'another export under data',
+    { data: { exportId: OTHER, status: 'PROCESSED' } },
+    'the record of another export than',
+  ],
+  ['the record of another export', { id: OTHER, status: 'PROCESSED' }, 'the record of another export than'],
+])('%s as the status is CrmContractError', async (_, record, message) => {
+  expect((await failureOf(statusFor(record), 'CrmContractError')).message).toContain(message);
+});
+
+test.each<[string, object]>([
+  ['bare', { url: 'https://files.test/x?signature=y' }],
+  ['under data', { data: { url: 'https://files.test/x?signature=y' } }],
+  ['beside data', { url: 'https://files.test/x?signature=y', data: {} }],
+])('the address of the file is read %s', async (_, json) => {
+  expect(await download({ json })).toBe('https://files.test/x?signature=y');
+});
+
+test.each([400, 409, 422, 423])('stage 3 refused with %i is ExportNotReady', async (code) => {
+  const error = await failureOf(download({ status: code, text: CANARY }), 'ExportNotReady');
+
+  expect(error.message).toContain(`POST /leads/exports/{id}/download was answered ${code}`);
+});
+
+test.each([404, 410])('stage 3 refused with %i is ExportNotFound', async (code) => {
+  await failureOf(download({ status: code, text: CANARY }), 'ExportNotFound');
+});
+
+test('stage 3 cut off by its gateway may be asked again: it makes nothing', async () => {
+  await failureOf(download({ status: 504 }), 'CrmUnavailable');
+});
+
+test.each<[string, unknown]>([
+  ['no address', { link: CANARY }],
+  ['an address that is none', { url: CANARY }],
+  ['null', null],
+])('%s in the answer of stage 3 is CrmContractError', async (_, json) => {
+  await failureOf(download({ json }), 'CrmContractError');
+});
+
+test('a good status may ask for a wait until the next look', async () => {
+  const json = { status: 'PROCESSING' };
+
+  expect(await statusAnswer({ json, headers: { 'retry-after': '7' } })).toEqual({
+    status: 'PROCESSING',
+    retryAfterSeconds: 7,
+  });
+});

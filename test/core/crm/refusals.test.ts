@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import type { Call } from '../../../core/crm/call.ts';
+import { notReached, refusal } from '../../../core/crm/refusals.ts';
+import { CANARY } from '../../support/builders.ts';
+
+const create: Call = { method: 'post', path: 'leads/exports', template: '/leads/exports' };
+const read: Call = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
+const TOKEN = { accessToken: CANARY, scope: 'openid' };
+const NOW = new Date('2026-11-20T01:00:00Z');
+
+/** What fetch throws: the trouble of the connection is the cause of its cause. */
+const fetchFailed = (code: string) =>
+  new TypeError(`fetch failed ${CANARY}`, {
+    cause: new Error('outer', { cause: Object.assign(new Error(), { code }) }),
+  });
+
+test.each([
+  ['ECONNREFUSED', 'no connection to the service'],
+  ['ENOTFOUND', 'no connection to the service'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'no connection to the service'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection to the service'],
+  ['CERT_HAS_EXPIRED', 'the certificate of the service is not accepted'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of the service is not accepted'],
+])('after %s a POST cannot have arrived: it may be sent again', (code, what) => {
+  expect(notReached(fetchFailed(code), create)).toMatchObject({
+    name: 'CrmUnavailable',
+    message: `POST /leads/exports: ${what} (${code}).`,
+  });
+});
+
+test('a host of which no address could be connected to has not seen a POST', () => {
+  const silent = Object.assign(new Error(CANARY), { code: 'ETIMEDOUT', syscall: 'connect' });
+  const cause = Object.assign(new AggregateError([silent, silent]), { code: 'ETIMEDOUT' });
+
+  expect(notReached(new TypeError('fetch failed', { cause }), create)).toMatchObject({
+    name: 'CrmUnavailable',
+    message: 'POST /leads/exports: no connection to the service (ETIMEDOUT).',
+  });
+});
+
+test.each(['ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE', 'ETIMEDOUT'])(
+  'after %s a POST may have arrived, a GET does not care',
+  (code) => {
+    expect(notReached(fetchFailed(code), create)).toMatchObject({
+      name: 'CreateUnanswered',
+      message: `POST /leads/exports got no answer (${code}).`,
+    });
+    expect(notReached(fetchFailed(code), read)).toMatchObject({ name: 'CrmUnavailable' });
+  },
+);
+
+test('an answer that takes too long is told by the name of what broke it off', () => {
+  const timeout = new DOMException(CANARY, 'TimeoutError');
+
+  expect(notReached(timeout, create)).toMatchObject({
+    name: 'CreateUnanswered',
+    message: 'POST /leads/exports got no answer (TimeoutError).',
+  });
+});
+
+test('a type that is none is not repeated', () => {
+  const response = new Response(CANARY, { status: 400, headers: { 'content-type': `${CANARY}; x` } });
+
+  expect(refusal(response, create, TOKEN, NOW).message).toBe('POST /leads/exports was answered 400.');
+});

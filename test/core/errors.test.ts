@@ -1,0 +1,46 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { ERRORS, type ErrorName, RunError } from '../../core/errors.ts';
+
+const NAMES = Object.keys(ERRORS) as ErrorName[];
+const SOURCE = globSync('{core,lambdas}/**/*.ts')
+  .filter((file) => file !== 'core/errors.ts')
+  .map((file) => readFileSync(file, 'utf8'))
+  .join('\n');
+/** A name as it is chosen right where an error is made, on the line of `new RunError(` or in the statement before. */
+const THROWN = new Set(
+  [
+    ...SOURCE.matchAll(/new RunError\(([^,]+),/g),
+    // What the transfer engine throws, by its reason (`download-file/transfer-errors.ts`).
+    ...SOURCE.matchAll(/Record<TransferReason, RunErrorName> = \{([^}]+)\}/g),
+    ...SOURCE.matchAll(/const name = ([^;]+);\s+return new RunError\(name/g),
+  ].flatMap(([, chosen = '']) => [...chosen.matchAll(/'(\w+)'/g)].map(([, name]) => name)),
+);
+
+test.each(NAMES.filter((name) => ERRORS[name].class !== 'machine'))('%s is thrown somewhere', (name) => {
+  expect(THROWN).toContain(name);
+});
+
+test.each(NAMES.filter((name) => ERRORS[name].class === 'machine'))(
+  '%s is given by the state machine and never thrown by our code',
+  (name) => {
+    expect(THROWN).not.toContain(name);
+  },
+);
+
+test.each(NAMES)('the advice of %s is a plain sentence', (name) => {
+  expect(ERRORS[name].advice).toMatch(/^[A-Z].*\.$/s);
+});
+
+test('an error keeps its literal name, for a bundler may rename classes', () => {
+  const error = new RunError('RateLimited', 'Too many.', { retryAfterSeconds: 5 });
+
+  expect(error).toMatchObject({ name: 'RateLimited', transient: true, retryAfterSeconds: 5 });
+});
+
+test('a failure says what happened, then what to do', () => {
+  expect(new RunError('ExportFailed', 'It failed.').failure).toEqual({
+    error: 'ExportFailed',
+    cause: `It failed. ${ERRORS.ExportFailed.advice}`,
+  });
+});

@@ -1,0 +1,138 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { RunError } from '../../../core/errors.ts';
+import { parseInput } from '../../../core/export/input.ts';
+import { CANARY } from '../../support/builders.ts';
+
+/** The message that an input is refused with. */
+function refused(input: unknown): RunError {
+  try {
+    parseInput(input);
+  } catch (error) {
+    if (error instanceof RunError && error.name === 'InvalidInput') return error;
+    throw error;
+  }
+  throw new Error(`the input was accepted: ${JSON.stringify(input)}`);
+}
+
+test.each(ENTITIES)('{"entity":"%s"} is enough', (entity) => {
+  expect(parseInput({ entity })).toEqual({ entity });
+});
+
+test('everything that a person or a rule may give is taken as it is', () => {
+  const input = {
+    entity: 'leads',
+    scheduledFor: '2026-11-20T01:00:00Z',
+    date: '2026-11-19',
+    columns: ['a', 'b'],
+    sorts: [{ field: 'a', dir: 'desc' }],
+    filters: [{ field: 'b', operator: 'in', value: [1, { deep: null }] }],
+    filtersOperator: 'or',
+    sendEmail: false,
+    Comment: 'asked for by the auditors',
+  };
+
+  expect(parseInput(input)).toEqual(input);
+});
+
+test('columns may be "all", though the configuration names some', () => {
+  expect(parseInput({ entity: 'leads', columns: 'all' })).toMatchObject({ columns: 'all' });
+});
+
+test.each<[string, unknown, string]>([
+  ['{}', {}, 'The input lacks "entity".'],
+  ['an array', [], 'The input is an array, not an object.'],
+  ['an array with an input in it', [{ entity: 'leads' }], 'The input is an array, not an object.'],
+  ['a number', 7, 'The input is a number, not an object.'],
+  ['a string', 'leads', 'The input is a string, not an object.'],
+  ['true', true, 'The input is a boolean, not an object.'],
+  ['null', null, 'The input is null, not an object.'],
+  ['nothing', undefined, 'The input is a undefined, not an object.'],
+  ['a misspelt entity', { entity: 'custommers' }, '"custommers" is not a known entity (did you mean "customers"?).'],
+  ['another letter case', { entity: 'Leads' }, '"Leads" is not a known entity (did you mean "leads"?).'],
+  ['the un-hyphenated spelling', { entity: 'agentnumbers' }, '(did you mean "agent-numbers"?)'],
+  ['an underscore', { entity: 'AGENT_NUMBERS' }, '(did you mean "agent-numbers"?)'],
+  ['an entity far from all', { entity: 'invoices' }, '"invoices" is not a known entity.'],
+  ['a null entity', { entity: null }, '"entity" is not one of the known.'],
+  ['a list of entities', { entity: ['leads'] }, '"entity" is not one of the known.'],
+  ['an unknown key', { entity: 'leads', colour: 1 }, 'Unknown: "colour".'],
+  ['a misspelt key', { entity: 'leads', colums: [] }, 'Unknown: "colums" (did you mean "columns"?).'],
+  ['a key in another letter case', { entity: 'leads', sendemail: true }, '(did you mean "sendEmail"?)'],
+  ['a request key for the configuration', { entity: 'leads', limit: 3 }, 'Unknown: "limit".'],
+  ['two mistakes', { entity: 'lead', x: 1 }, '"lead" is not a known entity (did you mean "leads"?); unknown: "x".'],
+  ['a date that is none', { entity: 'leads', date: '2026-02-30' }, '"date" is wrong'],
+  ['a time as a date', { entity: 'leads', date: '2026-02-03T00:00:00Z' }, '"date" is wrong'],
+  ['a time without a zone', { entity: 'leads', scheduledFor: '2026-11-20T01:00:00' }, '"scheduledFor" is wrong'],
+  ['no columns at all', { entity: 'leads', columns: [] }, '"columns" is wrong'],
+  ['a filter that is no object', { entity: 'leads', filters: ['a'] }, '"filters.0" is wrong'],
+  ['another operator', { entity: 'leads', filtersOperator: 'AND' }, '"filtersOperator" is wrong'],
+  ['a flag as a word', { entity: 'leads', sendEmail: 'no' }, '"sendEmail" is wrong'],
+])('%s is refused and said to be', (_, input, message) => {
+  expect(refused(input).message).toContain(message);
+});
+
+test.each([[{}], [[]], [7], [null], [{ entity: 'x' }], [{ entity: 'leads', y: 1 }]])(
+  '%j: the message lists the seven entities, and its advice has an example that is accepted when pasted',
+  (input) => {
+    const { cause } = refused(input).failure;
+
+    const [example = ''] = cause.match(/\{"entity[^}]*\}/) ?? [];
+    for (const entity of ENTITIES) expect(cause).toContain(entity);
+    expect(parseInput(JSON.parse(example))).toEqual({ entity: 'leads' });
+  },
+);
+
+test.each<[string, unknown]>([
+  ['in the place of the entity', { entity: `eyJhbGciOiJIUzI1NiJ9.${CANARY}.sig` }],
+  ['as a key', { entity: 'leads', [`Bearer ${CANARY}`]: 1 }],
+  ['as an operator', { entity: 'leads', filtersOperator: CANARY }],
+  ['as a date', { entity: 'leads', date: CANARY }],
+  ['as columns', { entity: 'leads', columns: CANARY }],
+  ['inside of filters', { entity: 'leads', filters: [CANARY] }],
+  ['as the whole input', CANARY],
+])('a token pasted %s is not repeated', (_, input) => {
+  expect(refused(input).failure.cause).not.toContain(CANARY);
+});
+
+test('a message stays short however many mistakes there are, for a cause has its limits', () => {
+  const wrong = Array.from({ length: 50 }, () => 1);
+  const keys = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`key${index}`, 1]));
+
+  expect(refused({ entity: 'leads', sorts: wrong, filters: wrong }).message.length).toBeLessThan(1500);
+  expect(refused({ entity: 'leads', ...keys }).message.length).toBeLessThan(1500);
+});
+
+test('a comment has its limits as well, for it travels with the run', () => {
+  expect(refused({ entity: 'leads', Comment: 'x'.repeat(1001) }).message).toContain('"Comment" is wrong');
+});
+
+test('any JSON at all is either taken or ends in InvalidInput', () => {
+  const keys = fc.constantFrom(
+    'entity',
+    'date',
+    'columns',
+    'sorts',
+    'filters',
+    'Comment',
+    '__proto__',
+    'constructor',
+    'toString',
+  );
+  const near = fc.dictionary(keys, fc.oneof(fc.jsonValue(), fc.constantFrom(...ENTITIES)));
+
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), near), (input) => {
+      const outcome = (() => {
+        try {
+          return parseInput(input).entity;
+        } catch (error) {
+          return error instanceof RunError ? error.name : error;
+        }
+      })();
+
+      expect([...ENTITIES, 'InvalidInput']).toContain(outcome);
+    }),
+    { numRuns: 500 },
+  );
+});

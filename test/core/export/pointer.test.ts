@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  datePointerKey,
+  latestPointerKey,
+  movePointer,
+  type Pointer,
+  readPointer,
+} from '../../../core/export/pointer.ts';
+import { CANARY } from '../../support/builders.ts';
+import { failureOf } from '../../support/failures.ts';
+import { type FakeBucket, fakeBucket } from '../../support/fake-bucket.ts';
+
+const KEY = latestPointerKey('leads');
+const pointer = (overrides: Partial<Pointer> = {}): Pointer => ({
+  schemaVersion: 1,
+  entity: 'leads',
+  date: '2026-11-20',
+  startedAt: '2026-11-20T01:00:00.000Z',
+  execution: 'night-1',
+  manifestKey: 'runs/entity=leads/run=night-1/_manifest.json',
+  keptUntil: '2027-02-18',
+  ...overrides,
+});
+const standingIn = (bucket: FakeBucket) => JSON.parse(bucket.text(KEY) ?? 'null') as Pointer | null;
+
+/** As PublishFile does it: what stands there is read and judged, then moved. */
+const move = async (bucket: FakeBucket, to: Pointer) => movePointer(bucket, await readPointer(bucket, KEY), to);
+
+async function after(first: Pointer, second: Pointer): Promise<Pointer | null> {
+  const bucket = fakeBucket();
+  await move(bucket, first);
+  await move(bucket, second);
+  return standingIn(bucket);
+}
+
+test('keys are those of the bucket layout', () => {
+  expect(datePointerKey('agent-numbers', '2026-11-20')).toBe('published/entity=agent-numbers/date=2026-11-20.json');
+  expect(latestPointerKey('agent-numbers')).toBe('published/entity=agent-numbers/latest.json');
+});
+
+const base = pointer();
+test.each<[string, Pointer]>([
+  [
+    'a later date, though its run started earlier',
+    pointer({ date: '2026-11-21', startedAt: '2026-11-19T01:00:00.000Z' }),
+  ],
+  [
+    'a later start of the same date, though its name comes first',
+    pointer({ startedAt: '2026-11-20T01:00:00.001Z', execution: 'a' }),
+  ],
+  ['a later name of the same start', pointer({ execution: 'night-2' })],
+  ['a later start, written without milliseconds', pointer({ startedAt: '2026-11-20T01:00:01Z' })],
+])('%s wins, whichever comes first', async (_, later) => {
+  expect(await after(base, later)).toEqual(later);
+  expect(await after(later, base)).toEqual(later);
+});
+
+test('the same start written in two ways is the same start', async () => {
+  const other = pointer({ startedAt: '2026-11-20T01:00:00Z', execution: 'a' });
+
+  expect(await after(base, other)).toEqual(base);
+  expect(await after(other, base)).toEqual(base);
+});
+
+test('a repeated step writes nothing', async () => {
+  const bucket = fakeBucket();
+  await move(bucket, pointer());
+  bucket.calls.length = 0;
+
+  // It names this run, which is what the log says.
+  expect(await move(bucket, pointer())).toBe(true);
+
+  expect(bucket.calls).toEqual([`read ${KEY}`]);
+});
+
+const pointers = fc.array(
+  fc.record({
+    date: fc.constantFrom('2026-11-19', '2026-11-20', '2026-11-21'),
+    startedAt: fc.constantFrom('2026-11-20T01:00:00.000Z', '2026-11-20T01:00:00Z', '2026-11-20T02:00:00.500Z'),
+    execution: fc.constantFrom('a', 'b', 'c'),
+  }),
+  { minLength: 1, maxLength: 6 },
+);
+const placeOf = ({ date, startedAt, execution }: Pick<Pointer, 'date' | 'startedAt' | 'execution'>) =>
+  `${date} ${new Date(startedAt).toISOString()} ${execution}`;
+
+test('in any order of arrival the furthest run is left standing, and the pointer never goes back', async () => {
+  await fc.assert(
+    fc.asyncProperty(pointers, async (places) => {
+      const bucket = fakeBucket();
+      let before = '';
+      for (const place of places) {
+        await move(bucket, pointer(place));
+        const now = placeOf(standingIn(bucket) ?? pointer());
+        expect(now >= before).toBe(true);
+        before = now;
+      }
+
+      expect(before).toBe(places.map(placeOf).sort().at(-1));
+    }),
+  );
+});
+
+test('runs that publish at the same moment leave the furthest standing, however their requests interleave', async () => {
+  await fc.assert(
+    fc.asyncProperty(pointers, fc.scheduler(), async (places, scheduler) => {
+      const bucket = fakeBucket({
+        before: (operation, key) => scheduler.schedule(Promise.resolve(), `${operation} ${key}`),
+      });
+
+      const moves = Promise.all(places.map((place) => move(bucket, pointer(place))));
+      await scheduler.waitFor(moves);
+
+      expect(placeOf(standingIn(bucket) ?? pointer())).toBe(places.map(placeOf).sort().at(-1));
+    }),
+  );
+});
+
+test('another run that comes in between is looked at again, not written over', async () => {
+  const further = pointer({ date: '2026-11-25' });
+  const bucket: FakeBucket = fakeBucket({
+    objects: { [KEY]: JSON.stringify(pointer({ date: '2026-11-01' })) },
+    before: (operation) => {
+      if (operation === 'replace') bucket.put(KEY, JSON.stringify(further));
+    },
+  });
+
+  await move(bucket, pointer());
+
+  expect(standingIn(bucket)).toEqual(further);
+});
+
+test('a pointer that keeps changing is given up after ten rounds, for the machine to try again later', async () => {
+  let round = 0;
+  const bucket: FakeBucket = fakeBucket({
+    objects: { [KEY]: JSON.stringify(pointer({ date: '2026-01-01' })) },
+    before: (operation) => {
+      round += 1;
+      if (operation === 'replace')
+        bucket.put(KEY, JSON.stringify(pointer({ date: '2026-01-01', execution: `x${round}` })));
+    },
+  });
+
+  const error = await failureOf(move(bucket, pointer()), 'StorageUnavailable');
+
+  expect(error.message).toContain('10 times in a row');
+});
+
+const withoutPlace = (['date', 'startedAt', 'execution'] as const).map((key) => {
+  const { [key]: _, ...rest } = pointer();
+  return rest;
+});
+test.each([
+  ...[CANARY, '{}', 'null', '[]', '"2026-11-20"', JSON.stringify([pointer()])],
+  ...withoutPlace.map((part) => JSON.stringify(part)),
+  ...[{ date: '20.11.2026' }, { date: '2026-02-30' }, { startedAt: 'soon' }, { startedAt: 7 }, { execution: null }].map(
+    (wrong) => JSON.stringify({ ...pointer(), ...wrong }),
+  ),
+])('an object that does not say which run it names is neither written over nor quoted: %#', async (text) => {
+  const bucket = fakeBucket({ objects: { [KEY]: text } });
+
+  const error = await failureOf(readPointer(bucket, KEY), 'StorageConflict');
+
+  expect(error.message).not.toContain(CANARY);
+  expect(bucket.text(KEY)).toBe(text);
+});
+
+const later = [
+  { schemaVersion: 2 },
+  { schemaVersion: '3.1', note: { by: 'a later release' } },
+  { manifestKey: undefined, manifest: { key: 'm', bytes: 7 } },
+  { keptUntil: undefined, entity: 'eighth-entity' },
+];
+test.each(later)('a pointer of a later release is read as far as this one needs it, and moved on: %j', async (more) => {
+  const bucket = fakeBucket({ objects: { [KEY]: JSON.stringify({ ...pointer(), ...more }) } });
+
+  expect(await move(bucket, pointer({ date: '2026-11-19' }))).toBe(false);
+  expect(await move(bucket, pointer({ date: '2026-11-21' }))).toBe(true);
+
+  // Strictly: nothing of what this release does not know stays behind.
+  expect(standingIn(bucket)).toEqual(pointer({ date: '2026-11-21' }));
+});
+
+test.each([{ colour: 1 }, { date: '20.11.2026' }, { startedAt: '2026-11-20T01:00:00+02:00' }, { schemaVersion: 2 }])(
+  'a pointer with %j is not written',
+  async (wrong) => {
+    const bucket = fakeBucket();
+
+    await expect(move(bucket, { ...pointer(), ...wrong })).rejects.toThrow();
+
+    expect(bucket.keys()).toEqual([]);
+  },
+);

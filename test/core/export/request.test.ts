@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest';
+import type { EntityPlan } from '../../../core/config/deployment.ts';
+import { entityPlan } from '../../../core/config/entity-plan.ts';
+import { RunError } from '../../../core/errors.ts';
+import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../../core/export/request.ts';
+import { deployment } from '../../support/builders.ts';
+
+const FIELDS = ['id', 'firstName', 'lastName'];
+const NAMES = { operatorField: 'filtersOperator', emailField: 'sendEmail' };
+const plan = (overrides: Partial<EntityPlan> = {}) => ({ ...entityPlan(deployment(), 'leads'), ...overrides });
+
+function thrownBy(action: () => unknown): unknown {
+  try {
+    return { nothingThrown: action() };
+  } catch (error) {
+    return error;
+  }
+}
+
+test('"all" asks for every column that the service lists, in its order', () => {
+  expect(resolveColumns('all', FIELDS, 'leads')).toEqual(FIELDS);
+});
+
+test('a list of columns keeps its own order', () => {
+  expect(resolveColumns(['lastName', 'id'], FIELDS, 'leads')).toEqual(['lastName', 'id']);
+});
+
+test('unknown columns are named, each with the nearest that exists', () => {
+  const thrown = thrownBy(() => resolveColumns(['id', 'fristName', 'zzzzzzzz', 'LASTNAME'], FIELDS, 'leads'));
+
+  expect(thrown).toBeInstanceOf(RunError);
+  expect(thrown).toMatchObject({
+    name: 'ConfigInvalid',
+    message:
+      'leads has no column "fristName" (did you mean "firstName"?), "zzzzzzzz", "LASTNAME" (did you mean "lastName"?); GET /leads/fields lists 3 columns.',
+  });
+});
+
+test('a long list of unknown columns makes no long message', () => {
+  const asked = Array.from({ length: 1000 }, (_, index) => `column-${index}-${'x'.repeat(200)}`);
+
+  expect((thrownBy(() => resolveColumns(asked, FIELDS, 'leads')) as Error).message.length).toBeLessThan(2000);
+});
+
+test('what nobody set is left out, so that the defaults of the service hold', () => {
+  expect(buildRequest({ entity: 'leads' }, plan(), NAMES, ['id'])).toEqual({ columns: ['id'] });
+});
+
+test('sorts and filters of the configuration are sent unchanged', () => {
+  const sorts = [{ field: 'a', dir: 'desc', nulls: null }];
+  const filters = [{ field: 'b', operator: 'between', value: [1, { to: 'ז' }] }];
+
+  const request = buildRequest({ entity: 'leads' }, plan({ sorts, filters, filtersOperator: 'or' }), NAMES, ['id']);
+
+  expect(request).toEqual({ columns: ['id'], sorts, filters, filtersOperator: 'or' });
+});
+
+test('the input overrides the configuration, with empty lists and false too', () => {
+  const configured = plan({
+    sorts: [{ field: 'a' }],
+    filters: [{ field: 'b' }],
+    filtersOperator: 'or',
+    sendEmail: true,
+  });
+  const input = { entity: 'leads', sorts: [], filters: [], filtersOperator: 'and', sendEmail: false } as const;
+
+  const request = buildRequest({ ...input, sorts: [], filters: [] }, configured, NAMES, ['id']);
+
+  expect(request).toEqual({ columns: ['id'], sorts: [], filters: [], filtersOperator: 'and' });
+});
+
+test('the e-mail flag is sent only when it is true', () => {
+  expect(buildRequest({ entity: 'leads', sendEmail: true }, plan(), NAMES, ['id'])).toHaveProperty('sendEmail', true);
+  expect(buildRequest({ entity: 'leads' }, plan({ sendEmail: true }), NAMES, ['id'])).toHaveProperty('sendEmail', true);
+  expect(buildRequest({ entity: 'leads' }, plan({ sendEmail: false }), NAMES, ['id'])).not.toHaveProperty('sendEmail');
+});
+
+test('operator and e-mail flag go by the names that the configuration gives them', () => {
+  const names = { operatorField: 'combineBy', emailField: 'mailCopy' };
+  const input = { entity: 'leads', filtersOperator: 'or', sendEmail: true } as const;
+
+  expect(buildRequest(input, plan(), names, ['id'])).toEqual({ columns: ['id'], combineBy: 'or', mailCopy: true });
+});
+
+test('further keys of the configuration are sent as they are', () => {
+  const extra = { locale: 'he-IL', nested: { deep: [1] } };
+
+  expect(buildRequest({ entity: 'leads' }, plan({ extra }), NAMES, ['id'])).toEqual({ columns: ['id'], ...extra });
+});
+
+test('a request is measured in bytes, for AWS counts those: Hebrew has two per letter', () => {
+  const filters = (letter: string, count: number) => [{ value: letter.repeat(count) }];
+  const build = (letter: string, count: number) => () =>
+    buildRequest({ entity: 'leads', filters: filters(letter, count) }, plan(), NAMES, ['id']);
+
+  expect(thrownBy(build('x', 63_900))).toHaveProperty('nothingThrown');
+  expect(thrownBy(build('x', 64_000))).toMatchObject({ name: 'ConfigInvalid' });
+  expect(thrownBy(build('ש', 31_900))).toHaveProperty('nothingThrown');
+  expect(thrownBy(build('ש', 32_000))).toMatchObject({
+    name: 'ConfigInvalid',
+    message: expect.stringContaining('at most 64000 can be carried'),
+  });
+});
+
+const listing = (count: number, label: string | null) =>
+  Array.from({ length: count }, (_, place) => ({ name: `field${place}`, label }));
+
+test('what the service lists beside the columns is carried: other names, and labels in the order of both', () => {
+  const fields = [
+    { name: 'id', label: 'מזהה' },
+    { name: 'firstName', label: null },
+    { name: 'lastName', label: 'שם משפחה' },
+  ];
+
+  expect(listedOf(fields, { columns: ['lastName', 'id'] })).toEqual({
+    others: ['firstName'],
+    labels: ['שם משפחה', 'מזהה', null],
+  });
+});
+
+test.each([
+  ['all of it where it is small', 100, { others: 99, labels: 100 }],
+  ['names alone where labels would be too much with them', 3000, { others: 2999, labels: undefined }],
+  ['nothing where the names are too much by themselves', 9000, { others: 0, labels: undefined }],
+])('of what is listed, %s, is carried with the request in 64,000 bytes', (_, count, carried) => {
+  const listed = listedOf(listing(count, 'תווית של שדה'), { columns: ['field0'] });
+
+  expect({ others: listed.others.length, labels: listed.labels?.length }).toEqual(carried);
+  expect(Buffer.byteLength(JSON.stringify(listed))).toBeLessThanOrEqual(64_000);
+});
+
+test('equal requests of an entity have one fingerprint, others have another', () => {
+  const request = { columns: ['id'], sorts: [] };
+
+  expect(fingerprintOf('leads', request)).toMatch(/^[0-9a-f]{64}$/);
+  expect(fingerprintOf('leads', structuredClone(request))).toBe(fingerprintOf('leads', request));
+  expect(fingerprintOf('contacts', request)).not.toBe(fingerprintOf('leads', request));
+  expect(fingerprintOf('leads', { ...request, columns: ['id', 'x'] })).not.toBe(fingerprintOf('leads', request));
+});
+
+test('a fingerprint does not change from one release to the next', () => {
+  expect(fingerprintOf('leads', { columns: ['id'] })).toBe(
+    '84ab976f2d19e92a5a293bf857d7bfbd3db44805d69360fe57c5ca367ad5827d',
+  );
+});

@@ -1,0 +1,149 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type CsvGrammar,
+  endScan,
+  NOTHING_SCANNED,
+  narrowed,
+  scanCsv,
+  scanEncoding,
+} from '../../../core/files/csv-scan.ts';
+import type { Separator } from '../../../core/files/csv-start.ts';
+import type { Scan } from '../../../core/step/states.ts';
+
+/** Scans the chunks; between two of them the place goes through JSON, as between two invocations. */
+const scanOf = (...chunks: (string | Uint8Array)[]) => scanAs({ separator: ',', breaksAtCr: false }, ...chunks);
+
+function scanAs(grammar: CsvGrammar, ...chunks: (string | Uint8Array)[]): Scan {
+  const last = chunks.reduce<Scan>((before, chunk) => {
+    const scan = JSON.parse(JSON.stringify(before)) as Scan;
+    scanCsv(scan, Buffer.from(chunk), grammar);
+    scanEncoding(scan, Buffer.from(chunk));
+    return scan;
+  }, NOTHING_SCANNED);
+  endScan(last);
+  return last;
+}
+
+test.each<[string, string, number]>([
+  ['nothing', '', 0],
+  ['a header', 'id,name\n', 1],
+  ['a last record without a line break', 'id\n1\n2', 3],
+  ['line breaks of Windows', 'id\r\n1\r\n', 2],
+  ['line breaks in quotation marks', 'id\n"a\nb\r\nc"\n', 2],
+  ['commas in quotation marks', 'id,name\n"a,b",c\n', 2],
+  ['doubled quotation marks', 'id\n"a ""b"" c"\n"""",\n', 3],
+  ['a doubled mark before a line break', 'id\n"a""\nb"\n', 2],
+  ['an empty quoted field', 'id\n""\n', 2],
+  ['empty lines, which are no records', '\n\r\nid\n\n\r\n1\n\n', 2],
+  ['records of commas alone', ',\n,\n', 2],
+  ['a mark in the middle of a field', 'size\n5" wide\n6" wide\n', 3],
+  ['a blank before a mark, which then opens nothing', 'a,b\nx, "y\n', 2],
+  ['Hebrew', 'שם\n"שלום\nעולם"\n', 2],
+])('%s', (_, text, records) => {
+  expect(scanOf(text).records).toBe(records);
+});
+
+test('records with another number of fields than the first are counted', () => {
+  expect(scanOf('a,b\n1,2\n1\n1,2,3\n"1,2",3\n')).toMatchObject({ records: 5, width: 2, irregular: 2 });
+});
+
+test('the last record is compared too, though no line break ends it', () => {
+  expect(scanOf('a,b\n1')).toMatchObject({ records: 2, irregular: 1 });
+});
+
+test.each(['id\n"cut', 'id\n"cut ""', 'id\n1\n"'])('%j ends inside of quotation marks', (text) => {
+  expect(scanOf(text).quoted).toBe(true);
+});
+
+test.each(['id\n"whole"', 'id\n"whole"\n', 'id\n"a"",""b"\n'])('%j does not', (text) => {
+  expect(scanOf(text).quoted).toBe(false);
+});
+
+const field = fc.oneof(
+  fc.string({ unit: fc.constantFrom('a', 'ז', '"', ',', '\n', '\r', ' ', '😀'), maxLength: 8 }),
+  // A byte order mark and the mark that ends a text of DOS mean something at the start of a record.
+  fc.string({ unit: 'grapheme', maxLength: 4 }).filter((text) => !text.includes('\uFEFF') && !text.includes('\x1a')),
+);
+const table = fc.record({
+  records: fc.array(fc.array(field, { minLength: 1, maxLength: 4 }), { maxLength: 12 }),
+  lineBreak: fc.constantFrom('\n', '\r\n', '\r'),
+  separator: fc.constantFrom<Separator>(',', ';', '\t'),
+  quoteAll: fc.boolean(),
+  endsWithBreak: fc.boolean(),
+});
+
+function csvOf({
+  records,
+  lineBreak,
+  quoteAll,
+  separator,
+  endsWithBreak,
+}: typeof table extends fc.Arbitrary<infer T> ? T : never) {
+  const write = (text: string) => (quoteAll || /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const lines = records.map((fields) => fields.map(write).join(separator));
+  return `${lines.join(lineBreak)}${endsWithBreak ? lineBreak : ''}`;
+}
+
+test('whatever the records, and wherever the pieces are cut, it counts what csv-parse counts', () => {
+  fc.assert(
+    fc.property(table, fc.array(fc.nat(400), { maxLength: 6 }), (given, cuts) => {
+      const bytes = Buffer.from(csvOf(given));
+      const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
+      const pieces = places.slice(1).map((end, index) => bytes.subarray(places[index], end));
+
+      const grammar = { separator: given.separator, breaksAtCr: given.lineBreak === '\r' };
+      const scan = scanAs(grammar, ...pieces);
+      const wide = scanAs(grammar, narrowed(Buffer.from(bytes.toString(), 'utf16le'), 'utf-16le'));
+
+      const records = parse(bytes, {
+        delimiter: given.separator,
+        relax_column_count: true,
+        skip_empty_lines: true,
+        record_delimiter: given.lineBreak,
+      });
+      const width = records[0]?.length ?? 0;
+      const irregular = records.filter((fields) => fields.length !== width).length;
+      expect(scan).toMatchObject({
+        records: records.length,
+        width,
+        irregular,
+        quoted: false,
+        doubts: 0,
+        encoding: 'utf-8',
+      });
+      expect(wide).toMatchObject({ records: records.length, width, irregular, quoted: false, doubts: 0 });
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('the encoding is told alike wherever the pieces are cut', () => {
+  const piece = fc.constantFrom('cd', ',\n', '\xeb\xe4\xef', '\xe0', '\xd7\x90', '\xc8', '\x92', '\xe9', '\xfc');
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), fc.array(fc.nat(30), { maxLength: 5 }), (pieces, cuts) => {
+      const bytes = Buffer.from(pieces.join(''), 'latin1');
+      const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
+
+      const scan = scanOf(...places.slice(1).map((end, index) => bytes.subarray(places[index], end)));
+
+      expect(scan.encoding).toBe(scanOf(bytes).encoding);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('half of a quoted record is always noticed', () => {
+  fc.assert(
+    fc.property(
+      fc.array(field, { maxLength: 5 }),
+      fc.string({ unit: fc.constantFrom('a', '\n', ','), maxLength: 9 }),
+      (whole, half) => {
+        const quoted = whole.map((text) => `"${text.replaceAll('"', '""')}"\n`).join('');
+
+        expect(scanOf(`${quoted}"${half}`).quoted).toBe(true);
+      },
+    ),
+  );
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { retryAfterSeconds } from '../../../core/http/retry-after.ts';
+
+const NOW = new Date('2026-11-20T01:00:00.500Z');
+const read = (value: string) => retryAfterSeconds(new Headers({ 'retry-after': value }), NOW);
+
+test.each([
+  ['0', 0],
+  ['7', 7],
+  ['86400', 86_400],
+  ['  12 ', 12],
+])('%j is so many seconds', (value, seconds) => {
+  expect(read(value)).toBe(seconds);
+});
+
+test.each([
+  ['the date of RFC 9110', 'Fri, 20 Nov 2026 01:02:00 GMT'],
+  ['the older date of RFC 850', 'Friday, 20-Nov-26 01:02:00 GMT'],
+])('%s is the time until then, rounded up to whole seconds', (_, value) => {
+  expect(read(value)).toBe(120);
+});
+
+test('a date that has passed is no wait at all', () => {
+  expect(read('Fri, 20 Nov 2026 00:00:00 GMT')).toBe(0);
+});
+
+test.each([
+  'soon',
+  '',
+  '-5',
+  '1.5',
+  '5 minutes',
+  '2026-11-20T02:00:00Z',
+  'Fri, 99 Nov 2026 99:00:00 GMT',
+  // Date.parse reads the year in these, and a run would wait for it.
+  'try 2099',
+  'soon 2',
+])('%j says nothing', (value) => {
+  expect(read(value)).toBeUndefined();
+});
+
+test('an answer without the header says nothing', () => {
+  expect(retryAfterSeconds(new Headers(), NOW)).toBeUndefined();
+});

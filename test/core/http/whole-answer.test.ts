@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import ky from 'ky';
+import { expect, test } from 'vitest';
+import { type AnswerLimits, wholeAnswer } from '../../../core/http/whole-answer.ts';
+import { forceCollections } from '../../support/collections.ts';
+import { cutOff, hangUp, type Reply, serverFor } from '../../support/http-server.ts';
+
+const GENEROUS = { milliseconds: 20_000, bytes: 1000 };
+
+async function answerTo(reply: Reply, limits: AnswerLimits = GENEROUS) {
+  const { url } = await serverFor(['GET /', reply]);
+  const options = { timeout: false, retry: 0, throwHttpErrors: false } as const;
+  return wholeAnswer((signal) => ky.get(url, { ...options, signal }), limits);
+}
+
+/** Sends the status and the begin of a body, then nothing more; `closed` says when the client has gone. */
+function silence(begin: string) {
+  const opened = Promise.withResolvers<ServerResponse>();
+  const reply: Reply = (response) => {
+    response.writeHead(200).write(begin);
+    opened.resolve(response);
+  };
+  return { reply, closed: opened.promise.then((response) => once(response, 'close')) };
+}
+
+test.each(['', '{"id":'])(
+  'a body that falls silent after %j ends at the time limit, though the garbage collector ran',
+  async (begin) => {
+    const { reply, closed } = silence(begin);
+    forceCollections();
+
+    const answer = await answerTo(reply, { milliseconds: 1500, bytes: 1000 });
+
+    expect(answer).toMatchObject({ status: 200, ok: true });
+    await expect(answer.text()).rejects.toThrow('200, but the answer did not end in time');
+    await closed;
+  },
+);
+
+test('a server that never answers ends at the time limit, though the garbage collector ran', async () => {
+  forceCollections();
+
+  await expect(answerTo(() => undefined, { milliseconds: 1500, bytes: 1000 })).rejects.toThrow(
+    expect.objectContaining({ name: 'TimeoutError' }),
+  );
+});
+
+test('status, headers and body are handed over', async () => {
+  const answer = await answerTo({ status: 422, headers: { 'retry-after': '7' }, text: '\ufeffשלום' });
+
+  expect(answer).toMatchObject({ status: 422, ok: false });
+  expect(answer.headers.get('retry-after')).toBe('7');
+  expect(await answer.text()).toBe('שלום');
+});
+
+test('an answer without a body has an empty one', async () => {
+  expect(await (await answerTo({ status: 204 })).text()).toBe('');
+});
+
+test('a body that breaks off leaves its status', async () => {
+  const answer = await answerTo(cutOff(500, {}, 'half'));
+
+  expect(answer.status).toBe(500);
+  await expect(answer.text()).rejects.toThrow('500, but the answer broke off in the middle');
+});
+
+test('a connection that ends without an answer is thrown as it is', async () => {
+  await expect(answerTo(hangUp)).rejects.toThrow('network error');
+});
+
+test('of an endless body no more than the limit is read, and its connection is closed', async () => {
+  let sent = 0;
+  const opened = Promise.withResolvers<ServerResponse>();
+  const endless: Reply = (response) => {
+    opened.resolve(response);
+    const more = () => {
+      sent += 65_536;
+      if (!response.closed) response.write(Buffer.alloc(65_536), more);
+    };
+    more();
+  };
+  const closed = opened.promise.then((response) => once(response, 'close'));
+
+  await expect((await answerTo(endless)).text()).rejects.toThrow('200, but with more than 1000 bytes');
+
+  await closed;
+  expect(sent).toBeLessThan(50_000_000);
+});
+
+test('the limit counts what was unpacked', async () => {
+  const packed = { headers: { 'content-encoding': 'gzip' }, text: gzipSync(Buffer.alloc(100_000)) };
+
+  await expect((await answerTo(packed)).text()).rejects.toThrow('more than 1000 bytes');
+});

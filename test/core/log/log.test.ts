@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest';
+import { createLog } from '../../../core/log/log.ts';
+import type { LogFields } from '../../../core/log/log-fields.ts';
+import { asStep } from '../../../core/step/step.ts';
+import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
+import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { written } from '../../support/written.ts';
+
+const RUN = { entity: 'leads', execution: 'night-1', exportId: EXPORT_ID } as const;
+
+test('a line is JSON of level, message, time, step, run and fields', async () => {
+  const { lines } = await written(() => {
+    const log = createLog('CheckStatus');
+    log.about(RUN);
+    log.info('called', { status: 200, path: '/leads/exports/{id}' });
+  });
+
+  expect(lines).toEqual([
+    {
+      level: 'INFO',
+      message: 'called',
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      step: 'CheckStatus',
+      ...RUN,
+      status: 200,
+      path: '/leads/exports/{id}',
+    },
+  ]);
+});
+
+test('a line says nothing of the run before', async () => {
+  const { lines } = await written(() => {
+    const log = createLog('CheckStatus');
+    log.about(RUN);
+    log.about({ execution: 'night-2' });
+    log.info('called', {});
+  });
+
+  expect(lines).toMatchObject([{ execution: 'night-2' }]);
+  expect(Object.keys(lines[0] ?? {})).not.toContain('exportId');
+});
+
+const strangers: [string, object][] = [
+  ['a field that is not listed', { body: CANARY }],
+  ['several of them', { authorization: CANARY, event: { input: CANARY }, status: 200 }],
+  ['a name of the prototype', { constructor: CANARY, toString: CANARY }],
+  ['an object where a text was expected', { path: { query: CANARY } }],
+  ['objects in a list of texts', { frames: [{ at: CANARY }] }],
+  ['an error', { error: new Error(CANARY) }],
+  ['the query of an address', { path: `https://files.test/a.csv?signature=${CANARY}&x=${CANARY}` }],
+  ['the fragment of an address', { key: `see HTTP://files.test/a#${CANARY} there` }],
+  ['the query of an address in a list', { oddities: [`it said https://files.test/?${CANARY}`] }],
+  ['what comes after the first thousand characters', { key: `${'k'.repeat(1000)}${CANARY}` }],
+];
+
+test.each(strangers)('%s does not get into a line, nor into a metric', async (_, fields) => {
+  const { text, lines } = await written(() => {
+    const log = createLog('CheckStatus', 'prod');
+    log.about({ entity: 'leads', ...fields } as never);
+    log.info('called', fields as LogFields);
+    log.error('called', fields as LogFields);
+    log.measure({ StatusChecks: 1 });
+  });
+
+  expect(text).not.toContain(CANARY);
+  expect(lines).toHaveLength(3);
+});
+
+test('the query of an address does not get through in a message either', async () => {
+  const { lines } = await written(() =>
+    createLog('CheckStatus').info(`GET https://files.test/a.csv?sig=${CANARY} now`, {}),
+  );
+
+  expect(lines[0]?.message).toBe('GET https://files.test/a.csv now');
+});
+
+test('metrics are one line of their own, of the deployment, the run and its step', async () => {
+  const { lines } = await written(() => {
+    const log = createLog('PublishFile', 'prod');
+    log.about(RUN);
+    log.measure({ RunsEnded: 1 }, 'PUBLISHED');
+  });
+
+  expect(lines).toEqual([
+    {
+      step: 'PublishFile',
+      ...RUN,
+      outcome: 'PUBLISHED',
+      RunsEnded: 1,
+      _aws: {
+        Timestamp: expect.any(Number),
+        CloudWatchMetrics: [
+          {
+            Namespace: 'crm-export-prod',
+            Dimensions: [['entity', 'outcome'], ['outcome']],
+            Metrics: [{ Name: 'RunsEnded', Unit: 'Count' }],
+          },
+        ],
+      },
+    },
+  ]);
+});
+
+test('metrics without a deployment to count for are not written', async () => {
+  const { text } = await written(() => createLog('PublishFile', '').measure({ TokenRefreshes: 1 }));
+
+  expect(text).toBe('');
+});
+
+test.each(['SILENT', 'ERROR'])('a log level of %s keeps lines back, and no metric', async (level) => {
+  const { lines } = await written(
+    () => {
+      const log = createLog('PublishFile', 'prod');
+      log.info('published', {});
+      log.measure({ TokenRefreshes: 1 });
+    },
+    { LOG_LEVEL: level },
+  );
+
+  expect(lines).toMatchObject([{ TokenRefreshes: 1 }]);
+});
+
+test('two runs that one container serves have nothing in common, though the first crashed', async () => {
+  const other = runState({
+    execution: 'night-2',
+    run: run({ entity: 'contacts', exportId: OTHER_EXPORT_ID }),
+  });
+  const { lines } = await written(async () => {
+    const log = createLog('CheckStatus', 'prod');
+    const handler = asStep(
+      'CheckStatus',
+      async (state, deps) => {
+        deps.log.info('called', { status: 200 });
+        if (state.execution === 'night-1') throw new TypeError(CANARY);
+        return { outcome: 'READY' as const };
+      },
+      () => ({ ...testDeps(), log }),
+    );
+    await handler(runState(), lambdaContext()).catch(() => undefined);
+    log.info('said between two invocations', {});
+    await handler('no state at all', lambdaContext()).catch(() => undefined);
+    await handler(other, lambdaContext());
+  });
+
+  const runs = lines.map(({ message, entity, execution, exportId }) => [message, entity, execution, exportId]);
+  expect(runs).toEqual([
+    ['called', 'leads', 'night-1', EXPORT_ID],
+    ['crashed', 'leads', 'night-1', EXPORT_ID],
+    ['said between two invocations', undefined, undefined, undefined],
+    ['crashed', undefined, undefined, undefined],
+    ['called', 'contacts', 'night-2', OTHER_EXPORT_ID],
+    ['answered', 'contacts', 'night-2', OTHER_EXPORT_ID],
+  ]);
+  for (const { step } of lines) expect(step).toBe('CheckStatus');
+});

@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import { createGetAccessToken } from '../../../core/oauth/access-token.ts';
+import { accessTokenDeps } from '../../../core/oauth/compose.ts';
+import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
+import { FakeTable } from '../../oauth/support/fake-table.ts';
+import { deployment } from '../../support/builders.ts';
+import { type Reply, serverFor } from '../../support/http-server.ts';
+
+const NOW = '2026-11-20T01:00:00.000Z';
+const EXPIRED = {
+  refreshToken: 'refresh-1-of-the-night',
+  accessToken: 'access-1-of-the-night',
+  expiresAt: '2026-11-20T00:59:00.000Z',
+  obtainedAt: '2026-11-19T23:59:00.000Z',
+  scope: 'openid',
+};
+const RENEWED = { access_token: 'access-2-of-the-night', refresh_token: 'refresh-2-of-the-night', expires_in: 3600 };
+
+/** The real parts over a real token endpoint; `done` has the order of everything. */
+async function composed(reply: Reply) {
+  const done: string[] = [];
+  const clock = { time: new Date(NOW).getTime() };
+  const now = () => new Date(clock.time);
+  const secrets = new FakeSecrets(now, async () => undefined);
+  secrets.place('generation-1-with-its-thirty-two-chars', EXPIRED);
+  const table = new FakeTable(async () => undefined);
+  secrets.trouble = (operation, secret) => void done.push(`${operation} ${secret}`);
+  table.trouble = (operation) => void done.push(`ledger ${operation}`);
+  const endpoint = await serverFor(['POST /oauth/token', reply]);
+  const getAccessToken = createGetAccessToken(
+    accessTokenDeps(
+      { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' },
+      {
+        crm: deployment({ crm: { authUrl: endpoint.url } }).crm,
+        secrets: secrets.client,
+        dynamo: table.client,
+        now,
+        sleep: async () => undefined,
+        random: () => 0.5,
+        secondsLeft: () => 900,
+        count: (event) => done.push(event),
+        authorizeCommand: 'npm run cli -- authorize',
+      },
+    ),
+  );
+  return { getAccessToken, done, secrets, table, clock, seen: endpoint.seen };
+}
+
+test('I3: a refreshed grant is claimed, stored, and only then given out', async () => {
+  const { getAccessToken, done, secrets, seen } = await composed({ json: RENEWED });
+
+  const given = await getAccessToken().finally(() => done.push('given out'));
+
+  expect(given).toEqual({ accessToken: 'access-2-of-the-night', scope: 'openid' });
+  expect(done).toEqual([
+    'GetSecretValue tokens',
+    'GetSecretValue tokens',
+    'ledger write',
+    'GetSecretValue tokens',
+    'GetSecretValue client',
+    'PutSecretValue tokens',
+    'TokenRefreshes',
+    'ledger write',
+    'given out',
+  ]);
+  expect(secrets.tokens).toEqual({
+    refreshToken: 'refresh-2-of-the-night',
+    accessToken: 'access-2-of-the-night',
+    expiresAt: '2026-11-20T02:00:00.000Z',
+    obtainedAt: NOW,
+    scope: 'openid',
+    earlierObtainedAt: ['2026-11-19T23:59:00.000Z'],
+  });
+  expect(new URLSearchParams(seen[0]?.body).get('refresh_token')).toBe('refresh-1-of-the-night');
+});
+
+test('I4: a try to store that began in time is ended in time, before the claim is', async () => {
+  const { getAccessToken, done, secrets, table, clock } = await composed((response) => {
+    // Of the 45 seconds of the claim, 2 are a margin: 50 ms are left.
+    clock.time += 42_950;
+    response.end(JSON.stringify(RENEWED));
+  });
+  secrets.silent = true;
+
+  expect(await getAccessToken()).toMatchObject({ accessToken: 'access-2-of-the-night' });
+
+  expect(done.filter((step) => step === 'PutSecretValue tokens')).toHaveLength(1);
+  expect(done).toContain('GrantRotatedButNotStored');
+  expect(table.plain()).toMatchObject([{ state: 'DEAD' }]);
+});
+
+test('what the answer does not say stays as it was', async () => {
+  const { getAccessToken, secrets } = await composed({ json: { access_token: 'access-2-of-the-night' } });
+
+  await getAccessToken();
+
+  expect(secrets.tokens).toMatchObject({ refreshToken: 'refresh-1-of-the-night', scope: 'openid', expiresAt: null });
+});
+
+test('I12: the ledger holds no token', async () => {
+  const error = { error: 'invalid_grant', error_description: 'refresh-1-of-the-night is unknown' };
+  const { getAccessToken, table } = await composed({ status: 400, json: error });
+
+  const failure = await getAccessToken().catch((thrown: Error) => thrown);
+
+  const texts = [JSON.stringify(table.plain()), JSON.stringify(failure), String((failure as Error).message)];
+  for (const text of texts) expect(text).not.toContain('of-the-night');
+  expect(texts[0]).toContain('invalid_grant.');
+});

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { type Freshness, freshnessOf } from '../../../core/oauth/freshness.ts';
+
+const OBTAINED = Date.parse('2026-11-20T01:00:00.000Z');
+
+function freshness(lifeSeconds: number | null, ageSeconds: number, rejected?: string): Freshness {
+  const expiresAt = lifeSeconds === null ? null : new Date(OBTAINED + lifeSeconds * 1000).toISOString();
+  const tokens = {
+    refreshToken: 'r',
+    accessToken: 'a',
+    obtainedAt: new Date(OBTAINED).toISOString(),
+    expiresAt,
+    scope: '',
+  };
+  return freshnessOf(tokens, rejected, new Date(OBTAINED + ageSeconds * 1000));
+}
+
+test.each<[number | null, number, Freshness]>([
+  [3600, 0, 'fresh'],
+  [3600, 3299, 'fresh'],
+  [3600, 3300, 'ageing'],
+  [3600, 3569, 'ageing'],
+  [3600, 3570, 'stale'],
+  [3600, 9999, 'stale'],
+  [600, 479, 'fresh'],
+  [600, 480, 'ageing'],
+  [600, 570, 'stale'],
+  [2, 1.5, 'fresh'],
+  [2, 1.6, 'stale'],
+  [null, 0, 'fresh'],
+  [null, 3299, 'fresh'],
+  [null, 3300, 'ageing'],
+  [null, 99_999_999, 'ageing'],
+])('a token of %s seconds is after %s seconds %s', (life, age, expected) => {
+  expect(freshness(life, age)).toBe(expected);
+});
+
+test('a token that was refused is stale, whatever its life; another one is not', () => {
+  expect(freshness(3600, 0, 'a')).toBe('stale');
+  expect(freshness(3600, 0, 'b')).toBe('fresh');
+});

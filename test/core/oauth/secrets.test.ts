@@ -1,0 +1,81 @@
+import { expect, test } from 'vitest';
+import { parseSecret, readOAuthClient, tokensSchema, writeOAuthClient } from '../../../core/oauth/secrets.ts';
+import { secretsManager } from '../../support/aws-servers.ts';
+import { CANARY } from '../../support/builders.ts';
+import { failureOf } from '../../support/failures.ts';
+
+test('what is written is read back', async () => {
+  const { client } = await secretsManager({ s: '' });
+
+  await writeOAuthClient(client, 's', { clientId: 'c', clientSecret: CANARY });
+
+  expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: CANARY });
+});
+
+test('a client that authenticates with none has no secret', async () => {
+  const { client } = await secretsManager({ s: '{"clientId":"c"}' });
+
+  expect(await readOAuthClient(client, 's')).toEqual({ clientId: 'c', clientSecret: '' });
+});
+
+test.each<[string, Record<string, string>, string]>([
+  ['is missing', {}, 'The secret s has no value yet (npm run cli -- authorize stores both).'],
+  ['is empty', { s: '' }, 'The secret s has no value yet'],
+  ['is not JSON', { s: CANARY }, 'The value of the secret s is not a JSON object'],
+  ['is half of a JSON text', { s: `{"refreshToken":"${CANARY}` }, 'The value of the secret s is not a JSON object'],
+  ['is a JSON string', { s: `"${CANARY}"` }, 'The value of the secret s is not a JSON object'],
+  [
+    'has another shape',
+    { s: JSON.stringify({ clientId: 7, x: CANARY }) },
+    'The value of the secret s is wrong or lacking at clientId',
+  ],
+])('a secret that %s is ConfigInvalid, and its value is never quoted', async (_, values, message) => {
+  const { client } = await secretsManager(values);
+
+  expect((await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid')).message).toContain(message);
+});
+
+test.each(['InternalServiceError', 'DecryptionFailure', 'ThrottlingException'])(
+  '%s is TokenStoreUnavailable, in reading and in writing',
+  async (type) => {
+    const { client } = await secretsManager({ s: CANARY }, { trouble: () => type });
+
+    const reading = await failureOf(readOAuthClient(client, 's'), 'TokenStoreUnavailable');
+    const writing = await failureOf(
+      writeOAuthClient(client, 's', { clientId: CANARY, clientSecret: CANARY }),
+      'TokenStoreUnavailable',
+    );
+
+    expect(reading.message).toBe(`The secret s could not be read (${type}).`);
+    expect(writing.message).toBe(`The secret s could not be written (${type}).`);
+  },
+);
+
+test('who may not use a secret is told so at once, for waiting brings no right: a function and a person', async () => {
+  const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'AccessDeniedException' });
+  const advice =
+    'with these credentials: deploy the stack again with --revert-drift if a function says this; a person needs another --profile, or the rights that the README lists.';
+
+  const reading = await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid');
+  const value = { clientId: CANARY, clientSecret: CANARY };
+  const writing = await failureOf(writeOAuthClient(client, 's', value), 'ConfigInvalid');
+
+  expect(reading.message).toBe(`The secret s may not be read ${advice}`);
+  expect(writing.message).toBe(`The secret s may not be written ${advice}`);
+});
+
+test('a secret that is scheduled for deletion is restored by hand: no deployment sees it', async () => {
+  const { client } = await secretsManager({ s: CANARY }, { trouble: () => 'InvalidRequestException' });
+
+  expect((await failureOf(readOAuthClient(client, 's'), 'ConfigInvalid')).message).toBe(
+    'The secret s is scheduled for deletion: aws secretsmanager restore-secret --secret-id s restores it.',
+  );
+});
+
+test('every field of the grant that is wrong is named', () => {
+  const value = JSON.stringify({ refreshToken: 7, accessToken: CANARY, expiresAt: CANARY, obtainedAt: CANARY });
+
+  expect(() => parseSecret('s', value, tokensSchema)).toThrow(
+    'The value of the secret s is wrong or lacking at refreshToken, expiresAt, obtainedAt, scope',
+  );
+});

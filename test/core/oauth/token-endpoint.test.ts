@@ -1,0 +1,250 @@
+import { expect, test } from 'vitest';
+import { callTokenEndpoint, type Grant, type TokenAnswer } from '../../../core/oauth/token-endpoint.ts';
+import { CANARY, deployment } from '../../support/builders.ts';
+import { forceCollections } from '../../support/collections.ts';
+import { at } from '../../support/deps.ts';
+import { cutOff, deadAddress, hangUp, type Reply, serverFor } from '../../support/http-server.ts';
+
+const LINE = 'POST /auth/oauth/token';
+const CLIENT = { clientId: 'my client:1', clientSecret: `${CANARY}+/%ä` };
+const GRANT = { grant_type: 'refresh_token' as const, refresh_token: `${CANARY}-old` };
+const NOW = '2026-11-20T01:00:00.000Z';
+const GOOD = { access_token: 'a', refresh_token: 'r', expires_in: 3600, scope: 'openid', token_type: 'Bearer' };
+
+type Way = 'basic' | 'basic_raw' | 'post' | 'none';
+
+function callAt(authUrl: string, { how = 'basic' as Way, timeoutMs = 5_000 } = {}): Promise<TokenAnswer> {
+  const { crm } = deployment({ crm: { authUrl, clientAuthentication: how } });
+  return callTokenEndpoint({ crm, client: CLIENT, grant: GRANT, scope: 'known', timeoutMs, now: at(NOW) });
+}
+
+/** What becomes of one call that is answered so. That there is one call only, the server sees to. */
+async function answerTo(reply: Reply, options?: Parameters<typeof callAt>[1]) {
+  const server = await serverFor([LINE, reply]);
+  const answer = await callAt(`${server.url}/auth`, options);
+  expect(JSON.stringify(answer)).not.toContain(CANARY);
+  return { answer, seen: server.seen };
+}
+
+async function tokensFrom(json: unknown, more: object = {}) {
+  const { answer } = await answerTo({ json, ...more });
+  if (answer.kind !== 'granted') throw new Error(`${answer.kind}: ${answer.said}`);
+  return answer;
+}
+
+const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+
+test.each([
+  ['basic: id and secret are form-encoded first', 'basic', basic('my+client%3A1:c4n4ry-5ecret%2B%2F%25%C3%A4'), {}],
+  ['basic_raw: id and secret as they are', 'basic_raw', basic(`my client:1:${CLIENT.clientSecret}`), {}],
+  ['post: both in the form', 'post', undefined, { client_id: CLIENT.clientId, client_secret: CLIENT.clientSecret }],
+  ['none: the id in the form, and no secret anywhere', 'none', undefined, { client_id: CLIENT.clientId }],
+] as const)('client authentication %s', async (_, how, authorization, form) => {
+  const { seen } = await answerTo({ json: GOOD }, { how });
+
+  expect(seen[0]?.headers.authorization).toBe(authorization);
+  expect(seen[0]?.headers['content-type']).toContain('application/x-www-form-urlencoded');
+  expect(Object.fromEntries(new URLSearchParams(seen[0]?.body))).toEqual({ ...GRANT, ...form });
+});
+
+test('a full answer becomes the grant to store', async () => {
+  const { tokens, oddities } = await tokensFrom(GOOD);
+
+  expect(tokens).toEqual({
+    refreshToken: 'r',
+    accessToken: 'a',
+    expiresAt: '2026-11-20T02:00:00.000Z',
+    obtainedAt: NOW,
+    scope: 'openid',
+  });
+  expect(oddities).toEqual([]);
+});
+
+test.each<[string, unknown, unknown]>([
+  ['missing', undefined, null],
+  ['null', null, null],
+  ['zero', 0, null],
+  ['negative', -1, null],
+  ['a word', 'never', null],
+  ['an object', {}, null],
+  ['1e12', 1e12, null],
+  ['more than a date can hold', Number.MAX_SAFE_INTEGER, null],
+  ['true', true, null],
+  ['an empty text', '', null],
+  ['a string of digits', '3600', '2026-11-20T02:00:00.000Z'],
+])('T19: an expires_in that is %s is unknown or read, never "expired"', async (_, expires_in, expiresAt) => {
+  const { tokens, oddities } = await tokensFrom({ ...GOOD, expires_in });
+
+  expect(tokens).toMatchObject({ accessToken: 'a', refreshToken: 'r', expiresAt });
+  expect(oddities).toEqual(expiresAt ? [] : ['no usable expires_in']);
+});
+
+test.each<[string, object, object, string[]]>([
+  ['without a token_type', { token_type: undefined }, {}, ['no token_type "Bearer"']],
+  ['with a token_type of its own', { token_type: 'mac' }, {}, ['no token_type "Bearer"']],
+  ['with a token_type in lower case', { token_type: 'bearer' }, {}, []],
+  ['with scope null', { scope: null }, {}, []],
+  ['with a scope that is a list', { scope: ['x'] }, {}, []],
+  ['with fields that nobody knows', { id_token: 7, extra: {} }, {}, []],
+  ['with status 201', {}, { status: 201 }, ['status 201']],
+  ['that says it is a page', {}, { headers: { 'content-type': 'text/html' } }, []],
+])('T20: an answer %s is a grant all the same, and what is odd is named', async (_, change, more, odd) => {
+  const { tokens, oddities } = await tokensFrom({ ...GOOD, ...change }, more);
+
+  expect(tokens).toMatchObject({ accessToken: 'a', refreshToken: 'r' });
+  expect(['openid', 'known']).toContain(tokens.scope);
+  expect(oddities).toEqual(odd);
+});
+
+test.each([[''], [null], [undefined]])('a scope of %j says nothing: what was known stays', async (scope) => {
+  expect((await tokensFrom({ ...GOOD, scope })).tokens.scope).toBe('known');
+});
+
+test.each([[undefined], [null], [''], [7]])('T17: a refresh_token that is %j is none', async (refresh_token) => {
+  const { tokens } = await tokensFrom({ ...GOOD, refresh_token });
+
+  expect(tokens.refreshToken).toBeUndefined();
+});
+
+test.each<[string, Reply]>([
+  ['a web page with status 200', { text: `<html>${CANARY}` }],
+  ['nothing with status 200', { text: '' }],
+  ['nothing with status 204', { status: 204 }],
+  ['half of a JSON text', { text: `{"access_token":"${CANARY}` }],
+  ['a list', { json: [CANARY] }],
+  ['no access token', { json: { token: CANARY } }],
+  ['an access token that is empty', { json: { ...GOOD, access_token: '' } }],
+  ['an error with status 200', { json: { error: 'invalid_grant' } }],
+])('T21: 200 with %s leaves open what became of the refresh token', async (_, reply) => {
+  expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
+});
+
+test.each<[number, object, TokenAnswer['kind'], string]>([
+  [400, { error: 'invalid_grant', error_description: 'Expired.' }, 'invalidGrant', '400: invalid_grant.'],
+  [400, { error: 'invalid_grant', error_description: 7 }, 'invalidGrant', '400: invalid_grant.'],
+  [403, { error: 'invalid_grant' }, 'invalidGrant', '403: invalid_grant.'],
+  [500, { error: 'invalid_grant' }, 'lost', '500: invalid_grant.'],
+  [503, { error: 'invalid_grant' }, 'busy', '503: invalid_grant.'],
+  [400, { error: 'invalid_client' }, 'refused', '400: invalid_client.'],
+  [401, { error: 'invalid_client' }, 'refused', '401: invalid_client.'],
+  [400, { error: 'invalid_scope' }, 'refused', '400: invalid_scope.'],
+  [400, { error: 'unauthorized_client' }, 'refused', '400: unauthorized_client.'],
+  [400, { error: CANARY }, 'refused', 'answered 400: another word than those of RFC 6749.'],
+  [401, { message: CANARY }, 'refused', 'answered 401.'],
+  [403, {}, 'refused', 'answered 403.'],
+  [404, {}, 'refused', 'answered 404.'],
+  [405, {}, 'refused', 'answered 405.'],
+  [408, {}, 'lost', 'answered 408.'],
+  [429, {}, 'busy', 'answered 429.'],
+  [500, {}, 'lost', 'answered 500.'],
+  [502, {}, 'lost', 'answered 502.'],
+  [503, { error: CANARY }, 'busy', 'answered 503: another word than those of RFC 6749.'],
+  [504, {}, 'lost', 'answered 504.'],
+])('T22: %i %j is %s', async (status, json, kind, said) => {
+  const { answer } = await answerTo({ status, json });
+
+  expect(answer).toMatchObject({ kind, said: expect.stringContaining(said) });
+});
+
+test.each([
+  ['form-encoded', (token: string) => encodeURIComponent(token)],
+  ['as it is', (token: string) => token],
+  ['in Base64', (token: string) => Buffer.from(token).toString('base64')],
+  ['backwards', (token: string) => [...token].reverse().join('')],
+])('what the service repeats of what was presented, %s, is in no message', async (_, echo) => {
+  const presented = {
+    code: `${CANARY}+of/a=code`,
+    redirect_uri: 'http://127.0.0.1/',
+    code_verifier: `${CANARY}+verifier`,
+  };
+  const grants: Grant[] = [
+    { grant_type: 'refresh_token', refresh_token: `${CANARY}+of/a=refresh` },
+    { grant_type: 'authorization_code', ...presented },
+  ];
+  for (const grant of grants) {
+    const secret = 'code' in grant ? grant.code : grant.refresh_token;
+    for (const json of [
+      { error: 'invalid_grant', error_description: `unknown: ${echo(secret)}` },
+      { error: echo(secret), error_uri: `https://x/?${echo(secret)}` },
+    ]) {
+      const server = await serverFor([LINE, { status: 400, json }]);
+      const { crm } = deployment({ crm: { authUrl: `${server.url}/auth` } });
+
+      const answer = await callTokenEndpoint({ crm, client: CLIENT, grant, scope: '', timeoutMs: 5_000, now: at(NOW) });
+
+      expect(JSON.stringify(answer)).not.toContain(echo(secret));
+      expect(JSON.stringify(answer)).not.toContain(echo(secret).slice(0, 12));
+    }
+  }
+});
+
+test('of the scopes of an answer, only what was asked for is kept', async () => {
+  const { tokens } = await tokensFrom({ ...GOOD, scope: `global:export ${CANARY} openid` });
+
+  expect(tokens.scope).toBe('openid global:export');
+});
+
+test.each([
+  [429, '7', 7],
+  [503, 'Fri, 20 Nov 2026 01:01:30 GMT', 90],
+  [503, 'soon', undefined],
+  [429, '3600', 3600],
+  [429, '31536000', 3600],
+  [429, '9'.repeat(400), 3600],
+  [503, 'Sat, 20 Nov 2027 01:00:00 GMT', 3600],
+])('T22: %i with Retry-After %s is a wait of %s seconds', async (status, value, retryAfterSeconds) => {
+  const { answer } = await answerTo({ status, headers: { 'retry-after': value } });
+
+  expect(answer).toMatchObject({ kind: 'busy', retryAfterSeconds });
+});
+
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) is not followed: it would carry the secret away',
+  async (status) => {
+    const elsewhere = await serverFor();
+
+    const { answer } = await answerTo({ status, headers: { location: `${elsewhere.url}/${CANARY}` } });
+
+    expect(answer).toMatchObject({ kind: 'refused', said: `The token endpoint answered ${status}.` });
+    expect(elsewhere.seen).toEqual([]);
+  },
+);
+
+test.each<[string, Reply]>([
+  ['a connection that ends without an answer', hangUp],
+  ['an answer that breaks off', cutOff(200, {}, `{"access_token":"${CANARY}`)],
+  ['an error that breaks off', cutOff(400, {}, '{"error":"invalid_gra')],
+  ['a web page with status 502', { status: 502, text: `<html>${CANARY}` }],
+])('T22: %s is lost, for the request may have been processed', async (_, reply) => {
+  expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
+});
+
+test.each<[string, Reply]>([['T22: no answer in time', () => undefined]])('%s is lost', async (_, reply) => {
+  const { answer } = await answerTo(reply, { timeoutMs: 100 });
+
+  expect(answer).toMatchObject({ kind: 'lost', said: expect.stringContaining('did not answer') });
+});
+
+test('T22: a body that falls silent is lost at the time limit, though the garbage collector ran', async () => {
+  forceCollections();
+
+  const { answer } = await answerTo((response) => void response.writeHead(200).write('{'), { timeoutMs: 1500 });
+
+  const said = 'The token endpoint answered 200, but the answer did not end in time.';
+  expect(answer).toMatchObject({ kind: 'lost', said });
+});
+
+test('T21: an answer of more than a megabyte is lost, and is not read to its end', async () => {
+  const { answer } = await answerTo({ text: JSON.stringify({ ...GOOD, access_token: 'a'.repeat(1_000_001) }) });
+
+  const said = 'The token endpoint answered 200, but with more than 1000000 bytes.';
+  expect(answer).toMatchObject({ kind: 'lost', said });
+});
+
+test.each([
+  ['nobody is listening', deadAddress],
+  ['the name is unknown', async () => 'http://token-endpoint.invalid'],
+  ['no TLS is spoken there', async () => (await serverFor()).url.replace('http:', 'https:')],
+])('T22: when %s, nothing was sent', async (_, address) => {
+  expect(await callAt(await address())).toMatchObject({ kind: 'notSent' });
+});

@@ -1,0 +1,103 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { expect, onTestFinished, test } from 'vitest';
+import { successorOf } from '../../../core/oauth/generation.ts';
+import { createTokenStore } from '../../../core/oauth/token-store.ts';
+import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
+
+const TOKENS = {
+  refreshToken: 'r1',
+  accessToken: 'a1',
+  expiresAt: null,
+  obtainedAt: '2026-11-20T01:00:00.000Z',
+  scope: 'openid',
+};
+const FIRST = 'generation-1-with-its-thirty-two-chars';
+
+function fakeStore() {
+  const secrets = new FakeSecrets(
+    () => new Date(),
+    async () => undefined,
+  );
+  return { secrets, store: createTokenStore(secrets.client, 'tokens') };
+}
+
+test('what is stored is current, and is found under its own name', async () => {
+  const { store } = fakeStore();
+
+  expect(await store.store(FIRST, TOKENS)).toBe(true);
+
+  expect(await store.current()).toEqual({ versionId: FIRST, tokens: TOKENS });
+  expect(await store.version(FIRST)).toEqual({ versionId: FIRST, tokens: TOKENS });
+  expect(await store.version(successorOf(FIRST))).toBeUndefined();
+  expect(await store.currentVersionId()).toBe(FIRST);
+});
+
+test('I2: a generation is stored once: the same text again is nothing new, another text is refused', async () => {
+  const { store, secrets } = fakeStore();
+  await store.store(FIRST, TOKENS);
+
+  expect(await store.store(FIRST, TOKENS)).toBe(true);
+  expect(await store.store(FIRST, { ...TOKENS, accessToken: 'a2' })).toBe(false);
+
+  expect(secrets.versions.size).toBe(1);
+  expect(secrets.tokens).toEqual(TOKENS);
+});
+
+test('nothing stored yet is no version, and a name for it where tokens are needed', async () => {
+  const { store } = fakeStore();
+
+  expect(await store.currentVersionId()).toBeUndefined();
+  await expect(store.current()).rejects.toMatchObject({ name: 'ConfigInvalid' });
+});
+
+test('T16: a store whose answer is lost is repeated by the SDK, and makes one version', async () => {
+  const versions = new Map<string, string>();
+  const tokens: string[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { ClientRequestToken, SecretString } = JSON.parse(body) as Record<string, string>;
+      tokens.push(ClientRequestToken ?? '');
+      versions.set(ClientRequestToken ?? '', SecretString ?? '');
+      if (tokens.length === 1) return response.destroy();
+      response.writeHead(200, { 'content-type': 'application/x-amz-json-1.1' });
+      return response.end(JSON.stringify({ VersionId: ClientRequestToken }));
+    });
+  });
+  const endpoint = await listen(server);
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = new SecretsManagerClient({ endpoint, region: 'eu-west-1', credentials });
+
+  expect(await createTokenStore(client, 'tokens').store(FIRST, TOKENS)).toBe(true);
+
+  expect(tokens).toEqual([FIRST, FIRST]);
+  expect([...versions]).toEqual([[FIRST, JSON.stringify(TOKENS)]]);
+});
+
+test('I4: a store whose caller has had enough ends at once, and is not repeated by the SDK', async () => {
+  let requests = 0;
+  const server = createServer((request) => {
+    requests += 1;
+    request.resume();
+  });
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const client = new SecretsManagerClient({ endpoint: await listen(server), region: 'eu-west-1', credentials });
+  const started = performance.now();
+
+  const storing = createTokenStore(client, 'tokens').store(FIRST, TOKENS, AbortSignal.timeout(100));
+
+  await expect(storing).rejects.toMatchObject({ name: 'TokenStoreUnavailable', transient: true });
+  expect(requests).toBe(1);
+  expect(performance.now() - started).toBeLessThan(1_500);
+});
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

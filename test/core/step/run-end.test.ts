@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest';
+import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { RunError } from '../../../core/errors.ts';
+import { batchEnd, exportRunEnd } from '../../../core/step/run-end.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { asStep } from '../../../core/step/step.ts';
+import { EXPORT_ID, newState, runState, STARTED_AT, storedFile } from '../../support/builders.ts';
+import { lambdaContext, NOW, testDeps } from '../../support/deps.ts';
+import { written } from '../../support/written.ts';
+
+const failure = { error: 'ExportFailed', cause: 'It failed.' };
+const published = { outcome: 'PUBLISHED', file: storedFile({ bytes: 96_000 }), rows: 240, checks: 5 };
+
+function endOf(overrides: Partial<RunState>) {
+  return exportRunEnd(runState(overrides), new Date(NOW));
+}
+
+test('a published run is counted with its time, its file and its checks', () => {
+  expect(endOf(published)).toEqual({
+    outcome: 'PUBLISHED',
+    measures: { RunsEnded: 1, RunDuration: 600, FileBytes: 96_000, FileRows: 240, StatusChecks: 5 },
+  });
+});
+
+test('rows are left out where the format has none', () => {
+  expect(endOf({ ...published, rows: null })?.measures.FileRows).toBeUndefined();
+});
+
+test('a clock that is behind makes no negative time', () => {
+  expect(endOf({ ...published, startedAt: '2026-11-20T01:10:00.500Z' })?.measures.RunDuration).toBe(0);
+});
+
+test('a failed run is counted under the name of its error', () => {
+  expect(endOf({ outcome: 'FAILED', failure })).toEqual({ outcome: 'ExportFailed', measures: { RunsEnded: 1 } });
+});
+
+test.each(['CREATED', 'RETRY', 'PENDING', 'READY', 'STORED', 'CONTINUE', 'NOT_READY'])('%s ends no run', (outcome) => {
+  expect(endOf({ outcome })).toBeUndefined();
+});
+
+test('a batch ends as APPLIED, or under the name of its error', () => {
+  expect(batchEnd({ outcome: 'SUMMARIZED', failure: null, chunk: null })?.outcome).toBe('APPLIED');
+  expect(batchEnd({ outcome: 'FAILED', failure, chunk: null })?.outcome).toBe('ExportFailed');
+});
+
+test.each(['ExportFailed', 'ReauthorizationRequired'])('a chunk that fails with %s does not end its batch', (error) => {
+  expect(batchEnd({ outcome: 'FAILED', failure: { ...failure, error }, chunk: {} })).toBeUndefined();
+  expect(batchEnd({ outcome: 'FINISHED', failure: null, chunk: {} })).toBeUndefined();
+});
+
+test('the handler measures the end of a run, under its entity', async () => {
+  const deps = testDeps();
+  const handler = asStep(
+    'PublishFile',
+    async () => ({ outcome: 'PUBLISHED' as const, rows: 3, manifestKey: 'm' }),
+    () => deps,
+  );
+
+  await handler(runState({ file: storedFile({ bytes: 10 }) }), lambdaContext());
+
+  expect(deps.log.measured).toMatchObject([
+    {
+      run: { entity: 'leads', execution: 'night-1', exportId: EXPORT_ID },
+      outcome: 'PUBLISHED',
+      values: { RunsEnded: 1, FileBytes: 10, FileRows: 3 },
+    },
+  ]);
+});
+
+test('the handler of a batch measures its end, without any entity', async () => {
+  const deps = testDeps();
+  const handler = asBatchStep(
+    'SummarizeBatch',
+    async () => ({ outcome: 'SUMMARIZED' as const }),
+    () => deps,
+  );
+
+  await handler({ input: {}, execution: 'batch-1', startedAt: STARTED_AT }, lambdaContext());
+
+  expect(deps.log.measured).toEqual([{ run: { execution: 'batch-1' }, outcome: 'APPLIED', values: { RunsEnded: 1 } }]);
+});
+
+test.each([
+  ['known before the run has begun', { entity: 'contacts' }, 'contacts'],
+  ['unknown where the input names none', { entity: 'leeds' }, undefined],
+])('the entity of a run that fails at its start is %s', async (_, input, entity) => {
+  const deps = testDeps();
+  const handler = asStep(
+    'CreateExport',
+    async () => {
+      throw new RunError('ConfigInvalid', 'No.');
+    },
+    () => deps,
+  );
+
+  await handler(newState(input), lambdaContext());
+
+  expect(deps.log.measured).toMatchObject([{ run: { entity }, outcome: 'ConfigInvalid', values: { RunsEnded: 1 } }]);
+  expect(deps.log.lines[0]?.fields.entity).toBe(entity);
+});
+
+test('a step that goes on measures nothing, nor does a crash, which Step Functions may repeat', async () => {
+  const deps = testDeps();
+  const waiting = asStep(
+    'CheckStatus',
+    async () => ({ outcome: 'PENDING' as const }),
+    () => deps,
+  );
+  const crashing = asStep(
+    'CheckStatus',
+    async () => {
+      throw new TypeError('x');
+    },
+    () => deps,
+  );
+
+  await waiting(runState(), lambdaContext());
+  await crashing(runState(), lambdaContext()).catch(() => undefined);
+
+  expect(deps.log.measured).toEqual([]);
+});
+
+test('a function whose dependencies cannot be built counts the run that it ends', async () => {
+  const handler = asStep(
+    'PublishFile',
+    async () => ({ outcome: 'PUBLISHED' as const }),
+    () => {
+      throw new RunError('ConfigInvalid', 'The environment lacks X.');
+    },
+  );
+
+  const { lines } = await written(() => handler(runState(), lambdaContext()), { DEPLOYMENT: 'prod' });
+
+  expect(lines).toMatchObject([{ RunsEnded: 1, entity: 'leads', outcome: 'ConfigInvalid', step: 'PublishFile' }]);
+});

@@ -1,0 +1,255 @@
+import { expect, test } from 'vitest';
+import { ERRORS, RunError } from '../../../core/errors.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { type Answer, asStep, type StepDeps } from '../../../core/step/step.ts';
+import { type Outcome, STEPS, type StepName } from '../../../core/step/steps.ts';
+import { CANARY, newState, run, runState } from '../../support/builders.ts';
+import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+
+const NAMES = Object.keys(STEPS) as StepName[];
+
+/** The handler of a step that throws, with a log that can be read. */
+function throwing(name: StepName, error: unknown, overrides: Partial<StepDeps> = {}) {
+  const deps = testDeps(overrides);
+  const step = async (): Promise<Answer<StepName>> => {
+    throw error;
+  };
+  return { handler: asStep(name, step as never, () => deps), log: deps.log };
+}
+
+function answering(answer: Answer<'CheckStatus'>) {
+  const deps = testDeps();
+  return {
+    handler: asStep(
+      'CheckStatus',
+      async () => answer,
+      () => deps,
+    ),
+    log: deps.log,
+  };
+}
+
+test.each(NAMES)('%s: a final error is FAILED with its name and a sentence that ends in advice', async (name) => {
+  const { handler } = throwing(name, new RunError('ExportFailed', 'Export 7 failed.'));
+
+  const answer = await handler(runState(), lambdaContext());
+
+  expect(answer).toMatchObject({
+    outcome: 'FAILED',
+    // Nobody reads it any more, and a huge one would break the limit of a state.
+    input: null,
+    waitSeconds: 0,
+    failure: { error: 'ExportFailed', cause: `Export 7 failed. ${ERRORS.ExportFailed.advice}` },
+  });
+});
+
+test.each<[StepName, Outcome<StepName>]>([
+  ['CreateExport', 'RETRY'],
+  ['CheckStatus', 'PENDING'],
+  ['DownloadFile', 'CONTINUE'],
+  ['PublishFile', 'CONTINUE'],
+])('%s: a transient error waits as %s and counts as a wait of the run', async (name, outcome) => {
+  const { handler } = throwing(name, new RunError('CrmUnavailable', 'Down.'));
+
+  const answer = await handler(runState({ waits: 2 }), lambdaContext());
+
+  expect(answer).toMatchObject({ outcome, waits: 3, waitSeconds: 23, failure: null });
+});
+
+test('what the service asked for in Retry-After is waited', async () => {
+  const { handler } = throwing('CheckStatus', new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 77 }));
+
+  expect(await handler(runState(), lambdaContext())).toMatchObject({ outcome: 'PENDING', waitSeconds: 77 });
+});
+
+test.each(NAMES)('%s: at the deadline a transient error is FAILED under its own name', async (name) => {
+  const error = new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 1 });
+  const { handler } = throwing(name, error, { now: at('2026-11-20T02:00:00Z') });
+
+  const answer = await handler(runState(), lambdaContext());
+
+  expect(answer).toMatchObject({ outcome: 'FAILED', waitSeconds: 0, failure: { error: 'RateLimited' } });
+});
+
+test('a transient error before the run has begun ends at the deadline that the configuration gives', async () => {
+  const { handler } = throwing('CreateExport', new RunError('CrmUnavailable', 'Down.'), {
+    now: at('2026-11-20T02:00:00Z'),
+  });
+
+  expect(await handler(newState(), lambdaContext())).toMatchObject({
+    outcome: 'FAILED',
+    failure: { error: 'CrmUnavailable' },
+  });
+});
+
+test('an answer clears the wait and the failure of the state before', async () => {
+  const before = runState({
+    waitSeconds: 50,
+    failure: { error: 'CrmUnavailable', cause: 'Down.' },
+    outcome: 'PENDING',
+  });
+  const { handler } = answering({ outcome: 'READY', checks: 4 });
+
+  expect(await handler(before, lambdaContext())).toEqual({
+    ...before,
+    outcome: 'READY',
+    checks: 4,
+    waitSeconds: 0,
+    failure: null,
+  });
+});
+
+test('each answer is one line in the log: ids and outcome', async () => {
+  const { handler, log } = answering({ outcome: 'PENDING', waitSeconds: 9 });
+
+  await handler(runState(), lambdaContext());
+
+  expect(log.lines).toEqual([
+    {
+      level: 'info',
+      message: 'answered',
+      fields: {
+        entity: 'leads',
+        execution: 'night-1',
+        exportId: run().exportId,
+        outcome: 'PENDING',
+        error: undefined,
+        waitSeconds: 9,
+        milliseconds: 0,
+        crmRequests: 0,
+        fileRequests: 0,
+        storeRequests: 0,
+      },
+    },
+  ]);
+});
+
+const bugs: [string, unknown, string][] = [
+  ['an error', new TypeError(`cannot read ${CANARY}`), 'TypeError'],
+  [
+    'an error whose message has lines like frames',
+    new SyntaxError(`bad\n    at ${CANARY} (x)\nnear ${CANARY}`),
+    'SyntaxError',
+  ],
+  ['an error with a cause', new Error('outer', { cause: new Error(CANARY) }), 'Error'],
+  ['a string', CANARY, 'string'],
+];
+
+test.each(bugs)('a bug that throws %s is thrown on by name, step and request only', async (_, bug, name) => {
+  const { handler, log } = throwing('PublishFile', bug);
+
+  const thrown = await handler(runState(), lambdaContext()).catch((error: unknown) => error);
+
+  expect(thrown).toMatchObject({
+    name,
+    message: `PublishFile stopped with ${name} in request request-7; the log of the function has the place.`,
+  });
+  expect(everythingIn(thrown)).not.toContain(CANARY);
+  expect(JSON.stringify(log.lines)).not.toContain(CANARY);
+  expect(log.lines).toMatchObject([
+    { level: 'error', message: 'crashed', fields: { crash: name, requestId: 'request-7' } },
+  ]);
+});
+
+test('the log of a crash has the frames, so that it can be found', async () => {
+  const { handler, log } = throwing('PublishFile', new TypeError('x'));
+
+  await expect(handler(runState(), lambdaContext())).rejects.toThrow();
+
+  expect(log.lines[0]?.fields.frames?.[0]).toMatch(/^at .*step\.test\.ts/);
+});
+
+test('a crash has a stack without places, because the runtime of Lambda loses the name of an error that has none', async () => {
+  const { handler } = throwing('CheckStatus', new TypeError('x'));
+
+  const thrown = await handler(runState(), lambdaContext()).catch((error: unknown) => error);
+
+  expect((thrown as Error).stack?.split('\n')).toHaveLength(1);
+});
+
+test('an event that is no state is a crash as well, and nothing of it is quoted', async () => {
+  const { handler } = answering({ outcome: 'READY' });
+  await handler(runState(), lambdaContext());
+
+  const thrown = await handler({ input: {}, execution: { [CANARY]: CANARY } }, lambdaContext()).catch(
+    (error: unknown) => error,
+  );
+
+  expect((thrown as Error).message).toMatch(/^CheckStatus stopped with \S*Error in request request-7/);
+  expect(everythingIn(thrown)).not.toContain(CANARY);
+});
+
+test('dependencies that cannot be built end as an outcome, and are built anew by the next invocation', async () => {
+  let builds = 0;
+  const handler = asStep(
+    'CheckStatus',
+    async () => ({ outcome: 'READY' as const }),
+    () => {
+      builds += 1;
+      if (builds === 1) throw new RunError('ConfigInvalid', 'The environment lacks X.');
+      return testDeps();
+    },
+  );
+
+  const answers = [await handler(runState(), lambdaContext()), await handler(runState(), lambdaContext())];
+
+  expect(answers).toMatchObject([
+    { outcome: 'FAILED', failure: { error: 'ConfigInvalid' } },
+    { outcome: 'READY', failure: null },
+  ]);
+});
+
+test('dependencies are built once per container, and each invocation has its own time', async () => {
+  const seen: number[] = [];
+  let builds = 0;
+  const handler = asStep(
+    'CheckStatus',
+    async (_: RunState, deps: StepDeps) => {
+      seen.push(deps.secondsLeft());
+      return { outcome: 'READY' as const };
+    },
+    () => {
+      builds += 1;
+      return testDeps();
+    },
+  );
+
+  await handler(runState(), lambdaContext({ getRemainingTimeInMillis: () => 30_500 }));
+  await handler(runState(), lambdaContext({ getRemainingTimeInMillis: () => 2000 }));
+
+  expect({ builds, seen }).toEqual({ builds: 1, seen: [30.5, 2] });
+});
+
+test('a state of a later release passes through without losing what this one does not know', async () => {
+  const { handler } = answering({ outcome: 'READY' });
+  const state = { ...runState({ run: run({ region: 'north' }) }), transfer: { part: 3 } };
+
+  const answer = await handler(state, lambdaContext());
+
+  expect(answer).toMatchObject({ transfer: { part: 3 }, run: { region: 'north' } });
+});
+
+test('a state of an earlier release gets the defaults of what it lacks', async () => {
+  const { handler } = answering({ outcome: 'READY' });
+  const { input, execution, startedAt } = runState();
+
+  const answer = await handler({ input, execution, startedAt, run: run() }, lambdaContext());
+
+  expect(answer).toMatchObject({
+    checks: 0,
+    waits: 0,
+    unansweredCreates: 0,
+    file: null,
+    scan: null,
+    manifestKey: null,
+    rows: null,
+  });
+});
+
+/** Every text that an error carries, whichever property a runtime may print. */
+function everythingIn(error: unknown): string {
+  if (!(error instanceof Error)) return JSON.stringify(error);
+  return Object.getOwnPropertyNames(error)
+    .map((key) => String(Reflect.get(error, key)))
+    .join('\n');
+}

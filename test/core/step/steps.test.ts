@@ -1,0 +1,100 @@
+import { crc32 } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import { type RunState, runStateSchema } from '../../../core/step/states.ts';
+import { asStep } from '../../../core/step/step.ts';
+import { type Outcome, STEPS, type StepName } from '../../../core/step/steps.ts';
+import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
+import { createExport } from '../../../lambdas/create-export/create-export.ts';
+import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { crc32Text } from '../../../transfer/index.ts';
+import { EXPORT_ID, newState, runState, storedFile } from '../../support/builders.ts';
+import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { fakeCrm } from '../../support/fake-crm.ts';
+import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
+
+const CSV = Buffer.from('id\n1\n');
+const DOWN = new RunError('CrmUnavailable', 'Down.');
+const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
+
+const create = (...answers: [string, unknown][]) =>
+  asStep('CreateExport', createExport, () => ({ ...testDeps(), crm: fakeCrm(...answers), softwareVersion: '1' }))(
+    newState(),
+    lambdaContext(),
+  );
+const check = (answer: unknown) =>
+  asStep('CheckStatus', checkStatus, () => ({ ...testDeps(), crm: fakeCrm(['get /leads/exports/{id}', answer]) }))(
+    runState(),
+    lambdaContext(),
+  );
+const download = (answer: unknown) => {
+  const crm = fakeCrm(['post /leads/exports/{id}/download', answer]);
+  const deps = () => ({ ...testDeps(), crm, store: NO_STORE, transfer: fakeTransfer(CSV), abandon: async () => {} });
+  return asStep('DownloadFile', downloadFile, deps)(runState(), lambdaContext());
+};
+const publish = (trouble?: Error) => {
+  const file = storedFile({ bytes: CSV.length, crc32: crc32Text(crc32(CSV)) });
+  const bucket = fakeBucket({
+    objects: { [file.key]: CSV },
+    // However often the object is opened again.
+    ...(trouble && { before: failing('stream', '', trouble, Number.POSITIVE_INFINITY) }),
+  });
+  return asStep('PublishFile', publishFile, () => ({ ...testDeps(), bucket }))(runState({ file }), lambdaContext());
+};
+
+/** How each outcome comes about. One that is missing here does not compile. */
+const PRODUCED: { [S in StepName]: Record<Outcome<S>, () => Promise<RunState>> } = {
+  CreateExport: {
+    CREATED: () => create(FIELDS, ['post /leads/exports', { id: EXPORT_ID }]),
+    RETRY: () => create(['get /leads/fields', DOWN]),
+    FAILED: () => create(FIELDS, ['post /leads/exports', {}]),
+  },
+  CheckStatus: {
+    READY: () => check({ status: 'PROCESSED' }),
+    PENDING: () => check({ status: 'INITIATED' }),
+    FAILED: () => check({ status: 'FAILED' }),
+  },
+  DownloadFile: {
+    STORED: () => download({ url: 'https://files.test/x' }),
+    NOT_READY: () => download(new RunError('CrmRejectedRequest', 'Not yet.')),
+    CONTINUE: () => download(DOWN),
+    FAILED: () => download(new RunError('AuthRefused', 'No.')),
+  },
+  PublishFile: {
+    PUBLISHED: () => publish(),
+    CONTINUE: () => publish(new RunError('StorageUnavailable', 'Down.')),
+    FAILED: () => publish(new RunError('StorageDenied', 'No.')),
+  },
+};
+
+const ALL = (Object.keys(STEPS) as StepName[]).flatMap((step) =>
+  Object.entries(PRODUCED[step]).map(([outcome, produce]) => ({ step, outcome, produce })),
+);
+
+test.each(ALL)(
+  '$step answers $outcome with a whole state that any next step can read',
+  async ({ outcome, produce }) => {
+    const state = await produce();
+
+    expect(state.outcome).toBe(outcome);
+    expect(runStateSchema.parse(JSON.parse(JSON.stringify(state)))).toEqual(state);
+    expect(state.failure === null).toBe(outcome !== 'FAILED');
+    expect(JSON.stringify(state).length).toBeLessThan(16 * 1024);
+  },
+);
+
+test('every outcome of the declaration stands in this table, and nothing else', () => {
+  for (const step of Object.keys(STEPS) as StepName[])
+    expect(Object.keys(PRODUCED[step]).sort()).toEqual([...STEPS[step].outcomes].sort());
+});
+
+test.each(ALL.filter(({ outcome }) => ['RETRY', 'PENDING', 'NOT_READY', 'CONTINUE'].includes(outcome)))(
+  '$step gives $outcome a wait of at least one second: a Wait state takes whole numbers only',
+  async ({ produce }) => {
+    const { waitSeconds } = await produce();
+
+    expect(Number.isInteger(waitSeconds) && waitSeconds >= 1).toBe(true);
+  },
+);

@@ -1,0 +1,106 @@
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { type Bucket, createBucket, type ObjectPart } from '../../../core/storage/bucket.ts';
+import { s3, s3Error } from '../../support/aws-servers.ts';
+import { failureOf } from '../../support/failures.ts';
+
+async function bucketOn(trouble?: Parameters<typeof s3>[0]) {
+  const server = await s3(trouble);
+  return { ...server, bucket: createBucket(server.client, 'exports') };
+}
+
+async function streamed(bucket: Bucket, part?: ObjectPart): Promise<string> {
+  const object = await bucket.stream('k', part);
+  if (!object) throw new Error('there is no such object');
+  return text(object.chunks);
+}
+
+test('an object is written once: a second write finds it standing and changes nothing', async () => {
+  const { bucket } = await bucketOn();
+
+  const written = [await bucket.putOnce('a/b=c/d.json', 'one'), await bucket.putOnce('a/b=c/d.json', 'two')];
+
+  expect(written).toEqual([true, false]);
+  expect((await bucket.read('a/b=c/d.json'))?.text).toBe('one');
+});
+
+test('an object is replaced only as it was read', async () => {
+  const { bucket } = await bucketOn();
+  await bucket.putOnce('k', 'one');
+  const read = await bucket.read('k');
+
+  const replaced = [
+    await bucket.replace('k', 'two', read?.etag ?? ''),
+    await bucket.replace('k', 'three', read?.etag ?? ''),
+  ];
+
+  expect(replaced).toEqual([true, false]);
+  expect((await bucket.read('k'))?.text).toBe('two');
+});
+
+test('what is not there is undefined, for reading and for streaming', async () => {
+  const { bucket } = await bucketOn();
+
+  expect(await bucket.read('k')).toBeUndefined();
+  expect(await bucket.stream('k')).toBeUndefined();
+});
+
+test('any part of an object can be streamed, and there is nothing behind its end', async () => {
+  const { bucket } = await bucketOn();
+  await bucket.putOnce('k', '0123456789');
+
+  expect(await streamed(bucket)).toBe('0123456789');
+  expect(await streamed(bucket, { from: 4 })).toBe('456789');
+  expect(await streamed(bucket, { from: 0, to: 4 })).toBe('0123');
+  expect(await streamed(bucket, { from: 8, to: 400 })).toBe('89');
+  expect(await bucket.stream('k', { from: 10 })).toBeUndefined();
+});
+
+test('an object that is another than before is a conflict, and nothing of it is given', async () => {
+  const { bucket } = await bucketOn();
+  await bucket.putOnce('k', 'one');
+  const etag = (await bucket.stream('k'))?.etag;
+
+  expect(await streamed(bucket, { from: 1, etag })).toBe('ne');
+  await failureOf(bucket.stream('k', { from: 1, etag: '"other"' }), 'StorageConflict');
+});
+
+test.each([
+  [403, 'AccessDenied', 'StorageDenied'],
+  [404, 'NoSuchBucket', 'StorageDenied'],
+  [400, 'KMS.DisabledException', 'StorageDenied'],
+  [503, 'SlowDown', 'StorageUnavailable'],
+  [500, 'InternalError', 'StorageUnavailable'],
+  [409, 'ConditionalRequestConflict', 'StorageUnavailable'],
+] as const)('%i %s is %s, whatever was asked', async (status, code, name) => {
+  const { bucket } = await bucketOn((_, response) => {
+    s3Error(response, status, code);
+    return true;
+  });
+
+  const errors = [
+    await failureOf(bucket.putOnce('k', '{}'), name),
+    await failureOf(bucket.replace('k', '{}', '"e"'), name),
+    await failureOf(bucket.read('k'), name),
+    await failureOf(bucket.stream('k'), name),
+  ];
+
+  expect(errors.map(({ message }) => message)).toEqual([
+    ...Array.from({ length: 2 }, () => expect.stringContaining(`did not let k be written (${code}).`)),
+    ...Array.from({ length: 2 }, () => expect.stringContaining(`did not let k be read (${code}).`)),
+  ]);
+});
+
+test('a connection that breaks in the middle of an object is the trouble of the bucket, not a crash', async () => {
+  const { bucket } = await bucketOn(({ operation }, response) => {
+    if (operation !== 'GetObject') return false;
+    response.writeHead(200, { etag: '"e"', 'content-length': '1000' });
+    response.write('part', () => response.destroy());
+    return true;
+  });
+
+  await failureOf(bucket.read('k'), 'StorageUnavailable');
+  const error = await failureOf(streamed(bucket), 'StorageUnavailable');
+
+  expect(error.message).toBe('The bucket did not let k be read (ECONNRESET).');
+});

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { createLightRead } from '../../../core/storage/fast-read.ts';
+import { failureOf } from '../../support/failures.ts';
+import { type Exchange, type Reply, serverFor } from '../../support/http-server.ts';
+
+const refusal = (status: number, code: string): Reply => ({ status, text: `<Error><Code>${code}</Code></Error>` });
+
+async function reading(...replies: Reply[]) {
+  const { url, seen } = await serverFor(
+    ...replies.map((reply): Exchange => ['GET /bucket/updates/b1/stop.json', reply]),
+  );
+  const credentials = async () => ({ accessKeyId: 'a', secretAccessKey: 's' });
+  const read = createLightRead({ endpoint: url, region: 'eu-west-1', bucket: 'bucket', credentials });
+  return { answer: read('updates/b1/stop.json'), seen };
+}
+
+test('an object is read with a signed request', async () => {
+  const { answer, seen } = await reading({ text: '{"a":1}', headers: { etag: '"e"' } });
+
+  expect(await answer).toEqual({ text: '{"a":1}', etag: '"e"' });
+  expect(seen[0]?.headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=a\//);
+});
+
+test('what is not there is undefined', async () => {
+  const { answer } = await reading(refusal(404, 'NoSuchKey'));
+
+  expect(await answer).toBeUndefined();
+});
+
+test('what is forbidden is StorageDenied: an absent flag is not guessed', async () => {
+  const { answer } = await reading(refusal(403, 'AccessDenied'));
+
+  const { message } = await failureOf(answer, 'StorageDenied');
+  expect(message).toContain('updates/b1/stop.json');
+});
+
+test('another refusal is StorageUnavailable', async () => {
+  const { answer } = await reading(refusal(400, 'Odd'));
+
+  await failureOf(answer, 'StorageUnavailable');
+});
+
+test('an object that looks like a refusal is an object all the same', async () => {
+  const { answer } = await reading({ text: '<Error>stop</Error>', headers: { etag: '"e"' } });
+
+  expect(await answer).toEqual({ text: '<Error>stop</Error>', etag: '"e"' });
+});
+
+test('a bucket in trouble is asked twice, for whoever waits has no time', async () => {
+  const { answer, seen } = await reading(refusal(503, 'SlowDown'), refusal(503, 'SlowDown'));
+
+  await failureOf(answer, 'StorageUnavailable');
+  expect(seen).toHaveLength(2);
+});

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import { refusedCondition, storageError } from '../../../core/storage/storage-errors.ts';
+import { CANARY } from '../../support/builders.ts';
+
+const s3Error = (name: string, httpStatusCode?: number) =>
+  Object.assign(new Error(CANARY), { name, $metadata: { httpStatusCode } });
+
+test.each<[string, number, string]>([
+  ['NoSuchBucket', 404, 'StorageDenied'],
+  ['AllAccessDisabled', 403, 'StorageDenied'],
+  ['InvalidAccessKeyId', 403, 'StorageDenied'],
+  ['SlowDown', 503, 'StorageUnavailable'],
+  ['TimeoutError', 0, 'StorageUnavailable'],
+])('%s (%i) is %s', (name, status, expected) => {
+  expect(storageError(s3Error(name, status), 'write', 'k')).toMatchObject({
+    name: expected,
+    message: `The bucket did not let k be written (${name}).`,
+  });
+});
+
+const ROLE = 'arn:aws:sts::111122223333:assumed-role/R/f is not authorized to perform:';
+
+test.each([
+  ['KMS.DisabledException', CANARY, 'The encryption key of the bucket'],
+  ['KMS.KMSInvalidStateException', CANARY, 'The encryption key of the bucket'],
+  ['AccessDenied', `User: ${ROLE} kms:GenerateDataKey on resource: ${CANARY}`, 'The encryption key of the bucket'],
+  ['AccessDenied', `User: ${ROLE} s3:PutObject on resource: ${CANARY}`, 'The bucket'],
+  ['AccessDenied', `Access Denied ${CANARY}`, 'The bucket, or its encryption key,'],
+])('%s whose message is "%s" is blamed on whom it names, and not quoted', (name, message, who) => {
+  const error = Object.assign(new Error(message), { name, $metadata: { httpStatusCode: 403 } });
+
+  expect(storageError(error, 'write', 'k')).toMatchObject({
+    name: 'StorageDenied',
+    message: `${who} did not let k be written (${name}).`,
+  });
+});
+
+test('an error of the run stays what it is', () => {
+  const error = new RunError('FileRejected', 'A web page.');
+
+  expect(storageError(error, 'write', 'k')).toBe(error);
+});
+
+test('what was thrown without being an error is storage trouble too', () => {
+  expect(storageError(CANARY, 'read', 'k')).toMatchObject({
+    name: 'StorageUnavailable',
+    message: expect.stringContaining('(unknown)'),
+  });
+});
+
+test.each<[unknown, boolean]>([
+  [s3Error('PreconditionFailed', 412), true],
+  [s3Error('Unknown', 412), true],
+  [s3Error('ConditionalRequestConflict', 409), false],
+  [s3Error('AccessDenied', 403), false],
+  [new Error('x'), false],
+  ['PreconditionFailed', false],
+])('only 412 says that a condition does not hold: case %#', (error, refused) => {
+  expect(refusedCondition(error)).toBe(refused);
+});

@@ -1,0 +1,119 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { CsvCells, type CsvRecord } from '../../../core/updates/csv-cells.ts';
+
+function recordsOf(...pieces: string[]): CsvRecord[] {
+  const cells = new CsvCells();
+  return [...pieces.flatMap((piece) => [...cells.read(piece, false)]), ...cells.read('', true)];
+}
+
+test.each<[string, string, [line: number, cells: (string | null)[]][]]>([
+  [
+    'cells',
+    'a,b\n1,2',
+    [
+      [1, ['a', 'b']],
+      [2, ['1', '2']],
+    ],
+  ],
+  [
+    'line breaks of Windows',
+    'a\r\nb\r\n',
+    [
+      [1, ['a']],
+      [2, ['b']],
+    ],
+  ],
+  [
+    'commas and line breaks in quotation marks',
+    '"a,b","c\r\nd\ne"\nf,g\n',
+    [
+      [1, ['a,b', 'c\r\nd\ne']],
+      [4, ['f', 'g']],
+    ],
+  ],
+  ['doubled quotation marks', '"""a""",""""\n', [[1, ['"a"', '"']]]],
+  [
+    'empty lines, which are no records',
+    '\n\r\na\n\n\nb',
+    [
+      [3, ['a']],
+      [6, ['b']],
+    ],
+  ],
+  [
+    'empty cells',
+    ',\n"",""\n',
+    [
+      [1, ['', '']],
+      [2, ['', '']],
+    ],
+  ],
+  ['null without quotation marks, and its text with them', '\\N,"\\N",\\n,x\\N\n', [[1, [null, '\\N', '\\n', 'x\\N']]]],
+  [
+    'a carriage return alone inside of quotation marks',
+    '"a\rb"\nc',
+    [
+      [1, ['a\rb']],
+      [2, ['c']],
+    ],
+  ],
+])('%s', (_, text, expected) => {
+  expect(recordsOf(text)).toEqual(expected.map(([line, cells]) => ({ line, cells, wrong: null })));
+});
+
+test.each([
+  ['a,b"c,d\n1,2\n', 'has a quotation mark inside a cell that does not begin with one'],
+  ['"a" ,b\n1,2\n', 'has characters behind the closing quotation mark of a cell'],
+  ['a,b\rc\n1,2\n', 'has a carriage return (CR) without a line feed (LF): save the file with LF or CRLF line breaks'],
+])('%j is wrong on its first line, and read on behind it', (text, wrong) => {
+  expect(recordsOf(text)).toMatchObject([
+    { line: 1, wrong },
+    { line: 2, cells: ['1', '2'], wrong: null },
+  ]);
+});
+
+test('a quotation mark that is never closed is told with the line on which its record begins', () => {
+  expect(recordsOf('a\nb,"c\nd\n')).toMatchObject([
+    { line: 1 },
+    { line: 2, wrong: 'opens a quotation mark that is never closed' },
+  ]);
+});
+
+const cell = fc.string({ unit: fc.constantFrom('a', 'ז', '"', ',', '\n', '\r', ' ', '\\', 'N', '😀'), maxLength: 8 });
+const table = fc.record({
+  records: fc.array(fc.array(cell, { minLength: 1, maxLength: 4 }), { maxLength: 12 }),
+  lineBreak: fc.constantFrom('\n', '\r\n'),
+  quoteAll: fc.boolean(),
+  endsWithBreak: fc.boolean(),
+});
+
+test('whatever the cells, and wherever the text is cut, it reads what csv-parse reads', () => {
+  fc.assert(
+    fc.property(table, fc.array(fc.nat(300), { maxLength: 5 }), (given, cuts) => {
+      const write = (text: string) =>
+        given.quoteAll || /[",\r\n\\]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+      const lines = given.records.map((cells) => cells.map(write).join(','));
+      const text = `${lines.join(given.lineBreak)}${given.endsWithBreak ? given.lineBreak : ''}`;
+      const places = [0, ...cuts.map((cut) => Math.min(cut, text.length)).sort((a, b) => a - b), text.length];
+
+      const read = recordsOf(...places.slice(1).map((end, index) => text.slice(places[index], end)));
+
+      const theirs: string[][] = parse(text, {
+        relax_column_count: true,
+        skip_empty_lines: true,
+        record_delimiter: ['\r\n', '\n'],
+      });
+      // A record of one empty cell is a line of nothing, quoted or not.
+      expect(read.map(({ cells }) => cells)).toEqual(theirs.filter((cells) => cells.length > 1 || cells[0] !== ''));
+      expect(read.every(({ wrong }) => wrong === null)).toBe(true);
+      const physical = text.split('\n');
+      for (const { line, cells } of read) {
+        const first = String(cells[0]).split('\n')[0]?.replaceAll('"', '""') ?? '';
+        expect(physical[line - 1]).toContain(first);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});

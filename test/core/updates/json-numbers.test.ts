@@ -1,0 +1,107 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { validateUpdates } from '../../../core/batch/validate-updates.ts';
+import { keepsDigits, mayRound, ROUNDED, roundedField } from '../../../core/updates/json-numbers.ts';
+import { CSV } from '../../../core/updates/read-csv.ts';
+import { JSONL } from '../../../core/updates/read-jsonl.ts';
+import type { UpdateReader } from '../../../core/updates/read-updates.ts';
+
+const ID = '00000000-0000-4000-8000-000000000001';
+
+const problemsIn = async (reader: UpdateReader, text: string) => {
+  const { problems, records } = await validateUpdates(
+    reader,
+    (async function* () {
+      yield Buffer.from(text);
+    })(),
+  );
+  return { records, problems: problems.first };
+};
+
+const KEPT = [
+  '0',
+  '-0',
+  '1.0',
+  '1234.56',
+  '-12.50',
+  '1e3',
+  '1.5E-7',
+  '123456789012345',
+  '9007199254740991',
+  '100000000000000000.00e-3',
+  '0.1',
+  // 16 and 17 digits that come back as they are.
+  '0.1234567890123456',
+  '-123456789012.3456',
+  '9007199254740994',
+  '1e300',
+];
+const LOST = [
+  ...['1234.56789012345678901', '1.00000000000000000001', '9007199254740993'],
+  ...['4e-324', '1e-999', '0.00000000000000000001234567890123456789', '9007199254740991.5'],
+];
+
+test.each(KEPT)('%s is taken, in JSON Lines and in CSV', async (number) => {
+  expect(keepsDigits(number)).toBe(true);
+  for (const [reader, text] of [
+    [JSONL, `{"id":"${ID}","monthlyRevenue":${number}}\n`],
+    [CSV, `id,monthlyRevenue\n${ID},${number}\n`],
+  ] as const) {
+    expect(await problemsIn(reader, text)).toEqual({ records: 1, problems: [] });
+  }
+});
+
+test.each(LOST)('%s would be rounded: it is refused with line and field, in JSON Lines and in CSV', async (number) => {
+  const jsonl = await problemsIn(JSONL, `\n{"id":"${ID}","notes":"x","monthlyRevenue" : ${number} , "smoker":true}\n`);
+  const csv = await problemsIn(CSV, `id,monthlyRevenue\n${ID},${number}\n`);
+
+  const problem = { line: 2, field: 'monthlyRevenue', sentence: ROUNDED };
+  expect(jsonl).toEqual({ records: 0, problems: [problem] });
+  expect(csv).toEqual({ records: 0, problems: [problem] });
+});
+
+test('a whole number is not made of one that is none', async () => {
+  const { problems } = await problemsIn(JSONL, `{"id":"${ID}","height":180.00000000000000001}\n`);
+
+  expect(problems).toEqual([{ line: 1, field: 'height', sentence: ROUNDED }]);
+});
+
+test('digits in a text are no number', () => {
+  const notes = '12345678901234567890 1e-99 \\" 0.12345678901234567890';
+  expect(roundedField(`{"12345678901234567890":"${notes}","a":[1,2.5]}`)).toBeUndefined();
+});
+
+test('every number that JavaScript writes in 15 digits is kept', () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true, min: -9e15, max: 9e15 }), (value) => {
+      const text = String(Number(value.toPrecision(15)));
+      expect(keepsDigits(text)).toBe(true);
+      expect(roundedField(`{"a":${text}}`)).toBeUndefined();
+    }),
+  );
+});
+
+test('the quick look at the bytes passes over no number that is rounded, wherever it stands', () => {
+  const digits = (least: number, most: number) => fc.stringMatching(new RegExp(`^[1-9][0-9]{${least},${most}}$`));
+  const number = fc.oneof(
+    digits(0, 30),
+    fc.tuple(digits(0, 18), digits(0, 18)).map(([whole, part]) => `-${whole}.${part}`),
+    fc.tuple(digits(0, 16), fc.integer({ min: -400, max: 300 })).map(([whole, e]) => `${whole}e${e}`),
+    fc.tuple(digits(0, 16), fc.integer({ min: -400, max: -90 })).map(([whole, e]) => `0.${whole}E${e}`),
+  );
+  const around = fc.tuple(fc.string({ maxLength: 40 }), fc.constantFrom(',', '}', ']', ' ', '\n', '\r\n', ''));
+  fc.assert(
+    fc.property(number, around, (text, [before, behind]) => {
+      // What is too large for a number is Infinity, which no field takes.
+      if (Number.isFinite(Number(text)) && !keepsDigits(text))
+        expect(mayRound(Buffer.from(`"${before}":${text}${behind}`))).toBe(true);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('the quick look takes no id and no date for a number that is rounded', () => {
+  const line = `{"id":"${ID.replace('4000', '400e')}-123e-456e-7890","birthDate":"2026-11-20","premium":1234.56}\n`;
+
+  expect(mayRound(Buffer.from(line.repeat(100)))).toBe(false);
+});

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { readJsonl } from '../../../core/updates/read-jsonl.ts';
+import { allOf, bytesOf, entriesOf, idOf } from './support/lines.ts';
+
+const MB = 1024 * 1024;
+const line = (n: number, fields: object = { notes: 'x' }) => `${JSON.stringify({ id: idOf(n), ...fields })}\n`;
+
+test('records come with the line and the byte at which they begin; blank lines are none', async () => {
+  const text = `${line(1)}\n  \r\n${line(2, { gender: 2 }).trimEnd()}\r\n${line(3).trimEnd()}`;
+
+  expect(await entriesOf('jsonl', text)).toEqual([
+    { line: 1, from: 0, record: { id: idOf(1), notes: 'x' } },
+    { line: 4, from: text.indexOf(idOf(2)) - 7, record: { id: idOf(2), gender: 2 } },
+    { line: 5, from: text.indexOf(idOf(3)) - 7, record: { id: idOf(3), notes: 'x' } },
+  ]);
+});
+
+test('a byte order mark is passed over', async () => {
+  expect(await entriesOf('jsonl', `\uFEFF${line(1)}`)).toMatchObject([{ line: 1, from: 3 }]);
+});
+
+test('a part of a file is read with the numbers of the file', async () => {
+  const text = line(1) + line(2) + line(3);
+  const from = text.indexOf(line(2));
+
+  const blocks = await allOf(readJsonl(bytesOf(text.slice(from)), { line: 2, byte: from }));
+
+  expect(blocks.flat()).toEqual((await entriesOf('jsonl', text)).slice(1));
+});
+
+test.each([
+  ['{"id":', 'is not JSON: one whole object on each line is due'],
+  ['[{"id":1},', 'begins a JSON array: write one object on each line, no brackets or commas around'],
+  ['[1]', 'is not a JSON object'],
+  ['hello', 'is not a JSON object'],
+  ['null', 'is not a JSON object'],
+  ['7', 'is not a JSON object'],
+  [`{"id":"${idOf(1)}","gender":1,"gender":2}`, 'gives a field twice'],
+  [`{"id":"${idOf(1)}","gender" :1, "gender" : 2}`, 'gives a field twice'],
+  [`{"id":"${idOf(1)}","notes":"a","\\u006eotes":"b"}`, 'gives a field twice'],
+  [`{"id":"${idOf(1)}","customFields":{"present":true,"present":false}}`, 'gives a field twice'],
+  [`{"id":"${idOf(1)}"}`, 'has no field to change'],
+  ['['.repeat(100_000), 'begins a JSON array: write one object on each line, no brackets or commas around'],
+])('%#: a line that is no record is refused, and reading goes on', async (text, sentence) => {
+  expect(await entriesOf('jsonl', `\n${text}\n${line(9)}`)).toMatchObject([
+    { line: 2, field: null, sentence },
+    { line: 3, record: { id: idOf(9) } },
+  ]);
+});
+
+test.each(['__proto__', 'constructor', 'toString'])('%s is an unknown field like any other', async (name) => {
+  const text = `{"id":"${idOf(1)}","notes":"x","${name}":{"a":1}}\n`;
+
+  expect(await entriesOf('jsonl', text)).toMatchObject([{ line: 1, field: name }]);
+});
+
+test('a line of brackets within brackets is refused like any other', async () => {
+  const deep = `${'['.repeat(300_000)}{"a":1}${']'.repeat(300_000)}`;
+  const text = `{"id":"${idOf(1)}","notes":${deep}}\n{"id":"${idOf(2)}","customFields":{"present":${deep}}}\n`;
+
+  expect(await entriesOf('jsonl', text)).toEqual([
+    { line: 1, field: 'notes', sentence: 'must be text' },
+    { line: 2, field: 'customFields', sentence: 'must be an object with at most the one boolean property "present"' },
+  ]);
+});
+
+test.each([3 * MB, 10 * MB])(
+  'a line of %i bytes is refused by its limit, without being kept, and reading goes on',
+  async (size) => {
+    const text = `${line(1)}${line(2, { notes: 'x'.repeat(size) })}${line(3)}`;
+
+    expect(await entriesOf('jsonl', text)).toMatchObject([
+      { line: 1 },
+      { line: 2, field: null, sentence: 'is longer than 1048576 bytes, the most that a line may have' },
+      { line: 3, from: text.length - line(3).length, record: { id: idOf(3) } },
+    ]);
+  },
+);
+
+test('a line of the most bytes that one may have is read', async () => {
+  const rest = line(1, { notes: '' }).length - 1;
+
+  expect(await entriesOf('jsonl', line(1, { notes: 'x'.repeat(MB - rest) }))).toMatchObject([{ record: {} }]);
+  expect(await entriesOf('jsonl', line(1, { notes: 'x'.repeat(MB - rest + 1) }))).toMatchObject([{ field: null }]);
+});
+
+test('a line that is not UTF-8 is told, and the others are read', async () => {
+  const bad = Buffer.concat([
+    Buffer.from(`${line(1)}{"notes":"`),
+    Buffer.from([0xf9, 0xec]),
+    Buffer.from(`"}\n${line(3)}`),
+  ]);
+
+  expect(await entriesOf('jsonl', bad)).toMatchObject([
+    { line: 1, record: {} },
+    { line: 2, sentence: 'is not UTF-8: save the file as UTF-8' },
+    { line: 3, record: {} },
+  ]);
+});

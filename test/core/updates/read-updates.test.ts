@@ -1,0 +1,131 @@
+import { expect, test } from 'vitest';
+import { formatOf, type UpdateFormat } from '../../../core/updates/file-format.ts';
+import { JSONL } from '../../../core/updates/read-jsonl.ts';
+import { readUpdates } from '../../../core/updates/read-updates.ts';
+import { allOf, bytesOf, entriesOf, idOf } from './support/lines.ts';
+
+const MB = 1024 * 1024;
+const utf16 = (text: string) => Buffer.from(text, 'utf16le');
+const good = `{"id":"${idOf(1)}","notes":"x"}\n`;
+
+const cases: [string, UpdateFormat, string | Uint8Array, object[]][] = [
+  ['an empty file', 'csv', '', [{ line: 0, sentence: 'is empty' }]],
+  ['an empty file', 'jsonl', '', [{ line: 0, sentence: 'is empty' }]],
+  ['a byte order mark alone', 'csv', '\uFEFF', [{ line: 0, sentence: 'holds no record to update' }]],
+  ['empty lines alone', 'jsonl', '\n \r\n\n', [{ line: 0, sentence: 'holds no record to update' }]],
+  ['a header alone', 'csv', 'id,notes\n', [{ line: 0, sentence: 'holds no record to update' }]],
+  [
+    'UTF-16 with its mark',
+    'csv',
+    Buffer.concat([Buffer.from([0xff, 0xfe]), utf16('id')]),
+    [{ line: 0, sentence: 'is UTF-16: save it as UTF-8' }],
+  ],
+  [
+    'UTF-16 without a mark',
+    'csv',
+    utf16(`id,notes\n${idOf(1)},x\n`),
+    [{ line: 0, sentence: 'is UTF-16: save it as UTF-8' }],
+  ],
+  ['UTF-16 the other way round', 'jsonl', utf16(good).swap16(), [{ line: 0, sentence: 'is UTF-16: save it as UTF-8' }]],
+  [
+    'UTF-16 in Hebrew',
+    'csv',
+    utf16(`id,notes\n${idOf(1)},שלום וברכה\n`),
+    [{ line: 0, sentence: 'is UTF-16: save it as UTF-8' }],
+  ],
+  [
+    'a binary file',
+    'jsonl',
+    Buffer.from([1, 2, 0, 3, 0, 0, 0, 9, 8, 7]),
+    [{ line: 0, sentence: 'is a binary file, not text' }],
+  ],
+  [
+    'an Excel workbook',
+    'csv',
+    Buffer.from('PK\u0003\u0004xx'),
+    [{ line: 0, sentence: 'is a ZIP archive or an Excel workbook: save the sheet as CSV (UTF-8)' }],
+  ],
+  [
+    'a compressed file',
+    'csv',
+    Buffer.from([0x1f, 0x8b, 8]),
+    [{ line: 0, sentence: 'is compressed (gzip): unpack it first' }],
+  ],
+  [
+    'JSON Lines by the name of CSV',
+    'csv',
+    good,
+    [{ line: 0, sentence: 'holds JSON: JSON Lines need a name that ends in .jsonl' }],
+  ],
+  [
+    'CSV by the name of JSON Lines',
+    'jsonl',
+    'id,notes\n',
+    [{ line: 0, sentence: 'holds CSV: its name has to end in .csv' }],
+  ],
+];
+
+test.each(cases)('%s (%s) is told once, as a whole', async (_, format, content, expected) => {
+  expect(await entriesOf(format, content)).toEqual(expected.map((problem) => ({ field: null, ...problem })));
+});
+
+test.each<[string, UpdateFormat, (id: string) => string]>([
+  ['CSV', 'csv', (id) => `id,notes\n${id},a\n${idOf(2)},b\n${id.toUpperCase()},c\n`],
+  ['JSON Lines', 'jsonl', (id) => `\n{"id":"${id}","notes":"a"}\n\n{"id":"${id.toUpperCase()}","notes":"c"}\n`],
+])('the same id twice in %s names both lines, whatever the letter case', async (_, format, content) => {
+  const problems = (await entriesOf(format, content('ABCDEFAB-0000-4000-8000-00000000abcd'))).filter(
+    (e) => 'field' in e,
+  );
+
+  expect(problems).toEqual([
+    { line: 4, field: 'id', sentence: 'is the same as on line 2: a file changes a customer once' },
+  ]);
+});
+
+test('an id that is twice there is told even where its line is wrong otherwise', async () => {
+  const lines = `${good}{"id":"${idOf(1)}","gender":9}\n`;
+
+  expect((await entriesOf('jsonl', lines)).slice(1)).toMatchObject([{ field: 'id' }, { field: 'gender' }]);
+});
+
+test.each([1, 7, 65_536, 20 * MB])('pieces of %i bytes give the same entries', async (size) => {
+  const jsonl = Array.from(
+    { length: size < 10 ? 50 : 3000 },
+    (_, n) => `{"id":"${idOf(n)}","notes":"שלום 😀 ${n}"}\n`,
+  ).join('');
+  const entries = await allOf(readUpdates(JSONL, bytesOf(jsonl, size)));
+
+  expect(entries).toEqual(await entriesOf('jsonl', jsonl));
+  expect(entries.at(-1)).toMatchObject({ line: entries.length, record: { notes: `שלום 😀 ${entries.length - 1}` } });
+});
+
+test('a reader who has enough may leave, and the file is closed', async () => {
+  let closed = false;
+  async function* file() {
+    try {
+      for (let n = 0; ; n += 1) yield Buffer.from(`{"id":"${idOf(n)}","notes":"${'x'.repeat(1000)}"}\n`);
+    } finally {
+      closed = true;
+    }
+  }
+  for await (const entry of readUpdates(JSONL, file())) if (entry.line === 3) break;
+
+  expect(closed).toBe(true);
+});
+
+test.each([
+  ['a/b.csv', 'csv'],
+  ['B.CSV', 'csv'],
+  ['b.jsonl', 'jsonl'],
+  ['b.v2.ndjson', 'jsonl'],
+])('%s is %s', (name, format) => {
+  expect(formatOf(name)).toBe(format);
+});
+
+test.each(['a.xlsx', 'a.json', 'csv', 'a.csv/b', 'a.constructor', ''])('%j has the wrong ending', (name) => {
+  expect(formatOf(name)).toEqual({
+    line: 0,
+    field: null,
+    sentence: 'must have a name that ends in one of .csv, .jsonl, .ndjson',
+  });
+});

@@ -1,0 +1,36 @@
+import { STRICT } from '../../../../core/updates/fast-check.ts';
+import type { UpdateFormat } from '../../../../core/updates/file-format.ts';
+import { CSV } from '../../../../core/updates/read-csv.ts';
+import { JSONL } from '../../../../core/updates/read-jsonl.ts';
+import { readUpdates } from '../../../../core/updates/read-updates.ts';
+import type { UpdateEntry } from '../../../../core/updates/record-check.ts';
+
+/** The id of customer n. */
+export const idOf = (n: number) => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
+
+/** Bytes, cut into pieces of so many. */
+export async function* bytesOf(content: string | Uint8Array, size = 70_000): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(content);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+const READERS = { csv: CSV, jsonl: JSONL };
+
+/** Everything that an iterable gives. */
+export async function allOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+export async function entriesOf(
+  format: UpdateFormat,
+  content: string | Uint8Array,
+  rules = STRICT,
+): Promise<UpdateEntry[]> {
+  return allOf(readUpdates(READERS[format], bytesOf(content), rules));
+}
+
+export async function textOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  return Buffer.concat(await allOf(bytes)).toString();
+}

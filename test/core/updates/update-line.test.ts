@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { problemsOf } from '../../../core/updates/update-line.ts';
+import { idOf } from './support/lines.ts';
+
+const id = idOf(1);
+
+test.each<[object | number, string | null, string]>([
+  [{ id, gender: 4 }, 'gender', 'must be one of the codes 1 not defined, 2 male, 3 female'],
+  [{ id, gender: '2' }, 'gender', 'must be one of the codes 1 not defined, 2 male, 3 female; it is text'],
+  [{ id, frstName: 'x' }, 'frstName', 'is no field of a customer (did you mean "firstName"?)'],
+  [{ id, ID: 'x', notes: '' }, 'ID', 'is no field of a customer (did you mean "id"?)'],
+  [{ id, somethingElse: 'x' }, 'somethingElse', 'is no field of a customer'],
+  [{ notes: '' }, 'id', 'is missing'],
+  [{ id: null, notes: '' }, 'id', 'is missing'],
+  [{ id: 7, notes: '' }, 'id', 'is no UUID'],
+  [{ id }, null, 'has no field to change'],
+  [{ id, notes: 5 }, 'notes', 'must be text'],
+  [{ id, birthDate: '2023-02-29' }, 'birthDate', 'must be a date that exists, written YYYY-MM-DD'],
+  [{ id, email: null }, 'email', 'is null: leave the field out, or set updates.allowNull where null is to empty it'],
+  [{ id, updateRelated: null }, 'updateRelated', 'must be true or false'],
+  [[id], null, 'is an array, not a JSON object'],
+  [5, null, 'is not a JSON object'],
+])('%j is refused with one sentence', (record, field, sentence) => {
+  expect(problemsOf(3, record)).toEqual([{ line: 3, field, sentence }]);
+});
+
+test('null is taken where the configuration allows it, and never for what is no value of a customer', () => {
+  const allowed = { allowNull: true };
+
+  expect(problemsOf(1, { id, email: null, gender: null, customFields: null }, allowed)).toEqual([]);
+  expect(problemsOf(1, { id, email: null, updateRelated: null, emial: null, gender: 9 }, allowed)).toMatchObject([
+    { field: 'updateRelated', sentence: 'must be true or false' },
+    { field: 'gender' },
+    { field: 'emial' },
+  ]);
+});
+
+test('every field that is wrong is told, each once', () => {
+  const record = { id: 'x', gender: 9, hight: 1, kupatHolim: 1, kupatHolimComplementary: 25 };
+
+  expect(
+    problemsOf(1, record)
+      .map(({ field }) => field)
+      .toSorted(),
+  ).toEqual(['gender', 'hight', 'id', 'kupatHolimComplementary']);
+});
+
+test('of many unknown fields the first hundred are told', () => {
+  const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`unknown-${n}`, 1]));
+
+  expect(problemsOf(1, { id, notes: 'x', ...many })).toHaveLength(100);
+});
+
+test('no sentence quotes a value', () => {
+  const record = {
+    id: 'Canary',
+    gender: 'Canary',
+    birthDate: 'Canary',
+    classId: 'Canary',
+    customFields: { Canary: 1 },
+  };
+
+  expect(JSON.stringify(problemsOf(1, record))).not.toContain('Canary');
+});

@@ -1,0 +1,283 @@
+import { App } from 'aws-cdk-lib';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
+import { describe, expect, test } from 'vitest';
+import type { Deployment } from '../../../core/config/deployment.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { ERRORS } from '../../../core/errors.ts';
+import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
+import { ALL_STEPS, STEPS } from '../../../core/step/steps.ts';
+import { ExportStack } from '../../../lib/export-stack.ts';
+import { ALARMS } from '../../../lib/monitoring/alarms.ts';
+import { resolved, synthesise, updatingDeployment } from '../../../scripts/definition.ts';
+import { AWS_METRICS } from '../support/aws-metrics.ts';
+import { allOf, oneOf, statementsOf } from '../support/template.ts';
+
+const json = synthesise(updatingDeployment());
+const [topicId, topic] = oneOf(json, 'AWS::SNS::Topic');
+
+interface Dimension {
+  Name: string;
+  Value: unknown;
+}
+
+/** Alarms of a template by their names, without the name of the stack. */
+function alarmsOf(template = json) {
+  return new Map(
+    allOf(template, 'AWS::CloudWatch::Alarm').map(([, { Properties }]) => [
+      String(Properties.AlarmName).replace(/^crm-export-example-/, ''),
+      Properties,
+    ]),
+  );
+}
+
+const alarms = alarmsOf();
+const named = [...alarms.keys()];
+const alarmWith = (values: Record<string, unknown>, name: string) =>
+  alarmsOf(synthesise(updatingDeployment(values))).get(name);
+
+describe('the alarms', () => {
+  test('are those of the list, for each machine, entity and function', () => {
+    const machine = ['ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted', 'ExecutionsThrottled'];
+    expect(named.toSorted()).toEqual(
+      [
+        ...machine,
+        ...machine.map((id) => `${id}-CustomerUpdates`),
+        'ExecutionsThrottled-ApplyChunks',
+        ...ENTITIES.map((entity) => `NoPublishedExport-${entity}`),
+        'UndeliveredStarts',
+        'ReauthorizationRequired',
+        'GrantRotatedButNotStored',
+        'TokenEndpointUnanswered',
+        'SecretVersionsNearLimit',
+        ...Object.keys(ALL_STEPS).map((step) => `FunctionThrottled-${step}`),
+      ].toSorted(),
+    );
+    expect(new Set(named.map((name) => name.split('-')[0]))).toEqual(new Set(Object.keys(ALARMS)));
+  });
+
+  test('watch nothing of customer updates where there are none', () => {
+    const without = [...alarmsOf(synthesise()).keys()];
+
+    expect(without.filter((name) => /CustomerUpdates|ApplyChunk/.test(name))).toEqual([]);
+    expect(without.filter((name) => name.startsWith('FunctionThrottled'))).toHaveLength(Object.keys(STEPS).length);
+  });
+
+  test.each(named)('%s is a plain one, reads a metric that exists, and none that is counted otherwise', (name) => {
+    const { Metrics, Namespace, MetricName, Dimensions = [] } = alarms.get(name);
+    const dimensions = (Dimensions as Dimension[]).map(({ Name }) => Name);
+
+    expect(Metrics, 'no metric math').toBeUndefined();
+    if (Namespace === 'crm-export-example') {
+      expect(Object.keys(METRICS)).toContain(MetricName);
+      expect(METRICS[MetricName as MetricName].dimensions).toContainEqual(dimensions);
+    } else {
+      expect(AWS_METRICS[Namespace]?.names).toContain(MetricName);
+      expect(AWS_METRICS[Namespace]?.dimensions).toEqual(dimensions);
+    }
+  });
+
+  test.each(named)('%s says what happened, where its entry in the runbook is, and goes to the topic', (name) => {
+    const { AlarmDescription, AlarmActions, ActionsEnabled } = alarms.get(name);
+    const id = name.split('-')[0] ?? '';
+
+    const entry = `https://git.example.com/crm-export/blob/main/docs/runbook.md#${id.toLowerCase()}`;
+    expect(AlarmDescription).toBe(`${ALARMS[id as keyof typeof ALARMS]} Runbook: ${entry}`);
+    expect(AlarmActions).toEqual([{ Ref: topicId }]);
+    expect(ActionsEnabled).toBeUndefined();
+  });
+
+  test.each(Object.entries(ALARMS))('%s begins with one plain sentence: %s', (_, sentence) => {
+    expect(sentence).toMatch(/^[A-Z][^.]*\.$/);
+  });
+
+  test('link the runbook where the configuration says that it is', () => {
+    const runbookUrl = 'https://wiki.example.com/runbook';
+
+    expect(alarmWith({ alarms: { runbookUrl } }, 'UndeliveredStarts')?.AlarmDescription).toContain(
+      'Runbook: https://wiki.example.com/runbook#undeliveredstarts',
+    );
+  });
+
+  test('come at the first count, and nothing counted is nothing happened; but for the versions of the secret: there at 80 of about 100 in a day', () => {
+    for (const [name, alarm] of alarms) {
+      if (name.startsWith('NoPublishedExport') || name === 'SecretVersionsNearLimit') continue;
+      expect(alarm, name).toMatchObject({
+        Threshold: 1,
+        ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+        Period: 300,
+        EvaluationPeriods: 1,
+        TreatMissingData: name === 'UndeliveredStarts' ? 'ignore' : 'notBreaching',
+      });
+    }
+    expect(alarms.get('SecretVersionsNearLimit')).toMatchObject({ Threshold: 80, Period: 86_400, Statistic: 'Sum' });
+  });
+
+  test('of the queue does not end because SQS falls silent of it, with a start in it', () => {
+    expect(alarms.get('UndeliveredStarts')).toMatchObject({ TreatMissingData: 'ignore' });
+  });
+
+  test('tell that it is over where that means something', () => {
+    const telling = named.filter((name) => alarms.get(name).OKActions !== undefined).map((name) => name.split('-')[0]);
+
+    expect([...new Set(telling)].toSorted()).toEqual([
+      'ExecutionsThrottled',
+      'FunctionThrottled',
+      'NoPublishedExport',
+      'SecretVersionsNearLimit',
+      'UndeliveredStarts',
+    ]);
+  });
+
+  test('of the grant count a run under the name of its error', () => {
+    const { Dimensions } = alarms.get('ReauthorizationRequired');
+
+    expect(Dimensions).toEqual([{ Name: 'outcome', Value: 'ReauthorizationRequired' }]);
+    expect(Object.keys(ERRORS)).toContain('ReauthorizationRequired');
+  });
+
+  test('of machines and the queue watch those of this stack', () => {
+    const watchedBy = (name: string) => resolved(alarms.get(name).Dimensions[0].Value);
+
+    expect(watchedBy('ExecutionsFailed')).toMatch(/^ExportRunMachine/);
+    expect(watchedBy('ExecutionsFailed-CustomerUpdates')).toMatch(/^CustomerUpdatesMachine/);
+    expect(watchedBy('ExecutionsThrottled-ApplyChunks')).toMatch(/^CustomerUpdatesMachine[^/]*\/ApplyChunks$/);
+    expect(watchedBy('UndeliveredStarts')).toMatch(/^NightlyUndeliveredStarts.*\.QueueName$/);
+    expect(watchedBy('FunctionThrottled-CheckStatus')).toBe('crm-export-example-CheckStatus');
+  });
+});
+
+describe('the alarm of a night that published nothing', () => {
+  const freshness = (alarm = alarms.get('NoPublishedExport-leads')) => alarm;
+
+  test('comes after so many hours without one; hours without a number count too', () => {
+    expect(freshness()).toMatchObject({
+      Namespace: 'crm-export-example',
+      MetricName: 'RunsEnded',
+      Dimensions: [
+        { Name: 'entity', Value: 'leads' },
+        { Name: 'outcome', Value: 'PUBLISHED' },
+      ],
+      Statistic: 'Sum',
+      Period: 3600,
+      EvaluationPeriods: 31,
+      DatapointsToAlarm: 31,
+      Threshold: 1,
+      ComparisonOperator: 'LessThanThreshold',
+      TreatMissingData: 'breaching',
+    });
+  });
+
+  test.each([1, 168])(
+    'comes after %i hours where the configuration says so, which CloudWatch can look back',
+    (hours) => {
+      const alarm = alarmWith({ alarms: { freshnessHours: hours } }, 'NoPublishedExport-leads');
+
+      expect(alarm).toMatchObject({ EvaluationPeriods: hours, DatapointsToAlarm: hours });
+      expect(alarm?.EvaluationPeriods * alarm?.Period).toBeLessThanOrEqual(7 * 86_400);
+    },
+  );
+
+  const hours = (values: Record<string, unknown>) =>
+    Object.fromEntries(
+      [...alarmsOf(synthesise(updatingDeployment(values)))].flatMap(([name, { EvaluationPeriods }]) =>
+        name.startsWith('NoPublishedExport-') ? [[name.slice('NoPublishedExport-'.length), EvaluationPeriods]] : [],
+      ),
+    );
+  const polling = { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 600 };
+
+  test('allows each entity its own deadline, where nobody says otherwise', () => {
+    const entities = {
+      leads: { polling: { deadlineSeconds: 86_400 } },
+      contacts: { polling: { deadlineSeconds: 36_001 } },
+    };
+
+    expect(hours({ polling, entities, alarms: {} })).toMatchObject({ leads: 49, contacts: 36, meetings: 26 });
+  });
+
+  test('takes the word of a person: of the entity before that of the deployment', () => {
+    const entities = { leads: { freshnessHours: 100 } };
+
+    expect(hours({ polling, entities, alarms: { freshnessHours: 40 } })).toMatchObject({ leads: 100, contacts: 40 });
+  });
+
+  test('warns at synthesis of hours that a good night may take', () => {
+    const values = { polling: { ...polling, deadlineSeconds: 21_600 }, alarms: { freshnessHours: 30 } };
+    const warned = (entities: Record<string, unknown>) =>
+      warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
+
+    expect(hours({ ...values, entities: {} })).toMatchObject({ leads: 30 });
+    expect(warned({ leads: {}, contacts: { freshnessHours: 31 } })).toEqual([
+      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* from 31 hours on/),
+    ]);
+    expect(warned({ leads: { freshnessHours: 31 }, contacts: { freshnessHours: 31 } })).toEqual([]);
+  });
+
+  test('is not there for an entity that the configuration has no night for', () => {
+    const off = alarmsOf(synthesise(updatingDeployment({ entities: { meetings: { enabled: false } } })));
+
+    expect([...off.keys()].filter((name) => name.startsWith('NoPublishedExport'))).toEqual(
+      ENTITIES.filter((entity) => entity !== 'meetings').map((entity) => `NoPublishedExport-${entity}`),
+    );
+  });
+});
+
+/** What the CDK CLI would print of the stack. */
+function warningsOf(deployment: Deployment): string[] {
+  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+  const configuration = { name: 'example', file: 'config/example.json', deployment };
+  const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
+  const warnings = Annotations.fromStack(stack).findWarning('*', Match.anyValue());
+  return warnings.map(({ entry }) => String(entry.data));
+}
+
+/** All entities but these, without a night. */
+function off(...but: string[]) {
+  return Object.fromEntries(
+    ENTITIES.filter((entity) => !but.includes(entity)).map((entity) => [entity, { enabled: false }]),
+  );
+}
+
+describe('the topic', () => {
+  const [policyId, policy] = oneOf(json, 'AWS::SNS::TopicPolicy');
+
+  test('has its policy before any alarm is made: one that comes earlier is mailed to nobody', () => {
+    for (const [id, alarm] of allOf(json, 'AWS::CloudWatch::Alarm')) expect(alarm.DependsOn, id).toContain(policyId);
+  });
+
+  test('is named after the deployment, and found by an output', () => {
+    expect(topic.Properties.DisplayName).toBe('crm-export-example');
+    expect(json.Outputs.AlarmTopicArn?.Value).toEqual({ Ref: topicId });
+  });
+
+  test('takes what alarms of this stack publish, by TLS, and nothing else', () => {
+    expect(statementsOf(policy)).toMatchObject([
+      { Effect: 'Deny', Action: 'sns:Publish', Condition: { Bool: { 'aws:SecureTransport': 'false' } } },
+      {
+        Effect: 'Allow',
+        Action: 'sns:Publish',
+        Principal: { Service: 'cloudwatch.amazonaws.com' },
+        Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+      },
+    ]);
+    expect(resolved(statementsOf(policy)[1].Condition.ArnLike['aws:SourceArn'])).toMatch(
+      /:alarm:crm-export-example-\*$/,
+    );
+  });
+
+  test('mails every address of the configuration, whatever their order', () => {
+    const subscriptions = (email: string[]) =>
+      Object.fromEntries(
+        allOf(synthesise(updatingDeployment({ alarms: { email } })), 'AWS::SNS::Subscription').map(
+          ([id, { Properties }]) => [id, [Properties.Protocol, Properties.Endpoint, resolved(Properties.TopicArn)]],
+        ),
+      );
+    const both = subscriptions(['night@example.com', 'ops+crm@example.com']);
+
+    expect(Object.values(both)).toEqual([
+      ['email', 'night@example.com', topicId],
+      ['email', 'ops+crm@example.com', topicId],
+    ]);
+    expect(subscriptions(['ops+crm@example.com', 'night@example.com']), 'nobody has to confirm anew').toEqual(both);
+    expect(subscriptions([]), 'an address is not needed').toEqual({});
+  });
+});

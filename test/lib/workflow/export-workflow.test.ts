@@ -1,0 +1,277 @@
+import validate from 'asl-validator';
+import { describe, expect, test } from 'vitest';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { entityPlan } from '../../../core/config/entity-plan.ts';
+import { ERRORS } from '../../../core/errors.ts';
+import { STEPS, type StepName } from '../../../core/step/steps.ts';
+import { definitionOf, exampleDeployment, synthesise } from '../../../scripts/definition.ts';
+import { exportRun, pathsIn, reachable, stateOf, statesOfType } from '../support/definition.ts';
+import { delaysOf } from '../support/interpreter.ts';
+
+const definition = exportRun();
+const states = Object.entries(definition.States);
+const steps = Object.keys(STEPS) as StepName[];
+const state = (id: string) => stateOf(definition, id);
+
+/** Refused before the function ran. */
+const NOT_INVOKED = [
+  'Lambda.TooManyRequestsException',
+  'Lambda.ResourceConflictException',
+  'Lambda.ResourceNotReadyException',
+];
+
+/** The picture in docs/adr and README.md: where each outcome of each step leads. */
+const ARROWS: Record<StepName, Record<string, string>> = {
+  CreateExport: { CREATED: 'WaitBeforeCheck', RETRY: 'WaitBeforeCreate', FAILED: 'RunFailed' },
+  CheckStatus: { READY: 'DownloadFile', PENDING: 'WaitBeforeCheck', FAILED: 'RunFailed' },
+  DownloadFile: {
+    STORED: 'PublishFile',
+    NOT_READY: 'WaitBeforeCheck',
+    CONTINUE: 'WaitBeforeDownload',
+    FAILED: 'RunFailed',
+  },
+  PublishFile: { PUBLISHED: 'ExportPublished', CONTINUE: 'WaitBeforePublish', FAILED: 'RunFailed' },
+};
+
+/** Where each wait leads back to. */
+const WAITS = {
+  WaitBeforeCreate: 'CreateExport',
+  WaitBeforeCheck: 'CheckStatus',
+  WaitBeforeDownload: 'DownloadFile',
+  WaitBeforePublish: 'PublishFile',
+};
+
+const ENDS = ['ExportPublished', 'RunFailed', 'StepCrashed', 'UnknownOutcome'];
+
+describe('the definition as a whole', () => {
+  test('is accepted by the validator of the Amazon States Language', () => {
+    const { isValid, errorsText } = validate(structuredClone(definition)); // it writes into what it is given
+
+    expect(errorsText('\n')).toBe('');
+    expect(isValid).toBe(true);
+  });
+
+  test('has a comment on every state, and one of its own', () => {
+    expect(definition.Comment).toMatch(/\w/);
+    for (const [id, { Comment }] of states) expect(Comment, id).toMatch(/\w{3}/);
+  });
+
+  test('reaches every state from the start', () => {
+    const reached = reachable(definition, [definition.StartAt]);
+
+    expect([...reached].sort()).toEqual(Object.keys(definition.States).sort());
+  });
+
+  test('ends nowhere but in one success and three failures', () => {
+    const ends = states.filter(([, { Type }]) => Type === 'Succeed' || Type === 'Fail').map(([id]) => id);
+
+    expect(ends.sort()).toEqual(ENDS);
+    expect(statesOfType(definition, 'Succeed')).toEqual(['ExportPublished']);
+    for (const [id, value] of states) expect(value, id).not.toHaveProperty('End');
+  });
+
+  test('can reach an end from every state', () => {
+    for (const [id] of states) {
+      expect(
+        ENDS.some((end) => reachable(definition, [id]).has(end)),
+        id,
+      ).toBe(true);
+    }
+  });
+
+  test('makes every loop pass a wait', () => {
+    for (const id of steps) {
+      const withoutWaiting = reachable(definition, [...successorsOf(id)], (next) => state(next).Type !== 'Wait');
+
+      expect(withoutWaiting.has(id), id).toBe(false);
+    }
+  });
+
+  test('keeps to what AWS and every local engine understand alike', () => {
+    const known = new Set([
+      ...['Type', 'Comment', 'Next', 'Default', 'Choices', 'Variable', 'StringEquals', 'Resource', 'Parameters'],
+      ...['Retry', 'Catch', 'ErrorEquals', 'IntervalSeconds', 'MaxAttempts', 'BackoffRate', 'MaxDelaySeconds'],
+      ...['JitterStrategy', 'ResultPath', 'OutputPath', 'SecondsPath', 'Error', 'ErrorPath', 'Cause', 'CausePath'],
+    ]);
+
+    expect(definition).not.toHaveProperty('QueryLanguage');
+    for (const [id, value] of states) {
+      expect(['Pass', 'Task', 'Choice', 'Wait', 'Succeed', 'Fail'], id).toContain(value.Type);
+      const keys = [value, ...(value.Choices ?? []), ...(value.Retry ?? []), ...(value.Catch ?? [])].flatMap(
+        Object.keys,
+      );
+      for (const key of keys) expect(known, `${id}.${key}`).toContain(key);
+    }
+  });
+
+  test('reads only what every answer carries, because an absent path ends a run on AWS where nothing catches it', () => {
+    const paths = states.filter(([id]) => id !== 'BeginRun').flatMap(([, value]) => pathsIn(value));
+
+    expect([...new Set(paths)].sort()).toEqual(
+      [
+        '$',
+        '$.Payload',
+        '$.crash',
+        '$.crash.Error',
+        '$.failure.cause',
+        '$.failure.error',
+        '$.outcome',
+        '$.waitSeconds',
+      ].sort(),
+    );
+  });
+
+  test('is stopped by the platform only half a day after the longest deadline of any entity', () => {
+    const deployment = deploymentSchema.parse({
+      ...exampleDeployment(),
+      entities: { meetings: { polling: { deadlineSeconds: 50_000 } } },
+    });
+
+    const { TimeoutSeconds } = definitionOf(synthesise(deployment));
+
+    expect(TimeoutSeconds).toBe(50_000 + 12 * 3600);
+    const longest = ENTITIES.map((entity) => entityPlan(exampleDeployment(), entity).polling.deadlineSeconds);
+    expect(definition.TimeoutSeconds).toBe(Math.max(...longest) + 12 * 3600);
+  });
+});
+
+describe('the beginning', () => {
+  test('wraps whatever input was given, before the first step', () => {
+    expect(definition.StartAt).toBe('BeginRun');
+    expect(state('BeginRun')).toEqual({
+      Type: 'Pass',
+      Comment: expect.any(String),
+      Parameters: {
+        'input.$': '$$.Execution.Input',
+        'execution.$': '$$.Execution.Name',
+        'startedAt.$': '$$.Execution.StartTime',
+        checks: 0,
+      },
+      Next: 'CreateExport',
+    });
+  });
+});
+
+describe.each(steps)('the step %s', (id) => {
+  const task = state(id);
+  const choice = state(`After${id}`);
+
+  test('is given the whole state and answers the whole state', () => {
+    expect(task.Type).toBe('Task');
+    expect(task.Resource).toBe('arn:aws:states:::lambda:invoke');
+    expect(task.Parameters?.['Payload.$']).toBe('$');
+    expect(task.Parameters?.FunctionName).toMatch(new RegExp(`^${id}Live`));
+    expect(task.OutputPath).toBe('$.Payload');
+  });
+
+  test('has a branch for every outcome, and no branch for anything else', () => {
+    expect(task.Next).toBe(`After${id}`);
+    expect(choice.Type).toBe('Choice');
+    expect(choice.Choices?.every(({ Variable }) => Variable === '$.outcome')).toBe(true);
+    expect(choice.Choices?.map(({ StringEquals }) => StringEquals).sort()).toEqual([...STEPS[id].outcomes].sort());
+  });
+
+  test('leads where the picture says', () => {
+    const arrows = Object.fromEntries(choice.Choices?.map(({ StringEquals, Next }) => [StringEquals, Next]) ?? []);
+
+    expect(arrows).toEqual(ARROWS[id]);
+  });
+
+  test('makes its waiting outcome wait before itself', () => {
+    const wait = state(ARROWS[id][STEPS[id].waiting] ?? '');
+
+    expect(wait.Type).toBe('Wait');
+    expect(wait.Next).toBe(id);
+  });
+
+  test('ends in UnknownOutcome on an answer without a branch', () => {
+    expect(choice.Default).toBe('UnknownOutcome');
+  });
+
+  test('ends in StepCrashed on every other error, and keeps it apart from the state', () => {
+    expect(task.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: '$.crash', Next: 'StepCrashed' }]);
+  });
+
+  test('retries names of the platform only, with an end, each in one retrier', () => {
+    const names = task.Retry?.flatMap(({ ErrorEquals }) => ErrorEquals) ?? [];
+
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^(Lambda|Sandbox|Runtime)\.[A-Za-z]+$/);
+    for (const name of names) expect(Object.keys(ERRORS)).not.toContain(name);
+    for (const { MaxAttempts } of task.Retry ?? []) expect(MaxAttempts).toBeGreaterThan(0);
+  });
+
+  test('waits out throttled invocations for half an hour, apart from all else, and no jitter shortens it', () => {
+    const [throttled, ...others] = task.Retry ?? [];
+
+    expect(throttled).toMatchObject({ ErrorEquals: NOT_INVOKED, JitterStrategy: 'NONE' });
+    const delays = throttled ? delaysOf(throttled) : [];
+    expect(sum(delays)).toBeGreaterThanOrEqual(30 * 60);
+    expect(Math.max(...delays)).toBe(300);
+    for (const { JitterStrategy } of others) expect(JitterStrategy).toBe('FULL');
+  });
+
+  test('waits no longer for the platform than the comment in step-task.ts says', () => {
+    const expected = [
+      [15, 30, 60, 120, 240, 300, 300, 300, 300, 300],
+      [2, 4, 8, 16, 32, 60],
+      [5, 10],
+    ];
+
+    expect(task.Retry?.map(delaysOf)).toEqual(id === 'CreateExport' ? expected.slice(0, 1) : expected);
+    expect(expected.map(sum)).toEqual([1965, 122, 15]);
+  });
+});
+
+test('CreateExport is invoked again only when its function was not invoked, for each run leaves an export', () => {
+  expect(state('CreateExport').Retry?.flatMap(({ ErrorEquals }) => ErrorEquals)).toEqual(NOT_INVOKED);
+});
+
+describe('the waits', () => {
+  test('last as long as the step before them said, and lead to the step that they are named after', () => {
+    expect(statesOfType(definition, 'Wait').sort()).toEqual(Object.keys(WAITS).sort());
+    for (const [id, next] of Object.entries(WAITS)) {
+      expect(state(id)).toEqual({
+        Type: 'Wait',
+        Comment: expect.any(String),
+        SecondsPath: '$.waitSeconds',
+        Next: next,
+      });
+    }
+  });
+});
+
+describe('the ends', () => {
+  test('RunFailed shows the error and the cause that the step gave', () => {
+    expect(state('RunFailed')).toMatchObject({ ErrorPath: '$.failure.error', CausePath: '$.failure.cause' });
+  });
+
+  test('StepCrashed quotes nothing but the name of the original error, for its message may hold data', () => {
+    const crashed = state('StepCrashed');
+
+    expect(crashed.Error).toBe('StepCrashed');
+    expect(crashed).not.toHaveProperty('ErrorPath');
+    expect(crashed.CausePath).toBe(
+      `States.Format('A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}', $.crash.Error)`,
+    );
+  });
+
+  test('StepCrashed has a sentence that States.Format reads as it is written', () => {
+    expect(ERRORS.StepCrashed.advice).not.toMatch(/['{}\\]/);
+  });
+
+  test('UnknownOutcome says what to do', () => {
+    expect(state('UnknownOutcome').Error).toBe('UnknownOutcome');
+    expect(state('UnknownOutcome').Cause).toContain(ERRORS.UnknownOutcome.advice);
+  });
+});
+
+function successorsOf(id: string): string[] {
+  const choice = state(`After${id}`);
+  return [...(choice.Choices ?? []).map(({ Next }) => Next), ...(choice.Default ? [choice.Default] : [])];
+}
+
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

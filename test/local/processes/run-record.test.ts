@@ -1,0 +1,111 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod';
+import { startProcess } from '../../../local/processes/processes.ts';
+import { endLeftovers, openRunRecord } from '../../../local/processes/run-record.ts';
+import { eventually, isAlive, tempDir, tempRecord } from '../support/support.ts';
+
+const announcement = z.object({ id: z.string(), pid: z.number(), tmpDir: z.string() });
+
+function ownChild(command: string, args: string[]): ChildProcess {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+/** A start in a process of its own, with the numbers of all that it started. */
+async function starter(cacheDir: string) {
+  const child = ownChild(process.execPath, [join(import.meta.dirname, '..', 'fixtures', 'starter.ts'), cacheDir]);
+  if (child.stdout === null) throw new Error('no output');
+  const [line] = await once(createInterface(child.stdout), 'line');
+  const said = announcement.parse(JSON.parse(line));
+  const printed = (name: string) => readFile(join(cacheDir, 'runs', said.id, `${name}.log`), 'utf8').then(Number);
+  await eventually(async () => (await printed('plain')) > 0 && (await printed('stubborn')) > 0);
+  return { ...said, child, pids: [said.pid, await printed('plain'), await printed('stubborn')] };
+}
+
+async function killHard(child: ChildProcess): Promise<void> {
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+}
+
+describe('what a killed start left behind', () => {
+  test('is ended by the next start, and only that', async () => {
+    const cacheDir = await tempDir();
+    const [killed, living] = await Promise.all([starter(cacheDir), starter(cacheDir)]);
+    const unrelated = ownChild('sleep', ['1000']).pid ?? 0;
+    await killHard(killed.child);
+    expect(killed.pids.map(isAlive)).toEqual([true, true, true]);
+
+    expect(await endLeftovers(cacheDir)).toEqual(['plain']);
+
+    expect(killed.pids.map(isAlive)).toEqual([false, false, false]);
+    expect(living.pids.map(isAlive)).toEqual([true, true, true]);
+    expect(isAlive(unrelated)).toBe(true);
+    expect((await readdir(join(cacheDir, 'runs'))).sort()).toEqual([living.id, `${living.id}.json`].sort());
+    expect([existsSync(killed.tmpDir), existsSync(living.tmpDir)]).toEqual([false, true]);
+    await killHard(living.child);
+    await endLeftovers(cacheDir);
+    expect(living.pids.map(isAlive)).toEqual([false, false, false]);
+  });
+
+  test('a process that was given a recorded number since is left alone', async () => {
+    const cacheDir = await tempDir();
+    const unrelated = ownChild('sleep', ['1000']).pid ?? 0;
+    const gone = { pid: 2 ** 22 + 1, startedAt: 'long ago' };
+    const processes = [{ name: 'old', pid: unrelated, startedAt: 'long ago' }];
+    await mkdir(join(cacheDir, 'runs'));
+    await writeFile(join(cacheDir, 'runs', 'a.json'), JSON.stringify({ starter: gone, tmpDir: '/nowhere', processes }));
+
+    expect(await endLeftovers(cacheDir)).toEqual([]);
+
+    expect(isAlive(unrelated)).toBe(true);
+    expect(await readdir(join(cacheDir, 'runs'))).toEqual([]);
+  });
+
+  test('an unreadable record is removed, a directory that is not ours is not', async () => {
+    const cacheDir = await tempDir();
+    const foreign = await tempDir();
+    const gone = { pid: 2 ** 22 + 1, startedAt: '' };
+    await mkdir(join(cacheDir, 'runs'));
+    await writeFile(join(cacheDir, 'runs', 'half.json'), '{"starter":');
+    await writeFile(
+      join(cacheDir, 'runs', 'odd.json'),
+      JSON.stringify({ starter: gone, tmpDir: foreign, processes: [] }),
+    );
+    await endLeftovers(cacheDir);
+    expect(await readdir(join(cacheDir, 'runs'))).toEqual([]);
+    expect(existsSync(foreign)).toBe(true);
+  });
+
+  test('there is nothing to do before the first start', async () => {
+    expect(await endLeftovers(join(await tempDir(), 'none'))).toEqual([]);
+  });
+});
+
+describe('a start that ends by itself', () => {
+  test('stops what it started and leaves nothing', async () => {
+    const record = await tempRecord();
+    const options = { name: 'sleeper', command: 'sleep', args: ['1000'], env: { PATH: process.env.PATH } };
+    const logFile = join(record.workDir, 'sleeper.log');
+    const sleeper = await startProcess({ ...options, cwd: record.workDir, logFile, record });
+    await record.close();
+    expect(isAlive(sleeper.pid)).toBe(false);
+    expect(await readdir(join(record.cacheDir, 'runs'))).toEqual([]);
+    expect(existsSync(record.tmpDir)).toBe(false);
+  });
+
+  test('can keep its logs until the next start', async () => {
+    const cacheDir = await tempDir();
+    const record = await openRunRecord(cacheDir);
+    await record.close({ keepWorkDir: true });
+    expect(existsSync(record.workDir)).toBe(true);
+    await record.close();
+    expect(existsSync(record.workDir)).toBe(false);
+  });
+});

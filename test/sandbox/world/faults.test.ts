@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest';
+import { idAt } from '../../../sandbox/data/records.ts';
+import { apiOf, createExport, exportedFile, rawGet, refresh, sandboxFor } from '../client.ts';
+
+test('an answer comes instead of the real one, on the calls that were named', async () => {
+  const sandbox = await sandboxFor();
+  const api = apiOf(sandbox);
+  sandbox.faults.add({
+    path: 'create',
+    entity: 'leads',
+    calls: [1, 3],
+    answer: { status: 429, headers: { 'Retry-After': '2' }, body: { slow: 'down' } },
+  });
+  const answers = [];
+  for (const _ of [1, 2, 3, 4]) answers.push(await api('POST', '/leads/exports', { columns: ['id'] }));
+  expect(answers.map(({ status }) => status)).toEqual([429, 201, 429, 201]);
+  expect(answers[0]?.headers.get('retry-after')).toBe('2');
+  expect(await answers[0]?.json()).toEqual({ slow: 'down' });
+  expect((await api('POST', '/contacts/exports', { columns: ['id'] })).status).toBe(201);
+});
+
+test('calls are counted for each entity, in ranges too, and clear ends everything', async () => {
+  const sandbox = await sandboxFor();
+  const api = apiOf(sandbox);
+  const status = async (entity: string) => (await api('GET', `/${entity}/fields`)).status;
+  sandbox.faults.add({ path: 'fields', calls: { from: 2, to: 3 }, answer: { status: 503, body: '<h1>down</h1>' } });
+  expect([await status('leads'), await status('leads'), await status('contacts')]).toEqual([200, 503, 200]);
+  sandbox.faults.add({ path: 'fields', answer: { status: 204 } });
+  expect([await status('leads'), await status('leads')]).toEqual([204, 204]);
+  sandbox.faults.clear();
+  expect(await status('leads')).toBe(200);
+});
+
+test('updates of named customers are hit, each counted by itself, and all others pass', async () => {
+  const sandbox = await sandboxFor();
+  const api = apiOf(sandbox);
+  const ids = [0, 1, 2].map((index) => idAt('customers', index));
+  const customers: [string, ...string[]] = [ids[0] ?? '', ids[1] ?? ''];
+  sandbox.faults.add({ path: 'update', customers, calls: [1], answer: { status: 409 } });
+  const statuses = [];
+  for (const id of [...ids, ...ids]) statuses.push((await api('PATCH', `/customers/${id}`, { city: 'Haifa' })).status);
+  expect(statuses).toEqual([409, 409, 200, 200, 200, 200]);
+  expect(() => sandbox.faults.add({ path: 'create', customers, reset: 'before' })).toThrow('has no effect at create');
+});
+
+test('what an answer does not tell can be done all the same', async () => {
+  const sandbox = await sandboxFor();
+  sandbox.faults.add({ path: 'update', done: true, answer: { status: 502, body: '<h1>Bad Gateway</h1>' } });
+  const answer = await apiOf(sandbox)('PATCH', `/customers/${idAt('customers', 0)}`, { city: 'Haifa' });
+  expect([answer.status, await answer.text()]).toEqual([502, '<h1>Bad Gateway</h1>']);
+  expect(sandbox.ledger.calls({ kind: 'update' })).toMatchObject([{ status: 502, applied: true }]);
+});
+
+test.each(['FAILED', 'Cooking'])('the status word can be %s', async (status) => {
+  const sandbox = await sandboxFor();
+  const api = apiOf(sandbox);
+  const id = await createExport(api, 'leads', { columns: ['id'] });
+  sandbox.faults.add({ path: 'status', status });
+  expect(await (await api('GET', `/leads/exports/${id}`)).json()).toMatchObject({ id, status });
+});
+
+test('create can answer an id that is none', async () => {
+  const sandbox = await sandboxFor();
+  sandbox.faults.add({ path: 'create', id: 'not-a-uuid' });
+  const answer = await apiOf(sandbox)('POST', '/leads/exports', { columns: ['id'] });
+  expect(await answer.json()).toEqual({ id: 'not-a-uuid' });
+});
+
+test('a reset before the work leaves nothing done, one after it leaves it done', async () => {
+  const sandbox = await sandboxFor();
+  const { refreshToken } = sandbox.issueTokens();
+  sandbox.faults.add({ path: 'token', calls: [1], reset: 'before' });
+  sandbox.faults.add({ path: 'token', calls: [2], reset: 'after' });
+  await expect(refresh(sandbox, refreshToken)).rejects.toThrow('fetch failed');
+  await expect(refresh(sandbox, refreshToken)).rejects.toThrow('fetch failed');
+  expect((await refresh(sandbox, refreshToken)).body.error).toBe('invalid_grant');
+  expect(sandbox.ledger.calls({ kind: 'token' }).map(({ status, faults }) => ({ status, faults }))).toEqual([
+    { status: null, faults: [1] },
+    { status: null, faults: [2] },
+    { status: 400, faults: [] },
+  ]);
+});
+
+test('an export that was created though its answer was lost is in the ledger', async () => {
+  const sandbox = await sandboxFor();
+  sandbox.faults.add({ path: 'create', reset: 'after' });
+  await expect(apiOf(sandbox)('POST', '/leads/exports', { columns: ['id'] })).rejects.toThrow('fetch failed');
+  expect(sandbox.ledger.calls({ kind: 'create' })[0]?.exportId).toBeDefined();
+});
+
+test('an answer of the interface can break off in its middle', async () => {
+  const sandbox = await sandboxFor();
+  sandbox.faults.add({ path: 'fields', hangUp: 5 });
+
+  const answer = await apiOf(sandbox)('GET', '/leads/fields');
+
+  expect(answer.status).toBe(200);
+  await expect(answer.text()).rejects.toThrow('terminated');
+});
+
+test('an answer of the token endpoint can fall silent, and close does not wait for it', async () => {
+  const sandbox = await sandboxFor();
+  const { refreshToken } = sandbox.issueTokens();
+  sandbox.faults.add({ path: 'token', stallAfter: 5 });
+
+  const hanging = refresh(sandbox, refreshToken);
+  hanging.catch(() => undefined);
+  await expect.poll(() => sandbox.ledger.calls({ kind: 'token' })[0]?.status).toBe(200);
+  await sandbox.close();
+
+  await expect(hanging).rejects.toThrow('terminated');
+});
+
+test('an answer can be delayed, and close does not wait for it', async () => {
+  const sandbox = await sandboxFor();
+  const api = apiOf(sandbox);
+  sandbox.faults.add({ path: 'fields', calls: [1], delaySeconds: 0.05 });
+  sandbox.faults.add({ path: 'fields', calls: [2], delaySeconds: 1000 });
+  const started = performance.now();
+  expect((await api('GET', '/leads/fields')).status).toBe(200);
+  expect(performance.now() - started).toBeGreaterThan(45);
+  const hanging = api('GET', '/leads/fields').catch(() => 'dropped');
+  await fetch(`${sandbox.url}/_sandbox/health`);
+  await sandbox.close();
+  expect(await hanging).toBe('dropped');
+});
+
+test('a call can be sent elsewhere', async () => {
+  const sandbox = await sandboxFor();
+  const url = await exportedFile(sandbox);
+  sandbox.faults.add({ path: 'file', redirect: 'http://169.254.169.254/latest' });
+  const { status, headers } = await rawGet(url);
+  expect({ status, to: headers.location }).toEqual({ status: 302, to: 'http://169.254.169.254/latest' });
+});
+
+test('the authorize page can fail too', async () => {
+  const sandbox = await sandboxFor();
+  sandbox.faults.add({ path: 'authorize', answer: { status: 500, body: 'oops' } });
+  expect((await fetch(`${sandbox.authUrl}/authorize`)).status).toBe(500);
+});
+
+test('several faults on one call add up, the latest wins', async () => {
+  const sandbox = await sandboxFor();
+  const url = await exportedFile(sandbox);
+  sandbox.faults.add({ path: 'file', body: 'first', contentType: 'text/html' });
+  sandbox.faults.add({ path: 'file', body: 'second' });
+  const { headers, bytes } = await rawGet(url);
+  expect({ type: headers['content-type'], text: bytes.toString() }).toEqual({ type: 'text/html', text: 'second' });
+  expect(sandbox.ledger.calls({ kind: 'file' })[0]?.faults).toEqual([1, 2]);
+});
+
+test.each([
+  ['an effect at the wrong path', { path: 'status', gzip: true }, 'gzip'],
+  ['an unknown effect', { path: 'status', explode: true }, 'explode'],
+  ['an unknown path', { path: 'everything' }, 'path'],
+  ['a call number 0', { path: 'status', calls: [0] }, 'calls'],
+  ['a reset after a file', { path: 'file', reset: 'after' }, 'hangUp'],
+])('%s is no fault, in the process and over HTTP', async (_, fault, named) => {
+  const sandbox = await sandboxFor();
+  // @ts-expect-error what a typed caller cannot write is refused as well
+  expect(() => sandbox.faults.add(fault)).toThrow(named);
+  const headers = { 'Content-Type': 'application/json' };
+  const answer = await fetch(`${sandbox.url}/_sandbox/faults`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(fault),
+  });
+  expect(answer.status).toBe(400);
+  expect(await answer.text()).toContain(named);
+});

@@ -1,0 +1,522 @@
+import type { LookupAddress, LookupOptions } from 'node:dns';
+import http, { createServer } from 'node:http';
+import https from 'node:https';
+import { type AddressInfo, BlockList, isIP } from 'node:net';
+import { text } from 'node:stream/consumers';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { TransferError } from '../../transfer/base/transfer-error.ts';
+import type { SourcePolicy } from '../../transfer/base/types.ts';
+import { checkAddress, guardedLookup, type Resolve } from '../../transfer/source/guard.ts';
+import { CANARY } from '../support/builders.ts';
+
+const HOST = 'files.example.com';
+const POLICY: SourcePolicy = { hosts: [HOST, '.s3.eu-west-1.amazonaws.com'], local: false };
+const LOCAL: SourcePolicy = { ...POLICY, local: true };
+const PUBLIC = '93.184.216.34';
+
+/** The message of the refusal of an address; fails where it is accepted, or fails for another reason. */
+function refusal(address: string, policy = POLICY, ...redirect: [base?: URL, hop?: number]): string {
+  try {
+    return `accepted: ${checkAddress(address, policy, ...redirect).href}`;
+  } catch (error) {
+    if (!(error instanceof TransferError)) throw error;
+    expect(error.reason).toBe('address-rejected');
+    return error.message;
+  }
+}
+
+describe('an address', () => {
+  test.each([
+    [`https://${HOST}/a.csv?sig=1`, `https://${HOST}/a.csv?sig=1`],
+    [`https://${HOST}:443/a`, `https://${HOST}/a`],
+    [`HTTPS://FILES.Example.COM/a`, `https://${HOST}/a`],
+    [` https://${HOST}/a b\n`, `https://${HOST}/a%20b`],
+    [`https://ｆiles.example。com/a`, `https://${HOST}/a`],
+    [`https://files%2Eexample%2Ecom/a`, `https://${HOST}/a`],
+    [`https:\\\\${HOST}\\a`, `https://${HOST}/a`],
+    ['https://bucket.s3.eu-west-1.amazonaws.com/k', 'https://bucket.s3.eu-west-1.amazonaws.com/k'],
+    ['https://a.b.s3.eu-west-1.amazonaws.com/k', 'https://a.b.s3.eu-west-1.amazonaws.com/k'],
+  ])('%j is asked as %s', (address, asked) => {
+    expect(checkAddress(address, POLICY).href).toBe(asked);
+  });
+
+  test('is asked without its fragment', () => {
+    const url = checkAddress(`https://${HOST}/a?b=c#${CANARY}`, POLICY);
+
+    expect(url.href).toBe(`https://${HOST}/a?b=c`);
+  });
+
+  test.each([
+    ['', 'cannot be read'],
+    ['/a.csv', 'cannot be read'],
+    ['//files.example.com/a', 'cannot be read'],
+    ['https://', 'cannot be read'],
+    ['https://a b/', 'cannot be read'],
+    ['https://files.example.com:99999/', 'cannot be read'],
+    [`https://user@${HOST}/`, 'user name'],
+    [`https://user:pass@${HOST}/`, 'user name'],
+    [`https://:pass@${HOST}/`, 'password'],
+    [`https://${HOST}@evil.example/`, 'user name'],
+    [`https://${HOST}%2F@evil.example/`, 'user name'],
+    [`https://evil.example\\@${HOST}/`, 'leads to evil.example,'],
+    [`https://${HOST}:80/`, 'a port other than 443'],
+    [`https://${HOST}:8443/`, 'a port other than 443'],
+    [`https://${HOST}:0/`, 'a port other than 443'],
+    [`https://${HOST}./`, 'ends its host with a dot'],
+    ['https://localhost./', 'ends its host with a dot'],
+    ['https://localhost/', 'leads to localhost,'],
+    ['https://example.com/', 'leads to example.com,'],
+    ['https://xfiles.example.com/', 'leads to xfiles.example.com,'],
+    ['https://a.files.example.com/', 'leads to a.files.example.com,'],
+    ['https://files.example.com.evil.example/', 'leads to files.example.com.evil.example,'],
+    ['https://s3.eu-west-1.amazonaws.com/bucket/k', 'leads to s3.eu-west-1.amazonaws.com,'],
+    ['https://evils3.eu-west-1.amazonaws.com/', 'leads to evils3.eu-west-1.amazonaws.com,'],
+    ['https://.s3.eu-west-1.amazonaws.com/', 'leads to a host whose name is not shown,'],
+  ])('%j is refused: %s', (address, why) => {
+    expect(refusal(address)).toContain('The address of the file ');
+    expect(refusal(address)).toContain(why);
+  });
+
+  test.each(['http', 'ftp', 'file', 'data', 'javascript', 'blob', 'ws', 'wss', 's3'])(
+    'is refused with the scheme %s, which is named',
+    (scheme) => {
+      const why = `The address of the file begins with ${scheme}: instead of https:.`;
+
+      expect(refusal(`${scheme}://${HOST}/a`)).toBe(why);
+      expect(refusal(`${scheme}://${HOST}/a`, LOCAL)).toBe(why);
+    },
+  );
+
+  test.each(['data:text/csv,a', 'javascript:alert(1)', `blob:https://${HOST}/1`, 'file:///etc/passwd', `ftp:${HOST}`])(
+    'is refused as %s, deployed or local',
+    (address) => {
+      expect(refusal(address)).toMatch(/ begins with \w+: instead of https:\.$/);
+      expect(refusal(address, LOCAL)).toBe(refusal(address));
+    },
+  );
+
+  test('that is refused for its host says where to allow it', () => {
+    expect(refusal('https://other.example/a')).toBe(
+      'The address of the file leads to other.example, which is not in crm.fileHosts of the configuration; if the service does keep its files there, add that host and deploy.',
+    );
+  });
+
+  test('is refused where no host is allowed', () => {
+    expect(refusal(`https://${HOST}/`, { hosts: [], local: false })).toContain(`leads to ${HOST},`);
+    expect(refusal(`https://${HOST}/`, { hosts: ['.'], local: false })).toContain(`leads to ${HOST},`);
+  });
+});
+
+describe('a refusal tells nothing of the address', () => {
+  const long = `${CANARY}${'x'.repeat(41 - CANARY.length)}`;
+  test.each([
+    `//[${CANARY}`,
+    `${CANARY}:rest`,
+    `https://${CANARY}@${HOST}/`,
+    `https://u:${CANARY}@${HOST}/`,
+    `https://${HOST}:81/${CANARY}?a=${CANARY}#${CANARY}`,
+    `http://${HOST}/${CANARY}?a=${CANARY}`,
+    `https://other.example/${CANARY}?a=${CANARY}#${CANARY}`,
+    `https://10.0.0.1/${CANARY}`,
+    `https://${long}.example.com/`,
+    `https://_${CANARY}.example.com/`,
+    `https://${'a.'.repeat(127)}${CANARY}.example.com/`,
+    `https://a b/${CANARY}`,
+  ])('%s', (address) => {
+    expect(refusal(address)).not.toContain('accepted');
+    expect(refusal(address)).not.toContain(CANARY);
+    expect(refusal(address, POLICY, new URL(`https://${HOST}/${CANARY}?b=${CANARY}`))).not.toContain(CANARY);
+  });
+
+  test.each([
+    ['a'.repeat(40), true],
+    ['a'.repeat(41), false],
+    ['a_b', false],
+    ['xn--bcher-kva', true],
+  ])('but a plain host: a label %s is told: %s', (label, told) => {
+    const message = refusal(`https://${label}.example.com/`);
+
+    expect(message.includes(`${label}.example.com`)).toBe(told);
+    expect(message.includes('a host whose name is not shown')).toBe(!told);
+  });
+
+  test('but a plain host of no more than 253 characters', () => {
+    const host = (length: number) => `${'a.'.repeat(120)}${'b'.repeat(length - 243)}.cc`;
+
+    expect(refusal(`https://${host(253)}/`)).toContain(host(253));
+    expect(refusal(`https://${host(254)}/`)).not.toContain(host(254));
+  });
+});
+
+describe('an IP address in place of a host is refused', () => {
+  const notations = [
+    ...['127.0.0.1', '2130706433', '017700000001', '0x7f000001', '0X7F000001', '127.1', '127.0.1', '0x7f.1'],
+    ...['0177.0.0.1', '00000177.0.0.1', '127.0.0.1.', '127.00.00.01', '%31%32%37.0.0.1', '１２７.0.0.1'],
+    ...['127。0。0。1', '①②⑦.⓪.⓪.①', '0', '0.0.0.0', '0x', '169.254.169.254', '2852039166', '0xa9fea9fe'],
+    ...['0251.0376.0251.0376', '169.254.43518', '[::1]', '[::]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]'],
+    ...['[::ffff:7f00:1]', '[0:0:0:0:0:FFFF:A9FE:A9FE]', '[::127.0.0.1]', '[64:ff9b::a9fe:a9fe]', '[fe80::1]'],
+    ...['[fd00:ec2::254]', '[2002:7f00:1::]', '[2606:4700::1111]', PUBLIC, '8.8.8.8', '134744072'],
+  ];
+  test.each(notations)('%s', (host) => {
+    const listed = { hosts: [host, new URL(`https://${host}`).hostname], local: false };
+
+    expect(refusal(`https://${host}/a`, listed)).toContain('names an IP address');
+  });
+
+  test.each(['1.2.3.4.5', '256.0.0.1', '0x100000000', 'files.1', '[::1', '[fe80::1%25eth0]', '[::ffff:127.1]'])(
+    '%s, which is none, cannot be read either',
+    (host) => {
+      expect(refusal(`https://${host}/a`, { hosts: [host], local: true })).toContain('cannot be read');
+    },
+  );
+
+  const part = fc.record({ base: fc.constantFrom(8, 10, 16), zeros: fc.nat(3), upper: fc.boolean() });
+  const disguise = fc.constantFrom(
+    (char: string) => char,
+    (char: string) => `%${char.charCodeAt(0).toString(16)}`,
+    (char: string) => String.fromCharCode(char.charCodeAt(0) + 0xfee0),
+  );
+  const notation = fc.record({
+    address: fc.nat(0xffffffff),
+    parts: fc.array(part, { minLength: 1, maxLength: 4 }),
+    disguises: fc.array(disguise, { minLength: 1, maxLength: 20 }),
+    dot: fc.constantFrom('', '.'),
+  });
+
+  test('whatever number it is and however it is written', () => {
+    fc.assert(
+      fc.property(notation, ({ address, parts, disguises, dot }) => {
+        const plain = numbersOf(address, parts.length)
+          .map((number, at) => written(number, parts[at] ?? { base: 10, zeros: 0, upper: false }))
+          .join('.');
+        const host = [...plain].map((char, at) => disguises[at % disguises.length]?.(char)).join('') + dot;
+        const quad = numbersOf(address, 4).join('.');
+
+        expect(new URL(`https://${host}/`).hostname).toBe(quad);
+        expect(refusal(`https://${host}/`, { hosts: [host, quad], local: false })).toContain('names an IP address');
+        expect(refusal(`https://[::ffff:${quad}]/`, LOCAL)).toContain('names an IP address');
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  /** A number as that many parts: all of one byte, but the last of all that is left. */
+  function numbersOf(address: number, count: number): number[] {
+    const bytes = Array.from({ length: count - 1 }, (_, at) => Math.floor(address / 256 ** (3 - at)) % 256);
+    return [...bytes, address % 256 ** (5 - count)];
+  }
+
+  function written(number: number, { base, zeros, upper }: { base: number; zeros: number; upper: boolean }): string {
+    const digits = number.toString(base);
+    const padded = base === 10 ? digits : `${base === 8 ? '0' : '0x'}${'0'.repeat(zeros)}${digits}`;
+    return upper ? padded.toUpperCase() : padded;
+  }
+});
+
+describe('a redirect', () => {
+  const base = new URL(`https://${HOST}/a/b.csv?sig=${CANARY}`);
+
+  test.each([
+    ['c.csv', `https://${HOST}/a/c.csv`],
+    ['/c.csv?d', `https://${HOST}/c.csv?d`],
+    [`//x.s3.eu-west-1.amazonaws.com/k#f`, 'https://x.s3.eu-west-1.amazonaws.com/k'],
+    [`https://${HOST}/c`, `https://${HOST}/c`],
+  ])('to %s leads to %s', (location, asked) => {
+    expect(checkAddress(location, POLICY, base).href).toBe(asked);
+  });
+
+  test.each([
+    [`http://${HOST}/`, 'leads from https: to http:'],
+    ['http://127.0.0.1:9001/2018-06-01/runtime/invocation/next', 'leads from https: to http:'],
+    ['https://127.0.0.1/', 'names an IP address'],
+    ['//169.254.169.254/latest/meta-data', 'names an IP address'],
+    ['//2852039166/', 'names an IP address'],
+    ['https://[::1]/', 'names an IP address'],
+    ['//localhost/', 'leads to localhost,'],
+    ['//evil.example/', 'leads to evil.example,'],
+    [`//user@${HOST}/`, 'user name'],
+    [`//${HOST}:8443/`, 'a port other than 443'],
+    [`https://${HOST}./`, 'ends its host with a dot'],
+    [`ftp://${HOST}/`, 'begins with ftp:'],
+    ['file:///etc/passwd', 'begins with file:'],
+    ['data:text/csv,a', 'begins with data:'],
+    ['javascript:alert(1)', 'begins with javascript:'],
+    [`blob:https://${HOST}/1`, 'begins with blob:'],
+    ['https://', 'cannot be read'],
+  ])('to %s is refused at its hop: %s', (location, why) => {
+    expect(refusal(location, POLICY, base)).toMatch(/^Redirect 1 of the address of the file /);
+    expect(refusal(location, POLICY, base, 3)).toMatch(/^Redirect 3 of the address of the file /);
+    expect(refusal(location, POLICY, base)).toContain(why);
+  });
+
+  test.each(['http://127.0.0.1:8080/', 'http://localhost/', `http://${HOST}/`])(
+    'from https to %s is refused in a local deployment as well',
+    (location) => {
+      expect(refusal(location, LOCAL, base)).toContain('leads from https: to http:');
+      expect(refusal(location, LOCAL, new URL('https://localhost:8443/'))).toContain('leads from https: to http:');
+    },
+  );
+
+  test('from http to http or https is followed on loopback', () => {
+    const local = new URL('http://127.0.0.1:8080/a');
+
+    expect(checkAddress('/b', LOCAL, local).href).toBe('http://127.0.0.1:8080/b');
+    expect(checkAddress('https://localhost:8443/b', LOCAL, local).href).toBe('https://localhost:8443/b');
+  });
+});
+
+describe('a local deployment', () => {
+  test.each([
+    'http://127.0.0.1/',
+    'http://127.0.0.1:8080/',
+    'https://127.255.255.254:8443/',
+    'http://localhost:1/',
+    'https://localhost/',
+    'http://[::1]:8080/',
+    `https://${HOST}/`,
+  ])('takes %s', (address) => {
+    expect(checkAddress(address, LOCAL).href).toBe(address);
+  });
+
+  test.each([
+    ['http://files.example.com/', 'begins with http:'],
+    ['https://files.example.com:8443/', 'a port other than 443'],
+    ['http://10.0.0.1/', 'begins with http:'],
+    ['https://10.0.0.1/', 'names an IP address'],
+    ['https://[::ffff:127.0.0.1]/', 'names an IP address'],
+    ['https://[::]/', 'names an IP address'],
+    ['https://0.0.0.0/', 'names an IP address'],
+    ['http://127.0.0.1.example.com/', 'begins with http:'],
+    ['https://127.0.0.1.example.com/', 'leads to 127.0.0.1.example.com,'],
+    ['https://localhost.example.com/', 'leads to localhost.example.com,'],
+    ['http://user@127.0.0.1/', 'user name'],
+    ['ftp://127.0.0.1/', 'begins with ftp:'],
+  ])('refuses %s: %s', (address, why) => {
+    expect(refusal(address, LOCAL)).toContain(why);
+  });
+});
+
+/** A resolver that answers these addresses, one list for each question; the last one from then on. */
+function resolver(...answers: string[][]): Resolve & { asked: string[] } {
+  const asked: string[] = [];
+  const resolve: Resolve = (hostname, _, callback) => {
+    const addresses = answers[Math.min(asked.length, answers.length - 1)] ?? [];
+    asked.push(hostname);
+    callback(
+      null,
+      addresses.map((address) => ({ address, family: isIP(address) })),
+    );
+  };
+  return Object.assign(resolve, { asked });
+}
+
+type Found = { error: Error | null; address: string | LookupAddress[]; family: number | undefined };
+
+function lookUp(
+  addresses: string[],
+  { local = false, ...options }: LookupOptions & { local?: boolean } = {},
+): Promise<Found> {
+  return new Promise((done) => {
+    guardedLookup({ hosts: [], local }, resolver(addresses))(HOST, options, (error, address, family) =>
+      done({ error, address, family }),
+    );
+  });
+}
+
+describe('the lookup', () => {
+  const V6 = '2606:4700::1111';
+  const both = [
+    { address: V6, family: 6 },
+    { address: PUBLIC, family: 4 },
+  ];
+
+  test.each<[string, LookupOptions, unknown, number | undefined]>([
+    ['all, in the order of the resolver', { all: true }, both, undefined],
+    ['all of one family', { all: true, family: 4 }, [both[1]], undefined],
+    ['all of one family by its name', { all: true, family: 'IPv6' }, [both[0]], undefined],
+    ['the first', {}, V6, 6],
+    ['the first of no family in particular', { family: 0 }, V6, 6],
+    ['the first of one family', { family: 4 }, PUBLIC, 4],
+  ])('gives the addresses that it has tested: %s', async (_, options, address, family) => {
+    expect(await lookUp([V6, PUBLIC], options)).toEqual({ error: null, address, family });
+  });
+
+  test('asks the resolver for all addresses, whatever the connection wants', () => {
+    const seen: object[] = [];
+    const lookup = guardedLookup(POLICY, (_, options) => seen.push(options));
+
+    lookup(HOST, { family: 4, hints: 32 }, () => {});
+
+    expect(seen).toEqual([{ all: true, order: 'verbatim', hints: 32 }]);
+  });
+
+  test.each([
+    ...['0.0.0.0', '0.1.2.3', '10.0.0.1', '100.64.0.1', '100.127.255.255', '127.0.0.1', '169.254.169.254'],
+    ...['169.254.170.2', '172.16.0.1', '172.31.255.255', '192.0.0.1', '192.0.2.1', '192.88.99.1', '192.168.1.1'],
+    ...['198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1', '239.1.1.1', '240.0.0.1', '255.255.255.255'],
+    ...['::', '::1', '::ffff:10.0.0.1', '::ffff:a9fe:a9fe', '::ffff:127.0.0.1', '::127.0.0.1', '::ffff:0:127.0.0.1'],
+    ...['64:ff9b::a9fe:a9fe', '64:ff9b::10.0.0.1', '64:ff9b:1::808:808', '100::1', '2001::1', '2001:db8::1'],
+    ...['2002:7f00:1::', '2002:808:808::1', '3fff::1', '4000::1', '5f00::1', 'fc00::1', 'fd00:ec2::254'],
+    ...['fe80::1', 'fe80::1%eth0', 'fec0::1', 'ff02::1', '1', '0177.0.0.1', 'x', ''],
+  ])('refuses %s, alone or among public ones, wherever it stands', async (address) => {
+    for (const found of [[address], [PUBLIC, address], [address, PUBLIC], [V6, PUBLIC, address]]) {
+      for (const options of [{}, { all: true }, { family: 4 }, { family: 6, all: true }]) {
+        const { error, address: given } = await lookUp(found, options);
+
+        expect(error).toMatchObject({ name: 'TransferError', reason: 'address-rejected' });
+        expect(error?.message).toMatch(/^The host of the file resolves to an address that is not public: \w+\.$/);
+        expect(given).toEqual([]);
+      }
+    }
+  });
+
+  test.each([PUBLIC, '1.1.1.1', '172.32.0.1', '100.128.0.1', '169.253.1.1', V6, '::ffff:8.8.8.8', '64:ff9b::808:808'])(
+    'gives %s, which is public',
+    async (address) => {
+      expect(await lookUp([address])).toEqual({ error: null, address, family: isIP(address) });
+    },
+  );
+
+  test('tells IPv4 addresses apart as the registry of IANA does', async () => {
+    const special = new BlockList();
+    for (const subnet of [
+      ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12'],
+      ...['192.0.0.0/24', '192.0.2.0/24', '192.31.196.0/24', '192.52.193.0/24', '192.88.99.0/24', '192.168.0.0/16'],
+      ...['192.175.48.0/24', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4'],
+    ]) {
+      const [net = '', bits] = subnet.split('/');
+      special.addSubnet(net, Number(bits), 'ipv4');
+    }
+    // Addresses near the special ones as often as any.
+    const first = fc.oneof(fc.nat(255), fc.constantFrom(0, 10, 100, 127, 169, 172, 192, 198, 203, 223, 224, 240));
+    const second = fc.oneof(fc.nat(255), fc.constantFrom(0, 15, 16, 18, 31, 32, 51, 52, 64, 88, 168, 175, 254));
+    const third = fc.oneof(fc.nat(255), fc.constantFrom(0, 2, 48, 99, 100, 113, 193, 196));
+    await fc.assert(
+      fc.asyncProperty(first, second, third, fc.nat(255), async (...bytes) => {
+        const address = bytes.join('.');
+        const allowed = !special.check(address, 'ipv4');
+
+        for (const written of [address, `::ffff:${address}`, `64:ff9b::${address}`]) {
+          const { error } = await lookUp([written]);
+          expect(error === null, written).toBe(allowed);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test.each(['127.0.0.1', '127.8.8.8', '::1'])('gives %s where the deployment is local', async (address) => {
+    expect(await lookUp([address, PUBLIC], { local: true })).toMatchObject({ error: null, address });
+  });
+
+  test.each(['0.0.0.0', '10.0.0.1', '169.254.169.254', 'fe80::1', 'fd00:ec2::254', '::'])(
+    'refuses %s even where the deployment is local',
+    async (address) => {
+      expect((await lookUp(['127.0.0.1', address], { local: true })).error).toMatchObject({
+        reason: 'address-rejected',
+      });
+    },
+  );
+
+  test.each([
+    ['no address', [], {}],
+    ['no address of the family', [PUBLIC], { family: 6, all: true }],
+  ])('fails where there is %s', async (_, found, options) => {
+    expect((await lookUp(found, options)).error).toMatchObject({ reason: 'source-unavailable' });
+  });
+
+  test('hands on what the resolver fails with', async () => {
+    const failure = Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' });
+    const lookup = guardedLookup(POLICY, (_host, _options, callback) => callback(failure, []));
+
+    const error = await new Promise((done) => lookup(HOST, { all: true }, done));
+
+    expect(error).toBe(failure);
+  });
+
+  test('asks the resolver of the system where no other is given', async () => {
+    const error = await new Promise((done) => guardedLookup(POLICY)('localhost', { all: true }, done));
+
+    expect(error).toMatchObject({ reason: 'address-rejected', message: expect.stringContaining('loopback') });
+  });
+});
+
+/** A server on loopback that counts connections. */
+async function server() {
+  const count = { connections: 0 };
+  const listening = createServer((_, response) => response.end('inside')).on('connection', () => {
+    count.connections += 1;
+  });
+  await new Promise<void>((ready) => listening.listen(0, '127.0.0.1', ready));
+  onTestFinished(async () => {
+    listening.closeAllConnections();
+    await new Promise((closed) => listening.close(closed));
+  });
+  return { port: (listening.address() as AddressInfo).port, count };
+}
+
+/** GETs through an agent, as the transfer does; the text, or the error. */
+function get(client: typeof http | typeof https, port: number, lookup: ReturnType<typeof guardedLookup>) {
+  const agent = new client.Agent({ lookup, keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  return new Promise<string | Error>((done) => {
+    client.get({ host: HOST, port, agent }, (answer) => text(answer).then(done, done)).on('error', done);
+  });
+}
+
+describe('a connection', () => {
+  test.each([
+    ['http', http],
+    ['https', https],
+  ])('over %s is not made to the private address that a name has got since its check', async (_, client) => {
+    const { port, count } = await server();
+    const resolve = resolver([PUBLIC], ['127.0.0.1']);
+    const lookup = guardedLookup(POLICY, resolve);
+
+    const before = await new Promise((done) => lookup(HOST, {}, (error, address) => done(error ?? address)));
+    const answer = await get(client, port, lookup);
+
+    expect(before).toBe(PUBLIC);
+    expect(answer).toBeInstanceOf(TransferError);
+    expect(answer).toMatchObject({ reason: 'address-rejected' });
+    expect(resolve.asked).toEqual([HOST, HOST]);
+    expect(count.connections).toBe(0);
+  });
+
+  test.each([
+    ['http', http],
+    ['https', https],
+  ])('over %s is not made where one of several addresses is private', async (_, client) => {
+    const { port, count } = await server();
+
+    const answer = await get(client, port, guardedLookup(POLICY, resolver([PUBLIC, '127.0.0.1'])));
+
+    expect(answer).toMatchObject({ reason: 'address-rejected' });
+    expect(count.connections).toBe(0);
+  });
+
+  test('goes to the address that was tested, with one question to the resolver', async () => {
+    const { port, count } = await server();
+    const resolve = resolver(['127.0.0.1'], ['127.0.0.2']);
+
+    const answer = await get(http, port, guardedLookup(LOCAL, resolve));
+
+    expect(answer).toBe('inside');
+    expect(resolve.asked).toEqual([HOST]);
+    expect(count.connections).toBe(1);
+  });
+
+  test('to a literal address asks no lookup, which is why such an address is refused before', async () => {
+    const { port } = await server();
+    const resolve = resolver(['127.0.0.1']);
+    const agent = new http.Agent({ lookup: guardedLookup(POLICY, resolve) });
+
+    const answer = await new Promise<string>((done, failed) => {
+      http.get({ host: '127.0.0.1', port, agent }, (got) => text(got).then(done, failed)).on('error', failed);
+    });
+
+    expect(answer).toBe('inside');
+    expect(resolve.asked).toEqual([]);
+  });
+});

@@ -1,0 +1,467 @@
+import { describe, expect, test } from 'vitest';
+import type { Resume } from '../../transfer/base/types.ts';
+import { abandon } from '../../transfer/index.ts';
+import { inOrder } from '../support/origin/origin.ts';
+import type { Behaviour } from '../support/origin/types.ts';
+import { TROUBLE } from '../support/strict-store/strict-store.ts';
+import type { FaultScript } from '../support/strict-store/types.ts';
+import { killedOnce } from '../support/transfer-kills.ts';
+import { callsOf, transferSuite } from '../support/transfer-suite.ts';
+import { type Changes, failing, LIMITS, PART, type Ran, secondsFor, seeded } from '../support/transfers.ts';
+
+/** A file that takes longer than one process may live. */
+
+/** Two for each of four connections, so that every part is as small as can be. */
+const PARTS = 8;
+const SIZE = PARTS * PART - 5;
+const LANES: [string, Behaviour][] = [
+  ['with ranges', {}],
+  ['without ranges', { ignoreRange: true }],
+  ['of unknown length', { ignoreRange: true, framing: 'chunked' }],
+];
+const { transfers, expectStored, expectNothing } = await transferSuite();
+
+const partsSent = (ran: Ran) => callsOf(ran, 'UploadPart').map(({ partNumber = 0 }) => partNumber);
+
+/** One call after the other until the file is stored. */
+async function inCalls(first: Ran, changes: () => Changes, most = 40): Promise<Ran[]> {
+  const all = [first];
+  for (let last = first; last.outcome === 'unfinished' && all.length < most; ) {
+    last = await transfers.transferOf(last.file, { ...changes(), key: last.key, resume: last.resume });
+    all.push(last);
+  }
+  return all;
+}
+
+describe('time that runs out between two parts', () => {
+  test.each(LANES)('(%s): what is stored is kept, and many calls later the file is whole', async (_name, behaviour) => {
+    const soon = () => ({ secondsLeft: secondsFor(5) });
+    const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, soon());
+
+    const all = await inCalls(first, soon);
+
+    expect(first.outcome).toBe('unfinished');
+    expect(all.length).toBeGreaterThan(2);
+    expectStored(all.at(-1) as Ran);
+    // Nothing that was begun is given up, so nothing is sent twice.
+    expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: PARTS }, (_, index) => index + 1),
+    );
+    expect(all.flatMap((ran) => callsOf(ran, 'CompleteMultipartUpload'))).toHaveLength(1);
+    expect(all.every(({ restarts }) => restarts === 0)).toBe(true);
+  });
+
+  test('what is handed on is small, and holds no secret', async () => {
+    const { resume } = await transfers.transferOf(
+      { size: SIZE },
+      { secondsLeft: secondsFor(8), key: `runs/${'x'.repeat(400)}/file.csv` },
+    );
+
+    expect(JSON.stringify(resume).length).toBeLessThan(1024);
+    expect(Object.keys(resume ?? {}).toSorted()).toEqual([
+      'contentType',
+      'etag',
+      'key',
+      'partBytes',
+      'size',
+      'uploadId',
+    ]);
+    expect(JSON.stringify(resume)).not.toMatch(/http|signature|secret/);
+  });
+
+  test('none left at all: nothing is begun, and nothing is lost', async () => {
+    const paused = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8) });
+    const none = await transfers.transferOf(paused.file, {
+      key: paused.key,
+      resume: paused.resume,
+      secondsLeft: () => 0,
+    });
+
+    expect(none.outcome).toBe('unfinished');
+    expect(none.resume).toEqual(paused.resume);
+    expect(none.requests).toEqual([]);
+    expectStored(await transfers.transferOf(paused.file, { key: paused.key, resume: none.resume }));
+  });
+
+  test.each(LANES)(
+    'none left before the first part (%s): there may be no upload yet, and the next call begins',
+    async (_name, behaviour) => {
+      const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, { secondsLeft: secondsFor(1) });
+
+      expect(first.outcome).toBe('unfinished');
+      expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
+    },
+  );
+
+  test('the number of the progress begins with what is there already', async () => {
+    const paused = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8) });
+    const ran = await transfers.transferOf(paused.file, { key: paused.key, resume: paused.resume });
+
+    expect(ran.progress.at(-1)).toEqual({ bytes: SIZE, total: SIZE });
+  });
+
+  test('everything is stored but not completed: the next call completes, and asks the origin for nothing', async () => {
+    const paused = await transfers.transferOf(
+      { size: SIZE },
+      {
+        faults: ({ operation }) => (operation === 'CompleteMultipartUpload' ? 'stall' : undefined),
+        secondsLeft: lifeOf(1.2),
+      },
+    );
+    expect(paused.outcome).toBe('unfinished');
+
+    const ran = await transfers.transferOf(paused.file, {
+      key: paused.key,
+      resume: paused.resume,
+      faults: () => undefined,
+    });
+
+    expectStored(ran);
+    expect([ran.requests, partsSent(ran), ran.asks]).toEqual([[], [], 0]);
+  });
+});
+
+/** A process that lives that long. */
+function lifeOf(seconds: number): () => number {
+  const end = performance.now() + seconds * 1000;
+  return () => (end - performance.now()) / 1000;
+}
+
+describe('time that runs out in the middle of everything', () => {
+  test.each(LANES)('(%s): the transfer ends in order before its process does', async (_name, behaviour) => {
+    const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 200_000 }) });
+    const began = performance.now();
+    const first = await transfers.transferOf(file, { secondsLeft: lifeOf(0.6) });
+    const tookMs = performance.now() - began;
+
+    expect(first.outcome).toBe('unfinished');
+    expect(tookMs).toBeLessThan(600);
+    const [kept] = transfers.open(first.key);
+    file.setScript(() => behaviour);
+    const ran = await transfers.transferOf(file, { key: first.key, resume: first.resume });
+
+    expectStored(ran);
+    expect(kept?.parts).toBeGreaterThan(0);
+    expect(partsSent(ran)).toHaveLength(PARTS - (kept?.parts ?? 0));
+  });
+
+  test('while the origin is silent', async () => {
+    const first = await transfers.transferOf(
+      { size: SIZE, script: inOrder({}, { stallAfter: 0 }) },
+      { secondsLeft: lifeOf(0.5), connections: { initial: 2, most: 2 } },
+    );
+
+    expect(first.outcome).toBe('unfinished');
+    expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
+  });
+
+  test.each(['stall', 'stallAnswer'] as const)('while the store is silent (%s)', async (fault) => {
+    const first = await transfers.transferOf(
+      { size: SIZE },
+      { secondsLeft: lifeOf(0.5), faults: ({ partNumber }) => (partNumber === 4 ? fault : undefined) },
+    );
+
+    expect(first.outcome).toBe('unfinished');
+    expectStored(
+      await transfers.transferOf(first.file, { key: first.key, resume: first.resume, faults: () => undefined }),
+    );
+  });
+
+  test('while the origin asks for a pause', async () => {
+    const script = inOrder({}, { status: 503, headers: { 'Retry-After': '1' } });
+    const first = await transfers.transferOf(
+      { size: SIZE, script },
+      { secondsLeft: lifeOf(0.4), connections: { initial: 1, most: 1 } },
+    );
+
+    expect(first.outcome).toBe('unfinished');
+    expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
+  });
+
+  test('while an upload is given up', async () => {
+    const script = ({ number }: { number: number }) => (number >= 3 ? { seed: 77, etag: '"other"' } : {});
+    const file = transfers.origin.file({ size: SIZE, script });
+    const began = performance.now();
+    const first = await transfers.transferOf(file, {
+      secondsLeft: lifeOf(0.8),
+      faults: failing('AbortMultipartUpload', 'stall'),
+    });
+    const tookMs = performance.now() - began;
+
+    expect([first.outcome, first.resume]).toEqual(['unfinished', first.uploads[0]]);
+    expect(tookMs).toBeLessThan(800);
+    const ran = await transfers.transferOf(file, { key: first.key, resume: first.resume, faults: () => undefined });
+    expect(ran.outcome).toBe('stored');
+    expect(transfers.open(ran.key)).toEqual([]);
+  });
+
+  test('while an upload is given up once more, behind a file that is stored: it is stored', async () => {
+    const script = ({ number }: { number: number }) => (number === 3 ? { status: 412 } : {});
+    const began = performance.now();
+    // Ended, and known no more: the third call is the one at the end.
+    const faults: FaultScript = ({ operation, attempt }) =>
+      operation === 'AbortMultipartUpload' && attempt > 2 ? 'stall' : undefined;
+    const ran = await transfers.transferOf({ size: SIZE, script }, { secondsLeft: lifeOf(1.5), faults });
+
+    expectStored(ran);
+    expect(callsOf(ran, 'AbortMultipartUpload').map(({ status }) => status)).toEqual([204, 404, 0]);
+    expect(performance.now() - began).toBeLessThan(1500);
+  });
+
+  test('while an upload is given up from outside: it ends under its name', async () => {
+    const faults = failing('AbortMultipartUpload', 'stall');
+    const { key, resume } = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8), faults });
+    const began = performance.now();
+    const options = { store: transfers.storeOptions(), limits: LIMITS, secondsLeft: lifeOf(0.4) };
+    const ended = abandon(options, resume as Resume);
+
+    await expect(ended).rejects.toMatchObject({ name: 'TransferError', reason: 'store-unavailable' });
+    expect(performance.now() - began).toBeLessThan(400);
+    expect(transfers.open(key)).toHaveLength(1);
+  });
+
+  test('before the origin has said anything: nothing to go on with', async () => {
+    const first = await transfers.transferOf(
+      { size: SIZE, script: inOrder({ delayMs: 60_000 }) },
+      { secondsLeft: lifeOf(0.3) },
+    );
+
+    expect([first.outcome, first.resume]).toEqual(['unfinished', null]);
+    expectStored(await transfers.transferOf(first.file, { key: first.key }));
+  });
+});
+
+describe('an address that is not given', () => {
+  /** A service that gives the first so many addresses, and then says nothing until it is made to fail. */
+  function silentAfter(addresses: number, url: () => string) {
+    const asked = Promise.withResolvers<void>();
+    const silence = Promise.withResolvers<string>();
+    let given = 0;
+    const address = async () => {
+      given += 1;
+      if (given <= addresses) return url();
+      asked.resolve();
+      return silence.promise;
+    };
+    return { address, asked: asked.promise, fail: () => silence.reject(new Error('too late')) };
+  }
+
+  test('when time is up: there is nothing to go on with, and a failure that comes later is nobody’s', async () => {
+    const file = transfers.origin.file({ size: SIZE });
+    const { address, fail } = silentAfter(0, () => file.url);
+
+    const first = await transfers.transferOf(file, { address, secondsLeft: lifeOf(0.3) });
+    fail();
+
+    expect([first.outcome, first.resume, first.requests]).toEqual(['unfinished', null, []]);
+    expectStored(await transfers.transferOf(file, { key: first.key }));
+  });
+
+  test('in place of one that expired, when time is up: what is stored is kept', async () => {
+    const file = transfers.origin.file({ size: SIZE, script: inOrder({}, { status: 403 }, { status: 403 }) });
+    const { address, fail } = silentAfter(1, () => file.url);
+
+    const connections = { initial: 2, most: 2 };
+    const first = await transfers.transferOf(file, { address, connections, secondsLeft: lifeOf(1.2) });
+    fail();
+
+    expect([first.outcome, first.asks]).toEqual(['unfinished', 2]);
+    expectStored(await transfers.transferOf(file, { key: first.key, resume: first.resume }));
+  });
+
+  test('is not waited for where another connection has failed', async () => {
+    const file = transfers.origin.file({ size: SIZE });
+    const { address, asked } = silentAfter(1, () => file.url);
+    file.setScript(({ number }) => (number === 1 ? {} : number === 2 ? { status: 403 } : { waitFor: asked }));
+    const faults = failing('UploadPart', TROUBLE.accessDenied);
+    const behindTheFirst: FaultScript = (request) => (request.partNumber === 1 ? undefined : faults(request));
+
+    const connections = { initial: 2, most: 2 };
+    const ran = await transfers.transferOf(file, { address, connections, faults: behindTheFirst });
+
+    expectNothing(ran, 'store-denied');
+  });
+});
+
+test('a clock that is set back, at any look at it: no part is left to nobody, and nothing spins', async () => {
+  const size = 6 * PART;
+  const connections = { initial: 2, most: 2 };
+  let looks = 0;
+  for (let early = 1; early === 1 || early <= looks; early += 1) {
+    looks = 0;
+    const secondsLeft = () => {
+      looks += 1;
+      if (looks > 1000) throw new Error('The transfer spins.');
+      return looks === early ? 1 : 900;
+    };
+    const first = await transfers.transferOf({ size }, { connections, secondsLeft });
+    const { key, resume } = first;
+
+    expectStored(
+      first.outcome === 'unfinished' ? await transfers.transferOf(first.file, { key, resume, connections }) : first,
+    );
+  }
+  expect(looks).toBeGreaterThan(10);
+});
+
+describe('a large file', () => {
+  test('is not begun before its upload is on record', async () => {
+    const first = await transfers.transferOf({ size: SIZE }, { limits: { recordFromBytes: SIZE } });
+
+    expect(first.outcome).toBe('unfinished');
+    expect(first.uploads).toEqual([first.resume]);
+    expect(transfers.open(first.key)).toMatchObject([{ parts: 0 }]);
+    expectStored(
+      await transfers.transferOf(first.file, {
+        key: first.key,
+        resume: first.resume,
+        limits: { recordFromBytes: SIZE },
+      }),
+    );
+  });
+
+  test('is a smaller one when it lacks a byte', async () => {
+    expectStored(await transfers.transferOf({ size: SIZE }, { limits: { recordFromBytes: SIZE + 1 } }));
+  });
+});
+
+describe('a file of unknown length of which no part is stored yet', () => {
+  const UNKNOWN: Behaviour = { ignoreRange: true, framing: 'chunked' };
+
+  /** A process that could store no part. */
+  const begun = () => {
+    const file = transfers.origin.file({ size: SIZE, script: () => UNKNOWN });
+    return transfers.transferOf(file, { secondsLeft: lifeOf(0.6), faults: failing('UploadPart', 'stall') });
+  };
+
+  test('is judged like a new one: a web page in its place is asked for again', async () => {
+    const first = await begun();
+    const { file, key, resume } = first;
+    const requests = file.requests.length;
+    file.setScript(({ number }) => (number === requests + 1 ? { ...UNKNOWN, body: '<html>Sign in</html>' } : UNKNOWN));
+
+    const ran = await transfers.transferOf(file, { key, resume, faults: () => undefined });
+
+    expect(resume).toMatchObject({ size: null });
+    expectStored(ran);
+    expect([ran.restarts, ran.requests.length, ran.stored?.bytes]).toEqual([0, 2, SIZE]);
+  });
+
+  test('begins anew where its length is known now', async () => {
+    const { file, key, resume } = await begun();
+    file.setScript(() => ({}));
+
+    const ran = await transfers.transferOf(file, { key, resume, faults: () => undefined });
+
+    expectStored(ran);
+    expect(ran.restarts).toBe(1);
+    expect(transfers.open(key)).toEqual([]);
+  });
+});
+
+describe('an upload with parts that are not ours', () => {
+  /** Puts a part into an upload past the engine. */
+  async function putPart({ key, uploadId }: Resume, number: number, body: Buffer): Promise<void> {
+    const store = transfers.storeOptions({ partChecksums: 'omitted' });
+    const { Store } = await import('../../transfer/store/store.ts');
+    const { LIMITS } = await import('../../transfer/base/limits.ts');
+    const signal = new AbortController().signal;
+    const calls = new Store(store, { limits: LIMITS, random: Math.random, signal });
+    await calls.putPart({ key, uploadId }, number, body);
+    calls.close();
+  }
+
+  test.each(LANES.slice(0, 2))(
+    '(%s): parts of a wrong size, or that the file does not have, are not used',
+    async (_name, behaviour) => {
+      const first = await transfers.transferOf(
+        { size: SIZE, script: () => behaviour },
+        { limits: { recordFromBytes: SIZE } },
+      );
+      const resume = first.resume as Resume;
+      await putPart(resume, 1, first.file.bytes().subarray(0, resume.partBytes));
+      await putPart(resume, 2, Buffer.alloc(resume.partBytes + 1));
+      await putPart(resume, 4, first.file.bytes().subarray(3 * resume.partBytes, 4 * resume.partBytes));
+      await putPart(resume, 99, Buffer.alloc(resume.partBytes));
+
+      const ran = await transfers.transferOf(first.file, { key: first.key, resume });
+
+      expectStored(ran);
+      expect(partsSent(ran)).toContain(2);
+      expect(partsSent(ran)).not.toContain(1);
+      expect(partsSent(ran)).not.toContain(99);
+    },
+  );
+
+  test('(without ranges): a part of other content is found by the checksum, and all begins anew', async () => {
+    const first = await transfers.transferOf(
+      { size: SIZE, script: () => ({ ignoreRange: true }) },
+      { limits: { recordFromBytes: SIZE } },
+    );
+    const resume = first.resume as Resume;
+    await putPart(resume, 1, Buffer.alloc(resume.partBytes));
+
+    const ran = await transfers.transferOf(first.file, { key: first.key, resume });
+
+    expectStored(ran);
+    expect(ran.restarts).toBe(1);
+  });
+});
+
+describe('T10 a process that is killed', () => {
+  const random = seeded(10);
+  test.each([1, 2, 3, 4, 5])(
+    'at a random moment (%i): the next one goes on, and sends at most one part for each connection again',
+    async () => {
+      const { ran, again, connections } = await killedOnce(transfers, random);
+
+      expectStored(ran);
+      if (ran.restarts === 0) expect(again).toBeLessThanOrEqual(connections);
+    },
+  );
+});
+
+describe('time that runs out while the upload is completed', () => {
+  const soon = (seconds: number) => {
+    const end = Date.now() + seconds * 1000;
+    return () => (end - Date.now()) / 1000;
+  };
+
+  test.each(LANES)('(%s): the next call finds the object, and fetches nothing again', async (_name, behaviour) => {
+    const first = await transfers.transferOf(
+      { size: SIZE, script: () => behaviour },
+      {
+        secondsLeft: soon(2),
+        limits: { completeMs: 5000 },
+        faults: ({ operation }) => (operation === 'CompleteMultipartUpload' ? 'stallAnswer' : undefined),
+      },
+    );
+    const second = await transfers.transferOf(first.file, { key: first.key, resume: first.resume });
+
+    expect(first.outcome).toBe('unfinished');
+    expectStored(second);
+    expect(second.requests).toEqual([]);
+    expect(second.restarts).toBe(0);
+  });
+
+  test('an upload is not completed when hardly any time is left', async () => {
+    let left = 900;
+    const first = await transfers.transferOf(
+      { size: SIZE },
+      {
+        secondsLeft: () => left,
+        observer: {
+          progress: (bytes) => {
+            if (bytes === SIZE) left = 10;
+          },
+        },
+      },
+    );
+    const second = await transfers.transferOf(first.file, { key: first.key, resume: first.resume });
+
+    expect(first.outcome).toBe('unfinished');
+    expect(callsOf(first, 'CompleteMultipartUpload')).toEqual([]);
+    expectStored(second);
+    expect(second.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,155 @@
+import { getEventListeners } from 'node:events';
+import { createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { Link } from '../../transfer/source/link.ts';
+import type { Behaviour } from '../support/origin/types.ts';
+import { transferSuite } from '../support/transfer-suite.ts';
+import { IMPATIENT, NOTHING, PART } from '../support/transfers.ts';
+
+/** Addresses that lead elsewhere, or nowhere. What is allowed in an address is for `guard.test.ts`; here it is asked for. */
+
+const SIZE = 12 * PART + 345;
+const { transfers, expectStored, expectNothing } = await transferSuite();
+
+const always = (behaviour: Behaviour) => () => behaviour;
+
+test('however many connections find the address expired, and whenever they do, it is asked for once', async () => {
+  for (let later = 0; later < 8; later += 1) {
+    let asked = 0;
+    const link = new Link(async () => {
+      asked += 1;
+      return `address ${asked}`;
+    });
+    const { signal } = new AbortController();
+    const address = await link.current(signal);
+    const again = async (ticks: number) => {
+      for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
+      link.expired(address);
+      return link.current(signal);
+    };
+
+    const fresh = await Promise.all([again(0), again(later)]);
+
+    expect(fresh).toEqual(['address 2', 'address 2']);
+  }
+});
+
+test('an address that is waited for is given up with the signal, and nothing of the wait is left', async () => {
+  const answer = Promise.withResolvers<string>();
+  const link = new Link(() => answer.promise);
+  const [ended, other] = [new AbortController(), new AbortController()];
+  const waits = [link.current(ended.signal), link.current(other.signal)];
+
+  ended.abort(new Error('time is up'));
+  await expect(waits[0]).rejects.toThrow('time is up');
+  await expect(link.current(ended.signal)).rejects.toThrow('time is up');
+  answer.resolve('address');
+
+  expect(await waits[1]).toBe('address');
+  expect([ended, other].map(({ signal }) => getEventListeners(signal, 'abort').length)).toEqual([0, 0]);
+});
+
+describe('E9 to E12 an address that leads elsewhere', () => {
+  /** A chain of files, each redirecting to the next; the last one is the file. */
+  function chain(redirects: number) {
+    const target = transfers.origin.file({ size: SIZE, seed: 5 });
+    let url = target.url;
+    for (let hop = 0; hop < redirects; hop += 1) {
+      const to = hop % 2 === 0 ? url : new URL(url).pathname;
+      url = transfers.origin.file({ size: 0, script: always({ redirect: to }) }).url;
+    }
+    return { target, address: async () => url };
+  }
+
+  test('three redirects are followed, each without a credential', async () => {
+    const { target, address } = chain(3);
+
+    const ran = await transfers.transferOf(target, { address });
+
+    expectStored(ran);
+    expect(Object.keys(target.requests[0]?.headers ?? {}).toSorted()).toEqual([
+      'accept',
+      'accept-encoding',
+      'connection',
+      'host',
+      'range',
+    ]);
+  });
+
+  test('E11 a fourth is refused', async () => {
+    const { target, address } = chain(4);
+
+    const ran = await transfers.transferOf(target, { address });
+
+    expectNothing(ran, 'address-rejected');
+    expect(target.requests).toEqual([]);
+  });
+
+  test.each([
+    'https://evil.example/file',
+    'http://169.254.169.254/latest/meta-data',
+    'http://[::ffff:10.0.0.1]/',
+    'ftp://127.0.0.1/file',
+    'http://user:password@127.0.0.1/file',
+  ])('E11 a redirect to %s is refused', async (redirect) => {
+    const ran = await transfers.transferOf({ size: SIZE, script: always({ redirect }) });
+
+    expect(ran.outcome).toBe('address-rejected');
+    expect(transfers.leftovers(ran)).toEqual(NOTHING);
+    expect(ran.requests).toHaveLength(1);
+  });
+
+  test.each([
+    ['E9', 'file:///etc/passwd'],
+    ['E9', 'data:text/csv,a'],
+    ['E9', 'no address at all'],
+    ['E10', 'http://2130706433.example/'],
+    ['E10', 'https://10.0.0.1/file'],
+    ['E10', 'https://0x7f.1/file'],
+  ])('%s %s is refused where it is no address on this machine', async (_id, address) => {
+    const policy = { hosts: ['.example.com'], local: false };
+
+    const ran = await transfers.transferOf({ size: SIZE }, { policy, address: async () => address });
+
+    expectNothing(ran, 'address-rejected');
+    expect(ran.requests).toEqual([]);
+  });
+});
+
+describe('an origin that is not there', () => {
+  async function listening(onConnection: () => void): Promise<number> {
+    const server = createServer(onConnection);
+    const sockets = new Set<{ destroy: () => void }>();
+    server.on('connection', (socket) => sockets.add(socket.on('error', () => undefined)));
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    onTestFinished(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    const address = server.address();
+    return typeof address === 'object' && address ? address.port : 0;
+  }
+
+  test('refuses connections: source-unavailable', async () => {
+    const ran = await transfers.transferOf({ size: 1 }, { address: async () => 'http://127.0.0.1:1/file' });
+
+    expectNothing(ran, 'source-unavailable');
+    expect(String(ran.error)).toContain('ECONNREFUSED');
+  });
+
+  test('never finishes the handshake: given up after connectMs each time', async () => {
+    let connections = 0;
+    const port = await listening(() => {
+      connections += 1;
+    });
+
+    const ran = await transfers.transferOf(
+      { size: 1 },
+      { address: async () => `https://127.0.0.1:${port}/`, limits: IMPATIENT },
+    );
+
+    expectNothing(ran, 'source-unavailable');
+    expect(connections).toBe(5);
+    expect(String(ran.error)).toContain('no connection within 0.15 seconds');
+  });
+});

@@ -1,0 +1,537 @@
+import { createServer, type RequestListener } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { inOrder } from '../support/origin/origin.ts';
+import { TROUBLE } from '../support/strict-store/strict-store.ts';
+import type { Fault, FaultScript, Operation } from '../support/strict-store/types.ts';
+import { callsOf, transferSuite } from '../support/transfer-suite.ts';
+import { type Changes, failing, IMPATIENT, PART, type Ran, secondsFor } from '../support/transfers.ts';
+
+/** A bucket that is slow, forgets, refuses, or does what it was asked and does not say so. G… are faults of the catalogue. */
+
+const SIZE = 6 * PART + 99;
+const SMALL = 5000;
+const { transfers, expectStored, expectNothing } = await transferSuite();
+
+/** All of these at once. */
+const both =
+  (...scripts: FaultScript[]): FaultScript =>
+  (request) =>
+    scripts.map((script) => script(request)).find((fault) => fault !== undefined);
+
+/** A transfer in which this operation happens. */
+function transferWith(operation: Operation, faults: FaultScript, changes: Changes = {}): Promise<Ran> {
+  const one = { connections: { initial: 1, most: 1 }, ...changes };
+  if (operation === 'PutObject') return transfers.transferOf({ size: SMALL }, { ...one, faults });
+  if (operation === 'AbortMultipartUpload') {
+    const script = inOrder({}, { status: 412 });
+    return transfers.transferOf({ size: SIZE, script }, { ...one, faults });
+  }
+  if (operation === 'ListParts') return resumedWith(faults, one);
+  const lost = failing('CompleteMultipartUpload', 'lostAnswer', 1);
+  return transfers.transferOf(
+    { size: SIZE },
+    { ...one, faults: operation === 'HeadObject' ? both(faults, lost) : faults },
+  );
+}
+
+async function resumedWith(faults: FaultScript, changes: Changes): Promise<Ran> {
+  const paused = await transfers.transferOf({ size: SIZE }, { ...changes, secondsLeft: secondsFor(4) });
+  expect(paused.outcome).toBe('unfinished');
+  return transfers.transferOf(paused.file, { ...changes, key: paused.key, resume: paused.resume, faults });
+}
+
+const EVERYWHERE: Operation[] = [
+  'PutObject',
+  'CreateMultipartUpload',
+  'UploadPart',
+  'ListParts',
+  'CompleteMultipartUpload',
+  'AbortMultipartUpload',
+];
+
+describe('what passes', () => {
+  const passing: [string, Fault][] = [
+    ['G1 SlowDown', TROUBLE.slowDown],
+    ['G1 InternalError', TROUBLE.internalError],
+    ['a reset', 'reset'],
+    ['a lost answer', 'lostAnswer'],
+  ];
+  test.each(
+    passing.flatMap(([name, fault]) =>
+      [...EVERYWHERE, 'HeadObject' as const].map((operation) => [name, operation, fault] as const),
+    ),
+  )('%s at %s, three times in a row, is outlasted', async (_name, operation, fault) => {
+    const ran = await transferWith(operation, failing(operation, fault, 3));
+
+    expect(ran.outcome).toBe('stored');
+    expect(ran.equal).toBe(true);
+    // What was done although it was not answered is found, and not done again.
+    const found = fault === 'lostAnswer' && ['PutObject', 'CompleteMultipartUpload'].includes(operation);
+    expect(callsOf(ran, operation).length).toBeGreaterThanOrEqual(found ? 1 : 2);
+    // An upload whose id was lost on its way is nobody's to give up: the bucket's lifecycle rule is for it.
+    const expected = operation === 'CreateMultipartUpload' && fault === 'lostAnswer' ? 3 : 0;
+    expect(transfers.open(ran.key)).toHaveLength(expected);
+  });
+
+  test.each(EVERYWHERE.map((operation) => [operation]))(
+    'G1, G5 SlowDown at %s for ever is given up after five calls',
+    async (operation) => {
+      const ran = await transferWith(operation, failing(operation, TROUBLE.slowDown));
+
+      expectNothing(ran, 'store-unavailable');
+      // The harness gives up what is left once more, without the fault.
+      expect(callsOf(ran, operation).filter(({ code }) => code === 'SlowDown')).toHaveLength(5);
+    },
+  );
+
+  test.each([
+    ['UploadPart', 'stall'],
+    ['UploadPart', 'stallAnswer'],
+    ['PutObject', 'stall'],
+    ['PutObject', 'stallAnswer'],
+    ['CreateMultipartUpload', 'stall'],
+    ['CompleteMultipartUpload', 'stall'],
+    ['CompleteMultipartUpload', 'stallAnswer'],
+  ] as const)('silence at %s (%s), once, is outlasted', async (operation, fault) => {
+    expectStored(await transferWith(operation, failing(operation, fault, 1), { limits: IMPATIENT }));
+  });
+
+  test.each([0, 1, 40_000])(
+    'a part is reset after %i bytes, on every connection: it is read and sent again',
+    async (resetAfter) => {
+      const ran = await transfers.transferOf({ size: SIZE }, { faults: failing('UploadPart', { resetAfter }, 2) });
+
+      expectStored(ran);
+      expect(callsOf(ran, 'CreateMultipartUpload')).toHaveLength(1);
+    },
+  );
+
+  test('a part that is lost at an origin without ranges: the file is read from its start, and goes on', async () => {
+    const file = { size: SIZE, script: () => ({ ignoreRange: true }) };
+
+    const ran = await transfers.transferOf(file, { faults: failing('UploadPart', TROUBLE.slowDown, 1) });
+
+    expectStored(ran);
+    expect(ran.restarts).toBe(0);
+  });
+
+  test.each([
+    [
+      'a whole large part that is in memory',
+      { script: () => ({ framing: 'chunked' as const, ignoreRange: true }) },
+      'UploadPart',
+    ],
+    ['a whole large file that is in memory', {}, 'PutObject'],
+    ['a large part that streams', {}, 'UploadPart'],
+  ] as const)('%s and that nobody takes is not waited for without end', async (name, file, operation) => {
+    const large = 12 * 1024 * 1024;
+    const sizes = { smallBytes: name.includes('file') ? large : PART, bufferedPartBytes: large - 1 };
+    // Nothing else is in a hurry: a busy machine may take long over so many bytes.
+    const limits = { idleMs: 1_000, ...sizes, smallestPartBytes: large / 2, largestPartBytes: large };
+
+    const ran = await transfers.transferOf(
+      { size: large, ...file },
+      // A second part may be one byte, which the connection takes.
+      { limits, faults: (request) => (request.partNumber === 2 ? undefined : failing(operation, 'stall', 1)(request)) },
+    );
+
+    expectStored(ran);
+    expect(callsOf(ran, operation).map(({ status }) => status)).toContain(0);
+  });
+});
+
+describe('what does not pass', () => {
+  const final: [string, Fault, RegExp][] = [
+    ['G2 AccessDenied', TROUBLE.accessDenied, /AccessDenied/],
+    ['G3 NoSuchBucket', TROUBLE.noSuchBucket, /NoSuchBucket/],
+    ['G4 KMS.DisabledException', TROUBLE.kmsDisabled, /KMS\.DisabledException/],
+  ];
+  test.each(
+    final.flatMap(([name, fault, said]) => EVERYWHERE.map((operation) => [name, operation, fault, said] as const)),
+  )('%s at %s ends the transfer at once, and names the cause', async (_name, operation, fault, said) => {
+    const ran = await transferWith(operation, failing(operation, fault));
+
+    expectNothing(ran, 'store-denied');
+    expect(String(ran.error)).toMatch(said);
+    const refused = callsOf(ran, operation).filter(({ status, code }) => status >= 300 && code !== 'NoSuchUpload');
+    expect(refused).toHaveLength(1);
+  });
+
+  test('a refusal of another kind is no reason to try again', async () => {
+    const ran = await transferWith('UploadPart', failing('UploadPart', { status: 400, code: 'EntityTooLarge' }));
+
+    expectNothing(ran, 'store-unavailable');
+    expect(callsOf(ran, 'UploadPart')).toHaveLength(1);
+  });
+});
+
+describe('bytes that change on their way', () => {
+  test.each(['trailer', 'omitted'] as const)(
+    '(%s) are found by their checksum, sent again, and nothing less is proved',
+    async (partChecksums) => {
+      const ran = await transfers.transferOf(
+        { size: SIZE },
+        { store: { partChecksums }, faults: failing('UploadPart', 'corrupt', 2) },
+      );
+
+      expectStored(ran);
+      const modes = callsOf(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
+      expect(new Set(modes)).toEqual(new Set([partChecksums === 'trailer' ? 'x-amz-checksum-crc32' : undefined]));
+      expect(callsOf(ran, 'UploadPart').length).toBe(3 * 7);
+    },
+  );
+
+  test.each(['trailer', 'omitted'] as const)(
+    '(%s) for ever: given up, and never sent with less proof',
+    async (partChecksums) => {
+      const ran = await transfers.transferOf(
+        { size: SIZE },
+        { store: { partChecksums }, faults: failing('UploadPart', 'corrupt') },
+      );
+
+      expectNothing(ran, 'store-unavailable');
+      const modes = callsOf(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
+      expect(new Set(modes)).toEqual(new Set([partChecksums === 'trailer' ? 'x-amz-checksum-crc32' : undefined]));
+    },
+  );
+
+  const digest: Fault = { status: 400, code: 'BadDigest' };
+  test.each(['UploadPart', 'PutObject', 'CompleteMultipartUpload'] as const)(
+    'BadDigest at %s: repeated exactly as it was',
+    async (operation) => {
+      const ran = await transferWith(operation, failing(operation, digest, 2));
+
+      expectStored(ran);
+      const [one, ...others] = callsOf(ran, operation)
+        .filter(({ partNumber = 1 }) => partNumber === 1)
+        .map(({ headers }) => ({ ...headers, authorization: '', 'x-amz-date': '' }));
+      expect(others).toEqual([one, one]);
+    },
+  );
+
+  test.each(['UploadPart', 'PutObject', 'CompleteMultipartUpload'] as const)(
+    'BadDigest at %s for ever: given up',
+    async (operation) => {
+      const ran = await transferWith(operation, failing(operation, digest));
+
+      expectNothing(ran, 'store-unavailable');
+      expect(String(ran.error)).toContain('BadDigest');
+    },
+  );
+
+  test('a small file that the store says it keeps with another checksum is no success', async () => {
+    const ran = await transferWith('PutObject', failing('PutObject', 'corrupt'));
+
+    expect(ran.outcome).toBe('conflict');
+    expect(ran.equal).toBe(false);
+  });
+});
+
+describe('the end of an upload', () => {
+  const completes = (ran: Ran) => callsOf(ran, 'CompleteMultipartUpload');
+
+  test.each(['lostAnswer', 'stallAnswer', 'noSuchUploadAfterSuccess'] as const)(
+    '%s after a success: the object is looked at, and counts',
+    async (fault) => {
+      const ran = await transfers.transferOf(
+        { size: SIZE },
+        { faults: failing('CompleteMultipartUpload', fault), limits: IMPATIENT },
+      );
+
+      expectStored(ran);
+      expect(completes(ran)).toHaveLength(1);
+      expect(ran.restarts).toBe(0);
+    },
+  );
+
+  test('InternalError within 200: not taken for success, and repeated', async () => {
+    const ran = await transfers.transferOf(
+      { size: SIZE },
+      { faults: failing('CompleteMultipartUpload', { errorIn200: 'InternalError' }, 2) },
+    );
+
+    expectStored(ran);
+    expect(completes(ran)).toHaveLength(3);
+  });
+
+  test('a refusal within 200 for ever: given up', async () => {
+    const ran = await transfers.transferOf(
+      { size: SIZE },
+      { faults: failing('CompleteMultipartUpload', { errorIn200: 'SlowDown' }) },
+    );
+
+    expectNothing(ran, 'store-unavailable');
+  });
+
+  test('G8 409 at Complete kills the upload: everything begins anew', async () => {
+    const ran = await transfers.transferOf(
+      { size: SIZE },
+      { faults: failing('CompleteMultipartUpload', 'conflict409', 1) },
+    );
+
+    expectStored(ran);
+    expect([ran.restarts, callsOf(ran, 'CreateMultipartUpload').length]).toEqual([1, 2]);
+  });
+
+  test('G8 409 at PutObject: begins anew', async () => {
+    expectStored(await transferWith('PutObject', failing('PutObject', 'conflict409', 1)));
+  });
+
+  test('409 for ever: a bounded number of starts', async () => {
+    const ran = await transfers.transferOf(
+      { size: SIZE },
+      { faults: failing('CompleteMultipartUpload', 'conflict409') },
+    );
+
+    expectNothing(ran, 'incomplete');
+    expect(completes(ran)).toHaveLength(6);
+  });
+
+  test.each([
+    ['large', SIZE, {}],
+    ['small', SMALL, {}],
+    ['of unknown length', SIZE, { framing: 'chunked' as const, ignoreRange: true }],
+    ['small, of unknown length', SMALL, { framing: 'chunked' as const, ignoreRange: true }],
+  ])('412 with the same content is success, and the second upload is given up (%s)', async (_name, size, behaviour) => {
+    const file = transfers.origin.file({ size, script: () => behaviour });
+    const before = await transfers.transferOf(file);
+
+    const ran = await transfers.transferOf(file, { key: before.key });
+
+    expectStored(ran);
+    expect(ran.stored).toEqual(before.stored);
+  });
+
+  test.each([
+    ['large', SIZE],
+    ['small', SMALL],
+  ])('G9 412 with other content is a conflict, and what stands there stays (%s)', async (_name, size) => {
+    const before = await transfers.transferOf({ size: 777 });
+
+    const ran = await transfers.transferOf({ size }, { key: before.key });
+
+    expect(ran.outcome).toBe('conflict');
+    expect(ran.body?.equals(before.file.bytes())).toBe(true);
+    expect(transfers.open(ran.key)).toEqual([]);
+    expect(String(ran.error)).toContain(ran.key);
+  });
+
+  test('412 with content of the same size, but another checksum, is a conflict too', async () => {
+    const before = await transfers.transferOf({ size: SIZE, seed: 50 });
+
+    const ran = await transfers.transferOf({ size: SIZE, seed: 51 }, { key: before.key });
+
+    expect(ran.outcome).toBe('conflict');
+    expect(transfers.open(ran.key)).toEqual([]);
+  });
+
+  test.each(['lostAnswer', 'stallAnswer'] as const)(
+    '%s to PutObject: the object is looked at, and counts',
+    async (fault) => {
+      const ran = await transferWith('PutObject', failing('PutObject', fault), { limits: IMPATIENT });
+
+      expectStored(ran);
+      expect(callsOf(ran, 'PutObject')).toHaveLength(1);
+    },
+  );
+});
+
+describe('an upload that is gone', () => {
+  const gone: Fault = { status: 404, code: 'NoSuchUpload' };
+
+  test.each([
+    ['of known length', {}],
+    ['without ranges', { ignoreRange: true }],
+    ['of unknown length', { ignoreRange: true, framing: 'chunked' as const }],
+  ])('midway: everything begins anew (%s)', async (_name, behaviour) => {
+    let once = true;
+    const faults: FaultScript = ({ operation, partNumber }) => {
+      const now = once && operation === 'UploadPart' && partNumber === 3;
+      if (now) once = false;
+      return now ? gone : undefined;
+    };
+
+    const ran = await transfers.transferOf({ size: SIZE, script: () => behaviour }, { faults });
+
+    expectStored(ran);
+    expect(ran.restarts).toBe(1);
+    expect(ran.uploads.map((upload) => upload === null)).toEqual([false, true, false, true]);
+  });
+
+  test('between two calls: everything begins anew', async () => {
+    const ran = await resumedWith(failing('ListParts', gone), {});
+
+    expectStored(ran);
+    expect(ran.restarts).toBe(1);
+  });
+
+  test('completed by a call that died right after: the file that stands there is found', async () => {
+    const before = await transfers.transferOf({ size: SIZE });
+    const [resume] = before.uploads;
+
+    const ran = await transfers.transferOf(before.file, { key: before.key, resume });
+
+    expectStored(ran);
+    expect(callsOf(ran, 'ListParts').map(({ code }) => code)).toEqual(['NoSuchUpload']);
+  });
+});
+
+describe('stores that differ', () => {
+  test('ListParts comes in pages', async () => {
+    transfers.store.settings.pageSize = 2;
+    const limits = { largestPartBytes: PART };
+    const paused = await transfers.transferOf({ size: 2 * SIZE }, { secondsLeft: secondsFor(12), limits });
+
+    const ran = await transfers.transferOf(paused.file, { key: paused.key, resume: paused.resume });
+    transfers.store.settings.pageSize = 1000;
+
+    expectStored(ran);
+    expect(callsOf(ran, 'ListParts').length).toBeGreaterThan(2);
+    const before = paused.calls.filter(({ operation, status }) => operation === 'UploadPart' && status === 200);
+    expect(before.length + callsOf(ran, 'UploadPart').length).toBe(13);
+  });
+
+  test('parts without a checksum of their own, where the store allows it', async () => {
+    const ran = await transfers.transferOf({ size: SIZE }, { store: { partChecksums: 'omitted' } });
+
+    expectStored(ran);
+    const [part] = callsOf(ran, 'UploadPart');
+    expect(part?.headers).toMatchObject({ 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD', 'content-length': String(PART) });
+  });
+
+  test('parts without a checksum, where the store refuses them: told, and not sent again in another way', async () => {
+    transfers.store.settings.bareParts = 'refused';
+    const ran = await transfers.transferOf({ size: SIZE }, { store: { partChecksums: 'omitted' } });
+    transfers.store.settings.bareParts = 'accepted';
+
+    expectNothing(ran, 'store-unavailable');
+    expect(callsOf(ran, 'UploadPart').every(({ headers }) => headers['x-amz-trailer'] === undefined)).toBe(true);
+  });
+
+  test('no checksum of the whole at Complete, where the store would not understand it', async () => {
+    const ran = await transfers.transferOf({ size: SIZE }, { store: { objectChecksum: false } });
+
+    expectStored(ran);
+    const [complete] = callsOf(ran, 'CompleteMultipartUpload');
+    expect(complete?.headers).toMatchObject({ 'if-none-match': '*', 'x-amz-mp-object-size': String(SIZE) });
+    expect(complete?.headers).not.toHaveProperty('x-amz-checksum-crc32');
+  });
+
+  test('a store that insists on the checksum of every part at Complete', async () => {
+    transfers.store.settings.partChecksumsAtComplete = 'required';
+    const ran = await transfers.transferOf({ size: SIZE });
+    transfers.store.settings.partChecksumsAtComplete = 'optional';
+
+    expectStored(ran);
+  });
+
+  test.each(['same answer', 'PreconditionFailed', 'ConditionalRequestConflict'] as const)(
+    'a repeated Complete is answered with %s',
+    async (completeAgain) => {
+      transfers.store.settings.completeAgain = completeAgain;
+      const faults = both(
+        failing('CompleteMultipartUpload', 'lostAnswer', 1),
+        failing('HeadObject', { status: 403, code: '' }, 1),
+      );
+      const ran = await transfers.transferOf({ size: SIZE }, { faults });
+      transfers.store.settings.completeAgain = 'NoSuchUpload';
+
+      expectStored(ran);
+      expect(callsOf(ran, 'CompleteMultipartUpload')).toHaveLength(2);
+      expect(ran.restarts, 'nothing is fetched again').toBe(0);
+    },
+  );
+
+  test('a part that nobody has measured is no part: a store without checksums is refused, and told why', async () => {
+    transfers.store.settings.checksums = 'none';
+    const ran = await transfers.transferOf(
+      { size: SIZE },
+      { store: { partChecksums: 'omitted', objectChecksum: false } },
+    );
+    transfers.store.settings.checksums = 'full-object';
+
+    expectNothing(ran, 'store-unavailable');
+    expect(String(ran.error)).toContain('without its checksum');
+    expect(callsOf(ran, 'UploadPart').length, 'one for each connection').toBeLessThanOrEqual(4);
+  });
+
+  test('a store without checksums: an object whose answer was lost is read back', async () => {
+    transfers.store.settings.checksums = 'none';
+    const ran = await transfers.transferOf(
+      { size: SMALL },
+      { faults: both(failing('PutObject', 'lostAnswer', 1), failing('GetObject', 'reset', 2)) },
+    );
+    transfers.store.settings.checksums = 'full-object';
+
+    expect(callsOf(ran, 'GetObject')).toHaveLength(3);
+    expectStored(ran);
+  });
+});
+
+describe('a store that drops a PUT which stays silent', () => {
+  test.each([
+    ['with ranges', {}],
+    ['read in one piece', { ignoreRange: true }],
+  ])('(%s) is asked for one when its first bytes are there, and not before', async (_name, behaviour) => {
+    const script = ({ number }: { number: number }) => {
+      if (number === 1) return { ...behaviour, endAfter: PART };
+      // What comes behind the first part is late. A request has no head on the wire before its first bytes.
+      transfers.store.closeSilent();
+      return { ...behaviour, delayMs: 100 };
+    };
+    let sent = 0;
+    const request = (side: 'source' | 'store') => {
+      if (side === 'store') sent += 1;
+    };
+    const one = { connections: { initial: 1, most: 1 }, limits: { largestPartBytes: PART } };
+
+    const ran = await transfers.transferOf({ size: SIZE, script }, { ...one, observer: { request } });
+
+    expectStored(ran);
+    expect(callsOf(ran, 'UploadPart').map(({ status }) => status)).toEqual(Array(7).fill(200));
+    expect(sent, 'none was begun in vain').toBe(ran.calls.length);
+  });
+});
+
+describe('what no store of ours does', () => {
+  async function storeThat(answers: RequestListener): Promise<string> {
+    const server = createServer(answers);
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const address = server.address();
+    return typeof address === 'object' && address ? `http://127.0.0.1:${address.port}` : '';
+  }
+
+  test('silence within an answer is not waited for without end', async () => {
+    const endpoint = await storeThat((_request, response) => {
+      response.writeHead(200, { 'content-length': 100 });
+      response.write('<Initiate');
+    });
+
+    const ran = await transfers.transferOf({ size: SIZE }, { store: { endpoint }, limits: IMPATIENT });
+
+    expectNothing(ran, 'store-unavailable');
+  });
+
+  test('a refusal before the part is there ends the part at once', async () => {
+    const seen: string[] = [];
+    const endpoint = await storeThat((request, response) => {
+      seen.push(request.method ?? '');
+      if (request.method === 'DELETE') return response.writeHead(204).end();
+      if (request.method === 'POST') return response.end('<a><UploadId>1</UploadId></a>');
+      response.writeHead(503, { connection: 'close' });
+      return response.end('<Error><Code>SlowDown</Code></Error>');
+    });
+    const large = 32 * 1024 * 1024;
+    const limits = { smallestPartBytes: large, largestPartBytes: large };
+
+    const ran = await transfers.transferOf({ size: large }, { store: { endpoint }, limits });
+
+    expectNothing(ran, 'store-unavailable');
+    expect(seen).toEqual(['POST', 'PUT', 'PUT', 'PUT', 'PUT', 'PUT', 'DELETE', 'DELETE', 'DELETE']);
+    expect(ran.requests.reduce((sum, { bytesSent }) => sum + bytesSent, 0)).toBeLessThan(5 * large);
+  });
+});

@@ -1,0 +1,182 @@
+import { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  type CompleteMultipartUploadCommandInput,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListPartsCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { expect, onTestFinished, test } from 'vitest';
+import { base64Crc32 } from '../support/strict-store/checksums.ts';
+import { type StoreOptions, startStrictStore, TROUBLE } from '../support/strict-store/strict-store.ts';
+
+/** The store is a double, but a strict one: the SDK's own client, which is right on AWS, must be right here too. */
+
+const PART = Buffer.alloc(70_000, 'abcdefghij');
+const LAST = Buffer.from('the end\n');
+const WHOLE = Buffer.concat([PART, PART, LAST]);
+const AT = { Bucket: 'exports', Key: 'run-1/file.csv' };
+
+async function storeAndClient(options: StoreOptions = {}) {
+  const store = await startStrictStore({ minPartBytes: 65_536, ...options });
+  onTestFinished(store.stop);
+  const client = new S3Client({
+    endpoint: store.endpoint,
+    region: 'eu-west-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    forcePathStyle: true,
+    maxAttempts: 1,
+  });
+  onTestFinished(() => client.destroy());
+  return { store, client };
+}
+
+/** An upload with three parts: one with the checksum in a header, one with it in a trailer. */
+async function uploaded(client: S3Client) {
+  const made = { ...AT, ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(made));
+  const bodies = [PART, Readable.from([PART.subarray(0, 9_000), PART.subarray(9_000)]), LAST];
+  for (const [index, Body] of bodies.entries()) {
+    const length = Body instanceof Readable ? { ContentLength: PART.length } : {};
+    const part = { ...AT, UploadId, PartNumber: index + 1, Body, ChecksumAlgorithm: 'CRC32', ...length } as const;
+    await client.send(new UploadPartCommand(part));
+  }
+  const { Parts = [] } = await client.send(new ListPartsCommand({ ...AT, UploadId }));
+  const MultipartUpload = { Parts: Parts.map(({ PartNumber, ETag }) => ({ PartNumber, ETag })) };
+  const right: CompleteMultipartUploadCommandInput = {
+    ...AT,
+    UploadId,
+    MultipartUpload,
+    ChecksumCRC32: base64Crc32(crc32(WHOLE)),
+    ChecksumType: 'FULL_OBJECT',
+    MpuObjectSize: WHOLE.length,
+    IfNoneMatch: '*',
+  };
+  const complete = (change: Partial<CompleteMultipartUploadCommandInput> = {}) =>
+    client.send(new CompleteMultipartUploadCommand({ ...right, ...change })).then(
+      () => 'completed',
+      (error: Error) => error.name,
+    );
+  return { UploadId, Parts, complete };
+}
+
+test('takes a multipart upload of the SDK with a full-object CRC32, parts with header and with trailer', async () => {
+  const { store, client } = await storeAndClient();
+
+  const { Parts, complete } = await uploaded(client);
+
+  expect(Parts.map(({ Size, ChecksumCRC32 }) => [Size, ChecksumCRC32])).toEqual(
+    [PART, PART, LAST].map((part) => [part.length, base64Crc32(crc32(part))]),
+  );
+  expect(await complete()).toBe('completed');
+  const head = await client.send(new HeadObjectCommand({ ...AT, ChecksumMode: 'ENABLED' }));
+  expect(head).toMatchObject({ ContentLength: WHOLE.length, ChecksumType: 'FULL_OBJECT' });
+  expect(head.ChecksumCRC32).toBe(base64Crc32(crc32(WHOLE)));
+  expect(store.object(AT.Key)?.body.equals(WHOLE)).toBe(true);
+  expect(store.uploads()).toEqual([]);
+});
+
+test('refuses to complete what is wrong, by the names that AWS gives it, and completes what is right after all', async () => {
+  const { store, client } = await storeAndClient();
+  const { Parts, complete } = await uploaded(client);
+  const [first, second] = Parts;
+  const wrongCrc = base64Crc32(crc32(WHOLE) ^ 1);
+
+  expect(await complete({ ChecksumCRC32: wrongCrc })).toBe('BadDigest');
+  expect(await complete({ ChecksumType: undefined })).toBe('BadDigest');
+  expect(await complete({ ChecksumType: 'COMPOSITE' })).toBe('InvalidRequest');
+  expect(await complete({ MpuObjectSize: WHOLE.length + 1 })).toBe('InvalidRequest');
+  expect(await complete({ MultipartUpload: { Parts: [] } })).toBe('InvalidRequest');
+  expect(await complete({ MultipartUpload: { Parts: [{ PartNumber: 9, ETag: '"x"' }] } })).toBe('InvalidPart');
+  expect(await complete({ MultipartUpload: { Parts: [{ ...first, ETag: '"x"' }] } })).toBe('InvalidPart');
+  expect(await complete({ MultipartUpload: { Parts: [{ ...first, ChecksumCRC32: wrongCrc }] } })).toBe('InvalidPart');
+  expect(await complete({ MultipartUpload: { Parts: [...(second ? [second] : []), ...Parts] } })).toBe(
+    'InvalidPartOrder',
+  );
+  expect(await complete({ UploadId: 'other' })).toBe('NoSuchUpload');
+  store.settings.minPartBytes = PART.length + 1;
+  expect(await complete()).toBe('EntityTooSmall');
+  store.settings.minPartBytes = PART.length;
+  expect(await complete()).toBe('completed');
+  expect(await complete()).toBe('NoSuchUpload');
+  store.settings.completeAgain = 'PreconditionFailed';
+  expect(await complete()).toBe('PreconditionFailed');
+  store.settings.completeAgain = 'same answer';
+  expect(await complete()).toBe('completed');
+});
+
+test('answers 409 and kills the upload when the key was deleted meanwhile', async () => {
+  const { store, client } = await storeAndClient();
+  const { UploadId, complete } = await uploaded(client);
+  await client.send(new PutObjectCommand({ ...AT, Body: 'other' }));
+  expect(await complete()).toBe('PreconditionFailed');
+
+  await fetch(`${store.endpoint}/exports/${AT.Key}`, { method: 'DELETE' });
+  expect(store.calls.at(-1)).toMatchObject({ operation: 'DeleteObject', status: 403, code: 'AccessDenied' });
+  await client.send(new DeleteObjectCommand(AT));
+
+  expect(await complete()).toBe('ConditionalRequestConflict');
+  expect(await complete()).toBe('ConditionalRequestConflict');
+  await client.send(new AbortMultipartUploadCommand({ ...AT, UploadId }));
+  expect(store.uploads()).toEqual([]);
+});
+
+test('refuses a signature that was made with another secret', async () => {
+  const { client, store } = await storeAndClient();
+  store.settings.secretAccessKey = 'another';
+
+  await expect(client.send(new PutObjectCommand({ ...AT, Body: 'x' }))).rejects.toThrow(/signature we calculated/);
+});
+
+test('lists the parts in pages, and gives a part of an object', async () => {
+  const { client } = await storeAndClient({ pageSize: 2 });
+  const { UploadId, complete } = await uploaded(client);
+
+  const page = await client.send(new ListPartsCommand({ ...AT, UploadId }));
+  expect(page).toMatchObject({ IsTruncated: true, NextPartNumberMarker: '2' });
+  const rest = await client.send(new ListPartsCommand({ ...AT, UploadId, PartNumberMarker: '2' }));
+  expect(rest.Parts?.map(({ PartNumber }) => PartNumber)).toEqual([3]);
+
+  const all = [...(page.Parts ?? []), ...(rest.Parts ?? [])].map(({ PartNumber, ETag }) => ({ PartNumber, ETag }));
+  expect(await complete({ MultipartUpload: { Parts: all } })).toBe('completed');
+  const { Body, ContentRange } = await client.send(new GetObjectCommand({ ...AT, Range: 'bytes=140000-' }));
+  expect([await Body?.transformToString(), ContentRange]).toEqual(['the end\n', 'bytes 140000-140007/140008']);
+});
+
+test('plays the faults of its script, and remembers what was done behind a lost answer', async () => {
+  const { store, client } = await storeAndClient();
+  const put = () =>
+    client.send(new PutObjectCommand({ ...AT, Body: 'x', IfNoneMatch: '*' })).then(
+      () => 'stored',
+      (error: Error) => error.name,
+    );
+  store.settings.faults = ({ attempt }) => [TROUBLE.slowDown, TROUBLE.kmsDisabled, 'lostAnswer' as const][attempt - 1];
+
+  expect(await put()).toBe('SlowDown');
+  expect(await put()).toBe('KMS.DisabledException');
+  expect(store.keys()).toEqual([]);
+  expect(await put()).toMatch(/Error/);
+  expect(store.keys()).toEqual([AT.Key]);
+  expect(await put()).toBe('PreconditionFailed');
+  expect(store.calls.map(({ status }) => status)).toEqual([503, 400, 0, 412]);
+});
+
+test('a Complete can fail behind a 200, and one that worked can be denied', async () => {
+  const { store, client } = await storeAndClient();
+  const { complete } = await uploaded(client);
+  const script = [{ errorIn200: 'InternalError' }, 'noSuchUploadAfterSuccess' as const];
+  store.settings.faults = ({ operation, attempt }) =>
+    operation === 'CompleteMultipartUpload' ? script[attempt - 1] : undefined;
+
+  expect(await complete()).toBe('InternalError');
+  expect([store.keys(), store.calls.at(-1)?.status]).toEqual([[], 200]);
+  expect(await complete()).toBe('NoSuchUpload');
+  expect(store.object(AT.Key)?.body.equals(WHOLE)).toBe(true);
+});

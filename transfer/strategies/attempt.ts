@@ -1,0 +1,75 @@
+import { setMaxListeners } from 'node:events';
+import type { Patience } from '../base/trouble.ts';
+import type { Limits, Resume, TransferOptions } from '../base/types.ts';
+import type { Source } from '../source/open.ts';
+import { Store } from '../store/store.ts';
+
+/** What outlives a start over: options with their defaults, the link, the connections to the origin. */
+export interface Work {
+  options: TransferOptions;
+  limits: Limits;
+  random: () => number;
+  /** Fires when the process is about to be ended. */
+  timeUp: AbortSignal;
+  source: Omit<Source, keyof Patience>;
+  /** Seconds that must be left for a part to be begun. */
+  margin: number;
+}
+
+/** One try at the whole file, from the first answer of the origin to the object. */
+export class Attempt {
+  readonly options: TransferOptions;
+  readonly patience: Patience;
+  readonly source: Source;
+  readonly store: Store;
+  readonly #work: Work;
+  readonly #stop = new AbortController();
+  #slowest = 0;
+  #stored = 0;
+  /** Bytes that passed, those of parts that had to be repeated included. */
+  moved = 0;
+  upload: Resume | null;
+
+  constructor(work: Work, upload: Resume | null) {
+    this.#work = work;
+    this.options = work.options;
+    const signal = AbortSignal.any([work.timeUp, this.#stop.signal]);
+    // One listener for each request that is under way.
+    setMaxListeners(0, signal);
+    this.patience = { limits: work.limits, random: work.random, signal, count: work.options.observer?.request };
+    this.source = { ...work.source, ...this.patience };
+    this.store = new Store(work.options.store, this.patience);
+    this.upload = upload;
+  }
+
+  /** Whether there is time for a part more, after the slowest so far. */
+  mayBegin(): boolean {
+    return this.options.secondsLeft() > Math.max(this.#work.margin, 3 * this.#slowest);
+  }
+
+  /** Whether there is time to complete the upload. */
+  mayFinish(): boolean {
+    return this.options.secondsLeft() > this.#work.margin;
+  }
+
+  took(seconds: number): void {
+    this.#slowest = Math.max(this.#slowest, seconds);
+  }
+
+  stored(bytes: number, total: number | null): void {
+    this.#stored += bytes;
+    this.options.observer?.progress?.(this.#stored, total);
+  }
+
+  /** The upload that is open from now on; `null` when it is completed or given up. */
+  setUpload(upload: Resume | null): void {
+    this.upload = upload;
+    this.options.observer?.upload?.(upload);
+  }
+
+  /** Ends everything that is under way. */
+  stop(reason: unknown): void {
+    this.#stop.abort(reason);
+    this.store.close();
+  }
+}
