@@ -1,6 +1,6 @@
 import { asBatchStep } from '../../core/batch/batch-step.ts';
 import { batchStoreFromEnv } from '../../core/batch/compose-store.ts';
-import { stepDependencies } from '../../core/crm/compose.ts';
+import { stepDependencies } from '../../core/step/dependencies.ts';
 import { summarizeBatch } from './summarize-batch.ts';
 
 /** State SummarizeBatch of the machine CustomerUpdates: leaves the result of all lines and the manifest, in that order. */

@@ -1,7 +1,7 @@
 import { asBatchStep } from '../../core/batch/batch-step.ts';
 import { batchStoreFromEnv } from '../../core/batch/compose-store.ts';
 import { readEnv } from '../../core/config/env.ts';
-import { stepDependencies } from '../../core/crm/compose.ts';
+import { stepDependencies } from '../../core/step/dependencies.ts';
 import { validateBatch } from './validate-batch.ts';
 
 /** State ValidateBatch of the machine CustomerUpdates: leaves the claim of the batch and the index of its chunks. */

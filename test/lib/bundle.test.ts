@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { STEPS, type StepName } from '../../core/step/steps.ts';
+import { bundle } from '../../lib/workflow/bundling.ts';
 import { exampleDeployment, synthesiseInto, type Template } from '../../scripts/definition.ts';
 import { folderForAll, tree } from './support/files.ts';
 
@@ -66,6 +67,17 @@ describe('the bundled code', () => {
 
       expect(sources).toContainEqual(expect.stringMatching(/zod\/v4\/mini\//));
       expect(sources).not.toContainEqual(expect.stringMatching(/zod\/v4\/classic\/|config\/deployment\.ts$/));
+    },
+  );
+
+  test.each(['publish-file', 'validate-batch', 'summarize-batch'])(
+    'of %s, which asks the service for nothing, carries no OAuth',
+    (folder) => {
+      const outfile = join(tree({}), 'index.mjs');
+      bundle(resolve('lambdas', folder, 'handler.ts'), outfile);
+
+      const { sources } = JSON.parse(readFileSync(`${outfile}.map`, 'utf8'));
+      expect(sources).not.toContainEqual(expect.stringMatching(/core\/oauth\/|client-(dynamodb|secrets-manager)/));
     },
   );
 
