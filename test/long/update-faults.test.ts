@@ -81,10 +81,11 @@ const told: [what: string, batch: string, faults: LineFault[]][] = [
       .concat(alwaysInTrouble(500)),
   ],
   ['429 and the wait that it asks for', '429', [asked(429)]],
+  // Before any token is refreshed: with another than the function had, a line that is refused with 403 is sent once more.
+  ['403, each for itself', '403', [{ ...refusedWith(403), outcome: 'FAILED' }]],
   ['401, and a fresh token', '401', [refusedToken]],
   ['404', '404', notFound],
   ['409 and 412', '409-412', [refusedWith(409), refusedWith(412)]],
-  ['403, each for itself', '403', [{ ...refusedWith(403), outcome: 'FAILED' }]],
   ['422', '422', [refusedWith(422, { error: { fields: ['city', CANARY], message: CANARY } })]],
 ];
 

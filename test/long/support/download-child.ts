@@ -3,7 +3,9 @@ import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { type RunState, runStateSchema } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
+import { judgeStored } from '../../../lambdas/publish-file/judge-stored.ts';
 import { scanStored } from '../../../lambdas/publish-file/scan-stored.ts';
+import { fieldNames } from '../../../sandbox/data/columns.ts';
 import { abandon, transfer } from '../../../transfer/index.ts';
 
 /** Stores one file and verifies it as the functions do, and prints the most memory that this took. A process of its own. */
@@ -35,7 +37,7 @@ const run = {
   firstWaitSeconds: 1,
   largestWaitSeconds: 1,
   keptUntil: time.slice(0, 10),
-  request: { columns: ['id', 'name'] },
+  request: { columns: fieldNames('leads') },
   fingerprint: '',
   createdAt: time,
   softwareVersion: 'test',
@@ -48,7 +50,10 @@ const downloadMb = mostMemoryMb();
 const { S3Client } = await import('@aws-sdk/client-s3');
 const { createBucket } = await import('../../../core/storage/bucket.ts');
 const bucket = createBucket(new S3Client({ endpoint, region: 'us-east-1', credentials }), name);
-const { scan } = file ? await scanStored(file, null, null, { ...common, bucket }) : { scan: null };
+const deps = { ...common, bucket };
+const judged = file && begun.run ? await judgeStored(file, begun.run, deps) : null;
+const csv = judged?.verdict === 'accepted' ? judged.csv : null;
+const { scan } = file ? await scanStored(file, csv, null, deps) : { scan: null };
 const maxMb = mostMemoryMb();
 process.stdout.write(JSON.stringify({ file, scan, downloadMb, maxMb }));
 
