@@ -8,7 +8,7 @@
  * else remember(result.resume); // less than 1 KB; call `transfer` with it in the next process
  * ```
  *
- * The first answer of the origin is the first piece of the file, and decides the lane:
+ * The first answer of the origin is the first piece of the file, and decides the strategy:
  *
  * ```text
  *                        ┌ up to 16 MiB, length known ──── small ──── one PutObject
