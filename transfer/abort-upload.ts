@@ -8,7 +8,7 @@ import { Store } from './store/store.ts';
  * Ends an upload that is not to be gone on with: its parts cost money until then. It returns before `secondsLeft` is 0.
  * @throws TransferError `store-…`, also when time is up
  */
-export async function abandon(
+export async function abortUpload(
   options: Pick<TransferOptions, 'store' | 'limits' | 'secondsLeft'>,
   upload: Resume,
 ): Promise<void> {

@@ -1,5 +1,5 @@
+import { type RequestContext, RetryableError, RetryBudget, StartOver } from './base/retry.ts';
 import { TransferError } from './base/transfer-error.ts';
-import { Budget, type Patience, Setback, StartOver } from './base/trouble.ts';
 import type { NamedObject, Resume } from './base/types.ts';
 import { KeyExists } from './store/failures.ts';
 import type { StoredPart } from './store/part-upload.ts';
@@ -21,10 +21,10 @@ export interface Measured {
  * @throws TransferError `conflict` when another object stands at the key, `store-…`; StartOver when the upload is gone.
  */
 async function commit(
-  work: { store: Store; patience: Patience; key: string; measured: Measured },
+  work: { store: Store; context: RequestContext; key: string; measured: Measured },
   write: () => Promise<unknown>,
 ): Promise<'written' | 'found'> {
-  const budget = new Budget(work.patience);
+  const budget = new RetryBudget(work.context);
   for (;;) {
     try {
       await write();
@@ -42,8 +42,8 @@ async function commit(
 }
 
 /** Whether the object may exist after this failure. */
-function isOpen(error: unknown): error is Setback | KeyExists | StartOver {
-  return error instanceof Setback || error instanceof KeyExists || error instanceof StartOver;
+function isOpen(error: unknown): error is RetryableError | KeyExists | StartOver {
+  return error instanceof RetryableError || error instanceof KeyExists || error instanceof StartOver;
 }
 
 async function stands({ store, key, measured }: { store: Store; key: string; measured: Measured }): Promise<boolean> {
@@ -54,19 +54,19 @@ async function stands({ store, key, measured }: { store: Store; key: string; mea
 /** Stores a file that is in memory. */
 export async function commitSmall(
   store: Store,
-  patience: Patience,
+  context: RequestContext,
   { key, contentType }: NamedObject,
   body: Buffer,
   crc32: number,
 ): Promise<void> {
   const measured = { bytes: body.length, crc32 };
-  await commit({ store, patience, key, measured }, () => store.put(key, contentType, body, crc32));
+  await commit({ store, context, key, measured }, () => store.put(key, contentType, body, crc32));
 }
 
 /** Makes the object of the parts of an upload, which must be all of them. */
 export async function commitParts(
   store: Store,
-  patience: Patience,
+  context: RequestContext,
   upload: Resume,
   parts: readonly StoredPart[],
 ): Promise<Measured> {
@@ -76,7 +76,7 @@ export async function commitParts(
   if (gap >= 0 || (upload.size !== null && upload.size !== measured.bytes)) {
     throw new TransferError('incomplete', `${measured.bytes} of ${upload.size ?? 'unknown'} bytes were stored.`);
   }
-  const work = { store, patience, key: upload.key, measured };
+  const work = { store, context, key: upload.key, measured };
   const how = await commit(work, () => store.complete(upload, sorted, measured));
   // Found there already, perhaps made of another upload: this one may still be open.
   if (how === 'found') await store.abort(upload);

@@ -29,7 +29,7 @@
  *    │         │ └─ time is up ──────▶ Unfinished (resume)  └─ answer lost: is it there, with our size and checksum?
  *    └─────────┤
  *  file changed, upload gone: start over     └─ TransferError (`reason` says which), the upload stays open: go on with
- *                                               the one that the observer was told last, or `abandon` it
+ *                                               the one that the observer was told last, or `abortUpload` it
  * ```
  *
  * What makes it safe, each with its tests beside it:
@@ -38,19 +38,19 @@
  * - Every byte is asked for at its offset and checked to be it: `Content-Range`, `If-Match`, declared length, surplus.
  * - The address is untrusted (`source/guard.ts`): scheme, host, every redirect, and what the name resolves to at the moment
  *   of the connection. No credentials go to the origin, and the address appears in no message.
- * - Every wait has an end, every failure a budget (`base/trouble.ts`, `base/limits.ts`); the origin is read no faster than the store
+ * - Every wait has an end, every failure a budget (`base/retry.ts`, `base/limits.ts`); the origin is read no faster than the store
  *   takes it.
  *
  * Depends on Node, `@smithy/signature-v4` (14 KB) and `ipaddr.js`, and on nothing else of this project. Two rules keep its
  * start cheap: no value import of `node:http`, no `fetch` (docs/adr/0014 has the figures).
  */
-export { abandon } from './abort-upload.ts';
+export { abortUpload } from './abort-upload.ts';
 export { crc32Text } from './base/crc32.ts';
 export { LIMITS } from './base/limits.ts';
+export { type RequestContext, RetryableError, withRetries } from './base/retry.ts';
 export { TransferError, type TransferReason } from './base/transfer-error.ts';
-export { Budget, type Patience, persist, Setback } from './base/trouble.ts';
 export type { FileHead, NamedObject, Stored, StoreOptions, TransferOptions } from './base/types.ts';
 export { HOST_PATTERN } from './source/host-list.ts';
-export { readAnswer, StoreCalls } from './store/call.ts';
+export { readResponse, StoreClient } from './store/client.ts';
 export { refusedBy } from './store/refused-by.ts';
 export { transfer } from './transfer.ts';

@@ -1,4 +1,4 @@
-import { Budget, persist, Setback } from './base/trouble.ts';
+import { RetryableError, withRetries } from './base/retry.ts';
 import type { NamedObject } from './base/types.ts';
 import { Body } from './source/body.ts';
 import { EmptyFile, type Opened, openSource } from './source/open.ts';
@@ -9,7 +9,7 @@ import { tooLarge } from './strategies/single.ts';
 /** What a web page shows itself by is in the first bytes, however small the pieces in which they come. */
 const LOOKED_AT_BYTES = 1024;
 
-/** The first answer of the origin: it names the object, decides the lane, and its bytes are the first of the file. */
+/** The first answer of the origin: it names the object, decides the strategy, and its bytes are the first of the file. */
 export interface FirstAnswer extends Probe {
   object: NamedObject;
 }
@@ -20,9 +20,9 @@ export interface FirstAnswer extends Probe {
  * @throws TransferError
  */
 export async function probeFile(attempt: Attempt): Promise<FirstAnswer> {
-  return persist(new Budget(attempt.patience), async () => {
+  return withRetries(attempt.context, async () => {
     const opened = await openFirst(attempt);
-    const body = new Body(opened.body, attempt.patience);
+    const body = new Body(opened.body, attempt.context);
     try {
       const { maxBytes } = attempt.options;
       if ((opened.head.length ?? 0) > maxBytes) throw tooLarge(maxBytes);
@@ -31,7 +31,7 @@ export async function probeFile(attempt: Attempt): Promise<FirstAnswer> {
       if (!('refuse' in object)) return { opened, body, object };
       const { link, signal } = attempt.source;
       link.expired(await link.current(signal));
-      throw new Setback('refused', object.refuse);
+      throw new RetryableError('refused', object.refuse);
     } catch (error) {
       body.close();
       throw error;
@@ -55,7 +55,7 @@ async function beginningOf(body: Body): Promise<Buffer> {
 async function openFirst(attempt: Attempt): Promise<Opened> {
   const { source } = attempt;
   try {
-    return await openSource(source, { from: 0, to: attempt.patience.limits.smallBytes }, null);
+    return await openSource(source, { from: 0, to: attempt.context.limits.smallBytes }, null);
   } catch (error) {
     // S3 refuses every range of an empty object; what it is named is told without one.
     if (error instanceof EmptyFile) return openSource(source, undefined, null);

@@ -3,9 +3,9 @@ import { abort } from './abort-upload.ts';
 import { agentFor } from './base/http.ts';
 import { LIMITS } from './base/limits.ts';
 import { partBytesFor } from './base/plan.ts';
+import { StartOver, TimeIsUp } from './base/retry.ts';
 import { timeOf } from './base/time.ts';
 import { TransferError } from './base/transfer-error.ts';
-import { StartOver, TimeIsUp } from './base/trouble.ts';
 import type { NamedObject, Resume, Stored, TransferOptions, Unfinished } from './base/types.ts';
 import { commitParts, commitSmall } from './commit.ts';
 import { type FirstAnswer, probeFile } from './probe.ts';
@@ -28,7 +28,7 @@ const PART_SECONDS = 20;
  *
  * @returns the stored object; or, shortly before `secondsLeft` is 0, the upload to go on with.
  * @throws TransferError, and what `address`, `nameObject` or the observer throw. The upload stays open then: go on with the
- *   one that the observer was told last, or `abandon` it.
+ *   one that the observer was told last, or `abortUpload` it.
  */
 export async function transfer(options: TransferOptions): Promise<Stored | Unfinished> {
   const time = timeOf(options);
@@ -64,7 +64,7 @@ async function attempts(work: Work, resume: Resume | null): Promise<Stored | Unf
     try {
       const result = await onceOrOver(work, attempt, restarts);
       if (result) {
-        await abandonAgain(work, givenUp);
+        await abortAgain(work, givenUp);
         return result;
       }
       if (attempt.upload) givenUp.push(attempt.upload);
@@ -80,7 +80,7 @@ async function attempts(work: Work, resume: Resume | null): Promise<Stored | Unf
 }
 
 /** A part that was on its way when its upload was ended may have come after that. What stays, the bucket's own rule removes. */
-async function abandonAgain({ options, timeUp }: Work, uploads: readonly Resume[]): Promise<void> {
+async function abortAgain({ options, timeUp }: Work, uploads: readonly Resume[]): Promise<void> {
   for (const upload of uploads) await abort(options, upload, timeUp).catch(() => undefined);
 }
 
@@ -97,17 +97,16 @@ async function onceOrOver(work: Work, attempt: Attempt, restarts: number): Promi
   }
 }
 
-/** One try, in the lane that the first answer, or the upload that is gone on with, asks for. */
+/** One try, in the strategy that the first answer, or the upload that is gone on with, asks for. */
 async function once(attempt: Attempt, upload: Resume | null): Promise<Stored | Unfinished> {
   if (upload) return resumed(attempt, upload);
   const probe = await probeFile(attempt);
   try {
     const { length } = probe.opened.head;
-    if (length !== null && length <= attempt.patience.limits.smallBytes)
-      return await storeSmall(attempt, probe, length);
+    if (length !== null && length <= attempt.context.limits.smallBytes) return await storeSmall(attempt, probe, length);
     if (length === null) return await storeGrowing(attempt, null, [], probe);
     const { connections } = attempt.options;
-    const { limits } = attempt.patience;
+    const { limits } = attempt.context;
     const ranged = probe.opened.ranged && probe.opened.etag !== null;
     const opened = await begin(attempt, {
       ...probe.object,
@@ -155,13 +154,13 @@ async function completedBefore({ store, options }: Attempt, upload: Resume): Pro
   const { key, contentType, size, etag } = upload;
   const standing = await store.measure(key);
   if (!standing || (size !== null && standing.bytes !== size)) return undefined;
-  const lane = etag === null ? 'single' : 'ranged';
+  const strategy = etag === null ? 'single' : 'ranged';
   return {
     done: true,
     key,
     contentType,
     ...standing,
-    lane,
+    strategy,
     undeclaredEnd: size === null && options.allowUndeclaredEnd,
   };
 }
@@ -187,7 +186,7 @@ async function goOn(
       : await fetchRanged(attempt, { ...upload, size, etag } satisfies RangedUpload, before, probe);
   const bytes = stored.reduce((sum, part) => sum + part.bytes, 0);
   if (bytes < size) return { done: false, resume: upload };
-  return finish(attempt, upload, stored, { lane: etag === null ? 'single' : 'ranged', undeclaredEnd: false });
+  return finish(attempt, upload, stored, { strategy: etag === null ? 'single' : 'ranged', undeclaredEnd: false });
 }
 
 async function storeGrowing(
@@ -196,21 +195,21 @@ async function storeGrowing(
   before: StoredPart[],
   probe: FirstAnswer | undefined,
 ): Promise<Stored | Unfinished> {
-  const { bufferedPartBytes: partBytes } = attempt.patience.limits;
+  const { bufferedPartBytes: partBytes } = attempt.context.limits;
   const object = probe?.object ?? { key: upload?.key ?? '', contentType: upload?.contentType ?? '' };
   const open = () => begin(attempt, { ...object, etag: null, size: null, partBytes });
   const { stored, whole, small, undeclaredEnd } = await fetchGrowing(attempt, open, { upload, parts: before }, probe);
-  if (small) return putSmall(attempt, object, small, { lane: 'single', undeclaredEnd });
+  if (small) return putSmall(attempt, object, small, { strategy: 'single', undeclaredEnd });
   if (!whole || !attempt.upload) return { done: false, resume: attempt.upload };
-  return finish(attempt, attempt.upload, stored, { lane: 'single', undeclaredEnd });
+  return finish(attempt, attempt.upload, stored, { strategy: 'single', undeclaredEnd });
 }
 
-type How = Pick<Stored, 'lane' | 'undeclaredEnd'>;
+type How = Pick<Stored, 'strategy' | 'undeclaredEnd'>;
 
 async function finish(attempt: Attempt, upload: Resume, stored: StoredPart[], how: How): Promise<Stored | Unfinished> {
   // Cut off in the middle of Complete, nobody would know whether it is done; the next process has the time.
   if (!attempt.mayFinish()) return { done: false, resume: upload };
-  const measured = await commitParts(attempt.store, attempt.patience, upload, stored);
+  const measured = await commitParts(attempt.store, attempt.context, upload, stored);
   attempt.setUpload(null);
   return { done: true, key: upload.key, contentType: upload.contentType, ...measured, ...how };
 }
@@ -224,12 +223,12 @@ async function storeSmall(attempt: Attempt, probe: FirstAnswer, length: number):
   });
   if (filled !== length) throw new TransferError('incomplete', `The file ended after ${filled} of ${length} bytes.`);
   await reader.finish();
-  return putSmall(attempt, probe.object, buffer, { lane: 'small', undeclaredEnd: false });
+  return putSmall(attempt, probe.object, buffer, { strategy: 'small', undeclaredEnd: false });
 }
 
 async function putSmall(attempt: Attempt, object: NamedObject, body: Buffer, how: How): Promise<Stored> {
   const checksum = crc32(body);
-  await commitSmall(attempt.store, attempt.patience, object, body, checksum);
+  await commitSmall(attempt.store, attempt.context, object, body, checksum);
   attempt.stored(body.length, body.length);
   return { done: true, ...object, bytes: body.length, crc32: checksum, ...how };
 }

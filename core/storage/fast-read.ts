@@ -1,15 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import {
-  Budget,
   LIMITS,
-  type Patience,
-  persist,
-  readAnswer,
-  Setback,
-  StoreCalls,
+  type RequestContext,
+  RetryableError,
+  readResponse,
+  StoreClient,
   type StoreOptions,
   TransferError,
+  withRetries,
 } from '../../transfer/index.ts';
 import { RunError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
@@ -29,11 +28,11 @@ export function createLightRead(
   options: Pick<StoreOptions, 'bucket' | 'region' | 'urlSuffix' | 'endpoint' | 'credentials'>,
   limits = QUICK,
 ): Bucket['read'] {
-  const patience: Patience = { limits, random: Math.random, signal: new AbortController().signal };
-  const calls = new StoreCalls({ ...options, partChecksums: 'omitted', objectChecksum: false }, patience);
+  const context: RequestContext = { limits, random: Math.random, signal: new AbortController().signal };
+  const calls = new StoreClient({ ...options, partChecksums: 'omitted', objectChecksum: false }, context);
   return async (key) => {
     try {
-      return await persist(new Budget(patience), () => once(calls, key, limits.firstByteMs));
+      return await withRetries(context, () => once(calls, key, limits.firstByteMs));
     } catch (error) {
       if (!(error instanceof TransferError)) throw error;
       const denied = error.reason === 'store-denied';
@@ -43,24 +42,24 @@ export function createLightRead(
   };
 }
 
-async function once(calls: StoreCalls, key: string, withinMs: number): ReturnType<Bucket['read']> {
+async function once(calls: StoreClient, key: string, withinMs: number): ReturnType<Bucket['read']> {
   const { request, answer } = await calls.begin({ method: 'GET', key, how: 'read' });
   request.end();
   const response = await answer;
   const { statusCode, headers } = response;
   // Of a 200 nothing but the object comes: one that looks like a refusal of the bucket is an object all the same.
   if (statusCode === 200) return { text: await bodyOf(response, withinMs), etag: headers.etag ?? '' };
-  await readAnswer(response, { how: 'read', withinMs, accept: [404] });
+  await readResponse(response, { how: 'read', withinMs, accept: [404] });
   return undefined;
 }
 
-/** @throws Setback when the bucket falls silent, or the connection breaks */
+/** @throws RetryableError when the bucket falls silent, or the connection breaks */
 async function bodyOf(response: IncomingMessage, withinMs: number): Promise<string> {
   const timer = setTimeout(() => response.destroy(new Error('silence')), withinMs);
   try {
     return await text(response);
   } catch (cause) {
-    throw new Setback('store-unavailable', 'The bucket broke off its answer.', { cause });
+    throw new RetryableError('store-unavailable', 'The bucket broke off its answer.', { cause });
   } finally {
     clearTimeout(timer);
   }

@@ -5,7 +5,7 @@ import { runOf } from '../../core/step/run-of.ts';
 import type { Moving, RunState } from '../../core/step/states.ts';
 import { type Answer, type StepDeps, waitFor } from '../../core/step/step.ts';
 import {
-  type abandon,
+  type abortUpload,
   crc32Text,
   type Stored,
   type StoreOptions,
@@ -20,7 +20,7 @@ export interface DownloadFileDeps extends StepDeps {
   crm: CrmClient;
   store: StoreOptions;
   transfer: typeof transfer;
-  abandon: typeof abandon;
+  abortUpload: typeof abortUpload;
 }
 
 /**
@@ -148,10 +148,10 @@ function toldSince(error: unknown, { unknownSince }: Moving): unknown {
 
 /** What is left of an upload that cannot be given up costs little: the bucket removes it after two days. */
 async function giveUp({ upload }: Moving, deps: DownloadFileDeps): Promise<void> {
-  const { abandon, store, secondsLeft, log } = deps;
+  const { abortUpload, store, secondsLeft, log } = deps;
   if (!upload) return;
   try {
-    await abandon({ store, secondsLeft }, upload);
+    await abortUpload({ store, secondsLeft }, upload);
   } catch (error) {
     const runError = asRunError(error);
     if (!(runError instanceof RunError)) throw error;

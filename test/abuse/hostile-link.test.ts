@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { asStep } from '../../core/step/step.ts';
 import { downloadFile } from '../../lambdas/download-file/download-file.ts';
-import { abandon, transfer } from '../../transfer/index.ts';
+import { abortUpload, transfer } from '../../transfer/index.ts';
 import { checkAddress, guardedLookup } from '../../transfer/source/guard.ts';
 import { CANARY, deployment, runState } from '../support/builders.ts';
 import { lambdaContext, testDeps } from '../support/deps.ts';
@@ -38,7 +38,7 @@ describe('the service returns a link', () => {
   test.each(INSIDE)('to %s: nothing is fetched, and nothing of the link is told', async (address) => {
     const deps = testDeps({ deployment: production });
     const link = asked({ url: `${address}?${CANARY}` });
-    const clients = { crm: fakeCrm(link), store: NO_STORE, transfer, abandon };
+    const clients = { crm: fakeCrm(link), store: NO_STORE, transfer, abortUpload };
     const handler = asStep('DownloadFile', downloadFile, () => ({ ...deps, ...clients }));
 
     const answer = await handler(runState(), lambdaContext());

@@ -132,8 +132,8 @@ describe('imports', () => {
     ],
     [
       'core/a.ts',
-      '../transfer/store/call.ts',
-      'transfer/store/call.ts',
+      '../transfer/store/client.ts',
+      'transfer/store/client.ts',
       'whoever is not of transfer imports transfer/index.ts',
     ],
     ['local/start.ts', '../test/support/a.ts', 'test/support/a.ts', 'no source imports tests'],
@@ -168,7 +168,7 @@ describe('imports', () => {
     ['core/crm/client.ts', '../log/log.ts'],
     ['core/storage/fast-read.ts', '../../transfer/index.ts'],
     ['local/start.ts', '../cli/target.ts'],
-    ['test/transfer/call.test.ts', '../../transfer/store/call.ts'],
+    ['test/transfer/call.test.ts', '../../transfer/store/client.ts'],
   ])('%s may import %s', (file, specifier) => {
     expect(problemsWith({ [file]: `import { a } from '${specifier}';\n` })).toEqual([]);
   });

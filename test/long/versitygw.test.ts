@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import type { Resume, TransferOptions } from '../../transfer/base/types.ts';
-import { abandon, crc32Text, transfer } from '../../transfer/index.ts';
+import { abortUpload, crc32Text, transfer } from '../../transfer/index.ts';
 import { inOrder, type OriginFile } from '../support/origin/origin.ts';
 import { ensureVersitygw } from '../support/versitygw.ts';
 import { killedIn } from './support/killed-transfer.ts';
@@ -52,12 +52,12 @@ describe.skipIf('missing' in found).each(['trailer', 'omitted'] as const)('parts
     ['single', 4 * PART, { script: () => ({ ignoreRange: true }) }],
     ['single', 3 * PART + 7, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
     ['single', 1000, { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
-  ] as const)('stores in lane %s a file of %i bytes', async (lane, size, more) => {
+  ] as const)('stores in strategy %s a file of %i bytes', async (strategy, size, more) => {
     const file = world.origin.file({ size, ...more });
 
     const stored = await transfer(world.options(key, file.url));
 
-    expect(stored).toMatchObject({ done: true, key, bytes: size, crc32: file.digests().crc32, lane });
+    expect(stored).toMatchObject({ done: true, key, bytes: size, crc32: file.digests().crc32, strategy });
     await expectStored(file);
   });
 
@@ -65,13 +65,13 @@ describe.skipIf('missing' in found).each(['trailer', 'omitted'] as const)('parts
     ['ranged', {}],
     ['single', { etag: null }],
     ['single', { script: () => ({ framing: 'chunked', ignoreRange: true }) as const }],
-  ] as const)('goes on in lane %s from what the store has, invocation after invocation', async (lane, more) => {
+  ] as const)('goes on in strategy %s from what the store has, invocation after invocation', async (strategy, more) => {
     const file = world.origin.file({ size: 6 * PART + 99, ...more });
     const options = world.options(key, file.url, { connections: { initial: 1, most: 1 } });
 
     const { stored, calls } = await toTheEnd(options);
 
-    expect(stored).toMatchObject({ lane, bytes: file.size });
+    expect(stored).toMatchObject({ strategy, bytes: file.size });
     expect(calls).toBeGreaterThan(3);
     await expectStored(file);
   });
@@ -179,8 +179,8 @@ describe.skipIf('missing' in found).each(['trailer', 'omitted'] as const)('parts
     const { resume } = (await transfer(options)) as { resume: Resume };
     expect(await world.uploads(key)).toEqual([key]);
 
-    await abandon(options, resume);
-    await abandon(options, resume);
+    await abortUpload(options, resume);
+    await abortUpload(options, resume);
 
     await expectNothing();
   });
@@ -196,7 +196,7 @@ describe.skipIf('missing' in found).each(['trailer', 'omitted'] as const)('parts
       () => 'stored',
       (error: { reason?: string }) => error.reason ?? String(error),
     );
-    if (open) await abandon(options, open);
+    if (open) await abortUpload(options, open);
     return outcome;
   }
 });

@@ -1,7 +1,7 @@
 import type { Moving, RunState } from '../../core/step/states.ts';
 import type { DownloadFileDeps } from '../../lambdas/download-file/download-file.ts';
 import type { Limits } from '../../transfer/base/types.ts';
-import { abandon, type StoreOptions, transfer } from '../../transfer/index.ts';
+import { abortUpload, type StoreOptions, transfer } from '../../transfer/index.ts';
 import { CANARY, deployment, runState } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { fakeCrm } from './fake-crm.ts';
@@ -43,7 +43,7 @@ export async function startDownloads() {
       store: storeOptions,
       transfer: ((options) =>
         transfer({ ...options, limits: { ...LIMITS, largestPartBytes: PART, ...limits } })) as typeof transfer,
-      abandon: ((options, upload) => abandon({ ...options, limits: LIMITS }, upload)) as typeof abandon,
+      abortUpload: ((options, upload) => abortUpload({ ...options, limits: LIMITS }, upload)) as typeof abortUpload,
       ...testDeps({ deployment: oneConnection(), ...changes }),
       ...changes,
     }),

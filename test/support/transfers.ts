@@ -1,5 +1,5 @@
 import type { Limits, Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../transfer/base/types.ts';
-import { abandon, TransferError, transfer } from '../../transfer/index.ts';
+import { abortUpload, TransferError, transfer } from '../../transfer/index.ts';
 import { type OriginFile, startOrigin } from './origin/origin.ts';
 import type { FileOptions, ServedRequest } from './origin/types.ts';
 import { startStrictStore } from './strict-store/strict-store.ts';
@@ -104,7 +104,7 @@ export async function startTransfers(options: StrictOptions = {}) {
     if (ended.error !== undefined) {
       const last = seen.uploads.at(-1) ?? (seen.uploads.length === 0 ? changes.resume : null);
       scripts.delete(key);
-      if (last) await abandon({ ...options, secondsLeft: () => 900 }, last);
+      if (last) await abortUpload({ ...options, secondsLeft: () => 900 }, last);
     }
     const object = store.object(key);
     return {

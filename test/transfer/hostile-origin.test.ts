@@ -21,33 +21,36 @@ const first = (behaviours: Behaviour[], then: Behaviour) => (request: OriginRequ
   behaviours[request.number - 1] ?? then;
 
 describe('E1 cut', () => {
-  const lanes: [string, number, Behaviour][] = [
+  const strategies: [string, number, Behaviour][] = [
     ['ranged', SIZE, {}],
     ['single', SIZE, WHOLE],
     ['of unknown length', SIZE, CHUNKED],
     ['small', PART - 5, {}],
   ];
-  test.each(lanes)('at 20 random offsets of a %s file ends with the whole file', async (_lane, size, usual) => {
-    const random = seeded(size);
-    const offsets = Array.from({ length: 20 }, () => Math.floor(random() * size));
+  test.each(strategies)(
+    'at 20 random offsets of a %s file ends with the whole file',
+    async (_strategy, size, usual) => {
+      const random = seeded(size);
+      const offsets = Array.from({ length: 20 }, () => Math.floor(random() * size));
 
-    const ran = await Promise.all(
-      offsets.map((cutAfter) =>
-        transfers.transferOf({
-          size,
-          script: first(
-            [
-              { ...usual, cutAfter },
-              { ...usual, cutAfter },
-            ],
-            usual,
-          ),
-        }),
-      ),
-    );
+      const ran = await Promise.all(
+        offsets.map((cutAfter) =>
+          transfers.transferOf({
+            size,
+            script: first(
+              [
+                { ...usual, cutAfter },
+                { ...usual, cutAfter },
+              ],
+              usual,
+            ),
+          }),
+        ),
+      );
 
-    for (const one of ran) expectStored(one);
-  });
+      for (const one of ran) expectStored(one);
+    },
+  );
 
   test('again and again, a range goes on where the cut was and the file arrives', async () => {
     const size = 30 * PART;
@@ -515,7 +518,7 @@ describe('a validator that proves nothing', () => {
     const ran = await transfers.transferOf({ size: SIZE, etag });
 
     expectStored(ran);
-    expect(ran.stored?.lane).toBe('single');
+    expect(ran.stored?.strategy).toBe('single');
     expect(ran.requests.map(({ headers }) => headers['if-match'])).toEqual([undefined, undefined]);
   });
 
@@ -523,7 +526,7 @@ describe('a validator that proves nothing', () => {
     const ran = await transfers.transferOf({ size });
 
     expectStored(ran);
-    expect(ran.stored).toMatchObject({ lane: 'small', bytes: size });
+    expect(ran.stored).toMatchObject({ strategy: 'small', bytes: size });
     expect(ran.requests.length).toBe(size === 0 ? 2 : 1);
   });
 });

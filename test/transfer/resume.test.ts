@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Resume } from '../../transfer/base/types.ts';
-import { abandon } from '../../transfer/index.ts';
+import { abortUpload } from '../../transfer/index.ts';
 import { inOrder } from '../support/origin/origin.ts';
 import type { Behaviour } from '../support/origin/types.ts';
 import { TROUBLE } from '../support/strict-store/strict-store.ts';
@@ -213,7 +213,7 @@ describe('time that runs out in the middle of everything', () => {
     const { key, resume } = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8), faults });
     const began = performance.now();
     const options = { store: transfers.storeOptions(), limits: LIMITS, secondsLeft: lifeOf(0.4) };
-    const ended = abandon(options, resume as Resume);
+    const ended = abortUpload(options, resume as Resume);
 
     await expect(ended).rejects.toMatchObject({ name: 'TransferError', reason: 'store-unavailable' });
     expect(performance.now() - began).toBeLessThan(400);

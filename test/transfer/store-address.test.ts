@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addressOf } from '../../transfer/store/call.ts';
+import { addressOf } from '../../transfer/store/client.ts';
 
 const [bucket, key] = ['exports', "runs/entity=leads/it's.csv"];
 

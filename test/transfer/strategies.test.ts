@@ -208,7 +208,7 @@ describe('segments', () => {
   });
 });
 
-describe('the lane', () => {
+describe('the strategy', () => {
   const cases: [string, number, Behaviour, string, number][] = [
     ['an empty file', 0, {}, 'small', 0],
     ['an empty file without ranges', 0, { ignoreRange: true }, 'small', 0],
@@ -228,13 +228,13 @@ describe('the lane', () => {
     ['an unknown length, exactly 3 parts', 3 * PART, CHUNKED, 'single', 3],
     ['an unknown length, 3 parts and a byte', 3 * PART + 1, CHUNKED, 'single', 4],
   ];
-  test.each(cases)('for %s', async (_name, size, behaviour, lane, parts) => {
+  test.each(cases)('for %s', async (_name, size, behaviour, strategy, parts) => {
     const ran = await transfers.transferOf({ size, script: () => behaviour });
 
     expectStored(ran);
     expect(ran.stored).toMatchObject({
       done: true,
-      lane,
+      strategy,
       bytes: size,
       key: ran.key,
       contentType: 'text/csv',

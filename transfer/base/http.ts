@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import https, { type RequestOptions } from 'node:https';
+import { RetryableError } from './retry.ts';
 import type { TransferReason } from './transfer-error.ts';
-import { Setback } from './trouble.ts';
 import type { Limits } from './types.ts';
 
 /** Blocks of this size pass from one socket to the other: fewer, larger writes cost less CPU. */
@@ -49,7 +49,7 @@ export interface Sending {
 
 export interface Sent {
   request: ClientRequest;
-  /** The answer with its headers. @throws Setback */
+  /** The answer with its headers. @throws RetryableError */
   answer: Promise<IncomingMessage>;
 }
 
@@ -91,7 +91,9 @@ export function send(url: URL, { method, headers, agent, signal, limits, who, re
     });
     request.once('close', () => {
       settle();
-      reject(signal.aborted ? signal.reason : new Setback(reason, `${who} closed the connection without an answer.`));
+      reject(
+        signal.aborted ? signal.reason : new RetryableError(reason, `${who} closed the connection without an answer.`),
+      );
     });
   });
   // Whoever waits for it gets the failure; nobody may be waiting yet.
@@ -105,5 +107,5 @@ function failureOf(error: unknown, who: string, reason: TransferReason): unknown
   if (!(error instanceof Error) || error.name === 'TransferError') return error;
   const code =
     'code' in error ? String(error.code) : /within [\d.]+ seconds$/.test(error.message) ? error.message : error.name;
-  return new Setback(reason, `${who} did not answer (${code}).`, { cause: error });
+  return new RetryableError(reason, `${who} did not answer (${code}).`, { cause: error });
 }

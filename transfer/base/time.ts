@@ -1,4 +1,4 @@
-import { TimeIsUp } from './trouble.ts';
+import { TimeIsUp } from './retry.ts';
 import type { TransferOptions } from './types.ts';
 
 /** What is left of an invocation for ending in order; of a short one, a share. */

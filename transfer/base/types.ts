@@ -133,7 +133,7 @@ export interface Stored extends NamedObject {
   bytes: number;
   /** CRC-32 of all bytes. */
   crc32: number;
-  lane: 'small' | 'ranged' | 'single';
+  strategy: 'small' | 'ranged' | 'single';
   /** The end of the file was marked by nothing but the closing of the connection. */
   undeclaredEnd: boolean;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { lateFailures } from '../base/http.ts';
-import { Setback } from '../base/trouble.ts';
+import { RetryableError } from '../base/retry.ts';
 import type { Limits } from '../base/types.ts';
 
 /** What may wait here for whoever asks next. */
@@ -49,7 +49,7 @@ export class Body {
     });
   }
 
-  /** The next bytes; `null` at the end. @throws Setback `stalled` or `incomplete` */
+  /** The next bytes; `null` at the end. @throws RetryableError `stalled` or `incomplete` */
   async next(): Promise<Buffer | null> {
     for (;;) {
       const chunk = this.take();
@@ -109,7 +109,7 @@ export class Body {
       const timer = setTimeout(() => {
         this.#wake = undefined;
         this.close();
-        reject(new Setback('stalled', `The file server sent nothing for ${idleMs / 1000} seconds.`));
+        reject(new RetryableError('stalled', `The file server sent nothing for ${idleMs / 1000} seconds.`));
       }, idleMs);
       this.#wake = () => {
         this.#wake = undefined;
@@ -129,7 +129,7 @@ export class Body {
     const slow = this.#windowBytes < (floorBytesPerSecond * elapsed) / 1000 && this.#windowWaited > elapsed / 2;
     if (slow) {
       this.close();
-      throw new Setback('stalled', `The file server sent less than ${floorBytesPerSecond} bytes a second.`);
+      throw new RetryableError('stalled', `The file server sent less than ${floorBytesPerSecond} bytes a second.`);
     }
     this.#windowStart = now;
     this.#windowBytes = 0;
@@ -137,7 +137,7 @@ export class Body {
   }
 }
 
-function brokeOff(error: Error | undefined): Setback {
+function brokeOff(error: Error | undefined): RetryableError {
   const code = error && 'code' in error ? String(error.code) : (error?.message ?? 'closed');
-  return new Setback('incomplete', `The file broke off (${code}).`, { cause: error });
+  return new RetryableError('incomplete', `The file broke off (${code}).`, { cause: error });
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Agent, send } from '../base/http.ts';
+import { type RequestContext, RetryableError, StartOver } from '../base/retry.ts';
 import { TransferError } from '../base/transfer-error.ts';
-import { type Patience, Setback, StartOver } from '../base/trouble.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
 import { checkAddress } from './guard.ts';
 import type { Link } from './link.ts';
@@ -12,7 +12,7 @@ const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 const ORIGIN = 'The file server of the service';
 
 /** The side that the file comes from. */
-export interface Source extends Patience {
+export interface Source extends RequestContext {
   link: Link;
   policy: SourcePolicy;
   agents: { https: Agent; http: Agent };
@@ -46,7 +46,7 @@ export interface Opened {
  * GETs the file, or a range of it, without any credential and without touching its bytes.
  *
  * @param etag what the file must still be (`If-Match`).
- * @throws Setback worth another attempt; StartOver when the file is another than before; TransferError `address-rejected`.
+ * @throws RetryableError worth another attempt; StartOver when the file is another than before; TransferError `address-rejected`.
  */
 export async function openSource(source: Source, range: Range | undefined, etag: string | null): Promise<Opened> {
   const address = await source.link.current(source.signal);
@@ -125,7 +125,8 @@ function describe(source: Source, body: IncomingMessage, range: Range | undefine
 type Place = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };
 
 function whole(range: Range | undefined, length: number | null): Place {
-  if (range && range.from > 0) throw new Setback('incomplete', 'The file server ignored the range that was asked for.');
+  if (range && range.from > 0)
+    throw new RetryableError('incomplete', 'The file server ignored the range that was asked for.');
   return { from: 0, to: length, short: false, total: length };
 }
 
@@ -133,7 +134,7 @@ function whole(range: Range | undefined, length: number | null): Place {
 function partial(contentRange: string | undefined, range: Range | undefined, declared: number | null): Place {
   const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? '');
   const [from, last, total] = match ? match.slice(1).map(Number) : [];
-  const wrong = new Setback('incomplete', 'The file server sent another range than was asked for.');
+  const wrong = new RetryableError('incomplete', 'The file server sent another range than was asked for.');
   if (!range || from === undefined || last === undefined || total === undefined) throw wrong;
   const to = last + 1;
   if (from !== range.from || to > total || to <= from || (range.to !== null && to > range.to)) throw wrong;
@@ -154,18 +155,18 @@ function outOfRange({ headers }: IncomingMessage, range: Range | undefined): Err
 }
 
 /** Expired links are answered 403, 410, 400, 401 or 404, depending on the store behind them: a fresh link is asked for. */
-function refusal(source: Source, address: string, response: IncomingMessage): Setback {
+function refusal(source: Source, address: string, response: IncomingMessage): RetryableError {
   const { statusCode: status = 0, headers } = response;
   const what = `The GET of the file was answered ${status}.`;
   const retryAfterSeconds = secondsOf(headers['retry-after']);
   const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-  if (status === 429) return new Setback('rate-limited', what, wait);
-  if (status >= 500 || status === 408) return new Setback('source-unavailable', what, wait);
+  if (status === 429) return new RetryableError('rate-limited', what, wait);
+  if (status >= 500 || status === 408) return new RetryableError('source-unavailable', what, wait);
   if (status >= 400) {
     source.link.expired(address);
-    return new Setback('link-expired', what);
+    return new RetryableError('link-expired', what);
   }
-  return new Setback('refused', `${what} 200 or 206 was due.`);
+  return new RetryableError('refused', `${what} 200 or 206 was due.`);
 }
 
 function secondsOf(retryAfter: string | undefined): number | undefined {

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
+import { FORGIVEN_BYTES, RetryableError, RetryBudget, StartOver } from '../base/retry.ts';
 import { TransferError } from '../base/transfer-error.ts';
-import { Budget, FORGIVEN_BYTES, Setback, StartOver } from '../base/trouble.ts';
 import { Body } from './body.ts';
 import { type Opened, openSource, type Range, type Source } from './open.ts';
 
@@ -30,14 +30,14 @@ abstract class ResumingReader implements Reader {
   undeclaredEnd = false;
   protected readonly source: Source;
   protected busy: (() => void) | undefined;
-  readonly #budget: Budget;
+  readonly #budget: RetryBudget;
   #opened: Probe | undefined;
   #rest: Buffer | undefined;
 
   constructor(source: Source, offset: number) {
     this.source = source;
     this.offset = offset;
-    this.#budget = new Budget(source);
+    this.#budget = new RetryBudget(source);
   }
 
   read(most: number): Buffer | Promise<Buffer | null> {
@@ -87,7 +87,7 @@ abstract class ResumingReader implements Reader {
         if (chunk !== undefined) return chunk;
       } catch (error) {
         this.close();
-        if (!(error instanceof Setback)) throw error;
+        if (!(error instanceof RetryableError)) throw error;
         if (error.reason === 'rate-limited' || error.reason === 'source-unavailable') this.busy?.();
         await this.#budget.spend(error);
       }
@@ -108,10 +108,10 @@ abstract class ResumingReader implements Reader {
     const { from = 0, to = null, short = false } = this.#opened?.opened ?? {};
     this.close();
     if (to !== null && this.offset !== to)
-      throw new Setback('incomplete', `The file ended after ${this.offset} of ${to} bytes.`);
+      throw new RetryableError('incomplete', `The file ended after ${this.offset} of ${to} bytes.`);
     // An origin may give less than it is asked for, but must bring the file on by it.
     if (short && to !== null && to - from < FORGIVEN_BYTES)
-      throw new Setback('incomplete', `The file server sent ${to - from} bytes of a longer range.`);
+      throw new RetryableError('incomplete', `The file server sent ${to - from} bytes of a longer range.`);
     return this.atEnd();
   }
 }

@@ -1,5 +1,5 @@
+import { RetryableError, StartOver } from '../base/retry.ts';
 import { TransferError } from '../base/transfer-error.ts';
-import { Setback, StartOver } from '../base/trouble.ts';
 import { refusedBy } from './refused-by.ts';
 
 /** A condition of a write does not hold: the key exists. Where no write was conditional, it is the end all the same. */
@@ -31,7 +31,7 @@ export function refusalOf(status: number, code: string, how: string, message = '
   if (code === 'PreconditionFailed' || status === 412) return new KeyExists(what);
   if (code === 'NoSuchUpload') return new NoSuchUpload(what);
   if (code === 'ConditionalRequestConflict') return new StartOver(what);
-  if (status >= 500 || status === 429 || PASSING.has(code)) return new Setback('store-unavailable', what);
+  if (status >= 500 || status === 429 || PASSING.has(code)) return new RetryableError('store-unavailable', what);
   if (status === 403 || DENIED.has(code) || code.startsWith('KMS.')) return new TransferError('store-denied', what);
   return new TransferError('store-unavailable', what);
 }

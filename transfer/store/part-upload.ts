@@ -2,10 +2,10 @@ import type { ClientRequest } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { crc32Text, crc32Value } from '../base/crc32.ts';
 import type { Sent } from '../base/http.ts';
+import { RetryableError } from '../base/retry.ts';
 import { TransferError } from '../base/transfer-error.ts';
-import { Setback } from '../base/trouble.ts';
 import type { Limits, StoreOptions } from '../base/types.ts';
-import { readAnswer, type StoreCalls } from './call.ts';
+import { readResponse, type StoreClient } from './client.ts';
 
 /** A part that the store has. */
 export interface StoredPart {
@@ -52,7 +52,7 @@ export class PartUpload {
     sent.answer.then(refused, refused);
   }
 
-  /** Writes bytes; more are welcome at once, or when the promise resolves. It rejects with what a refusal means, or Setback. */
+  /** Writes bytes; more are welcome at once, or when the promise resolves. It rejects with what a refusal means, or RetryableError. */
   write(chunk: Buffer): Promise<void> | undefined {
     if (this.#refused) return this.#failure();
     this.crc32 = crc32(chunk, this.crc32);
@@ -63,12 +63,12 @@ export class PartUpload {
 
   /**
    * Ends the part. Sent without a checksum, it counts by nothing but the one that the store answers.
-   * @throws Setback when the store measured something else; TransferError when it was to measure, and did not
+   * @throws RetryableError when the store measured something else; TransferError when it was to measure, and did not
    */
   async finish(): Promise<StoredPart> {
     if (this.#trailer) this.#request.end(`\r\n0\r\n${TRAILER}:${crc32Text(this.crc32)}\r\n\r\n`);
     else this.#request.end();
-    const { headers } = await readAnswer(await this.#sent.answer, { how: 'stored in part', withinMs: this.#idleMs });
+    const { headers } = await readResponse(await this.#sent.answer, { how: 'stored in part', withinMs: this.#idleMs });
     const answered = crc32Value(headers[TRAILER] as string | undefined);
     if (answered === null && !this.#trailer) {
       throw new TransferError(
@@ -77,7 +77,7 @@ export class PartUpload {
       );
     }
     if (answered !== null && answered !== this.crc32) {
-      throw new Setback('store-unavailable', 'The bucket measured another checksum of a part than was sent.');
+      throw new RetryableError('store-unavailable', 'The bucket measured another checksum of a part than was sent.');
     }
     return { number: this.#number, bytes: this.bytes, etag: headers.etag ?? '', crc32: this.crc32 };
   }
@@ -111,7 +111,7 @@ export class PartUpload {
       const timer = setTimeout(() => {
         this.#wake = undefined;
         this.destroy();
-        reject(new Setback('store-unavailable', `The bucket took nothing for ${this.#idleMs / 1000} seconds.`));
+        reject(new RetryableError('store-unavailable', `The bucket took nothing for ${this.#idleMs / 1000} seconds.`));
       }, this.#idleMs);
       this.#wake = () => {
         this.#wake = undefined;
@@ -123,14 +123,14 @@ export class PartUpload {
 
   /** What the store said before it had everything. */
   async #failure(): Promise<never> {
-    await readAnswer(await this.#sent.answer, { how: 'stored in part', withinMs: this.#idleMs });
-    throw new Setback('store-unavailable', 'The bucket answered before it had the whole part.');
+    await readResponse(await this.#sent.answer, { how: 'stored in part', withinMs: this.#idleMs });
+    throw new RetryableError('store-unavailable', 'The bucket answered before it had the whole part.');
   }
 }
 
 /** Begins a part of known length. */
 export async function beginPart(
-  calls: StoreCalls,
+  calls: StoreClient,
   upload: { key: string; uploadId: string },
   part: { number: number; length: number },
   { partChecksums }: Pick<StoreOptions, 'partChecksums'>,

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { combineCrc32, crc32Text, crc32Value } from '../base/crc32.ts';
-import { Budget, type Patience, persist, Setback } from '../base/trouble.ts';
+import { type RequestContext, RetryableError, withRetries } from '../base/retry.ts';
 import type { Resume, StoreOptions } from '../base/types.ts';
 import { Body } from '../source/body.ts';
-import { type Answer, readAnswer, StoreCalls } from './call.ts';
+import { type Answer, readResponse, StoreClient } from './client.ts';
 import { NoSuchUpload } from './failures.ts';
 import { beginPart, type PartUpload, type StoredPart } from './part-upload.ts';
 import { elementsOf, escaped, textOf } from './xml.ts';
@@ -17,13 +17,13 @@ type Upload = Pick<Resume, 'key' | 'uploadId'>;
 /** The operations of S3 that a transfer needs, each with the checks that make its answer trustworthy. */
 export class Store {
   readonly #options: StoreOptions;
-  readonly #patience: Patience;
-  readonly #calls: StoreCalls;
+  readonly #context: RequestContext;
+  readonly #calls: StoreClient;
 
-  constructor(options: StoreOptions, patience: Patience) {
+  constructor(options: StoreOptions, context: RequestContext) {
     this.#options = options;
-    this.#patience = patience;
-    this.#calls = new StoreCalls(options, patience);
+    this.#context = context;
+    this.#calls = new StoreClient(options, context);
   }
 
   /** Begins an upload in parts and returns its id. */
@@ -45,12 +45,12 @@ export class Store {
 
   /** Begins one part, whose bytes the caller writes. Not repeated: those bytes are gone once written. */
   beginPart(upload: Upload, part: { number: number; length: number }): Promise<PartUpload> {
-    return beginPart(this.#calls, upload, part, this.#options, this.#patience.limits);
+    return beginPart(this.#calls, upload, part, this.#options, this.#context.limits);
   }
 
   /** Stores one part that is in memory. */
   putPart(upload: Upload, number: number, body: Buffer): Promise<StoredPart> {
-    return persist(new Budget(this.#patience), async () => {
+    return withRetries(this.#context, async () => {
       const part = await this.beginPart(upload, { number, length: body.length });
       try {
         await part.write(body);
@@ -79,7 +79,7 @@ export class Store {
    * S3, seen at versitygw): so it is ended until the store knows it no more.
    */
   async abort({ key, uploadId }: Upload): Promise<void> {
-    const { limits, signal } = this.#patience;
+    const { limits, signal } = this.#context;
     try {
       for (let times = 0; times < ABORTS; times += 1) {
         if (times > 0) await sleep(limits.firstBackoffMs, undefined, { signal });
@@ -107,17 +107,17 @@ export class Store {
       },
       body: completeBody(parts),
       how: 'completed',
-      answerMs: this.#patience.limits.completeMs,
+      answerMs: this.#context.limits.completeMs,
     });
   }
 
-  /** Stores a small object in one call. Once, as `complete`. @throws Setback when the store measured something else */
+  /** Stores a small object in one call. Once, as `complete`. @throws RetryableError when the store measured something else */
   async put(key: string, contentType: string, body: Buffer, checksum: number): Promise<void> {
     const sent = { 'content-type': contentType, 'if-none-match': '*', 'x-amz-checksum-crc32': crc32Text(checksum) };
     const { headers } = await this.#calls.once({ method: 'PUT', key, headers: sent, body, how: 'stored' });
     const answered = crc32Value(headers['x-amz-checksum-crc32'] as string | undefined);
     if (answered !== null && answered !== checksum) {
-      throw new Setback('store-unavailable', 'The bucket measured another checksum of the file than was sent.');
+      throw new RetryableError('store-unavailable', 'The bucket measured another checksum of the file than was sent.');
     }
   }
 
@@ -129,7 +129,7 @@ export class Store {
     if (status >= 300) return undefined;
     const checksum = crc32Value(headers['x-amz-checksum-crc32'] as string | undefined);
     if (checksum !== null) return { bytes: Number(headers['content-length']), crc32: checksum };
-    return persist(new Budget(this.#patience), () => this.#readBack(key));
+    return withRetries(this.#context, () => this.#readBack(key));
   }
 
   /** Where the store keeps no checksum of whole objects, its bytes are the only proof. */
@@ -137,9 +137,9 @@ export class Store {
     const { request, answer } = await this.#calls.begin({ method: 'GET', key, how: 'read back' });
     request.end();
     const response = await answer;
-    const { firstByteMs: withinMs } = this.#patience.limits;
-    if (response.statusCode !== 200) await readAnswer(response, { how: 'read back', withinMs });
-    const body = new Body(response, this.#patience);
+    const { firstByteMs: withinMs } = this.#context.limits;
+    if (response.statusCode !== 200) await readResponse(response, { how: 'read back', withinMs });
+    const body = new Body(response, this.#context);
     const measured = { bytes: 0, crc32: 0 };
     for (let chunk = await body.next(); chunk; chunk = await body.next()) {
       measured.bytes += chunk.length;

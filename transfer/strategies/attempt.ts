@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { Patience } from '../base/trouble.ts';
+import type { RequestContext } from '../base/retry.ts';
 import type { Limits, Resume, TransferOptions } from '../base/types.ts';
 import type { Source } from '../source/open.ts';
 import { Store } from '../store/store.ts';
@@ -11,7 +11,7 @@ export interface Work {
   random: () => number;
   /** Fires when the process is about to be ended. */
   timeUp: AbortSignal;
-  source: Omit<Source, keyof Patience>;
+  source: Omit<Source, keyof RequestContext>;
   /** Seconds that must be left for a part to be begun. */
   margin: number;
 }
@@ -19,7 +19,7 @@ export interface Work {
 /** One try at the whole file, from the first answer of the origin to the object. */
 export class Attempt {
   readonly options: TransferOptions;
-  readonly patience: Patience;
+  readonly context: RequestContext;
   readonly source: Source;
   readonly store: Store;
   readonly #work: Work;
@@ -36,9 +36,9 @@ export class Attempt {
     const signal = AbortSignal.any([work.timeUp, this.#stop.signal]);
     // One listener for each request that is under way.
     setMaxListeners(0, signal);
-    this.patience = { limits: work.limits, random: work.random, signal, count: work.options.observer?.request };
-    this.source = { ...work.source, ...this.patience };
-    this.store = new Store(work.options.store, this.patience);
+    this.context = { limits: work.limits, random: work.random, signal, count: work.options.observer?.request };
+    this.source = { ...work.source, ...this.context };
+    this.store = new Store(work.options.store, this.context);
     this.upload = upload;
   }
 

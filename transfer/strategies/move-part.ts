@@ -1,6 +1,6 @@
 import type { Part } from '../base/plan.ts';
+import { type RequestContext, RetryableError, RetryBudget } from '../base/retry.ts';
 import { TransferError } from '../base/transfer-error.ts';
-import { Budget, type Patience, Setback } from '../base/trouble.ts';
 import type { Resume } from '../base/types.ts';
 import type { Reader } from '../source/reader.ts';
 import type { PartUpload, StoredPart } from '../store/part-upload.ts';
@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 
 export interface Moving {
   store: Store;
-  patience: Patience;
+  context: RequestContext;
   upload: Resume;
   reader: Reader;
   /** Told of every chunk that was written. */
@@ -22,12 +22,12 @@ export interface Moving {
  * the store costs the part: it is read and sent again.
  */
 export async function movePart(moving: Moving, part: Part): Promise<StoredPart> {
-  const budget = new Budget(moving.patience);
+  const budget = new RetryBudget(moving.context);
   for (;;) {
     try {
       return await sendPart(moving, part);
     } catch (error) {
-      if (!(error instanceof Setback)) throw error;
+      if (!(error instanceof RetryableError)) throw error;
       await budget.spend(error);
       moving.current = undefined;
       moving.reader.rewind(part.from);

@@ -24,12 +24,12 @@ export async function fetchRanged(
   before: readonly StoredPart[],
   probe?: Probe,
 ): Promise<StoredPart[]> {
-  const lane = new RangedLane(attempt, upload, before, probe);
-  await lane.run();
-  return lane.stored;
+  const strategy = new RangedFetch(attempt, upload, before, probe);
+  await strategy.run();
+  return strategy.stored;
 }
 
-class RangedLane {
+class RangedFetch {
   readonly stored: StoredPart[];
   readonly #attempt: Attempt;
   readonly #upload: RangedUpload;
@@ -57,7 +57,7 @@ class RangedLane {
   }
 
   async run(): Promise<void> {
-    const { measureMs } = this.#attempt.patience.limits;
+    const { measureMs } = this.#attempt.context.limits;
     let moved = this.#attempt.moved;
     const timer = setInterval(() => {
       this.#connections.measured(((this.#attempt.moved - moved) * 1000) / measureMs);
@@ -105,7 +105,7 @@ class RangedLane {
   }
 
   async #fetch(run: Run): Promise<void> {
-    const { store, patience, source } = this.#attempt;
+    const { store, context, source } = this.#attempt;
     const { etag, size } = this.#upload;
     let reader: RangedReader | undefined;
     try {
@@ -124,7 +124,7 @@ class RangedLane {
         };
         const stored = await this.#unlessRefused(
           run,
-          movePart({ store, patience, upload: this.#upload, reader, moved }, part),
+          movePart({ store, context, upload: this.#upload, reader, moved }, part),
         );
         if (!stored) return;
         this.stored.push(stored);

@@ -31,7 +31,7 @@ export async function fetchSingle(
     return part && bytes === part.to - part.from;
   });
   attempt.stored(bytesOf(stored), upload.size);
-  const { store, patience } = attempt;
+  const { store, context } = attempt;
   const delivered = () => {
     const { crc32: begun = 0, bytes = 0 } = moving.current ?? {};
     return combineCrc32(crc32Of(stored), begun, bytes);
@@ -39,7 +39,7 @@ export async function fetchSingle(
   const reader = new WholeReader(attempt.source, upload.size, delivered, { offset: bytesOf(stored), probe });
   const moving: Moving = {
     store,
-    patience,
+    context,
     upload,
     reader,
     moved: (bytes) => {
@@ -92,7 +92,7 @@ export async function fetchGrowing(
   before: { upload: Resume | null; parts: readonly StoredPart[] },
   probe?: Probe,
 ): Promise<Grown> {
-  const { bufferedPartBytes } = attempt.patience.limits;
+  const { bufferedPartBytes } = attempt.context.limits;
   const stored = prefixOf(before.parts);
   let checksum = crc32Of(stored);
   let total = bytesOf(stored);

@@ -31,7 +31,13 @@ const check = (answer: unknown) =>
   );
 const download = (answer: unknown) => {
   const crm = fakeCrm(['post /leads/exports/{id}/download', answer]);
-  const deps = () => ({ ...testDeps(), crm, store: NO_STORE, transfer: fakeTransfer(CSV), abandon: async () => {} });
+  const deps = () => ({
+    ...testDeps(),
+    crm,
+    store: NO_STORE,
+    transfer: fakeTransfer(CSV),
+    abortUpload: async () => {},
+  });
   return asStep('DownloadFile', downloadFile, deps)(runState(), lambdaContext());
 };
 const publish = (trouble?: Error) => {

@@ -22,12 +22,12 @@ type Transfer = DownloadFileDeps['transfer'];
 const unfinished: Transfer = async () => ({ done: false, resume: UPLOAD });
 
 function depsWith(transfer: Transfer) {
-  const abandoned: string[] = [];
-  const abandon: DownloadFileDeps['abandon'] = async (_, { uploadId }) => {
-    abandoned.push(uploadId);
+  const aborted: string[] = [];
+  const abortUpload: DownloadFileDeps['abortUpload'] = async (_, { uploadId }) => {
+    aborted.push(uploadId);
   };
   const crm = fakeCrm(asked({ url: 'https://files.test/x' }));
-  return { ...testDeps(), crm, store: NO_STORE, transfer, abandon, abandoned };
+  return { ...testDeps(), crm, store: NO_STORE, transfer, abortUpload, aborted };
 }
 
 test.each<[string, object, Transfer, string]>([
@@ -43,7 +43,7 @@ test.each<[string, object, Transfer, string]>([
   );
 
   expect(error.message).toContain(why);
-  expect(deps.abandoned).toEqual(['u']);
+  expect(deps.aborted).toEqual(['u']);
 });
 
 test.each<[string, object, Transfer, object]>([
@@ -56,7 +56,7 @@ test.each<[string, object, Transfer, object]>([
   const answer = await downloadFile(runState({ moving: { ...moved, ...before } }), deps);
 
   expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 1, moving: { upload: UPLOAD, ...after } });
-  expect(deps.abandoned).toEqual([]);
+  expect(deps.aborted).toEqual([]);
 });
 
 test('a run whose invocations all run out of time has 40 of them, also after its deadline', async () => {
@@ -89,7 +89,7 @@ test('a bug is thrown as it is, and gives up the upload that nobody would go on 
 
   await expect(downloadFile(runState({ moving: moved }), deps)).rejects.toThrow(TypeError);
 
-  expect(deps.abandoned).toEqual(['u']);
+  expect(deps.aborted).toEqual(['u']);
 });
 
 test('the engine is given what the configuration says', async () => {

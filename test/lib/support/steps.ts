@@ -78,7 +78,7 @@ function clients(world: World) {
   };
   const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse };
   const bucket: Bucket = { ...unused, ...world.bucket };
-  return { crm, bucket, store: NO_STORE, transfer: world.transfer ?? fakeTransfer(), abandon: async () => {} };
+  return { crm, bucket, store: NO_STORE, transfer: world.transfer ?? fakeTransfer(), abortUpload: async () => {} };
 }
 
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;

@@ -6,7 +6,7 @@ import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
 import { judgeStored } from '../../../lambdas/publish-file/judge-stored.ts';
 import { scanStored } from '../../../lambdas/publish-file/scan-stored.ts';
 import { fieldNames } from '../../../sandbox/data/columns.ts';
-import { abandon, transfer } from '../../../transfer/index.ts';
+import { abortUpload, transfer } from '../../../transfer/index.ts';
 
 /** Stores one file and verifies it as the functions do, and prints the most memory that this took. A process of its own. */
 const { url, bucket: name, endpoint } = JSON.parse(process.argv[2] ?? '{}');
@@ -59,7 +59,7 @@ process.stdout.write(JSON.stringify({ file, scan, downloadMb, maxMb }));
 
 /** Invokes the step until the file is stored: a large one is put on record first. */
 async function stored(state: RunState): Promise<RunState> {
-  const answer = { ...state, ...(await downloadFile(state, { ...common, crm, store, transfer, abandon })) };
+  const answer = { ...state, ...(await downloadFile(state, { ...common, crm, store, transfer, abortUpload })) };
   return answer.outcome === 'STORED' ? answer : stored(answer);
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { type Agent, agentFor, type Sent, send } from '../base/http.ts';
-import { Budget, type Patience, persist, Setback } from '../base/trouble.ts';
+import { type RequestContext, RetryableError, withRetries } from '../base/retry.ts';
 import type { StoreOptions } from '../base/types.ts';
 import { refusalOf } from './failures.ts';
 import { createSign, type Sign } from './sign.ts';
@@ -29,32 +29,32 @@ export interface Answer {
 }
 
 /** The side that the file goes to: signed requests to one bucket. */
-export class StoreCalls {
+export class StoreClient {
   readonly #options: StoreOptions;
-  readonly #patience: Patience;
+  readonly #context: RequestContext;
   readonly #sign: Sign;
   readonly #agent: Agent;
 
-  constructor(options: StoreOptions, patience: Patience) {
+  constructor(options: StoreOptions, context: RequestContext) {
     this.#options = options;
-    this.#patience = patience;
+    this.#context = context;
     this.#sign = createSign(options);
     this.#agent = agentFor(addressOf(this.#options, '').protocol);
   }
 
   /** One call, repeated while it fails in passing. @throws TransferError, KeyExists, StartOver */
   call(call: Call): Promise<Answer> {
-    return persist(new Budget(this.#patience), () => this.once(call));
+    return withRetries(this.#context, () => this.once(call));
   }
 
-  /** One call, once. @throws Setback as well */
+  /** One call, once. @throws RetryableError as well */
   async once(call: Call): Promise<Answer> {
     const headers = { ...call.headers };
     if (call.body !== undefined) headers['content-length'] = String(Buffer.byteLength(call.body));
     const { request, answer } = await this.begin({ ...call, headers });
     request.end(call.body);
-    const withinMs = call.answerMs ?? this.#patience.limits.firstByteMs;
-    return readAnswer(await answer, { withinMs, how: call.how, accept: call.accept });
+    const withinMs = call.answerMs ?? this.#context.limits.firstByteMs;
+    return readResponse(await answer, { withinMs, how: call.how, accept: call.accept });
   }
 
   /** Sends the head of a request; its body is the caller's. */
@@ -62,13 +62,13 @@ export class StoreCalls {
     const url = addressOf(this.#options, key);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
     const signed = await this.#sign(method, url, headers);
-    this.#patience.count?.('store');
+    this.#context.count?.('store');
     return send(signed.url, {
       method,
       headers: signed.headers,
       agent: this.#agent,
-      signal: this.#patience.signal,
-      limits: this.#patience.limits,
+      signal: this.#context.signal,
+      limits: this.#context.limits,
       who: `${STORE}, asked that the file be ${how},`,
       reason: 'store-unavailable',
       ...(answerMs && { answerMs }),
@@ -104,13 +104,16 @@ interface Reading extends Pick<Call, 'how' | 'accept'> {
 }
 
 /** The answer when it is a good one. A refusal may come with status 200 as well, after a long wait (Complete). */
-export async function readAnswer(response: IncomingMessage, { how, withinMs, accept = [] }: Reading): Promise<Answer> {
+export async function readResponse(
+  response: IncomingMessage,
+  { how, withinMs, accept = [] }: Reading,
+): Promise<Answer> {
   const { statusCode: status = 0, headers } = response;
   // A store that falls silent within its answer would else be waited for without end.
   const timer = setTimeout(() => response.destroy(new Error('silence')), withinMs);
   const body = await text(response)
     .catch((error: unknown) => {
-      throw new Setback('store-unavailable', `${STORE} broke off its answer when the file was to be ${how}.`, {
+      throw new RetryableError('store-unavailable', `${STORE} broke off its answer when the file was to be ${how}.`, {
         cause: error,
       });
     })

@@ -3,8 +3,8 @@ import { TransferError, type TransferReason } from './transfer-error.ts';
 import type { Limits } from './types.ts';
 
 /** A failure that another attempt may mend. It never leaves the engine: what a budget cannot mend becomes a `TransferError`. */
-export class Setback extends Error {
-  override readonly name = 'Setback';
+export class RetryableError extends Error {
+  override readonly name = 'RetryableError';
   readonly reason: TransferReason;
   readonly retryAfterSeconds: number | undefined;
 
@@ -28,7 +28,7 @@ export class TimeIsUp extends Error {
 /** Failures are forgiven once this much has been moved since. */
 export const FORGIVEN_BYTES = 256 * 1024;
 
-export interface Patience {
+export interface RequestContext {
   limits: Limits;
   random: () => number;
   signal: AbortSignal;
@@ -37,13 +37,13 @@ export interface Patience {
 }
 
 /** How many failures in a row one reader, or one call of the store, may have. Waits grow, with full jitter. */
-export class Budget {
-  readonly #patience: Patience;
+export class RetryBudget {
+  readonly #context: RequestContext;
   #failures = 0;
   #moved = 0;
 
-  constructor(patience: Patience) {
-    this.#patience = patience;
+  constructor(context: RequestContext) {
+    this.#context = context;
   }
 
   moved(bytes: number): void {
@@ -52,31 +52,32 @@ export class Budget {
   }
 
   /** Waits before the next attempt. @throws TransferError when there is to be none. */
-  async spend(setback: Setback): Promise<void> {
-    const { limits, random, signal } = this.#patience;
+  async spend(error: RetryableError): Promise<void> {
+    const { limits, random, signal } = this.#context;
     this.#failures += 1;
     this.#moved = 0;
-    const asked = setback.retryAfterSeconds ?? 0;
-    if (this.#failures >= limits.attempts || asked > limits.longestWaitSeconds) throw givenUp(setback);
+    const asked = error.retryAfterSeconds ?? 0;
+    if (this.#failures >= limits.attempts || asked > limits.longestWaitSeconds) throw givenUp(error);
     // A fresh link is worth an attempt at once.
-    if (setback.reason === 'link-expired' && this.#failures === 1) return;
+    if (error.reason === 'link-expired' && this.#failures === 1) return;
     const most = Math.min(limits.firstBackoffMs * 2 ** this.#failures, limits.largestBackoffMs);
     await sleep(Math.max(random() * most, asked * 1000), undefined, { signal });
   }
 }
 
-/** Repeats what fails with a `Setback` until it succeeds or the budget is used up. */
-export async function persist<T>(budget: Budget, attempt: () => Promise<T>): Promise<T> {
+/** Repeats what fails with a `RetryableError` until it succeeds or its budget is used up. */
+export async function withRetries<T>(context: RequestContext, attempt: () => Promise<T>): Promise<T> {
+  const budget = new RetryBudget(context);
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      if (!(error instanceof Setback)) throw error;
+      if (!(error instanceof RetryableError)) throw error;
       await budget.spend(error);
     }
   }
 }
 
-function givenUp({ reason, message, retryAfterSeconds, cause }: Setback): TransferError {
+function givenUp({ reason, message, retryAfterSeconds, cause }: RetryableError): TransferError {
   return new TransferError(reason, message, { retryAfterSeconds, cause });
 }
