@@ -5,12 +5,12 @@ import { join } from 'node:path';
 enableCompileCache(join(import.meta.dirname, '..', '.cache', 'compiled'));
 const { ENVIRONMENT } = await import('./support/exit.ts');
 const { runCommandLine } = await import('./program.ts');
-const { say } = await import('./support/print.ts');
+const { printErr } = await import('./support/print.ts');
 
 // Who reads a pipe may have read enough (`| head`): what the command does goes on to its end.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') return;
-  say(`Standard output took no more (${error.code ?? error.name}).`);
+  printErr(`Standard output took no more (${error.code ?? error.name}).`);
   process.exitCode = ENVIRONMENT;
 });
 process.stderr.on('error', () => undefined);

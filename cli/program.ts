@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander';
 import { USAGE } from './support/exit.ts';
-import { say } from './support/print.ts';
+import { printErr } from './support/print.ts';
 
 type Register = (command: Command) => void;
 
@@ -141,7 +141,7 @@ export async function runCommandLine(args: string[]): Promise<number> {
     return Number(process.exitCode ?? 0);
   } catch (error) {
     const { sentence, code, documented } = await endOf(error);
-    if (!(error instanceof CommanderError)) say(sentence);
+    if (!(error instanceof CommanderError)) printErr(sentence);
     const document = { ok: false, error: sentence };
     if (code !== 0 && !documented && args.includes('--json')) process.stdout.write(`${JSON.stringify(document)}\n`);
     return code;

@@ -4,30 +4,30 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.t
 import type { FinishedRun } from './runs.ts';
 import type { Session } from './session.ts';
 
-/** How to use what `--keep` left running. */
-export const kept = {
-  endpoints: ({ cloud, crm }: Session) => ({ aws: cloud.endpoint, crm: crm.url, auth: crm.authUrl }),
+/** The endpoints of a local cloud that `--keep` leaves running. */
+export function endpointsOf({ cloud, crm }: Session) {
+  return { aws: cloud.endpoint, crm: crm.url, auth: crm.authUrl };
+}
 
-  /** Prints the endpoints and commands to paste into another terminal. */
-  show(screen: Screen, session: Session, runs: FinishedRun[]): void {
-    const { cloud, crm, target, configurationFile } = session;
-    const arn = runs[0]?.report.executionArn ?? 'ARN';
-    const place = `--deployment ${LOCAL_DEPLOYMENT} --region ${LOCAL_REGION} --endpoint-url ${cloud.endpoint}`;
-    for (const line of [
-      'Everything is left running; Ctrl-C ends it.',
-      `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
-      '',
-      'In another terminal, start a run and follow it:',
-      `  npm run cli -- start leads --wait ${place}`,
-      'Authorize anew:',
-      `  npm run cli -- authorize --configuration ${configurationFile} ${place}`,
-      'With the AWS CLI:',
-      `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_DEFAULT_REGION=${LOCAL_REGION} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
-      `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,
-      `  aws stepfunctions get-execution-history --execution-arn ${arn}`,
-      `  aws s3 ls s3://${target.BucketName} --recursive`,
-    ]) {
-      screen.line(line);
-    }
-  },
-};
+/** Prints the endpoints and commands to paste into another terminal. */
+export function showEndpoints(screen: Screen, session: Session, runs: FinishedRun[]): void {
+  const { cloud, crm, target, configurationFile } = session;
+  const arn = runs[0]?.report.executionArn ?? 'ARN';
+  const place = `--deployment ${LOCAL_DEPLOYMENT} --region ${LOCAL_REGION} --endpoint-url ${cloud.endpoint}`;
+  for (const line of [
+    'Everything is left running; Ctrl-C ends it.',
+    `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
+    '',
+    'In another terminal, start a run and follow it:',
+    `  npm run cli -- start leads --wait ${place}`,
+    'Authorize anew:',
+    `  npm run cli -- authorize --configuration ${configurationFile} ${place}`,
+    'With the AWS CLI:',
+    `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_DEFAULT_REGION=${LOCAL_REGION} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
+    `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,
+    `  aws stepfunctions get-execution-history --execution-arn ${arn}`,
+    `  aws s3 ls s3://${target.BucketName} --recursive`,
+  ]) {
+    screen.line(line);
+  }
+}

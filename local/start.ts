@@ -6,7 +6,7 @@ import { codeOf, USAGE } from '../cli/support/exit.ts';
 import { ConfigurationError } from '../core/config/configuration.ts';
 import { RunError } from '../core/errors.ts';
 import type { Cloud } from './cloud.ts';
-import { kept } from './endpoints.ts';
+import { endpointsOf, showEndpoints } from './endpoints.ts';
 import { parseOptions, type StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
 import { lastLines } from './processes/log-tail.ts';
@@ -75,10 +75,10 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
       print({
         ok,
         runs: runs.map(({ report }) => report),
-        ...(options.keep && { endpoints: kept.endpoints(session) }),
+        ...(options.keep && { endpoints: endpointsOf(session) }),
       });
     if (options.keep) {
-      kept.show(screen, session, runs);
+      showEndpoints(screen, session, runs);
       if (!signal.aborted) await Promise.race([once(signal, 'abort'), died(session.cloud)]);
     }
     return exitCodeOfRuns(runs);

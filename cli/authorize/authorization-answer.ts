@@ -14,13 +14,13 @@ export interface Expected {
 }
 
 /** `unusable`: not an answer to this authorization, which goes on waiting. */
-export type Verdict =
+export type ServiceAnswer =
   | { kind: 'code'; code: string }
   | { kind: 'refused'; error: CommandError }
   | { kind: 'unusable'; why: string };
 
 /** Judges the query with which the service sends a browser back (RFC 6749, 4.1.2; RFC 9207). */
-export function verdictOn(query: URLSearchParams, expected: Expected): Verdict {
+export function judgeAnswer(query: URLSearchParams, expected: Expected): ServiceAnswer {
   const { state, crm } = expected;
   if (!sameText(query.get('state') ?? '', state)) {
     return { kind: 'unusable', why: 'This answer belongs to another authorization.' };

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readConfiguration } from '../../core/config/configuration.ts';
 import { withExamples } from '../support/command-options.ts';
 import { askHidden, type Input } from '../support/hidden-input.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { type Authorized, authorize } from './authorize.ts';
 import { mayOpenBrowser, openBrowser } from './open-browser.ts';
@@ -16,9 +17,6 @@ interface AuthorizeCommandOptions extends TargetOptions {
   browser: boolean;
   json?: boolean;
 }
-
-const print = (line: string) => process.stdout.write(`${line}\n`);
-const say = (line: string) => process.stderr.write(`${line}\n`);
 
 /** Lets a person consent in a browser, and stores the grant. */
 export function addAuthorize(command: Command): void {
@@ -50,10 +48,10 @@ export function addAuthorize(command: Command): void {
 async function run(options: AuthorizeCommandOptions): Promise<void> {
   const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
   const { deployment, file } = readConfiguration(options.deployment, options.configuration, endpoint);
-  const input: Input = { stream: process.stdin, say: (text) => process.stderr.write(text) };
+  const input: Input = { stream: process.stdin, print: (text) => process.stderr.write(text) };
   const person = process.stdin.isTTY ? input : undefined;
   const paste = options.paste ? input : person;
-  const tell = options.json ? say : print;
+  const tell = options.json ? printErr : printOut;
   const done = await authorize(await connect(options), {
     crm: deployment.crm,
     configuration: file,
@@ -67,7 +65,7 @@ async function run(options: AuthorizeCommandOptions): Promise<void> {
     onUrl: (url, waiting) => show(url, { ...waiting, ...options, paste: paste !== undefined }, tell),
     onWait: () => tell('Something else is using the grant right now; waiting for it, up to a minute.'),
   });
-  for (const line of options.json ? [JSON.stringify({ ok: true, ...done })] : linesOf(done)) print(line);
+  for (const line of options.json ? [JSON.stringify({ ok: true, ...done })] : linesOf(done)) printOut(line);
 }
 
 interface Shown {

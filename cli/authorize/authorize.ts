@@ -8,14 +8,14 @@ import { type Clock, watchClock } from '../support/aws-clock.ts';
 import { CommandError, codeOf, USAGE } from '../support/exit.ts';
 import type { Input } from '../support/hidden-input.ts';
 import type { Target } from '../support/target.ts';
-import { patiently } from '../support/with-retries.ts';
+import { withRetries } from '../support/with-retries.ts';
 import type { Expected } from './authorization-answer.ts';
 import { awaitAnswer } from './await-answer.ts';
 import { listenForCallback } from './callback-listener.ts';
 import { exchangeCode } from './exchange-code.ts';
 import { type ChosenClient, type ClientOptions, chooseClient } from './oauth-client-choice.ts';
 import { promptForPaste } from './paste-prompt.ts';
-import { rehearse } from './permission-check.ts';
+import { checkPermissions } from './permission-check.ts';
 import { type Callback, callbackOf } from './redirect-uri.ts';
 import { storeGrant } from './store-grant.ts';
 
@@ -65,7 +65,7 @@ export async function authorize(target: Places, options: AuthorizeOptions): Prom
   }
   signal?.throwIfAborted();
   const clock = watchClock(target.secrets);
-  const stored = await rehearse(target);
+  const stored = await checkPermissions(target);
   const client = await chooseClient(stored.client, target.ClientSecretId, options);
   const verifier = randomBytes(32).toString('base64url');
   const expected = { state: randomBytes(32).toString('base64url'), crm, configuration };
@@ -86,7 +86,7 @@ async function store(
   { clock, onWait }: { clock: Clock } & Pick<AuthorizeOptions, 'onWait'>,
 ): Promise<string> {
   const used = { clientId, clientSecret };
-  if (isNew) await patiently(() => writeOAuthClient(target.secrets, target.ClientSecretId, used));
+  if (isNew) await withRetries(() => writeOAuthClient(target.secrets, target.ClientSecretId, used));
   const { versionId } = await storeGrant(tokens, {
     store: createTokenStore(target.secrets, target.TokensSecretId),
     ledger: createLedger(target.dynamo, target.LedgerTableName, target.TokensSecretId),

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
-import { type Expected, type Verdict, verdictOn } from './authorization-answer.ts';
+import { type Expected, judgeAnswer, type ServiceAnswer } from './authorization-answer.ts';
 import { type Page, showPage } from './callback-page.ts';
 import type { Callback } from './redirect-uri.ts';
 
@@ -29,12 +29,12 @@ export async function listenForCallback(
   // Whoever awaits it hears of it; until then a refusal must not end the process.
   code.catch(() => {});
   const answer: RequestListener = (request, response) => {
-    const verdict = verdictOf(request, path, expected);
-    showPage(response, pageOf(verdict));
+    const answer = answerIn(request, path, expected);
+    showPage(response, pageOf(answer));
     // Not before the page is out: what follows closes the listener.
     finished(response, () => {
-      if (verdict?.kind === 'refused') reject(verdict.error);
-      if (verdict?.kind === 'code') resolve(verdict.code);
+      if (answer?.kind === 'refused') reject(answer.error);
+      if (answer?.kind === 'code') resolve(answer.code);
     });
   };
   const servers: Server[] = [];
@@ -52,17 +52,17 @@ export async function listenForCallback(
 }
 
 /** `undefined` for what is no answer of the service at all. */
-function verdictOf(request: IncomingMessage, path: string, expected: Expected): Verdict | undefined {
+function answerIn(request: IncomingMessage, path: string, expected: Expected): ServiceAnswer | undefined {
   // Anyone on this machine can send anything here, an address that cannot be read too.
   const url = URL.parse(request.url ?? '/', 'http://127.0.0.1');
   if (request.method !== 'GET' || url?.pathname !== path) return undefined;
-  return verdictOn(url.searchParams, expected);
+  return judgeAnswer(url.searchParams, expected);
 }
 
-function pageOf(verdict: Verdict | undefined): Page {
-  if (!verdict) return { status: 404, heading: 'There is nothing here', text: STILL_WAITS };
-  if (verdict.kind === 'unusable') return { status: 400, heading: verdict.why.replace(/\.$/, ''), text: STILL_WAITS };
-  if (verdict.kind === 'code') {
+function pageOf(answer: ServiceAnswer | undefined): Page {
+  if (!answer) return { status: 404, heading: 'There is nothing here', text: STILL_WAITS };
+  if (answer.kind === 'unusable') return { status: 400, heading: answer.why.replace(/\.$/, ''), text: STILL_WAITS };
+  if (answer.kind === 'code') {
     const text = 'The command in the terminal goes on and says what came of it. This window can be closed.';
     return { status: 200, heading: 'Authorized at the service', text };
   }

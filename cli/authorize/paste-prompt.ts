@@ -1,8 +1,8 @@
 import { type HiddenLines, hiddenLines, type Input } from '../support/hidden-input.ts';
-import { type Expected, type Verdict, verdictOn } from './authorization-answer.ts';
+import { type Expected, judgeAnswer, type ServiceAnswer } from './authorization-answer.ts';
 
 /** What a person pasted, understood or not. */
-type Pasted = Verdict & { note?: string };
+type Pasted = ServiceAnswer & { note?: string };
 
 const AGAIN = 'Paste the whole address to which the browser was sent, or the code in it, and press Enter.';
 
@@ -23,24 +23,24 @@ export function promptForPaste(expected: Expected, input: Input): PastePrompt {
   const lines = hiddenLines(input);
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
   code.catch(() => {});
-  const ended = readUntilUnderstood(lines, expected, input.say, resolve).catch(reject);
+  const ended = readUntilUnderstood(lines, expected, input.print, resolve).catch(reject);
   return { code, ended, close: lines.close };
 }
 
 async function readUntilUnderstood(
   lines: HiddenLines,
   expected: Expected,
-  say: Input['say'],
+  print: Input['print'],
   take: (code: string) => void,
 ): Promise<void> {
   for (;;) {
     const line = await lines.next();
     if (line === undefined) return;
     const pasted = understand(line, expected);
-    if (pasted?.note) say(`${pasted.note}\n`);
+    if (pasted?.note) print(`${pasted.note}\n`);
     if (pasted?.kind === 'refused') throw pasted.error;
     if (pasted?.kind === 'code') return take(pasted.code);
-    if (pasted) say(`${pasted.why} ${AGAIN}\n`);
+    if (pasted) print(`${pasted.why} ${AGAIN}\n`);
   }
 }
 
@@ -51,7 +51,7 @@ function understand(line: string, expected: Expected): Pasted | undefined {
   if (!text) return undefined;
   if (/^https?:/i.test(text)) return understandAddress(text.replace(/\s+/g, ''), expected);
   if (/^\??([^=&\s]+=[^&\s]*&)*(code|error|state)=[^\s]*$/.test(text)) {
-    return verdictOn(new URLSearchParams(text), expected);
+    return judgeAnswer(new URLSearchParams(text), expected);
   }
   if (!/^[\x21-\x7e]{6,4096}$/.test(text)) return { kind: 'unusable', why: 'This was not understood.' };
   const note = 'Taken as a bare code. It was not checked against "state"; PKCE still protects it.';
@@ -64,5 +64,5 @@ function understandAddress(text: string, expected: Expected): Pasted {
   if (url.searchParams.has('code_challenge')) {
     return { kind: 'unusable', why: 'This is the address to open, not the one to which the browser was sent then.' };
   }
-  return verdictOn(url.searchParams, expected);
+  return judgeAnswer(url.searchParams, expected);
 }

@@ -12,7 +12,7 @@ import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
 /** What is stored of the OAuth client, unread; `undefined` before the first authorization. */
-export interface Rehearsed {
+export interface StoredClient {
   client: string | undefined;
 }
 
@@ -21,12 +21,12 @@ export interface Rehearsed {
  * is read and written, without a change to any of them.
  * @throws CommandError (exit code 3)
  */
-export async function rehearse(
+export async function checkPermissions(
   target: Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' | 'TokensSecretId' | 'LedgerTableName'>,
-): Promise<Rehearsed> {
+): Promise<StoredClient> {
   const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
-  const client = await rehearseSecret(secrets, ClientSecretId);
-  const tokens = await rehearseSecret(secrets, TokensSecretId);
+  const client = await checkSecret(secrets, ClientSecretId);
+  const tokens = await checkSecret(secrets, TokensSecretId);
   const ledger = createLedger(dynamo, LedgerTableName, TokensSecretId);
   const versionId = tokens?.VersionId ?? BEFORE_THE_FIRST;
   try {
@@ -41,7 +41,7 @@ export async function rehearse(
 }
 
 /** The value as it is, put again under its own VersionId, is documented to change nothing. */
-async function rehearseSecret(client: SecretsManagerClient, SecretId: string) {
+async function checkSecret(client: SecretsManagerClient, SecretId: string) {
   const current = await client
     .send(new GetSecretValueCommand({ SecretId, VersionStage: 'AWSCURRENT' }))
     .catch((error) => {

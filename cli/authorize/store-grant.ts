@@ -7,7 +7,7 @@ import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import type { TokenStore } from '../../core/oauth/token-store.ts';
 import { obtainedLately } from '../../core/oauth/version-limit.ts';
-import { patiently } from '../support/with-retries.ts';
+import { withRetries } from '../support/with-retries.ts';
 
 export interface StoreDeps {
   store: TokenStore;
@@ -33,13 +33,13 @@ const LOOK_MS = 1000;
 export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Generation> {
   const deps = { now: Date.now, elapsed: () => performance.now(), sleep, onWait: () => {}, ...definedOf(given) };
   for (;;) {
-    const before = await patiently(() => newest(deps.store), deps);
+    const before = await withRetries(() => newest(deps.store), deps);
     const claim = await claimWhenFree(before, deps);
     if (!claim) continue;
     const versionId = successorOf(before);
     const stored = { ...tokens, earlierObtainedAt: await obtainedBefore(before, deps) };
     // Always under the same name: to store it twice is to store it once.
-    if (!(await patiently(() => deps.store.store(versionId, stored), deps))) continue;
+    if (!(await withRetries(() => deps.store.store(versionId, stored), deps))) continue;
     await deps.ledger.markStored(claim).catch(() => undefined);
     return { versionId, tokens: stored };
   }
@@ -79,16 +79,16 @@ async function exists(store: TokenStore, versionId: string): Promise<boolean> {
 async function claimWhenFree(versionId: string, deps: Deps): Promise<Claim | undefined> {
   const { ledger, store, elapsed } = deps;
   const owner = randomUUID();
-  const read = () => patiently(() => ledger.read(versionId), deps);
+  const read = () => withRetries(() => ledger.read(versionId), deps);
   let watched = { item: await read(), since: elapsed() };
   for (let look = 0; ; look += 1) {
     const { item, since } = watched;
     if (isFree(item, elapsed() - since)) {
       const now = deps.now();
-      const answer = await patiently(() => ledger.claimObserved(versionId, owner, now, item), deps);
+      const answer = await withRetries(() => ledger.claimObserved(versionId, owner, now, item), deps);
       if (answer.won) return answer.claim;
     }
-    if (await patiently(() => exists(store, successorOf(versionId)), deps)) return undefined;
+    if (await withRetries(() => exists(store, successorOf(versionId)), deps)) return undefined;
     if (look === 0) deps.onWait();
     await deps.sleep(LOOK_MS);
     const now = await read();

@@ -7,7 +7,7 @@ import { untilInterrupted } from '../runs/follow-interrupt.ts';
 import { bytesText, movedText } from '../support/bytes-text.ts';
 import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { say } from '../support/print.ts';
+import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
 import { downloadInto, downloadTo, wholeOutput } from './download-file.ts';
@@ -66,7 +66,7 @@ async function download(entity: Entity, options: Options): Promise<void> {
   const document = { entity, date, run: execution, file: path, bytes, rows, crc32, resumedAt, whole: true };
   const went = resumedAt > 0 ? `, of which ${bytesText(resumedAt)} were here already` : '';
   process.stdout.write(`${json ? JSON.stringify(document) : `${plainLine(path)}: ${factsOf(manifest)}${went}.`}\n`);
-  if (!json) for (const warning of manifest.warnings) say(`Warning: ${warning}`);
+  if (!json) for (const warning of manifest.warnings) printErr(`Warning: ${warning}`);
 }
 
 function whichOf({ date, run }: Options): Which {

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { nightlyPlan } from '../schedule/nightly-plan.ts';
 import { withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { say } from '../support/print.ts';
+import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
 import { isMissing, isPublished, lastCells, type Story, tellStory } from './story.ts';
@@ -39,7 +39,7 @@ async function report(options: ReportOptions): Promise<void> {
   const warnings: string[] = [];
   const warn = (sentence: string) => {
     warnings.push(sentence);
-    say(sentence);
+    printErr(sentence);
   };
   const plan = nightlyPlan(options, warn);
   const target = await connect(options);

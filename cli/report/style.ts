@@ -78,8 +78,8 @@ dialog:target { display: block; position: fixed; inset: 16px 0 auto; margin: 0 a
 .scripted dialog:not([open]) { display: none; }
 dialog h2 { margin: 0; outline: none; }
 dialog p { overflow-wrap: anywhere; }
-.verdict { display: flex; align-items: center; gap: 10px; }
-.verdict .cell { width: 26px; }
+.outcome-line { display: flex; align-items: center; gap: 10px; }
+.outcome-line .cell { width: 26px; }
 .warning { padding: 8px 12px; border-radius: 8px; background: var(--warn-tile); color: var(--warn); }
 dl { margin: 0; } dl div { display: grid; grid-template-columns: minmax(0, 9em) minmax(0, 1fr); gap: 12px; padding: 5px 0; border-top: 1px solid var(--line); }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { entitySchema } from '../../core/config/entities.ts';
 import { commandFor, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { say } from '../support/print.ts';
+import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { lastSeen } from './executions.ts';
 import { refuseDate } from './export-date.ts';
@@ -44,7 +44,7 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
   refuseDate(target, input, `\nTo run it for another: ${anew}`);
   const started = await startNamed(target, entity, input, options);
   const date = input.date ?? `the date of ${input.scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`;
-  say(`${started.name} does ${found.name} anew, for ${date}.`);
+  printErr(`${started.name} does ${found.name} anew, for ${date}.`);
   await afterStart(target, [started], options);
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
-import { endedHalfway } from '../support/partial-failure.ts';
+import { partialFailure } from '../support/partial-failure.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate } from './export-date.ts';
@@ -57,7 +57,7 @@ async function startNext(target: Target, entity: Entity, runs: NamedRun[], optio
   } catch (error) {
     if (runs.length === 0) throw error;
     const names = runs.map(({ name }) => name).join(', ');
-    throw endedHalfway(error, `Started before that: ${names}; not started: ${entity}.`, json ? { runs } : undefined);
+    throw partialFailure(error, `Started before that: ${names}; not started: ${entity}.`, json ? { runs } : undefined);
   }
 }
 

@@ -4,6 +4,7 @@ import type { RunState } from '../../core/step/states.ts';
 import { withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { printErr } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { lastSeen } from './executions.ts';
 import { type FoundRun, findRun } from './find-run.ts';
@@ -13,8 +14,6 @@ interface StopOptions extends TargetOptions {
   yes?: boolean;
   json?: boolean;
 }
-
-const say = (line: string) => process.stderr.write(`${line}\n`);
 
 /** Registers `stop`. */
 export function addStop(command: Command): void {
@@ -34,7 +33,7 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   const found = await findRun(target, run);
   if (found.status !== 'RUNNING') throw new CommandError(`${endText(found)}, so there is nothing to stop.`, USAGE);
   const seen = await lastSeen(target.sfn, found.executionArn);
-  for (const line of consequences(found, seen.name, seen.state)) say(line);
+  for (const line of consequences(found, seen.name, seen.state)) printErr(line);
   await askBefore(found, options);
   const status = await stopRun(target, found);
   const { entity = null, name, executionArn } = found;
@@ -62,7 +61,7 @@ async function askBefore({ name }: FoundRun, { yes }: StopOptions): Promise<void
   if (yes) return;
   if (!process.stdin.isTTY)
     throw new CommandError('Nobody is there to be asked: add --yes. Nothing was stopped.', USAGE);
-  const asking = { stream: process.stdin, say: (text: string) => process.stderr.write(text) };
+  const asking = { stream: process.stdin, print: (text: string) => process.stderr.write(text) };
   if (!(await confirm(asking, `Stop ${name}?`))) throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
 }
 

@@ -5,7 +5,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { freshnessText } from '../../core/config/freshness.ts';
 import { entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
-import { endedHalfway } from '../support/partial-failure.ts';
+import { partialFailure } from '../support/partial-failure.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { type SwitchedRule, switchRule } from './pause-rules.ts';
 
@@ -79,7 +79,7 @@ async function switchRules(
       if (rules.length === 0) throw error;
       const names = rules.map((switched) => switched.entity).join(', ');
       const word = wordFor(state);
-      throw endedHalfway(
+      throw partialFailure(
         error,
         `Switched ${word} before that: ${names}; not: ${entity}.`,
         options.json ? { rules } : undefined,

@@ -3,8 +3,8 @@ import { createInterface } from 'node:readline';
 import type { Input } from './hidden-input.ts';
 
 /** Asks a person; anything but "y" or "yes" is a no, the end of the input too. */
-export async function confirm({ stream, say }: Pick<Input, 'stream' | 'say'>, question: string): Promise<boolean> {
-  say(`${question} [y/N] `);
+export async function confirm({ stream, print }: Pick<Input, 'stream' | 'print'>, question: string): Promise<boolean> {
+  print(`${question} [y/N] `);
   // Read line by line, not key by key, so that Ctrl-C stays the terminal's.
   const lines = createInterface({ input: stream, terminal: false });
   try {

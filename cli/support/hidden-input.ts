@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 /** Where lines come from, and where a person is asked for them. */
 export interface Input {
   stream: NodeJS.ReadableStream & { isTTY?: boolean | undefined };
-  say: (text: string) => void;
+  print: (text: string) => void;
   /** What Ctrl-C does, which a terminal that is read key by key does not do by itself; default: end the process. */
   interrupt?: () => void;
 }
@@ -48,12 +48,12 @@ export function hiddenLines({ stream, interrupt = () => process.kill(process.pid
 
 /** Asks for one line that nobody is to see; `undefined` when none was given. */
 export async function askHidden(input: Input, question: string): Promise<string | undefined> {
-  input.say(question);
+  input.print(question);
   const lines = hiddenLines(input);
   try {
     return (await lines.next())?.trim() || undefined;
   } finally {
     lines.close();
-    input.say('\n');
+    input.print('\n');
   }
 }

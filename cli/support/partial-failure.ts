@@ -7,7 +7,7 @@ import { CommandError, ENVIRONMENT } from './exit.ts';
  * @param done what is done, and what is not; empty where the document alone says it
  * @param document the same for `--json`; `undefined` without
  */
-export function endedHalfway(error: unknown, done: string, document: object | undefined): CommandError {
+export function partialFailure(error: unknown, done: string, document: object | undefined): CommandError {
   const sentence = [sentenceOf(error), done].filter(Boolean).join(' ');
   if (document) process.stdout.write(`${JSON.stringify({ ok: false, error: sentence, ...document })}\n`);
   const exitCode = error instanceof CommandError ? error.exitCode : ENVIRONMENT;

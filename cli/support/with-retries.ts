@@ -14,7 +14,7 @@ const PATIENCE_MS = 20_000;
  * Repeats what fails for a reason that passes, with waits that double. For what is done after a person has consented, who
  * cannot be asked again lightly.
  */
-export async function patiently<T>(
+export async function withRetries<T>(
   action: () => Promise<T>,
   { elapsed, sleep: pause }: Time = { elapsed: () => performance.now(), sleep },
 ): Promise<T> {

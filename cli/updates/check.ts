@@ -12,21 +12,21 @@ export interface CheckedUpdates extends Omit<Validation, 'problems' | 'chunks'> 
 
 /**
  * Validates all lines here, before anything is sent.
- * @param say told what a person should see besides the last sentence: a table of problems, warnings
+ * @param print told what a person should see besides the last sentence: a table of problems, warnings
  * @param rules what the deployment allows
  * @throws CommandError (exit code 2) when anything is wrong
  */
 export async function checkUpdates(
   source: UpdateSource,
-  say: (text: string) => void,
+  print: (text: string) => void,
   rules = STRICT,
 ): Promise<CheckedUpdates> {
   const { problems, chunks: _, ...found } = await validateUpdates(source.reader, source.open(), rules);
-  if (problems.total > 1) say(problemsText(problems));
+  if (problems.total > 1) print(problemsText(problems));
   if (problems.total > 0) throw refused(problemsSentence(source.name, problems));
   if (source.reader.format === 'jsonl' && found.bytes > LARGEST_INPUT_BYTES) throw tooLarge(source.name);
   for (const { field, sentence, records, firstLine } of found.warnings) {
-    say(`Warning: "${field}" ${sentence}; ${counted(records, 'record')}, first on line ${firstLine}.`);
+    print(`Warning: "${field}" ${sentence}; ${counted(records, 'record')}, first on line ${firstLine}.`);
   }
   return { source, ...found };
 }

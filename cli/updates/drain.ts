@@ -30,7 +30,7 @@ export async function drainBatch(
   target: Pick<Target, 's3' | 'sfn' | 'BucketName'>,
   batch: string,
   { stoppedAt }: Pick<BatchExecution, 'stoppedAt'>,
-  say: (line: string) => void,
+  print: (line: string) => void,
   { now, sleep, pauseMs }: Patience = PATIENCE,
 ): Promise<void> {
   const awsNow = () => now().getTime() + target.sfn.config.systemClockOffset;
@@ -44,7 +44,7 @@ export async function drainBatch(
   let told = false;
   await sleep(pauseMs);
   for (let open = await openClaims(store, batch, since); open > 0 && awsNow() < end; ) {
-    if (!told) say(waitText(batch, open, new Date(end)));
+    if (!told) print(waitText(batch, open, new Date(end)));
     told = true;
     await sleep(pauseMs);
     open = await openClaims(store, batch, since);

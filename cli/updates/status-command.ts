@@ -3,6 +3,7 @@ import type { Outcome } from '../../core/batch/result-line.ts';
 import { OUTCOMES } from '../../core/batch/result-line.ts';
 import { withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
+import { printOut } from '../support/print.ts';
 import { table } from '../support/table.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { counted } from './check.ts';
@@ -19,7 +20,6 @@ interface StatusOptions extends TargetOptions {
 }
 
 const LISTED = 10;
-const print = (line: string) => process.stdout.write(`${line}\n`);
 
 /** Registers `update-status`, which changes nothing at the service. */
 export function addUpdateStatus(command: Command): void {
@@ -42,11 +42,11 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   const stateMachineArn = updatesMachineOf(target, options);
   if (batch === undefined) {
     const batches = await lastBatches(target, stateMachineArn, LISTED);
-    return void print(options.json ? JSON.stringify({ batches }) : listText(batches));
+    return void printOut(options.json ? JSON.stringify({ batches }) : listText(batches));
   }
   const status = await oneBatch(target, stateMachineArn, batch);
-  if (options.json) print(JSON.stringify(status));
-  else for (const line of await detailsOf(target, status)) print(line);
+  if (options.json) printOut(JSON.stringify(status));
+  else for (const line of await detailsOf(target, status)) printOut(line);
   if (options.failedTo === undefined) return;
   const written = await writeFailedLines(storeOf(target), status, options.failedTo);
   process.stderr.write(`Wrote ${counted(written, 'line')} to ${options.failedTo}, which holds customer data.\n`);

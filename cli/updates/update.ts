@@ -6,6 +6,7 @@ import type { LineRules } from '../../core/updates/fast-check.ts';
 import { withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { newBatchName } from './batch.ts';
 import { type CheckedUpdates, checkUpdates, counted } from './check.ts';
@@ -28,9 +29,6 @@ export interface UpdateOptions extends TargetOptions, BatchOptions {
   yes?: boolean;
   json?: boolean;
 }
-
-const print = (line: string) => process.stdout.write(`${line}\n`);
-const say = (line: string) => process.stderr.write(`${line}\n`);
 
 /** Changes customers by a file: checks all of it here, asks, sends it as a batch and follows that to its end. */
 export function addUpdate(command: Command): void {
@@ -66,14 +64,14 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   const target = await connect(options);
   const batch = options.resume ?? '';
   const unsummarized = await refuseToResume(target, updatesMachineOf(target, options), batch);
-  if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized, say);
-  say(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
+  if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized, printErr);
+  printErr(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
   return withSource(unfinishedLines(storeOf(target), batch), options, target);
 }
 
 async function withSource(source: UpdateSource, options: UpdateOptions, target?: Target): Promise<void> {
   try {
-    const checked = await checkUpdates(source, say, rulesOf(options));
+    const checked = await checkUpdates(source, printErr, rulesOf(options));
     if (options.dryRun) return await showDryRun(checked, options);
     return await send(checked, target ?? (await connect(options)), options);
   } finally {
@@ -89,8 +87,8 @@ function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDP
 }
 
 async function showDryRun({ source, records, lines }: CheckedUpdates, { showValues = false }: UpdateOptions) {
-  print(`${source.name}: ${counted(records, 'record')} on ${counted(lines, 'line')}, all valid. Nothing was sent.`);
-  for (const sample of await samplesOf(source, showValues)) print(sample);
+  printOut(`${source.name}: ${counted(records, 'record')} on ${counted(lines, 'line')}, all valid. Nothing was sent.`);
+  for (const sample of await samplesOf(source, showValues)) printOut(sample);
 }
 
 async function send(checked: CheckedUpdates, target: Target, options: UpdateOptions): Promise<void> {
@@ -100,7 +98,7 @@ async function send(checked: CheckedUpdates, target: Target, options: UpdateOpti
   const batch = resume === undefined ? newBatchName() : resumedName(resume);
   const key = await uploadInput(target, batch, checked, resume !== undefined);
   // Before the start: should its answer be lost, this is the name to look up.
-  say(`Batch ${batch}: ${counted(checked.records, 'record')}.`);
+  printErr(`Batch ${batch}: ${counted(checked.records, 'record')}.`);
   const how = { maxRate, stopAfterFailures };
   const executionArn =
     resume === undefined
@@ -115,7 +113,7 @@ async function askBefore({ source, records }: CheckedUpdates, { yes, deployment 
   if (yes || records === 1) return;
   const what = `${source.name} changes ${counted(records, 'customer')} of ${deployment}`;
   if (!process.stdin.isTTY) throw refused(`${what}, and nobody is there to be asked: add --yes.`);
-  const asking = { stream: process.stdin, say: (text: string) => process.stderr.write(text) };
+  const asking = { stream: process.stdin, print: (text: string) => process.stderr.write(text) };
   if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
 }
 

@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { awsTrouble } from '../../cli/support/aws-trouble.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { deploymentServer, RUN_ARNS, stackReply, xmlError } from './support/aws-server.ts';
-import { said } from './support/run-cli.ts';
+import { runCli } from './support/run-cli.ts';
 
 const prod = ['--deployment', 'prod'];
 const NEWEST = 'leads-20261120T020000Z-1a2b3c';
@@ -148,8 +148,8 @@ test.for(wrong)('%s: one sentence that says what to do, and a code', async ([, a
   // The first region that is named counts.
   const region = place && !args.includes('--region') ? ['--region', 'us-east-1'] : [];
 
-  const text = await said(...args, ...prod, ...where, ...region);
-  const json = await said(...args, ...prod, ...where, ...region, '--json');
+  const text = await runCli(...args, ...prod, ...where, ...region);
+  const json = await runCli(...args, ...prod, ...where, ...region, '--json');
 
   expect(text).toMatchObject({ code, stdout: '' });
   expect(text.stderr.trimEnd()).toMatch(sentence);
@@ -182,7 +182,7 @@ test('where the second of two starts fails, the first is named', async () => {
     if (starts > 1) return { error: 'AccessDeniedException', message: 'No' };
     return { output: { executionArn: `${RUN_ARNS}:leads-1`, startDate: 1_795_000_000 } };
   });
-  const { code, stderr } = await said('start', 'leads', 'contacts', ...prod, '--endpoint-url', endpoint);
+  const { code, stderr } = await runCli('start', 'leads', 'contacts', ...prod, '--endpoint-url', endpoint);
   expect(code).toBe(3);
   expect(stderr).toMatch(/Started before that: leads-1; not started: contacts\.\n$/);
 });

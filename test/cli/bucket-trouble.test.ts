@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { codeOf } from '../../cli/support/exit.ts';
 import { RunError } from '../../core/errors.ts';
 import { readingCloud } from './support/reading-cloud.ts';
-import { said } from './support/run-cli.ts';
+import { runCli } from './support/run-cli.ts';
 
 /** A command against a bucket that answers everything so. */
 async function against(code: string, status: number, ...args: string[]) {
   const { endpoint } = await readingCloud({ bucket: { status, code } });
-  return said(...args, '--deployment', 'test', '--endpoint-url', endpoint, '--json');
+  return runCli(...args, '--deployment', 'test', '--endpoint-url', endpoint, '--json');
 }
 
 test.for([

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { tempDir } from '../local/support/support.ts';
-import { said } from './support/run-cli.ts';
+import { runCli } from './support/run-cli.ts';
 
 /** What a shell is offered for the last word. */
 async function offered(...words: string[]): Promise<string[]> {
-  const { code, stdout } = await said('complete', '--', ...words);
+  const { code, stdout } = await runCli('complete', '--', ...words);
   expect(code).toBe(0);
   const lines = stdout.trimEnd().split('\n');
   // No names of files in their place.
@@ -27,8 +27,8 @@ test('commands, options, entities and deployments are completed', async () => {
 });
 
 test('the command for shells is not in the help, and an unknown shell is refused', async () => {
-  expect((await said('--help')).stdout).not.toMatch(/^ {2}complete /m);
-  expect(await said('completion', 'tcsh')).toMatchObject({
+  expect((await runCli('--help')).stdout).not.toMatch(/^ {2}complete /m);
+  expect(await runCli('completion', 'tcsh')).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/Allowed choices are zsh, bash, fish, powershell/),
   });
@@ -37,7 +37,7 @@ test('the command for shells is not in the help, and an unknown shell is refused
 test.for(['zsh', 'bash', 'fish', 'powershell'])(
   '%s gets a function that runs the program, and its completion',
   async (shell) => {
-    const { code, stdout } = await said('completion', shell);
+    const { code, stdout } = await runCli('completion', shell);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^(function )?crm-export.*cli\/main\.ts/);
     expect(stdout).toContain(`# ${shell} completion for crm-export`);
@@ -46,7 +46,7 @@ test.for(['zsh', 'bash', 'fish', 'powershell'])(
 
 test('bash completes with it', async () => {
   const directory = await tempDir();
-  await writeFile(join(directory, 'crm-export.sh'), (await said('completion', 'bash')).stdout);
+  await writeFile(join(directory, 'crm-export.sh'), (await runCli('completion', 'bash')).stdout);
   // In place of the package bash-completion, for a line that has no "=" and no ":".
   const script = String.raw`
     _get_comp_words_by_ref() { words=("$\{COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=$\{words[cword]}; prev=$\{words[cword-1]}; }

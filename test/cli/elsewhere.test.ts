@@ -7,7 +7,7 @@ import { nightlyPlan } from '../../cli/schedule/nightly-plan.ts';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { tempDir } from '../local/support/support.ts';
 import { readingCloud } from './support/reading-cloud.ts';
-import { said } from './support/run-cli.ts';
+import { runCli } from './support/run-cli.ts';
 
 /** The shell function of `completion` runs the command from wherever a person is. */
 
@@ -28,10 +28,10 @@ test('the configuration is found from any directory', async () => {
 test('where there is no configuration the defaults hold, and that is said', async () => {
   const { endpoint } = await readingCloud({ executions: [late] });
   const place = ['--deployment', 'nowhere', '--endpoint-url', endpoint];
-  const { code, stdout, stderr } = await said('list', ...place, '--since', '2026-11-01', '--json');
+  const { code, stdout, stderr } = await runCli('list', ...place, '--since', '2026-11-01', '--json');
   expect([code, JSON.parse(stdout).runs]).toMatchObject([0, [{ date: '2026-11-20' }]]);
   expect(stderr).toMatch(/^There is no config\/nowhere\.json: dates are taken to be in UTC, nights .* 01:00 UTC\./);
-  const page = await said('report', ...place, '--output', '-');
+  const page = await runCli('report', ...place, '--output', '-');
   expect(page.stderr).toContain('There is no config/nowhere.json');
   expect(page.stdout).toMatch(/<p class="warning">There is no config\/nowhere\.json: dates are taken/);
 });

@@ -5,7 +5,7 @@ import { inputAnew } from '../../cli/runs/retry.ts';
 import { consequences } from '../../cli/runs/stop.ts';
 import { tempDir } from '../local/support/support.ts';
 import { deploymentServer, jsonServer, OUTPUTS, RUN_ARNS, sfnAt, stackReply } from './support/aws-server.ts';
-import { said } from './support/run-cli.ts';
+import { runCli } from './support/run-cli.ts';
 
 const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = `${RUN_ARNS}:${NAME}`;
@@ -72,14 +72,14 @@ const prod = (endpoint: string) => ['--deployment', 'prod', '--endpoint-url', en
 
 test('a run that ended just before it was stopped is told as ended, not as stopped', async () => {
   const { endpoint } = await withRun('RUNNING', 'SUCCEEDED');
-  const { code, stdout, stderr } = await said('stop', NAME, '--yes', ...prod(endpoint));
+  const { code, stdout, stderr } = await runCli('stop', NAME, '--yes', ...prod(endpoint));
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/ has ended \(SUCCEEDED\), before it could be stopped\.\n$/);
 });
 
 test('a run without an entity cannot be followed', async () => {
   const { endpoint } = await withRun('FAILED');
-  expect(await said('follow', NAME, ...prod(endpoint))).toMatchObject({
+  expect(await runCli('follow', NAME, ...prod(endpoint))).toMatchObject({
     code: 2,
     stderr: `The input of ${NAME} names no entity, so there is nothing to follow.\n`,
   });
@@ -92,7 +92,7 @@ test('the cause of a failed run reaches the terminal without what a terminal wou
     const run = { executionArn, name: NAME, status: 'FAILED', startDate: 1, input: '{"entity":"leads"}' };
     return { output: { ...run, error: 'Export\u001b[31mFailed', cause } };
   });
-  expect(await said('follow', NAME, ...prod(endpoint))).toMatchObject({
+  expect(await runCli('follow', NAME, ...prod(endpoint))).toMatchObject({
     code: 1,
     stderr: 'leads: ExportFailed: No file. Really.\n',
   });
@@ -106,7 +106,7 @@ test('rights that are lost while a run is followed say nothing about the run, an
     if (operation === 'GetExecutionHistory') return { output: { events: [] } };
     return { output: { executionArn, name: NAME, status: 'RUNNING', startDate: 1, input: '{"entity":"leads"}' } };
   });
-  const { code, stderr } = await said('follow', NAME, ...prod(endpoint));
+  const { code, stderr } = await runCli('follow', NAME, ...prod(endpoint));
   expect(code).toBe(3);
   expect(stderr).toMatch(
     /^The AWS credentials have expired .*\nThis says nothing about the run\. To follow again: npm run/,
@@ -127,7 +127,7 @@ async function refusingTheThird(operation: string) {
 test('whatever ends a start of several, those that were started are told', async () => {
   const start = async (...json: string[]) => {
     const { endpoint } = await refusingTheThird('StartExecution');
-    return said('start', 'leads', 'contacts', 'meetings', ...json, ...prod(endpoint));
+    return runCli('start', 'leads', 'contacts', 'meetings', ...json, ...prod(endpoint));
   };
   const { code, stdout, stderr } = await start();
   expect(code).toBe(3);
@@ -143,7 +143,7 @@ test('whatever ends a start of several, those that were started are told', async
 
 test('whatever ends a pause of several, those that were switched off are told', async () => {
   const { endpoint } = await refusingTheThird('DescribeRule');
-  const { code, stdout, stderr } = await said('pause', '--all', '--json', ...prod(endpoint));
+  const { code, stdout, stderr } = await runCli('pause', '--all', '--json', ...prod(endpoint));
   expect(code).toBe(3);
   expect(stderr).toMatch(/The limit is reached\. Switched off before that: leads, \S+; not: \S+\.\n$/);
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, rules: [{ entity: 'leads', state: 'DISABLED' }, {}] });
@@ -159,8 +159,8 @@ test('pause tells the hours of the configuration, and resume what a deploy would
   await writeFile(file, JSON.stringify({ crm, alarms, entities: { contacts: { enabled: false } } }));
   const where = [...prod(endpoint), '--configuration', file];
 
-  const paused = await said('pause', 'leads', ...where);
-  const resumed = await said('resume', 'leads', 'contacts', ...where);
+  const paused = await runCli('pause', 'leads', ...where);
+  const resumed = await runCli('resume', 'leads', 'contacts', ...where);
 
   expect(paused.stderr).toContain('NoPublishedExport is raised 30 hours after');
   expect(paused.stdout).toBe('leads: switched off (rule crm-export-prod-leads).\n');
@@ -169,7 +169,7 @@ test('pause tells the hours of the configuration, and resume what a deploy would
   expect(calls.map(({ operation }) => operation)).toEqual([
     ...['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule'],
   ]);
-  const broken = await said('pause', 'leads', ...prod(endpoint), '--configuration', '/nonexistent.json');
+  const broken = await runCli('pause', 'leads', ...prod(endpoint), '--configuration', '/nonexistent.json');
   expect(broken).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^ConfigInvalid: /) });
 });
 
@@ -211,7 +211,7 @@ describe('at noon UTC of 2026-11-20', () => {
 
   test.for(dates)('start --date %s in the zone %s: started %s', async ([date, zone, taken]) => {
     const { place, started } = await inZone(zone);
-    const { code, stderr } = await said('start', 'leads', 'contacts', '--date', date, ...place);
+    const { code, stderr } = await runCli('start', 'leads', 'contacts', '--date', date, ...place);
     expect({ code, started: started() }).toEqual(taken ? { code: 0, started: 2 } : { code: 2, started: 0 });
     if (!taken)
       expect(stderr).toMatch(new RegExp(`^${date} is no date for an export: they go from 2000-01-01 to today`));
@@ -219,7 +219,7 @@ describe('at noon UTC of 2026-11-20', () => {
 
   test.for(dates)('retry of a run for %s in the zone %s: started %s', async ([date, zone, taken]) => {
     const { place, started } = await inZone(zone, { date });
-    const { code, stderr } = await said('retry', NAME, ...place);
+    const { code, stderr } = await runCli('retry', NAME, ...place);
     expect({ code, started: started() }).toEqual(taken ? { code: 0, started: 1 } : { code: 2, started: 0 });
     if (!taken)
       expect(stderr).toMatch(
@@ -231,13 +231,13 @@ describe('at noon UTC of 2026-11-20', () => {
     'a run that was due at %s is not retried',
     async (scheduledFor) => {
       const { place, started } = await inZone('UTC', { scheduledFor });
-      expect(await said('retry', NAME, ...place)).toMatchObject({ code: 2 });
+      expect(await runCli('retry', NAME, ...place)).toMatchObject({ code: 2 });
       expect(started()).toBe(0);
     },
   );
 
   test.for(['2026-11-21', '2099-01-01'])('nothing is listed since %s, which is still to come', async (date) => {
-    const { code, stderr } = await said('list', '--since', date, ...prod('http://127.0.0.1:9'));
+    const { code, stderr } = await runCli('list', '--since', date, ...prod('http://127.0.0.1:9'));
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('still to come') });
   });
 });

@@ -48,7 +48,7 @@ async function redirectOf(url: string, decision = 'allow'): Promise<URL> {
 function paste() {
   const stream = new PassThrough();
   const said: string[] = [];
-  return { stream, said, input: { stream, say: (text: string) => said.push(text) } };
+  return { stream, said, input: { stream, print: (text: string) => said.push(text) } };
 }
 
 describe('a person who consents', () => {

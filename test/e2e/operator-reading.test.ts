@@ -6,7 +6,7 @@ import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { RunReport } from '../../cli/runs/run-report.ts';
 import { crc32Text } from '../../transfer/index.ts';
-import { said } from '../cli/support/run-cli.ts';
+import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
@@ -40,7 +40,7 @@ const place = () => ['--deployment', 'e2e', '--endpoint-url', system.cloud.endpo
 
 /** The command, in this process: it is the same program. */
 async function cli(...args: string[]) {
-  const written = await said(...args, ...place());
+  const written = await runCli(...args, ...place());
   for (const secret of system.issued) expect(written.stdout + written.stderr).not.toContain(secret);
   return written;
 }

@@ -3,7 +3,7 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
-import { said, WITHOUT_AWS } from '../cli/support/run-cli.ts';
+import { runCli, WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { endAll, run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
@@ -28,7 +28,7 @@ afterEach(() => {
 const place = () => ['--deployment', 'e2e', '--region', 'us-east-1', '--endpoint-url', system.cloud.endpoint];
 const begin = (...args: string[]) => run('cli/main.ts', [...args, ...place()], WITHOUT_AWS);
 
-const cli = (...args: string[]) => said(...args, ...place());
+const cli = (...args: string[]) => runCli(...args, ...place());
 
 /** The one document of `--json`. */
 async function documentOf(...args: string[]) {

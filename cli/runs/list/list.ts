@@ -3,7 +3,7 @@ import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { nightlyPlan } from '../../schedule/nightly-plan.ts';
 import { bytesText } from '../../support/bytes-text.ts';
 import { entitiesArgument, withExamples } from '../../support/command-options.ts';
-import { say } from '../../support/print.ts';
+import { printErr } from '../../support/print.ts';
 import { table } from '../../support/table.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { colorsFor, durationText, plainLine } from '../../support/text.ts';
@@ -37,10 +37,10 @@ export function addList(command: Command): void {
 }
 
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
-  const { timeZone } = nightlyPlan(options, say);
+  const { timeZone } = nightlyPlan(options, printErr);
   const target = await connect(options);
   const { since = sinceArgument('7d'), failed = false } = options;
-  const runs = await listRuns(target, { entities, since, failed, timeZone, warn: say });
+  const runs = await listRuns(target, { entities, since, failed, timeZone, warn: printErr });
   const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed });
   if (text !== '') process.stdout.write(`${text}\n`);
 }

@@ -3,7 +3,7 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import { createColors } from 'picocolors';
 import { commandFor, withExamples } from '../../support/command-options.ts';
-import { endedHalfway } from '../../support/partial-failure.ts';
+import { partialFailure } from '../../support/partial-failure.ts';
 import { connect, type Target, type TargetOptions } from '../../support/target.ts';
 import { type FoundRun, findRun } from '../find-run.ts';
 import { untilInterrupted } from '../follow-interrupt.ts';
@@ -47,7 +47,7 @@ async function logs(run: string, options: LogsOptions): Promise<void> {
     const again = commandFor(`logs ${found.name} --follow`, options);
     const words = `Stopped following; the run goes on: ${again}`;
     await untilInterrupted(words, (signal) => followLines(target, found, { show, signal })).catch((error: unknown) => {
-      throw options.json ? endedHalfway(error, '', documentOf(found, lines)) : error;
+      throw options.json ? partialFailure(error, '', documentOf(found, lines)) : error;
     });
   } else for (const line of await linesOfRun(target, found)) show(line);
   if (options.json) {

@@ -14,7 +14,7 @@ function prompt({ isTTY = false } = {}) {
   const stream = Object.assign(new PassThrough(), { isTTY, setRawMode: () => stream });
   const said: string[] = [];
   const interrupts: number[] = [];
-  const input = { stream, say: (text: string) => said.push(text), interrupt: () => interrupts.push(1) };
+  const input = { stream, print: (text: string) => said.push(text), interrupt: () => interrupts.push(1) };
   const asking = promptForPaste(expected, input);
   onTestFinished(asking.close);
   return { ...asking, stream, input, said: () => said.join(''), interrupts };
@@ -85,7 +85,7 @@ test('on a terminal nothing of what is typed is shown, and Ctrl-C interrupts', a
 test('a secret is asked for once, and its end of line is not part of it', async () => {
   const stream = new PassThrough();
   const said: string[] = [];
-  const input = { stream, say: (text: string) => said.push(text) };
+  const input = { stream, print: (text: string) => said.push(text) };
   const asked = askHidden(input, 'Secret: ');
   stream.write(' s3cret with blanks \r\n');
   expect(await asked).toBe('s3cret with blanks');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rehearse } from '../../../cli/authorize/permission-check.ts';
+import { checkPermissions } from '../../../cli/authorize/permission-check.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { FakeTable } from '../../oauth/support/fake-table.ts';
 
@@ -14,7 +14,7 @@ async function rehearsal(name: string, part: 'secret' | 'table') {
   if (part === 'table') table.trouble = () => trouble;
   else secrets.trouble = (_, secret) => (secret === 'tokens' ? trouble : undefined);
   const places = { ClientSecretId: 'client', TokensSecretId: 'tokens', LedgerTableName: 'ledger' };
-  return rehearse({ secrets: secrets.client, dynamo: table.client, ...places });
+  return checkPermissions({ secrets: secrets.client, dynamo: table.client, ...places });
 }
 
 const RESTORE =

@@ -10,7 +10,7 @@ import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { run } from '../../local/support/running.ts';
 import { PROJECT, tempDir } from '../../local/support/support.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
-import { said, WITHOUT_AWS } from '../support/run-cli.ts';
+import { runCli, WITHOUT_AWS } from '../support/run-cli.ts';
 
 /** What the disk, another download, a link or Ctrl-C does to a download. */
 
@@ -144,7 +144,7 @@ test('what a manifest holds reaches the terminal without what a terminal would o
   cloud.publish({ execution: 'leads-night', manifest: { warnings: [`A column ${owned}is new`] } });
   const path = join(await tempDir(), `${owned}leads.csv`.replaceAll('/', ''));
   const args = ['--deployment', 'test', '--endpoint-url', cloud.endpoint, '-o', path];
-  const { code, stdout, stderr } = await said('download', 'leads', ...args);
+  const { code, stdout, stderr } = await runCli('download', 'leads', ...args);
   expect(code, stderr).toBe(0);
   expect(stderr).toBe('Warning: A column is new\n');
   expect(stdout).not.toContain('\u001b');

@@ -5,7 +5,7 @@ import { reportPage } from '../../../cli/report/page.ts';
 import { type Facts, tellStory } from '../../../cli/report/story.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
-import { said } from '../support/run-cli.ts';
+import { runCli } from '../support/run-cli.ts';
 
 const NIGHT = '2026-11-20';
 const pageOf = (facts: Facts) => parseHTML(reportPage(tellStory(facts))).document;
@@ -18,7 +18,7 @@ test.each([
   ['report', ['-o', '-', '--json'], /the page or the document, not both/],
   ['list', ['--since', 'yesterday'], /7d or 2w/],
 ])('%s %j is a mistake of usage', async (command, args, sentence) => {
-  const { code, stderr } = await said(command, ...args, '--deployment', 'test');
+  const { code, stderr } = await runCli(command, ...args, '--deployment', 'test');
   expect(code).toBe(2);
   expect(stderr).toMatch(sentence);
 });

@@ -5,11 +5,11 @@ import { confirm } from '../../../cli/support/confirm.ts';
 async function answered(text: string): Promise<{ said: string; yes: boolean }> {
   const stream = new PassThrough();
   let said = '';
-  const say = (words: string) => {
+  const print = (words: string) => {
     said += words;
   };
   stream.end(text);
-  return { yes: await confirm({ stream, say }, 'Send?'), said };
+  return { yes: await confirm({ stream, print }, 'Send?'), said };
 }
 
 test.for(['y\n', 'Y\n', 'yes\n', ' YES \n', 'y'])('%j is a yes', async (text) => {

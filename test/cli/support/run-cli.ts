@@ -2,7 +2,7 @@ import { onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../../cli/program.ts';
 
 /** What a command line wrote, and its exit code. */
-export interface Said {
+export interface CliResult {
   code: number;
   stdout: string;
   stderr: string;
@@ -18,7 +18,7 @@ export const WITHOUT_AWS = {
 };
 
 /** Runs a command line in this process, which is quicker than a process of its own. Not for commands that follow. */
-export async function said(...args: string[]): Promise<Said> {
+export async function runCli(...args: string[]): Promise<CliResult> {
   for (const [name, value] of Object.entries(WITHOUT_AWS)) vi.stubEnv(name, value);
   const written = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((name) =>
