@@ -21,7 +21,7 @@ export interface Usage {
 /** Memory of the functions (`lib/export-stack.ts`), MB. */
 const MEMORY_MB: Record<string, number> = { CreateExport: 256, CheckStatus: 256, DownloadFile: 512, PublishFile: 512 };
 
-/** The lines of a function that are counted (`core/step/step.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`). */
+/** The lines of a function that are counted (`core/step/handler.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`). */
 const lineSchema = z.object({
   message: z.enum(['answered', 'stored']),
   execution: z.string(),

@@ -1,6 +1,8 @@
 import type { Context } from 'aws-lambda';
+import { type Connect, handlerOf, type Step } from '../step/handler.ts';
+import { type Invocation, lambdaPlatform, type Platform } from '../step/invocation.ts';
+import type { AnswerOf, Machine } from '../step/outcome.ts';
 import { batchEnd } from '../step/run-end.ts';
-import { type AnswerOf, handlerOf, type Invocation, type Machine, type OwnDeps, type StepDeps } from '../step/step.ts';
 import type { UpdateStepName } from '../step/steps.ts';
 import { type BatchState, batchStateSchema } from './batch-state.ts';
 
@@ -29,12 +31,13 @@ export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
 }
 
 /** Makes a Lambda handler of a step of the machine CustomerUpdates, under the same contract as `asStep`. */
-export function asBatchStep<S extends UpdateStepName, D extends StepDeps>(
+export function asBatchStep<S extends UpdateStepName, D extends Invocation>(
   name: S,
-  step: (state: BatchState, deps: D) => Promise<BatchAnswer<S>>,
-  dependencies: (invocation: Invocation) => OwnDeps<D>,
+  step: Step<BatchState, D, BatchAnswer<S>>,
+  connect: Connect<D>,
+  platform: Platform = lambdaPlatform(name),
 ): (event: unknown, context: Context) => Promise<BatchState> {
-  return handlerOf(CUSTOMER_UPDATES, name, step, dependencies);
+  return handlerOf(CUSTOMER_UPDATES, name, step, connect, platform);
 }
 
 /** What a step returns: an outcome of its own and the parts of the state that it changes. */

@@ -7,7 +7,7 @@ import { type BatchStore, createBatchStore } from './batch-store.ts';
 
 /** The bucket that the environment of a function names. */
 export function batchStoreFromEnv(): BatchStore {
-  return createBatchStore(new S3Client(AWS_LIMITS), readEnv(process.env, 'BUCKET_NAME').BUCKET_NAME);
+  return createBatchStore(new S3Client(AWS_LIMITS), readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME').BUCKET_NAME);
 }
 
 /** The same, for a step that reads a small object before every line. */

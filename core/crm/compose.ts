@@ -1,36 +1,41 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { LEASE_LIMITS } from '../aws/aws-limits.ts';
 import { readEnv } from '../config/env.ts';
-import { createGetAccessToken } from '../oauth/access-token.ts';
+import { createGetAccessToken, type TokenCache } from '../oauth/access-token.ts';
 import { accessTokenDeps } from '../oauth/compose.ts';
-import { stepDependencies } from '../step/dependencies.ts';
-import type { Invocation } from '../step/step.ts';
-import type { AnyStepName } from '../step/steps.ts';
-import { createCrmClient } from './client.ts';
+import { RefreshPause } from '../oauth/refresh-pause.ts';
+import type { Invocation } from '../step/invocation.ts';
+import { type CrmClient, type CrmExchange, createCrmClient } from './client.ts';
 
-/** What every handler composes, and a client of the service that fetches its tokens by itself. */
-export function crmDependencies(step: AnyStepName, invocation: Invocation) {
-  const common = stepDependencies(step);
-  const { deployment, log, now, random } = common;
+/** A client of the service for each invocation, which fetches its tokens by itself. Clients of AWS and the token are shared. */
+export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchange {
   const env = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');
   const places = {
     clientSecretId: env.CLIENT_SECRET_ID,
     tokensSecretId: env.TOKENS_SECRET_ID,
     ledgerTable: env.LEDGER_TABLE,
   };
-  const getAccessToken = createGetAccessToken(
-    accessTokenDeps(places, {
-      crm: deployment.crm,
+  const clients = { secrets: new SecretsManagerClient(LEASE_LIMITS), dynamo: new DynamoDBClient(LEASE_LIMITS) };
+  const authorizeCommand = `npm run cli -- authorize --deployment ${env.DEPLOYMENT}`;
+  const cache: TokenCache = { pause: new RefreshPause(() => new Date()) };
+  return ({ deployment: { crm }, log, now, random, secondsLeft, requests }) => {
+    const deps = accessTokenDeps(places, {
+      ...clients,
+      crm,
       now,
       random,
       sleep,
-      secondsLeft: () => invocation.secondsLeft(),
+      secondsLeft,
       count: (event) => log.measure({ [event]: 1 }),
       onOddities: (oddities) => log.info('the token endpoint answered oddly', { oddities }),
-      authorizeCommand: `npm run cli -- authorize --deployment ${env.DEPLOYMENT}`,
-    }),
-  );
-  const count = () => {
-    invocation.requests.crm += 1;
+      authorizeCommand,
+    });
+    const getAccessToken = createGetAccessToken(deps, cache);
+    const count = () => {
+      requests.crm += 1;
+    };
+    return createCrmClient({ baseUrl: crm.baseUrl, getAccessToken, log, now, count });
   };
-  return { ...common, crm: createCrmClient({ baseUrl: deployment.crm.baseUrl, getAccessToken, log, now, count }) };
 }

@@ -1,5 +1,4 @@
 import type { Entity } from '../config/entities.ts';
-import type { ErrorName } from '../errors.ts';
 
 /** What every line of an invocation says of the run that it serves. */
 export interface RunFields {
@@ -17,7 +16,8 @@ export interface LogFields extends RunFields {
   /** Lines of a chunk that have a result now, or of a batch. */
   lines?: number;
   outcome?: string;
-  error?: ErrorName | undefined;
+  /** Name of an error. */
+  error?: string | undefined;
   waitSeconds?: number;
   method?: string;
   /** A path of the interface document, ids as `{id}`. */

@@ -10,34 +10,41 @@ export interface Log {
   error(message: string, fields: LogFields): void;
 }
 
-/** The log of one function: its lines name the run that the invocation serves. */
+/** The log of one function. */
 export interface FunctionLog extends Log {
-  /** Sets what every further line says of the run; what an earlier invocation of this container said of its run is gone. */
-  about(run: RunFields): void;
+  /** The same log, whose lines name this run. */
+  about(run: RunFields): FunctionLog;
   /**
-   * Writes metrics, as one line of the log. Their dimensions are the entity that `about` told and `outcome`; a metric that
+   * Writes metrics, as one line of the log. Their dimensions are the entity that `about` names and `outcome`; a metric that
    * lacks one of its own is left out. Written whatever the log level is: alarms live on these lines.
    */
   measure(values: Measures, outcome?: string): void;
 }
 
 /**
- * The level is what POWERTOOLS_LOG_LEVEL or LOG_LEVEL says, INFO by default. There is nothing to be had by lowering it:
- * no line has more than the listed fields, and events are logged at no level (`logEventIfEnabled` is never called).
+ * The level is what POWERTOOLS_LOG_LEVEL or LOG_LEVEL says, INFO by default. Lowering it shows nothing more: no line has
+ * more than the listed fields, and events are logged at no level (`logEventIfEnabled` is never called).
  * @param deployment names the namespace of the metrics; without it they are not written
  */
 export function createLog(step: string, deployment: string | undefined = process.env.DEPLOYMENT): FunctionLog {
   const logger = new Logger({ logFormatter: new ListedFieldsFormatter(step) });
-  let run: RunFields = {};
+  return logAbout({}, { logger, step, deployment });
+}
+
+interface Output {
+  logger: Logger;
+  step: string;
+  deployment: string | undefined;
+}
+
+function logAbout(run: RunFields, output: Output): FunctionLog {
+  const { logger, step, deployment } = output;
   return {
-    about: (fields) => {
-      run = fields;
-      logger.resetKeys();
-      logger.appendKeys({ ...fields });
-    },
-    info: (message, fields) => logger.info(message, { ...fields }),
+    about: (other) => logAbout(other, output),
+    info: (message, fields) => logger.info(message, { ...run, ...fields }),
     error: (message, fields) => {
-      logger.error(message, { ...fields, ...(fields.frames && { frames: originalFrames(fields.frames) }) });
+      const frames = fields.frames && { frames: originalFrames(fields.frames) };
+      logger.error(message, { ...run, ...fields, ...frames });
     },
     measure: (values, outcome) => {
       if (!deployment) return;

@@ -29,6 +29,13 @@ export interface AccessTokenDeps extends SpendDeps {
   random: () => number;
 }
 
+/** What the calls of one container share. */
+export interface TokenCache {
+  generation?: Generation | undefined;
+  running?: { rejected: string | undefined; result: Promise<Generation> } | undefined;
+  pause: RefreshPause;
+}
+
 /** Longer than a lease: who waits for a holder that died takes over within this. */
 const PATIENCE_MS = 60_000;
 
@@ -37,31 +44,31 @@ const PATIENCE_MS = 60_000;
  * docs/adr/0013), and all others wait for what that one stores. A valid token costs one read of the secret per container,
  * and where it cannot be refreshed, one look each half minute.
  */
-export function createGetAccessToken(deps: AccessTokenDeps): GetAccessToken {
-  const pause = new RefreshPause(deps.now);
-  let cached: Generation | undefined;
-  let running: { rejected: string | undefined; result: Promise<Generation> } | undefined;
-
+export function createGetAccessToken(
+  deps: AccessTokenDeps,
+  cache: TokenCache = { pause: new RefreshPause(deps.now) },
+): GetAccessToken {
+  const { pause } = cache;
   const shared = async (rejected: string | undefined): Promise<Generation> => {
     // One that does not know of the refusal may hand out what was refused: it is waited for, not joined.
-    while (running && rejected !== undefined && running.rejected !== rejected) {
-      await running.result.catch(() => undefined);
+    while (cache.running && rejected !== undefined && cache.running.rejected !== rejected) {
+      await cache.running.result.catch(() => undefined);
     }
     const end = () => {
-      running = undefined;
+      cache.running = undefined;
     };
-    running ??= { rejected, result: paused(rejected, pause, deps).finally(end) };
-    return running.result;
+    cache.running ??= { rejected, result: paused(rejected, pause, deps).finally(end) };
+    return cache.running.result;
   };
   /** What is known and may still be sent out. */
   const known = (rejected: string | undefined, least: Freshness): Generation | undefined => {
-    const freshness = cached ? freshnessOf(cached.tokens, rejected, deps.now()) : 'stale';
-    return freshness === 'fresh' || freshness === least ? cached : undefined;
+    const freshness = cache.generation ? freshnessOf(cache.generation.tokens, rejected, deps.now()) : 'stale';
+    return freshness === 'fresh' || freshness === least ? cache.generation : undefined;
   };
   const look = async (rejected: string | undefined): Promise<Generation> => {
     try {
-      cached = await shared(rejected);
-      return cached;
+      cache.generation = await shared(rejected);
+      return cache.generation;
     } catch (error) {
       const alive = leavesAlive(error) && known(rejected, 'ageing');
       if (!alive) throw error;
@@ -76,7 +83,7 @@ export function createGetAccessToken(deps: AccessTokenDeps): GetAccessToken {
   };
 
   return async ({ rejected, reread } = {}) => {
-    const insufficient = reread !== undefined && cached?.tokens.accessToken === reread;
+    const insufficient = reread !== undefined && cache.generation?.tokens.accessToken === reread;
     const { accessToken, scope } = (await (insufficient ? look(rejected) : give(rejected))).tokens;
     return { accessToken, scope };
   };

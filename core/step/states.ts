@@ -161,3 +161,9 @@ export const runStateSchema = z.looseObject({
   failure: z._default(z.nullable(z.object({ error: z.string(), cause: z.string() })), null),
 });
 export type RunState = z.infer<typeof runStateSchema>;
+
+/** The run that CreateExport began. Only a definition that skips CreateExport could come here without one: a bug. */
+export function runOf(state: RunState): Run {
+  if (!state.run) throw new Error('the state has no run: CreateExport was skipped');
+  return state.run;
+}

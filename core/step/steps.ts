@@ -31,5 +31,5 @@ export type AnyStepName = StepName | UpdateStepName;
 /** All outcomes of a step, `FAILED` included. */
 export type Outcome<S extends AnyStepName> = (typeof ALL_STEPS)[S]['outcomes'][number];
 
-/** What a step itself may answer; `FAILED` is made from errors, in one place (`step.ts`). */
+/** What a step itself may answer; `FAILED` is made from errors, in one place (`outcome.ts`). */
 export type Answered<S extends AnyStepName> = Exclude<Outcome<S>, 'FAILED'>;

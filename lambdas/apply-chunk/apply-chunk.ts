@@ -13,13 +13,13 @@ import type { ResultLine } from '../../core/batch/result-line.ts';
 import { createStopFlag, type Stop, type StopFlag } from '../../core/batch/stop-flag.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
-import type { StepDeps } from '../../core/step/step.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
 import { type ApplyLineDeps, applyLine } from './apply-line.ts';
 import { ChunkResults } from './chunk-results.ts';
 import { countFailure } from './count-failures.ts';
 import { createPace } from './pace.ts';
 
-export interface ApplyChunkDeps extends StepDeps {
+export interface ApplyChunkDeps extends Invocation {
   crm: CrmExchange;
   store: BatchStore;
   sleep: (milliseconds: number) => Promise<void>;

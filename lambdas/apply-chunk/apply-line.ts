@@ -6,11 +6,11 @@ import { unfinishedLine } from '../../core/batch/unfinished-line.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
-import type { StepDeps } from '../../core/step/step.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
 import { attemptsFor, outcomeOf, stopsAll } from './line-outcome.ts';
 import type { Pace } from './pace.ts';
 
-export interface ApplyLineDeps extends Pick<StepDeps, 'now' | 'random' | 'secondsLeft'> {
+export interface ApplyLineDeps extends Pick<Invocation, 'now' | 'random' | 'secondsLeft'> {
   crm: CrmExchange;
   stop: StopFlag;
   pace: Pace;

@@ -1,11 +1,11 @@
 import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, readStatus, type StatusAnswer } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
-import { runOf } from '../../core/step/run-of.ts';
-import type { RunState } from '../../core/step/states.ts';
-import { type Answer, type StepDeps, waitFor } from '../../core/step/step.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
+import { type Answer, waitFor } from '../../core/step/outcome.ts';
+import { type RunState, runOf } from '../../core/step/states.ts';
 
-export interface CheckStatusDeps extends StepDeps {
+export interface CheckStatusDeps extends Invocation {
   crm: CrmClient;
 }
 

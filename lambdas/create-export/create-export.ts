@@ -7,11 +7,12 @@ import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
 import { dateIn, dateProblem } from '../../core/export/logical-date.ts';
 import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../core/export/request.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
+import type { Answer } from '../../core/step/outcome.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
-import type { Answer, StepDeps } from '../../core/step/step.ts';
 
-export interface CreateExportDeps extends StepDeps {
+export interface CreateExportDeps extends Invocation {
   crm: CrmClient;
   softwareVersion: string;
 }

@@ -1,9 +1,9 @@
 import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
-import { runOf } from '../../core/step/run-of.ts';
-import type { Moving, RunState } from '../../core/step/states.ts';
-import { type Answer, type StepDeps, waitFor } from '../../core/step/step.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
+import { type Answer, waitFor } from '../../core/step/outcome.ts';
+import { type Moving, type RunState, runOf } from '../../core/step/states.ts';
 import {
   type abortUpload,
   crc32Text,
@@ -16,7 +16,7 @@ import { nameFile } from './name-file.ts';
 import { progressLog } from './progress-log.ts';
 import { asRunError } from './transfer-errors.ts';
 
-export interface DownloadFileDeps extends StepDeps {
+export interface DownloadFileDeps extends Invocation {
   crm: CrmClient;
   store: StoreOptions;
   transfer: typeof transfer;

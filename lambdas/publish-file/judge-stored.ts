@@ -1,8 +1,8 @@
 import { RunError } from '../../core/errors.ts';
 import { listedFields } from '../../core/files/field-names.ts';
 import { type Judgement, judgeFile, rejection } from '../../core/files/judge-file.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
 import type { Run, StoredFile } from '../../core/step/states.ts';
-import type { StepDeps } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from './read-object.ts';
 
@@ -15,7 +15,7 @@ export type Accepted = Extract<Judgement, { verdict: 'accepted' | 'empty' }>;
 export async function judgeStored(
   file: StoredFile,
   run: Run,
-  { bucket, deployment }: Pick<StepDeps, 'deployment'> & { bucket: Bucket },
+  { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
 ): Promise<Accepted> {
   const { formats } = deployment.files;
   const size = Math.min(file.bytes, START_BYTES);

@@ -1,9 +1,9 @@
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, movePointer, readPointer } from '../../core/export/pointer.ts';
-import { runOf } from '../../core/step/run-of.ts';
-import type { Run, RunState, Scan, StoredFile } from '../../core/step/states.ts';
-import { type Answer, type StepDeps, waitFor } from '../../core/step/step.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
+import { type Answer, waitFor } from '../../core/step/outcome.ts';
+import { type Run, type RunState, runOf, type Scan, type StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { type Contents, contentsOf } from './contents.ts';
@@ -13,7 +13,7 @@ import { type Pass, scanStored } from './scan-stored.ts';
 import { refuseDoubtfulEnd } from './undeclared-end.ts';
 import { warningsOf } from './warnings.ts';
 
-export interface PublishFileDeps extends StepDeps {
+export interface PublishFileDeps extends Invocation {
   bucket: Bucket;
 }
 

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { endScan, NOTHING_SCANNED, narrowed, scanCsv, scanEncoding } from '../../core/files/csv-scan.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
 import type { Scan, StoredFile } from '../../core/step/states.ts';
-import type { StepDeps } from '../../core/step/step.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from './read-object.ts';
 
@@ -29,7 +29,7 @@ export async function scanStored(
   file: StoredFile,
   csv: Csv | null,
   before: Scan | null,
-  deps: Pick<StepDeps, 'secondsLeft'> & { bucket: Bucket },
+  deps: Pick<Invocation, 'secondsLeft'> & { bucket: Bucket },
 ): Promise<Pass> {
   const scan = { ...(before?.version === NOTHING_SCANNED.version ? before : NOTHING_SCANNED) };
   const from = scan.offset;

@@ -10,12 +10,12 @@ import { openClaims } from '../../core/batch/open-claims.ts';
 import { parseResults } from '../../core/batch/parse-results.ts';
 import { createStopFlag, type Stop } from '../../core/batch/stop-flag.ts';
 import { RunError } from '../../core/errors.ts';
-import type { StepDeps } from '../../core/step/step.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
 import { lineBlocks } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { count, joinResults, newTally, type Tally } from './join-results.ts';
 
-export interface SummarizeBatchDeps extends StepDeps {
+export interface SummarizeBatchDeps extends Invocation {
   store: BatchStore;
 }
 

@@ -1,12 +1,11 @@
 import { asBatchStep } from '../../core/batch/batch-step.ts';
 import { batchStoreFromEnv } from '../../core/batch/compose-store.ts';
 import { readEnv } from '../../core/config/env.ts';
-import { stepDependencies } from '../../core/step/dependencies.ts';
 import { validateBatch } from './validate-batch.ts';
 
 /** State ValidateBatch of the machine CustomerUpdates: leaves the claim of the batch and the index of its chunks. */
-export const handler = asBatchStep('ValidateBatch', validateBatch, () => ({
-  ...stepDependencies('ValidateBatch'),
-  store: batchStoreFromEnv(),
-  softwareVersion: readEnv(process.env, 'SOFTWARE_VERSION').SOFTWARE_VERSION,
-}));
+export const handler = asBatchStep('ValidateBatch', validateBatch, () => {
+  const store = batchStoreFromEnv();
+  const { SOFTWARE_VERSION: softwareVersion } = readEnv(process.env, 'SOFTWARE_VERSION');
+  return (invocation) => ({ ...invocation, store, softwareVersion });
+});

@@ -5,7 +5,7 @@ import type { BatchStore, Opened } from '../../core/batch/batch-store.ts';
 import { chunksText } from '../../core/batch/chunk-index.ts';
 import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
-import type { StepDeps } from '../../core/step/step.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
 import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { claimBatch } from './claim-batch.ts';
@@ -13,7 +13,7 @@ import { type BatchInput, parseInput } from './input.ts';
 import { problemsSentence } from './problems-sentence.ts';
 import { resumedLines } from './resumed-lines.ts';
 
-export interface ValidateBatchDeps extends StepDeps {
+export interface ValidateBatchDeps extends Invocation {
   store: BatchStore;
   softwareVersion: string;
 }

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { createCrmClient } from '../../core/crm/client.ts';
 import { createLog } from '../../core/log/log.ts';
 import type { GetAccessToken } from '../../core/oauth/access-token.ts';
-import { asStep } from '../../core/step/step.ts';
+import { asStep } from '../../core/step/handler.ts';
 import { checkStatus } from '../../lambdas/check-status/check-status.ts';
 import { EXPORT_ID, runState } from '../support/builders.ts';
-import { lambdaContext, testDeps } from '../support/deps.ts';
+import { composed, lambdaContext, testDeps } from '../support/deps.ts';
 import { type Reply, serverFor } from '../support/http-server.ts';
 import { written } from '../support/written.ts';
 
@@ -53,7 +53,7 @@ describe('data of another customer', () => {
       const log = createLog('CheckStatus', 'prod');
       const deps = testDeps();
       const crm = createCrmClient({ baseUrl: url, getAccessToken, log, now: deps.now });
-      const handler = asStep('CheckStatus', checkStatus, () => ({ ...deps, log, crm }));
+      const handler = asStep('CheckStatus', checkStatus, ...composed({ ...deps, log, crm }));
       answer = await handler(runState(), lambdaContext());
     });
 

@@ -2,12 +2,12 @@ import type { LookupAddress } from 'node:dns';
 import http, { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { asStep } from '../../core/step/step.ts';
+import { asStep } from '../../core/step/handler.ts';
 import { downloadFile } from '../../lambdas/download-file/download-file.ts';
 import { abortUpload, transfer } from '../../transfer/index.ts';
 import { checkAddress, guardedLookup } from '../../transfer/source/guard.ts';
 import { CANARY, deployment, runState } from '../support/builders.ts';
-import { lambdaContext, testDeps } from '../support/deps.ts';
+import { composed, lambdaContext, testDeps } from '../support/deps.ts';
 import { asked } from '../support/downloads.ts';
 import { fakeCrm } from '../support/fake-crm.ts';
 import { NO_STORE } from '../support/fake-transfer.ts';
@@ -39,7 +39,7 @@ describe('the service returns a link', () => {
     const deps = testDeps({ deployment: production });
     const link = asked({ url: `${address}?${CANARY}` });
     const clients = { crm: fakeCrm(link), store: NO_STORE, transfer, abortUpload };
-    const handler = asStep('DownloadFile', downloadFile, () => ({ ...deps, ...clients }));
+    const handler = asStep('DownloadFile', downloadFile, ...composed({ ...deps, ...clients }));
 
     const answer = await handler(runState(), lambdaContext());
 

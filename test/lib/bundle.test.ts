@@ -40,7 +40,9 @@ describe('the bundled code', () => {
   test.each(Object.keys(STEPS) as StepName[])('of %s loads on Node, reads the configuration and answers', (step) => {
     const { stdout } = invoke(bundleOf(step));
 
-    expect(JSON.parse(stdout)).toMatchObject({
+    const [logged, answer] = stdout.split('\n').map((line) => JSON.parse(line));
+    expect(logged).toMatchObject({ message: 'answered', step, error: 'ConfigInvalid' });
+    expect(answer).toMatchObject({
       outcome: 'FAILED',
       failure: { error: 'ConfigInvalid', cause: expect.stringContaining("The function's environment lacks ") },
     });

@@ -3,8 +3,8 @@ import { createCrmClient } from '../../core/crm/client.ts';
 import { createLog } from '../../core/log/log.ts';
 import { createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../core/oauth/compose.ts';
-import { asStep } from '../../core/step/step.ts';
-import { checkStatus } from '../../lambdas/check-status/check-status.ts';
+import { asStep, type Connect } from '../../core/step/handler.ts';
+import { type CheckStatusDeps, checkStatus } from '../../lambdas/check-status/check-status.ts';
 import { deployment, EXPORT_ID, runState } from '../support/builders.ts';
 import { lambdaContext, NOW } from '../support/deps.ts';
 import { metricsIn } from '../support/emf.ts';
@@ -31,8 +31,8 @@ async function functionThatMeets(...exchanges: Exchange[]) {
   const old = { accessToken: 'old', refreshToken: 'old too', scope: 'global:export' };
   const hour = (hours: number) => new Date(time + hours * 3_600_000).toISOString();
   secrets.place(FIRST_VERSION, { ...old, obtainedAt: hour(-2), expiresAt: hour(-1) });
-  const handler = asStep('CheckStatus', checkStatus, ({ secondsLeft }) => {
-    const log = createLog('CheckStatus');
+  const connect: Connect<CheckStatusDeps> = () => (invocation) => {
+    const { log, secondsLeft } = invocation;
     const getAccessToken = createGetAccessToken(
       accessTokenDeps(
         { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' },
@@ -48,11 +48,13 @@ async function functionThatMeets(...exchanges: Exchange[]) {
       ),
     );
     const client = createCrmClient({ baseUrl: crm.baseUrl, getAccessToken, log, now });
-    return { deployment: deployment(), log, now, random: () => 0.5, crm: client };
-  });
+    return { ...invocation, crm: client };
+  };
+  const log = createLog('CheckStatus', 'prod');
+  const handler = asStep('CheckStatus', checkStatus, connect, { log, now, random: () => 0.5, deployment });
   /** One invocation, and what CloudWatch makes of its lines. */
   const metrics = async () => {
-    const { lines } = await written(() => handler(runState(), lambdaContext()), { DEPLOYMENT: 'prod' });
+    const { lines } = await written(() => handler(runState(), lambdaContext()));
     return lines
       .filter((line) => '_aws' in line)
       .flatMap(metricsIn)

@@ -12,7 +12,7 @@ import type { CrmExchange } from '../../core/crm/client.ts';
 import { RunError } from '../../core/errors.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { CANARY, STARTED_AT } from './builders.ts';
-import { lambdaContext, NOW, testDeps } from './deps.ts';
+import { composed, lambdaContext, NOW, testDeps } from './deps.ts';
 import { fakeBucket } from './fake-bucket.ts';
 
 export const KEYS = keysOf('b1');
@@ -179,7 +179,7 @@ export async function told(
   { store, state }: { store: FakeStore; state: BatchState },
   othersEnd: () => Promise<unknown> = async () => undefined,
 ): Promise<ResultLine[]> {
-  const summary = asBatchStep('SummarizeBatch', summarizeBatch, () => ({ ...sleepingDeps(), store }));
+  const summary = asBatchStep('SummarizeBatch', summarizeBatch, ...composed({ ...sleepingDeps(), store }));
   let { awaited, failure } = await summary({ ...state, chunk: null }, lambdaContext());
   // The summary waits for as long as a function lives.
   if (awaited) await othersEnd();

@@ -1,7 +1,8 @@
 import type { Context } from 'aws-lambda';
 import type { Measures } from '../../core/log/emf.ts';
+import type { FunctionLog } from '../../core/log/log.ts';
 import type { LogFields, RunFields } from '../../core/log/log-fields.ts';
-import type { StepDeps } from '../../core/step/step.ts';
+import type { Invocation, Platform } from '../../core/step/invocation.ts';
 import { deployment } from './builders.ts';
 
 export interface Logged {
@@ -10,26 +11,25 @@ export interface Logged {
   fields: LogFields;
 }
 
-/** A log that keeps its lines and metrics, each with what was told of the run before. */
+/** A log that keeps its lines and metrics, each with the run that it names. */
 export function recordingLog() {
   const lines: Logged[] = [];
   const measured: { run: RunFields; values: Measures; outcome: string | undefined }[] = [];
-  let run: RunFields = {};
-  const keep = (level: Logged['level']) => (message: string, fields: LogFields) => {
-    lines.push({ level, message, fields: { ...run, ...fields } });
-  };
-  return {
-    lines,
-    measured,
-    info: keep('info'),
-    error: keep('error'),
-    about: (told: RunFields) => {
-      run = told;
-    },
-    measure: (values: Measures, outcome?: string) => {
-      measured.push({ run, values, outcome });
-    },
-  };
+  return { lines, measured, ...logAbout({}) };
+
+  function logAbout(run: RunFields): FunctionLog {
+    const keep = (level: Logged['level']) => (message: string, fields: LogFields) => {
+      lines.push({ level, message, fields: { ...run, ...fields } });
+    };
+    return {
+      info: keep('info'),
+      error: keep('error'),
+      about: logAbout,
+      measure: (values, outcome) => {
+        measured.push({ run, values, outcome });
+      },
+    };
+  }
 }
 
 /** The clock stands still at 01:10, ten minutes after the start of the run and fifty before its deadline. */
@@ -38,7 +38,7 @@ export const NOW = '2026-11-20T01:10:00.000Z';
 export const at = (time: string) => () => new Date(time);
 
 /** What every step is given, without any waiting, luck or output: jitter is in the middle, time is plenty. */
-export function testDeps(overrides: Partial<StepDeps> = {}): StepDeps & { log: ReturnType<typeof recordingLog> } {
+export function testDeps(overrides: Partial<Invocation> = {}): Invocation & { log: ReturnType<typeof recordingLog> } {
   return {
     deployment: deployment(),
     now: at(NOW),
@@ -54,4 +54,11 @@ export function testDeps(overrides: Partial<StepDeps> = {}): StepDeps & { log: R
 /** The parts of Lambda's context that a step may look at; any other is undefined and would show. */
 export function lambdaContext(overrides: Partial<Context> = {}): Context {
   return { awsRequestId: 'request-7', getRemainingTimeInMillis: () => 900_000, ...overrides } as Context;
+}
+
+/** For `asStep`: these clients, on a platform with the same log, clock and configuration. */
+export function composed<C extends Pick<Invocation, 'deployment' | 'log' | 'now' | 'random'>>(
+  deps: C,
+): [connect: () => (invocation: Invocation) => C & Invocation, platform: Platform] {
+  return [() => (invocation) => ({ ...deps, ...invocation }), { ...deps, deployment: () => deps.deployment }];
 }

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
+import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
-import type { StepDeps } from '../../core/step/step.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { runState, storedFile } from './builders.ts';
@@ -25,5 +25,5 @@ export function storedRun(
 }
 
 /** Publishes it; the clock stands at 01:10 and time is plenty. */
-export const publish = (bucket: FakeBucket, state: RunState, overrides: Partial<StepDeps> = {}) =>
+export const publish = (bucket: FakeBucket, state: RunState, overrides: Partial<Invocation> = {}) =>
   publishFile(state, { ...testDeps(overrides), bucket });

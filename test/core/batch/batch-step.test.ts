@@ -19,7 +19,7 @@ import {
   wholeChunk,
 } from '../../support/batches.ts';
 import { CANARY } from '../../support/builders.ts';
-import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 
 const INPUT = inputOf(2);
 const DOWN = new RunError('StorageUnavailable', 'Down.');
@@ -35,26 +35,31 @@ function store(objects: Record<string, string>, trouble?: Error) {
 }
 
 const validate = (input: unknown, trouble?: Error) =>
-  asBatchStep('ValidateBatch', validateBatch, () => ({
-    ...testDeps(),
-    store: store({ [KEYS.input]: INPUT }, trouble),
-    softwareVersion: '1',
-  }))(batchState({ input }), lambdaContext());
+  asBatchStep(
+    'ValidateBatch',
+    validateBatch,
+    ...composed({
+      ...testDeps(),
+      store: store({ [KEYS.input]: INPUT }, trouble),
+      softwareVersion: '1',
+    }),
+  )(batchState({ input }), lambdaContext());
 
 const begun = (more: Partial<BatchState> = {}) => batchState({ batch: batch(INPUT), ...more });
 
 const apply = (reply: Reply, trouble?: Error) =>
-  asBatchStep('ApplyChunk', applyChunk, () => {
-    const { secondsLeft: _, ...deps } = sleepingDeps();
-    return { ...deps, crm: fakeExchange(() => reply).crm, store: store(OBJECTS, trouble) };
-  })(begun({ chunk: wholeChunk(INPUT) }), lambdaContext());
+  asBatchStep(
+    'ApplyChunk',
+    applyChunk,
+    ...composed({ ...sleepingDeps(), crm: fakeExchange(() => reply).crm, store: store(OBJECTS, trouble) }),
+  )(begun({ chunk: wholeChunk(INPUT) }), lambdaContext());
 
 const summarize = async (reply: Reply, trouble?: Error) => {
   const results = store(OBJECTS);
   const deps = { ...sleepingDeps(), crm: fakeExchange(() => reply).crm, store: results };
   await applyChunk(begun({ chunk: wholeChunk(INPUT) }), deps);
   const troubled = trouble ? store({}, trouble) : results;
-  const step = asBatchStep('SummarizeBatch', summarizeBatch, () => ({ ...testDeps(), store: troubled }));
+  const step = asBatchStep('SummarizeBatch', summarizeBatch, ...composed({ ...testDeps(), store: troubled }));
   return step(begun(), lambdaContext());
 };
 
@@ -99,11 +104,7 @@ test('every outcome of the declaration stands in this table, and nothing else', 
 
 describe('the wrapper of the machine CustomerUpdates', () => {
   const answering = (log = testDeps()) => ({
-    handler: asBatchStep(
-      'ApplyChunk',
-      async () => ({ outcome: 'FINISHED' as const }),
-      () => log,
-    ),
+    handler: asBatchStep('ApplyChunk', async () => ({ outcome: 'FINISHED' as const }), ...composed(log)),
     lines: log.log.lines,
   });
 

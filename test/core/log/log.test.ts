@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../../../core/log/log.ts';
 import type { LogFields } from '../../../core/log/log-fields.ts';
-import { asStep } from '../../../core/step/step.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
-import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { written } from '../../support/written.ts';
 
 const RUN = { entity: 'leads', execution: 'night-1', exportId: EXPORT_ID } as const;
 
 test('a line is JSON of level, message, time, step, run and fields', async () => {
   const { lines } = await written(() => {
-    const log = createLog('CheckStatus');
-    log.about(RUN);
+    const log = createLog('CheckStatus').about(RUN);
     log.info('called', { status: 200, path: '/leads/exports/{id}' });
   });
 
@@ -30,10 +29,7 @@ test('a line is JSON of level, message, time, step, run and fields', async () =>
 
 test('a line says nothing of the run before', async () => {
   const { lines } = await written(() => {
-    const log = createLog('CheckStatus');
-    log.about(RUN);
-    log.about({ execution: 'night-2' });
-    log.info('called', {});
+    createLog('CheckStatus').about(RUN).about({ execution: 'night-2' }).info('called', {});
   });
 
   expect(lines).toMatchObject([{ execution: 'night-2' }]);
@@ -55,8 +51,7 @@ const strangers: [string, object][] = [
 
 test.each(strangers)('%s does not get into a line, nor into a metric', async (_, fields) => {
   const { text, lines } = await written(() => {
-    const log = createLog('CheckStatus', 'prod');
-    log.about({ entity: 'leads', ...fields } as never);
+    const log = createLog('CheckStatus', 'prod').about({ entity: 'leads', ...fields } as never);
     log.info('called', fields as LogFields);
     log.error('called', fields as LogFields);
     log.measure({ StatusChecks: 1 });
@@ -76,8 +71,7 @@ test('the query of an address does not get through in a message either', async (
 
 test('metrics are one line of their own, of the deployment, the run and its step', async () => {
   const { lines } = await written(() => {
-    const log = createLog('PublishFile', 'prod');
-    log.about(RUN);
+    const log = createLog('PublishFile', 'prod').about(RUN);
     log.measure({ RunsEnded: 1 }, 'PUBLISHED');
   });
 
@@ -134,7 +128,7 @@ test('two runs that one container serves have nothing in common, though the firs
         if (state.execution === 'night-1') throw new TypeError(CANARY);
         return { outcome: 'READY' as const };
       },
-      () => ({ ...testDeps(), log }),
+      ...composed({ ...testDeps(), log }),
     );
     await handler(runState(), lambdaContext()).catch(() => undefined);
     log.info('said between two invocations', {});

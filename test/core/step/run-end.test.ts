@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { asBatchStep } from '../../../core/batch/batch-step.ts';
 import { RunError } from '../../../core/errors.ts';
+import { createLog } from '../../../core/log/log.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import { batchEnd, exportRunEnd } from '../../../core/step/run-end.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { asStep } from '../../../core/step/step.ts';
-import { EXPORT_ID, newState, runState, STARTED_AT, storedFile } from '../../support/builders.ts';
-import { lambdaContext, NOW, testDeps } from '../../support/deps.ts';
+import { deployment, EXPORT_ID, newState, runState, STARTED_AT, storedFile } from '../../support/builders.ts';
+import { composed, lambdaContext, NOW, testDeps } from '../../support/deps.ts';
 import { written } from '../../support/written.ts';
 
 const failure = { error: 'ExportFailed', cause: 'It failed.' };
@@ -53,7 +54,7 @@ test('the handler measures the end of a run, under its entity', async () => {
   const handler = asStep(
     'PublishFile',
     async () => ({ outcome: 'PUBLISHED' as const, rows: 3, manifestKey: 'm' }),
-    () => deps,
+    ...composed(deps),
   );
 
   await handler(runState({ file: storedFile({ bytes: 10 }) }), lambdaContext());
@@ -69,11 +70,7 @@ test('the handler measures the end of a run, under its entity', async () => {
 
 test('the handler of a batch measures its end, without any entity', async () => {
   const deps = testDeps();
-  const handler = asBatchStep(
-    'SummarizeBatch',
-    async () => ({ outcome: 'SUMMARIZED' as const }),
-    () => deps,
-  );
+  const handler = asBatchStep('SummarizeBatch', async () => ({ outcome: 'SUMMARIZED' as const }), ...composed(deps));
 
   await handler({ input: {}, execution: 'batch-1', startedAt: STARTED_AT }, lambdaContext());
 
@@ -90,7 +87,7 @@ test.each([
     async () => {
       throw new RunError('ConfigInvalid', 'No.');
     },
-    () => deps,
+    ...composed(deps),
   );
 
   await handler(newState(input), lambdaContext());
@@ -101,17 +98,13 @@ test.each([
 
 test('a step that goes on measures nothing, nor does a crash, which Step Functions may repeat', async () => {
   const deps = testDeps();
-  const waiting = asStep(
-    'CheckStatus',
-    async () => ({ outcome: 'PENDING' as const }),
-    () => deps,
-  );
+  const waiting = asStep('CheckStatus', async () => ({ outcome: 'PENDING' as const }), ...composed(deps));
   const crashing = asStep(
     'CheckStatus',
     async () => {
       throw new TypeError('x');
     },
-    () => deps,
+    ...composed(deps),
   );
 
   await waiting(runState(), lambdaContext());
@@ -120,16 +113,17 @@ test('a step that goes on measures nothing, nor does a crash, which Step Functio
   expect(deps.log.measured).toEqual([]);
 });
 
-test('a function whose dependencies cannot be built counts the run that it ends', async () => {
-  const handler = asStep(
-    'PublishFile',
-    async () => ({ outcome: 'PUBLISHED' as const }),
-    () => {
-      throw new RunError('ConfigInvalid', 'The environment lacks X.');
-    },
-  );
+test('a function whose clients cannot be made counts the run that it ends', async () => {
+  const refuse = () => {
+    throw new RunError('ConfigInvalid', 'The environment lacks X.');
+  };
+  const platform = { ...testDeps(), deployment, log: createLog('PublishFile', 'prod') };
+  const handler = asStep('PublishFile', async () => ({ outcome: 'PUBLISHED' as const }), refuse, platform);
 
-  const { lines } = await written(() => handler(runState(), lambdaContext()), { DEPLOYMENT: 'prod' });
+  const { lines } = await written(() => handler(runState(), lambdaContext()));
 
-  expect(lines).toMatchObject([{ RunsEnded: 1, entity: 'leads', outcome: 'ConfigInvalid', step: 'PublishFile' }]);
+  expect(lines).toMatchObject([
+    { message: 'answered', entity: 'leads', outcome: 'FAILED', error: 'ConfigInvalid' },
+    { RunsEnded: 1, entity: 'leads', outcome: 'ConfigInvalid', step: 'PublishFile' },
+  ]);
 });

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import { type RunState, runStateSchema } from '../../../core/step/states.ts';
-import { asStep } from '../../../core/step/step.ts';
 import { type Outcome, STEPS, type StepName } from '../../../core/step/steps.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
@@ -10,7 +10,7 @@ import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import { EXPORT_ID, newState, runState, storedFile } from '../../support/builders.ts';
-import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
@@ -20,25 +20,21 @@ const DOWN = new RunError('CrmUnavailable', 'Down.');
 const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
 
 const create = (...answers: [string, unknown][]) =>
-  asStep('CreateExport', createExport, () => ({ ...testDeps(), crm: fakeCrm(...answers), softwareVersion: '1' }))(
-    newState(),
-    lambdaContext(),
-  );
+  asStep(
+    'CreateExport',
+    createExport,
+    ...composed({ ...testDeps(), crm: fakeCrm(...answers), softwareVersion: '1' }),
+  )(newState(), lambdaContext());
 const check = (answer: unknown) =>
-  asStep('CheckStatus', checkStatus, () => ({ ...testDeps(), crm: fakeCrm(['get /leads/exports/{id}', answer]) }))(
-    runState(),
-    lambdaContext(),
-  );
+  asStep(
+    'CheckStatus',
+    checkStatus,
+    ...composed({ ...testDeps(), crm: fakeCrm(['get /leads/exports/{id}', answer]) }),
+  )(runState(), lambdaContext());
 const download = (answer: unknown) => {
   const crm = fakeCrm(['post /leads/exports/{id}/download', answer]);
-  const deps = () => ({
-    ...testDeps(),
-    crm,
-    store: NO_STORE,
-    transfer: fakeTransfer(CSV),
-    abortUpload: async () => {},
-  });
-  return asStep('DownloadFile', downloadFile, deps)(runState(), lambdaContext());
+  const deps = { ...testDeps(), crm, store: NO_STORE, transfer: fakeTransfer(CSV), abortUpload: async () => {} };
+  return asStep('DownloadFile', downloadFile, ...composed(deps))(runState(), lambdaContext());
 };
 const publish = (trouble?: Error) => {
   const file = storedFile({ bytes: CSV.length, crc32: crc32Text(crc32(CSV)) });
@@ -47,7 +43,11 @@ const publish = (trouble?: Error) => {
     // However often the object is opened again.
     ...(trouble && { before: failing('stream', '', trouble, Number.POSITIVE_INFINITY) }),
   });
-  return asStep('PublishFile', publishFile, () => ({ ...testDeps(), bucket }))(runState({ file }), lambdaContext());
+  return asStep(
+    'PublishFile',
+    publishFile,
+    ...composed({ ...testDeps(), bucket }),
+  )(runState({ file }), lambdaContext());
 };
 
 /** How each outcome comes about. One that is missing here does not compile. */

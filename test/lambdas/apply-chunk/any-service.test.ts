@@ -16,7 +16,7 @@ import {
   told,
   wholeChunk,
 } from '../../support/batches.ts';
-import { lambdaContext } from '../../support/deps.ts';
+import { composed, lambdaContext } from '../../support/deps.ts';
 
 /**
  * Any service that says the truth in two cases: where it answers 200 with an object the change was made, and where it refuses
@@ -73,7 +73,7 @@ async function applied(records: number, fates: Fate[], stopsAt: number) {
     if (what.kind === 'confirmed' || ('applies' in what && what.applies)) made.add(line);
     return replyFor(what);
   });
-  const step = asBatchStep('ApplyChunk', applyChunk, () => ({ ...sleepingDeps(), crm, store }));
+  const step = asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), crm, store }));
   let answer = await step(state, lambdaContext());
   for (let times = 1; answer.outcome === 'CONTINUE' && times < 15; times += 1) {
     if (times === stopsAt) store.put(KEYS.stop, '');

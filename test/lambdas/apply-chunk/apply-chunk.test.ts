@@ -17,7 +17,7 @@ import {
   wholeChunk,
 } from '../../support/batches.ts';
 import { CANARY } from '../../support/builders.ts';
-import { lambdaContext } from '../../support/deps.ts';
+import { composed, lambdaContext } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { failing } from '../../support/fake-bucket.ts';
 
@@ -187,11 +187,7 @@ describe('what stops the whole batch', () => {
         throw new RunError('ReauthorizationRequired', 'No token.');
       },
     });
-    const step = asBatchStep(
-      'ApplyChunk',
-      (state) => invoke(state, deps),
-      () => deps,
-    );
+    const step = asBatchStep('ApplyChunk', (state) => invoke(state, deps), ...composed(deps));
 
     expect((await step(stateWith(), lambdaContext())).failure?.error).toBe('ReauthorizationRequired');
     expect(deps.log.measured.map(({ outcome }) => outcome)).toEqual(['ReauthorizationRequired']);
@@ -271,11 +267,7 @@ describe('trouble in the middle', () => {
   test('waits, keeps what is known, and goes on behind it without sending it again', async () => {
     let trouble = true;
     const { store, sent, stateWith, invoke } = world(3, (line) => (trouble && line === 3 ? noToken : 200));
-    const step = asBatchStep(
-      'ApplyChunk',
-      (state) => invoke(state),
-      () => sleepingDeps(),
-    );
+    const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
 
     const waiting = await step(stateWith(), lambdaContext());
     trouble = false;
@@ -295,11 +287,7 @@ describe('trouble in the middle', () => {
     const { store, sent, stateWith, invoke } = world(2, () =>
       away ? { response: new Response(null, { status: 401 }), trouble } : 200,
     );
-    const step = asBatchStep(
-      'ApplyChunk',
-      (state) => invoke(state),
-      () => sleepingDeps(),
-    );
+    const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
 
     let state = stateWith();
     for (let times = 0; times < 20; times += 1) state = await step(state, lambdaContext());
@@ -318,11 +306,7 @@ describe('trouble in the middle', () => {
   test('of the token endpoint for good: a line that was refused with 401 is FAILED, for it was not taken', async () => {
     const trouble = new RunError('CrmUnavailable', 'The token endpoint is away.');
     const { store, stateWith, invoke } = world(1, () => ({ response: new Response(null, { status: 401 }), trouble }));
-    const step = asBatchStep(
-      'ApplyChunk',
-      (state) => invoke(state),
-      () => sleepingDeps(),
-    );
+    const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
     const waiting = await step(stateWith(), lambdaContext());
     store.put(KEYS.stop, '');
     await step(waiting, lambdaContext());
@@ -345,11 +329,7 @@ describe('trouble in the middle', () => {
 
   test('that lasts for 45 waits without progress ends the child', async () => {
     const { stateWith, invoke } = world(1, () => noToken);
-    const step = asBatchStep(
-      'ApplyChunk',
-      (state) => invoke(state),
-      () => sleepingDeps(),
-    );
+    const step = asBatchStep('ApplyChunk', (state) => invoke(state), ...composed(sleepingDeps()));
 
     const end = await step(stateWith({}, { waits: 45 }), lambdaContext());
 

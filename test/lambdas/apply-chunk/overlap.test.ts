@@ -18,7 +18,7 @@ import {
   told,
   wholeChunk,
 } from '../../support/batches.ts';
-import { lambdaContext } from '../../support/deps.ts';
+import { composed, lambdaContext } from '../../support/deps.ts';
 
 /** Invocations of one chunk that are at work at the same time: Step Functions repeats a call whose answer it lost. */
 
@@ -90,7 +90,7 @@ function world(records: number, fates: Fate[], next: () => Promise<unknown>, sto
     };
     requests += 1;
     const context = lambdaContext({ awsRequestId: `overlapping-${requests}` });
-    return asBatchStep('ApplyChunk', applyChunk, () => deps)(from, context);
+    return asBatchStep('ApplyChunk', applyChunk, ...composed(deps))(from, context);
   };
   return { store, state, applied, seen, invoke };
 }
@@ -160,7 +160,7 @@ test('a chunk that was given up while its function is at work: no line is told N
     if (sent.length === 20) await held.promise;
     return answer;
   };
-  const step = asBatchStep('ApplyChunk', applyChunk, () => ({ ...sleepingDeps(), crm: { exchange }, store }));
+  const step = asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), crm: { exchange }, store }));
   const unheard = step(state, lambdaContext());
   await inTheMiddle.promise;
 

@@ -19,7 +19,7 @@ import {
   told,
   wholeChunk,
 } from '../../support/batches.ts';
-import { lambdaContext } from '../../support/deps.ts';
+import { composed, lambdaContext } from '../../support/deps.ts';
 import { failing } from '../../support/fake-bucket.ts';
 
 /** What the result of a whole batch says after its functions met trouble over several invocations. */
@@ -50,7 +50,7 @@ function world(
 }
 
 function invoker(store: FakeStore, clients: Pick<ReturnType<typeof fakeExchange>, 'crm'>): World['invoke'] {
-  const handler = asBatchStep('ApplyChunk', applyChunk, () => ({ ...sleepingDeps(), ...clients, store }));
+  const handler = asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), ...clients, store }));
   return (state) => {
     requests += 1;
     return handler(state, lambdaContext({ awsRequestId: `request-${requests}` }));

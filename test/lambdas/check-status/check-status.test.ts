@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { createCrmClient } from '../../../core/crm/client.ts';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/step.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
-import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { cutOff, serverFor } from '../../support/http-server.ts';
@@ -92,7 +92,11 @@ test.each([
 ])('while the row of refusals of its file %s, an unknown export is a part of it', async (_, since, now, end) => {
   const nothing = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
   const state = runState({ moving: { ...nothing, unknownSince: since } });
-  const handler = asStep('CheckStatus', checkStatus, () => ({ ...testDeps({ now: at(now) }), crm: fakeCrm(gone) }));
+  const handler = asStep(
+    'CheckStatus',
+    checkStatus,
+    ...composed({ ...testDeps({ now: at(now) }), crm: fakeCrm(gone) }),
+  );
 
   const { outcome, failure } = await handler(state, lambdaContext());
 
@@ -108,7 +112,7 @@ test.each<[RunErrorName, string, string]>([
   const state = runState({ moving: { ...nothing, unknownSince: '2026-11-20T01:09:00.000Z' } });
   const crm = fakeCrm(status(new RunError(name, 'Wait.', { retryAfterSeconds: 44 })));
   const deps = testDeps({ now: at('2026-11-20T01:20:00.000Z') });
-  const handler = asStep('CheckStatus', checkStatus, () => ({ ...deps, crm }));
+  const handler = asStep('CheckStatus', checkStatus, ...composed({ ...deps, crm }));
 
   expect(await handler(state, lambdaContext())).toMatchObject({
     outcome: 'PENDING',
@@ -127,7 +131,7 @@ test.each([
   const deps = testDeps({ now: at(now) });
   const getAccessToken = async () => ({ accessToken: CANARY, scope: '' });
   const crm = createCrmClient({ baseUrl: url, getAccessToken, log: deps.log, now: deps.now });
-  const handler = asStep('CheckStatus', checkStatus, () => ({ ...deps, crm }));
+  const handler = asStep('CheckStatus', checkStatus, ...composed({ ...deps, crm }));
 
   const { outcome, failure } = await handler(runState(), lambdaContext());
 
@@ -144,7 +148,7 @@ test('a run whose deadline falls into that first minute ends under the deadline'
 
 test('trouble of the service is left to the wrapper, without a count of a look that gave nothing', async () => {
   const crm = fakeCrm(status(new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 44 })));
-  const handler = asStep('CheckStatus', checkStatus, () => ({ ...testDeps(), crm }));
+  const handler = asStep('CheckStatus', checkStatus, ...composed({ ...testDeps(), crm }));
 
   expect(await handler(runState(), lambdaContext())).toMatchObject({ outcome: 'PENDING', waitSeconds: 44, checks: 3 });
 });

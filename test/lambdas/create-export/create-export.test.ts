@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/step.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/builders.ts';
-import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 
@@ -222,7 +222,11 @@ test('whatever a service answers until the longest deadline, at most two creates
     [maybe(), not, not, created()],
   ]) {
     const crm = fakeCrm(...creates.flatMap((create) => [fields(), create]));
-    const handler = asStep('CreateExport', createExport, () => depsWith(crm, { deployment: deployment({ polling }) }));
+    const handler = asStep(
+      'CreateExport',
+      createExport,
+      ...composed(depsWith(crm, { deployment: deployment({ polling }) })),
+    );
 
     let state = newState();
     while (state.outcome === null || state.outcome === 'RETRY') state = await handler(state, lambdaContext());
@@ -250,7 +254,7 @@ test('a lost answer is not repeated after the deadline', async () => {
 
 test('through the whole machine exactly two POSTs are sent when no answer ever comes', async () => {
   const crm = fakeCrm(fields(), lost, fields(), lost);
-  const handler = asStep('CreateExport', createExport, () => depsWith(crm));
+  const handler = asStep('CreateExport', createExport, ...composed(depsWith(crm)));
 
   const first = await handler(newState(), lambdaContext());
   const second = await handler(first, lambdaContext());
@@ -262,7 +266,7 @@ test('through the whole machine exactly two POSTs are sent when no answer ever c
 
 test('after a lost answer and a good one the count stays in the state, for the manifest', async () => {
   const crm = fakeCrm(fields(), lost, fields(), created());
-  const handler = asStep('CreateExport', createExport, () => depsWith(crm));
+  const handler = asStep('CreateExport', createExport, ...composed(depsWith(crm)));
 
   const second = await handler(await handler(newState(), lambdaContext()), lambdaContext());
 
@@ -271,7 +275,7 @@ test('after a lost answer and a good one the count stays in the state, for the m
 
 test('an ordinary run is a small state, and the largest request keeps far below the 256 KB of AWS', async () => {
   const filters = [{ value: 'ש'.repeat(31_900) }];
-  const handlerWith = () => asStep('CreateExport', createExport, () => depsWith(fakeCrm(fields(), created())));
+  const handlerWith = () => asStep('CreateExport', createExport, ...composed(depsWith(fakeCrm(fields(), created()))));
 
   const ordinary = await handlerWith()(newState(), lambdaContext());
   const largest = await handlerWith()(newState({ entity: 'leads', filters }), lambdaContext());

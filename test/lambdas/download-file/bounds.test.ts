@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { asStep } from '../../../core/step/step.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import type { TransferOptions } from '../../../transfer/index.ts';
 import { EXPORT_ID, runState } from '../../support/builders.ts';
-import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { asked } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -61,7 +61,7 @@ test.each<[string, object, Transfer, object]>([
 
 test('a run whose invocations all run out of time has 40 of them, also after its deadline', async () => {
   const deps = { ...depsWith(unfinished), now: at('2026-11-20T05:00:00Z') };
-  const handler = asStep('DownloadFile', downloadFile, () => deps);
+  const handler = asStep('DownloadFile', downloadFile, ...composed(deps));
 
   let state = runState();
   let invocations = 0;

@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/step.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
-import { at, lambdaContext, NOW } from '../../support/deps.ts';
+import { at, composed, lambdaContext, NOW } from '../../support/deps.ts';
 import { asked, cutInThirdPart, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -190,7 +190,7 @@ test('it is waited for during half an hour in a row', async () => {
 test('a state of a release that did not look since when goes on', async () => {
   const { moving, ...rest } = runState({ moving: { ...NOTHING, unknownSince: null } });
   const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(unknown) });
-  const handler = asStep('DownloadFile', downloadFile, () => deps);
+  const handler = asStep('DownloadFile', downloadFile, ...composed(deps));
 
   const answer = await handler({ ...rest, moving: { ...moving, unknownSince: undefined } }, lambdaContext());
 

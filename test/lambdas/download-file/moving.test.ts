@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import type { Measures } from '../../../core/log/emf.ts';
-import { asStep } from '../../../core/step/step.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { runState } from '../../support/builders.ts';
-import { at, lambdaContext } from '../../support/deps.ts';
+import { at, composed, lambdaContext } from '../../support/deps.ts';
 import { asked, cutInThirdPart, goingOn, linkTo, oneConnection, startDownloads } from '../../support/downloads.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -171,7 +171,7 @@ describe('trouble that may pass', () => {
     const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
     const trouble = new RunError('TokenRefreshInProgress', 'Another function refreshes.', { retryAfterSeconds: 20 });
     const crm = fakeCrm(linkTo(file), asked(trouble), linkTo(file));
-    const handler = asStep('DownloadFile', downloadFile, () => servers.depsFor(file, { crm }));
+    const handler = asStep('DownloadFile', downloadFile, ...composed(servers.depsFor(file, { crm })));
 
     const waiting = await handler(runState(), lambdaContext());
     const stored = await handler(JSON.parse(JSON.stringify(waiting)), lambdaContext());

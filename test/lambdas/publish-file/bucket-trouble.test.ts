@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { asStep } from '../../../core/step/step.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failing } from '../../support/fake-bucket.ts';
 import { SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 
@@ -20,7 +20,7 @@ describe.each(PLACES)('where %s of %s', (operation, part) => {
   const publishing = (now: string, trouble: RunErrorName, times: number) => {
     const before = failing(operation, part, new RunError(trouble, 'Down.'), times);
     const { bucket, state } = storedRun(SMALL_CSV, { before });
-    const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps({ now: at(now) }), bucket }));
+    const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps({ now: at(now) }), bucket }));
     return { state, invoke: (from: RunState) => handler(JSON.parse(JSON.stringify(from)), lambdaContext()) };
   };
 

@@ -2,11 +2,11 @@ import { gzipSync } from 'node:zlib';
 import { type Options, parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { asStep } from '../../../core/step/step.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { run } from '../../support/builders.ts';
-import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
 import { END_OF_ZIP, zipOf } from '../../support/zip.ts';
@@ -349,7 +349,7 @@ describe('what is told of a file is what an independent parser reads, or nothing
       await publish(whole.bucket, whole.state);
       const chunkBytes = Math.max(3, Math.ceil(Buffer.byteLength(row.bytes) / 40));
       const { bucket, state: begun } = published(row, { chunkBytes });
-      const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps(), bucket }));
+      const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps(), bucket }));
 
       let state: RunState = begun;
       const kept = new Set<string>();

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
+import { asStep } from '../../../core/step/handler.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { asStep } from '../../../core/step/step.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { FILE_KEY, MANIFEST_KEY, storedRun } from '../../support/stored-run.ts';
 
 const BROKEN = new RunError('StorageUnavailable', 'The connection broke.');
@@ -21,7 +21,7 @@ function breaking(breaks: (chunk: number) => boolean) {
       if (breaks(chunks)) throw BROKEN;
     },
   });
-  const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps({ now: AFTER_THE_DEADLINE }), bucket }));
+  const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps({ now: AFTER_THE_DEADLINE }), bucket }));
   const invoke = (from: RunState) => handler(JSON.parse(JSON.stringify(from)), lambdaContext());
   return { bucket, state, invoke, streams: () => bucket.calls.filter((call) => call === `stream ${FILE_KEY}`).length };
 }
@@ -65,7 +65,7 @@ test('a bucket that breaks off, then gives nothing for an invocation, is gone on
       if (breaks && bucket.calls.length > 1) throw BROKEN;
     },
   });
-  const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps({ now: AFTER_THE_DEADLINE }), bucket }));
+  const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps({ now: AFTER_THE_DEADLINE }), bucket }));
 
   const broken = await handler(state, lambdaContext());
   down = true;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { asStep } from '../../../core/step/handler.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { asStep } from '../../../core/step/step.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
@@ -26,7 +26,7 @@ test('a pass in pieces ends in the same manifest as one in one go, wherever it w
     fc.asyncProperty(fc.integer({ min: 1, max: 50 }), fc.infiniteStream(fc.boolean()), async (chunkBytes, hurried) => {
       const { bucket, state: begun } = storedRun(text, { chunkBytes });
       const secondsLeft = () => (hurried.next().value ? 1 : 900);
-      const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps(), bucket }));
+      const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps(), bucket }));
 
       let state = begun;
       for (let calls = 0; calls < 100 && state.outcome !== 'PUBLISHED'; calls += 1) {

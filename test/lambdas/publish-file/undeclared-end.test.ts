@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { asStep } from '../../../core/step/handler.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { asStep } from '../../../core/step/step.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import { lambdaContext, testDeps } from '../../support/deps.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 import { zipOf } from '../../support/zip.ts';
@@ -64,7 +64,7 @@ test.each([
   ['without its last line break', SMALL_CSV.trimEnd(), 'FAILED'],
 ])('a file %s is judged alike when its pass was interrupted after every piece', async (_, text, end) => {
   const { bucket, state: begun } = openEnded(text);
-  const handler = asStep('PublishFile', publishFile, () => ({ ...testDeps(), bucket }));
+  const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps(), bucket }));
 
   let state: RunState = begun;
   for (let calls = 0; calls < 100 && !['PUBLISHED', 'FAILED'].includes(state.outcome ?? ''); calls += 1) {

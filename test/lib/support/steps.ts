@@ -2,14 +2,17 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import type { Deployment } from '../../../core/config/deployment.ts';
 import type { CrmClient } from '../../../core/crm/client.ts';
+import type { FunctionLog } from '../../../core/log/log.ts';
+import { asStep } from '../../../core/step/handler.ts';
+import type { Invocation } from '../../../core/step/invocation.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { asStep, type StepDeps } from '../../../core/step/step.ts';
 import type { StepName } from '../../../core/step/steps.ts';
 import type { Bucket } from '../../../core/storage/bucket.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { composed } from '../../support/deps.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
 import type { Clock, Invoke } from './interpreter.ts';
 
@@ -24,13 +27,13 @@ export function scriptedSteps(script: Script, deployment: Deployment): Invoke {
     const answer = left[name]?.shift();
     if (!answer) throw new Error(`the script has no further answer of ${step}`);
     if (answer instanceof PlatformError) throw answer;
-    const handler = asStep<StepName, StepDeps>(
+    const handler = asStep<StepName, Invocation>(
       name,
       async () => {
         if (answer instanceof Error) throw answer;
         return answer as never;
       },
-      () => dependencies(deployment, clock),
+      ...composed(dependencies(deployment, clock)),
     );
     return handler(payload, CONTEXT);
   };
@@ -58,17 +61,17 @@ export interface World {
 export function realSteps(world: World, deployment: Deployment): Invoke {
   return async (step, payload, clock) => {
     const deps = { ...dependencies(deployment, clock), ...clients(world), softwareVersion: '0.0.0' };
-    return handlers[step as StepName](() => deps)(payload, CONTEXT);
+    return handlers[step as StepName](deps)(payload, CONTEXT);
   };
 }
 
 type Clients = ReturnType<typeof clients> & ReturnType<typeof dependencies> & { softwareVersion: string };
 
 const handlers = {
-  CreateExport: (deps: () => Clients) => asStep('CreateExport', createExport, deps),
-  CheckStatus: (deps: () => Clients) => asStep('CheckStatus', checkStatus, deps),
-  DownloadFile: (deps: () => Clients) => asStep('DownloadFile', downloadFile, deps),
-  PublishFile: (deps: () => Clients) => asStep('PublishFile', publishFile, deps),
+  CreateExport: (deps: Clients) => asStep('CreateExport', createExport, ...composed(deps)),
+  CheckStatus: (deps: Clients) => asStep('CheckStatus', checkStatus, ...composed(deps)),
+  DownloadFile: (deps: Clients) => asStep('DownloadFile', downloadFile, ...composed(deps)),
+  PublishFile: (deps: Clients) => asStep('PublishFile', publishFile, ...composed(deps)),
 };
 
 function clients(world: World) {
@@ -84,6 +87,6 @@ function clients(world: World) {
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;
 
 function dependencies(deployment: Deployment, clock: Clock) {
-  const log = { info: () => {}, error: () => {}, about: () => {}, measure: () => {} };
+  const log: FunctionLog = { info: () => {}, error: () => {}, about: () => log, measure: () => {} };
   return { deployment, log, now: clock.now, random: () => 0 };
 }

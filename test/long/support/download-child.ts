@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
+import type { FunctionLog } from '../../../core/log/log.ts';
 import { type RunState, runStateSchema } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
@@ -14,9 +15,10 @@ const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 const addresses = { baseUrl: 'http://127.0.0.1/api/v1', authUrl: 'http://127.0.0.1/auth' };
 const deployment = deploymentSchema.parse({ local: true, crm: addresses });
 const env = { BUCKET_NAME: name, AWS_REGION: 'us-east-1', URL_SUFFIX: 'amazonaws.com', AWS_ENDPOINT_URL: endpoint };
+const log: FunctionLog = { info: () => {}, error: () => {}, about: () => log, measure: () => {} };
 const common = {
   deployment,
-  log: { info: () => {}, error: () => {}, about: () => {}, measure: () => {} },
+  log,
   now: () => new Date(),
   random: () => 0.5,
   secondsLeft: () => 900,

@@ -1,30 +1,28 @@
 import { expect, test } from 'vitest';
 import { ERRORS, RunError } from '../../../core/errors.ts';
+import { asStep } from '../../../core/step/handler.ts';
+import type { Invocation } from '../../../core/step/invocation.ts';
+import type { Answer } from '../../../core/step/outcome.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { type Answer, asStep, type StepDeps } from '../../../core/step/step.ts';
 import { type Outcome, STEPS, type StepName } from '../../../core/step/steps.ts';
 import { CANARY, newState, run, runState } from '../../support/builders.ts';
-import { at, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 
 const NAMES = Object.keys(STEPS) as StepName[];
 
 /** The handler of a step that throws, with a log that can be read. */
-function throwing(name: StepName, error: unknown, overrides: Partial<StepDeps> = {}) {
+function throwing(name: StepName, error: unknown, overrides: Partial<Invocation> = {}) {
   const deps = testDeps(overrides);
   const step = async (): Promise<Answer<StepName>> => {
     throw error;
   };
-  return { handler: asStep(name, step as never, () => deps), log: deps.log };
+  return { handler: asStep(name, step as never, ...composed(deps)), log: deps.log };
 }
 
 function answering(answer: Answer<'CheckStatus'>) {
   const deps = testDeps();
   return {
-    handler: asStep(
-      'CheckStatus',
-      async () => answer,
-      () => deps,
-    ),
+    handler: asStep('CheckStatus', async () => answer, ...composed(deps)),
     log: deps.log,
   };
 }
@@ -156,7 +154,7 @@ test('the log of a crash has the frames, so that it can be found', async () => {
 
   await expect(handler(runState(), lambdaContext())).rejects.toThrow();
 
-  expect(log.lines[0]?.fields.frames?.[0]).toMatch(/^at .*step\.test\.ts/);
+  expect(log.lines[0]?.fields.frames?.[0]).toMatch(/^at .*handler\.test\.ts/);
 });
 
 test('a crash has a stack without places, because the runtime of Lambda loses the name of an error that has none', async () => {
@@ -179,17 +177,16 @@ test('an event that is no state is a crash as well, and nothing of it is quoted'
   expect(everythingIn(thrown)).not.toContain(CANARY);
 });
 
-test('dependencies that cannot be built end as an outcome, and are built anew by the next invocation', async () => {
-  let builds = 0;
-  const handler = asStep(
-    'CheckStatus',
-    async () => ({ outcome: 'READY' as const }),
-    () => {
-      builds += 1;
-      if (builds === 1) throw new RunError('ConfigInvalid', 'The environment lacks X.');
-      return testDeps();
-    },
-  );
+test('clients that cannot be made end as an outcome that is reported, and are made anew by the next invocation', async () => {
+  let makes = 0;
+  const deps = testDeps();
+  const [, platform] = composed(deps);
+  const connect = () => {
+    makes += 1;
+    if (makes === 1) throw new RunError('ConfigInvalid', 'The environment lacks X.');
+    return (invocation: Invocation) => invocation;
+  };
+  const handler = asStep('CheckStatus', async () => ({ outcome: 'READY' as const }), connect, platform);
 
   const answers = [await handler(runState(), lambdaContext()), await handler(runState(), lambdaContext())];
 
@@ -197,27 +194,54 @@ test('dependencies that cannot be built end as an outcome, and are built anew by
     { outcome: 'FAILED', failure: { error: 'ConfigInvalid' } },
     { outcome: 'READY', failure: null },
   ]);
+  expect(deps.log.lines.map(({ fields }) => fields.error)).toEqual(['ConfigInvalid', undefined]);
 });
 
-test('dependencies are built once per container, and each invocation has its own time', async () => {
-  const seen: number[] = [];
-  let builds = 0;
-  const handler = asStep(
-    'CheckStatus',
-    async (_: RunState, deps: StepDeps) => {
-      seen.push(deps.secondsLeft());
-      return { outcome: 'READY' as const };
-    },
-    () => {
-      builds += 1;
-      return testDeps();
-    },
-  );
+test('clients are made once per container; each invocation has its own time, requests and id', async () => {
+  const seen: unknown[] = [];
+  let makes = 0;
+  const [, platform] = composed(testDeps());
+  const step = async (_: RunState, { requests, secondsLeft, requestId }: Invocation) => {
+    requests.crm += 1;
+    seen.push([requests.crm, secondsLeft(), requestId]);
+    return { outcome: 'READY' as const };
+  };
+  const connect = () => {
+    makes += 1;
+    return (invocation: Invocation) => invocation;
+  };
+  const handler = asStep('CheckStatus', step, connect, platform);
 
   await handler(runState(), lambdaContext({ getRemainingTimeInMillis: () => 30_500 }));
-  await handler(runState(), lambdaContext({ getRemainingTimeInMillis: () => 2000 }));
+  await handler(runState(), lambdaContext({ getRemainingTimeInMillis: () => 2000, awsRequestId: 'request-8' }));
 
-  expect({ builds, seen }).toEqual({ builds: 1, seen: [30.5, 2] });
+  expect(makes).toBe(1);
+  expect(seen).toEqual([
+    [1, 30.5, 'request-7'],
+    [1, 2, 'request-8'],
+  ]);
+});
+
+test('two invocations at the same time do not share anything', async () => {
+  const deps = testDeps();
+  const [, platform] = composed(deps);
+  const step = async ({ execution }: RunState, { requests, log }: Invocation) => {
+    requests.crm += execution === 'night-1' ? 1 : 5;
+    await new Promise(setImmediate);
+    log.info('called', {});
+    return { outcome: 'READY' as const };
+  };
+  const handler = asStep('CheckStatus', step, () => (invocation) => invocation, platform);
+
+  await Promise.all(['night-1', 'night-2'].map((execution) => handler(runState({ execution }), lambdaContext())));
+
+  const lines = deps.log.lines.map(({ message, fields }) => [message, fields.execution, fields.crmRequests]);
+  expect(lines.toSorted()).toEqual([
+    ['answered', 'night-1', 1],
+    ['answered', 'night-2', 5],
+    ['called', 'night-1', undefined],
+    ['called', 'night-2', undefined],
+  ]);
 });
 
 test('a state of a later release passes through without losing what this one does not know', async () => {

@@ -1,0 +1,79 @@
+import type { Context } from 'aws-lambda';
+import * as z from 'zod/mini';
+import { crash } from './crash.ts';
+import { begin, type Invocation, lambdaPlatform, once, type Platform } from './invocation.ts';
+import { type Answer, type AnyState, EXPORT_RUN, type Machine, outcomeOf } from './outcome.ts';
+import type { RunState } from './states.ts';
+import type { AnyStepName, StepName } from './steps.ts';
+
+/** A step: no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else it throws is a bug. */
+export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
+
+/**
+ * Makes the clients, once per container; what it returns adds them to each invocation. A `RunError` of either (a bad
+ * environment) is an outcome as well, and the next invocation tries again.
+ */
+export type Connect<D> = () => (invocation: Invocation) => D;
+
+/** Makes a Lambda handler of a step of the machine ExportRun. */
+export function asStep<S extends StepName, D extends Invocation>(
+  name: S,
+  step: Step<RunState, D, Answer<S>>,
+  connect: Connect<D>,
+  platform: Platform = lambdaPlatform(name),
+): (event: unknown, context: Context) => Promise<RunState> {
+  return handlerOf(EXPORT_RUN, name, step, connect, platform);
+}
+
+/**
+ * Makes a Lambda handler of a step of any machine. Errors become outcomes (`outcome.ts`); a bug is logged and thrown on as
+ * a crash (`crash.ts`).
+ */
+export function handlerOf<T extends AnyState, D extends Invocation>(
+  machine: Machine<T>,
+  name: AnyStepName,
+  step: Step<T, D, Partial<T>>,
+  connect: Connect<D>,
+  platform: Platform = lambdaPlatform(name),
+): (event: unknown, context: Context) => Promise<T> {
+  const clients = once(connect);
+  return async (event, context) => {
+    const parsed = z.safeParse(machine.schema, event);
+    const log = platform.log.about(parsed.success ? machine.about(parsed.data) : {});
+    const began = platform.now();
+    try {
+      if (!parsed.success) throw parsed.error;
+      const state = { ...parsed.data, waitSeconds: 0, failure: null };
+      const invocation = begin({ ...platform, log }, context);
+      const answer = await outcomeOf(machine, name, state, invocation, () => step(state, clients()(invocation)));
+      report(machine, state, answer, invocation, began);
+      return answer;
+    } catch (error) {
+      throw crash(name, error, context.awsRequestId, log);
+    }
+  };
+}
+
+/** One line and, where the run ends, its metrics. */
+function report<T extends AnyState>(
+  machine: Machine<T>,
+  before: T,
+  answer: T,
+  invocation: Invocation,
+  began: Date,
+): void {
+  const now = invocation.now();
+  // A step may have learnt more of its run; what has failed lacks the input, and may be known by nothing else.
+  const log = invocation.log.about(machine.about({ ...answer, input: before.input }));
+  log.info('answered', {
+    outcome: answer.outcome ?? '',
+    error: answer.failure?.error,
+    waitSeconds: answer.waitSeconds,
+    milliseconds: now.getTime() - began.getTime(),
+    crmRequests: invocation.requests.crm,
+    fileRequests: invocation.requests.file,
+    storeRequests: invocation.requests.store,
+  });
+  const end = machine.endOf(answer, now);
+  if (end) log.measure(end.measures, end.outcome);
+}

@@ -1,0 +1,60 @@
+import type { Context } from 'aws-lambda';
+import type { Deployment } from '../config/deployment.ts';
+import { readDeployment } from '../config/env.ts';
+import { createLog, type FunctionLog } from '../log/log.ts';
+import type { Random } from './pacing.ts';
+import type { AnyStepName } from './steps.ts';
+
+/** What a function runs on. Tests give another. */
+export interface Platform {
+  log: FunctionLog;
+  now: () => Date;
+  random: Random;
+  deployment: () => Deployment;
+}
+
+/** One invocation of a function: made anew for each call, and given to the step beside its clients. */
+export interface Invocation {
+  deployment: Deployment;
+  /** Names the run. */
+  log: FunctionLog;
+  now: () => Date;
+  random: Random;
+  /** Seconds until the platform kills the invocation. */
+  secondsLeft: () => number;
+  /** Requests to the service, for the file and to the bucket so far. */
+  requests: { crm: number; file: number; store: number };
+  /** Of this invocation alone: the repetition of a call has another. */
+  requestId: string;
+}
+
+/** The configuration lies beside the bundled code, in the same folder. */
+export function lambdaPlatform(step: AnyStepName): Platform {
+  return {
+    log: createLog(step),
+    now: () => new Date(),
+    random: Math.random,
+    deployment: once(() => readDeployment(new URL('deployment.json', import.meta.url))),
+  };
+}
+
+export function begin({ log, now, random, deployment }: Platform, context: Context): Invocation {
+  return {
+    deployment: deployment(),
+    log,
+    now,
+    random,
+    secondsLeft: () => context.getRemainingTimeInMillis() / 1000,
+    requests: { crm: 0, file: 0, store: 0 },
+    requestId: context.awsRequestId,
+  };
+}
+
+/** Makes something at its first use, and anew where that has thrown. */
+export function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}

@@ -1,0 +1,84 @@
+import type * as z from 'zod/mini';
+import { RunError } from '../errors.ts';
+import type { RunFields } from '../log/log-fields.ts';
+import type { Invocation } from './invocation.ts';
+import { askedEntity, nextWait, type Pacing, pacingOf } from './pacing.ts';
+import { exportRunEnd, type RunEnd } from './run-end.ts';
+import { type RunState, runStateSchema } from './states.ts';
+import { ALL_STEPS, type Answered, type AnyStepName, type StepName } from './steps.ts';
+
+/** What a step returns: an outcome of its own and the parts of the state that it changes. */
+export type Answer<S extends StepName> = AnswerOf<RunState, S>;
+
+/** The same in any machine: `T` is what passes between its states. */
+export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Answered<S> } & Partial<
+  Omit<Known<T>, 'outcome' | 'failure'>
+>;
+
+/** The state without its leave for unknown keys, so that a misspelt one in an answer does not compile. */
+type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
+
+/** The part of the state that all machines have. */
+export type AnyState = Pick<RunState, 'input' | 'execution' | 'waits' | 'outcome' | 'waitSeconds' | 'failure'>;
+
+/** What the wrapper has to know of a machine. */
+export interface Machine<T extends AnyState> {
+  schema: z.core.$ZodType<T>;
+  pacing: (state: T, invocation: Invocation) => Pacing;
+  /** The run, as every log line of an invocation names it. */
+  about: (state: T) => RunFields;
+  /** What is counted where the run ends with this answer. */
+  endOf: (answer: T, now: Date) => RunEnd | undefined;
+}
+
+export const EXPORT_RUN: Machine<RunState> = {
+  schema: runStateSchema,
+  pacing: (state, { deployment }) => pacingOf(state, deployment),
+  about: ({ run, input, execution }) => ({
+    entity: run?.entity ?? askedEntity(input),
+    execution,
+    exportId: run?.exportId,
+  }),
+  endOf: exportRunEnd,
+};
+
+/**
+ * The state that follows. A `final` error becomes FAILED with its name and a sentence; a `transient` one the step's waiting
+ * outcome with a wait, until the deadline turns it into FAILED under its own name.
+ * @throws what is no RunError: a bug
+ */
+export async function outcomeOf<T extends AnyState>(
+  machine: Machine<T>,
+  name: AnyStepName,
+  state: T,
+  invocation: Invocation,
+  step: () => Promise<Partial<T>>,
+): Promise<T> {
+  try {
+    return { ...state, ...(await step()) };
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    const wait = error.transient ? waitOf(machine, state, invocation, error.retryAfterSeconds) : undefined;
+    if (wait) return { ...state, ...wait, outcome: ALL_STEPS[name].waiting };
+    // Nobody reads the input any more: a huge one would break the limit of a state, and hide the error.
+    return { ...state, input: null, outcome: 'FAILED', failure: error.failure };
+  }
+}
+
+/** The next wait of a run as a part of its state, or `undefined` when its deadline has passed. */
+export function waitFor(state: RunState, invocation: Invocation, retryAfterSeconds?: number): Wait | undefined {
+  return waitOf(EXPORT_RUN, state, invocation, retryAfterSeconds);
+}
+
+type Wait = Pick<AnyState, 'waits' | 'waitSeconds'>;
+
+function waitOf<T extends AnyState>(
+  machine: Machine<T>,
+  state: T,
+  invocation: Invocation,
+  retryAfterSeconds?: number,
+): Wait | undefined {
+  const clock = { now: invocation.now(), random: invocation.random };
+  const waitSeconds = nextWait(state.waits, machine.pacing(state, invocation), clock, retryAfterSeconds);
+  return waitSeconds === undefined ? undefined : { waits: state.waits + 1, waitSeconds };
+}
