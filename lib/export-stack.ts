@@ -1,6 +1,7 @@
 import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
+import { deployedOutputs } from '../core/config/deployed.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
@@ -51,6 +52,7 @@ export class ExportStack extends Stack {
       AlarmTopicArn: monitoring.topic.topicArn,
       DashboardName: dashboard.name,
       TimeZone: deployment.timeZone,
+      ...deployedOutputs(deployment),
       KeptOnDestroy: [
         `buckets ${exports.bucket.bucketName} and ${exports.accessLogs.bucketName} (its access logs)`,
         `secrets ${tokens.clientSecretId} and ${tokens.tokensSecretId}`,
@@ -59,7 +61,7 @@ export class ExportStack extends Stack {
     });
   }
 
-  /** What the operator's command finds a deployment by. */
+  /** What the operator's command finds a deployment by, and judges it by. */
   private outputs(values: Record<string, string>): void {
     for (const [key, value] of Object.entries(values)) new CfnOutput(this, key, { value });
   }

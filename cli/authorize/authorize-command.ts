@@ -1,9 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { readConfiguration } from '../../core/config/configuration.ts';
+import { ConfigurationError, configurationFile } from '../../core/config/configuration.ts';
+import { deployedCrm, differencesFrom } from '../../core/config/deployed.ts';
+import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { withExamples } from '../support/command-options.ts';
+import { configurationOrError, differencesText } from '../support/configuration-file.ts';
 import { askHidden, type Input } from '../support/hidden-input.ts';
 import { printErr, printOut } from '../support/print.ts';
-import { connect, type TargetOptions } from '../support/target.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { type Authorized, authorize } from './authorize.ts';
 import { mayOpenBrowser, openBrowser } from './open-browser.ts';
 
@@ -46,15 +49,18 @@ export function addAuthorize(command: Command): void {
 }
 
 async function run(options: AuthorizeCommandOptions): Promise<void> {
-  const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
-  const { deployment, file } = readConfiguration(options.deployment, options.configuration, endpoint);
+  const file = configurationOrError(options);
+  if (file instanceof ConfigurationError && options.configuration !== undefined) throw file;
+  const target = await connect(options);
+  const { crm, note } = settingsOf(target, file);
   const input: Input = { stream: process.stdin, print: (text) => process.stderr.write(text) };
   const person = process.stdin.isTTY ? input : undefined;
   const paste = options.paste ? input : person;
   const tell = options.json ? printErr : printOut;
-  const done = await authorize(await connect(options), {
-    crm: deployment.crm,
-    configuration: file,
+  if (note) printErr(note);
+  const done = await authorize(target, {
+    crm,
+    configuration: file instanceof ConfigurationError ? configurationFile(options.deployment) : file.file,
     clientId: options.clientId,
     clientSecret: process.env.CRM_CLIENT_SECRET,
     askSecret: person && ((clientId) => askHidden(person, `Secret of the OAuth client ${clientId} (not shown): `)),
@@ -67,6 +73,26 @@ async function run(options: AuthorizeCommandOptions): Promise<void> {
   });
   for (const line of options.json ? [JSON.stringify({ ok: true, ...done })] : linesOf(done)) printOut(line);
 }
+
+/**
+ * What is deployed counts; the file only where the stack does not tell.
+ * @throws ConfigurationError
+ */
+function settingsOf(
+  { deployed }: Pick<Target, 'deployed'>,
+  file: ReturnType<typeof configurationOrError>,
+): { crm: OAuthSettings; note?: string | undefined } {
+  if (file instanceof ConfigurationError) {
+    if (!deployed) throw file;
+    return { crm: deployedCrm(deployed), note: `Note: ${file.message}; what is deployed counts here.` };
+  }
+  if (!deployed) return { crm: file.deployment.crm };
+  const differ = differencesFrom(deployed, file.deployment).filter(({ key }) => OAUTH_KEYS.has(key));
+  const note = `Note: ${file.file} differs from what is deployed, which counts here: ${differencesText(differ)}.`;
+  return { crm: deployedCrm(deployed), note: differ.length > 0 ? note : undefined };
+}
+
+const OAUTH_KEYS = new Set(['crm.authUrl', 'crm.scopes', 'crm.clientAuthentication']);
 
 interface Shown {
   redirectUri: string;

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Deployment } from '../../core/config/deployment.ts';
+import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { type OAuthClient, type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
@@ -20,7 +20,7 @@ import { type Callback, callbackOf } from './redirect-uri.ts';
 import { storeGrant } from './store-grant.ts';
 
 export interface AuthorizeOptions extends ClientOptions {
-  crm: Deployment['crm'];
+  crm: OAuthSettings;
   /** Where a person changes the configuration. */
   configuration?: string;
   port?: number | undefined;

@@ -1,11 +1,11 @@
-import type { Deployment } from '../../core/config/deployment.ts';
+import type { OAuthSettings } from '../../core/config/deployment.ts';
 import type { OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
 import { callTokenEndpoint, type Grant } from '../../core/oauth/token-endpoint.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { clientAdvice, scopeAdvice } from './authorize-advice.ts';
 
 interface Around {
-  crm: Deployment['crm'];
+  crm: OAuthSettings;
   configuration: string;
 }
 

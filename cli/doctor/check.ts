@@ -81,7 +81,9 @@ const SIGNS = { ok: '✓', warning: '!', failed: '✗' };
 /** Where the service was not asked with the grant, nobody knows whether it still takes it. */
 function good(checks: Check[]): string {
   const tried = checks.some(({ id, status }) => id === 'service' && status === 'ok');
-  if (tried) return 'A nightly run would work.';
+  const unknownColumns = checks.some(({ id }) => id === 'columns');
+  if (tried && !unknownColumns) return 'A nightly run would work.';
+  if (tried) return 'Nothing was found that stops a nightly run, but not all of the deployed columns were looked at.';
   const refreshed = checks.some(({ id }) => id === 'refresh');
   const what = 'Nothing was found that stops a nightly run, but the grant was not tried';
   return refreshed ? `${what} at the service.` : `${what}: add --refresh.`;

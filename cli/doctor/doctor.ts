@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { readConfiguration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { freshnessOf } from '../../core/oauth/freshness.ts';
@@ -7,9 +6,10 @@ import type { Generation } from '../../core/oauth/generation.ts';
 import { type Clock, watchClock } from '../support/aws-clock.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
-import { alarmsCheck, runbookUrlChecks } from './alarms.ts';
+import { alarmsCheck } from './alarms.ts';
 import { type Check, documentOf, exitCodeOf, Findings, linesOf, ok, warning } from './check.ts';
 import { concurrencyCheck } from './concurrency.ts';
+import { type Configured, configured } from './configuration.ts';
 import { type Around, accessTokenCheck, scopesCheck } from './grant.ts';
 import { lookAtPlaces, type Stored } from './places.ts';
 import { refresh, refreshCheck } from './refresh.ts';
@@ -26,32 +26,36 @@ export interface DoctorOptions extends TargetOptions {
 type Commands = Pick<Around, 'authorizeCommand' | 'refreshCommand'>;
 
 /**
- * Looks at everything that a nightly run needs, in the order in which it would meet it. Never throws for what it finds.
+ * Looks at everything that a nightly run needs, in the order in which it would meet it. What is deployed counts, not the
+ * file that lies here. Never throws for what it finds.
  * @returns one check for every look; none holds a token
  */
 export async function doctor(options: DoctorOptions): Promise<Check[]> {
   const findings = new Findings();
-  const endpoint = options.endpointUrl ?? process.env.AWS_ENDPOINT_URL;
-  const configuration = await findings.look(
+  const connecting = connect(options);
+  const outputs = await connecting.then(
+    ({ deployed }) => deployed,
+    () => undefined, // told below
+  );
+  const known = await findings.look(
     'configuration',
-    () => readConfiguration(options.deployment, options.configuration, endpoint),
-    ({ file, deployment }) => [ok('configuration', `${file} is valid.`), ...runbookUrlChecks(deployment)],
+    () => configured(options, outputs),
+    ({ checks }) => checks,
   );
   const target = await findings.look(
     'stack',
-    () => connect(options),
+    () => connecting,
     () => ok('stack', `crm-export-${options.deployment} is there, with all its outputs.`),
   );
   if (!target) return findings.checks;
-  const deployment = configuration?.deployment;
-  await lookAtNights(findings, target, deployment, options);
+  await lookAtNights(findings, target, known?.file, options);
   const clock = watchClock(target.secrets);
   const commands = commandsFor(options);
-  const stored = await lookAtPlaces(findings, target, deployment?.crm, clock, commands);
-  if (deployment && stored.generation) {
-    await lookAtGrant(findings, target, deployment, stored, stored.generation, { clock, commands, options });
+  const stored = await lookAtPlaces(findings, target, known?.crm, clock, commands);
+  if (known && stored.generation) {
+    await lookAtGrant(findings, target, known, stored, stored.generation, { clock, commands, options });
   } else {
-    const lacking = deployment ? 'a grant' : 'a valid configuration';
+    const lacking = known ? 'a grant' : 'a valid configuration';
     findings.add(notLooked('service', lacking));
     if (options.refresh) findings.add(notLooked('refresh', lacking));
   }
@@ -62,9 +66,10 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
 async function lookAtNights(
   findings: Findings,
   target: Target,
-  deployment: Deployment | undefined,
+  file: Deployment | undefined,
   options: DoctorOptions,
 ): Promise<void> {
+  const deployment = file && { ...file, customerUpdates: target.UpdatesStateMachineArn !== undefined };
   const resume = (entities: Entity[]) => commandFor(`resume ${entities.join(' ')}`, options);
   const same = (check: Check) => check;
   await findings.look('rules', () => rulesCheck(target, deployment, resume), same);
@@ -82,12 +87,12 @@ interface With {
 async function lookAtGrant(
   findings: Findings,
   target: Target,
-  deployment: Deployment,
+  known: Configured,
   { client, spendable }: Stored,
   before: Generation,
   { clock, commands, options }: With,
 ): Promise<void> {
-  const { crm } = deployment;
+  const { crm } = known;
   const refreshed =
     options.refresh && client && spendable
       ? await findings.look(
@@ -106,7 +111,7 @@ async function lookAtGrant(
     return;
   }
   const how = { now: clock.now, refreshed: refreshed !== undefined, refreshCommand: commands.refreshCommand };
-  findings.add(...(await serviceChecks(deployment, tokens, how)));
+  findings.add(...(await serviceChecks(known, tokens, how)));
 }
 
 function notLooked(id: string, lacking: string, advice = 'Mend what failed above, then look again.'): Check {

@@ -1,4 +1,4 @@
-import type { Deployment } from '../../core/config/deployment.ts';
+import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { BEFORE_THE_FIRST, type Generation, successorOf } from '../../core/oauth/generation.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { type OAuthClient, readOAuthClient } from '../../core/oauth/secrets.ts';
@@ -24,7 +24,7 @@ type Commands = Pick<Around, 'authorizeCommand' | 'refreshCommand'>;
 export async function lookAtPlaces(
   findings: Findings,
   target: Target,
-  crm: Deployment['crm'] | undefined,
+  crm: OAuthSettings | undefined,
   clock: Clock,
   commands: Commands,
 ): Promise<Stored> {
@@ -69,7 +69,7 @@ export async function newestOf(store: TokenStore): Promise<{ labelled: Generatio
 
 function clientCheck(
   { clientId, clientSecret }: OAuthClient,
-  crm: Deployment['crm'] | undefined,
+  crm: OAuthSettings | undefined,
   { authorizeCommand }: Commands,
 ): Check {
   if (clientSecret || !crm || crm.clientAuthentication === 'none') {

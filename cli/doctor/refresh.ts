@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Deployment } from '../../core/config/deployment.ts';
+import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../core/oauth/compose.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
@@ -10,7 +10,7 @@ import { type Check, failed, ok, warning } from './check.ts';
 import { newestOf } from './places.ts';
 
 interface RefreshOptions {
-  crm: Deployment['crm'];
+  crm: OAuthSettings;
   now: () => Date;
   authorizeCommand: string;
 }

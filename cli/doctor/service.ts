@@ -8,6 +8,7 @@ import { buildRequest, resolveColumns } from '../../core/export/request.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { RUN_FAILED } from '../support/exit.ts';
 import { type Check, failed, failedBy, ok, warning } from './check.ts';
+import type { Configured } from './configuration.ts';
 
 export interface ServiceOptions {
   now: () => Date;
@@ -20,26 +21,39 @@ export interface ServiceOptions {
 class TokenRefused extends Error {}
 
 /** Asks the service for the columns of all seven entities, with one token and without refreshing it. */
-export async function serviceChecks(deployment: Deployment, tokens: Tokens, options: ServiceOptions): Promise<Check[]> {
-  const crm = clientWith(deployment, tokens, options);
+export async function serviceChecks(known: Configured, tokens: Tokens, options: ServiceOptions): Promise<Check[]> {
+  const crm = clientWith(known, tokens, options);
   const checks: Check[] = [];
   const started = performance.now();
   for (const entity of ENTITIES) {
     try {
       const names = (await readFields(crm, entity)).map(({ name }) => name);
-      checks.push(columnsCheck(deployment, entity, names));
+      if (known.file) checks.push(ofPlan(known, entity, columnsCheck(known.file, entity, names)));
     } catch (error) {
       if (error instanceof TokenRefused) return [refused(options.refreshCommand)];
       // What is the same for all entities is said once, and is not waited for seven times.
       if (error instanceof RunError && error.transient) return [failedBy('service', error), ...checks];
-      checks.push(forEntity(deployment, entity, failedBy(`columns.${entity}`, error)));
+      checks.push(forEntity(known.file, entity, failedBy(`columns.${entity}`, error)));
     }
   }
   const each = Math.round((performance.now() - started) / ENTITIES.length);
-  return [ok('service', `It answers at ${deployment.crm.baseUrl} (${each} ms per list of fields).`), ...checks];
+  const service = ok('service', `It answers at ${known.crm.baseUrl} (${each} ms per list of fields).`);
+  return [service, ...checks, ...unknownPlans(known)];
 }
 
-function clientWith({ crm }: Deployment, { accessToken, scope }: Tokens, options: ServiceOptions): CrmClient {
+/** A plan that is not deployed cannot fail a night. */
+function ofPlan({ unknownPlans }: Configured, entity: Entity, check: Check): Check {
+  if (check.status === 'ok' || !unknownPlans.includes(entity)) return check;
+  return warning(check.id, `${check.text} (By the file; another plan is deployed.)`, check.advice ?? '');
+}
+
+function unknownPlans({ unknownPlans: entities }: Configured): Check[] {
+  if (entities.length === 0) return [];
+  const text = `Whether the service has the columns that are deployed is not known for ${entities.join(', ')}.`;
+  return [warning('columns', text, 'Look with the configuration that was deployed: --configuration FILE.')];
+}
+
+function clientWith({ crm }: Configured, { accessToken, scope }: Tokens, options: ServiceOptions): CrmClient {
   return createCrmClient({
     baseUrl: crm.baseUrl,
     getAccessToken: async ({ rejected } = {}) => {
@@ -74,7 +88,7 @@ export function columnsCheck(deployment: Deployment, entity: Entity, fieldNames:
 }
 
 /** What does not run every night cannot fail a night. */
-function forEntity(deployment: Deployment, entity: Entity, check: Check): Check {
-  if (entityPlan(deployment, entity).enabled) return check;
+function forEntity(deployment: Deployment | undefined, entity: Entity, check: Check): Check {
+  if (!deployment || entityPlan(deployment, entity).enabled) return check;
   return warning(check.id, `${check.text} (Its nightly rule is switched off.)`, check.advice ?? '');
 }

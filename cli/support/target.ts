@@ -9,6 +9,7 @@ import { SFNClient } from '@aws-sdk/client-sfn';
 import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
 import { AWS_LIMITS, LEASE_LIMITS } from '../../core/aws/aws-limits.ts';
+import { type DeployedOutputs, deployedSchema } from '../../core/config/deployed.ts';
 import { awsTrouble } from './aws-trouble.ts';
 import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
 import { plain } from './text.ts';
@@ -41,6 +42,8 @@ const outputsSchema = z.object({
 export interface Target extends z.infer<typeof outputsSchema> {
   /** `crm-export-NAME`, with which the names of its rules and log groups begin. */
   stack: string;
+  /** What is configured; `undefined` in a stack of an earlier release. */
+  deployed: DeployedOutputs | undefined;
   sfn: SFNClient;
   s3: S3Client;
   secrets: SecretsManagerClient;
@@ -103,7 +106,7 @@ async function stackOutputs(client: CloudFormationClient, StackName: string) {
     (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]),
   );
   const parsed = outputsSchema.safeParse(outputs);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return { ...parsed.data, deployed: deployedSchema.safeParse(outputs).data };
   throw new CommandError(
     `The stack ${StackName} is only half deployed (${Stacks?.[0]?.StackStatus}): deploy it again.`,
     ENVIRONMENT,

@@ -169,6 +169,8 @@ const shape = z.strictObject({
 });
 
 export type Deployment = z.infer<typeof shape>;
+/** What OAuth needs to know. */
+export type OAuthSettings = Pick<Deployment['crm'], 'authUrl' | 'scopes' | 'clientAuthentication'>;
 export type EntityPlan = Omit<z.infer<typeof entityPlanSchema>, 'polling'> & { polling: Deployment['polling'] };
 
 export const deploymentSchema = shape

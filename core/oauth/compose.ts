@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { LEASE_LIMITS } from '../aws/aws-limits.ts';
-import type { Deployment } from '../config/deployment.ts';
+import type { OAuthSettings } from '../config/deployment.ts';
 import type { AccessTokenDeps } from './access-token.ts';
 import { createLedger } from './ledger.ts';
 import { readOAuthClient } from './secrets.ts';
@@ -20,7 +20,7 @@ interface Around
     AccessTokenDeps,
     'now' | 'sleep' | 'random' | 'secondsLeft' | 'count' | 'onOddities' | 'authorizeCommand'
   > {
-  crm: Deployment['crm'];
+  crm: OAuthSettings;
   /** Given by tests and by the command; by default what the environment says. */
   secrets?: SecretsManagerClient;
   dynamo?: DynamoDBClient;

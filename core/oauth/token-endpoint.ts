@@ -1,6 +1,6 @@
 import ky from 'ky';
 import * as z from 'zod/mini';
-import type { Deployment } from '../config/deployment.ts';
+import type { OAuthSettings } from '../config/deployment.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';
 import { retryAfterSeconds } from '../http/retry-after.ts';
 import { UnreadableBody, type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
@@ -47,7 +47,7 @@ export type TokenAnswer =
     };
 
 interface TokenCall {
-  crm: Deployment['crm'];
+  crm: OAuthSettings;
   client: OAuthClient;
   grant: Grant;
   /** What the token has where the answer does not say. */
@@ -110,7 +110,7 @@ function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope
 
 /** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded; many servers want them raw, some want them in the form. */
 function authenticate(
-  how: Deployment['crm']['clientAuthentication'],
+  how: OAuthSettings['clientAuthentication'],
   client: OAuthClient,
   headers: Headers,
   body: URLSearchParams,

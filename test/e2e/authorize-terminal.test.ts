@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { deployedOutputs } from '../../core/config/deployed.ts';
+import { deploymentSchema } from '../../core/config/deployment.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { inTerminal } from '../support/pty.ts';
 import { startGrantCloud } from './support/grant-places.ts';
@@ -32,16 +34,21 @@ beforeAll(async () => {
   const client = new CloudFormationClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
   const TemplateBody = JSON.stringify({ Resources, Outputs });
   await client.send(new CreateStackCommand({ StackName: 'crm-export-local', TemplateBody }));
+  const crm = { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1/deployed' };
+  const told = Object.entries(deployedOutputs(deploymentSchema.parse({ local: true, crm })));
+  const more = { ...Outputs, ...Object.fromEntries(told.map(([name, Value]) => [name, { Value }])) };
+  const telling = JSON.stringify({ Resources, Outputs: more });
+  await client.send(new CreateStackCommand({ StackName: 'crm-export-telling', TemplateBody: telling }));
 });
 afterAll(() => cloud?.close());
 
-async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv = {}) {
+async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv = {}, deployment = 'local') {
   const dir = await mkdtemp(join(tmpdir(), 'authorize-terminal-'));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const configuration = join(dir, 'local.json');
   const crm = { baseUrl: `${authUrl}/api/v1`, authUrl };
   await writeFile(configuration, JSON.stringify({ local: true, crm }));
-  const place = ['--deployment', 'local', '--endpoint-url', cloud.endpoint, '--configuration', configuration];
+  const place = ['--deployment', deployment, '--endpoint-url', cloud.endpoint, '--configuration', configuration];
   return inTerminal(['cli/main.ts', 'authorize', ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
 }
 
@@ -91,6 +98,18 @@ test('Ctrl-C ends it while it waits', async () => {
   );
 
   await shows(/Or paste here/);
+  type('\x03');
+
+  expect(await ended).not.toBe(0);
+});
+
+test('the address that is deployed counts, not that of the file', async () => {
+  const env = { CRM_CLIENT_SECRET: 'secret' };
+  const args = ['--client-id', 'client', '--no-browser'];
+  const { type, shows, ended } = await terminal('http://127.0.0.1:2/file', args, env, 'telling');
+
+  await shows(/^Note: \S+local\.json differs from what is deployed, which counts here: crm\.authUrl \(deployed: /m);
+  await shows(/^Open: http:\/\/127\.0\.0\.1:1\/deployed\/authorize\?/m);
   type('\x03');
 
   expect(await ended).not.toBe(0);

@@ -1,11 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DeleteSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { doctor } from '../../cli/doctor/doctor.ts';
 import { switchRule } from '../../cli/schedule/pause-rules.ts';
+import type { DeployedOutputs } from '../../core/config/deployed.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
@@ -49,16 +51,16 @@ afterEach(() => {
 interface Look {
   args?: string[];
   deployment?: string;
-  /** Added to, or instead of, what the deployment is configured with. */
+  /** In the file: added to, or instead of, what is deployed. */
   crm?: object;
   entities?: object;
 }
 
 /** The command as a person runs it. */
 async function said({ args = [], deployment = 'e2e', crm = {}, entities = {} }: Look = {}) {
-  const { baseUrl, authUrl } = system.sandbox;
   const file = join(dir, 'e2e.json');
-  await writeFile(file, JSON.stringify({ local: true, crm: { baseUrl, authUrl, ...crm }, entities }));
+  const deployed = JSON.parse(await readFile(system.configurationFile, 'utf8'));
+  await writeFile(file, JSON.stringify({ ...deployed, crm: { ...deployed.crm, ...crm }, entities }));
   const place = ['--deployment', deployment, '--configuration', file, '--endpoint-url', system.cloud.endpoint];
   const command = run('cli/main.ts', ['doctor', ...place, ...args], { AWS_ENDPOINT_URL: undefined });
   const code = await command.ended;
@@ -85,6 +87,18 @@ async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds =
   const times = { obtainedAt: new Date(now).toISOString(), expiresAt: new Date(now + seconds * 1000).toISOString() };
   await putTokens(system, JSON.stringify({ accessToken, refreshToken, scope: given.join(' '), ...times, ...changes }));
   await rememberSecrets(system, secretsSeen);
+}
+
+/** A second stack over the same resources, with other addresses deployed. */
+async function deployElsewhere(deployment: string, changes: Partial<DeployedOutputs>): Promise<void> {
+  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+  const client = new CloudFormationClient({ endpoint: system.cloud.endpoint, region: 'us-east-1', credentials });
+  const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: 'crm-export-e2e' }));
+  const outputs = (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]);
+  const all: [string, string][] = Object.entries({ ...Object.fromEntries(outputs), ...changes });
+  const Outputs = Object.fromEntries(all.map(([name, Value]) => [name, { Value }]));
+  const TemplateBody = JSON.stringify({ Resources: { Queue: { Type: 'AWS::SQS::Queue' } }, Outputs });
+  await client.send(new CreateStackCommand({ StackName: `crm-export-${deployment}`, TemplateBody }));
 }
 
 const COLUMNS = ENTITIES.map((entity) => `columns.${entity}`);
@@ -222,9 +236,14 @@ it('names an unknown column and the nearest, by the rule of a run', async () => 
     entities: { leads: { columns: ['id', 'idd'] }, meetings: { columns: ['nothing'], enabled: false } },
   });
 
-  expect(code).toBe(2);
-  expect(at('columns.leads')?.text).toContain('leads has no column "idd" (did you mean "id"?)');
-  expect(statuses).toMatchObject({ 'columns.meetings': 'warning', 'columns.contacts': 'ok' });
+  // The file is not deployed: its plans cannot fail a night.
+  expect(code).toBe(0);
+  expect(at('configuration')?.text).toContain('differs from what is deployed in entities.leads, entities.meetings.');
+  expect(at('columns.leads')).toMatchObject({
+    status: 'warning',
+    text: expect.stringMatching(/leads has no column "idd" \(did you mean "id"\?\).* \(By the file; another plan is/),
+  });
+  expect(statuses).toMatchObject({ 'columns.meetings': 'warning', 'columns.contacts': 'ok', columns: 'warning' });
   expect(at('rules')?.text).toContain('The configuration switches off meetings: not deployed yet.');
 });
 
@@ -244,7 +263,8 @@ it('names a rule that somebody switched off, with the command that switches it o
 it('says once that the CRM is down', async () => {
   const port = await freePort();
 
-  const { code, at, ids } = await checked({ crm: { baseUrl: `http://127.0.0.1:${port}/api/v1` } });
+  await deployElsewhere('away', { CrmBaseUrl: `http://127.0.0.1:${port}/api/v1` });
+  const { code, at, ids } = await checked({ deployment: 'away' });
 
   expect(code).toBe(3);
   expect(at('service')?.text).toContain('ECONNREFUSED');
@@ -256,7 +276,8 @@ it('says that the token endpoint is down, or refuses the client, and leaves the 
   const before = await storedTokens(system);
   const authUrl = `http://127.0.0.1:${await freePort()}/auth`;
 
-  const down = await checked({ args: ['--refresh'], crm: { authUrl } });
+  await deployElsewhere('no-tokens', { CrmAuthUrl: authUrl });
+  const down = await checked({ deployment: 'no-tokens', args: ['--refresh'] });
   system.sandbox.settings.clientSecret = 'another-one';
   const refused = await checked({ args: ['--refresh'] });
   system.sandbox.settings.clientSecret = system.sandbox.clientSecret;
@@ -292,9 +313,21 @@ it('goes on where the configuration is broken, and names the mistakes', async ()
 
   const { code, at, statuses } = await checked({ crm: { baseUrl: 'nowhere' } });
 
-  expect(code).toBe(2);
+  expect(code).toBe(0);
   expect(at('configuration')?.text).toContain('crm.baseUrl');
-  expect(statuses).toMatchObject({ stack: 'ok', grant: 'ok', service: 'warning' });
+  expect(statuses).toMatchObject({ configuration: 'warning', stack: 'ok', grant: 'ok', service: 'ok' });
+});
+
+it('looks at what is deployed, whatever addresses the file has', async () => {
+  const baseUrl = `http://127.0.0.1:${await freePort()}/api/v1`;
+  const { code, at, statuses } = await checked({ crm: { baseUrl } });
+
+  expect(code).toBe(0);
+  expect(at('configuration')).toMatchObject({
+    status: 'warning',
+    text: expect.stringContaining(`in crm.baseUrl (deployed: ${system.sandbox.baseUrl}; file: ${baseUrl}).`),
+  });
+  expect(statuses).toMatchObject({ service: 'ok', 'columns.leads': 'ok' });
 });
 
 it('says that there is no stack', async () => {

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod/mini';
+import type { Deployment } from './deployment.ts';
+import { ENTITIES, type Entity } from './entities.ts';
+import { PLAN_DEFAULTS } from './entity-plan.ts';
+
+/**
+ * What the outputs of a stack tell of its configuration. Anybody who may describe the stack reads them: filters of the
+ * plans and addresses of people are in the digests only.
+ */
+export const deployedSchema = z.object({
+  CrmBaseUrl: z.string(),
+  CrmAuthUrl: z.string(),
+  /** Separated by blanks. */
+  CrmScopes: z.string(),
+  CrmClientAuthentication: z.enum(['basic', 'basic_raw', 'post', 'none']),
+  /** `KEY:DIGEST` for every other part of the configuration, separated by blanks. */
+  ConfigurationDigests: z.string(),
+});
+export type DeployedOutputs = z.infer<typeof deployedSchema>;
+
+/** The outputs that tell the configuration of a stack. */
+export function deployedOutputs({ crm, ...others }: Deployment): DeployedOutputs {
+  const { baseUrl, authUrl, scopes, clientAuthentication, ...rest } = crm;
+  const { $schema: _, entities, ...parts } = others;
+  const plans = ENTITIES.map((entity) => [planKey(entity), { ...PLAN_DEFAULTS, ...entities[entity] }]);
+  const crmParts = Object.entries(rest).map(([key, value]) => [`crm.${key}`, value]);
+  const all: [string, unknown][] = Object.entries({ ...Object.fromEntries([...crmParts, ...plans]), ...parts });
+  return {
+    CrmBaseUrl: baseUrl,
+    CrmAuthUrl: authUrl,
+    CrmScopes: scopes.join(' '),
+    CrmClientAuthentication: clientAuthentication,
+    ConfigurationDigests: all.map(([key, value]) => `${key}:${digestOf(value)}`).join(' '),
+  };
+}
+
+/** The part of the configuration that holds the plan of an entity. */
+export function planKey(entity: Entity): string {
+  return `entities.${entity}`;
+}
+
+/** How to reach the service, as it is deployed. */
+export function deployedCrm(outputs: DeployedOutputs) {
+  const {
+    CrmBaseUrl: baseUrl,
+    CrmAuthUrl: authUrl,
+    CrmScopes,
+    CrmClientAuthentication: clientAuthentication,
+  } = outputs;
+  return { baseUrl, authUrl, scopes: CrmScopes.split(' '), clientAuthentication };
+}
+
+/** A part of the configuration that is not what is deployed; both values where the outputs tell them. */
+export interface Difference {
+  key: string;
+  deployed?: string;
+  file?: string;
+}
+
+/** Where a configuration differs from what is deployed. */
+export function differencesFrom(outputs: DeployedOutputs, configuration: Deployment): Difference[] {
+  const ours = deployedOutputs(configuration);
+  const plain = Object.entries(PLAIN).flatMap(([name, key]): Difference[] => {
+    const [deployed, file] = [outputs[name as keyof typeof PLAIN], ours[name as keyof typeof PLAIN]];
+    return deployed === file ? [] : [{ key, deployed, file }];
+  });
+  const [theirs, digests] = [outputs, ours].map(({ ConfigurationDigests }) => new Set(ConfigurationDigests.split(' ')));
+  const changed = [...(digests ?? [])].filter((digest) => !theirs?.has(digest));
+  return [...plain, ...changed.map((digest) => ({ key: digest.replace(/:.*/, '') }))];
+}
+
+const PLAIN = {
+  CrmBaseUrl: 'crm.baseUrl',
+  CrmAuthUrl: 'crm.authUrl',
+  CrmScopes: 'crm.scopes',
+  CrmClientAuthentication: 'crm.clientAuthentication',
+} as const;
+
+/** Short, for people see it; keys are sorted, for their order means nothing. */
+function digestOf(value: unknown): string {
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(value)))
+    .digest('hex')
+    .slice(0, 8);
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, sorted(inner)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
