@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ConfigurationError, configurationFile } from '../../core/config/configuration.ts';
 import { deployedCrm, differencesFrom } from '../../core/config/deployed.ts';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { withExamples } from '../support/command-options.ts';
 import { configurationOrError, differencesText } from '../support/configuration-file.ts';
+import { CommandError } from '../support/exit.ts';
 import { askHidden, type Input } from '../support/hidden-input.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
@@ -50,8 +52,12 @@ export function addAuthorize(command: Command): void {
 
 async function run(options: AuthorizeCommandOptions): Promise<void> {
   const file = configurationOrError(options);
-  if (file instanceof ConfigurationError && options.configuration !== undefined) throw file;
-  const target = await connect(options);
+  const there = options.configuration !== undefined || existsSync(configurationFile(options.deployment));
+  if (file instanceof ConfigurationError && there) throw file;
+  const target = await connect(options).catch((error: unknown) => {
+    if (!(file instanceof ConfigurationError && error instanceof CommandError)) throw error;
+    throw new ConfigurationError(`${file.message}\n${error.message}`);
+  });
   const { crm, note } = settingsOf(target, file);
   const input: Input = { stream: process.stdin, print: (text) => process.stderr.write(text) };
   const person = process.stdin.isTTY ? input : undefined;
