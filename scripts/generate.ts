@@ -10,21 +10,23 @@ import { manifestSchema } from '../core/export/manifest.ts';
 import { pointerSchema } from '../core/export/pointer.ts';
 import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
-import { type Definition, definitionOf, synthesise, updatingDeployment } from './definition.ts';
+import { commandTable, rightsTable } from './command-tables.ts';
+import { definitionOf, synthesise, updatingDeployment } from './definition.ts';
+import { alarmTable, configurationTable, errorTable, withAdvice } from './document-tables.ts';
 import { stateDiagram } from './state-diagram.ts';
 
 /**
- * Writes what is generated and committed: the schemas, and the state diagram in README.md (`npm run generate`).
- * With --check nothing is written: every file that differs is named, and the exit code is 1.
+ * Writes what is generated and committed: the schemas, and the sections of the documents that repeat what the code knows
+ * (`npm run generate`). With --check nothing is written: every file that differs is named, and the exit code is 1.
  */
 
-const BEGIN = '<!-- state-diagram:begin -->';
-const END = '<!-- state-diagram:end -->';
-const UPDATES_BEGIN = '<!-- updates-diagram:begin -->';
-const UPDATES_END = '<!-- updates-diagram:end -->';
+type Text = () => string | Promise<string>;
+
+const exportDiagram = () => stateDiagram(definitionOf(synthesise()));
+const updatesDiagram = () => stateDiagram(definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates'));
 
 /** The text that each generated file has to have. */
-export const GENERATED: Record<string, () => string> = {
+export const GENERATED: Record<string, Text> = {
   // Editors read draft 7 best.
   'config/schema.json': () => schemaText('config/schema.json', deploymentSchema, 'draft-7'),
   'docs/schemas/manifest.json': () => schemaText('docs/schemas/manifest.json', manifestSchema),
@@ -34,7 +36,13 @@ export const GENERATED: Record<string, () => string> = {
   'docs/schemas/update-chunk.json': () => schemaText('docs/schemas/update-chunk.json', chunkSchema),
   'docs/schemas/update-result-line.json': () => schemaText('docs/schemas/update-result-line.json', resultLineSchema),
   'docs/schemas/update-manifest.json': () => schemaText('docs/schemas/update-manifest.json', batchManifestSchema),
-  'README.md': () => withUpdatesDiagram(withDiagram(existsSync('README.md') ? readFileSync('README.md', 'utf8') : '')),
+  'README.md': () => documentText('README.md', { 'state-diagram': exportDiagram }),
+  'docs/updates.md': () => documentText('docs/updates.md', { 'updates-diagram': updatesDiagram }),
+  'docs/configuration.md': () => documentText('docs/configuration.md', { configuration: configurationTable }),
+  'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
+  'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
+  'docs/runbook.md': async () =>
+    withAdvice(await documentText('docs/runbook.md', { alarms: alarmTable, errors: errorTable })),
 };
 
 function schemaText(
@@ -49,47 +57,45 @@ function schemaText(
   });
 }
 
-/** The README with the diagram between its two markers. */
-export function withDiagram(readme: string): string {
-  return withBetween(readme, BEGIN, END, () => definitionOf(synthesise()));
+/** The document with each section between its two markers. */
+async function documentText(file: string, sections: Record<string, Text>): Promise<string> {
+  let text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  for (const [name, section] of Object.entries(sections)) text = withSection(file, text, name, await section());
+  return text;
 }
 
-/** The same with that of the machine CustomerUpdates. */
-function withUpdatesDiagram(readme: string): string {
-  const definition = () => definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates');
-  return withBetween(readme, UPDATES_BEGIN, UPDATES_END, definition);
-}
-
-function withBetween(readme: string, from: string, to: string, definition: () => Definition): string {
-  const [begin, end] = [readme.indexOf(from), readme.indexOf(to)];
-  if (begin < 0 || end < begin) throw new Error(`README.md lacks ${from} and ${to}, which the diagram stands between`);
-  return `${readme.slice(0, begin + from.length)}\n\n${stateDiagram(definition())}\n\n${readme.slice(end)}`;
+/** @throws Error where the text has no such section */
+export function withSection(file: string, text: string, name: string, section: string): string {
+  const [from, to] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
+  const [begin, end] = [text.indexOf(from), text.indexOf(to)];
+  if (begin < 0 || end < begin) throw new Error(`${file} lacks ${from} and ${to} around a generated section`);
+  return `${text.slice(0, begin + from.length)}\n\n${section}\n\n${text.slice(end)}`;
 }
 
 /** What is wrong with the committed file, or `undefined`. */
-export function difference(file: string, text: () => string): string | undefined {
-  const wanted = text();
+export async function difference(file: string, text: Text): Promise<string | undefined> {
+  const wanted = await text();
   if (!existsSync(file)) return `${file} is missing: npm run generate`;
   return readFileSync(file, 'utf8') === wanted ? undefined : `${file} differs from what is generated: npm run generate`;
 }
 
-function main(checkOnly: boolean): void {
-  const problems = Object.entries(GENERATED).map(([file, text]) => {
-    try {
-      return checkOnly ? difference(file, text) : write(file, text());
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
-  });
-  for (const problem of problems.filter((line) => line !== undefined)) {
+async function main(checkOnly: boolean): Promise<void> {
+  for (const [file, text] of Object.entries(GENERATED)) {
+    const problem = await (checkOnly ? difference(file, text) : write(file, text)).catch(messageOf);
+    if (problem === undefined) continue;
     process.stderr.write(`${problem}\n`);
     process.exitCode = 1;
   }
 }
 
-function write(file: string, text: string): undefined {
+async function write(file: string, text: Text): Promise<undefined> {
+  const wanted = await text();
   mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text);
+  writeFileSync(file, wanted);
 }
 
-if (import.meta.main) main(process.argv.includes('--check'));
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+if (import.meta.main) await main(process.argv.includes('--check'));

@@ -1,5 +1,5 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, normalize } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -8,14 +8,6 @@ import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
 import { ALARMS } from '../lib/monitoring/alarms.ts';
 import { allCommands, runbookEntries } from './support/runbook.ts';
-
-const readme = readFileSync('README.md', 'utf8');
-
-/** The first cells, in backticks, of the rows of a table under a heading. */
-function firstCells(heading: string): string[] {
-  const section = readme.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
-  return [...section.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] ?? '');
-}
 
 /** Paths of all fields of a JSON schema, objects opened, with `ENTITY` for the names of entities. */
 function fieldsOf(schema: z.core.JSONSchema.BaseSchema, path = ''): string[] {
@@ -27,10 +19,8 @@ function fieldsOf(schema: z.core.JSONSchema.BaseSchema, path = ''): string[] {
   });
 }
 
-describe('README.md', () => {
-  it('has an entry for every error name, and none for a name that does not exist', () => {
-    expect(firstCells('When a run fails').toSorted()).toEqual(Object.keys(ERRORS).toSorted());
-  });
+describe('docs/configuration.md', () => {
+  const rows = [...readFileSync('docs/configuration.md', 'utf8').matchAll(/^\| `([^`]+)` \| .* \| (.*) \|$/gm)];
 
   it('has a row for every field of the configuration, and none for a field that does not exist', () => {
     const schema = z.toJSONSchema(deploymentSchema, { io: 'input' });
@@ -38,9 +28,13 @@ describe('README.md', () => {
     const plan = typeof perEntity.additionalProperties === 'object' ? perEntity.additionalProperties : {};
     const fields = fieldsOf(schema).filter((field) => field !== '$schema' && field !== 'entities');
 
-    expect(firstCells('Configuration').toSorted()).toEqual(
+    expect(rows.map(([, field]) => field).toSorted()).toEqual(
       [...fields, ...fieldsOf(plan, 'entities.ENTITY')].toSorted(),
     );
+  });
+
+  it('says of each field what it means', () => {
+    expect(rows.filter(([, , meaning]) => !meaning?.endsWith('.')).map(([, field]) => field)).toEqual([]);
   });
 });
 
@@ -81,11 +75,37 @@ describe('docs/runbook.md', () => {
 });
 
 describe('links between the documents', () => {
-  it.each(globSync(['*.md', 'docs/**/*.md', 'sandbox/*.md']))('all lead somewhere from %s', (file) => {
-    const targets = [...readFileSync(file, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g)].map(
-      (match) => match[1] ?? '',
+  const documents = globSync(['*.md', 'docs/**/*.md', 'sandbox/*.md']);
+
+  it.each(documents)('all lead to a file and a heading from %s', (file) => {
+    const links = [...readFileSync(file, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+    const broken = links.filter(([, path, anchor]) => {
+      const target = path ? normalize(join(dirname(file), path)) : file;
+      return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
+    });
+
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  it('name documents that exist, also from the code', () => {
+    const sources = globSync('{bin,lib,lambdas,core,transfer,cli,sandbox,local,bench,scripts}/**/*.{ts,json}');
+    const broken = sources.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/docs\/(?:[a-z\d-]+\/)*[a-z\d-]+(?:\.md|\.json)?/g)]
+        .filter(([name]) => globSync(`${name}*`).length === 0)
+        .map(([name]) => `${file}: ${name}`),
     );
 
-    expect(targets.filter((target) => !existsSync(join(dirname(file), target)))).toEqual([]);
+    expect(broken).toEqual([]);
   });
 });
+
+/** The anchors that GitHub gives the headings of a document. */
+function anchorsOf(file: string): string[] {
+  const headings = [...readFileSync(file, 'utf8').matchAll(/^#{1,6} (.+)$/gm)].map((match) => match[1] ?? '');
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}

@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import { crmSchema, fieldNameContradictions } from './crm-settings.ts';
 import { ENTITIES, entitySchema } from './entities.ts';
 import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
-import { fileContradictions, fileHostsOf, fileHostsSchema, filesSchema } from './file-settings.ts';
+import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
 import { requestKeys } from './request-keys.ts';
 import { isSchedule } from './schedule-expression.ts';
 
@@ -22,14 +23,24 @@ const LEAST_CREATE_PAUSE_SECONDS = 300;
 const UPDATE_SCOPE = 'customers:update';
 
 const polling = {
-  firstWaitSeconds: z.int().min(1).max(3600).describe('The first wait between two looks at the status.'),
-  largestWaitSeconds: z.int().min(1).max(3600).describe('Waits grow by half each time, up to this.'),
-  deadlineSeconds: z.int().min(5).max(86_400).describe('A run gives up this long after its start.'),
+  firstWaitSeconds: z.int().min(1).max(3600).describe('First wait between two status checks.'),
+  largestWaitSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .describe('Each wait is half as long again as the one before, up to this.'),
+  deadlineSeconds: z
+    .int()
+    .min(5)
+    .max(86_400)
+    .describe('A run gives up this long after its start. At most 500 times the largest wait.'),
   createAgainSeconds: z
     .int()
     .min(1)
     .max(3600)
-    .describe('A create that may have worked is sent a second time after the largest wait, and not before this.'),
+    .describe(
+      'A request for an export that may have worked is sent a second time after the largest wait, and not before this. Below 300 only where `local` is true. A run with less time before its deadline sends none.',
+    ),
 };
 const pollingSchema = z.strictObject({
   firstWaitSeconds: polling.firstWaitSeconds.default(15),
@@ -51,41 +62,21 @@ const entityPlanSchema = z.strictObject({
     .record(z.string(), z.unknown())
     .default(PLAN_DEFAULTS.extra)
     .describe('Further keys of the request body, sent as they are.'),
-  enabled: z.boolean().default(PLAN_DEFAULTS.enabled).describe('Whether the nightly rule is switched on.'),
+  enabled: z
+    .boolean()
+    .default(PLAN_DEFAULTS.enabled)
+    .describe('Whether the nightly rule is on. Runs by hand always work.'),
   schedule: z
     .string()
     .refine(isSchedule, { error: 'must be an EventBridge expression in UTC: cron(30 1 * * ? *), rate(1 hour)' })
     .optional()
-    .describe('Replaces the start that "nightly" gives this entity.'),
-  polling: z.strictObject(polling).partial().optional().describe('Replaces values of the deployment for this entity.'),
-  freshnessHours: freshnessHours.optional().describe('Replaces "alarms.freshnessHours" for this entity.'),
-});
-
-const webAddress = z
-  .url({ protocol: /^https?$/ })
-  .refine((url) => !/[?#@]/.test(url), { error: 'must have no query, no fragment and no user name' });
-
-const crmSchema = z.strictObject({
-  baseUrl: webAddress.describe('The address that all paths of the interface start from; ends in /api/v1.'),
-  authUrl: webAddress.describe('The address before /authorize and /oauth/token.'),
-  scopes: z.array(z.string().regex(/^\S+$/)).min(1).default(['openid', 'profile', 'global:export']),
-  clientAuthentication: z
-    .enum(['basic', 'basic_raw', 'post', 'none'])
-    .default('basic')
-    .describe('How the client proves itself at the token endpoint.'),
-  createTimeoutSeconds: z
-    .int()
-    .min(5)
-    .max(600)
-    .default(60)
-    .describe('The longest wait for the answer to a create: a service may make the export before it answers.'),
-  operatorField: z
-    .string()
-    .min(1)
-    .default('filtersOperator')
-    .describe('Name of the combining operator in the request.'),
-  emailField: z.string().min(1).default('sendEmail').describe('Name of the e-mail flag in the request.'),
-  fileHosts: fileHostsSchema,
+    .describe('EventBridge expression that replaces the start from `nightly`: `cron(…)` in UTC, or `rate(…)`.'),
+  polling: z
+    .strictObject(polling)
+    .partial()
+    .optional()
+    .describe('Replaces single values of `polling` for this entity.'),
+  freshnessHours: freshnessHours.optional().describe('Replaces `alarms.freshnessHours` for this entity.'),
 });
 
 const updatesSchema = z.strictObject({
@@ -95,7 +86,9 @@ const updatesSchema = z.strictObject({
     .min(0.1)
     .max(1000)
     .default(20)
-    .describe('Changes per second that one batch may send; an input may ask for fewer.'),
+    .describe(
+      'Changes per second that one batch may send. An input may request fewer. Two batches at once send twice as many.',
+    ),
   retentionDays: z
     .int()
     // A batch may be under way for two and a half days, and the rules of a bucket count from midnight.
@@ -106,7 +99,9 @@ const updatesSchema = z.strictObject({
   allowNull: z
     .boolean()
     .default(false)
-    .describe('Whether null is sent, to empty a field: the interface document does not mention it.'),
+    .describe(
+      'Whether an update may send `null` to empty a field. The interface document does not mention `null`. When false, files with `null` are refused.',
+    ),
 });
 
 const alarmsSchema = z.strictObject({
@@ -114,17 +109,19 @@ const alarmsSchema = z.strictObject({
     .array(z.email())
     .refine((addresses) => new Set(addresses).size === addresses.length, { error: 'names an address twice' })
     .default([])
-    .describe('Addresses that are told of every alarm; each has to confirm the mail that AWS sends it first.'),
+    .describe('Addresses that get a mail for every alarm. AWS first sends each a mail that must be confirmed.'),
   freshnessHours: freshnessHours
     .optional()
     .describe(
-      'An entity without a published export for so many hours raises an alarm. By default its deadline counts.',
+      'An entity without a published export for this many hours raises an alarm. Default for each entity: 26, or its deadline in hours plus 25 if that is more. A smaller value counts too, with a warning at synthesis.',
     ),
   runbookUrl: z
     .string()
     .regex(/^[^\s#]+$/, 'an address or a path without blanks and without #')
     .default('docs/runbook.md')
-    .describe('Where the runbook is read; every alarm links its entry there.'),
+    .describe(
+      'Where the runbook can be read: every alarm links to its entry there. Give the https address of the file in your repository or wiki, because the default is not a link in a mail.',
+    ),
 });
 
 const timeZone = z.string().refine(
@@ -140,26 +137,39 @@ const timeZone = z.string().refine(
 
 const shape = z.strictObject({
   $schema: z.string().optional(),
-  local: z.boolean().default(false).describe('Allows http and loopback addresses; never deployed to an account.'),
+  local: z
+    .boolean()
+    .default(false)
+    .describe('Allows http and loopback addresses. Such a configuration deploys to a loopback address only.'),
   crm: crmSchema,
   customerUpdates: z
     .boolean()
     .default(false)
-    .describe('Whether customers can be updated: the machine CustomerUpdates, and the scope for it.'),
+    .describe(
+      'Whether customers can be updated: adds the state machine CustomerUpdates, and the scope `customers:update` to those that `authorize` requests.',
+    ),
   updates: updatesSchema.prefault({}),
-  timeZone: timeZone.default('UTC').describe('The zone in which a run gets its date.'),
+  timeZone: timeZone.default('UTC').describe('IANA zone in which a run gets its date.'),
   nightly: z
     .strictObject({
       startUtc: z
         .string()
         .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:30"')
-        .default('01:00'),
-      spreadMinutes: z.int().min(1).max(60).default(7).describe('Minutes between the starts of two entities.'),
+        .default('01:00')
+        .describe('Start of the first entity, in UTC. In local time it moves by an hour in summer.'),
+      spreadMinutes: z
+        .int()
+        .min(1)
+        .max(60)
+        .default(7)
+        .describe(
+          'Minutes between the starts of two entities. If the seven starts span midnight in `timeZone`, they get two dates.',
+        ),
     })
     .prefault({}),
   polling: pollingSchema.prefault({}),
   files: filesSchema.prefault({}),
-  retentionDays: z.int().min(1).max(3650).default(90).describe('Days that runs, and the pointers to them, are kept.'),
+  retentionDays: z.int().min(1).max(3650).default(90).describe('Days that runs and pointers are kept.'),
   logRetentionDays: z
     .literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827])
     .default(365)
@@ -209,17 +219,7 @@ function contradictions(deployment: Deployment): Contradiction[] {
     return [...(overrides ? pollingContradictions(polling, local, [...place, 'polling']) : []), ...extras];
   });
   const common = [...fileContradictions(deployment), ...pollingContradictions(deployment.polling, local, ['polling'])];
-  return [...addresses, ...fieldNames(crm), ...common, ...entities];
-}
-
-/** Two settings with one name in the request would overwrite each other. */
-function fieldNames({ operatorField, emailField }: Deployment['crm']): Contradiction[] {
-  const taken = ['columns', 'sorts', 'filters'];
-  const message = 'is the name of another field of the request';
-  return [
-    ...(taken.includes(operatorField) ? [{ path: ['crm', 'operatorField'], message }] : []),
-    ...([...taken, operatorField].includes(emailField) ? [{ path: ['crm', 'emailField'], message }] : []),
-  ];
+  return [...addresses, ...fieldNameContradictions(crm), ...common, ...entities];
 }
 
 function pollingContradictions(polling: Deployment['polling'], local: boolean, place: string[]): Contradiction[] {

@@ -16,7 +16,9 @@ export const fileHostsSchema = z
   .array(fileHost)
   .max(50)
   .default([])
-  .describe('Hosts that files may come from, and ".NAME" for all below NAME; none: only the host of baseUrl.');
+  .describe(
+    'Hosts that files may come from: exact names (`"files.example.com"`), or with a leading dot every name below one (`".s3.eu-west-1.amazonaws.com"`). https on port 443 only; never an IP address. If empty: the host of `crm.baseUrl`. The cause of a refused file names the host to add.',
+  );
 
 const connectionCount = z.int().min(1).max(16);
 
@@ -26,31 +28,35 @@ export const filesSchema = z.strictObject({
     .min(1)
     .max(LARGEST_OBJECT_BYTES)
     .default(100 * 1024 ** 3)
-    .describe('A larger file ends the run with DownloadTooLarge.'),
+    .describe(
+      'A larger file ends the run with `DownloadTooLarge`. Default 100 GiB; at most 48.8 TiB, the largest object of S3.',
+    ),
   formats: z
     .array(z.enum(FILE_FORMATS))
     .min(1)
     .refine((formats) => new Set(formats).size === formats.length, { error: 'names a format twice' })
     .default(DEFAULT_FORMATS)
     .describe(
-      'What a file may be, by its bytes, each also compressed with gzip. Any other ends the run with FileRejected.',
+      'Formats that a file may have, judged by its bytes, each also compressed with gzip. Any other ends the run with `FileRejected`. JSON must hold records whose keys are names or labels that the CRM lists.',
     ),
   allowUndeclaredEnd: z
     .boolean()
     .default(false)
     .describe(
-      'Accepts a file whose end is marked only by the closing of the connection; the check of the stored file then has to prove it whole.',
+      'Accepts a file whose end is marked only by the closing of the connection. The check of the stored file must then prove that it is complete.',
     ),
   connections: z
     .strictObject({
       initial: connectionCount.default(4).describe('Connections to the file server at the start of a large file.'),
-      most: connectionCount.default(8).describe('Connections are added up to this while that makes it faster.'),
+      most: connectionCount
+        .default(8)
+        .describe('Connections are added up to this number while that makes the transfer faster.'),
     })
     .prefault({}),
   partChecksums: z
     .enum(['trailer', 'omitted'])
     .default('trailer')
-    .describe('How parts are proven to S3; see the ADR on the transfer engine.'),
+    .describe('How parts are verified by S3. See docs/design/transfer-engine.md.'),
 });
 
 interface Origin {

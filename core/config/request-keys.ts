@@ -6,9 +6,15 @@ const described = z.record(z.string(), z.unknown());
 export const requestKeys = {
   columns: z
     .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])
-    .check(z.describe('"all": every column that GET /{entity}/fields lists; or the names of the columns, in order.')),
-  sorts: z.array(described).check(z.maxLength(50), z.describe('Sort definitions, passed through unchanged.')),
-  filters: z.array(described).check(z.maxLength(50), z.describe('Filter definitions, passed through unchanged.')),
+    .check(
+      z.describe('`"all"`: every column that the CRM lists (`GET /{entity}/fields`), or a list of names, in order.'),
+    ),
+  sorts: z
+    .array(described)
+    .check(z.maxLength(50), z.describe('Sort definitions, passed to the CRM unchanged. At most 50.')),
+  filters: z
+    .array(described)
+    .check(z.maxLength(50), z.describe('Filter definitions, passed to the CRM unchanged. At most 50.')),
   filtersOperator: z.enum(['and', 'or']).check(z.describe('How several filters are combined.')),
   sendEmail: z.boolean().check(z.describe('Whether the service also sends the export by e-mail.')),
 };

@@ -1,22 +1,24 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { ERRORS } from '../../core/errors.ts';
 import { STEPS } from '../../core/step/steps.ts';
 import type { Definition } from '../../scripts/definition.ts';
-import { difference, GENERATED, withDiagram } from '../../scripts/generate.ts';
+import { withAdvice } from '../../scripts/document-tables.ts';
+import { difference, GENERATED, withSection } from '../../scripts/generate.ts';
 import { stateDiagram } from '../../scripts/state-diagram.ts';
 import { exportRun, statesOfType } from './support/definition.ts';
 
 describe('the committed files', () => {
-  test.each(Object.entries(GENERATED))('%s is what npm run generate writes', (file, text) => {
-    expect(difference(file, text)).toBeUndefined();
+  test.each(Object.entries(GENERATED))('%s is what npm run generate writes', async (file, text) => {
+    expect(await difference(file, text)).toBeUndefined();
   });
 
-  test('are told apart from what would be generated', () => {
-    expect(difference('config/schema.json', () => '{}')).toBe(
+  test('are told apart from what would be generated', async () => {
+    expect(await difference('config/schema.json', () => '{}')).toBe(
       'config/schema.json differs from what is generated: npm run generate',
     );
-    expect(difference('config/absent.json', () => '{}')).toBe('config/absent.json is missing: npm run generate');
+    expect(await difference('config/absent.json', () => '{}')).toBe('config/absent.json is missing: npm run generate');
   });
 });
 
@@ -98,18 +100,26 @@ describe('the state diagram', () => {
     ]);
   });
 
-  test('stands between its two markers in README.md, and the rest is left alone', () => {
-    const readme = 'Before\n<!-- state-diagram:begin -->\nold\n<!-- state-diagram:end -->\nAfter\n';
-
-    const written = withDiagram(readme);
-
-    expect(written.startsWith('Before\n<!-- state-diagram:begin -->\n\n```mermaid\n')).toBe(true);
-    expect(written.endsWith('\n```\n\n<!-- state-diagram:end -->\nAfter\n')).toBe(true);
-    expect(withDiagram(written)).toBe(written);
-    expect(() => withDiagram('No markers')).toThrow('README.md lacks');
-  });
-
   test('names a state that is led to and does not exist', () => {
     expect(() => stateDiagram({ StartAt: 'One', States: {} })).toThrow('no state "One"');
+  });
+});
+
+describe('a generated section', () => {
+  test('stands between its two markers, and the rest is left alone', () => {
+    const document = 'Before\n<!-- one:begin -->\nold\n<!-- one:end -->\nAfter\n';
+
+    const written = withSection('README.md', document, 'one', 'new');
+
+    expect(written).toBe('Before\n<!-- one:begin -->\n\nnew\n\n<!-- one:end -->\nAfter\n');
+    expect(withSection('README.md', written, 'one', 'new')).toBe(written);
+    expect(() => withSection('README.md', 'No markers', 'one', 'new')).toThrow('README.md lacks');
+  });
+
+  test('of the runbook is the advice of an error, at the start of its part "Mend"', () => {
+    const runbook = '## Errors\n### ExportFailed\n\n**Mend.** old\n\nMore.\n### NoError\n\n**Mend.** Mine.\n';
+
+    expect(withAdvice(runbook)).toBe(runbook.replace('old', ERRORS.ExportFailed.advice));
+    expect(() => withAdvice('### ExportFailed\n\nNothing.\n')).toThrow('ExportFailed has no part "Mend"');
   });
 });

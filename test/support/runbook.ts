@@ -9,12 +9,14 @@ export interface Entry {
   commands: { label: Label; command: string }[];
 }
 
-/** The entries of the runbook: every heading of the third level. */
+/** The entries of the runbook: every heading of the third level. One without a part "Replay" has the usual command. */
 export function runbookEntries(text = readFileSync('docs/runbook.md', 'utf8')): Entry[] {
+  const usual = allCommands(text.split('Unless the entry has its own **Replay**')[1] ?? '')[0];
+  if (!usual) throw new Error('docs/runbook.md does not say how to replay.');
   return text
     .split(/^(?=#{2,3} )/m)
     .filter((part) => part.startsWith('### '))
-    .map((part) => ({ id: /^### (\S+)/.exec(part)?.[1] ?? '', text: part, commands: commandsOf(part) }));
+    .map((part) => ({ id: /^### (\S+)/.exec(part)?.[1] ?? '', text: part, commands: commandsOf(part, usual) }));
 }
 
 /** Every command of a document, whatever it stands under. */
@@ -22,10 +24,11 @@ export function allCommands(text: string): string[] {
   return [...text.matchAll(/^```sh\n([\s\S]*?)^```/gm)].flatMap((block) => (block[1] ?? '').trim().split('\n'));
 }
 
-function commandsOf(part: string): Entry['commands'] {
+function commandsOf(part: string, usualReplay: string): Entry['commands'] {
   const labelled = part.split(/^(?=\*\*(?:Look|Mend|Verify|Replay)\.\*\*)/m).slice(1);
-  return labelled.flatMap((text) => {
+  const commands = labelled.flatMap((text) => {
     const label = /^\*\*(\w+)\./.exec(text)?.[1] as Label;
     return allCommands(text).map((command) => ({ label, command }));
   });
+  return part.includes('**Replay.**') ? commands : [...commands, { label: 'Replay', command: usualReplay }];
 }

@@ -1,0 +1,85 @@
+import type { Command } from 'commander';
+import { createProgram } from '../cli/program.ts';
+import { code, table } from './document-tables.ts';
+
+/** The tables of the documents about the operator's command. */
+
+interface Right {
+  action: string;
+  on: string;
+  commands: string[];
+}
+
+const EXPORT_RUN = 'executions of ExportRun';
+const BATCHES = 'executions of CustomerUpdates';
+const FOLLOWING = ['start --wait', 'follow', 'retry'];
+const READING = ['list', 'show', 'download', 'report', 'update', 'update-status'];
+const GRANT = ['authorize', 'doctor'];
+const WRITING_GRANT = ['authorize', 'doctor --refresh'];
+
+/** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
+export const COMMAND_RIGHTS: Right[] = [
+  { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry'] },
+  {
+    action: 'states:ListExecutions',
+    on: 'ExportRun',
+    commands: ['follow', 'list', 'show', 'logs', 'report', 'retry', 'stop'],
+  },
+  {
+    action: 'states:DescribeExecution',
+    on: EXPORT_RUN,
+    commands: ['follow', 'list', 'show', 'logs', 'report', 'retry', 'stop', 'start --wait'],
+  },
+  { action: 'states:GetExecutionHistory', on: EXPORT_RUN, commands: [...FOLLOWING, 'show', 'stop'] },
+  { action: 'states:StopExecution', on: EXPORT_RUN, commands: ['stop'] },
+  { action: 's3:GetObject', on: '`published/*`, `runs/*`', commands: ['list', 'show', 'download', 'report'] },
+  { action: 's3:ListBucket', on: 'the bucket', commands: READING },
+  { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },
+  { action: 's3:ListMultipartUploadParts', on: '`runs/*`', commands: FOLLOWING },
+  { action: 'logs:FilterLogEvents', on: 'log groups of the functions', commands: [...FOLLOWING, 'logs'] },
+  { action: 'events:ListRules', on: 'the rules', commands: ['doctor', 'report'] },
+  { action: 'events:DescribeRule', on: 'the rules', commands: ['pause', 'resume'] },
+  { action: 'events:DisableRule', on: 'the rules', commands: ['pause'] },
+  { action: 'events:EnableRule', on: 'the rules', commands: ['resume'] },
+  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: GRANT },
+  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: WRITING_GRANT },
+  { action: 'dynamodb:GetItem', on: 'the ledger', commands: GRANT },
+  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: WRITING_GRANT },
+  { action: 'sns:ListSubscriptionsByTopic', on: 'the topic of the alarms', commands: ['doctor'] },
+  { action: 'lambda:GetAccountSettings', on: '`*`: AWS knows no resource for it', commands: ['doctor'] },
+  { action: 's3:GetObject', on: '`updates/*`', commands: ['update', 'update-status'] },
+  { action: 's3:PutObject', on: '`updates/*/input.jsonl`, `updates/*/stop.json`', commands: ['update'] },
+  { action: 's3:AbortMultipartUpload', on: '`updates/*/input.jsonl`', commands: ['update'] },
+  { action: 'states:StartExecution', on: 'CustomerUpdates', commands: ['update'] },
+  { action: 'states:ListExecutions', on: 'CustomerUpdates', commands: ['update', 'update-status'] },
+  { action: 'states:DescribeExecution', on: BATCHES, commands: ['update', 'update-status'] },
+  { action: 'kms:Decrypt', on: 'the key, through S3', commands: READING },
+  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: GRANT },
+  { action: 'kms:GenerateDataKey', on: 'the key, through S3', commands: ['update'] },
+  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: WRITING_GRANT },
+];
+
+export function rightsTable(): string {
+  const rows = COMMAND_RIGHTS.map(({ action, on, commands }) => [code(action), on, commands.map(code).join(', ')]);
+  return table(['Right', 'On', 'Commands that need it'], rows);
+}
+
+/** Every command with its own options; those that nearly all commands have are left out. */
+export async function commandTable(): Promise<string> {
+  const commands = (await createProgram()).commands.filter((command) => command.name() !== 'complete');
+  const flags = commands.map(({ options }) => options.map((option) => option.flags));
+  const own = (flag: string) => flags.filter((each) => each.includes(flag)).length < commands.length - 1;
+  const rows = commands.map((command, index) => [
+    code([command.name(), ...command.registeredArguments.map(termOf)].join(' ')),
+    command.description(),
+    (flags[index] ?? []).filter(own).map(code).join(', '),
+  ]);
+  return table(['Command', 'Does', 'Options'], rows);
+}
+
+type Argument = Command['registeredArguments'][number];
+
+function termOf(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '…' : ''}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+}

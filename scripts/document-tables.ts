@@ -1,0 +1,100 @@
+import * as z from 'zod';
+import { deploymentSchema } from '../core/config/deployment.ts';
+import { ERRORS, type ErrorName } from '../core/errors.ts';
+import { ALARMS } from '../lib/monitoring/alarms.ts';
+
+/** The tables of the documents that repeat what the code knows. */
+
+type Schema = z.core.JSONSchema.BaseSchema;
+
+const ENDS = {
+  final: 'at once',
+  transient: 'at the deadline',
+  machine: 'at once, by the state machine',
+};
+
+/** Every field of `config/NAME.json`. */
+export function configurationTable(): string {
+  const whole = z.toJSONSchema(deploymentSchema, { io: 'input' });
+  return table(['Field', 'Default', 'Values', 'Meaning'], fieldsOf(whole).map(fieldRow));
+}
+
+/** Every error that a run can end in, and when it gives up. */
+export function errorTable(): string {
+  const rows = Object.entries(ERRORS).map(([name, { class: kind }]) => [link(name), ENDS[kind]]);
+  return table(['Error', 'The run ends'], rows);
+}
+
+export function alarmTable(): string {
+  return table(
+    ['Alarm', 'Meaning'],
+    Object.entries(ALARMS).map(([name, meaning]) => [link(name), meaning]),
+  );
+}
+
+const MEND = /^\*\*Mend\.\*\* .*$/m;
+
+/**
+ * The runbook with the advice of each error at the start of its entry's part "Mend", as the error's cause ends in it.
+ * @throws Error for an entry without that part
+ */
+export function withAdvice(runbook: string): string {
+  return runbook
+    .split(/^(?=### )/m)
+    .map((entry) => {
+      const name = /^### (\S+)/.exec(entry)?.[1];
+      if (!name || !Object.hasOwn(ERRORS, name)) return entry;
+      if (!MEND.test(entry)) throw new Error(`docs/runbook.md: ${name} has no part "Mend"`);
+      return entry.replace(MEND, () => `**Mend.** ${ERRORS[name as ErrorName].advice}`);
+    })
+    .join('');
+}
+
+interface Field {
+  path: string;
+  schema: Schema;
+  required: boolean;
+}
+
+/** The fields of an object and of the objects in it; `entities.ENTITY` stands for each entity. */
+function fieldsOf(schema: Schema, parent = ''): Field[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
+    if (typeof value !== 'object' || key === '$schema') return [];
+    const path = parent ? `${parent}.${key}` : key;
+    if (path === 'entities' && typeof value.additionalProperties === 'object') {
+      return fieldsOf(value.additionalProperties, 'entities.ENTITY');
+    }
+    const inner = path.endsWith('ENTITY.polling') ? [] : fieldsOf(value, path);
+    return inner.length > 0 ? inner : [{ path, schema: value, required: schema.required?.includes(key) ?? false }];
+  });
+}
+
+function fieldRow({ path, schema, required }: Field): string[] {
+  const standard = schema.default === undefined ? 'none' : code(JSON.stringify(schema.default));
+  return [code(path), required ? 'required' : standard, valuesOf(schema), schema.description ?? ''];
+}
+
+function valuesOf({ type, enum: values, minimum, maximum, items, anyOf }: Schema): string {
+  if (anyOf) return anyOf.map((each) => (typeof each === 'object' ? valuesOf(each) : '')).join(', or ');
+  if (values) return values.map((value) => code(JSON.stringify(value))).join(', ');
+  if (type === 'array') {
+    const each = typeof items === 'object' && !Array.isArray(items) ? items : {};
+    return each.enum ? `list of ${valuesOf(each)}` : 'list';
+  }
+  if (type === 'boolean') return '`true`, `false`';
+  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
+  return type === 'string' ? 'text' : `${type ?? ''}`;
+}
+
+function link(name: string): string {
+  return `[\`${name}\`](#${name.toLowerCase()})`;
+}
+
+export function code(text: string): string {
+  return `\`${text}\``;
+}
+
+export function table(head: string[], rows: string[][]): string {
+  const lines = [head, head.map(() => '---'), ...rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))];
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
