@@ -1,0 +1,72 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createProgram } from '../../cli/program.ts';
+import { COMMAND_RIGHTS } from '../../scripts/command-tables.ts';
+
+/** Clients of the SDK whose service has another name in policies, and calls whose right has another name. */
+const SERVICES: Record<string, string> = {
+  sfn: 'states',
+  eventbridge: 'events',
+  'cloudwatch-logs': 'logs',
+  'secrets-manager': 'secretsmanager',
+};
+const ACTIONS: Record<string, string> = {
+  HeadObject: 'GetObject',
+  ListObjectsV2: 'ListBucket',
+  ListMultipartUploads: 'ListBucketMultipartUploads',
+  ListParts: 'ListMultipartUploadParts',
+};
+/** Not calls of the SDK's clients: the key is used by AWS, and lib-storage makes the upload. */
+const BEHIND = /^kms:|^s3:AbortMultipartUpload$/;
+
+/** The file and all that it imports, now or later. */
+function closure(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file) || !existsSync(file)) return seen;
+  seen.add(file);
+  const imports = readFileSync(file, 'utf8').matchAll(
+    /^(?:import|export) (?!type )[^;]*? from '(\.[^']+)';|import\('(\.[^']+)'\)/gm,
+  );
+  for (const [, now, later] of imports) closure(join(dirname(file), now ?? later ?? ''), seen);
+  return seen;
+}
+
+/** Rights for the calls of AWS in a file. */
+function actionsIn(file: string): string[] {
+  const imports = readFileSync(file, 'utf8').matchAll(/^import (?!type )\{([^}]*)\} from '@aws-sdk\/client-([\w-]+)'/gm);
+  return [...imports].flatMap(([, names = '', client = '']) =>
+    [...names.matchAll(/\b(?:paginate(\w+)|(\w+)Command)\b/g)].map(([, paged, one]) => {
+      const call = paged ?? one ?? '';
+      return `${SERVICES[client] ?? client}:${ACTIONS[call] ?? call}`;
+    }),
+  );
+}
+
+const program = readFileSync('cli/program.ts', 'utf8');
+const called = new Map(
+  [...program.matchAll(/^ {2}'?([\w-]+)'?: \{[^]*?import\('\.\/(.*?)'\)/gm)].map(([, name = '', file = '']) => {
+    return [name, new Set([...closure(join('cli', file))].flatMap(actionsIn))];
+  }),
+);
+const listed = new Set(COMMAND_RIGHTS.map(({ action }) => action));
+
+test('every command but completion has rights, and no other', async () => {
+  const names = (await createProgram()).commands.map((command) => command.name());
+  const withRights = COMMAND_RIGHTS.flatMap(({ commands }) => commands.map((command) => command.split(' ')[0]));
+
+  expect(new Set(withRights)).toEqual(new Set(names.filter((name) => !/^complet/.test(name))));
+  expect([...called.keys()].toSorted()).toEqual([...new Set(withRights)].toSorted());
+});
+
+test('every call of AWS that a command makes has a right in the table', () => {
+  const calls = new Set([...called.values()].flatMap((actions) => [...actions]));
+
+  expect([...calls].filter((action) => !listed.has(action) && action !== 'cloudformation:DescribeStacks')).toEqual([]);
+});
+
+test.each(COMMAND_RIGHTS.filter(({ action }) => !BEHIND.test(action)))(
+  '$action on $on is needed by each command that the table names',
+  ({ action, commands }) => {
+    expect(commands.filter((command) => !called.get(command.split(' ')[0] ?? '')?.has(action))).toEqual([]);
+  },
+);
