@@ -33,7 +33,9 @@ function closure(file: string, seen = new Set<string>()): Set<string> {
 
 /** Rights for the calls of AWS in a file. */
 function actionsIn(file: string): string[] {
-  const imports = readFileSync(file, 'utf8').matchAll(/^import (?!type )\{([^}]*)\} from '@aws-sdk\/client-([\w-]+)'/gm);
+  const imports = readFileSync(file, 'utf8').matchAll(
+    /^import (?!type )\{([^}]*)\} from '@aws-sdk\/client-([\w-]+)'/gm,
+  );
   return [...imports].flatMap(([, names = '', client = '']) =>
     [...names.matchAll(/\b(?:paginate(\w+)|(\w+)Command)\b/g)].map(([, paged, one]) => {
       const call = paged ?? one ?? '';
@@ -44,7 +46,7 @@ function actionsIn(file: string): string[] {
 
 const program = readFileSync('cli/program.ts', 'utf8');
 const called = new Map(
-  [...program.matchAll(/^ {2}'?([\w-]+)'?: \{[^]*?import\('\.\/(.*?)'\)/gm)].map(([, name = '', file = '']) => {
+  [...program.matchAll(/^ {2}'?([\w-]+)'?: \{[\s\S]*?import\('\.\/(.*?)'\)/gm)].map(([, name = '', file = '']) => {
     return [name, new Set([...closure(join('cli', file))].flatMap(actionsIn))];
   }),
 );
