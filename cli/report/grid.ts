@@ -15,14 +15,16 @@ export function hasFacts({ outcome }: Cell): boolean {
 
 /** Last night, an entity a line: the answer in words and figures. */
 export function lastNightTable(story: Story): Markup {
-  const rows = lastCells(story).map((cell) => {
+  const night = lastCells(story);
+  const severalDates = night.some(({ date }) => date !== story.lastNight);
+  const rows = night.map((cell) => {
     const { entity, outcome, published } = cell;
     const file = published?.manifest.file;
     const name = hasFacts(cell)
       ? html`<a data-facts="${factsId(cell)}" href="#${factsId(cell)}">${entity}</a>`
       : html`${entity}`;
-    const other = cell.date === story.lastNight ? null : html` <small>${shortDate(cell.date)}</small>`;
-    return html`<tr class="${outcome}"><th scope="row">${name}${other}</th>
+    const date = severalDates ? html` <small>${shortDate(cell.date)}</small>` : null;
+    return html`<tr class="${outcome}"><th scope="row">${name}${date}</th>
 <td><span class="sign" aria-hidden="true">${SIGNS[outcome].sign}</span> ${outcomeText(cell)}</td>
 <td class="number">${file?.rows?.toLocaleString('en-US') ?? ''}</td><td class="number usual narrow-off">${usualRows(story, cell)}</td>
 <td class="number narrow-off">${bytesText(file?.bytes ?? null)}</td><td class="number narrow-off">${tookText(cell)}</td></tr>`;

@@ -6,7 +6,7 @@ import { plotSections } from './plots.ts';
 import { SCRIPT } from './script.ts';
 import type { Story } from './story.ts';
 import { STYLE } from './style.ts';
-import { headlineOf, timeText } from './words.ts';
+import { headlineOf, nightName, timeText } from './words.ts';
 
 const MARKS = { good: '✓', bad: '✕', open: '…' };
 
@@ -32,11 +32,11 @@ export function reportPage(story: Story, warnings: string[] = []): string {
 <a class="skip" href="#nights">To the nights</a>
 <main>
 <header>
-<h1 class="${tone}"><span class="mark" aria-hidden="true">${MARKS[tone]}</span>${text}</h1>
+<h1 class="${tone}"><span class="mark" aria-hidden="true">${MARKS[tone]}</span>${text} (${deployment})</h1>
 <p>${notes.join(' · ')}</p>
 ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
 </header>
-<section aria-labelledby="last-night"><h2 id="last-night">Last night</h2>${lastNightTable(story)}</section>
+<section aria-labelledby="last-night"><h2 id="last-night">${nightName(story)}</h2>${lastNightTable(story)}</section>
 <section aria-labelledby="nights"><h2 id="nights" tabindex="-1">Nights</h2>${gridTable(story)}</section>
 ${plotSections(story)}
 </main>

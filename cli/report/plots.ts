@@ -8,6 +8,8 @@ import { shortDate } from './words.ts';
 
 const WIDTH = 264;
 const HEIGHT = 124;
+/** For labels of 10 px: `100.5 MB` beside its tick, and half of `20 Nov` below the newest point. */
+const MARGINS = { marginLeft: 60, marginRight: 20, marginTop: 10, marginBottom: 28 };
 
 /** What is drawn over the nights. */
 interface Measure {
@@ -71,17 +73,14 @@ function drawing(measure: Measure, cells: Cell[], label: string): Markup {
   const line = { x: 'date', y: 'value', stroke: 'var(--accent)' };
   const largest = Math.max(0, ...points.map(({ value }) => value).filter(Number.isFinite));
   const svg = Plot.plot({
-    ...{
-      document,
-      className: 'plot',
-      width: WIDTH,
-      height: HEIGHT,
-      marginLeft: 46,
-      marginRight: 12,
-      marginTop: 10,
-      marginBottom: 28,
+    ...{ document, className: 'plot', width: WIDTH, height: HEIGHT, ...MARGINS },
+    x: {
+      type: 'utc',
+      label: null,
+      ticks: datesShown(points),
+      tickFormat: '%-d %b',
+      domain: [points[0]?.date, points.at(-1)?.date],
     },
-    x: { type: 'utc', label: null, ticks: 4, tickFormat: '%-d %b', domain: [points[0]?.date, points.at(-1)?.date] },
     y: { domain: [0, largest * 1.1 || 1], label: null, ticks: 3, grid: true, tickFormat: measure.tick },
     marks: [
       Plot.areaY(points, { x: 'date', y1: 0, y2: 'value', fill: 'var(--accent)', fillOpacity: 0.12 }),
@@ -97,6 +96,12 @@ function drawing(measure: Measure, cells: Cell[], label: string): Markup {
   svg.setAttribute('role', 'img');
   svg.setAttribute('aria-label', label);
   return trusted(svg.outerHTML);
+}
+
+/** At most four, the newest among them. */
+function datesShown(points: { date: Date }[]): Date[] {
+  const every = Math.ceil(points.length / 4);
+  return points.map(({ date }) => date).filter((_, index) => (points.length - 1 - index) % every === 0);
 }
 
 function numbers({ id, title, of, text }: Measure, { nights, rows }: Story): Markup {

@@ -6,7 +6,7 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
-import { isMissing, isPublished, lastCells, type Story, tellStory } from './story.ts';
+import { isMissing, isOpen, isPublished, lastCells, type Story, tellStory } from './story.ts';
 import { headlineOf } from './words.ts';
 
 interface ReportOptions extends TargetOptions {
@@ -51,7 +51,9 @@ async function report(options: ReportOptions): Promise<void> {
   await writeFile(output, page).catch((error: unknown) => {
     throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
   });
-  const said = json ? JSON.stringify(documentOf(story, output)) : `${headlineOf(story).text}. The report: ${output}`;
+  const said = json
+    ? JSON.stringify(documentOf(story, output))
+    : `${headlineOf(story).text} (${deployment}). The report: ${output}`;
   process.stdout.write(`${said}\n`);
 }
 
@@ -62,6 +64,7 @@ function documentOf(story: Story, file: string) {
     ...{ file, headline: headlineOf(story).text, lastNight: story.lastNight, nights: story.nights.length },
     published: names(isPublished),
     missing: names(isMissing),
+    stillToCome: names(isOpen),
     paused: story.rows.flatMap(({ paused, entity }) => (paused ? entity : [])),
   };
 }

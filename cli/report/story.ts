@@ -3,7 +3,7 @@ import { dateIn } from '../../core/export/logical-date.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
-import { type Start, startsOf } from './starts.ts';
+import { nightOf, type Start, startsOf } from './starts.ts';
 
 /**
  * What became of an entity in a night. `gone`: published, but the bucket does not show it any more; `due`: its start is
@@ -49,7 +49,7 @@ export interface Story {
   deployment: string;
   timeZone: string;
   madeAt: string;
-  /** The newest date that any nightly start up to now belongs to. */
+  /** The newest date of the night that began last. */
   lastNight: string;
   /** Dates, oldest first. */
   nights: string[];
@@ -60,7 +60,7 @@ export interface Story {
 interface Row {
   entity: Entity;
   paused: boolean;
-  /** Its own last night: starts that lie around midnight, or far apart, have two dates. */
+  /** In the night that began last, whose starts may lie on both sides of midnight. */
   last: Cell;
   /** A cell for each of the nights. */
   cells: Cell[];
@@ -73,11 +73,11 @@ const GRACE_MS = 15 * 60_000;
 /** Puts what was found in order: nights by entities, each with what became of it. */
 export function tellStory(facts: Facts): Story {
   const { deployment, plan, now } = facts;
-  const nightOfEntity = (entity: Entity) => startsOf(plan, entity, now, 1)[0]?.date;
-  const lastNight = newestOf(ENTITIES.flatMap((entity) => nightOfEntity(entity) ?? [])) ?? dateIn(plan.timeZone, now);
+  const night = nightOf(plan, now);
+  const lastNight = newestOf([...night.values()]) ?? dateIn(plan.timeZone, now);
   const newest = newestOf([lastNight, ...facts.published.map(({ manifest }) => manifest.date)]) ?? lastNight;
   const nights = datesUpTo(newest, facts.nights);
-  const rows = ENTITIES.map((entity) => rowOf(facts, entity, nights, nightOfEntity(entity) ?? lastNight));
+  const rows = ENTITIES.map((entity) => rowOf(facts, entity, nights, night.get(entity) ?? lastNight));
   return { deployment, timeZone: plan.timeZone, madeAt: now.toISOString(), lastNight, nights, rows };
 }
 
@@ -118,9 +118,14 @@ function sinceOf({ published, attempts }: Facts, entity: Entity): Date | undefin
   return first === undefined ? undefined : new Date(first);
 }
 
-/** What became of the last night of each entity. */
+/** The last night, a cell for each entity. */
 export function lastCells({ rows }: Story): Cell[] {
   return rows.map(({ last }) => last);
+}
+
+/** Whether the run is under way or due later. */
+export function isOpen({ outcome }: Cell): boolean {
+  return outcome === 'running' || outcome === 'due';
 }
 
 /** Whether nothing is to be had of a night of which something was expected. */

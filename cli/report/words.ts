@@ -1,6 +1,6 @@
 import { bytesText } from '../support/bytes-text.ts';
 import { durationText, manyText } from '../support/text.ts';
-import { type Cell, isMissing, isPublished, lastCells, type Outcome, type Story } from './story.ts';
+import { type Cell, isMissing, isOpen, isPublished, lastCells, type Outcome, type Story } from './story.ts';
 
 /** How each outcome is shown: never by its colour alone. */
 export const SIGNS: Record<Outcome, { sign: string; word: string }> = {
@@ -34,14 +34,24 @@ export function headlineOf(story: Story): Headline {
     return { tone: 'open', text: 'No run is known yet', notes };
   }
   if (expected.length === 0) return { tone: 'open', text: 'Last night: no run was due', notes };
-  const of = (count: number) => `${count} of ${expected.length}`;
-  if (missing.length > 0) {
-    const names = missing.map(({ entity }) => entity).join(', ');
-    return { tone: 'bad', text: `Last night: ${of(missing.length)} missing: ${names}`, notes };
+  const open = expected.filter(isOpen);
+  const of = (cells: Cell[]) => `${cells.length} of ${expected.length}`;
+  const names = missing.map(({ entity }) => entity).join(', ');
+  if (open.length > 0) {
+    const word = missing.every(({ outcome }) => outcome === 'failed') ? 'failed' : 'missing';
+    const text =
+      missing.length > 0
+        ? `${of(missing)} ${word}: ${names}; ${published.length} published, ${open.length} still to come`
+        : `${of(published)} published, ${open.length} still to come`;
+    return { tone: missing.length > 0 ? 'bad' : 'open', text: `${nightName(story)} so far: ${text}`, notes };
   }
-  const text = `Last night: ${of(published.length)} published`;
-  if (published.length === expected.length) return { tone: 'good', text, notes };
-  return { tone: 'open', text: `${text}, ${expected.length - published.length} still to come`, notes };
+  if (missing.length > 0) return { tone: 'bad', text: `Last night: ${of(missing)} missing: ${names}`, notes };
+  return { tone: 'good', text: `Last night: ${of(published)} published`, notes };
+}
+
+/** What the night that began last is called, as long as it goes on and after. */
+export function nightName(story: Story): string {
+  return lastCells(story).some(isOpen) ? 'This night' : 'Last night';
 }
 
 function notesOf(story: Story, night: Cell[]): string[] {
@@ -52,15 +62,15 @@ function notesOf(story: Story, night: Cell[]): string[] {
   const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
   return [
     longDate(story.lastNight),
-    ...otherNights(story, night),
+    ...otherDates(story, night),
     ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
     ...(paused.length > 0 ? [`paused: ${paused.join(', ')}`] : []),
   ];
 }
 
-/** Whose last night has another date than that of the others. */
-function otherNights({ lastNight }: Story, night: Cell[]): string[] {
+/** The entities whose run in this night has another date than the newest. */
+function otherDates({ lastNight }: Story, night: Cell[]): string[] {
   const others = night.filter(({ date, outcome }) => date !== lastNight && outcome !== 'paused' && outcome !== 'none');
   return [...Map.groupBy(others, ({ date }) => date)].map(
     ([date, cells]) => `of ${shortDate(date)}: ${cells.map(({ entity }) => entity).join(', ')}`,

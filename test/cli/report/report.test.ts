@@ -57,6 +57,57 @@ test('tables have captions and headings, and each drawing has a name and its num
   expect(document.querySelectorAll('svg path[d]').length).toBeGreaterThan(2 * ENTITIES.length);
 });
 
+test('the headline names the deployment', () => {
+  const document = pageOf({ ...madeUpMonth(), deployment: 'prod-eu' });
+  for (const name of ['h1', 'title']) {
+    expect(document.querySelector(name)?.textContent).toMatch(/Last night: 7 of 7 published \(prod-eu\)$/);
+  }
+});
+
+test.each([1, 2, 3, 30, 90])('no label of a drawing is clipped, with %d nights', (nights) => {
+  const month = madeUpMonth();
+  // The widest labels: `100.0 MB`.
+  const published = month.published.map((run) => ({
+    ...run,
+    manifest: { ...run.manifest, file: { ...run.manifest.file, bytes: 98_765_432 } },
+  }));
+  const [first, ...others] = pageOf({ ...month, nights, published }).querySelectorAll('svg');
+  for (const svg of [first, ...others]) {
+    const [, , width = 0] = svg?.getAttribute('viewBox')?.split(' ').map(Number) ?? [];
+    const labels = [...(svg?.querySelectorAll('text') ?? [])].filter(({ textContent }) => textContent !== '');
+    expect(labels.length).toBeGreaterThan(2);
+    for (const label of labels) {
+      const [left, right] = span(label);
+      expect([label.textContent, left >= 0 && right <= width]).toEqual([label.textContent, true]);
+    }
+    // A date stands below the drawing once.
+    const dates = labels.flatMap(({ textContent }) =>
+      /[A-Z]/.test(textContent ?? '') && !/B$/.test(textContent ?? '') ? textContent : [],
+    );
+    expect(new Set(dates).size).toBe(dates.length);
+  }
+});
+
+interface Label {
+  tagName: string;
+  textContent: string | null;
+  parentElement: Label | null;
+  getAttribute(name: string): string | null;
+}
+
+/** Where a text of 10 px begins and ends, with the widest of the usual fonts. */
+function span(label: Label): [number, number] {
+  const width = 6.2 * (label.textContent?.length ?? 0);
+  let [at, anchor] = [0, 'start'];
+  for (let element: Label | null = label; element && element.tagName !== 'svg'; element = element.parentElement) {
+    const [, moved = '0'] = /translate\(([-\d.]+)/.exec(element.getAttribute('transform') ?? '') ?? [];
+    at += Number(moved) + Number(element.getAttribute('x') ?? 0);
+    if (anchor === 'start') anchor = element.getAttribute('text-anchor') ?? 'start';
+  }
+  const left = at - { start: 0, middle: width / 2, end: width }[anchor as 'start' | 'middle' | 'end'];
+  return [left, left + width];
+}
+
 test('the policy of the page knows its style and its script by their hashes, and allows nothing else', () => {
   const document = pageOf(madeUpMonth());
   const policy = document.querySelector('meta[http-equiv=Content-Security-Policy]')?.getAttribute('content') ?? '';

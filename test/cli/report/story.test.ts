@@ -1,7 +1,7 @@
 import { parseHTML } from 'linkedom';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { reportPage } from '../../../cli/report/page.ts';
-import { type Facts, type Story, tellStory } from '../../../cli/report/story.ts';
+import { type Attempt, type Facts, type Story, tellStory } from '../../../cli/report/story.ts';
 import { headlineOf } from '../../../cli/report/words.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
@@ -28,16 +28,58 @@ test('an entity that is paused is named so, and is not missed', () => {
   expect(outcomes(story, '2026-11-17')[5]).toBe('published');
 });
 
-test('before its start the night before is the last of an entity, and a night that goes on is not told as one that failed', () => {
-  const month = madeUpMonth();
-  const early = new Date(`${NIGHT}T01:20:00Z`);
-  const published = month.published.filter(({ manifest }) => manifest.date < NIGHT || manifest.entity === 'leads');
-  const attempt = { run: 'x', entity: 'agent-numbers' as const, date: NIGHT, startedAt: `${NIGHT}T01:07:00Z` };
-  const attempts = [{ ...attempt, status: 'RUNNING', error: null, cause: null }];
-  const story = tellStory({ ...month, now: early, published, attempts });
-  expect(outcomes(story)).toEqual(['published', 'running', ...Array(5).fill('due')]);
-  expect(headlineOf(story)).toMatchObject({ tone: 'open', text: 'Last night: 5 of 7 published, 2 still to come' });
-  expect(headlineOf(story).notes).toContain('of 19 November: contacts, customers, meetings, employers');
+describe('in the middle of a night', () => {
+  /** 01:20: leads are published, agent numbers under way; the others are due at 01:14 and later. */
+  const night = () => {
+    const month = madeUpMonth();
+    const published = month.published.filter(({ manifest }) => manifest.date < NIGHT || manifest.entity === 'leads');
+    const attempt = { run: 'x', entity: 'agent-numbers' as const, date: NIGHT, startedAt: `${NIGHT}T01:07:00Z` };
+    const attempts: Attempt[] = [{ ...attempt, status: 'RUNNING', error: null, cause: null }];
+    return { ...month, now: new Date(`${NIGHT}T01:20:00Z`), published, attempts };
+  };
+  const failed = () => {
+    const { attempts, ...facts } = night();
+    return { ...facts, attempts: attempts.map((one) => ({ ...one, status: 'FAILED', error: 'ExportFailed' })) };
+  };
+
+  test('what is due later is due, whatever became of it the night before', () => {
+    const story = tellStory(night());
+    expect(outcomes(story)).toEqual(['published', 'running', ...Array(5).fill('due')]);
+    expect(story.rows.map(({ last }) => last.date)).toEqual(Array(7).fill(NIGHT));
+    expect(headlineOf(story)).toMatchObject({
+      tone: 'open',
+      text: 'This night so far: 1 of 7 published, 6 still to come',
+      notes: ['Friday 20 November 2026', expect.stringMatching(/^22,\d+ rows/)],
+    });
+  });
+
+  test('what failed has failed, though others are still to come', () => {
+    expect(headlineOf(tellStory(failed()))).toMatchObject({
+      tone: 'bad',
+      text: 'This night so far: 1 of 7 failed: agent-numbers; 1 published, 5 still to come',
+    });
+    const [section] = pageOf(failed()).querySelectorAll('section');
+    expect(section?.querySelector('h2')?.textContent).toBe('This night');
+    const rows = [...(section?.querySelectorAll('tbody tr') ?? [])].map((row) => row.textContent?.split('\n')[1]);
+    expect(rows).toEqual([
+      expect.stringContaining('✓ published'),
+      expect.stringContaining('✕ ExportFailed'),
+      ...Array(5).fill(expect.stringContaining('◦ not due yet')),
+    ]);
+  });
+
+  test('each row has one date, also where starts lie on both sides of midnight', () => {
+    const month = madeUpMonth();
+    const plan = { ...month.plan, startMinute: { ...month.plan.startMinute, leads: 20 * 60 } };
+    const story = tellStory({ ...month, plan, attempts: [], now: new Date(`${NIGHT}T21:00:00Z`) });
+    expect(story.rows.map(({ last }) => `${last.date} ${last.outcome}`)).toEqual([
+      `${NIGHT} published`,
+      ...Array(6).fill('2026-11-21 due'),
+    ]);
+    const heads = parseHTML(reportPage(story)).document.querySelectorAll('#last-night ~ .scroll tbody th');
+    const names = ENTITIES.map((entity, index) => `${entity} ${index === 0 ? '20' : '21'} November`);
+    expect([...heads].map((head) => head.textContent)).toEqual(names);
+  });
 });
 
 test('the night before counts as last night until the next one begins', () => {
