@@ -1,15 +1,15 @@
-import { readdirSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { type ArgumentHandler, type OptionHandler, script } from '@bomb.sh/tab';
 import tab from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
+import { deploymentNames } from '../core/config/configuration.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import { quoted, withExamples } from './support/command-options.ts';
+import { printOut } from './support/print.ts';
 
 /** What a person types instead of `npm run cli --`, whose arguments no shell completes. */
 const NAME = 'crm-export';
 const PROGRAM = resolve(import.meta.dirname, 'main.ts');
-const CONFIGURATIONS = resolve(import.meta.dirname, '../config');
 
 /**
  * Registers `completion SHELL`, and the hidden `complete -- WORDS` that shells ask. To be called when all other commands are
@@ -28,8 +28,10 @@ export function addCompletion(program: Command, description: string): void {
   if (!command) return;
   command.description(description);
   command.action((shell: string) => {
-    process.stdout.write(`${functionFor(shell)}\n`);
+    printOut(functionFor(shell));
+    if (shell === 'bash') printOut(ONCE.begin);
     script(shell, NAME, NAME);
+    if (shell === 'bash') printOut(ONCE.end);
   });
   withExamples(command, {
     'completion bash':
@@ -43,9 +45,11 @@ const completeEntities: ArgumentHandler = (complete) => {
 };
 
 const completeDeployments: OptionHandler = (complete) => {
-  const files = readdirSync(CONFIGURATIONS).filter((file) => file.endsWith('.json') && file !== 'schema.json');
-  for (const file of files) complete(file.replace(/\.json$/, ''), join('config', file));
+  for (const name of deploymentNames()) complete(name, `config/${name}.json`);
 };
+
+/** The library's constants are readonly: to read them again would be an error. */
+const ONCE = { begin: 'if ! declare -F __crm_export_complete > /dev/null; then', end: 'fi' };
 
 /** Runs the program by the Node that runs this, wherever the person is. */
 function functionFor(shell: string): string {

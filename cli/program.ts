@@ -1,4 +1,5 @@
-import { Command, CommanderError, Option } from 'commander';
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
 import { USAGE } from './support/exit.ts';
 import { printErr } from './support/print.ts';
 
@@ -101,6 +102,10 @@ export async function createProgram(args?: string[]): Promise<Command> {
   const program = new Command('npm run cli --').description("The operator's command");
   program.exitOverride().showHelpAfterError('To see all options and examples, add --help.');
   program.configureHelp({ subcommandTerm: termOf });
+  program.version(packageVersion(), '--version');
+  program.hook('preAction', async (_, command) =>
+    (await import('./support/deployment-choice.ts')).giveDeployment(command),
+  );
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
   for (const [name, { description, load }] of Object.entries(COMMANDS)) {
     const command = withTarget(program.command(name).description(description));
@@ -110,6 +115,10 @@ export async function createProgram(args?: string[]): Promise<Command> {
   if (all) (await import('./completion.ts')).addCompletion(program, COMPLETION.description);
   else program.command('completion').description(COMPLETION.description);
   return program;
+}
+
+function packageVersion(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 
 /** As commander writes it, where the command is loaded. */
@@ -124,7 +133,7 @@ function termOf(command: Command): string {
 /** The options by which every command finds its deployment. */
 function withTarget(command: Command): Command {
   return command
-    .addOption(new Option('--deployment <name>', 'the deployment, as in config/NAME.json').makeOptionMandatory())
+    .option('--deployment <name>', 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is')
     .option('--profile <name>', 'AWS profile to use')
     .option('--region <name>', 'AWS region of the stack')
     .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL');

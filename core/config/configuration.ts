@@ -27,11 +27,12 @@ export interface Configuration {
 export function readConfiguration(name: unknown, file: unknown, endpoint: string | undefined): Configuration {
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,30}$/.test(name)) {
     throw new ConfigurationError(
-      `no deployment is named: add -c deployment=NAME, one of ${known().join(', ')} (config/NAME.json)`,
+      `no deployment is named: add -c deployment=NAME, one of ${deploymentNames().join(', ')} (config/NAME.json)`,
     );
   }
   const path = typeof file === 'string' ? file : configurationFile(name);
-  if (!existsSync(path)) throw new ConfigurationError(`${path} does not exist; there are ${known().join(', ')}`);
+  if (!existsSync(path))
+    throw new ConfigurationError(`${path} does not exist; there are ${deploymentNames().join(', ')}`);
   const parsed = deploymentSchema.safeParse(parseJson(path));
   if (!parsed.success)
     throw new ConfigurationError(
@@ -85,12 +86,14 @@ function pathText(path: PropertyKey[]): string {
   );
 }
 
-function isLoopback(endpoint: string | undefined): boolean {
+/** Whether an endpoint is on this machine. */
+export function isLoopback(endpoint: string | undefined): boolean {
   const host = endpoint && URL.canParse(endpoint) ? new URL(endpoint).hostname : '';
   return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-function known(): string[] {
+/** Deployments that have a file in `config/`. */
+export function deploymentNames(): string[] {
   return readdirSync(folder())
     .filter((file) => file.endsWith('.json') && file !== 'schema.json')
     .map((file) => basename(file, '.json'));

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -43,6 +43,15 @@ test.for(['zsh', 'bash', 'fish', 'powershell'])(
     expect(stdout).toContain(`# ${shell} completion for crm-export`);
   },
 );
+
+test('bash may source it twice', async () => {
+  const file = join(await tempDir(), 'crm-export.sh');
+  await writeFile(file, (await runCli('completion', 'bash')).stdout);
+  const { stderr, stdout } = spawnSync('bash', ['-c', `set -eu; . ${file}; . ${file}; complete -p crm-export`], {
+    encoding: 'utf8',
+  });
+  expect({ stderr, stdout }).toEqual({ stderr: '', stdout: expect.stringContaining('__crm_export_complete') });
+});
 
 test('bash completes with it', async () => {
   const directory = await tempDir();

@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { deploymentNames, isLoopback } from '../../core/config/configuration.ts';
+import { printErr } from './print.ts';
+
+/** Configurations that every checkout has. */
+const NOT_DEPLOYED = ['example', 'local'];
+
+/**
+ * The deployment for a command line that names none.
+ * @returns `undefined` where there are several or none
+ */
+export function chooseDeployment(
+  endpoint: string | undefined,
+  env: NodeJS.ProcessEnv,
+  configured: string[],
+): { name: string; from: string } | undefined {
+  const { CRM_EXPORT_DEPLOYMENT: name } = env;
+  if (name) return { name, from: 'CRM_EXPORT_DEPLOYMENT' };
+  if (isLoopback(endpoint)) return { name: 'local', from: 'what npm start deploys' };
+  const [only, ...others] = configured.filter((each) => !NOT_DEPLOYED.includes(each));
+  return only && others.length === 0 ? { name: only, from: 'the only one in config/' } : undefined;
+}
+
+/**
+ * Gives a command its deployment before it runs, and prints which one that is.
+ * @throws CommanderError (exit code 2) where none can be chosen
+ */
+export function giveDeployment(command: Command): void {
+  if (!command.options.some(({ long }) => long === '--deployment') || command.getOptionValue('deployment')) return;
+  const endpoint = command.getOptionValue('endpointUrl') ?? process.env.AWS_ENDPOINT_URL;
+  const configured = deploymentNames();
+  const chosen = chooseDeployment(endpoint, process.env, configured);
+  if (!chosen) {
+    command.error(
+      `error: required option '--deployment <name>' not specified, nor CRM_EXPORT_DEPLOYMENT; config/ has ${configured.join(', ')}`,
+    );
+  }
+  printErr(`Deployment ${chosen.name} (${chosen.from}).`);
+  command.setOptionValueWithSource('deployment', chosen.name, 'implied');
+}

@@ -1,0 +1,47 @@
+import { expect, test, vi } from 'vitest';
+import { chooseDeployment } from '../../../cli/support/deployment-choice.ts';
+import { readingCloud } from './reading-cloud.ts';
+import { runCli } from './run-cli.ts';
+
+const configured = ['example', 'local', 'prod'];
+
+test('the environment names the deployment, and counts more than what lies in config/', () => {
+  expect(chooseDeployment(undefined, { CRM_EXPORT_DEPLOYMENT: 'stage' }, configured)).toEqual({
+    name: 'stage',
+    from: 'CRM_EXPORT_DEPLOYMENT',
+  });
+});
+
+test('on this machine it is what npm start deploys', () => {
+  for (const endpoint of ['http://127.0.0.1:4566', 'http://localhost:4566']) {
+    expect(chooseDeployment(endpoint, {}, configured)?.name).toBe('local');
+  }
+  expect(chooseDeployment('https://states.example', {}, configured)?.name).toBe('prod');
+});
+
+test('the only configuration beside the example and the local one is taken; of two, none', () => {
+  expect(chooseDeployment(undefined, {}, configured)).toEqual({ name: 'prod', from: 'the only one in config/' });
+  expect(chooseDeployment(undefined, {}, [...configured, 'stage'])).toBeUndefined();
+  expect(chooseDeployment(undefined, {}, ['example', 'local'])).toBeUndefined();
+});
+
+test('what was chosen is printed on standard error, and an option counts more', async () => {
+  const { endpoint } = await readingCloud();
+  vi.stubEnv('CRM_EXPORT_DEPLOYMENT', 'test');
+  const place = ['--endpoint-url', endpoint, '--json'];
+  const chosen = await runCli('list', ...place);
+  expect(chosen).toMatchObject({ code: 0, stdout: '{"runs":[]}\n' });
+  expect(chosen.stderr).toMatch(/^Deployment test \(CRM_EXPORT_DEPLOYMENT\)\.\n/);
+  expect((await runCli('list', '--deployment', 'other', ...place)).stderr).not.toContain('CRM_EXPORT_DEPLOYMENT');
+});
+
+test('without any the mistake names what there is', async () => {
+  const { code, stderr } = await runCli('list');
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/required option '--deployment <name>' not specified.*CRM_EXPORT_DEPLOYMENT.*example, local/);
+});
+
+test('--version is that of the package', async () => {
+  const { default: manifest } = await import('../../../package.json', { with: { type: 'json' } });
+  expect(await runCli('--version')).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });
+});
