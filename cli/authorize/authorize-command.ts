@@ -7,6 +7,7 @@ import { withExamples } from '../support/command-options.ts';
 import { configurationOrError, differencesText } from '../support/configuration-file.ts';
 import { CommandError } from '../support/exit.ts';
 import { askHidden, type Input } from '../support/hidden-input.ts';
+import { pathArgument } from '../support/paths.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { type Authorized, authorize } from './authorize.ts';
@@ -26,7 +27,7 @@ interface AuthorizeCommandOptions extends TargetOptions {
 /** Lets a person consent in a browser, and stores the grant. */
 export function addAuthorize(command: Command): void {
   command
-    .option('--configuration <file>', 'default: config/NAME.json')
+    .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
     .option(
       '--client-id <id>',
       'the OAuth client; its secret comes from CRM_CLIENT_SECRET, or is asked for. Default: the stored client',

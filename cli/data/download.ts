@@ -1,4 +1,4 @@
-import { basename, extname } from 'node:path';
+import { basename } from 'node:path';
 import { type Command, Option } from 'commander';
 import { createLogUpdate } from 'log-update';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -7,6 +7,7 @@ import { untilInterrupted } from '../runs/follow-interrupt.ts';
 import { bytesText, movedText } from '../support/bytes-text.ts';
 import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
+import { outputArgument, pathArgument } from '../support/paths.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
@@ -31,7 +32,7 @@ export function addDownload(command: Command): void {
     .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
     .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))
     .option('--run <name>', 'what one run published, though a later one may have replaced it')
-    .option('-o, --output <file>', 'default: ENTITY-DATE.csv in this directory; - is standard output')
+    .option('-o, --output <file>', 'default: ENTITY-DATE.csv in this directory; - is standard output', outputArgument)
     .option('--force', 'replace a file that is there')
     .option('--json', 'one JSON document')
     .action(download);
@@ -55,7 +56,7 @@ async function download(entity: Entity, options: Options): Promise<void> {
     await downloadInto(target, manifest, wholeOutput());
     return void process.stderr.write(`Whole: ${factsOf(manifest)}.\n`);
   }
-  const path = output ?? `${entity}-${manifest.date}${extname(manifest.file.key)}`;
+  const path = output ?? pathArgument(`${entity}-${manifest.date}${extensionsOf(manifest.file.key)}`);
   const row = progressRow(plainLine(path));
   const words = `Stopped. What is here stays in ${basename(path)}.part: the same command goes on with it.`;
   const { resumedAt } = await untilInterrupted(words, (signal) =>
@@ -67,6 +68,11 @@ async function download(entity: Entity, options: Options): Promise<void> {
   const went = resumedAt > 0 ? `, of which ${bytesText(resumedAt)} were here already` : '';
   process.stdout.write(`${json ? JSON.stringify(document) : `${plainLine(path)}: ${factsOf(manifest)}${went}.`}\n`);
   if (!json) for (const warning of manifest.warnings) printErr(`Warning: ${warning}`);
+}
+
+/** `.csv`, `.csv.gz` */
+function extensionsOf(key: string): string {
+  return /\.[^/]*$/.exec(basename(key))?.[0] ?? '';
 }
 
 function whichOf({ date, run }: Options): Which {

@@ -5,6 +5,7 @@ import { freshnessOf } from '../../core/oauth/freshness.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import { type Clock, watchClock } from '../support/aws-clock.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
+import { pathArgument } from '../support/paths.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { alarmsCheck } from './alarms.ts';
 import { type Check, documentOf, exitCodeOf, Findings, linesOf, ok, warning } from './check.ts';
@@ -131,7 +132,7 @@ function commandsFor({ deployment, profile, region, endpointUrl, configuration }
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
 export function addDoctor(command: Command): void {
   command
-    .option('--configuration <file>', 'default: config/NAME.json')
+    .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
     .option('--refresh', 'also refresh the grant once, for real: spends one generation of it')
     .option('--json', 'one JSON document')
     .action(async (options: DoctorOptions) => {

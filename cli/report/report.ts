@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { nightlyPlan } from '../schedule/nightly-plan.ts';
 import { withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
+import { outputArgument, pathArgument } from '../support/paths.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
@@ -11,7 +12,7 @@ import { headlineOf } from './words.ts';
 
 interface ReportOptions extends TargetOptions {
   nights: number;
-  output: string;
+  output?: string;
   configuration?: string;
   json?: boolean;
 }
@@ -22,8 +23,12 @@ const MOST_NIGHTS = 400;
 export function addReport(command: Command): void {
   const described = command
     .option('--nights <number>', 'how many nights', nightsArgument, 30)
-    .option('-o, --output <file>', 'where it is written, over what is there; - is standard output', 'report.html')
-    .option('--configuration <file>', 'default: config/NAME.json; says when the nights begin')
+    .option(
+      '-o, --output <file>',
+      'where it is written, over what is there; - is standard output; default: report.html',
+      outputArgument,
+    )
+    .option('--configuration <file>', 'default: config/NAME.json; says when the nights begin', pathArgument)
     .option('--json', 'one JSON document about it')
     .action(report);
   withExamples(described, {
@@ -33,7 +38,7 @@ export function addReport(command: Command): void {
 }
 
 async function report(options: ReportOptions): Promise<void> {
-  const { deployment, nights, output, json } = options;
+  const { deployment, nights, output = pathArgument('report.html'), json } = options;
   if (output === '-' && json)
     throw new CommandError('Standard output holds the page or the document, not both.', USAGE);
   const warnings: string[] = [];

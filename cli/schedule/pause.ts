@@ -6,6 +6,7 @@ import { entityPlan } from '../../core/config/entity-plan.ts';
 import { freshnessText } from '../../core/config/freshness.ts';
 import { entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
 import { partialFailure } from '../support/partial-failure.ts';
+import { pathArgument } from '../support/paths.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { type SwitchedRule, switchRule } from './pause-rules.ts';
 
@@ -40,7 +41,7 @@ function withEntities(command: Command): Command {
   return command
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
     .option('--all', 'all seven entities')
-    .option('--configuration <file>', 'default: config/NAME.json, if it is there')
+    .option('--configuration <file>', 'default: config/NAME.json, if it is there', pathArgument)
     .option('--json', 'one JSON document on standard output, all else on standard error');
 }
 

@@ -3,6 +3,7 @@ import type { Outcome } from '../../core/batch/result-line.ts';
 import { OUTCOMES } from '../../core/batch/result-line.ts';
 import { withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
+import { pathArgument } from '../support/paths.ts';
 import { printOut } from '../support/print.ts';
 import { table } from '../support/table.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
@@ -25,7 +26,11 @@ const LISTED = 10;
 export function addUpdateStatus(command: Command): void {
   command
     .argument('[batch]', 'name of a batch', batchArgument)
-    .option('--failed-to <file>', 'write the lines that were not applied into a new .jsonl file, to be corrected')
+    .option(
+      '--failed-to <file>',
+      'write the lines that were not applied into a new .jsonl file, to be corrected',
+      pathArgument,
+    )
     .option('--json', 'one JSON document')
     .action(show);
   withExamples(command, {

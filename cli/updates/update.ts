@@ -6,6 +6,7 @@ import type { LineRules } from '../../core/updates/fast-check.ts';
 import { withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { pathArgument } from '../support/paths.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { newBatchName } from './batch.ts';
@@ -33,7 +34,7 @@ export interface UpdateOptions extends TargetOptions, BatchOptions {
 /** Changes customers by a file: checks all of it here, asks, sends it as a batch and follows that to its end. */
 export function addUpdate(command: Command): void {
   command
-    .argument('[file]', 'NAME.csv or NAME.jsonl')
+    .argument('[file]', 'NAME.csv or NAME.jsonl', pathArgument)
     .option(
       '--resume <batch>',
       'instead of a file: the lines of a batch that were neither applied nor rejected',
@@ -44,7 +45,7 @@ export function addUpdate(command: Command): void {
     .option('--max-rate <n>', 'changes per second, at most what the configuration allows', rateArgument)
     .option('--stop-after-failures <n>', 'stop when so many lines were not applied, 1 to 1000', failuresArgument)
     .option('--yes', 'do not ask before more than one customer is changed')
-    .option('--configuration <file>', 'default: config/NAME.json; says whether null is allowed')
+    .option('--configuration <file>', 'default: config/NAME.json; says whether null is allowed', pathArgument)
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(update);
   withExamples(command, {

@@ -3,6 +3,7 @@ import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { nightlyPlan } from '../../schedule/nightly-plan.ts';
 import { bytesText } from '../../support/bytes-text.ts';
 import { entitiesArgument, withExamples } from '../../support/command-options.ts';
+import { pathArgument } from '../../support/paths.ts';
 import { printErr } from '../../support/print.ts';
 import { table } from '../../support/table.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
@@ -26,7 +27,7 @@ export function addList(command: Command): void {
     .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
     .option('--failed', 'only runs that ended in anything but success')
-    .option('--configuration <file>', 'default: config/NAME.json; says the time zone of the dates')
+    .option('--configuration <file>', 'default: config/NAME.json; says the time zone of the dates', pathArgument)
     .option('--json', 'one JSON document')
     .action(list);
   withExamples(described, {

@@ -1,0 +1,68 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test, vi } from 'vitest';
+import { PROJECT, tempDir } from '../local/support/support.ts';
+import { readingCloud } from './support/reading-cloud.ts';
+import { runCli } from './support/run-cli.ts';
+
+/** npm runs the command in the package, wherever the person is. */
+async function personAt(): Promise<string> {
+  const here = await tempDir();
+  vi.stubEnv('INIT_CWD', here);
+  return here;
+}
+
+const args = async () => {
+  const cloud = await readingCloud();
+  cloud.publish();
+  return ['--deployment', 'test', '--endpoint-url', cloud.endpoint];
+};
+
+test('a download lands where the person is, and its whole path is printed', async () => {
+  const here = await personAt();
+  const file = join(here, 'leads-2026-11-20.csv');
+  expect((await runCli('download', 'leads', ...(await args()))).stdout).toMatch(`${file}: leads of 2026-11-20, `);
+  expect(await readFile(file, 'utf8')).toBe('id,name\n1,a\n');
+  const named = await runCli('download', 'leads', '-o', 'other.csv', '--json', ...(await args()));
+  expect(JSON.parse(named.stdout).file).toBe(join(here, 'other.csv'));
+  expect(await readdir(here)).toEqual(['leads-2026-11-20.csv', 'other.csv']);
+});
+
+test('a report lands where the person is, and its whole path is printed', async () => {
+  const here = await personAt();
+  const { stdout } = await runCli('report', '--configuration', 'plan.json', ...(await args()));
+  expect(stdout).toBe('');
+  await writeFile(join(here, 'plan.json'), await readFile(join(PROJECT, 'config/example.json')));
+  const written = await runCli('report', '--configuration', 'plan.json', ...(await args()));
+  expect(written.stdout).toContain(`(test). The report: ${join(here, 'report.html')}\n`);
+  expect(await readdir(here)).toEqual(['plan.json', 'report.html']);
+});
+
+test('a file of updates is read where the person is', async () => {
+  const here = await personAt();
+  await writeFile(join(here, 'changes.csv'), 'id,name\n');
+  const { stdout, stderr } = await runCli('update', 'changes.csv', '--dry-run', '--deployment', 'test');
+  expect(`${stdout}${stderr}`).toContain(join(here, 'changes.csv'));
+  expect((await runCli('update', 'none.csv', '--deployment', 'test')).stderr).toContain(
+    `${join(here, 'none.csv')} does not exist.`,
+  );
+});
+
+test('elsewhere than in the package the directory of the process counts', async () => {
+  const [here, before] = [await tempDir(), await tempDir()];
+  const program = join(PROJECT, 'cli/main.ts');
+  const place = { cwd: here, env: { ...process.env, INIT_CWD: before } };
+  await promisify(execFile)(process.execPath, [program, 'download', 'leads', ...(await args())], place);
+  expect(await readdir(here)).toEqual(['leads-2026-11-20.csv']);
+});
+
+test('git ignores what the command writes', () => {
+  const names = ['csv', 'csv.gz', 'xlsx', 'xls', 'zip', 'json', 'json.gz', 'jsonl', 'tsv', 'txt', 'bin'].flatMap(
+    (kind) => [`leads-2026-11-20.${kind}`, `leads-2026-11-20.${kind}.part`, `docs/leads-2026-11-20.${kind}.part.lock`],
+  );
+  const all = [...names, 'report.html', 'docs/report-prod.html', 'customers.csv', 'leads.csv.part', 'failed.jsonl'];
+  const { stdout } = spawnSync('git', ['check-ignore', '--no-index', '--', ...all], { cwd: PROJECT, encoding: 'utf8' });
+  expect(stdout.trimEnd().split('\n')).toEqual(all);
+});
