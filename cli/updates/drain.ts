@@ -19,7 +19,7 @@ export interface Patience {
   pauseMs: number;
 }
 
-const PATIENCE: Patience = { now: () => new Date(), sleep: setTimeout, pauseMs: 2000 };
+const PATIENCE: Patience = { now: () => new Date(), sleep: (ms) => setTimeout(ms), pauseMs: 2000 };
 
 /**
  * Waits until no function of a stopped batch can send any more: an execution that is stopped does not stop its functions. The

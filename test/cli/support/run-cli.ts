@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { onTestFinished, vi } from 'vitest';
 import { runCommandLine } from '../../../cli/program.ts';
 
@@ -17,28 +18,46 @@ export const WITHOUT_AWS = {
   ...{ AWS_CONFIG_FILE: '/nonexistent', AWS_SHARED_CREDENTIALS_FILE: '/nonexistent', NO_COLOR: '1' },
 };
 
-/** Runs a command line in this process, which is quicker than a process of its own. Not for commands that follow. */
-export async function runCli(...args: string[]): Promise<CliResult> {
+const command = new AsyncLocalStorage<CliResult>();
+
+/** Runs a command line in this process, which is quicker than a process of its own; several at once are kept apart. */
+export const runCli = (...args: string[]): Promise<CliResult> => startCli(...args).ended;
+
+/** A command line that runs: what it has written so far, and all of it with its exit code at its end. */
+export function startCli(...args: string[]): { soFar: Readonly<CliResult>; ended: Promise<CliResult> } {
   for (const [name, value] of Object.entries(WITHOUT_AWS)) vi.stubEnv(name, value);
-  const written = { stdout: '', stderr: '' };
-  const spies = (['stdout', 'stderr'] as const).map((name) =>
-    vi.spyOn(process[name], 'write').mockImplementation((chunk) => {
+  captureOutput();
+  const before = process.exitCode;
+  onTestFinished(() => {
+    process.exitCode = before;
+    vi.unstubAllEnvs();
+  });
+  process.exitCode = 0;
+  const soFar: CliResult = { code: 0, stdout: '', stderr: '' };
+  const ended = command.run(soFar, () => runCommandLine(args)).then((code) => Object.assign(soFar, { code }));
+  return { soFar, ended };
+}
+
+/** Until the end of the test, what a command writes is kept with it; the others write as before. */
+function captureOutput(): void {
+  if (vi.isMockFunction(process.stdout.write)) return;
+  const spies = (['stdout', 'stderr'] as const).map((name) => {
+    const write = process[name].write.bind(process[name]);
+    return vi.spyOn(process[name], 'write').mockImplementation((chunk) => {
+      const written = command.getStore();
+      if (!written) return write(chunk);
       written[name] += String(chunk);
       return true;
-    }),
-  );
-  // What the library for completion prints with.
-  const log = vi.spyOn(console, 'log').mockImplementation((line) => {
-    written.stdout += `${line}\n`;
+    });
   });
-  onTestFinished(() => void vi.unstubAllEnvs());
-  const before = process.exitCode;
-  process.exitCode = 0;
-  try {
-    const code = await runCommandLine(args);
-    return { code, ...written };
-  } finally {
-    process.exitCode = before;
-    for (const spy of [...spies, log]) spy.mockRestore();
-  }
+  // What the library for completion prints with.
+  const { log } = console;
+  const logSpy = vi.spyOn(console, 'log').mockImplementation((...line) => {
+    const written = command.getStore();
+    if (written) written.stdout += `${line.join(' ')}\n`;
+    else log(...line);
+  });
+  onTestFinished(() => {
+    for (const spy of [...spies, logSpy]) spy.mockRestore();
+  });
 }

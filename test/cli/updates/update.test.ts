@@ -2,7 +2,7 @@ import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { S3Client } from '@aws-sdk/client-s3';
 import { Command } from 'commander';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { checkUpdates } from '../../../cli/updates/check.ts';
 import { openUpdateFile } from '../../../cli/updates/source.ts';
 import { addUpdate } from '../../../cli/updates/update.ts';
@@ -10,6 +10,8 @@ import { uploadInput } from '../../../cli/updates/upload.ts';
 import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { run } from '../../local/support/running.ts';
 import { tempDir } from '../../local/support/support.ts';
+import { shortWaits } from '../../support/short-waits.ts';
+import { begun, said } from '../support/run-cli.ts';
 import { updateCloud } from '../support/update-cloud.ts';
 
 const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
@@ -21,13 +23,9 @@ async function nullsAllowed(): Promise<string> {
   return fileOf(JSON.stringify({ ...local, updates: { allowNull: true } }), 'nulls.json');
 }
 
-async function cli(args: string[], endpoint = NOBODY) {
-  const [command = '', ...rest] = args;
-  const line = [command, ...rest, '--deployment', 'local', '--endpoint-url', endpoint];
-  const running = run('cli/main.ts', line, { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1' });
-  running.child.stdin?.end();
-  return { code: await running.ended, stdout: running.stdout(), stderr: running.stderr() };
-}
+beforeEach(() => shortWaits());
+
+const cli = (args: string[], endpoint = NOBODY) => said(...args, '--deployment', 'local', '--endpoint-url', endpoint);
 
 async function fileOf(content: string | Uint8Array, name = 'customers.jsonl'): Promise<string> {
   const file = join(await tempDir(), name);
@@ -373,11 +371,12 @@ test('what functions of a stopped batch are still sending is waited for, and not
   objects.set(`${folder}/chunk-0001.000002.begun.json`, Buffer.from('{"firstLine":6,"records":100}'));
 
   const place = ['--yes', '--deployment', 'local', '--endpoint-url', endpoint];
-  const running = run('cli/main.ts', ['update', '--resume', first, ...place], { NO_COLOR: '1' });
-  await running.says(/waiting for the results of one part, until \d\d:\d\d:\d\d UTC at most/);
+  const { soFar, ended } = begun('update', '--resume', first, ...place);
+  const waiting = /waiting for the results of one part, until \d\d:\d\d:\d\d UTC at most/;
+  await vi.waitFor(() => expect(soFar.stderr).toMatch(waiting), { timeout: 10_000 });
   const result = { ...applied, line: 6, id: idOf(5) };
   objects.set(`${folder}/chunk-0001.000002.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
-  await running.ended;
+  await ended;
 
   expect(raised).toEqual([`updates/${first}/stop.json`]);
   const sent = (objects.get(`updates/${first}-r2/input.jsonl`)?.toString() ?? '').split('\n').filter(Boolean);

@@ -1,0 +1,17 @@
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+import { onTestFinished, vi } from 'vitest';
+
+/**
+ * Until the end of the test, what this process sleeps by `node:timers/promises` is that many times shorter. Timers of sockets
+ * and of the SDK are not.
+ */
+export function shortWaits(times = 50): void {
+  const sleep = timers.setTimeout;
+  const spy = vi.spyOn(timers, 'setTimeout').mockImplementation((ms, ...rest) => sleep((ms ?? 0) / times, ...rest));
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+}
