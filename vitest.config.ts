@@ -23,6 +23,11 @@ export default defineConfig({
           sequence: { groupOrder: ORDER.unit },
           // Much of it waits for processes and sockets.
           maxWorkers: 2,
+          // Loading the SDK and CDK again for each file costs half of the time: a test puts back what it changes.
+          isolate: false,
+          unstubEnvs: true,
+          unstubGlobals: true,
+          restoreMocks: true,
         },
       },
       {
