@@ -6,7 +6,7 @@ import { freePort } from '../../local/ministack/ports.ts';
 import { run } from '../local/support/running.ts';
 import { tempDir } from '../local/support/support.ts';
 import { serve } from './support/aws-server.ts';
-import { said } from './support/run-cli.ts';
+import { runCli } from './support/run-cli.ts';
 
 async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
   const command = run('cli/main.ts', args, { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1', ...env });
@@ -75,7 +75,7 @@ const wrong: [string, string[], RegExp][] = [
 ];
 
 test.for(wrong)('%s is a matter of usage', async ([, args, sentence]) => {
-  const { code, stdout, stderr } = await said(...args);
+  const { code, stdout, stderr } = await runCli(...args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(sentence);
   expect(stderr).not.toMatch(/^ +at /m);

@@ -11,7 +11,7 @@ import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { run } from '../../local/support/running.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
-import { begun, said } from '../support/run-cli.ts';
+import { runCli, startCli } from '../support/run-cli.ts';
 import { updateCloud } from '../support/update-cloud.ts';
 
 const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
@@ -25,7 +25,7 @@ async function nullsAllowed(): Promise<string> {
 
 beforeEach(() => shortWaits());
 
-const cli = (args: string[], endpoint = NOBODY) => said(...args, '--deployment', 'local', '--endpoint-url', endpoint);
+const cli = (args: string[], endpoint = NOBODY) => runCli(...args, '--deployment', 'local', '--endpoint-url', endpoint);
 
 async function fileOf(content: string | Uint8Array, name = 'customers.jsonl'): Promise<string> {
   const file = join(await tempDir(), name);
@@ -371,7 +371,7 @@ test('what functions of a stopped batch are still sending is waited for, and not
   objects.set(`${folder}/chunk-0001.000002.begun.json`, Buffer.from('{"firstLine":6,"records":100}'));
 
   const place = ['--yes', '--deployment', 'local', '--endpoint-url', endpoint];
-  const { soFar, ended } = begun('update', '--resume', first, ...place);
+  const { soFar, ended } = startCli('update', '--resume', first, ...place);
   const waiting = /waiting for the results of one part, until \d\d:\d\d:\d\d UTC at most/;
   await vi.waitFor(() => expect(soFar.stderr).toMatch(waiting), { timeout: 10_000 });
   const result = { ...applied, line: 6, id: idOf(5) };
