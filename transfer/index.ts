@@ -1,6 +1,6 @@
 /**
- * Moves a file from an address on the web to a bucket of Amazon S3, of any size, in little memory, and never stores a file
- * that is not whole.
+ * Moves a file of any size from an address on the web to a bucket of Amazon S3, in little memory, and never stores a file that
+ * is incomplete.
  *
  * ```ts
  * const result = await transfer({ address, policy, nameObject, store, resume: null, maxBytes, secondsLeft, … });
@@ -8,49 +8,48 @@
  * else remember(result.resume); // less than 1 KB; call `transfer` with it in the next process
  * ```
  *
- * The first answer of the origin is the first piece of the file, and decides the strategy:
+ * The first response of the origin is the first piece of the file, and decides the strategy:
  *
  * ```text
  *                        ┌ up to 16 MiB, length known ──── small ──── one PutObject
  *  GET bytes=0-16 MiB ───┼ ranges and a strong ETag ────── ranged ─┐
  *  (no HEAD)             └ anything else ───────────────── single ─┴─ parts, then one Complete
  *
- *  ranged   GET ══part══part══part══▶      n long GETs, If-Match; who is done takes half of the longest rest
- *           GET ══part══part══part══▶      each byte is measured (CRC-32) and written on at once, none is kept
- *  single   GET ══part══part══part══▶ …    read from the start again after a break: what is known is skipped and must
- *                                          have the same checksum; of unknown length, parts are gathered in memory first
+ *  ranged   GET ══part══part══part══▶      n long GETs, If-Match; an idle connection takes half of the longest remaining
+ *           GET ══part══part══part══▶      segment; each byte is checksummed (CRC-32) and sent on at once
+ *  single   GET ══part══part══part══▶ …    read from the start again after a break: known bytes are skipped and must have
+ *                                          the same checksum; of unknown length, parts are buffered in memory first
  * ```
  *
- * A transfer ends in one of four ways:
+ * A transfer ends in one of three ways, or begins anew:
  *
  * ```text
  *  begun ──▶ moving ──▶ all parts stored ──▶ checked ──▶ Complete ──▶ Stored
  *    ▲         │ │                                          │
- *    │         │ └─ time is up ──────▶ Unfinished (resume)  └─ answer lost: is it there, with our size and checksum?
+ *    │         │ └─ time is up ──────▶ Unfinished (resume)  └─ response lost: does it exist with our size and checksum?
  *    └─────────┤
- *  file changed, upload gone: start over     └─ TransferError (`reason` says which), the upload stays open: go on with
- *                                               the one that the observer was told last, or `abortUpload` it
+ *  file changed, upload gone                 └─ TransferError (`reason`), the upload stays open: continue the one that
+ *                                               the observer was given last, or abort it with `abortUpload`
  * ```
  *
- * What makes it safe, each with its tests beside it:
- * - One place completes an upload (`commit.ts`): after every part was answered with the checksum measured here, the parts
- *   are all there, and their bytes add up to the declared size. It sends size, checksum and `If-None-Match: *` along.
- * - Every byte is asked for at its offset and checked to be it: `Content-Range`, `If-Match`, declared length, surplus.
- * - The address is untrusted (`source/guard.ts`): scheme, host, every redirect, and what the name resolves to at the moment
- *   of the connection. No credentials go to the origin, and the address appears in no message.
- * - Every wait has an end, every failure a budget (`base/retry.ts`, `base/limits.ts`); the origin is read no faster than the store
- *   takes it.
+ * What makes it safe, each with its tests:
+ * - One place completes an upload (`strategies/commit.ts`): after every part was stored with the checksum computed here, no part
+ *   is missing, and their bytes add up to the declared size. It sends size, checksum and `If-None-Match: *` along.
+ * - Every byte is requested at its offset and verified: `Content-Range`, `If-Match`, declared length, surplus.
+ * - The address is untrusted (`source/guard.ts`): scheme, host, every redirect, and what the name resolves to at the moment of
+ *   the connection. No credentials go to the origin, and no message quotes the address.
+ * - Every wait has a limit (`base/limits.ts`), every failure a retry budget (`base/retry.ts`); the origin is read no faster than
+ *   the store accepts.
  *
- * Depends on Node, `@smithy/signature-v4` (14 KB) and `ipaddr.js`, and on nothing else of this project. Two rules keep its
- * start cheap: no value import of `node:http`, no `fetch` (docs/adr/0014 has the figures).
+ * Depends on Node, `@smithy/signature-v4` (14 KB) and `ipaddr.js` only. Two rules keep its start cheap: no value import of
+ * `node:http`, no `fetch` (figures in docs/adr/0014).
  */
-export { abortUpload } from './abort-upload.ts';
 export { crc32Text } from './base/crc32.ts';
+export { RetryableError, TransferError, type TransferReason } from './base/errors.ts';
 export { LIMITS } from './base/limits.ts';
-export { type RequestContext, RetryableError, withRetries } from './base/retry.ts';
-export { TransferError, type TransferReason } from './base/transfer-error.ts';
+export { type RequestContext, withRetries } from './base/retry.ts';
 export type { FileHead, NamedObject, Stored, StoreOptions, TransferOptions } from './base/types.ts';
-export { HOST_PATTERN } from './source/host-list.ts';
+export { HOST_PATTERN } from './source/guard.ts';
 export { readResponse, StoreClient } from './store/client.ts';
-export { refusedBy } from './store/refused-by.ts';
-export { transfer } from './transfer.ts';
+export { refusedBy } from './store/errors.ts';
+export { abortUpload, transfer } from './transfer.ts';

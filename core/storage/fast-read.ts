@@ -29,10 +29,10 @@ export function createLightRead(
   limits = QUICK,
 ): Bucket['read'] {
   const context: RequestContext = { limits, random: Math.random, signal: new AbortController().signal };
-  const calls = new StoreClient({ ...options, partChecksums: 'omitted', objectChecksum: false }, context);
+  const client = new StoreClient({ ...options, partChecksums: 'omitted', objectChecksum: false }, context);
   return async (key) => {
     try {
-      return await withRetries(context, () => once(calls, key, limits.firstByteMs));
+      return await withRetries(context, () => once(client, key, limits.firstByteMs));
     } catch (error) {
       if (!(error instanceof TransferError)) throw error;
       const denied = error.reason === 'store-denied';
@@ -42,14 +42,14 @@ export function createLightRead(
   };
 }
 
-async function once(calls: StoreClient, key: string, withinMs: number): ReturnType<Bucket['read']> {
-  const { request, answer } = await calls.begin({ method: 'GET', key, how: 'read' });
+async function once(client: StoreClient, key: string, withinMs: number): ReturnType<Bucket['read']> {
+  const { request, response: pending } = await client.begin({ method: 'GET', key, action: 'read' });
   request.end();
-  const response = await answer;
+  const response = await pending;
   const { statusCode, headers } = response;
   // Of a 200 nothing but the object comes: one that looks like a refusal of the bucket is an object all the same.
   if (statusCode === 200) return { text: await bodyOf(response, withinMs), etag: headers.etag ?? '' };
-  await readResponse(response, { how: 'read', withinMs, accept: [404] });
+  await readResponse(response, { action: 'read', withinMs, accept: [404] });
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { Moving, RunState } from '../../core/step/states.ts';
 import type { DownloadFileDeps } from '../../lambdas/download-file/download-file.ts';
-import type { Limits } from '../../transfer/base/types.ts';
+import type { Limits } from '../../transfer/base/limits.ts';
 import { abortUpload, type StoreOptions, transfer } from '../../transfer/index.ts';
 import { CANARY, deployment, runState } from './builders.ts';
 import { testDeps } from './deps.ts';

@@ -1,4 +1,4 @@
-import type { Limits } from '../../transfer/base/types.ts';
+import type { Limits } from '../../transfer/base/limits.ts';
 
 export const KIB = 1024;
 /** The smallest part, and the largest file that is stored in one call, in place of 8 and 16 MiB. */

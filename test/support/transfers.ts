@@ -1,4 +1,5 @@
-import type { Limits, Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../transfer/base/types.ts';
+import type { Limits } from '../../transfer/base/limits.ts';
+import type { Resume, Stored, StoreOptions, TransferOptions, Unfinished } from '../../transfer/base/types.ts';
 import { abortUpload, TransferError, transfer } from '../../transfer/index.ts';
 import { type OriginFile, startOrigin } from './origin/origin.ts';
 import type { FileOptions, ServedRequest } from './origin/types.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { TRANSFER_REASONS } from '../../transfer/base/transfer-error.ts';
+import { TRANSFER_REASONS } from '../../transfer/base/errors.ts';
 import { EXPIRED, HTML_PAGE } from '../support/origin/origin.ts';
 import type { Behaviour, FileOptions } from '../support/origin/types.ts';
 import { TROUBLE } from '../support/strict-store/strict-store.ts';

@@ -408,7 +408,7 @@ describe('an upload with parts that are not ours', () => {
   });
 });
 
-describe('T10 a process that is killed', () => {
+describe('a process that is killed', () => {
   const random = seeded(10);
   test.each([1, 2, 3, 4, 5])(
     'at a random moment (%i): the next one goes on, and sends at most one part for each connection again',

@@ -24,7 +24,7 @@ test('however many connections find the address expired, and whenever they do, i
     const address = await link.current(signal);
     const again = async (ticks: number) => {
       for (let tick = 0; tick < ticks; tick += 1) await Promise.resolve();
-      link.expired(address);
+      link.expire(address);
       return link.current(signal);
     };
 

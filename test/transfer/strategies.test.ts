@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { combineCrc32, crc32Text, crc32Value } from '../../transfer/base/crc32.ts';
 import { LIMITS as IN_LIFE } from '../../transfer/base/limits.ts';
-import { growingPartBytes, partBytesFor, partsOf } from '../../transfer/base/plan.ts';
+import { growingPartBytes, partBytesFor, partsOf } from '../../transfer/base/parts.ts';
 import { Connections } from '../../transfer/strategies/connections.ts';
-import { type Run, Segments } from '../../transfer/strategies/segments.ts';
+import { type Segment, Segments } from '../../transfer/strategies/segments.ts';
 import type { Behaviour } from '../support/origin/types.ts';
 import type { FaultScript } from '../support/strict-store/types.ts';
 import { callsOf, transferSuite } from '../support/transfer-suite.ts';
@@ -127,7 +127,7 @@ describe('connections', () => {
   test('are halved when the origin complains, down to one, and no more are tried', () => {
     const connections = new Connections({ initial: 8, most: 16 });
     const seen = [1, 2, 3, 4].map(() => {
-      connections.refused();
+      connections.overloaded();
       connections.measured(MIB);
       return connections.wanted;
     });
@@ -141,26 +141,26 @@ describe('segments', () => {
 
   type Move = readonly ['take' | 'begin' | 'release', number];
 
-  /** Connections that take, fetch and leave as the script says, and then fetch what is left. */
+  /** Connections that take, fetch and leave as the script says, then fetch what remains. */
   function fetchedBy(segments: Segments, script: readonly Move[]): number[] {
-    const runs: Run[] = [];
+    const taken: Segment[] = [];
     const begun: number[] = [];
-    const begin = (run: Run | undefined) => {
-      const part = run?.begin();
+    const begin = (segment: Segment | undefined) => {
+      const part = segment?.begin();
       if (part) begun.push(part.number);
       return part !== undefined;
     };
     const moves = {
-      take: () => runs.push(...[segments.take()].filter((run) => run !== undefined)),
-      begin: (at: number) => begin(runs[at % runs.length]),
+      take: () => taken.push(...[segments.take()].filter((segment) => segment !== undefined)),
+      begin: (at: number) => begin(taken[at % taken.length]),
       release: (at: number) => {
-        const [run] = runs.splice(at % runs.length, 1);
-        run?.release();
+        const [segment] = taken.splice(at % taken.length, 1);
+        segment?.release();
       },
     };
     for (const [move, at] of script) moves[move](at);
-    for (let run = segments.take(); run; run = segments.take()) while (begin(run));
-    for (const run of runs) while (begin(run));
+    for (let segment = segments.take(); segment; segment = segments.take()) while (begin(segment));
+    for (const segment of taken) while (begin(segment));
     return begun;
   }
 
@@ -183,9 +183,9 @@ describe('segments', () => {
     const segments = new Segments(partsFor(16), 4);
 
     const firsts = [1, 2, 3, 4].map(() => {
-      const run = segments.take();
-      const part = run?.begin();
-      return part && [part.from, run?.contiguousEnd(part)];
+      const segment = segments.take();
+      const part = segment?.begin();
+      return part && [part.from, segment?.contiguousEnd(part)];
     });
 
     expect(firsts).toEqual([
@@ -201,10 +201,10 @@ describe('segments', () => {
       partsFor(6).filter(({ number }) => number !== 3),
       1,
     );
-    const run = segments.take();
-    const part = run?.begin();
+    const segment = segments.take();
+    const part = segment?.begin();
 
-    expect(part && run?.contiguousEnd(part)).toBe(20);
+    expect(part && segment?.contiguousEnd(part)).toBe(20);
   });
 });
 
@@ -290,7 +290,7 @@ describe('what is asked of both sides', () => {
   }
 
   test.each([1, 4, 8])(
-    'T11 %i connections of one speed: a long GET for each, and one for the first answer',
+    '%i connections of one speed: a long GET for each, and one for the first answer',
     async (most) => {
       const ran = await inPieces(most, inStep(most));
 
@@ -306,16 +306,13 @@ describe('what is asked of both sides', () => {
     },
   );
 
-  test.each([1, 4, 8])(
-    'T11 %i connections of any speed: who is done takes work from others, which takes few GETs more',
-    async (most) => {
-      const ran = await inPieces(most);
+  test.each([1, 4, 8])('%i connections of any speed: work stealing takes few GETs more', async (most) => {
+    const ran = await inPieces(most);
 
-      expectStored(ran);
-      expect(ran.requests.length).toBeLessThanOrEqual(2 * most + 1);
-      expect(new Set(ran.calls.map(({ connection }) => connection)).size).toBeLessThanOrEqual(most + 2);
-    },
-  );
+    expectStored(ran);
+    expect(ran.requests.length).toBeLessThanOrEqual(2 * most + 1);
+    expect(new Set(ran.calls.map(({ connection }) => connection)).size).toBeLessThanOrEqual(most + 2);
+  });
 
   test('no byte of the file is asked for twice where nobody takes work from another', async () => {
     const ran = await transfers.transferOf({ size: 20 * PART }, { connections: { initial: 1, most: 1 } });

@@ -1,5 +1,7 @@
-/** x^n modulo the CRC polynomial, as 32 bits with the highest power first (reflected, as zlib keeps it). */
-const POLYNOMIAL = 0xedb88320;
+import type { StoredPart } from './parts.ts';
+
+/** Polynomials are 32 bits with the highest power first (reflected, as zlib keeps them). */
+const CRC_POLYNOMIAL = 0xedb88320;
 
 /** The product of two polynomials modulo the CRC polynomial: zlib's `multmodp`. */
 function multiply(a: number, b: number): number {
@@ -7,7 +9,7 @@ function multiply(a: number, b: number): number {
   let factor = b;
   for (let bit = 0x80000000; bit !== 0; bit >>>= 1) {
     if (a & bit) product ^= factor;
-    factor = factor & 1 ? (factor >>> 1) ^ POLYNOMIAL : factor >>> 1;
+    factor = factor & 1 ? (factor >>> 1) ^ CRC_POLYNOMIAL : factor >>> 1;
   }
   return product >>> 0;
 }
@@ -23,12 +25,14 @@ function shiftBy(bytes: number): number {
   return shift;
 }
 
-/**
- * The CRC-32 of two pieces one behind the other, from the CRC-32 of each: parts may be measured in any order, by anyone.
- * @param bytes length of the second piece.
- */
+/** The CRC-32 of two pieces in a row, from the CRC-32 of each and the length of the second. */
 export function combineCrc32(first: number, second: number, bytes: number): number {
   return (multiply(shiftBy(bytes), first) ^ second) >>> 0;
+}
+
+/** CRC-32 of an object from those of its parts, in order. */
+export function crc32Of(parts: readonly StoredPart[]): number {
+  return parts.reduce((sum, part) => combineCrc32(sum, part.crc32, part.bytes), 0);
 }
 
 /** A CRC-32 as S3 writes it: base64 of its four bytes, big-endian. */
@@ -38,8 +42,8 @@ export function crc32Text(value: number): string {
   return bytes.toString('base64');
 }
 
-/** The opposite; `null` for what is none, such as the checksum of checksums that S3 marks by `-3` behind it. */
-export function crc32Value(text: string | undefined): number | null {
-  if (!text || !/^[A-Za-z0-9+/]{6}==$/.test(text)) return null;
+/** Reads what `crc32Text` writes; `null` for anything else, such as a checksum of checksums, which S3 marks by a suffix `-3`. */
+export function crc32Value(text: string | string[] | undefined): number | null {
+  if (typeof text !== 'string' || !/^[A-Za-z0-9+/]{6}==$/.test(text)) return null;
   return Buffer.from(text, 'base64').readUInt32BE();
 }

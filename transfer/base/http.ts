@@ -1,8 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import https, { type RequestOptions } from 'node:https';
-import { RetryableError } from './retry.ts';
-import type { TransferReason } from './transfer-error.ts';
-import type { Limits } from './types.ts';
+import { RetryableError, TransferError } from './errors.ts';
+import type { RequestContext } from './retry.ts';
 
 /** Blocks of this size pass from one socket to the other: fewer, larger writes cost less CPU. */
 const BLOCK_BYTES = 256 * 1024;
@@ -10,16 +9,14 @@ const BLOCK_BYTES = 256 * 1024;
 export type Agent = InstanceType<typeof https.Agent>;
 
 /**
- * `node:http` is asked for only where an address on the local machine needs it: imported the ordinary way it loads a second
- * HTTP client, 31 ms of a cold start (measured, docs/adr/0014).
- *
- * The cast: `request` and `Agent`, all that is used here, have the same shape in both modules, but no common type.
+ * `node:http` is loaded only for an address on the local machine: an ordinary import loads a second HTTP client, 31 ms of a
+ * cold start (docs/adr/0014). The cast: `request` and `Agent` have the same shape in both modules, but no common type.
  */
 function moduleFor(protocol: string): typeof https {
   return protocol === 'https:' ? https : (process.getBuiltinModule('node:http') as unknown as typeof https);
 }
 
-/** Connections of one side, kept alive between requests. */
+/** Connections to one side, kept alive between requests. */
 export function agentFor(protocol: string, options: { lookup?: RequestOptions['lookup'] } = {}): Agent {
   return new (moduleFor(protocol).Agent)({
     keepAlive: true,
@@ -30,82 +27,81 @@ export function agentFor(protocol: string, options: { lookup?: RequestOptions['l
 }
 
 /**
- * What went wrong with a request after its answer had begun. Bytes behind the declared end of a body are found by the
- * parser, which tells the request and not the body.
+ * What went wrong with a request after its response had begun: the parser reports bytes behind the declared end of a body to
+ * the request and not to the body.
  */
 export const lateFailures = new WeakMap<IncomingMessage, Error>();
 
-export interface Sending {
+export interface SendOptions {
+  side: 'source' | 'store';
   method: string;
   headers: Record<string, string>;
   agent: Agent;
-  signal: AbortSignal;
-  limits: Limits;
-  /** Who does not answer, for the message. */
-  who: string;
-  reason: TransferReason;
-  answerMs?: number;
+  context: RequestContext;
+  /** The other side, for messages. */
+  peer: string;
+  responseMs?: number | undefined;
 }
 
-export interface Sent {
+export interface SentRequest {
   request: ClientRequest;
-  /** The answer with its headers. @throws RetryableError */
-  answer: Promise<IncomingMessage>;
+  /** The response with its headers. @throws RetryableError */
+  response: Promise<IncomingMessage>;
 }
 
 /**
- * Begins a request; the caller writes its body and ends it. The answer is waited for as long as nothing of the body is
- * left to write, so a long upload is not taken for silence.
+ * Begins a request; the caller writes its body and ends it. The response is timed from the end of the body, so that a long
+ * upload is not taken for silence.
  */
-export function send(url: URL, { method, headers, agent, signal, limits, who, reason, answerMs }: Sending): Sent {
+export function send(url: URL, { side, method, headers, agent, context, peer, responseMs }: SendOptions): SentRequest {
+  const { signal, limits, count } = context;
+  count?.(side);
   const request = moduleFor(url.protocol).request(url, { method, headers, agent, signal });
-  const answer = new Promise<IncomingMessage>((resolve, reject) => {
+  const response = new Promise<IncomingMessage>((resolve, reject) => {
     const timers = new Set<NodeJS.Timeout>();
-    const within = (ms: number, what: string) => {
+    const timeout = (ms: number, what: string) => {
       const timer = setTimeout(() => request.destroy(new Error(`${what} within ${ms / 1000} seconds`)), ms);
       timers.add(timer);
       return () => clearTimeout(timer);
     };
-    const settle = () => {
+    const clear = () => {
       for (const timer of timers) clearTimeout(timer);
+    };
+    const fail = (error: () => unknown) => {
+      clear();
+      reject(signal.aborted ? signal.reason : error());
     };
     request.once('socket', (socket) => {
       if (!socket.connecting) return;
-      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', within(limits.connectMs, 'no connection'));
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', timeout(limits.connectMs, 'no connection'));
     });
-    // What the other side does not take is never finished, and no answer would be due.
+    // A body that the other side does not take never finishes, so no response would be due.
     request.setTimeout(limits.idleMs, () => {
       if (request.writableEnded && !request.writableFinished) {
         request.destroy(new Error(`nothing was taken within ${limits.idleMs / 1000} seconds`));
       }
     });
-    request.once('finish', () => within(answerMs ?? limits.firstByteMs, 'no answer'));
-    request.once('response', (response) => {
-      settle();
-      request.on('error', (error) => lateFailures.set(response, error));
-      resolve(response);
+    request.once('finish', () => timeout(responseMs ?? limits.firstByteMs, 'no answer'));
+    request.once('response', (message) => {
+      clear();
+      request.on('error', (error) => lateFailures.set(message, error));
+      resolve(message);
     });
-    request.on('error', (error) => {
-      settle();
-      reject(signal.aborted ? signal.reason : failureOf(error, who, reason));
-    });
-    request.once('close', () => {
-      settle();
-      reject(
-        signal.aborted ? signal.reason : new RetryableError(reason, `${who} closed the connection without an answer.`),
-      );
-    });
+    request.on('error', (error) => fail(() => failureOf(error, side, peer)));
+    request.once('close', () =>
+      fail(() => new RetryableError(`${side}-unavailable`, `${peer} closed the connection without an answer.`)),
+    );
   });
-  // Whoever waits for it gets the failure; nobody may be waiting yet.
-  answer.catch(() => undefined);
-  return { request, answer };
+  // Nobody may be waiting for it yet; whoever does gets the failure.
+  response.catch(() => undefined);
+  return { request, response };
 }
 
-/** Trouble of a connection, without the address that messages of the platform may hold. */
-function failureOf(error: unknown, who: string, reason: TransferReason): unknown {
-  // What a lookup refuses passes through as it is.
-  if (!(error instanceof Error) || error.name === 'TransferError') return error;
-  const code =
-    'code' in error ? String(error.code) : /within [\d.]+ seconds$/.test(error.message) ? error.message : error.name;
-  return new RetryableError(reason, `${who} did not answer (${code}).`, { cause: error });
+/** Trouble of a connection, without the address that messages of Node may hold. */
+function failureOf(error: unknown, side: SendOptions['side'], peer: string): unknown {
+  // A refusal by the lookup passes through as it is.
+  if (!(error instanceof Error) || error instanceof TransferError) return error;
+  const ours = / within [\d.]+ seconds$/.test(error.message);
+  const code = 'code' in error ? String(error.code) : ours ? error.message : error.name;
+  return new RetryableError(`${side}-unavailable`, `${peer} did not answer (${code}).`, { cause: error });
 }

@@ -1,27 +1,34 @@
-import type { Limits } from './types.ts';
-
 const MIB = 1024 * 1024;
 
-/** Measured and reasoned in docs/adr/0014. */
-export const LIMITS: Limits = {
+/** Waits and sizes, measured and reasoned in docs/adr/0014; a test scales them down. */
+export const LIMITS = {
   connectMs: 5_000,
   firstByteMs: 30_000,
+  /** The longest silence of a connection in the middle of a body. */
   idleMs: 20_000,
+  /** An origin that sends less than `floorBytesPerSecond` over this long counts as silent. */
   floorMs: 30_000,
   floorBytesPerSecond: 16 * 1024,
+  /** How long a connection is watched for bytes behind the declared end of a whole file. */
   surplusMs: 100,
+  /** The longest wait for the response to Complete, which takes minutes for a huge object. */
   completeMs: 300_000,
+  /** Failures in a row before a transfer gives up. */
   attempts: 5,
   firstBackoffMs: 200,
   largestBackoffMs: 10_000,
+  /** A longer Retry-After ends the transfer, which reports it. */
   longestWaitSeconds: 10,
+  /** Up to this size a file is kept in memory and stored in one request. */
   smallBytes: 16 * MIB,
   smallestPartBytes: 8 * MIB,
   largestPartBytes: 64 * MIB,
+  /** Parts of a file of unknown size, which have to be kept in memory; they grow (`parts.ts`). */
   bufferedPartBytes: 16 * MIB,
+  /** From this size on `transfer` returns as soon as the upload is created, so that it is on record before hours of work. */
   recordFromBytes: 2048 * MIB,
+  /** How long the rate is measured before connections are added or taken away. */
   measureMs: 2_000,
 };
 
-/** What Lambda's network gives at every memory size: about 600 Mbit/s. */
-export const LAMBDA_BYTES_PER_SECOND = 70 * MIB;
+export type Limits = typeof LIMITS;

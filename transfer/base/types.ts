@@ -1,27 +1,29 @@
+import type { Limits } from './limits.ts';
+
 /** Which addresses files may come from. */
 export interface SourcePolicy {
-  /** Hosts that files may come from: exact names, or every name below one with a leading dot. */
+  /** Hosts: exact names, or every name below one with a leading dot. */
   hosts: readonly string[];
   /** Whether loopback is allowed as well, on http and on any port. */
   local: boolean;
 }
 
-/** What the origin says of the file before any of its bytes. */
+/** What the headers of the origin declare. */
 export interface FileHead {
-  /** Size of the whole file in bytes; `null` when the origin does not say. */
+  /** Size of the whole file in bytes; `null` when it is not declared. */
   length: number | null;
   contentType: string;
   disposition: string;
   contentEncoding: string;
 }
 
-/** Where the file is to stand. */
+/** The object to make. */
 export interface NamedObject {
   key: string;
   contentType: string;
 }
 
-/** An upload that is under way: everything that another process needs to go on with it. Less than 1 KB as JSON, no secret. */
+/** An open upload: everything that another process needs to continue it. Less than 1 KB as JSON, no secret. */
 export interface Resume extends NamedObject {
   uploadId: string;
   /** Strong ETag of the file at its origin; `null` where it has none, and the file is read in one piece. */
@@ -41,78 +43,43 @@ interface Credentials {
 export interface StoreOptions {
   bucket: string;
   region: string;
-  /** What the hosts of AWS end in where the bucket is; default `amazonaws.com`. In China and elsewhere it is another. */
+  /** What the host names of AWS end in where the bucket is; default `amazonaws.com`. */
   urlSuffix?: string | undefined;
   /** Another store than Amazon S3, for example `http://127.0.0.1:9000`; the bucket is then a part of the path. */
   endpoint?: string | undefined;
   credentials: () => Promise<Credentials>;
   /**
-   * How a part proves itself. `trailer`: its CRC-32 follows its bytes, which every store must check. `omitted`: none is sent,
-   * the store computes it, and its answer, without which the part does not count, is compared; a little cheaper, where the
-   * store allows it.
+   * How a part is verified. `trailer`: its CRC-32 follows its bytes, and every store must check it. `omitted`: none is sent;
+   * the store computes it, and the part counts only with that checksum in the response. A little cheaper, where it is allowed.
    */
   partChecksums: 'trailer' | 'omitted';
   /** Whether the store checks the CRC-32 and the size of the whole object when an upload is completed, as Amazon S3 does. */
   objectChecksum: boolean;
 }
 
-/** Told while a transfer is under way. What one of them throws ends the transfer. */
+/** Called while a transfer is under way. What a callback throws ends the transfer. */
 interface Observer {
-  /** The upload that is open from now on; `null` when it is completed or given up. */
+  /** The upload that is open from now on; `null` when it is completed or aborted. */
   upload: (resume: Resume | null) => void;
-  /** The file was found changed, or the upload gone: everything begins anew. */
+  /** The file has changed, or the upload is gone: everything begins anew. */
   restarted: () => void;
-  /** Every request that is sent, repeated ones too: they are what a transfer costs beside its time. */
+  /** Every request that is sent, retries included. */
   request: (side: 'source' | 'store') => void;
   /** Bytes stored so far, of how many (`null` = not known yet). */
   progress: (bytes: number, total: number | null) => void;
 }
 
-/** Waits and sizes; a test scales them down. */
-export interface Limits {
-  connectMs: number;
-  firstByteMs: number;
-  /** The longest silence of a connection in the middle of a body. */
-  idleMs: number;
-  /** An origin that gives less than `floorBytesPerSecond` over this long counts as silent. */
-  floorMs: number;
-  floorBytesPerSecond: number;
-  /** How long more bytes than were declared are waited for behind the end of a whole file. */
-  surplusMs: number;
-  /** The longest wait for the answer to Complete, which takes minutes for a huge object. */
-  completeMs: number;
-  /** Failures in a row before a transfer gives up. */
-  attempts: number;
-  firstBackoffMs: number;
-  largestBackoffMs: number;
-  /** A longer Retry-After is not waited for inside: the transfer ends, and says how long to wait. */
-  longestWaitSeconds: number;
-  /** Up to this size a file is kept in memory and stored in one call. */
-  smallBytes: number;
-  smallestPartBytes: number;
-  largestPartBytes: number;
-  /** Parts of a file of unknown size, which have to be kept in memory; they grow (`plan.ts`). */
-  bufferedPartBytes: number;
-  /** A file from this size on is not begun before its upload is on record: `transfer` returns as soon as it is created. */
-  recordFromBytes: number;
-  /** How long one measurement of the rate lasts before connections are added or taken away. */
-  measureMs: number;
-}
-
 export interface TransferOptions {
   /**
-   * Asks for the address of the file; called again when the address has expired. A secret: it is used and never told. What
-   * it throws ends the transfer and passes through; what it answers or throws when time is up already is nobody's.
+   * Requests the address of the file; called again when the address has expired. A secret: no message quotes it. What it
+   * throws ends the transfer and passes through; what it returns or throws after time is up is ignored.
    */
   address: () => Promise<string>;
   policy: SourcePolicy;
-  /**
-   * Names the object, from what the origin says and the first bytes (1 KB, or all of a shorter file); `refuse` (a sentence)
-   * when this is not the file.
-   */
+  /** Names the object from the headers and the first 1 KB (or all of a shorter file); `refuse` (a sentence) when this is not the file. */
   nameObject: (head: FileHead, first: Uint8Array) => NamedObject | { refuse: string };
   store: StoreOptions;
-  /** An upload of an earlier call, to go on with. */
+  /** An upload of an earlier call, to continue. */
   resume?: Resume | null | undefined;
   /** A larger file is refused. */
   maxBytes: number;

@@ -1,21 +1,19 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RetryableError } from '../base/errors.ts';
 import { lateFailures } from '../base/http.ts';
-import { RetryableError } from '../base/retry.ts';
-import type { Limits } from '../base/types.ts';
+import type { RequestContext } from '../base/retry.ts';
 
-/** What may wait here for whoever asks next. */
+/** Read from the connection before anyone wants it. */
 const READ_AHEAD_BYTES = 512 * 1024;
 
 /**
- * The bytes of one answer, pulled: hardly anything is read from the connection while nobody asks, so a slow store slows the
- * origin down instead of filling the memory. Bytes are passed on as they came: joining them into larger blocks (`read()` of
- * a stream does) cost a third of the CPU in collecting what it left behind.
+ * The bytes of one response, pulled: a slow store slows the origin down instead of filling the memory. Chunks are passed on as
+ * they came: joining them into larger blocks (`read()` of a stream does) cost a third of the CPU in garbage collection.
  */
 export class Body {
   readonly #response: IncomingMessage;
-  readonly #limits: Limits;
-  readonly #signal: AbortSignal;
+  readonly #context: RequestContext;
   #wake: (() => void) | undefined;
   #failure: Error | undefined;
   #unread: Buffer | undefined;
@@ -26,11 +24,10 @@ export class Body {
   #windowBytes = 0;
   #windowWaited = 0;
 
-  constructor(response: IncomingMessage, { limits, signal }: { limits: Limits; signal: AbortSignal }) {
+  constructor(response: IncomingMessage, context: RequestContext) {
     this.#response = response;
-    this.#limits = limits;
-    this.#signal = signal;
-    // Of a range, Content-Range is a second witness; of a whole file only what comes behind it could tell.
+    this.#context = context;
+    // A range is checked by Content-Range too; a whole file only by what comes behind its end.
     let left = response.statusCode === 200 ? Number(response.headers['content-length']) : Number.NaN;
     const wake = () => this.#wake?.();
     response.on('data', (chunk: Buffer) => {
@@ -55,11 +52,11 @@ export class Body {
       const chunk = this.take();
       if (chunk) return chunk;
       await this.#surplus;
-      if (this.#signal.aborted) throw this.#signal.reason;
+      this.#context.signal.throwIfAborted();
       const failure = this.#failure ?? lateFailures.get(this.#response);
-      if (failure) throw brokeOff(failure);
+      if (failure) throw brokenOff(failure);
       if (this.#response.readableEnded) return null;
-      if (this.#response.destroyed) throw brokeOff(undefined);
+      if (this.#response.destroyed) throw brokenOff(undefined);
       this.#response.resume();
       await this.#more();
       this.#checkRate();
@@ -67,8 +64,8 @@ export class Body {
   }
 
   /**
-   * Bytes behind the declared end of a body: then its length proves nothing. Those of the same packet are found by the
-   * parser; for others, the connection is watched for a while before its end is read, which would close it.
+   * More bytes than declared prove the declared length wrong. The parser finds those of the same packet; for others, the
+   * connection is watched for a while before the end of the body is read, which would close it.
    */
   async #watchSurplus(): Promise<void> {
     const { socket } = this.#response;
@@ -76,11 +73,11 @@ export class Body {
       this.#failure = new Error('more bytes than declared');
     };
     socket.on('data', surplus);
-    await sleep(this.#limits.surplusMs);
+    await sleep(this.#context.limits.surplusMs);
     socket.off('data', surplus);
   }
 
-  /** What is here already, without waiting. */
+  /** What has arrived already, without waiting. */
   take(): Buffer | undefined {
     const unread = this.#unread;
     this.#unread = undefined;
@@ -93,7 +90,7 @@ export class Body {
     return chunk;
   }
 
-  /** Gives a chunk, or what is left of it, back: `next` answers it again. */
+  /** Puts back a chunk, or its end: `next` returns it again. */
   unread(chunk: Buffer): void {
     this.#unread = chunk;
   }
@@ -103,7 +100,7 @@ export class Body {
   }
 
   #more(): Promise<void> {
-    const { idleMs } = this.#limits;
+    const { idleMs } = this.#context.limits;
     const began = performance.now();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
@@ -120,14 +117,13 @@ export class Body {
     });
   }
 
-  /** Counts only against an origin that is waited for: one that a slow store holds up is not slow. */
+  /** An origin is slow only when most of the time was spent waiting for it, and not for the store. */
   #checkRate(): void {
-    const { floorMs, floorBytesPerSecond } = this.#limits;
+    const { floorMs, floorBytesPerSecond } = this.#context.limits;
     const now = performance.now();
     const elapsed = now - this.#windowStart;
     if (elapsed < floorMs) return;
-    const slow = this.#windowBytes < (floorBytesPerSecond * elapsed) / 1000 && this.#windowWaited > elapsed / 2;
-    if (slow) {
+    if (this.#windowBytes < (floorBytesPerSecond * elapsed) / 1000 && this.#windowWaited > elapsed / 2) {
       this.close();
       throw new RetryableError('stalled', `The file server sent less than ${floorBytesPerSecond} bytes a second.`);
     }
@@ -137,7 +133,7 @@ export class Body {
   }
 }
 
-function brokeOff(error: Error | undefined): RetryableError {
+function brokenOff(error: Error | undefined): RetryableError {
   const code = error && 'code' in error ? String(error.code) : (error?.message ?? 'closed');
   return new RetryableError('incomplete', `The file broke off (${code}).`, { cause: error });
 }

@@ -1,30 +1,29 @@
-/** The address of the file, asked for once however many connections need it, and again when one of them finds it expired. */
+/** The address of the file, requested once for all connections, and again when one of them finds it expired. */
 export class Link {
-  readonly #ask: () => Promise<string>;
-  #asked: Promise<string> | undefined;
-  /** What was answered; `undefined` while nothing is. */
+  readonly #request: () => Promise<string>;
+  #pending: Promise<string> | undefined;
   #address: string | undefined;
 
-  constructor(ask: () => Promise<string>) {
-    this.#ask = ask;
+  constructor(request: () => Promise<string>) {
+    this.#request = request;
   }
 
-  /** Waits for the address until the signal fires. @throws what asking throws, and the reason of the signal */
+  /** @throws what the request throws, and the reason of the signal when that fires first */
   async current(signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
-    this.#asked ??= this.#askAnew();
-    return unlessAborted(this.#asked, signal);
+    this.#pending ??= this.#load();
+    return unlessAborted(this.#pending, signal);
   }
 
-  /** The address is of no use any more; one that has been replaced already is not asked for again. */
-  expired(address: string): void {
+  /** The next caller gets a fresh address, unless this one has been replaced already. */
+  expire(address: string): void {
     if (this.#address !== address) return;
     this.#address = undefined;
-    this.#asked = undefined;
+    this.#pending = undefined;
   }
 
-  async #askAnew(): Promise<string> {
-    const address = await this.#ask();
+  async #load(): Promise<string> {
+    const address = await this.#request();
     this.#address = address;
     return address;
   }

@@ -1,47 +1,39 @@
 import { crc32 } from 'node:zlib';
-import { FORGIVEN_BYTES, RetryableError, RetryBudget, StartOver } from '../base/retry.ts';
-import { TransferError } from '../base/transfer-error.ts';
+import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
+import { PROGRESS_BYTES, RetryBudget } from '../base/retry.ts';
 import { Body } from './body.ts';
 import { type Opened, openSource, type Range, type Source } from './open.ts';
 
-/** Bytes of the file in order, however often the connection behind them has to be opened anew. */
-export interface Reader {
-  /** Where the next byte stands in the file. */
-  readonly offset: number;
-  /**
-   * At most `most` bytes; `null` at the end. What is here already comes at once: a promise for each of 65,000 chunks of a
-   * GiB is felt. @throws TransferError, StartOver
-   */
-  read(most: number): Buffer | Promise<Buffer | null>;
-  rewind(offset: number): void;
-  close(): void;
-}
-
-/** The first answer, of which some bytes may have been looked at and given back. */
-export interface Probe {
+/** The first response, some of whose bytes may have been read and put back. */
+export interface OpenBody {
   opened: Opened;
   body: Body;
 }
 
-/** What both readers share: one connection at a time, leftovers, and a budget for failures. */
-abstract class ResumingReader implements Reader {
+/** Bytes of the file in order, over one connection after the other, with a budget for failures. */
+export abstract class Reader {
+  /** Place of the next byte in the file. */
   offset: number;
-  /** Some of what was delivered had no other end than that of its connection. */
+  /** Some of what was read had no other end than that of its connection. */
   undeclaredEnd = false;
   protected readonly source: Source;
-  protected busy: (() => void) | undefined;
   readonly #budget: RetryBudget;
-  #opened: Probe | undefined;
+  #current: OpenBody | undefined;
   #rest: Buffer | undefined;
 
-  constructor(source: Source, offset: number) {
+  constructor(source: Source, offset: number, first: OpenBody | undefined) {
     this.source = source;
     this.offset = offset;
     this.#budget = new RetryBudget(source);
+    if (first) this.adopt(first);
   }
 
+  /**
+   * At most `most` bytes; `null` at the end. What has arrived already is returned without a promise: one for each of the 65,000
+   * chunks of a GiB costs time. @throws TransferError, StartOver
+   */
   read(most: number): Buffer | Promise<Buffer | null> {
-    const chunk = this.#rest ?? this.#opened?.body.take();
+    const chunk = this.#rest ?? this.#current?.body.take();
     if (!chunk) return this.#next().then((next) => next && this.#piece(next, most));
     if (chunk !== this.#rest) this.#budget.moved(chunk.length);
     return this.#piece(chunk, most);
@@ -54,30 +46,32 @@ abstract class ResumingReader implements Reader {
     return piece;
   }
 
-  /** Goes back to an earlier byte, to deliver again what came after it. */
+  /** Goes back to an earlier byte, to read again what came after it. */
   rewind(offset: number): void {
     this.close();
     this.offset = offset;
   }
 
   close(): void {
-    this.#opened?.body.close();
-    this.#opened = undefined;
+    this.#current?.body.close();
+    this.#current = undefined;
     this.#rest = undefined;
   }
 
-  /** Takes over an answer of which nothing was delivered from here yet. */
-  protected adopt(probe: Probe): void {
-    this.undeclaredEnd ||= probe.opened.undeclaredEnd;
-    this.#opened = probe;
+  /** Reads on from a response that stands at `offset`. */
+  protected adopt(next: OpenBody): void {
+    this.undeclaredEnd ||= next.opened.undeclaredEnd;
+    this.#current = next;
   }
 
-  /** Opens the file so that its next byte is that of `offset`, and adopts the answer. */
+  /** Opens a connection whose next byte is that of `offset`, and adopts it. */
   protected abstract open(): Promise<void>;
-  /** Whether `offset` is where the bytes asked for end, as far as that is known before the body ends. */
+  /** Whether `offset` is the end of what is to be read, as far as that is known before the body ends. */
   protected abstract atEnd(): boolean;
-  /** Whether the end of the body is looked at too, not only the last byte. */
+  /** Whether the end of the body is read too, and not only the last byte. */
   protected readonly readsEnd: boolean = false;
+  /** Called when the origin reports overload. */
+  protected onOverload?: (() => void) | undefined;
 
   async #next(): Promise<Buffer | null> {
     for (;;) {
@@ -88,63 +82,66 @@ abstract class ResumingReader implements Reader {
       } catch (error) {
         this.close();
         if (!(error instanceof RetryableError)) throw error;
-        if (error.reason === 'rate-limited' || error.reason === 'source-unavailable') this.busy?.();
-        await this.#budget.spend(error);
+        if (error.reason === 'rate-limited' || error.reason === 'source-unavailable') this.onOverload?.();
+        await this.#budget.waitAfter(error);
       }
     }
   }
 
-  /** `null` at the end of the bytes asked for, `undefined` where another connection has to go on. */
+  /** `undefined` where another connection has to go on. */
   async #chunk(): Promise<Buffer | null | undefined> {
-    if (!this.#opened) await this.open();
-    const chunk = await this.#opened?.body.next();
+    if (!this.#current) await this.open();
+    const chunk = await this.#current?.body.next();
     if (!chunk) return this.#ended() ? null : undefined;
     this.#budget.moved(chunk.length);
     return chunk;
   }
 
-  /** The body is at its end. Whether the bytes asked for are as well; else the next connection goes on. */
+  /** Closes the body, which is at its end. Returns whether that is the end of what is to be read. */
   #ended(): boolean {
-    const { from = 0, to = null, short = false } = this.#opened?.opened ?? {};
+    const { from = 0, to = null, short = false } = this.#current?.opened ?? {};
     this.close();
-    if (to !== null && this.offset !== to)
+    if (to !== null && this.offset !== to) {
       throw new RetryableError('incomplete', `The file ended after ${this.offset} of ${to} bytes.`);
-    // An origin may give less than it is asked for, but must bring the file on by it.
-    if (short && to !== null && to - from < FORGIVEN_BYTES)
+    }
+    // An origin may send less than requested, but each response must bring some progress.
+    if (short && to !== null && to - from < PROGRESS_BYTES) {
       throw new RetryableError('incomplete', `The file server sent ${to - from} bytes of a longer range.`);
+    }
     return this.atEnd();
   }
-}
 
-/** A contiguous piece of a file whose origin supports ranges and has a strong ETag. */
-export class RangedReader extends ResumingReader {
-  readonly #file: { etag: string; size: number };
-  #to: number;
-
-  /** @param start `busy` is told when the origin asks to be left in peace. */
-  constructor(
-    source: Source,
-    file: { etag: string; size: number },
-    range: { from: number; to: number },
-    start: { probe?: Probe | undefined; busy?: () => void } = {},
-  ) {
-    super(source, range.from);
-    this.#file = file;
-    this.#to = range.to;
-    this.busy = start.busy;
-    if (start.probe) this.adopt(start.probe);
-  }
-
-  protected override async open(): Promise<void> {
-    const { etag, size } = this.#file;
-    const range: Range = { from: this.offset, to: this.#to };
+  /** GETs a range, or all, of a file whose size must be the known one. */
+  protected async openSized(range: Range | undefined, etag: string | null, size: number | null): Promise<OpenBody> {
     const opened = await openSource(this.source, range, etag);
     if (opened.head.length !== size) {
       opened.body.destroy();
       throw new StartOver('The file at the origin has another size than before.');
     }
-    // Asked for from byte 0, an origin may send all of it; that is no range, but right.
-    this.adopt({ opened, body: new Body(opened.body, this.source) });
+    return { opened, body: new Body(opened.body, this.source) };
+  }
+}
+
+/** A contiguous piece of a file whose origin supports ranges and has a strong ETag. */
+export class RangedReader extends Reader {
+  readonly #file: { etag: string; size: number };
+  readonly #to: number;
+
+  constructor(
+    source: Source,
+    file: { etag: string; size: number },
+    { from, to }: { from: number; to: number },
+    { first, onOverload }: { first?: OpenBody | undefined; onOverload?: () => void } = {},
+  ) {
+    super(source, from, first);
+    this.#file = file;
+    this.#to = to;
+    this.onOverload = onOverload;
+  }
+
+  protected override async open(): Promise<void> {
+    const { etag, size } = this.#file;
+    this.adopt(await this.openSized({ from: this.offset, to: this.#to }, etag, size));
   }
 
   protected override atEnd(): boolean {
@@ -153,36 +150,30 @@ export class RangedReader extends ResumingReader {
 }
 
 /**
- * A file whose origin gives it only from its start. Opened anew, it is read from the start again: what was delivered before
- * is skipped, and must have the same checksum, or the file has changed.
+ * A file that is read from its start only. After a break it is read from the start again: the bytes up to `offset` are skipped,
+ * and must have the same checksum as before.
  */
-export class WholeReader extends ResumingReader {
+export class WholeReader extends Reader {
   protected override readonly readsEnd = true;
   readonly #size: number | null;
-  readonly #deliveredCrc32: () => number;
+  readonly #crc32Before: () => number;
 
-  /** @param deliveredCrc32 CRC-32 of the first `offset` bytes, which the caller measures anyway. */
+  /** @param crc32Before CRC-32 of the first `offset` bytes, which the caller computes anyway. */
   constructor(
     source: Source,
     size: number | null,
-    deliveredCrc32: () => number,
-    start: { offset: number; probe?: Probe | undefined },
+    crc32Before: () => number,
+    { offset, first }: { offset: number; first?: OpenBody | undefined },
   ) {
-    super(source, start.offset);
+    super(source, offset, first);
     this.#size = size;
-    this.#deliveredCrc32 = deliveredCrc32;
-    if (start.probe) this.adopt(start.probe);
+    this.#crc32Before = crc32Before;
   }
 
   protected override async open(): Promise<void> {
-    const opened = await openSource(this.source, undefined, null);
-    if (opened.head.length !== this.#size) {
-      opened.body.destroy();
-      throw new StartOver('The file at the origin has another size than before.');
-    }
-    const body = new Body(opened.body, this.source);
-    await this.#skip(body);
-    this.adopt({ opened, body });
+    const next = await this.openSized(undefined, null, this.#size);
+    await this.#skip(next.body);
+    this.adopt(next);
   }
 
   async #skip(body: Body): Promise<void> {
@@ -196,7 +187,7 @@ export class WholeReader extends ResumingReader {
       left -= known.length;
       if (known.length < chunk.length) body.unread(chunk.subarray(known.length));
     }
-    if (measured !== this.#deliveredCrc32()) throw new StartOver('The file at the origin is another than before.');
+    if (measured !== this.#crc32Before()) throw new StartOver('The file at the origin is another than before.');
   }
 
   /** Reads what must be the end. @throws TransferError `incomplete` where more comes than was declared */

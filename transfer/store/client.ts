@@ -1,77 +1,75 @@
 import type { IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { type Agent, agentFor, type Sent, send } from '../base/http.ts';
-import { type RequestContext, RetryableError, withRetries } from '../base/retry.ts';
+import { RetryableError } from '../base/errors.ts';
+import { type Agent, agentFor, type SentRequest, send } from '../base/http.ts';
+import { type RequestContext, withRetries } from '../base/retry.ts';
 import type { StoreOptions } from '../base/types.ts';
-import { refusalOf } from './failures.ts';
+import { refusalOf } from './errors.ts';
 import { createSign, type Sign } from './sign.ts';
 import { textOf } from './xml.ts';
 
 const STORE = 'The bucket';
 
-export interface Call {
+export interface StoreRequest {
   method: string;
   key: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: Buffer | string;
   /** What was to happen to the file, for messages: `written`, `completed`. */
-  how: string;
-  answerMs?: number;
-  /** Statuses that are an answer like any other: 404 where absence is one. */
+  action: string;
+  responseMs?: number;
+  /** Statuses that are no refusal: 404 where absence is a result. */
   accept?: number[] | undefined;
 }
 
-export interface Answer {
+export interface StoreResponse {
   status: number;
   headers: IncomingMessage['headers'];
   text: string;
 }
 
-/** The side that the file goes to: signed requests to one bucket. */
+/** Signed requests to one bucket. */
 export class StoreClient {
-  readonly #options: StoreOptions;
-  readonly #context: RequestContext;
+  readonly options: StoreOptions;
+  readonly context: RequestContext;
   readonly #sign: Sign;
   readonly #agent: Agent;
 
   constructor(options: StoreOptions, context: RequestContext) {
-    this.#options = options;
-    this.#context = context;
+    this.options = options;
+    this.context = context;
     this.#sign = createSign(options);
-    this.#agent = agentFor(addressOf(this.#options, '').protocol);
+    this.#agent = agentFor(addressOf(options, '').protocol);
   }
 
-  /** One call, repeated while it fails in passing. @throws TransferError, KeyExists, StartOver */
-  call(call: Call): Promise<Answer> {
-    return withRetries(this.#context, () => this.once(call));
+  /** Sends a request until it succeeds or the retry budget is used up. @throws TransferError, KeyExists, StartOver */
+  request(request: StoreRequest): Promise<StoreResponse> {
+    return withRetries(this.context, () => this.requestOnce(request));
   }
 
-  /** One call, once. @throws RetryableError as well */
-  async once(call: Call): Promise<Answer> {
-    const headers = { ...call.headers };
-    if (call.body !== undefined) headers['content-length'] = String(Buffer.byteLength(call.body));
-    const { request, answer } = await this.begin({ ...call, headers });
-    request.end(call.body);
-    const withinMs = call.answerMs ?? this.#context.limits.firstByteMs;
-    return readResponse(await answer, { withinMs, how: call.how, accept: call.accept });
+  /** @throws RetryableError, TransferError, KeyExists, StartOver */
+  async requestOnce(request: StoreRequest): Promise<StoreResponse> {
+    const headers = { ...request.headers };
+    if (request.body !== undefined) headers['content-length'] = String(Buffer.byteLength(request.body));
+    const sent = await this.begin({ ...request, headers });
+    sent.request.end(request.body);
+    const withinMs = request.responseMs ?? this.context.limits.firstByteMs;
+    return readResponse(await sent.response, { ...request, withinMs });
   }
 
-  /** Sends the head of a request; its body is the caller's. */
-  async begin({ method, key, query = {}, headers = {}, how, answerMs }: Call): Promise<Sent> {
-    const url = addressOf(this.#options, key);
+  /** Sends the head of a request; the caller writes its body and ends it. */
+  async begin({ method, key, query = {}, headers = {}, action, responseMs }: StoreRequest): Promise<SentRequest> {
+    const url = addressOf(this.options, key);
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
-    const signed = await this.#sign(method, url, headers);
-    this.#context.count?.('store');
-    return send(signed.url, {
+    return send(url, {
+      side: 'store',
       method,
-      headers: signed.headers,
+      headers: await this.#sign(method, url, headers),
       agent: this.#agent,
-      signal: this.#context.signal,
-      limits: this.#context.limits,
-      who: `${STORE}, asked that the file be ${how},`,
-      reason: 'store-unavailable',
-      ...(answerMs && { answerMs }),
+      context: this.context,
+      peer: `${STORE}, asked that the file be ${action},`,
+      responseMs,
     });
   }
 
@@ -82,7 +80,7 @@ export class StoreClient {
 
 type Place = Pick<StoreOptions, 'endpoint' | 'bucket' | 'region' | 'urlSuffix'>;
 
-/** Where an object is asked for. */
+/** The URL of an object. */
 export function addressOf({ endpoint, bucket, region, urlSuffix = 'amazonaws.com' }: Place, key: string): URL {
   const path = key.split('/').map(encodeSegment).join('/');
   return endpoint
@@ -98,34 +96,27 @@ function encodeSegment(segment: string): string {
   );
 }
 
-interface Reading extends Pick<Call, 'how' | 'accept'> {
-  /** How long the body of the answer may take. */
+interface Expected extends Pick<StoreRequest, 'action' | 'accept'> {
+  /** How long the body of the response may take. */
   withinMs: number;
 }
 
-/** The answer when it is a good one. A refusal may come with status 200 as well, after a long wait (Complete). */
+/** The response unless it is a refusal, which after a long wait (Complete) comes with status 200 too. */
 export async function readResponse(
   response: IncomingMessage,
-  { how, withinMs, accept = [] }: Reading,
-): Promise<Answer> {
+  { action, withinMs, accept = [] }: Expected,
+): Promise<StoreResponse> {
   const { statusCode: status = 0, headers } = response;
-  // A store that falls silent within its answer would else be waited for without end.
   const timer = setTimeout(() => response.destroy(new Error('silence')), withinMs);
   const body = await text(response)
-    .catch((error: unknown) => {
-      throw new RetryableError('store-unavailable', `${STORE} broke off its answer when the file was to be ${how}.`, {
-        cause: error,
-      });
+    .catch((cause: unknown) => {
+      const message = `${STORE} broke off its answer when the file was to be ${action}.`;
+      throw new RetryableError('store-unavailable', message, { cause });
     })
     .finally(() => clearTimeout(timer));
   if (accept.includes(status)) return { status, headers, text: '' };
-  const refused = status >= 300 || /<Error>/.test(body.slice(0, 4096));
-  if (!refused) return { status, headers, text: body };
+  if (status < 300 && !/<Error>/.test(body.slice(0, 4096))) return { status, headers, text: body };
   const code = textOf(body, 'Code') ?? '';
-  throw refusalOf(
-    status >= 300 ? status : 500,
-    /^[\w.]{1,60}$/.test(code) ? code : '',
-    how,
-    textOf(body, 'Message') ?? '',
-  );
+  const plainCode = /^[\w.]{1,60}$/.test(code) ? code : '';
+  throw refusalOf(status >= 300 ? status : 500, plainCode, action, textOf(body, 'Message') ?? '');
 }

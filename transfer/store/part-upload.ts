@@ -1,109 +1,110 @@
-import type { ClientRequest } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { crc32Text, crc32Value } from '../base/crc32.ts';
-import type { Sent } from '../base/http.ts';
-import { RetryableError } from '../base/retry.ts';
-import { TransferError } from '../base/transfer-error.ts';
-import type { Limits, StoreOptions } from '../base/types.ts';
+import { RetryableError, TransferError } from '../base/errors.ts';
+import type { SentRequest } from '../base/http.ts';
+import type { StoredPart } from '../base/parts.ts';
 import { readResponse, type StoreClient } from './client.ts';
 
-/** A part that the store has. */
-export interface StoredPart {
-  number: number;
-  bytes: number;
-  etag: string;
-  crc32: number;
-}
-
-/** Pieces of a part in the encoding that lets a checksum follow the bytes; S3 wants at least 8 KiB. */
+/** Frames of the encoding that lets a checksum follow the bytes; S3 wants at least 8 KiB. */
 const FRAME_BYTES = 1024 * 1024;
 const TRAILER = 'x-amz-checksum-crc32';
+const ACTION = 'stored in part';
+
+interface UploadPart {
+  number: number;
+  length: number;
+}
+
+/** Begins a part of known length, whose bytes the caller writes. */
+export async function beginPart(
+  client: StoreClient,
+  { key, uploadId }: { key: string; uploadId: string },
+  part: UploadPart,
+): Promise<PartUpload> {
+  const trailer = client.options.partChecksums === 'trailer' && part.length > 0;
+  const sent = await client.begin({
+    method: 'PUT',
+    key,
+    query: { partNumber: String(part.number), uploadId },
+    headers: trailer ? framedHeaders(part.length) : { 'content-length': String(part.length) },
+    action: ACTION,
+  });
+  return new PartUpload(sent, part, trailer, client.context.limits.idleMs);
+}
 
 /**
- * One part on its way: bytes are measured and written as they come, never kept. The length is declared beforehand, and the
- * part counts only when the store answers it with the checksum that was measured here.
+ * One part on its way: bytes are checksummed and written as they come, never kept. The part counts only when the store responds
+ * with the same checksum.
  */
 export class PartUpload {
-  readonly #number: number;
-  readonly #length: number;
+  readonly #part: UploadPart;
   readonly #trailer: boolean;
-  readonly #sent: Sent;
-  readonly #request: ClientRequest;
+  readonly #sent: SentRequest;
   readonly #idleMs: number;
-  #refused = false;
+  #settled = false;
   #wake: (() => void) | undefined;
   bytes = 0;
   crc32 = 0;
 
-  constructor(sent: Sent, part: { number: number; length: number }, trailer: boolean, limits: Limits) {
-    this.#number = part.number;
-    this.#length = part.length;
+  constructor(sent: SentRequest, part: UploadPart, trailer: boolean, idleMs: number) {
+    this.#part = part;
     this.#trailer = trailer;
     this.#sent = sent;
-    this.#request = sent.request;
-    this.#idleMs = limits.idleMs;
+    this.#idleMs = idleMs;
     const wake = () => this.#wake?.();
-    this.#request.on('drain', wake);
-    // An answer, or a failure, before the last byte is a refusal.
-    const refused = () => {
-      this.#refused = true;
+    sent.request.on('drain', wake);
+    const settle = () => {
+      this.#settled = true;
       wake();
     };
-    sent.answer.then(refused, refused);
+    sent.response.then(settle, settle);
   }
 
-  /** Writes bytes; more are welcome at once, or when the promise resolves. It rejects with what a refusal means, or RetryableError. */
+  /** Writes bytes; more may follow at once, or when the promise resolves. It rejects where the store has refused the part. */
   write(chunk: Buffer): Promise<void> | undefined {
-    if (this.#refused) return this.#failure();
+    if (this.#settled) return this.#failure();
     this.crc32 = crc32(chunk, this.crc32);
-    const welcome = this.#trailer ? this.#writeFramed(chunk) : this.#request.write(chunk);
+    const room = this.#trailer ? this.#writeFramed(chunk) : this.#sent.request.write(chunk);
     this.bytes += chunk.length;
-    return welcome || this.bytes === this.#length ? undefined : this.#drained();
+    return room || this.bytes === this.#part.length ? undefined : this.#drained();
   }
 
-  /**
-   * Ends the part. Sent without a checksum, it counts by nothing but the one that the store answers.
-   * @throws RetryableError when the store measured something else; TransferError when it was to measure, and did not
-   */
+  /** Ends the part. @throws RetryableError when the store computed another checksum; TransferError when it should have, and did not */
   async finish(): Promise<StoredPart> {
-    if (this.#trailer) this.#request.end(`\r\n0\r\n${TRAILER}:${crc32Text(this.crc32)}\r\n\r\n`);
-    else this.#request.end();
-    const { headers } = await readResponse(await this.#sent.answer, { how: 'stored in part', withinMs: this.#idleMs });
-    const answered = crc32Value(headers[TRAILER] as string | undefined);
-    if (answered === null && !this.#trailer) {
-      throw new TransferError(
-        'store-unavailable',
-        'The bucket answered a part that came without a checksum without its checksum.',
-      );
+    this.#sent.request.end(this.#trailer ? `\r\n0\r\n${TRAILER}:${crc32Text(this.crc32)}\r\n\r\n` : undefined);
+    const { headers } = await this.#response();
+    const checksum = crc32Value(headers[TRAILER]);
+    if (checksum === null && !this.#trailer) {
+      const message = 'The bucket answered a part that came without a checksum without its checksum.';
+      throw new TransferError('store-unavailable', message);
     }
-    if (answered !== null && answered !== this.crc32) {
+    if (checksum !== null && checksum !== this.crc32) {
       throw new RetryableError('store-unavailable', 'The bucket measured another checksum of a part than was sent.');
     }
-    return { number: this.#number, bytes: this.bytes, etag: headers.etag ?? '', crc32: this.crc32 };
+    return { number: this.#part.number, bytes: this.bytes, etag: headers.etag ?? '', crc32: this.crc32 };
   }
 
   destroy(): void {
-    this.#request.destroy();
+    this.#sent.request.destroy();
   }
 
   /** `aws-chunked`: every frame is its length in hexadecimal, its bytes, and a line break. */
   #writeFramed(chunk: Buffer): boolean {
+    const { request } = this.#sent;
     const inFrame = this.bytes % FRAME_BYTES;
-    if (inFrame > 0 && inFrame + chunk.length <= FRAME_BYTES) return this.#request.write(chunk);
-    let welcome = true;
+    if (inFrame > 0 && inFrame + chunk.length <= FRAME_BYTES) return request.write(chunk);
+    let room = true;
     for (let at = 0; at < chunk.length; ) {
       const place = this.bytes + at;
       const left = FRAME_BYTES - (place % FRAME_BYTES);
-      if (left === FRAME_BYTES) this.#beginFrame(place);
-      welcome = this.#request.write(chunk.subarray(at, at + left));
+      if (left === FRAME_BYTES) {
+        const frame = Math.min(FRAME_BYTES, this.#part.length - place);
+        request.write(`${place === 0 ? '' : '\r\n'}${frame.toString(16)}\r\n`);
+      }
+      room = request.write(chunk.subarray(at, at + left));
       at += left;
     }
-    return welcome;
-  }
-
-  #beginFrame(place: number): void {
-    const frame = Math.min(FRAME_BYTES, this.#length - place);
-    this.#request.write(`${place === 0 ? '' : '\r\n'}${frame.toString(16)}\r\n`);
+    return room;
   }
 
   #drained(): Promise<void> {
@@ -116,35 +117,20 @@ export class PartUpload {
       this.#wake = () => {
         this.#wake = undefined;
         clearTimeout(timer);
-        resolve(this.#refused ? this.#failure() : undefined);
+        resolve(this.#settled ? this.#failure() : undefined);
       };
     });
   }
 
-  /** What the store said before it had everything. */
+  async #response() {
+    return readResponse(await this.#sent.response, { action: ACTION, withinMs: this.#idleMs });
+  }
+
+  /** A response, or a failure, before the last byte was written. */
   async #failure(): Promise<never> {
-    await readResponse(await this.#sent.answer, { how: 'stored in part', withinMs: this.#idleMs });
+    await this.#response();
     throw new RetryableError('store-unavailable', 'The bucket answered before it had the whole part.');
   }
-}
-
-/** Begins a part of known length. */
-export async function beginPart(
-  calls: StoreClient,
-  upload: { key: string; uploadId: string },
-  part: { number: number; length: number },
-  { partChecksums }: Pick<StoreOptions, 'partChecksums'>,
-  limits: Limits,
-): Promise<PartUpload> {
-  const trailer = partChecksums === 'trailer' && part.length > 0;
-  const sent = await calls.begin({
-    method: 'PUT',
-    key: upload.key,
-    query: { partNumber: String(part.number), uploadId: upload.uploadId },
-    headers: trailer ? framedHeaders(part.length) : { 'content-length': String(part.length) },
-    how: 'stored in part',
-  });
-  return new PartUpload(sent, part, trailer, limits);
 }
 
 function framedHeaders(length: number): Record<string, string> {
@@ -159,10 +145,9 @@ function framedHeaders(length: number): Record<string, string> {
 
 /** The length of a body in frames, its trailer included. */
 function framedLength(length: number): number {
-  const whole = Math.floor(length / FRAME_BYTES);
   const rest = length % FRAME_BYTES;
   const frame = (bytes: number) => bytes.toString(16).length + 2 + bytes + 2;
-  const frames = whole * frame(FRAME_BYTES) + (rest > 0 ? frame(rest) : 0);
+  const frames = Math.floor(length / FRAME_BYTES) * frame(FRAME_BYTES) + (rest > 0 ? frame(rest) : 0);
   // The last frame is empty: `0`, then the trailer with eight characters of base64.
   return frames + 3 + TRAILER.length + 1 + 8 + 4;
 }

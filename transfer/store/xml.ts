@@ -1,4 +1,4 @@
-/** The few flat answers of S3, read without a parser: elements of one name, and the text of an element. */
+/** The few flat responses of S3, read without a parser. */
 
 const ENTITIES: Record<string, string> = { quot: '"', amp: '&', lt: '<', gt: '>', apos: "'" };
 

@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
+import type { Limits } from '../base/limits.ts';
 import type { RequestContext } from '../base/retry.ts';
-import type { Limits, Resume, TransferOptions } from '../base/types.ts';
+import type { Resume, TransferOptions } from '../base/types.ts';
 import type { Source } from '../source/open.ts';
 import { Store } from '../store/store.ts';
 
-/** What outlives a start over: options with their defaults, the link, the connections to the origin. */
+/** What a restart keeps: options with their defaults, the link, the connections to the origin. */
 export interface Work {
   options: TransferOptions;
   limits: Limits;
@@ -16,7 +17,7 @@ export interface Work {
   margin: number;
 }
 
-/** One try at the whole file, from the first answer of the origin to the object. */
+/** One try at the whole file, from the first response of the origin to the object. */
 export class Attempt {
   readonly options: TransferOptions;
   readonly context: RequestContext;
@@ -26,7 +27,7 @@ export class Attempt {
   readonly #stop = new AbortController();
   #slowest = 0;
   #stored = 0;
-  /** Bytes that passed, those of parts that had to be repeated included. */
+  /** Bytes that were sent to the store, those of repeated parts included. */
   moved = 0;
   upload: Resume | null;
 
@@ -34,7 +35,7 @@ export class Attempt {
     this.#work = work;
     this.options = work.options;
     const signal = AbortSignal.any([work.timeUp, this.#stop.signal]);
-    // One listener for each request that is under way.
+    // Every request that is under way listens.
     setMaxListeners(0, signal);
     this.context = { limits: work.limits, random: work.random, signal, count: work.options.observer?.request };
     this.source = { ...work.source, ...this.context };
@@ -42,7 +43,7 @@ export class Attempt {
     this.upload = upload;
   }
 
-  /** Whether there is time for a part more, after the slowest so far. */
+  /** Whether there is time for one more part, judged by the slowest so far. */
   mayBegin(): boolean {
     return this.options.secondsLeft() > Math.max(this.#work.margin, 3 * this.#slowest);
   }
@@ -52,6 +53,7 @@ export class Attempt {
     return this.options.secondsLeft() > this.#work.margin;
   }
 
+  /** Records how long a part took. */
   took(seconds: number): void {
     this.#slowest = Math.max(this.#slowest, seconds);
   }
@@ -61,7 +63,14 @@ export class Attempt {
     this.options.observer?.progress?.(this.#stored, total);
   }
 
-  /** The upload that is open from now on; `null` when it is completed or given up. */
+  async createUpload(upload: Omit<Resume, 'uploadId'>): Promise<Resume> {
+    const uploadId = await this.store.create(upload.key, upload.contentType);
+    const created = { ...upload, uploadId };
+    this.setUpload(created);
+    return created;
+  }
+
+  /** The upload that is open from now on; `null` when it is completed or aborted. */
   setUpload(upload: Resume | null): void {
     this.upload = upload;
     this.options.observer?.upload?.(upload);

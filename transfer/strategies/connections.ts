@@ -1,20 +1,21 @@
-import { LAMBDA_BYTES_PER_SECOND } from '../base/limits.ts';
 import type { TransferOptions } from '../base/types.ts';
 
+/** The network of a function at every memory size: about 600 Mbit/s. */
+const LAMBDA_BYTES_PER_SECOND = 70 * 1024 * 1024;
+/** How many connections are added at once. */
 const STEP = 2;
-/** An addition was worth it if the total rate rose by this much, and did harm if it fell by as much. */
+/** An addition was useful if the total rate rose by this factor, and harmful if it fell by it. */
 const WORTH = 1.1;
 
 /**
- * How many connections to the origin are worth having: more while more brings more, up to what the network of a function
- * gives; as many as before when more brought less, and half as many when the origin complains.
+ * How many connections to the origin are useful: more while the total rate rises, up to the network of a function. An addition
+ * that lowered it is undone; an origin that reports overload halves them.
  */
 export class Connections {
   #most: number;
   readonly #enough: number;
   #rate = 0;
-  /** How many were added at the last measurement. */
-  #added = 0;
+  #lastAdded = 0;
   wanted: number;
 
   constructor({ initial, most, enoughBytesPerSecond = LAMBDA_BYTES_PER_SECOND }: TransferOptions['connections']) {
@@ -23,27 +24,26 @@ export class Connections {
     this.wanted = Math.min(initial, most);
   }
 
-  /** Takes in the total rate since the last call. */
+  /** @param bytesPerSecond the total rate since the last measurement */
   measured(bytesPerSecond: number): void {
     // Silence at the beginning is no rise, nor can the first bytes after it be a fall.
-    const worth = bytesPerSecond > 0 && bytesPerSecond >= this.#rate * WORTH;
-    const harm = this.#added > 0 && bytesPerSecond * WORTH <= this.#rate;
+    const useful = bytesPerSecond > 0 && bytesPerSecond >= this.#rate * WORTH;
+    const harmful = this.#lastAdded > 0 && bytesPerSecond * WORTH <= this.#rate;
     this.#rate = bytesPerSecond;
-    if (harm) this.#stayAt(this.wanted - this.#added);
-    const more = worth && bytesPerSecond < this.#enough ? Math.min(STEP, this.#most - this.wanted) : 0;
-    this.#added = more;
-    this.wanted += more;
+    if (harmful) this.#limitTo(this.wanted - this.#lastAdded);
+    this.#lastAdded = useful && bytesPerSecond < this.#enough ? Math.min(STEP, this.#most - this.wanted) : 0;
+    this.wanted += this.#lastAdded;
   }
 
   /** The origin answered 429 or 503. */
-  refused(): void {
-    this.#stayAt(Math.max(1, Math.floor(this.wanted / 2)));
+  overloaded(): void {
+    this.#limitTo(Math.max(1, Math.floor(this.wanted / 2)));
   }
 
-  /** No more is tried: what was too much stays too much. */
-  #stayAt(connections: number): void {
+  /** For the rest of the transfer: what was too much stays too much. */
+  #limitTo(connections: number): void {
     this.wanted = connections;
     this.#most = connections;
-    this.#added = 0;
+    this.#lastAdded = 0;
   }
 }

@@ -1,15 +1,11 @@
-import { type Part, partsOf } from '../base/plan.ts';
-import { TransferError, type TransferReason } from '../base/transfer-error.ts';
+import { TransferError } from '../base/errors.ts';
+import { type Part, partsOf, type StoredPart } from '../base/parts.ts';
 import type { Resume } from '../base/types.ts';
-import { type Probe, RangedReader } from '../source/reader.ts';
-import type { StoredPart } from '../store/part-upload.ts';
+import { type OpenBody, RangedReader } from '../source/reader.ts';
 import type { Attempt } from './attempt.ts';
 import { Connections } from './connections.ts';
-import { movePart } from './move-part.ts';
-import { type Run, Segments } from './segments.ts';
-
-/** What an origin says to one connection too many. */
-const REFUSALS: readonly TransferReason[] = ['rate-limited', 'source-unavailable'];
+import { PartMover } from './part-mover.ts';
+import { type Segment, Segments } from './segments.ts';
 
 /** An upload of a file with a strong ETag and a known size. */
 export type RangedUpload = Resume & { etag: string; size: number };
@@ -22,11 +18,11 @@ export async function fetchRanged(
   attempt: Attempt,
   upload: RangedUpload,
   before: readonly StoredPart[],
-  probe?: Probe,
+  first?: OpenBody,
 ): Promise<StoredPart[]> {
-  const strategy = new RangedFetch(attempt, upload, before, probe);
-  await strategy.run();
-  return strategy.stored;
+  const fetching = new RangedFetch(attempt, upload, before, first);
+  await fetching.run();
+  return fetching.stored;
 }
 
 class RangedFetch {
@@ -37,22 +33,19 @@ class RangedFetch {
   readonly #connections: Connections;
   readonly #workers: Promise<void>[] = [];
   #active = 0;
-  #probe: Probe | undefined;
+  #first: OpenBody | undefined;
 
-  constructor(attempt: Attempt, upload: RangedUpload, before: readonly StoredPart[], probe?: Probe) {
+  constructor(attempt: Attempt, upload: RangedUpload, before: readonly StoredPart[], first: OpenBody | undefined) {
     const parts = partsOf(upload.size, upload.partBytes);
     const known = new Map(before.map((part) => [part.number, part]));
-    const whole = ({ number, from, to }: Part) => {
-      const part = known.get(number);
-      return part?.bytes === to - from ? part : undefined;
-    };
+    const isStored = ({ number, from, to }: Part) => known.get(number)?.bytes === to - from;
     this.#attempt = attempt;
     this.#upload = upload;
-    this.stored = parts.flatMap((part) => whole(part) ?? []);
-    const missing = parts.filter((part) => !whole(part));
+    this.stored = parts.filter(isStored).flatMap(({ number }) => known.get(number) ?? []);
+    const missing = parts.filter((part) => !isStored(part));
     this.#connections = new Connections(attempt.options.connections);
     this.#segments = new Segments(missing, this.#connections.wanted);
-    this.#probe = probe;
+    this.#first = first;
     for (const { bytes } of this.stored) attempt.stored(bytes, upload.size);
   }
 
@@ -62,13 +55,13 @@ class RangedFetch {
     const timer = setInterval(() => {
       this.#connections.measured(((this.#attempt.moved - moved) * 1000) / measureMs);
       moved = this.#attempt.moved;
-      this.#fill();
+      this.#startWorkers();
     }, measureMs);
     try {
       do {
-        this.#fill();
+        this.#startWorkers();
         await Promise.all(this.#workers);
-        // Connections that were added meanwhile are still at work.
+        // Workers that were started meanwhile may still be active.
       } while (this.#active > 0 || (this.#attempt.mayBegin() && this.#segments.left));
     } catch (error) {
       this.#attempt.stop(error);
@@ -76,17 +69,17 @@ class RangedFetch {
       throw error;
     } finally {
       clearInterval(timer);
-      this.#probe?.body.close();
+      this.#first?.body.close();
     }
   }
 
-  /** Opens connections up to the number that is wanted. */
-  #fill(): void {
+  /** Starts workers, one for each connection, up to the number that is wanted. */
+  #startWorkers(): void {
     while (this.#active < this.#connections.wanted) {
-      const run = this.#attempt.mayBegin() ? this.#segments.take() : undefined;
-      if (!run) return;
+      const segment = this.#attempt.mayBegin() ? this.#segments.take() : undefined;
+      if (!segment) return;
       this.#active += 1;
-      const worker = this.#work(run).finally(() => {
+      const worker = this.#work(segment).finally(() => {
         this.#active -= 1;
       });
       worker.catch(() => undefined);
@@ -94,65 +87,43 @@ class RangedFetch {
     }
   }
 
-  /** One connection: a run of parts after the other, until none is left, time is up, or it is one too many. */
-  async #work(first: Run): Promise<void> {
-    for (let run: Run | undefined = first; run; run = this.#segments.take()) {
-      await this.#fetch(run);
-      // Always: what nobody works on must be free, or what is left would be waited for without end.
-      run.release();
+  /** Fetches one segment after the other, until none is left, time is up, or there is one connection too many. */
+  async #work(first: Segment): Promise<void> {
+    for (let segment: Segment | undefined = first; segment; segment = this.#segments.take()) {
+      await this.#fetch(segment);
+      // Always: `run` waits for segments that nobody has taken.
+      segment.release();
       if (this.#active > this.#connections.wanted || !this.#attempt.mayBegin()) return;
     }
   }
 
-  async #fetch(run: Run): Promise<void> {
-    const { store, context, source } = this.#attempt;
-    const { etag, size } = this.#upload;
+  async #fetch(segment: Segment): Promise<void> {
     let reader: RangedReader | undefined;
     try {
       while (this.#attempt.mayBegin() && this.#active <= this.#connections.wanted) {
-        const part = run.begin();
+        const part = segment.begin();
         if (!part) return;
         if (reader?.offset !== part.from) {
           reader?.close();
-          const range = { from: part.from, to: run.contiguousEnd(part) };
-          const busy = () => this.#connections.refused();
-          reader = new RangedReader(source, { etag, size }, range, { probe: this.#takeProbe(part), busy });
+          reader = this.#readerFor(part, segment.contiguousEnd(part));
         }
-        const began = performance.now();
-        const moved = (bytes: number) => {
-          this.#attempt.moved += bytes;
-        };
-        const stored = await this.#unlessRefused(
-          run,
-          movePart({ store, context, upload: this.#upload, reader, moved }, part),
-        );
-        if (!stored) return;
-        this.stored.push(stored);
-        this.#attempt.took((performance.now() - began) / 1000);
-        this.#attempt.stored(part.to - part.from, size);
+        this.stored.push(await new PartMover(this.#attempt, this.#upload, reader).move(part));
       }
+    } catch (error) {
+      // An origin that refuses one connection too many: its part is left to the others. The last one's failure is final.
+      const overload =
+        error instanceof TransferError && (error.reason === 'rate-limited' || error.reason === 'source-unavailable');
+      if (!overload || this.#active <= this.#connections.wanted) throw error;
+      segment.giveBack();
     } finally {
       reader?.close();
     }
   }
 
-  /** A connection that the origin does not want leaves its part to the others; the last one's failure is the transfer's. */
-  async #unlessRefused(run: Run, moving: Promise<StoredPart>): Promise<StoredPart | undefined> {
-    try {
-      return await moving;
-    } catch (error) {
-      const refused = error instanceof TransferError && REFUSALS.includes(error.reason);
-      if (!refused || this.#active <= this.#connections.wanted) throw error;
-      run.giveBack();
-      return undefined;
-    }
-  }
-
-  /** The first answer is the beginning of the file, and is not thrown away. */
-  #takeProbe(part: Part): Probe | undefined {
-    if (part.from > 0) return undefined;
-    const probe = this.#probe;
-    this.#probe = undefined;
-    return probe;
+  #readerFor({ from }: Part, to: number): RangedReader {
+    const first = from === 0 ? this.#first : undefined;
+    if (first) this.#first = undefined;
+    const onOverload = () => this.#connections.overloaded();
+    return new RangedReader(this.#attempt.source, this.#upload, { from, to }, { first, onOverload });
   }
 }

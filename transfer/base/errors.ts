@@ -1,0 +1,46 @@
+/** Why a transfer ended without a stored file: a closed list, so that a caller can map each reason to an error of its own. */
+export const TRANSFER_REASONS = [
+  'address-rejected',
+  'link-expired',
+  'rate-limited',
+  'source-unavailable',
+  'incomplete',
+  'stalled',
+  'too-large',
+  'refused',
+  'store-unavailable',
+  'store-denied',
+  'conflict',
+] as const;
+
+export type TransferReason = (typeof TRANSFER_REASONS)[number];
+
+interface Details extends ErrorOptions {
+  /** What the other side requested with Retry-After. */
+  retryAfterSeconds?: number | undefined;
+}
+
+abstract class ErrorWithReason extends Error {
+  readonly reason: TransferReason;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(reason: TransferReason, message: string, { retryAfterSeconds, ...options }: Details = {}) {
+    super(message, options);
+    this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** The only error that leaves the engine. Its message holds no address, no query and no byte of a body. */
+export class TransferError extends ErrorWithReason {
+  override readonly name = 'TransferError';
+}
+
+/** A failure that another attempt may fix. Once its budget is used up it becomes a `TransferError`. */
+export class RetryableError extends ErrorWithReason {}
+
+/** What was fetched so far is useless: the file at the origin has changed, or the upload is gone. */
+export class StartOver extends Error {}
+
+/** The process is about to be ended. */
+export class TimeIsUp extends Error {}
