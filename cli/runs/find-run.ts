@@ -46,6 +46,8 @@ interface Sought {
   since?: Date | undefined;
   /** Only those that ended in anything but success. */
   failed?: boolean | undefined;
+  /** Only those under way. */
+  running?: boolean | undefined;
   entity?: Entity | undefined;
   /** Entities that are known already, by the name of the execution: Step Functions is not asked for these. */
   known?: ReadonlyMap<string, Entity> | undefined;
@@ -56,9 +58,13 @@ export async function* executionsOf(
   { sfn, StateMachineArn: stateMachineArn }: Place,
   options: Sought,
 ): AsyncGenerator<FoundRun> {
-  for await (const { executions = [] } of paginateListExecutions({ client: sfn }, { stateMachineArn })) {
+  const asked = { stateMachineArn, ...(options.running && { statusFilter: 'RUNNING' as const }) };
+  for await (const { executions = [] } of paginateListExecutions({ client: sfn }, asked)) {
     const young = executions.filter(({ startDate }) => !options.since || (startDate && startDate >= options.since));
-    const wanted = young.filter(({ status = '' }) => !options.failed || !['RUNNING', 'SUCCEEDED'].includes(status));
+    const wanted = young.filter(({ status = '' }) => {
+      if (options.running) return status === 'RUNNING';
+      return !options.failed || !['RUNNING', 'SUCCEEDED'].includes(status);
+    });
     for (let first = 0; first < wanted.length; first += DESCRIBED_AT_ONCE) {
       const some = wanted.slice(first, first + DESCRIBED_AT_ONCE);
       const runs = await Promise.all(some.map((item) => withEntity({ sfn }, item, options.known)));

@@ -6,3 +6,40 @@ export function table(headings: string[], rows: string[][]): string {
     `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
   return all.map(line).join('\n');
 }
+
+interface Column {
+  /** Default: its name. */
+  heading?: string;
+  name: string;
+  /** May be left out for lack of room, the highest first. */
+  optional?: number;
+}
+
+/**
+ * A table whose last column is a name to copy. Where the terminal is too narrow, it stands on a line of its own, and optional
+ * columns are left out.
+ * @returns the heading, a text for each row, and the names of the columns left out
+ */
+export function fittedTable(columns: Column[], rows: string[][], width: number) {
+  const lines = (shown: Column[], cells: string[][]) =>
+    table(
+      shown.map(({ heading, name }) => heading ?? name),
+      cells,
+    ).split('\n');
+  const fits = (text: string[]) => text.every((line) => line.length <= width);
+  const whole = lines(columns, rows);
+  if (fits(whole)) return { lines: whole, leftOut: [] };
+  const optional = columns.filter((column) => column.optional !== undefined);
+  const order = optional.toSorted((a, b) => (b.optional ?? 0) - (a.optional ?? 0));
+  for (let count = 0; ; count += 1) {
+    const leftOut = order.slice(0, count);
+    const shown = columns.slice(0, -1).filter((column) => !leftOut.includes(column));
+    const [heading = '', ...texts] = lines(
+      shown,
+      rows.map((row) => row.filter((_, index) => shown.includes(columns[index] as Column))),
+    );
+    if (count < order.length && !fits([heading, ...texts])) continue;
+    const named = texts.map((text, index) => `${text}\n    ${rows[index]?.at(-1)}`);
+    return { lines: [heading, ...named], leftOut: leftOut.map(({ name }) => name) };
+  }
+}

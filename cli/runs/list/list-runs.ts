@@ -41,6 +41,10 @@ export interface Wanted {
   entities: Entity[];
   since: Date;
   failed: boolean;
+  /** Only those under way. */
+  running?: boolean;
+  /** Only so many, the newest. */
+  limit?: number | undefined;
   /** The zone in which a run gets its date. */
   timeZone: string;
   /** Told, in a sentence, of what could not be had. */
@@ -52,15 +56,16 @@ type Place = Pick<Target, 'sfn' | 'StateMachineArn' | 's3' | 'BucketName'>;
 /** Runs from Step Functions joined with what the manifests say, newest first. */
 export async function listRuns(target: Place, wanted: Wanted): Promise<RunRow[]> {
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
-  const published = wanted.failed ? new Map() : await publishedOrNone(target, entities, wanted);
+  const published = wanted.failed || wanted.running ? new Map() : await publishedOrNone(target, entities, wanted);
   const executions = await foundRuns(target, entities, wanted, published);
   const rows = await eachOf(executions, (run) => rowOf(target, run, published, wanted));
-  if (wanted.failed) return rows;
+  if (wanted.failed || wanted.running) return rows;
   const known = new Set(rows.map(({ run }) => run));
   const forgotten = [...published.values()].filter(({ manifest }) => !known.has(manifest.execution));
   // A manifest that was written within the time may be of a run that began before it.
   const within = forgotten.filter(({ manifest }) => new Date(manifest.startedAt) >= wanted.since);
-  return [...rows, ...within.map(forgottenRow)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
+  const all = [...rows, ...within.map(forgottenRow)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
+  return all.slice(0, wanted.limit);
 }
 
 type Published = PublishedRun & Pick<RunRow, 'standing'>;
@@ -91,15 +96,16 @@ export async function unpublishedRuns(
 async function foundRuns(
   target: Pick<Target, 'sfn' | 'StateMachineArn'>,
   entities: Entity[],
-  { since, failed }: Pick<Wanted, 'since' | 'failed'>,
+  { since, failed, running, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'limit'>,
   published: Map<string, PublishedRun>,
 ): Promise<FoundRun[]> {
   const runs: FoundRun[] = [];
   const [entity] = entities.length === 1 ? entities : [];
   const known = new Map([...published].map(([name, { manifest }]) => [name, manifest.entity]));
-  for await (const run of executionsOf(target, { since, failed, entity, known })) {
+  for await (const run of executionsOf(target, { since, failed, running, entity, known })) {
     // An input without an entity is nobody's run; it is left out only where some were asked for.
     if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
+    if (runs.length === limit) break;
   }
   return runs;
 }

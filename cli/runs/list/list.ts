@@ -1,11 +1,11 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { nightlyPlan } from '../../schedule/nightly-plan.ts';
 import { bytesText } from '../../support/bytes-text.ts';
 import { entitiesArgument, withExamples } from '../../support/command-options.ts';
 import { pathArgument } from '../../support/paths.ts';
 import { printErr } from '../../support/print.ts';
-import { table } from '../../support/table.ts';
+import { fittedTable } from '../../support/table.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { colorsFor, durationText, plainLine } from '../../support/text.ts';
 import { FORGOTTEN_AFTER_DAYS, listRuns, type RunRow } from './list-runs.ts';
@@ -14,6 +14,8 @@ import { sinceArgument } from './since.ts';
 interface ListOptions extends TargetOptions {
   since?: Date;
   failed?: boolean;
+  running?: boolean;
+  limit?: number;
   configuration?: string;
   json?: boolean;
 }
@@ -26,13 +28,16 @@ export function addList(command: Command): void {
   const described = command
     .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
-    .option('--failed', 'only runs that ended in anything but success')
+    .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
+    .option('--running', 'only runs that are under way')
+    .option('--limit <number>', 'only so many, the newest', limitArgument)
     .option('--configuration <file>', 'default: config/NAME.json; says the time zone of the dates', pathArgument)
     .option('--json', 'one JSON document')
     .action(list);
   withExamples(described, {
     'list --deployment prod': 'the last seven days',
     'list leads customers --since 2026-11-01 --deployment prod': 'two entities since a date',
+    'list --running --deployment prod': 'what goes on right now',
     'list --failed --since 30d --deployment prod': 'what went wrong within a month',
   }).addHelpText('after', LINES);
 }
@@ -40,23 +45,24 @@ export function addList(command: Command): void {
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   const { timeZone } = nightlyPlan(options, printErr);
   const target = await connect(options);
-  const { since = sinceArgument('7d'), failed = false } = options;
-  const runs = await listRuns(target, { entities, since, failed, timeZone, warn: printErr });
-  const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed });
+  const { since = sinceArgument('7d'), failed = false, running = false, limit } = options;
+  const runs = await listRuns(target, { entities, since, failed, running, limit, timeZone, warn: printErr });
+  const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed, running });
   if (text !== '') process.stdout.write(`${text}\n`);
 }
 
 /** The runs for a person on a terminal, or a line for each elsewhere. */
 export function runsText(
   runs: RunRow[],
-  stream: { isTTY?: boolean },
-  { since, failed }: { since: Date; failed: boolean },
+  stream: { isTTY?: boolean; columns?: number },
+  { since, failed, running = false }: { since: Date; failed: boolean; running?: boolean },
 ): string {
   if (!stream.isTTY) return runs.map(lineOf).join('\n');
   const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  if (runs.length === 0 && running) return 'No run is under way.';
   if (runs.length === 0) return failed ? `No run failed ${from}.` : `There is no run ${from}.`;
   const colors = colorsFor(stream);
-  const lines = table(HEADINGS, runs.map(cellsOf)).split('\n');
+  const { lines, leftOut } = fittedTable(COLUMNS, runs.map(cellsOf), stream.columns ?? Number.POSITIVE_INFINITY);
   const paint = (run: RunRow | undefined) => {
     if (!run || run.standing === 'superseded') return colors.dim;
     if (run.status === 'RUNNING') return colors.cyan;
@@ -64,11 +70,25 @@ export function runsText(
   };
   const rows = lines.map((line, index) => paint(runs[index - 1])(line));
   const forgotten = runs.some(({ status }) => status === null);
-  const note = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
-  return [...rows, ...(forgotten ? ['', note] : [])].join('\n');
+  const forgottenNote = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
+  const notes = [
+    ...(forgotten ? [forgottenNote] : []),
+    ...(leftOut.length > 0 ? [`No room for: ${leftOut.join(', ')}; --json has all.`] : []),
+  ];
+  return [...rows, ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
 }
 
-const HEADINGS = ['started (UTC)', 'entity', 'date', 'outcome', 'took', 'rows', 'bytes', '', 'run'];
+const COLUMNS = [
+  { name: 'started (UTC)' },
+  { name: 'entity' },
+  { name: 'date', optional: 1 },
+  { name: 'outcome' },
+  { name: 'took', optional: 3 },
+  { name: 'rows', optional: 4 },
+  { name: 'bytes', optional: 5 },
+  { name: 'standing', heading: '', optional: 2 },
+  { name: 'run' },
+];
 
 function cellsOf(run: RunRow): string[] {
   const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
@@ -83,6 +103,11 @@ function cellsOf(run: RunRow): string[] {
     standing === 'current' ? '' : (standing ?? ''),
     plainLine(run.run),
   ];
+}
+
+function limitArgument(text: string): number {
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('A whole number from 1 to 99999.');
 }
 
 function lineOf(run: RunRow): string {

@@ -17,6 +17,8 @@ test.each([
   ['report', ['--nights', '0'], /A whole number from 1 to 400/],
   ['report', ['-o', '-', '--json'], /the page or the document, not both/],
   ['list', ['--since', 'yesterday'], /7d or 2w/],
+  ['list', ['--limit', '0'], /A whole number from 1/],
+  ['list', ['--running', '--failed'], /'--failed' cannot be used with option '--running'/],
 ])('%s %j is a mistake of usage', async (command, args, sentence) => {
   const { code, stderr } = await runCli(command, ...args, '--deployment', 'test');
   expect(code).toBe(2);

@@ -155,6 +155,42 @@ test('a pipe gets a line for each run, a terminal a table that says what is know
   expect(shown).toMatch(/published\* .*\n\n\* Step Functions forgets runs after 90 days/s);
 });
 
+/** By a rule: EventBridge gives such names. */
+const RULE_RUN = '5c3e6f0a-1b2c-4d5e-8f90-a1b2c3d4e5f6_0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9';
+const long: RunRow = { ...row, run: RULE_RUN, entity: 'agent-numbers', standing: 'superseded' };
+const failure: RunRow = { ...long, status: 'FAILED', error: 'ReauthorizationRequired', rows: null, bytes: null };
+
+test.each([80, 100, 120, 200])('no line is wider than a terminal of %d columns, and every name is whole', (columns) => {
+  const shown = stripVTControlCharacters(runsText([row, long, failure], { isTTY: true, columns }, asked)).split('\n');
+  for (const line of shown) expect(line.length).toBeLessThanOrEqual(columns);
+  expect(shown.filter((line) => line.endsWith(RULE_RUN))).toHaveLength(2);
+  for (const cell of ['agent-numbers', '2026-11-20', 'ReauthorizationRequired']) expect(shown.join()).toContain(cell);
+});
+
+test('what a narrow terminal has no room for is named', () => {
+  const narrow = runsText([failure], { isTTY: true, columns: 80 }, asked);
+  expect(narrow).toMatch(/\nNo room for: bytes, rows, took, standing; --json has all\.$/);
+  expect(runsText([failure], { isTTY: true, columns: 200 }, asked)).not.toContain('No room');
+});
+
+test('running and limit: only runs under way, only the newest', async () => {
+  const running = { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' };
+  const failed = { status: 'FAILED', start: '2026-11-20T01:30:00.000Z', error: 'X' };
+  const executions = [execution('c', running), execution('b', failed), execution('a')];
+  const cloud = await readingCloud({ executions });
+  cloud.publish({ execution: 'a' });
+  cloud.publish({ execution: 'forgotten', date: '2026-11-19', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
+  const names = async (more: object) => (await listRuns(cloud.target, { ...silent, ...more })).map(({ run }) => run);
+  expect(await names({})).toEqual(['c', 'b', 'a', 'forgotten']);
+  expect(await names({ running: true })).toEqual(['c']);
+  cloud.calls.length = 0;
+  expect(await names({ limit: 1 })).toEqual(['c']);
+  // The entities of two, and the one that is shown.
+  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(3);
+  expect(await names({ limit: 3 })).toEqual(['c', 'b', 'a']);
+  expect(runsText([], { isTTY: true }, { ...asked, running: true })).toBe('No run is under way.');
+});
+
 test('where there is nothing a person is told so, and a pipe gets nothing', () => {
   expect(runsText([], {}, asked)).toBe('');
   expect(runsText([], { isTTY: true }, asked)).toBe('There is no run since 2026-11-13 00:00 UTC.');
