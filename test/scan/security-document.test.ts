@@ -11,7 +11,7 @@ const proofs = [...document.matchAll(/`(test\/[\w./-]+\.ts)`:\s+"([^"]+)"/g)].ma
 function rowsOf(heading: string): string[][] {
   const chapter = document.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   const lines = chapter.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| ---'));
-  return lines.filter((line) => !/^\| (Door|Somebody) /.test(line)).map((line) => line.split(' | '));
+  return lines.filter((line) => !/^\| (Entry point|Somebody) /.test(line)).map((line) => line.split(' | '));
 }
 
 /** As the whole title of a test. */
