@@ -48,6 +48,7 @@ export { crc32Text } from './base/crc32.ts';
 export { RetryableError, TransferError, type TransferReason } from './base/errors.ts';
 export { LIMITS } from './base/limits.ts';
 export { type RequestContext, withRetries } from './base/retry.ts';
+export { retryAfterSeconds } from './base/retry-after.ts';
 export type { FileHead, NamedObject, Stored, StoreOptions, TransferOptions } from './base/types.ts';
 export { HOST_PATTERN } from './source/guard.ts';
 export { readResponse, StoreClient } from './store/client.ts';

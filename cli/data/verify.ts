@@ -2,9 +2,10 @@ import { crc32 } from 'node:zlib';
 import * as z from 'zod';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { comparePlaces, datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
+import { jsonOrUndefined } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { crc32Text } from '../../transfer/index.ts';
-import { jsonOrUndefined, type RunReport } from '../runs/run-report.ts';
+import type { RunReport } from '../runs/run-report.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 

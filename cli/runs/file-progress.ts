@@ -1,9 +1,9 @@
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { ListMultipartUploadsCommand, ListPartsCommand } from '@aws-sdk/client-s3';
 import * as z from 'zod';
+import { jsonOrUndefined } from '../../core/json.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
-import { jsonOrUndefined } from './run-report.ts';
 
 /** How far the file of a run has come; the size is `null` as long as nothing says it. */
 export interface Moved {

@@ -1,10 +1,10 @@
 import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
+import { jsonOrUndefined } from '../../core/json.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { jsonOrUndefined } from './run-report.ts';
 
 /** An execution of the machine ExportRun. */
 export interface FoundRun {

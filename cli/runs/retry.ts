@@ -2,6 +2,7 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { entitySchema } from '../../core/config/entities.ts';
+import { jsonOrUndefined } from '../../core/json.ts';
 import { commandFor, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
@@ -10,7 +11,6 @@ import { lastSeen } from './executions.ts';
 import { refuseDate } from './export-date.ts';
 import { type FoundRun, findRun } from './find-run.ts';
 import type { FollowCommandOptions } from './follow-runs.ts';
-import { jsonOrUndefined } from './run-report.ts';
 import { afterStart, startNamed } from './start.ts';
 
 interface RetryOptions extends FollowCommandOptions {

@@ -1,6 +1,7 @@
 import type { DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import type { Entity } from '../../core/config/entities.ts';
+import { jsonOrUndefined } from '../../core/json.ts';
 import { type RunState, runStateSchema } from '../../core/step/states.ts';
 
 /** One run as `--json` prints it. `status` is Step Functions' own word; what a run did not come to is null. */
@@ -64,12 +65,4 @@ export function reportOf(
 
 export function secondsBetween(start: Date | undefined, end: Date): number {
   return start ? Math.max(0, Math.round((end.getTime() - start.getTime()) / 100) / 10) : 0;
-}
-
-export function jsonOrUndefined(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '');
-  } catch {
-    return undefined;
-  }
 }

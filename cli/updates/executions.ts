@@ -2,7 +2,7 @@ import { DescribeExecutionCommand, ListExecutionsCommand, type SFNClient } from 
 import * as z from 'zod';
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
-import { jsonOrUndefined } from '../runs/run-report.ts';
+import { jsonOrUndefined } from '../../core/json.ts';
 
 /** An execution of the machine CustomerUpdates. */
 export interface BatchExecution {

@@ -14,7 +14,7 @@ const LF = 0x0a;
  * @throws CommandError (exit code 2) when there is nothing to write or the file is there already
  */
 export async function writeFailedLines(
-  store: Pick<BatchStore, 'open' | 'list'>,
+  store: Pick<BatchStore, 'stream' | 'list'>,
   { batch, status, resultKey, counts, records }: BatchStatus,
   path: string,
 ): Promise<number> {

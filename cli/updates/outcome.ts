@@ -3,8 +3,8 @@ import { type BatchManifest, batchManifestSchema, type Counts } from '../../core
 import { type BatchStore, createBatchStore } from '../../core/batch/batch-store.ts';
 import { parseResults } from '../../core/batch/parse-results.ts';
 import { OUTCOMES, type Outcome, type ResultLine } from '../../core/batch/result-line.ts';
+import { jsonOrUndefined } from '../../core/json.ts';
 import { lineBlocks } from '../../core/updates/line-blocks.ts';
-import { jsonOrUndefined } from '../runs/run-report.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { table } from '../support/table.ts';
 import type { Target } from '../support/target.ts';
@@ -46,11 +46,11 @@ export function reportOfManifest({ batch, counts, input, result }: BatchManifest
 const SHOWN = 20;
 
 /** The first lines that were not applied. They name an id each, which is not shown. */
-export async function firstFailures(store: Pick<BatchStore, 'open'>, resultKey: string): Promise<ResultLine[]> {
-  const object = await store.open(resultKey);
+export async function firstFailures(store: Pick<BatchStore, 'stream'>, resultKey: string): Promise<ResultLine[]> {
+  const object = await store.stream(resultKey);
   if (!object) throw new CommandError(`There is no object ${resultKey}.`, RUN_FAILED);
   const failures: ResultLine[] = [];
-  for await (const { bytes } of lineBlocks(object.body)) {
+  for await (const { bytes } of lineBlocks(object.chunks)) {
     failures.push(...parseResults(bytes.toString('utf8')).filter(({ outcome }) => outcome !== 'APPLIED'));
     if (failures.length >= SHOWN) break;
   }

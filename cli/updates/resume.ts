@@ -14,7 +14,7 @@ import { refused, type UpdateSource } from './source.ts';
  * empty lines stand for the others. They are not judged again: they were found valid, perhaps by an earlier release. Nothing
  * is kept on this computer.
  */
-export function unfinishedLines(store: Pick<BatchStore, 'open' | 'list'>, batch: string): UpdateSource {
+export function unfinishedLines(store: Pick<BatchStore, 'stream' | 'list'>, batch: string): UpdateSource {
   return {
     name: `what is left of ${batch}`,
     reader: VALIDATED_JSONL,
@@ -27,19 +27,22 @@ export function unfinishedLines(store: Pick<BatchStore, 'open' | 'list'>, batch:
 }
 
 /** @throws CommandError (exit code 2) when there is no such batch */
-export async function* inputOf(store: Pick<BatchStore, 'open'>, batch: string): AsyncGenerator<Uint8Array> {
-  const object = await store.open(keysOf(batch).input);
+export async function* inputOf(store: Pick<BatchStore, 'stream'>, batch: string): AsyncGenerator<Uint8Array> {
+  const object = await store.stream(keysOf(batch).input);
   if (!object) throw refused(`There is no batch ${batch} in the bucket.`);
-  yield* object.body;
+  yield* object.chunks;
 }
 
 /** All that is known of the lines of a batch, in their order: the result, or else the parts of it that were written. */
-export async function* resultsOf(store: Pick<BatchStore, 'open' | 'list'>, batch: string): AsyncGenerator<Uint8Array> {
-  const result = await store.open(keysOf(batch).result);
-  if (result) return yield* result.body;
-  for (const key of await store.list(keysOf(batch).results)) {
-    const part = key.endsWith('.jsonl') ? await store.open(key) : undefined;
-    if (part) yield* part.body;
+export async function* resultsOf(
+  store: Pick<BatchStore, 'stream' | 'list'>,
+  batch: string,
+): AsyncGenerator<Uint8Array> {
+  const result = await store.stream(keysOf(batch).result);
+  if (result) return yield* result.chunks;
+  for (const { key } of await store.list(keysOf(batch).results)) {
+    const part = key.endsWith('.jsonl') ? await store.stream(key) : undefined;
+    if (part) yield* part.chunks;
   }
 }
 

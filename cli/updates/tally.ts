@@ -26,7 +26,7 @@ export class ResultTally {
 
   /** Reads what has come since the last time. */
   async refresh(): Promise<void> {
-    const keys = await this.#store.list(this.#prefix);
+    const keys = (await this.#store.list(this.#prefix)).map(({ key }) => key);
     this.begun ||= keys.length > 0;
     const fresh = keys.filter((key) => key.endsWith('.jsonl') && !this.#seen.has(key));
     for (let at = 0; at < fresh.length; at += AT_ONCE) {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
 import { RunError } from '../../core/errors.ts';
-import { createUploadOnce } from '../../core/storage/upload-once.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 import { csvToJsonl } from '../../core/updates/csv-to-jsonl.ts';
 import { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
@@ -20,7 +20,7 @@ import { changed } from './source.ts';
  *   where other bytes stand there
  */
 export async function uploadInput(
-  { s3, BucketName }: Pick<Target, 's3' | 'BucketName'>,
+  target: Pick<Target, 's3' | 'BucketName'>,
   batch: string,
   checked: CheckedUpdates,
   resumes = false,
@@ -30,15 +30,16 @@ export async function uploadInput(
   const same = sameBytes(checked);
   const body = Readable.from(limited(csv ? csvToJsonl(same) : same, source.name), { objectMode: false });
   const key = keysOf(batch).input;
+  const store = storeOf(target);
   try {
-    if (await createUploadOnce(s3, BucketName)(key, body, 'application/x-ndjson')) return key;
+    if (await store.uploadOnce(key, body, 'application/x-ndjson')) return key;
   } catch (error) {
     // The bucket names what its body throws as trouble of its own.
     if (error instanceof RunError && error.cause instanceof CommandError) throw error.cause;
     throw error;
   }
   if (!resumes) throw new RunError('StorageConflict', `There is an object at ${key} already.`);
-  if (await stands({ s3, BucketName }, key, checked)) return key;
+  if (await stands(store, key, checked)) return key;
   throw new RunError(
     'StorageConflict',
     `Other lines than are to be sent again stand at ${key}: if no execution has that batch, delete the object, and resume once more.`,
@@ -46,14 +47,10 @@ export async function uploadInput(
 }
 
 /** Read whole: what S3 keeps as the checksum of an upload in parts is one of the checksums of its parts. */
-async function stands(
-  bucket: Pick<Target, 's3' | 'BucketName'>,
-  key: string,
-  checked: CheckedUpdates,
-): Promise<boolean> {
-  const object = await storeOf(bucket).open(key);
+async function stands(store: Bucket, key: string, checked: CheckedUpdates): Promise<boolean> {
+  const object = await store.stream(key);
   let sum = 0;
-  for await (const piece of object?.body ?? []) {
+  for await (const piece of object?.chunks ?? []) {
     if (object?.bytes !== checked.bytes) return false;
     sum = crc32(piece, sum);
   }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { layoutVersion } from '../export/pointer.ts';
-import { strictText } from '../storage/strict-text.ts';
+import { strictText } from '../json.ts';
 import { OUTCOMES, type Outcome } from './result-line.ts';
 
 /** A name that is a part of keys: letters, digits and hyphens, at most 60. */

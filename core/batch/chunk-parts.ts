@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { RunError } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import type { BatchKeys } from './batch-keys.ts';
 import type { Place } from './batch-state.ts';
 import type { BatchStore } from './batch-store.ts';
@@ -47,11 +48,9 @@ export function doubtIn(part: string): Doubt | undefined {
 
 /** What a claim says, too, as long as it stands without its results. @throws RunError `StorageConflict` */
 export function parseDoubt(text: string): Doubt {
-  try {
-    return doubtSchema.parse(JSON.parse(text));
-  } catch {
-    throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
-  }
+  const doubt = parseJson(doubtSchema, text);
+  if (doubt) return doubt;
+  throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
 }
 
 /** What a place says of its line: an earlier release handed doubts on in it, and its batches may be under way still. */
@@ -71,7 +70,7 @@ export interface ChunkParts {
 export async function readParts(store: BatchStore, keys: BatchKeys, chunk: number): Promise<ChunkParts> {
   const found = await store.list(keys.chunkOf(chunk));
   const texts = new Map(
-    await Promise.all(found.map(async (key) => [key, (await store.read(key))?.text ?? ''] as const)),
+    await Promise.all(found.map(async ({ key }) => [key, (await store.read(key))?.text ?? ''] as const)),
   );
   const results = new Map<number, ResultLine>();
   let doubt: Doubt | undefined;

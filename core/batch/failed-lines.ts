@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { RunError } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import { LONGEST_LINE, lineBlocks } from '../updates/line-blocks.ts';
 import { DOUBT } from './parse-results.ts';
 import { type Outcome, type ResultLine, resultLineSchema } from './result-line.ts';
@@ -81,12 +82,9 @@ class Results {
 }
 
 function resultOf(text: string, line: number): ResultLine {
-  try {
-    return resultLineSchema.parse(JSON.parse(text));
-  } catch {
-    // The reason would quote the line.
-    throw new RunError('StorageConflict', `Line ${line} of the results is no result line of this software.`);
-  }
+  const result = parseJson(resultLineSchema, text);
+  if (result) return result;
+  throw new RunError('StorageConflict', `Line ${line} of the results is no result line of this software.`);
 }
 
 const recordSchema = z.object({ id: z.guid() });
@@ -94,11 +92,9 @@ const recordSchema = z.object({ id: z.guid() });
 /** @returns `undefined` for a line without a record. */
 function idOf(text: string, line: number): string | undefined {
   if (text.trim() === '') return undefined;
-  try {
-    return recordSchema.parse(JSON.parse(text)).id;
-  } catch {
-    throw new RunError('FileRejected', `Line ${line} of the input is no record with an id.`);
-  }
+  const record = parseJson(recordSchema, text);
+  if (record) return record.id;
+  throw new RunError('FileRejected', `Line ${line} of the input is no record with an id.`);
 }
 
 function mismatch(line: number): RunError {

@@ -15,11 +15,11 @@ const AT_ONCE = 10;
  * finished batch costs its listing, a page for each thousand objects, and no reading.
  */
 export async function openClaims(
-  store: Pick<BatchStore, 'listed' | 'read'>,
+  store: Pick<BatchStore, 'list' | 'read'>,
   batch: string,
   since: Date,
 ): Promise<number> {
-  const objects = await store.listed(keysOf(batch).results);
+  const objects = await store.list(keysOf(batch).results);
   const parts = new Map(objects.map(({ key, bytes }) => [key, bytes]));
   const claimed = objects.filter(({ key, at }) => key.endsWith(CLAIM) && (at === undefined || at >= since));
   const keys = claimed.map(({ key }) => key.replace(CLAIM, '.jsonl'));

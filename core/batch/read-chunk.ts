@@ -1,9 +1,11 @@
+import { buffer } from 'node:stream/consumers';
+import { RunError } from '../errors.ts';
 import { LONGEST_LINE } from '../updates/line-blocks.ts';
 import type { Problem } from '../updates/problems.ts';
 import { readJsonl } from '../updates/read-jsonl.ts';
 import { FOUND_VALID, isProblem, type UpdateEntry } from '../updates/record-check.ts';
 import type { Batch } from './batch-state.ts';
-import { type BatchStore, changed } from './batch-store.ts';
+import type { BatchStore } from './batch-store.ts';
 
 export type UpdateRecord = Exclude<UpdateEntry, Problem>;
 
@@ -30,7 +32,7 @@ export async function* recordsOf(
   let { line, byte } = stretch;
   while (byte < stretch.to) {
     const end = Math.min(stretch.to, byte + PIECE_BYTES);
-    const piece = await store.slice(batch.inputKey, batch.etag, byte, end);
+    const piece = await pieceOf(store, batch, byte, end);
     const whole = byte + piece.length === stretch.to ? piece : piece.subarray(0, piece.lastIndexOf(LF) + 1);
     if (whole.length === 0) throw changed(batch.inputKey);
     const reading = readJsonl(once(whole), { line, byte }, FOUND_VALID);
@@ -44,6 +46,20 @@ export async function* recordsOf(
     line += step.value.lines;
     byte += whole.length;
   }
+}
+
+/** Bytes of exactly the version that was validated. */
+async function pieceOf(store: BatchStore, { inputKey, etag }: Batch, from: number, to: number): Promise<Buffer> {
+  const piece = await store.stream(inputKey, { from, to, etag }).catch((error: unknown) => {
+    throw error instanceof RunError && error.name === 'StorageConflict' ? changed(inputKey) : error;
+  });
+  if (!piece) throw changed(inputKey);
+  return buffer(piece.chunks);
+}
+
+/** The error for a file that is not the one that was validated. */
+export function changed(key: string): RunError {
+  return new RunError('StorageConflict', `The object at ${key} is not the one that was validated any more.`);
 }
 
 async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ERRORS, type ErrorName } from '../errors.ts';
+import { parseJson } from '../json.ts';
 import type { BatchStore } from './batch-store.ts';
 
 const stopSchema = z.object({
@@ -26,7 +27,7 @@ export function createStopFlag(store: Pick<BatchStore, 'putOnce' | 'read'>, key:
   let ahead: { begun: number; answer: Promise<Stop | undefined> } | undefined;
   const ask = async () => {
     const object = await store.read(key);
-    return object && parseStop(object.text);
+    return object && (parseJson(stopSchema, object.text) ?? BY_HAND);
   };
   return {
     /** Whether it was seen: it stays. */
@@ -53,11 +54,3 @@ export function createStopFlag(store: Pick<BatchStore, 'putOnce' | 'read'>, key:
 }
 
 export type StopFlag = ReturnType<typeof createStopFlag>;
-
-function parseStop(text: string): Stop {
-  try {
-    return stopSchema.parse(JSON.parse(text));
-  } catch {
-    return BY_HAND;
-  }
-}

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
+import { jsonOrUndefined } from '../json.ts';
 import { isPlainName } from '../suggestion.ts';
 import { type Call, isCreate, unanswered } from './call.ts';
 
@@ -43,13 +44,10 @@ async function jsonOf(response: WholeAnswer, call: Call): Promise<unknown> {
     if (!(error instanceof UnreadableBody)) throw error;
     throw unreadable(call, error.message, { cause: error, cut: error.reason === 'cut off' });
   }
-  try {
-    return JSON.parse(text);
-  } catch {
-    // JSON.parse quotes the text it chokes on; that text may hold records.
-    const type = contentType(response);
-    throw unreadable(call, `${response.status}${type}, but not in JSON (${text.length} characters)`);
-  }
+  const value = jsonOrUndefined(text);
+  if (value !== undefined) return value;
+  const type = contentType(response);
+  throw unreadable(call, `${response.status}${type}, but not in JSON (${text.length} characters)`);
 }
 
 /**

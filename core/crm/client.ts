@@ -1,8 +1,8 @@
 import ky, { type KyInstance } from 'ky';
 import type * as z from 'zod/mini';
+import { retryAfterSeconds } from '../../transfer/index.ts';
 import { RunError } from '../errors.ts';
 import { neverSent } from '../http/network-errors.ts';
-import { retryAfterSeconds } from '../http/retry-after.ts';
 import { type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
 import type { Log } from '../log/log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
@@ -77,7 +77,7 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
       const { response, token, trouble } = exchange;
       if (trouble) throw trouble;
       if (!response.ok) throw refusal(response, call, token, deps.now());
-      const wait = retryAfterSeconds(response.headers, deps.now());
+      const wait = retryAfterSeconds(response.headers.get('retry-after'), deps.now());
       if (wait !== undefined) onRetryAfter?.(wait);
       return readJson(response, call, schema);
     },

@@ -1,7 +1,8 @@
+import { retryAfterSeconds } from '../../transfer/index.ts';
 import type { RunError, RunErrorName } from '../errors.ts';
 import { neverSent } from '../http/network-errors.ts';
-import { retryAfterSeconds } from '../http/retry-after.ts';
 import type { WholeAnswer } from '../http/whole-answer.ts';
+import { jsonOrUndefined } from '../json.ts';
 import type { Call } from './call.ts';
 import type { CrmExchange } from './client.ts';
 import { refusal } from './refusals.ts';
@@ -63,7 +64,7 @@ export async function updateCustomer(
   const error = plain(refusal(response, call, token, now()));
   const scopes = status === 403 ? { scopeMissing: isScopeMissing(token.scope) } : {};
   return {
-    ...{ status, change, error, retryAfterSeconds: retryAfterSeconds(response.headers, now()) },
+    ...{ status, change, error, retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after'), now()) },
     ...named,
     ...scopes,
   };
@@ -80,12 +81,8 @@ async function confirmation(response: WholeAnswer, call: Call): Promise<UpdateAn
 }
 
 function isJsonObject(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+  const value = jsonOrUndefined(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Services need not say what scopes a token has. */

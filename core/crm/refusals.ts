@@ -1,6 +1,6 @@
+import { retryAfterSeconds } from '../../transfer/index.ts';
 import { RunError } from '../errors.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';
-import { retryAfterSeconds } from '../http/retry-after.ts';
 import type { WholeAnswer } from '../http/whole-answer.ts';
 import type { AccessToken } from '../oauth/access-token.ts';
 import { contentType } from './answers.ts';
@@ -39,7 +39,7 @@ export function refusal(
 ): RunError {
   const { status } = response;
   const what = `${call.method.toUpperCase()} ${call.template} was answered ${status}${contentType(response)}`;
-  const retry = { retryAfterSeconds: retryAfterSeconds(response.headers, now) };
+  const retry = { retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after'), now) };
   if (status >= 300 && status < 400)
     return new RunError('CrmContractError', `${what}, a redirect, which is not followed with credentials.`);
   if (status === 401) return new RunError('AuthRefused', `${what} twice, the second time with a fresh token.`);

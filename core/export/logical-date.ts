@@ -31,3 +31,8 @@ export function dateProblem(date: string, today: string, timeZone: string): stri
   if (/^\d{4}-/.test(date) && date >= FIRST_DATE && date <= today) return undefined;
   return `${date} is no date for an export: they go from ${FIRST_DATE} to today, ${today} in ${timeZone}.`;
 }
+
+/** The date in UTC, so many days after a time. */
+export function dateAfter(time: string, days: number): string {
+  return new Date(Date.parse(time) + days * 86_400_000).toISOString().slice(0, 10);
+}

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
+import { parseJson, strictText } from '../json.ts';
 import { exportRequestSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { strictText } from '../storage/strict-text.ts';
 import { layoutVersion } from './pointer.ts';
 
 /** Words that a later release may add to: read as whatever they are. */
@@ -106,14 +106,6 @@ export function manifestText(manifest: Manifest): string {
 export async function writeManifest(bucket: Bucket, key: string, manifest: Manifest): Promise<void> {
   if (await bucket.putOnce(key, manifestText(manifest))) return;
   const standing = await bucket.read(key);
-  if (standing && isDeepStrictEqual(meaningOf(standing.text), meaningSchema.parse(manifest))) return;
+  if (standing && isDeepStrictEqual(parseJson(meaningSchema, standing.text), meaningSchema.parse(manifest))) return;
   throw new RunError('StorageConflict', `Another manifest stands at ${key} than this run would write.`);
-}
-
-function meaningOf(text: string): unknown {
-  try {
-    return meaningSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
 }

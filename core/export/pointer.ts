@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { type Entity, entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
+import { parseJson, strictText } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { strictText } from '../storage/strict-text.ts';
 
 /** In pointers and manifests. A field keeps its meaning for ever: of an object of any version those are read that are needed. */
 export const layoutVersion = z
@@ -84,12 +84,10 @@ export function comparePlaces(a: Place, b: Place): number {
 }
 
 function parsePlace(key: string, text: string): Place {
-  try {
-    return placeSchema.parse(JSON.parse(text));
-  } catch {
-    throw new RunError(
-      'StorageConflict',
-      `The object at ${key} is no pointer of this software; remove it if nobody needs it.`,
-    );
-  }
+  const place = parseJson(placeSchema, text);
+  if (place) return place;
+  throw new RunError(
+    'StorageConflict',
+    `The object at ${key} is no pointer of this software; remove it if nobody needs it.`,
+  );
 }

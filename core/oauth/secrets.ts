@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
+import { jsonOrUndefined } from '../json.ts';
 import { accessDenied } from './access-denied.ts';
 
 /** The OAuth client, as `authorize` stores it. A client that authenticates with `none` has no secret. */
@@ -84,12 +85,4 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
   return new RunError('TokenStoreUnavailable', `The secret ${secretId} could not be ${how} (${name}).`, {
     cause: error,
   });
-}
-
-function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,9 +1,10 @@
 import ky from 'ky';
 import * as z from 'zod/mini';
+import { retryAfterSeconds } from '../../transfer/index.ts';
 import type { OAuthSettings } from '../config/deployment.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';
-import { retryAfterSeconds } from '../http/retry-after.ts';
 import { UnreadableBody, type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
+import { jsonOrUndefined } from '../json.ts';
 import { errorWord } from './error-words.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
 
@@ -134,7 +135,7 @@ function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAn
   // A server in trouble proves nothing, whatever it calls it.
   if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', said };
   if (status === 429 || status === 503) {
-    const asked = retryAfterSeconds(headers, call.now());
+    const asked = retryAfterSeconds(headers.get('retry-after'), call.now());
     return {
       kind: 'busy',
       said,
@@ -143,12 +144,4 @@ function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAn
   }
   if (status >= 500 || status === 408) return { kind: 'lost', said };
   return { kind: 'refused', said };
-}
-
-function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

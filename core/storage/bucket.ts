@@ -1,10 +1,10 @@
 import { text } from 'node:stream/consumers';
-import { GetObjectCommand, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { RunError } from '../errors.ts';
 import { refusedCondition, storageError } from './storage-errors.ts';
 
 /**
- * The bucket, in the few ways that a run uses it. Nothing is ever overwritten but by `replace`, and that only what was read.
+ * The bucket, as steps and commands use it. Nothing is ever overwritten but by `replace`, and that only what was read.
  * Every method throws RunError `StorageDenied` or `StorageUnavailable`.
  */
 export interface Bucket {
@@ -19,6 +19,8 @@ export interface Bucket {
    * @throws RunError `StorageConflict` also when it is another object than `etag` says
    */
   stream(key: string, part?: ObjectPart): Promise<ObjectStream | undefined>;
+  /** The objects under a prefix in the order of their keys, at most so many. */
+  list(prefix: string, most?: number): Promise<ListedObject[]>;
 }
 
 /** A part of an object: from a byte on, up to another, not included. */
@@ -29,9 +31,63 @@ export interface ObjectPart {
   etag?: string | undefined;
 }
 
-interface ObjectStream {
+export interface ObjectStream {
   etag: string;
+  /** Of the part that was asked for. */
+  bytes: number;
   chunks: AsyncIterable<Uint8Array>;
+}
+
+interface ListedObject {
+  key: string;
+  bytes: number;
+  /** When it was written. */
+  at: Date | undefined;
+}
+
+/** @param count called for every request, those that the client repeats by itself aside. */
+export function createBucket(client: S3Client, name: string, count: () => void = () => undefined): Bucket {
+  const json = { Bucket: name, ContentType: 'application/json' };
+
+  const get = async (key: string, condition: { Range?: string; IfMatch?: string } = {}) => {
+    count();
+    try {
+      const command = new GetObjectCommand({ Bucket: name, Key: key, ...condition });
+      const { Body, ETag: etag = '', ContentLength: bytes = 0 } = await client.send(command);
+      return Body && { etag, bytes, chunks: unbroken(Body as AsyncIterable<Uint8Array>, key) };
+    } catch (error) {
+      if (error instanceof Error && ['NoSuchKey', 'InvalidRange'].includes(error.name)) return undefined;
+      if (refusedCondition(error)) {
+        throw new RunError('StorageConflict', `The object at ${key} is another than before.`, { cause: error });
+      }
+      throw storageError(error, 'read', key);
+    }
+  };
+
+  const put = async (Key: string, Body: string, condition: { IfNoneMatch: '*' } | { IfMatch: string }) => {
+    count();
+    try {
+      await client.send(new PutObjectCommand({ ...json, Key, Body, ...condition }));
+      return true;
+    } catch (error) {
+      if (refusedCondition(error)) return false;
+      throw storageError(error, 'write', Key);
+    }
+  };
+
+  return {
+    putOnce: (key, body) => put(key, body, { IfNoneMatch: '*' }),
+    replace: (key, body, etag) => put(key, body, { IfMatch: etag }),
+    read: async (key) => {
+      const object = await get(key);
+      return object && { text: await text(object.chunks), etag: object.etag };
+    },
+    stream: (key, { from = 0, to, etag } = {}) => {
+      const Range = from > 0 || to !== undefined ? `bytes=${from}-${to === undefined ? '' : to - 1}` : undefined;
+      return get(key, { ...(Range && { Range }), ...(etag && { IfMatch: etag }) });
+    },
+    list: (prefix, most) => list(client, name, prefix, count, most),
+  };
 }
 
 /** A connection that breaks in the middle of an object is the bucket's trouble, not a bug of the reader. */
@@ -43,54 +99,27 @@ async function* unbroken(body: AsyncIterable<Uint8Array>, key: string): AsyncGen
   }
 }
 
-/** @param count told of every request, those that the client repeats by itself aside. */
-export function createBucket(client: S3Client, name: string, count: () => void = () => undefined): Bucket {
-  const s3: Pick<S3Client, 'send'> = {
-    send: (...call: Parameters<S3Client['send']>) => {
-      count();
-      return client.send(...call);
-    },
-  } as S3Client;
+const ONE_PAGE = 1000;
 
-  const json = { Bucket: name, ContentType: 'application/json' };
-
-  const get = async (key: string, condition: { Range?: string; IfMatch?: string } = {}) => {
-    try {
-      return await s3.send(new GetObjectCommand({ Bucket: name, Key: key, ...condition }));
-    } catch (error) {
-      if (error instanceof Error && ['NoSuchKey', 'InvalidRange'].includes(error.name)) return undefined;
-      if (refusedCondition(error)) {
-        throw new RunError('StorageConflict', `The object at ${key} is another than before.`, { cause: error });
-      }
-      throw storageError(error, 'read', key);
-    }
-  };
-
-  const put = async (key: string, write: () => Promise<unknown>): Promise<boolean> => {
-    try {
-      await write();
-      return true;
-    } catch (error) {
-      if (refusedCondition(error)) return false;
-      throw storageError(error, 'write', key);
-    }
-  };
-
-  return {
-    putOnce: (key, body) =>
-      put(key, () => s3.send(new PutObjectCommand({ ...json, Key: key, Body: body, IfNoneMatch: '*' }))),
-    replace: (key, body, etag) =>
-      put(key, () => s3.send(new PutObjectCommand({ ...json, Key: key, Body: body, IfMatch: etag }))),
-    read: async (key) => {
-      const object = await get(key);
-      if (!object?.Body) return undefined;
-      return { text: await text(unbroken(object.Body as AsyncIterable<Uint8Array>, key)), etag: object.ETag ?? '' };
-    },
-    stream: async (key, { from = 0, to, etag } = {}) => {
-      const Range = from > 0 || to !== undefined ? `bytes=${from}-${to === undefined ? '' : to - 1}` : undefined;
-      const object = await get(key, { ...(Range && { Range }), ...(etag && { IfMatch: etag }) });
-      if (!object?.Body) return undefined;
-      return { etag: object.ETag ?? '', chunks: unbroken(object.Body as AsyncIterable<Uint8Array>, key) };
-    },
-  };
+async function list(
+  client: S3Client,
+  Bucket: string,
+  Prefix: string,
+  count: () => void,
+  most = Number.POSITIVE_INFINITY,
+): Promise<ListedObject[]> {
+  const found: ListedObject[] = [];
+  let ContinuationToken: string | undefined;
+  do {
+    count();
+    const MaxKeys = Math.min(ONE_PAGE, most - found.length);
+    const command = new ListObjectsV2Command({ Bucket, Prefix, MaxKeys, ContinuationToken });
+    const page = await client.send(command).catch((error: unknown) => {
+      throw storageError(error, 'read', Prefix);
+    });
+    for (const { Key: key = '', Size: bytes = 0, LastModified: at } of page.Contents ?? [])
+      found.push({ key, bytes, at });
+    ContinuationToken = page.NextContinuationToken;
+  } while (ContinuationToken && found.length < most);
+  return found;
 }

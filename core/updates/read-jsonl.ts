@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { jsonOrUndefined } from '../json.ts';
 import { STRICT } from './fast-check.ts';
 import { countKeys } from './json-keys.ts';
 import { mayRound, ROUNDED, roundedField } from './json-numbers.ts';
@@ -86,7 +87,7 @@ function readLine(text: string, place: Where, check: Pick<RecordCheck, 'check'>,
   const { line } = place;
   // A file that was a CSV, or is a rest of another, has many.
   if (text.trim() === '') return;
-  const record = parse(text);
+  const record = jsonOrUndefined(text);
   if (record === undefined) {
     to.push({ line, field: null, sentence: notJson(text) });
   } else if (!isObject(record)) {
@@ -97,15 +98,6 @@ function readLine(text: string, place: Where, check: Pick<RecordCheck, 'check'>,
     const rounded = place.rounds ? roundedField(text) : undefined;
     if (rounded !== undefined) to.push({ line, field: shownName(rounded), sentence: ROUNDED });
     else check.check(line, place.from, record, to);
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The reason would quote the line.
-    return undefined;
   }
 }
 

@@ -5,7 +5,7 @@ import { createExport as postExport } from '../../core/crm/exports.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
-import { dateIn, dateProblem } from '../../core/export/logical-date.ts';
+import { dateAfter, dateIn, dateProblem } from '../../core/export/logical-date.ts';
 import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../core/export/request.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Answer } from '../../core/step/outcome.ts';
@@ -113,8 +113,4 @@ function beginRun(
     createdAt: deps.now().toISOString(),
     softwareVersion: deps.softwareVersion,
   };
-}
-
-function dateAfter(time: string, days: number): string {
-  return new Date(Date.parse(time) + days * 86_400_000).toISOString().slice(0, 10);
 }

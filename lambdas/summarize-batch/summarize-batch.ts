@@ -10,6 +10,7 @@ import { openClaims } from '../../core/batch/open-claims.ts';
 import { parseResults } from '../../core/batch/parse-results.ts';
 import { createStopFlag, type Stop } from '../../core/batch/stop-flag.ts';
 import { RunError } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { lineBlocks } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/index.ts';
@@ -96,7 +97,7 @@ async function readStanding(
   { result: key }: BatchKeys,
 ): Promise<{ result: Written; tally: Tally }> {
   const [result, tally] = [{ bytes: 0, crc32: 0 }, newTally()];
-  const body = (await store.open(key))?.body ?? Readable.from([]);
+  const body = (await store.stream(key))?.chunks ?? Readable.from([]);
   for await (const { bytes } of lineBlocks(measured(body, result))) {
     for (const line of parseResults(bytes.toString('utf8'))) count(line, tally);
   }
@@ -125,16 +126,8 @@ async function* measured(pieces: AsyncIterable<string | Uint8Array>, written: Wr
 /** One of this execution about the same result counts: the step is being repeated, and the flag may have been raised since. */
 async function writeManifest(store: BatchStore, key: string, manifest: BatchManifest): Promise<void> {
   if (await store.putOnce(key, batchManifestText(manifest))) return;
-  const { execution, result } = parsedManifest((await store.read(key))?.text ?? '') ?? {};
+  const { execution, result } = parseJson(batchManifestSchema, (await store.read(key))?.text) ?? {};
   if (execution !== manifest.execution || result?.crc32 !== manifest.result.crc32) throw conflict(key);
-}
-
-function parsedManifest(text: string): BatchManifest | undefined {
-  try {
-    return batchManifestSchema.parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
 }
 
 function conflict(key: string): RunError {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Batch, BatchState } from '../../core/batch/batch-state.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { RunError } from '../../core/errors.ts';
+import { parseJson } from '../../core/json.ts';
 
 const claimSchema = z.object({ execution: z.string(), startedAt: z.string(), etag: z.string() });
 type Claim = z.infer<typeof claimSchema>;
@@ -32,13 +33,5 @@ export async function claimBatch(
 
 /** The claim of a batch that an execution began: its file was found valid. */
 export async function claimOf(store: Pick<BatchStore, 'read'>, key: string): Promise<Claim | undefined> {
-  return parseClaim((await store.read(key))?.text);
-}
-
-function parseClaim(text: string | undefined): Claim | undefined {
-  try {
-    return claimSchema.parse(JSON.parse(text ?? ''));
-  } catch {
-    return undefined;
-  }
+  return parseJson(claimSchema, (await store.read(key))?.text);
 }

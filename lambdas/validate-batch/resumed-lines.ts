@@ -1,5 +1,6 @@
 import { keysOf } from '../../core/batch/batch-keys.ts';
-import { type BatchStore, changed } from '../../core/batch/batch-store.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
+import { changed } from '../../core/batch/read-chunk.ts';
 import { RunError } from '../../core/errors.ts';
 import { lineBlocks, linesIn, linesOf } from '../../core/updates/line-blocks.ts';
 import { claimOf } from './claim-batch.ts';
@@ -38,10 +39,10 @@ async function openValidated(store: BatchStore, batch: string): Promise<AsyncIte
   const { started, input } = keysOf(batch);
   const claim = await claimOf(store, started);
   if (!claim) throw new RunError('InvalidInput', `The batch ${batch}, which "resumes" names, was never begun.`);
-  const file = await store.open(input);
-  if (file?.etag === claim.etag) return file.body;
-  // A body that nobody reads would hold its connection.
-  for await (const _ of file?.body ?? []) break;
+  const file = await store.stream(input);
+  if (file?.etag === claim.etag) return file.chunks;
+  // A stream that nobody reads would hold its connection.
+  for await (const _ of file?.chunks ?? []) break;
   throw changed(input);
 }
 

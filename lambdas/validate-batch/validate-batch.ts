@@ -1,11 +1,13 @@
 import { type BatchKeys, keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
 import type { Batch, BatchState } from '../../core/batch/batch-state.ts';
 import type { BatchAnswer } from '../../core/batch/batch-step.ts';
-import type { BatchStore, Opened } from '../../core/batch/batch-store.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { chunksText } from '../../core/batch/chunk-index.ts';
 import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
+import { dateAfter } from '../../core/export/logical-date.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
+import type { ObjectStream } from '../../core/storage/bucket.ts';
 import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { claimBatch } from './claim-batch.ts';
@@ -33,14 +35,14 @@ export async function validateBatch(state: BatchState, deps: ValidateBatchDeps):
   refuse(keys.input, file, validation);
   refuseEndless(validation.records, input.maxRate);
 
-  const batch = beginBatch(state, input, keys, { ...file, ...validation }, deps);
+  const batch = beginBatch(state, input, keys, { etag: file.etag, ...validation }, deps);
   await claimBatch(deps.store, keys.started, state, batch);
   await writeIndex(deps.store, keys, chunksText(validation.chunks));
   return { outcome: 'VALIDATED', batch, waits: 0 };
 }
 
 function validate(
-  { body }: Opened,
+  { chunks: body }: ObjectStream,
   key: string,
   { resumes }: BatchInput,
   { store, deployment }: ValidateBatchDeps,
@@ -49,19 +51,19 @@ function validate(
   return validateUpdates(VALIDATED_JSONL, resumedLines(body, store, { key, resumes }));
 }
 
-async function openInput(key: string, store: BatchStore): Promise<Opened> {
-  const file = await store.open(key);
+async function openInput(key: string, store: BatchStore): Promise<ObjectStream> {
+  const file = await store.stream(key);
   if (!file) throw new RunError('InvalidInput', `There is no file at ${key} in the bucket: upload it first.`);
   if (file.bytes <= LARGEST_INPUT_BYTES) return file;
   // A body that nobody reads would hold its connection.
-  for await (const _ of file.body) break;
+  for await (const _ of file.chunks) break;
   throw new RunError(
     'UpdateFileInvalid',
     `${key} has ${file.bytes} bytes, more than the ${LARGEST_INPUT_BYTES} of one batch: cut it in several.`,
   );
 }
 
-function refuse(key: string, file: Opened, { problems, lines, bytes }: Validation): void {
+function refuse(key: string, file: ObjectStream, { problems, lines, bytes }: Validation): void {
   if (problems.total > 0) throw new RunError('UpdateFileInvalid', problemsSentence(key, lines, problems));
   if (bytes !== file.bytes) throw new RunError('StorageUnavailable', `The file at ${key} did not come whole.`);
 }
@@ -79,7 +81,7 @@ function beginBatch(
   { startedAt }: BatchState,
   { batch, maxRate, stopAfterFailures }: BatchInput,
   keys: BatchKeys,
-  found: Opened & Validation,
+  found: Pick<ObjectStream, 'etag'> & Validation,
   { deployment, softwareVersion }: ValidateBatchDeps,
 ): Batch {
   const { etag, bytes, lines, records, chunks } = found;
@@ -112,8 +114,4 @@ async function writeIndex(store: BatchStore, { chunks }: BatchKeys, text: string
   if (await store.putOnce(chunks, text)) return;
   if ((await store.read(chunks))?.text === text) return;
   throw new RunError('StorageConflict', `Another index of chunks stands at ${chunks} than this batch would write.`);
-}
-
-function dateAfter(time: string, days: number): string {
-  return new Date(Date.parse(time) + days * 86_400_000).toISOString().slice(0, 10);
 }

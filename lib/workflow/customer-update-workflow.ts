@@ -5,7 +5,6 @@ import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import {
   DefinitionBody,
   DistributedMap,
-  Fail,
   type IChainable,
   JsonPath,
   Pass,
@@ -13,13 +12,11 @@ import {
   StateMachine,
   StateMachineType,
   Succeed,
-  Wait,
-  WaitTime,
 } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
-import { ERRORS } from '../../core/errors.ts';
 import type { UpdateStepName } from '../../core/step/steps.ts';
 import { MAP_LABEL, machineNameOf, type WatchProps, watched } from '../resources/machine-logs.ts';
+import { failStates, waitState } from './machine.ts';
 import { connectStep, type Ends, stepTask } from './step-task.ts';
 
 interface CustomerUpdateWorkflowProps extends WatchProps {
@@ -54,15 +51,17 @@ export class CustomerUpdateWorkflow extends Construct {
     const applyChunks = this.applyChunks(props);
     const summarize = stepTask(this, 'SummarizeBatch', 'Joins the results, writes the manifest', SummarizeBatch);
 
-    const waitBeforeValidate = this.wait('WaitBeforeValidate', 'The file could not be read yet', validate);
-    const waitBeforeSummarize = this.wait(
+    const waitBeforeValidate = waitState(this, 'WaitBeforeValidate', 'The file could not be read yet', validate);
+    const waitBeforeSummarize = waitState(
+      this,
       'WaitBeforeSummarize',
       'The results cannot be read yet, or a function may be sending',
       summarize,
     );
     const applied = new Succeed(this, 'BatchApplied', { comment: 'Every line was applied; the manifest says so' });
 
-    const ends = this.batchEnds();
+    const ids = { failed: 'BatchFailed', crashed: 'BatchCrashed', otherwise: 'BatchOutcomeUnknown' };
+    const ends = failStates(this, ids);
     connectStep(this, 'ValidateBatch', validate, { VALIDATED: applyChunks, CONTINUE: waitBeforeValidate }, ends);
     applyChunks.next(summarize);
     // Whatever happened to the map, the result says what became of each line. By the document of AWS, States.ALL leaves an
@@ -106,7 +105,7 @@ export class CustomerUpdateWorkflow extends Construct {
       'Sends the lines of one chunk, notes what became of each',
       lambdaFunction,
     );
-    const waitBeforeApply = this.wait('WaitBeforeApply', 'The chunk goes on in another invocation', apply);
+    const waitBeforeApply = waitState(this, 'WaitBeforeApply', 'The chunk goes on in another invocation', apply);
     const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
     const answer = this.answer('AnswerChunk', 'The number of the chunk is all that it answers').next(finished);
     connectStep(this, 'ApplyChunk', apply, { FINISHED: answer, CONTINUE: waitBeforeApply }, this.chunkEnds());
@@ -138,34 +137,6 @@ export class CustomerUpdateWorkflow extends Construct {
         'startedAt.$': '$$.Execution.StartTime',
       },
     });
-  }
-
-  private wait(id: string, comment: string, next: IChainable): Wait {
-    const wait = new Wait(this, id, { comment, time: WaitTime.secondsPath('$.waitSeconds') });
-    wait.next(next);
-    return wait;
-  }
-
-  private batchEnds(): Ends {
-    // Only the name of the original error is quoted: its message may hold data.
-    const sentence = `A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}`;
-    return {
-      failed: new Fail(this, 'BatchFailed', {
-        comment: 'A step ended it: error and cause are its own',
-        errorPath: '$.failure.error',
-        causePath: '$.failure.cause',
-      }),
-      crashed: new Fail(this, 'BatchCrashed', {
-        comment: 'A function died, or has a bug',
-        error: 'StepCrashed',
-        causePath: JsonPath.format(sentence, JsonPath.stringAt('$.crash.Error')),
-      }),
-      otherwise: new Fail(this, 'BatchOutcomeUnknown', {
-        comment: 'A step answered what this machine has no branch for',
-        error: 'UnknownOutcome',
-        cause: `A step answered what the state machine does not know. ${ERRORS.UnknownOutcome.advice}`,
-      }),
-    };
   }
 }
 

@@ -1,24 +1,14 @@
 import { Duration } from 'aws-cdk-lib';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import {
-  DefinitionBody,
-  Fail,
-  type IChainable,
-  JsonPath,
-  Pass,
-  StateMachine,
-  Succeed,
-  Wait,
-  WaitTime,
-} from 'aws-cdk-lib/aws-stepfunctions';
+import { DefinitionBody, type IChainable, Pass, StateMachine, Succeed } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import { ERRORS } from '../../core/errors.ts';
 import type { StepName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { machineNameOf, watched } from '../resources/machine-logs.ts';
+import { failStates, waitState } from './machine.ts';
 import { connectStep, stepTask } from './step-task.ts';
 
 interface ExportWorkflowProps {
@@ -52,13 +42,13 @@ export class ExportWorkflow extends Construct {
     const download = stepTask(this, 'DownloadFile', 'Asks for the link, stores the bytes', functions.DownloadFile);
     const publish = stepTask(this, 'PublishFile', 'Verifies the file, then names it', functions.PublishFile);
 
-    const waitBeforeCreate = this.wait('WaitBeforeCreate', 'The service could not take the request yet', create);
-    const waitBeforeCheck = this.wait('WaitBeforeCheck', 'The service works on the export; waits grow', check);
-    const waitBeforeDownload = this.wait('WaitBeforeDownload', 'The file could not be fetched yet', download);
-    const waitBeforePublish = this.wait('WaitBeforePublish', 'The file is not wholly verified yet', publish);
+    const waitBeforeCreate = waitState(this, 'WaitBeforeCreate', 'The service could not take the request yet', create);
+    const waitBeforeCheck = waitState(this, 'WaitBeforeCheck', 'The service works on the export; waits grow', check);
+    const waitBeforeDownload = waitState(this, 'WaitBeforeDownload', 'The file could not be fetched yet', download);
+    const waitBeforePublish = waitState(this, 'WaitBeforePublish', 'The file is not wholly verified yet', publish);
     const published = new Succeed(this, 'ExportPublished', { comment: 'Manifest and pointers name the file' });
 
-    const ends = { failed: this.runFailed(), crashed: this.stepCrashed(), otherwise: this.unknownOutcome() };
+    const ends = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
     connectStep(this, 'CreateExport', create, { CREATED: waitBeforeCheck, RETRY: waitBeforeCreate }, ends);
     connectStep(this, 'CheckStatus', check, { READY: download, PENDING: waitBeforeCheck }, ends);
     connectStep(
@@ -82,38 +72,6 @@ export class ExportWorkflow extends Construct {
         'startedAt.$': '$$.Execution.StartTime',
         checks: 0,
       },
-    });
-  }
-
-  private wait(id: string, comment: string, next: IChainable): Wait {
-    const wait = new Wait(this, id, { comment, time: WaitTime.secondsPath('$.waitSeconds') });
-    wait.next(next);
-    return wait;
-  }
-
-  private runFailed(): Fail {
-    return new Fail(this, 'RunFailed', {
-      comment: 'A step ended the run: error and cause are its own',
-      errorPath: '$.failure.error',
-      causePath: '$.failure.cause',
-    });
-  }
-
-  /** Only the name of the original error is quoted: its message may hold data. */
-  private stepCrashed(): Fail {
-    const sentence = `A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}`;
-    return new Fail(this, 'StepCrashed', {
-      comment: 'A function died, or has a bug',
-      error: 'StepCrashed',
-      causePath: JsonPath.format(sentence, JsonPath.stringAt('$.crash.Error')),
-    });
-  }
-
-  private unknownOutcome(): Fail {
-    return new Fail(this, 'UnknownOutcome', {
-      comment: 'A step answered what this machine has no branch for',
-      error: 'UnknownOutcome',
-      cause: `A step answered what the state machine does not know. ${ERRORS.UnknownOutcome.advice}`,
     });
   }
 }

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import { type Batch, type BatchState, batchStateSchema } from '../../core/batch/batch-state.ts';
 import { asBatchStep } from '../../core/batch/batch-step.ts';
-import { type BatchStore, changed } from '../../core/batch/batch-store.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
 import type { Chunk } from '../../core/batch/chunk-index.ts';
 import { parseResults } from '../../core/batch/parse-results.ts';
 import { type ResultLine, resultLineSchema } from '../../core/batch/result-line.ts';
@@ -30,36 +30,9 @@ export function inputOf(records: number): string {
 }
 
 /** The bucket in memory, as a batch uses it. */
-export function fakeStore(options: Parameters<typeof fakeBucket>[0] & { writtenAt?: Date | undefined } = {}) {
+export function fakeStore(options: Parameters<typeof fakeBucket>[0] = {}) {
   const bucket = fakeBucket(options);
-  const bytesOf = (key: string) => {
-    const text = bucket.text(key);
-    return text === undefined ? undefined : Buffer.from(text);
-  };
-  const store: BatchStore = {
-    putOnce: bucket.putOnce,
-    read: bucket.read,
-    uploadOnce: async (key, body) => bucket.putOnce(key, await text(body)),
-    open: async (key) => {
-      const bytes = bytesOf(key);
-      return bytes && { bytes: bytes.length, etag: etagOf(bytes), body: once(bytes) };
-    },
-    slice: async (key, etag, from, to) => {
-      const bytes = bytesOf(key);
-      if (!bytes || etagOf(bytes) !== etag) throw changed(key);
-      return bytes.subarray(from, to);
-    },
-    list: async (prefix, most = Number.POSITIVE_INFINITY) =>
-      bucket
-        .keys()
-        .filter((key) => key.startsWith(prefix))
-        .slice(0, most),
-    listed: async (prefix) =>
-      bucket
-        .keys()
-        .filter((key) => key.startsWith(prefix))
-        .map((key) => ({ key, bytes: bytesOf(key)?.length ?? 0, at: options.writtenAt })),
-  };
+  const store: BatchStore = { ...bucket, uploadOnce: async (key, body) => bucket.putOnce(key, await text(body)) };
   return { ...bucket, ...store };
 }
 
@@ -67,10 +40,6 @@ export type FakeStore = ReturnType<typeof fakeStore>;
 
 export function etagOf(bytes: string | Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`;
-}
-
-async function* once(bytes: Buffer): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }
 
 /** The batch of an input, as ValidateBatch leaves it. */

@@ -10,6 +10,8 @@ interface Options {
   streamed?: (key: string) => void;
   /** Bytes of each chunk that `stream` gives. */
   chunkBytes?: number;
+  /** When every object was written, as a listing tells. */
+  writtenAt?: Date | undefined;
 }
 
 type Operation = keyof Bucket;
@@ -20,6 +22,7 @@ export function fakeBucket({
   before = () => {},
   chunkBytes = 64 * 1024,
   streamed = () => {},
+  writtenAt,
 }: Options = {}) {
   const stored = new Map<string, Uint8Array>();
   /** `operation key`, in order; what failed before it did anything is there as well. */
@@ -57,7 +60,13 @@ export function fakeBucket({
       const bytes = stored.get(key);
       if (!bytes || ((from > 0 || to !== undefined) && from >= bytes.length)) return undefined;
       if (etag !== undefined && etag !== etagOf(bytes)) throw new RunError('StorageConflict', `${key} is another.`);
-      return { etag: etagOf(bytes), chunks: chunksOf(bytes.subarray(from, to), chunkBytes, key, streamed) };
+      const part = bytes.subarray(from, to);
+      return { etag: etagOf(bytes), bytes: part.length, chunks: chunksOf(part, chunkBytes, key, streamed) };
+    },
+    list: async (prefix, most) => {
+      await begin('list', prefix);
+      const keys = [...stored.keys()].filter((key) => key.startsWith(prefix)).sort();
+      return keys.slice(0, most).map((key) => ({ key, bytes: stored.get(key)?.length ?? 0, at: writtenAt }));
     },
   };
   return {

@@ -2,13 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
 import { type Agent, send } from '../base/http.ts';
 import type { RequestContext } from '../base/retry.ts';
+import { retryAfterSeconds } from '../base/retry-after.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
 import { checkAddress } from './guard.ts';
 import type { Link } from './link.ts';
 
 const REDIRECTS = 3;
-/** Only what looks like a date is parsed as one: `Date.parse` reads "try 2099" as well. */
-const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 const ORIGIN = 'The file server of the service';
 const CHANGED = 'The file at the origin is another than before.';
 
@@ -154,17 +153,10 @@ function outOfRange({ headers }: IncomingMessage, range: Range | undefined): Err
 function refusal(source: Source, address: string, response: IncomingMessage): RetryableError {
   const { statusCode: status = 0, headers } = response;
   const message = `The GET of the file was answered ${status}.`;
-  const wait = { retryAfterSeconds: secondsOf(headers['retry-after']) };
+  const wait = { retryAfterSeconds: retryAfterSeconds(headers['retry-after']) };
   if (status === 429) return new RetryableError('rate-limited', message, wait);
   if (status >= 500 || status === 408) return new RetryableError('source-unavailable', message, wait);
   if (status < 400) return new RetryableError('refused', `${message} 200 or 206 was due.`);
   source.link.expire(address);
   return new RetryableError('link-expired', message);
-}
-
-function secondsOf(retryAfter: string | undefined): number | undefined {
-  if (!retryAfter) return undefined;
-  if (/^\d{1,9}$/.test(retryAfter.trim())) return Number(retryAfter);
-  const date = HTTP_DATE.test(retryAfter) ? Date.parse(retryAfter) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, Math.ceil((date - Date.now()) / 1000));
 }

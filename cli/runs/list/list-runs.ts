@@ -5,11 +5,12 @@ import { RunError } from '../../../core/errors.ts';
 import { dateIn } from '../../../core/export/logical-date.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { comparePlaces, type Pointer } from '../../../core/export/pointer.ts';
+import { jsonOrUndefined } from '../../../core/json.ts';
 import { createManifests, eachOf, ifReadable, type PublishedRun } from '../../data/manifests.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 import { executionsOf, type FoundRun } from '../find-run.ts';
-import { jsonOrUndefined, parseState, secondsBetween } from '../run-report.ts';
+import { parseState, secondsBetween } from '../run-report.ts';
 
 /** Step Functions forgets an execution so long after its end. */
 export const FORGOTTEN_AFTER_DAYS = 90;

@@ -1,10 +1,10 @@
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
+import { jsonOrUndefined } from '../../../core/json.ts';
 import { STEPS } from '../../../core/step/steps.ts';
 import type { Target } from '../../support/target.ts';
 import { plainLine } from '../../support/text.ts';
 import type { FoundRun } from '../find-run.ts';
-import { jsonOrUndefined } from '../run-report.ts';
 
 /** A line that a function logged about a run: structured, of the fields that the functions' list allows. */
 export interface RunLine {

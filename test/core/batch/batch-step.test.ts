@@ -30,8 +30,7 @@ function store(objects: Record<string, string>, trouble?: Error) {
   const before = () => {
     if (trouble) throw trouble;
   };
-  const fake = fakeStore({ objects, before });
-  return { ...fake, open: async (key: string) => (trouble ? Promise.reject(trouble) : fake.open(key)) };
+  return fakeStore({ objects, before });
 }
 
 const validate = (input: unknown, trouble?: Error) =>

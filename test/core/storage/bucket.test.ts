@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { type Bucket, createBucket, type ObjectPart } from '../../../core/storage/bucket.ts';
@@ -49,6 +50,7 @@ test('any part of an object can be streamed, and there is nothing behind its end
   const { bucket } = await bucketOn();
   await bucket.putOnce('k', '0123456789');
 
+  expect(await bucket.stream('k')).toMatchObject({ bytes: 10, etag: expect.stringMatching(/^"[0-9a-f]{32}"$/) });
   expect(await streamed(bucket)).toBe('0123456789');
   expect(await streamed(bucket, { from: 4 })).toBe('456789');
   expect(await streamed(bucket, { from: 0, to: 4 })).toBe('0123');
@@ -83,11 +85,12 @@ test.each([
     await failureOf(bucket.replace('k', '{}', '"e"'), name),
     await failureOf(bucket.read('k'), name),
     await failureOf(bucket.stream('k'), name),
+    await failureOf(bucket.list('k'), name),
   ];
 
   expect(errors.map(({ message }) => message)).toEqual([
     ...Array.from({ length: 2 }, () => expect.stringContaining(`did not let k be written (${code}).`)),
-    ...Array.from({ length: 2 }, () => expect.stringContaining(`did not let k be read (${code}).`)),
+    ...Array.from({ length: 3 }, () => expect.stringContaining(`did not let k be read (${code}).`)),
   ]);
 });
 
@@ -103,4 +106,43 @@ test('a connection that breaks in the middle of an object is the trouble of the 
   const error = await failureOf(streamed(bucket), 'StorageUnavailable');
 
   expect(error.message).toBe('The bucket did not let k be read (ECONNRESET).');
+});
+
+/** Lists `results/` in pages. */
+function listing(pages: string[][], asked: string[]) {
+  return ({ operation }: { operation: string }, response: ServerResponse) => {
+    asked.push(operation);
+    const keys = pages.shift() ?? [];
+    const contents = keys.map((key) => `<Contents><Key>${key}</Key><Size>7</Size></Contents>`).join('');
+    const next = pages.length > 0 ? '<NextContinuationToken>more</NextContinuationToken>' : '';
+    response.writeHead(200, { 'content-type': 'application/xml' });
+    response.end(`<?xml version="1.0"?><ListBucketResult>${contents}${next}</ListBucketResult>`);
+    return true;
+  };
+}
+
+test('objects are listed over all pages, or up to a number', async () => {
+  const all = await bucketOn(listing([['a', 'b'], ['c']], []));
+  expect(await all.bucket.list('results/')).toMatchObject([
+    { key: 'a', bytes: 7 },
+    { key: 'b', bytes: 7 },
+    { key: 'c', bytes: 7 },
+  ]);
+
+  const asked: string[] = [];
+  const some = await bucketOn(listing([['a', 'b'], ['c']], asked));
+  expect(await some.bucket.list('results/', 2)).toHaveLength(2);
+  expect(asked).toHaveLength(1);
+});
+
+test('every request is counted, each page of a list among them', async () => {
+  let requests = 0;
+  const { client } = await s3(listing([['a'], ['b']], []));
+  const bucket = createBucket(client, 'exports', () => {
+    requests += 1;
+  });
+
+  await bucket.list('results/');
+
+  expect(requests).toBe(2);
 });

@@ -124,7 +124,7 @@ describe('a file that is not valid is refused whole, without a value of it', () 
     const { store } = world(inputOf(1));
     const huge = {
       ...store,
-      open: async () => ({ bytes: LARGEST_INPUT_BYTES + 1, etag: '"x"', body: (async function* () {})() }),
+      stream: async () => ({ bytes: LARGEST_INPUT_BYTES + 1, etag: '"x"', chunks: (async function* () {})() }),
     };
     const deps = { ...testDeps(), store: huge, softwareVersion: '1' };
 

@@ -79,7 +79,7 @@ function clients(world: World) {
   const refuse = async () => {
     throw new Error('the bucket was not expected to be used so');
   };
-  const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse };
+  const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse, list: refuse };
   const bucket: Bucket = { ...unused, ...world.bucket };
   return { crm, bucket, store: NO_STORE, transfer: world.transfer ?? fakeTransfer(), abortUpload: async () => {} };
 }

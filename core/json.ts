@@ -1,6 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 
+/** The value of a JSON text, or `undefined` where it is none. `JSON.parse` would quote the text in its error. */
+export function jsonOrUndefined(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of a JSON text of this shape, or `undefined` where it is none. */
+export function parseJson<T>(schema: z.core.$ZodType<T>, text: string | undefined): T | undefined {
+  const parsed = z.safeParse(schema, jsonOrUndefined(text));
+  return parsed.success ? parsed.data : undefined;
+}
+
 /**
  * The bytes of an object in the bucket: equal values have equal bytes. Readers ignore what they do not know, so that a
  * release can be rolled back; what is written is all of it known: a value with anything else is a bug.

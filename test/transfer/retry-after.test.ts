@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { retryAfterSeconds } from '../../../core/http/retry-after.ts';
+import { retryAfterSeconds } from '../../transfer/base/retry-after.ts';
 
 const NOW = new Date('2026-11-20T01:00:00.500Z');
-const read = (value: string) => retryAfterSeconds(new Headers({ 'retry-after': value }), NOW);
+const read = (value: string) => retryAfterSeconds(value, NOW);
 
 test.each([
   ['0', 0],
@@ -40,5 +40,5 @@ test.each([
 });
 
 test('an answer without the header says nothing', () => {
-  expect(retryAfterSeconds(new Headers(), NOW)).toBeUndefined();
+  expect(retryAfterSeconds(null, NOW)).toBeUndefined();
 });

@@ -2,11 +2,11 @@
 const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 
 /**
- * The wait that an answer asks for in `Retry-After`, in whole seconds: delay-seconds or an HTTP date (RFC 9110, 10.2.3).
+ * The wait that a value of `Retry-After` asks for, in whole seconds: delay-seconds or an HTTP date (RFC 9110, 10.2.3).
  * A past date is 0; anything unreadable is `undefined`, so that the caller's own back-off counts.
  */
-export function retryAfterSeconds(headers: Headers, now: Date = new Date()): number | undefined {
-  const value = headers.get('retry-after')?.trim();
+export function retryAfterSeconds(header: string | null | undefined, now: Date = new Date()): number | undefined {
+  const value = header?.trim();
   if (!value) return undefined;
   if (/^\d+$/.test(value)) return Number(value);
   const at = HTTP_DATE.test(value) ? Date.parse(value) : Number.NaN;

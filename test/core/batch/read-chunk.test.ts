@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { createBatchStore } from '../../../core/batch/batch-store.ts';
+import { recordsOf } from '../../../core/batch/read-chunk.ts';
+import { s3, s3Error } from '../../support/aws-servers.ts';
+import { batch, etagOf, inputOf, KEYS } from '../../support/batches.ts';
+import { failureOf } from '../../support/failures.ts';
+
+const INPUT = inputOf(3);
+const LINE_BYTES = INPUT.length / 3;
+
+/** The lines of the second and third record. */
+async function linesRead(trouble?: Parameters<typeof s3>[0]): Promise<number[]> {
+  const bucket = await s3(trouble);
+  bucket.objects.set(KEYS.input, { body: Buffer.from(INPUT), type: 'text/plain' });
+  const stretch = { line: 2, byte: LINE_BYTES, to: INPUT.length };
+  const lines: number[] = [];
+  for await (const { line } of recordsOf(createBatchStore(bucket.client, 'exports'), batch(INPUT), stretch)) {
+    lines.push(line);
+  }
+  return lines;
+}
+
+test('a stretch is read from the version that was validated, and no byte beside it', async () => {
+  const asked: unknown[] = [];
+  const lines = await linesRead(({ headers }) => {
+    asked.push([headers.range, headers['if-match']]);
+    return undefined;
+  });
+
+  expect(lines).toEqual([2, 3]);
+  expect(asked).toEqual([[`bytes=${LINE_BYTES}-${INPUT.length - 1}`, etagOf(INPUT)]]);
+});
+
+test.each([
+  ['changed', 412, 'PreconditionFailed', 'StorageConflict'],
+  ['gone', 404, 'NoSuchKey', 'StorageConflict'],
+  ['forbidden', 403, 'AccessDenied', 'StorageDenied'],
+  ['out of reach', 503, 'SlowDown', 'StorageUnavailable'],
+] as const)('an input that is %s is not read', async (_, status, code, name) => {
+  const { message } = await failureOf(
+    linesRead((__, response) => Boolean(s3Error(response, status, code))),
+    name,
+  );
+
+  if (name === 'StorageConflict') expect(message).toContain('is not the one that was validated any more');
+});
