@@ -50,7 +50,7 @@ const COMMANDS: Record<string, Listed> = {
   },
   retry: {
     takes: '<run>',
-    description: 'start a run anew, with the input and for the date of an earlier one',
+    description: 'start a run again, with the input and for the date of an earlier one',
     load: async () => (await import('./runs/retry.ts')).addRetry,
   },
   stop: {

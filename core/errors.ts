@@ -1,7 +1,8 @@
 /**
  * The closed list of everything that a run can end in. `final` ends the run at once; `transient` makes the machine wait
  * and try again until the run's deadline, and then ends it under the same name; `machine` names are given by the state
- * machine itself, never thrown by our code. README.md has an entry for each name (a test keeps them equal).
+ * machine itself, never thrown by our code. docs/runbook.md has an entry for each name, with its
+ * advice (`npm run generate`).
  */
 export const ERRORS = {
   InvalidInput: {
@@ -11,7 +12,7 @@ export const ERRORS = {
   },
   ConfigInvalid: {
     class: 'final',
-    advice: 'Correct the configuration or the secret that is named here, then start the run anew.',
+    advice: 'Correct the configuration or the secret that is named here, then start the run again.',
   },
   AuthRefused: {
     class: 'final',
@@ -20,61 +21,61 @@ export const ERRORS = {
   },
   ReauthorizationRequired: {
     class: 'final',
-    advice: 'Authorize again: npm run cli -- authorize. All exports stand still until then.',
+    advice: 'Authorize again: npm run cli -- authorize. No export runs until then.',
   },
   TokenRefreshInProgress: {
     class: 'transient',
     advice:
-      'It ends by itself: within a minute, or when the token endpoint of the service answers again. If it lasts, see whether it answers.',
+      'It ends by itself: within a minute, or when the token endpoint of the service answers again. If it lasts, check whether it answers.',
   },
   SecretVersionsExhausted: {
     class: 'transient',
     advice:
-      'Ask the service for access tokens that live longer, or space the nightly starts so that they share a token, then start the run anew.',
+      'Ask the service for access tokens that live longer, or space the nightly starts so that they share a token, then start the run again.',
   },
   TokenStoreUnavailable: {
     class: 'transient',
-    advice: 'Look at the health of AWS Secrets Manager and at the role of the function, then start the run anew.',
+    advice: 'Look at the health of AWS Secrets Manager and at the role of the function, then start the run again.',
   },
   CrmUnavailable: {
     class: 'transient',
-    advice: 'Ask the service whether it is down; when it is up again, start the run anew.',
+    advice: 'Ask the service whether it is down; when it is up again, start the run again.',
   },
   RateLimited: {
     class: 'transient',
-    advice: 'Spread the nightly starts further apart, or ask the service for a higher limit, then start the run anew.',
+    advice: 'Spread the nightly starts further apart, or ask the service for a higher limit, then start the run again.',
   },
   CrmRejectedRequest: {
     class: 'final',
     advice:
-      'Compare columns, sorts and filters of this entity in the configuration with the service, then start the run anew.',
+      'Compare columns, sorts and filters of this entity in the configuration with the service, then start the run again.',
   },
   CrmContractError: {
     class: 'final',
     advice:
-      'The service speaks differently from its document: compare docs/interface/open-points.md with its answer, then tell the developers.',
+      'The answer does not match the interface document: compare it with docs/interface/open-points.md, then tell the developers.',
   },
   CreateUnanswered: {
     class: 'final',
     advice:
-      'The service may hold exports that nobody collects, which does no harm. Start the run anew when it answers again; if it makes exports while it is asked, raise crm.createTimeoutSeconds first.',
+      'The service may hold exports that nobody collects, which does no harm. Start the run again when it answers again; if it makes the export before it answers, raise crm.createTimeoutSeconds first.',
   },
   ExportFailed: {
     class: 'final',
-    advice: 'Start the run anew; if it fails again, give the export id to the support of the service.',
+    advice: 'Start the run again; if it fails again, give the export id to the support of the service.',
   },
   ExportNotFound: {
     class: 'final',
-    advice: 'The export was deleted or has expired at the service. Start the run anew.',
+    advice: 'The export was deleted or has expired at the service. Start the run again.',
   },
   ExportNotReady: {
     class: 'transient',
-    advice: 'Give the export id to the support of the service, then start the run anew.',
+    advice: 'Give the export id to the support of the service, then start the run again.',
   },
   ExportDeadlineExceeded: {
     class: 'final',
     advice:
-      'Raise polling.deadlineSeconds for this entity if such exports are just slow, or ask the service, then start the run anew.',
+      'Raise polling.deadlineSeconds for this entity if such exports are just slow, or ask the service, then start the run again.',
   },
   DownloadUrlRejected: {
     class: 'final',
@@ -82,28 +83,31 @@ export const ERRORS = {
   },
   DownloadLinkExpired: {
     class: 'transient',
-    advice: 'Ask the service why its links are refused so early, then start the run anew.',
+    advice: 'Ask the service why its links are refused so early, then start the run again.',
   },
   DownloadStalled: {
     class: 'transient',
-    advice: 'Ask the service why its file server is so slow, then start the run anew.',
+    advice: 'Ask the service why its file server is so slow, then start the run again.',
   },
   DownloadTooLarge: {
     class: 'final',
     advice:
-      'If files may be that large, raise files.maxBytes in the configuration and deploy; then start the run anew.',
+      'If files may be that large, raise files.maxBytes in the configuration and deploy; then start the run again.',
   },
   DownloadUnfinished: {
     class: 'final',
-    advice: 'Ask the service about its file server, or export fewer records at a time; then start the run anew.',
+    advice: 'Ask the service about its file server, or export fewer records at a time; then start the run again.',
   },
-  DownloadIncomplete: { class: 'transient', advice: 'Ask the service about its file server, then start the run anew.' },
+  DownloadIncomplete: {
+    class: 'transient',
+    advice: 'Ask the service about its file server, then start the run again.',
+  },
   FileRejected: {
     class: 'final',
     advice:
-      'Nothing was published. Look at the stored file, if one is named here, then start the run anew. If the service does export such files, allow them in files.formats.',
+      'Nothing was published. Look at the stored file, if one is named here, then start the run again. If the service does export such files, allow them in files.formats.',
   },
-  StorageUnavailable: { class: 'transient', advice: 'Look at the health of Amazon S3, then start the run anew.' },
+  StorageUnavailable: { class: 'transient', advice: 'Look at the health of Amazon S3, then start the run again.' },
   StorageDenied: {
     class: 'final',
     advice:
@@ -111,7 +115,7 @@ export const ERRORS = {
   },
   StorageConflict: {
     class: 'final',
-    advice: 'Another content stands where this run wrote. Start the run anew: it writes under a new name.',
+    advice: 'Another object is where this run wrote. Start the run again: it writes under a new name.',
   },
   UpdateFileInvalid: {
     class: 'final',
@@ -124,18 +128,17 @@ export const ERRORS = {
   },
   UpdateStopped: {
     class: 'final',
-    advice: 'What was not sent is named in the result. See why it was stopped, then resume the batch.',
+    advice: 'The result names what was not sent. Find out why it was stopped, then resume the batch.',
   },
   UpdatesIncomplete: {
     class: 'final',
-    advice:
-      'The result names every line and what became of it: correct the rejected ones, resume the batch for the others.',
+    advice: 'The result names the outcome of every line: correct the rejected ones, resume the batch for the others.',
   },
-  StepCrashed: { class: 'machine', advice: 'Look at the log group of the step that failed, then start the run anew.' },
+  StepCrashed: { class: 'machine', advice: 'Look at the log group of the step that failed, then start the run again.' },
   UnknownOutcome: {
     class: 'machine',
     advice:
-      'The functions and the state machine are of different releases: deploy the stack again, then start the run anew.',
+      'The functions and the state machine are of different releases: deploy the stack again, then start the run again.',
   },
 } as const satisfies Record<string, { class: 'final' | 'transient' | 'machine'; advice: string }>;
 

@@ -32,10 +32,10 @@ export function alarmTable(): string {
   );
 }
 
-const MEND = /^\*\*Mend\.\*\* .*$/m;
+const FIX = /^\*\*Fix\.\*\* .*$/m;
 
 /**
- * The runbook with the advice of each error at the start of its entry's part "Mend", as the error's cause ends in it.
+ * The runbook with the advice of each error at the start of its entry's part "Fix", as the error's cause ends in it.
  * @throws Error for an entry without that part
  */
 export function withAdvice(runbook: string): string {
@@ -44,8 +44,8 @@ export function withAdvice(runbook: string): string {
     .map((entry) => {
       const name = /^### (\S+)/.exec(entry)?.[1];
       if (!name || !Object.hasOwn(ERRORS, name)) return entry;
-      if (!MEND.test(entry)) throw new Error(`docs/runbook.md: ${name} has no part "Mend"`);
-      return entry.replace(MEND, () => `**Mend.** ${ERRORS[name as ErrorName].advice}`);
+      if (!FIX.test(entry)) throw new Error(`docs/runbook.md: ${name} has no part "Fix"`);
+      return entry.replace(FIX, () => `**Fix.** ${ERRORS[name as ErrorName].advice}`);
     })
     .join('');
 }

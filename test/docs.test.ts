@@ -51,7 +51,7 @@ describe('docs/runbook.md', () => {
     'says in $id what it means, how to look by a command, and how to mend',
     ({ text, commands }) => {
       expect(text).toContain('**Means.**');
-      expect(text).toContain('**Mend.**');
+      expect(text).toContain('**Fix.**');
       expect(commands.filter(({ label }) => label === 'Look')).not.toEqual([]);
     },
   );

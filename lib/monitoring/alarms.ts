@@ -8,13 +8,12 @@ export const ALARMS = {
   ExecutionsAborted: 'Somebody stopped a run.',
   ExecutionsThrottled: 'AWS Step Functions slows runs down: the account has reached a limit.',
   NoPublishedExport: 'No export was published for longer than the configuration allows.',
-  UndeliveredStarts: 'A rule could not start a run; the start lies in the queue of undelivered starts.',
-  ReauthorizationRequired:
-    'The grant is worth nothing any more: all exports stand still until somebody authorizes again.',
+  UndeliveredStarts: 'A rule could not start a run; the start is in the queue of undelivered starts.',
+  ReauthorizationRequired: 'The OAuth grant is no longer valid: no export runs until somebody authorizes again.',
   GrantRotatedButNotStored: 'A refreshed grant was lost before it could be stored; somebody has to authorize again.',
   TokenEndpointUnanswered: 'The token endpoint of the service has not answered any refresh for four hours.',
   SecretVersionsNearLimit:
-    'The grant was refreshed so often in a day that it may soon not be refreshed any more until versions are a day old.',
+    'The grant was refreshed so often in a day that refreshes may soon stop until versions are a day old.',
   FunctionThrottled:
     'AWS Lambda refused to run a function: the account has reached its limit of concurrent executions.',
 } as const satisfies Record<string, string>;

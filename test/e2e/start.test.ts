@@ -149,11 +149,11 @@ test.concurrent('with another CRM and another cloud one run is published, one fa
   expect(publishedSchema.parse(document.runs[0])).toMatchObject({ entity: 'leads', rows: 3 });
   expect(document.runs[1]).toMatchObject({
     ...{ entity: 'contacts', status: 'FAILED', error: 'ExportFailed', manifestKey: null, rows: null },
-    cause: expect.stringMatching(/export .*[0-9a-f-]{36}.*\. Start the run anew/),
+    cause: expect.stringMatching(/export .*[0-9a-f-]{36}.*\. Start the run again/),
   });
   expect(start.stderr()).toMatch(/^ {2}leads +published +\d+ +3 /m);
   expect(start.stderr()).toMatch(/^ {2}contacts +ExportFailed /m);
-  expect(start.stderr()).toMatch(/^contacts: ExportFailed: .* Start the run anew/m);
+  expect(start.stderr()).toMatch(/^contacts: ExportFailed: .* Start the run again/m);
   expect(start.stderr()).not.toMatch(/MiniStack|Sandbox/);
   expect(start.stderr() + start.stdout()).not.toContain('a%:secret');
   expect(traces.processes()).toEqual([]);

@@ -116,10 +116,10 @@ describe('a generated section', () => {
     expect(() => withSection('README.md', 'No markers', 'one', 'new')).toThrow('README.md lacks');
   });
 
-  test('of the runbook is the advice of an error, at the start of its part "Mend"', () => {
-    const runbook = '## Errors\n### ExportFailed\n\n**Mend.** old\n\nMore.\n### NoError\n\n**Mend.** Mine.\n';
+  test('of the runbook is the advice of an error, at the start of its part "Fix"', () => {
+    const runbook = '## Errors\n### ExportFailed\n\n**Fix.** old\n\nMore.\n### NoError\n\n**Fix.** Mine.\n';
 
     expect(withAdvice(runbook)).toBe(runbook.replace('old', ERRORS.ExportFailed.advice));
-    expect(() => withAdvice('### ExportFailed\n\nNothing.\n')).toThrow('ExportFailed has no part "Mend"');
+    expect(() => withAdvice('### ExportFailed\n\nNothing.\n')).toThrow('ExportFailed has no part "Fix"');
   });
 });

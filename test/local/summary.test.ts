@@ -26,7 +26,7 @@ function shown(runs: FinishedRun[]): string {
 
 const failed: FinishedRun = {
   report: report({
-    ...{ entity: 'contacts', status: 'FAILED', error: 'ExportFailed', cause: 'It failed. Start the run anew.' },
+    ...{ entity: 'contacts', status: 'FAILED', error: 'ExportFailed', cause: 'It failed. Start the run again.' },
     ...{ key: null, manifestKey: null, bytes: null, rows: null },
   }),
 };
@@ -40,7 +40,7 @@ test('a table shows every run; then one file, and where readers start', () => {
       '  contacts  ExportFailed  2',
     ].join('\n'),
   );
-  expect(text).toMatch(/^contacts: ExportFailed: It failed\. Start the run anew\.$/m);
+  expect(text).toMatch(/^contacts: ExportFailed: It failed\. Start the run again\.$/m);
   expect(text).toContain('The first lines of runs/leads.csv:\n  id,name');
   expect(text).toContain('s3://the-bucket/published/entity=leads/latest.json');
 });

@@ -87,7 +87,7 @@ it('UpdateStopped: the errors are shown, and what was not sent is sent', async (
   expect(await typeAll(operator, 'UpdateStopped', ['Look'], [0, 1])).toContain(batch);
   system.sandbox.faults.clear();
 
-  await typeAll(operator, 'UpdateStopped', ['Mend', 'Verify', 'Replay'], [0]);
+  await typeAll(operator, 'UpdateStopped', ['Fix', 'Verify', 'Replay'], [0]);
 });
 
 it('UpdatesIncomplete: what was not applied is written to a file, and what was not refused is sent again', async () => {
@@ -98,5 +98,5 @@ it('UpdatesIncomplete: what was not applied is written to a file, and what was n
   expect(await typeAll(operator, 'UpdatesIncomplete', ['Look'], [0, 1])).toContain(batch);
   system.sandbox.faults.clear();
 
-  await typeAll(operator, 'UpdatesIncomplete', ['Mend', 'Replay'], [0]);
+  await typeAll(operator, 'UpdatesIncomplete', ['Fix', 'Replay'], [0]);
 });

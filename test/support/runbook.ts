@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-type Label = 'Look' | 'Mend' | 'Verify' | 'Replay';
+type Label = 'Look' | 'Fix' | 'Verify' | 'Replay';
 
 /** One entry of docs/runbook.md: its commands under each label, as a person would copy them. */
 export interface Entry {
@@ -25,7 +25,7 @@ export function allCommands(text: string): string[] {
 }
 
 function commandsOf(part: string, usualReplay: string): Entry['commands'] {
-  const labelled = part.split(/^(?=\*\*(?:Look|Mend|Verify|Replay)\.\*\*)/m).slice(1);
+  const labelled = part.split(/^(?=\*\*(?:Look|Fix|Verify|Replay)\.\*\*)/m).slice(1);
   const commands = labelled.flatMap((text) => {
     const label = /^\*\*(\w+)\./.exec(text)?.[1] as Label;
     return allCommands(text).map((command) => ({ label, command }));

@@ -123,7 +123,7 @@ test('while its file moves, a run is followed by bytes, and nobody is asked befo
 });
 
 test('a failed run says its error and cause, and how far it came', async () => {
-  const cause = 'The export failed. Start the run anew.';
+  const cause = 'The export failed. Start the run again.';
   const entered: Moment['entered'] = [['ExportFailed', state({ checks: 4 })]];
   const { sfn } = await machine([{ status: 'FAILED', error: 'ExportFailed', cause, entered }]);
   expect(await followRun(sfn, 'leads', ARN)).toMatchObject({
