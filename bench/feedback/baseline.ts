@@ -1,0 +1,37 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const PROJECT = join(import.meta.dirname, '..', '..');
+
+/** What the times are compared with: the commit before the work on them began. */
+export const BASELINE = '077666f';
+
+/** Whether the commit is in this clone. */
+export function hasBaseline(): boolean {
+  try {
+    git('cat-file', '-e', `${BASELINE}^{commit}`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Checks the commit out into a temporary folder and gives it its packages; all of it goes when this process ends. */
+export function checkOutBaseline(): string {
+  const dir = join(mkdtempSync(join(tmpdir(), 'bench-feedback-')), BASELINE);
+  process.once('exit', () => {
+    git('worktree', 'remove', '--force', dir);
+    rmSync(join(dir, '..'), { recursive: true, force: true });
+  });
+  git('worktree', 'add', '--detach', dir, BASELINE);
+  const lockOf = (project: string) => readFileSync(join(project, 'package-lock.json'), 'utf8');
+  if (lockOf(dir) === lockOf(PROJECT)) execFileSync('cp', ['-al', join(PROJECT, 'node_modules'), dir]);
+  else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+  return dir;
+}
+
+function git(...args: string[]): void {
+  execFileSync('git', args, { cwd: PROJECT, stdio: 'ignore' });
+}
