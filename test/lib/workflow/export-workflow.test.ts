@@ -21,7 +21,7 @@ const NOT_INVOKED = [
   'Lambda.ResourceNotReadyException',
 ];
 
-/** The picture in docs/adr and README.md: where each outcome of each step leads. */
+/** The picture in README.md: where each outcome of each step leads. */
 const ARROWS: Record<StepName, Record<string, string>> = {
   CreateExport: { CREATED: 'WaitBeforeCheck', RETRY: 'WaitBeforeCreate', FAILED: 'RunFailed' },
   CheckStatus: { READY: 'DownloadFile', PENDING: 'WaitBeforeCheck', FAILED: 'RunFailed' },
