@@ -7,10 +7,10 @@ import { ALARMS } from '../lib/monitoring/alarms.ts';
 
 type Schema = z.core.JSONSchema.BaseSchema;
 
-const ENDS = {
-  final: 'at once',
-  transient: 'at the deadline',
-  machine: 'at once, by the state machine',
+const RETRIED = {
+  final: 'no',
+  transient: 'until the deadline',
+  machine: 'no; the state machine itself ends the run',
 };
 
 /** Every field of `config/NAME.json`. */
@@ -19,10 +19,10 @@ export function configurationTable(): string {
   return table(['Field', 'Default', 'Values', 'Meaning'], fieldsOf(whole).map(fieldRow));
 }
 
-/** Every error that a run can end in, and when it gives up. */
+/** Every error that a run can end in, and whether it is retried first. */
 export function errorTable(): string {
-  const rows = Object.entries(ERRORS).map(([name, { class: kind }]) => [link(name), ENDS[kind]]);
-  return table(['Error', 'The run ends'], rows);
+  const rows = Object.entries(ERRORS).map(([name, { class: kind }]) => [link(name), RETRIED[kind]]);
+  return table(['Error', 'Retried'], rows);
 }
 
 export function alarmTable(): string {
