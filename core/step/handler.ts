@@ -65,7 +65,7 @@ function report<T extends AnyState>(
   const now = invocation.now();
   // A step may have learnt more of its run; what has failed lacks the input, and may be known by nothing else.
   const log = invocation.log.about(machine.about({ ...answer, input: before.input }));
-  log.info('answered', {
+  log[answer.outcome === 'FAILED' ? 'error' : 'info']('answered', {
     outcome: answer.outcome ?? '',
     error: answer.failure?.error,
     waitSeconds: answer.waitSeconds,

@@ -122,6 +122,17 @@ test('each answer is one line in the log: ids and outcome', async () => {
   ]);
 });
 
+test.each([
+  ['error', new RunError('ExportFailed', 'Export 7 failed.')],
+  ['info', new RunError('CrmUnavailable', 'Down.')],
+])('the level of the line is %s after %s', async (level, error) => {
+  const { handler, log } = throwing('CheckStatus', error);
+
+  await handler(runState(), lambdaContext());
+
+  expect(log.lines.filter(({ message }) => message === 'answered')).toMatchObject([{ level }]);
+});
+
 const bugs: [string, unknown, string][] = [
   ['an error', new TypeError(`cannot read ${CANARY}`), 'TypeError'],
   [
