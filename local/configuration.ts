@@ -9,6 +9,7 @@ export const LOCAL_DEPLOYMENT = 'local';
 interface Changes {
   crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl'> & { fileHosts?: string[] | undefined };
   pollSeconds?: number | undefined;
+  updates?: boolean;
   endpoint: string;
 }
 
@@ -16,7 +17,7 @@ interface Changes {
  * Writes the configuration of this start: `config/local.json` with the addresses of the CRM that is used now.
  * @returns the file, and what it says
  */
-export async function writeConfiguration(dir: string, { crm, pollSeconds, endpoint }: Changes) {
+export async function writeConfiguration(dir: string, { crm, pollSeconds, updates = false, endpoint }: Changes) {
   const base = readConfiguration(LOCAL_DEPLOYMENT, undefined, endpoint).deployment;
   const polling = pollSeconds
     ? {
@@ -28,9 +29,7 @@ export async function writeConfiguration(dir: string, { crm, pollSeconds, endpoi
       }
     : base.polling;
   const file = join(dir, 'local.json');
-  await writeFile(
-    file,
-    `${JSON.stringify({ ...base, $schema: undefined, crm: { ...base.crm, ...crm }, polling }, undefined, 2)}\n`,
-  );
+  const own = { ...base, $schema: undefined, crm: { ...base.crm, ...crm }, customerUpdates: updates, polling };
+  await writeFile(file, `${JSON.stringify(own, undefined, 2)}\n`);
   return readConfiguration(LOCAL_DEPLOYMENT, file, endpoint);
 }

@@ -11,7 +11,7 @@ export function endpointsOf({ cloud, crm }: Session) {
 
 /** Prints the endpoints and commands to paste into another terminal. */
 export function showEndpoints(screen: Screen, session: Session, runs: FinishedRun[]): void {
-  const { cloud, crm, target, configurationFile } = session;
+  const { cloud, crm, target, configurationFile, sandbox, updates } = session;
   const arn = runs[0]?.report.executionArn ?? 'ARN';
   const place = `--deployment ${LOCAL_DEPLOYMENT} --region ${LOCAL_REGION} --endpoint-url ${cloud.endpoint}`;
   for (const line of [
@@ -20,6 +20,12 @@ export function showEndpoints(screen: Screen, session: Session, runs: FinishedRu
     '',
     'In another terminal, start a run and follow it:',
     `  npm run cli -- start leads --wait ${place}`,
+    ...(sandbox ? faultLines(`${sandbox.url}/_sandbox/faults`) : []),
+    'See what a run did, all nights as a page, and whether the next run would work:',
+    `  npm run cli -- show leads ${place}`,
+    `  npm run cli -- report ${place}`,
+    `  npm run cli -- doctor --configuration ${configurationFile} ${place}`,
+    ...(updates ? ['Update customers by a file (docs/updates.md):', `  npm run cli -- update FILE.csv ${place}`] : []),
     'Authorize anew:',
     `  npm run cli -- authorize --configuration ${configurationFile} ${place}`,
     'With the AWS CLI:',
@@ -30,4 +36,13 @@ export function showEndpoints(screen: Screen, session: Session, runs: FinishedRu
   ]) {
     screen.line(line);
   }
+}
+
+function faultLines(url: string): string[] {
+  const fault = { path: 'status', entity: 'leads', calls: [1, 2], answer: { status: 503 } };
+  return [
+    'Make the next two status checks of leads fail, and end all faults (sandbox/README.md has more):',
+    `  curl ${url} --json '${JSON.stringify(fault)}'`,
+    `  curl -X DELETE ${url}`,
+  ];
 }

@@ -21,6 +21,8 @@ export interface StartOptions {
   crm?: OtherCrm;
   /** A local cloud that already runs. */
   endpointUrl?: string;
+  /** Whether customers can be updated, for which a scope more is requested. */
+  updates: boolean;
   /** First and largest wait between two looks at the status. */
   pollSeconds?: number;
 }
@@ -34,6 +36,7 @@ const givenSchema = z.object({
   clientId: z.string().optional(),
   fileHost: z.array(z.string()).optional(),
   endpointUrl: z.string().optional(),
+  updates: z.boolean().default(false),
   pollSeconds: z.number().optional(),
 });
 
@@ -59,6 +62,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
       'hosts of its files, where they are not that of --crm-url',
       (host, before: string[] = []) => [...before, host],
     )
+    .option('--updates', 'customer updates with --crm-url too: requests the scope customers:update')
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
     .option('--poll-seconds <n>', 'first and largest wait between two looks at the status', seconds)
     .exitOverride()
@@ -66,14 +70,10 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
     .parse(args, { from: 'user' });
   const given = givenSchema.parse(program.opts());
   const { entity: entities, keep, json, endpointUrl, pollSeconds } = given;
-  return {
-    entities: [...new Set(entities)],
-    keep,
-    json,
-    endpointUrl,
-    pollSeconds,
-    crm: otherCrm(given, env.CRM_CLIENT_SECRET),
-  };
+  const crm = otherCrm(given, env.CRM_CLIENT_SECRET);
+  // The scopes of the sandbox are nobody's; those of another CRM widen only if requested.
+  const updates = given.updates || !crm;
+  return { entities: [...new Set(entities)], keep, json, endpointUrl, pollSeconds, updates, crm };
 }
 
 function otherCrm(given: z.infer<typeof givenSchema>, clientSecret: string | undefined): OtherCrm | undefined {

@@ -19,6 +19,8 @@ export interface Session {
   crm: OtherCrm;
   configurationFile: string;
   target: Target;
+  /** Whether customers can be updated. */
+  updates: boolean;
   /** The CRM of this process, unless another is used. */
   sandbox: Sandbox | undefined;
   /** Ends what runs in this process; the processes beside it end with the record of the start. */
@@ -74,6 +76,7 @@ async function prepare(
   const configuration = await writeConfiguration(record.workDir, {
     crm: { baseUrl: crm.url, authUrl: crm.authUrl, ...(crm.fileHosts && { fileHosts: crm.fileHosts }) },
     pollSeconds: options.pollSeconds,
+    updates: options.updates,
     endpoint: cloud.endpoint,
   });
   await deploy(configuration.file, cloud, deps);
@@ -85,7 +88,9 @@ async function prepare(
   const consent = { crm: configuration.deployment.crm, clientId, clientSecret, signal, onUrl };
   const scopes = ({ scope }: { scope: string }) => `scopes: ${scope}`;
   await screen.step('Authorization code flow', () => authorize(target, consent), scopes);
-  return { cloud, crm, configurationFile: configuration.file, target, sandbox, close: async () => sandbox?.close() };
+  const { file: configurationFile, deployment } = configuration;
+  const updates = deployment.customerUpdates;
+  return { cloud, crm, configurationFile, target, updates, sandbox, close: async () => sandbox?.close() };
 }
 
 /** Before everything else, for what comes then takes a while and ends in waiting for a person. */

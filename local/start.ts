@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { createScreen, type Screen } from '../cli/runs/screen.ts';
 import { codeOf, USAGE } from '../cli/support/exit.ts';
 import { ConfigurationError } from '../core/config/configuration.ts';
 import { RunError } from '../core/errors.ts';
+import { aborted } from './aborted.ts';
 import type { Cloud } from './cloud.ts';
 import { endpointsOf, showEndpoints } from './endpoints.ts';
 import { parseOptions, type StartOptions } from './options.ts';
@@ -79,7 +79,7 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
       });
     if (options.keep) {
       showEndpoints(screen, session, runs);
-      if (!signal.aborted) await Promise.race([once(signal, 'abort'), died(session.cloud)]);
+      await Promise.race([aborted(signal), died(session.cloud)]);
     }
     return exitCodeOfRuns(runs);
   } finally {

@@ -22,7 +22,7 @@ export async function withSession(
   await endLeftovers(cacheDir);
   const record = await openRunRecord(cacheDir);
   try {
-    const options = { entities: [...ENTITIES], keep: false, json, pollSeconds: 1 };
+    const options = { entities: [...ENTITIES], keep: false, json, pollSeconds: 1, updates: false };
     const session = await openSession(options, {
       screen,
       record,

@@ -88,7 +88,11 @@ test.concurrent('--keep prints its document before it waits, can be used, and en
   const [, url = ''] = await authorize.says(/^Open: (http\S+)$/m);
   expect(await approveConsent(url)).toMatch(/^200 .*Authorized/s);
   expect(await authorize.ended, authorize.stderr()).toBe(0);
-  expect(JSON.parse(authorize.stdout())).toMatchObject({ ok: true, scope: 'openid profile global:export', notes: [] });
+  expect(JSON.parse(authorize.stdout())).toMatchObject({
+    ok: true,
+    scope: 'openid profile global:export customers:update',
+    notes: [],
+  });
 
   const started = run(CLI, ['start', 'contacts', '--wait', ...place]);
   expect(await started.ended, started.stderr()).toBe(0);

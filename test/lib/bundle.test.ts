@@ -38,10 +38,10 @@ describe('the bundled code', () => {
   );
 
   test.each(Object.keys(STEPS) as StepName[])('of %s loads on Node, reads the configuration and answers', (step) => {
-    const { stdout } = invoke(bundleOf(step));
+    const { stdout, stderr } = invoke(bundleOf(step));
 
-    const [logged, answer] = stdout.split('\n').map((line) => JSON.parse(line));
-    expect(logged).toMatchObject({ message: 'answered', step, error: 'ConfigInvalid' });
+    const [logged, answer] = [stderr, stdout].map((text) => JSON.parse(text));
+    expect(logged).toMatchObject({ level: 'ERROR', message: 'answered', step, error: 'ConfigInvalid' });
     expect(answer).toMatchObject({
       outcome: 'FAILED',
       failure: { error: 'ConfigInvalid', cause: expect.stringContaining("The function's environment lacks ") },

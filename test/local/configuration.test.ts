@@ -15,6 +15,13 @@ test('it is config/local.json with the addresses of the CRM that is used', async
   expect(await readFile(file, 'utf8')).not.toContain('$schema');
 });
 
+test('with updates there is a machine for them, and their scope', async () => {
+  const { deployment } = await writeConfiguration(await tempDir(), { crm, endpoint, updates: true });
+  expect(deployment.customerUpdates).toBe(true);
+  expect(deployment.crm.scopes).toContain('customers:update');
+  expect((await writeConfiguration(await tempDir(), { crm, endpoint })).deployment.customerUpdates).toBe(false);
+});
+
 test.for([1, 7, 3600])(
   'waits of %i seconds are first and largest, and come before a second create, within what the schema allows',
   async (pollSeconds) => {

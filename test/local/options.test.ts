@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { parseOptions } from '../../local/options.ts';
 
@@ -8,7 +8,7 @@ const crm = ['--crm-url', 'https://crm.example/api/v1/', '--auth-url', 'https://
 
 /** commander writes what is wrong to standard error, and help to standard output. */
 const written: string[] = [];
-beforeAll(() => {
+beforeEach(() => {
   for (const stream of [process.stdout, process.stderr]) {
     vi.spyOn(stream, 'write').mockImplementation((text) => written.push(String(text)) > 0);
   }
@@ -18,7 +18,7 @@ afterAll(() => {
 });
 
 test('without options all seven entities are exported, once', () => {
-  expect(parseOptions([], none)).toEqual({ entities: ENTITIES, keep: false, json: false });
+  expect(parseOptions([], none)).toEqual({ entities: ENTITIES, keep: false, json: false, updates: true });
 });
 
 test('entities are taken in the order given, each once', () => {
@@ -27,14 +27,30 @@ test('entities are taken in the order given, each once', () => {
 });
 
 test('every option is read', () => {
-  const args = ['--keep', '--json', '--endpoint-url', 'http://127.0.0.1:4566/', '--poll-seconds', '7', ...crm];
+  const args = [
+    '--keep',
+    '--json',
+    '--endpoint-url',
+    'http://127.0.0.1:4566/',
+    '--poll-seconds',
+    '7',
+    '--updates',
+    ...crm,
+  ];
   expect(parseOptions(args, secret)).toEqual({
     ...{ entities: ENTITIES, keep: true, json: true, endpointUrl: 'http://127.0.0.1:4566', pollSeconds: 7 },
+    updates: true,
     crm: {
       ...{ url: 'https://crm.example/api/v1', authUrl: 'https://crm.example/auth' },
       ...{ clientId: 'me', clientSecret: 'the-secret' },
     },
   });
+});
+
+test('customer updates are on with the sandbox, and with another CRM only if requested: they widen the scopes', () => {
+  expect(parseOptions([], none).updates).toBe(true);
+  expect(parseOptions(crm, secret).updates).toBe(false);
+  expect(parseOptions([...crm, '--updates'], secret).updates).toBe(true);
 });
 
 test('the files of another CRM may lie on hosts of their own', () => {

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { createProgram } from '../../cli/program.ts';
+import type { Screen } from '../../cli/runs/screen.ts';
+import { showEndpoints } from '../../local/endpoints.ts';
+import type { Session } from '../../local/session.ts';
+import { faultSchema } from '../../sandbox/world/fault-schema.ts';
+
+/** What `--keep` prints. */
+function shown(sandbox: object | undefined): string[] {
+  const lines: string[] = [];
+  const session = {
+    cloud: { endpoint: 'http://127.0.0.1:4566' },
+    crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
+    target: { StateMachineArn: 'arn:aws:states:x', BucketName: 'bucket' },
+    configurationFile: '/tmp/local.json',
+    updates: sandbox !== undefined,
+    sandbox,
+  };
+  showEndpoints({ line: (text: string) => lines.push(text) } as unknown as Screen, session as unknown as Session, []);
+  return lines;
+}
+
+const withSandbox = shown({ url: 'http://127.0.0.1:4010' });
+const commands = withSandbox.flatMap((line) => /^ {2}npm run cli -- (.+)$/.exec(line)?.[1] ?? []);
+
+test('the commands to look around with are named', () => {
+  expect(commands.map((command) => command.split(' ')[0])).toEqual(
+    expect.arrayContaining(['start', 'show', 'report', 'doctor', 'authorize', 'update']),
+  );
+});
+
+test.each(commands)('the command knows: %s', async (line) => {
+  const [name = '', ...args] = line.split(' ');
+  const program = await createProgram();
+  let parsed = false;
+  program.commands
+    .find((each) => each.name() === name)
+    ?.action(() => {
+      parsed = true;
+    });
+  await program.parseAsync([name, ...args], { from: 'user' });
+  expect(parsed).toBe(true);
+});
+
+test('how to make a fault, and to end it, is printed for the sandbox only', () => {
+  const [, url, fault = ''] = /curl (\S+) --json '(.+)'/.exec(withSandbox.join('\n')) ?? [];
+  expect(url).toBe('http://127.0.0.1:4010/_sandbox/faults');
+  expect(faultSchema.safeParse(JSON.parse(fault)).error).toBeUndefined();
+  expect(withSandbox.join('\n')).toContain('curl -X DELETE http://127.0.0.1:4010/_sandbox/faults');
+  expect(shown(undefined).join('\n')).not.toMatch(/_sandbox|cli -- update/);
+});
