@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { Help } from 'commander';
 import { createProgram } from '../cli/program.ts';
 import { code, table } from './document-tables.ts';
 
@@ -70,16 +70,9 @@ export async function commandTable(): Promise<string> {
   const flags = commands.map(({ options }) => options.map((option) => option.flags));
   const own = (flag: string) => flags.filter((each) => each.includes(flag)).length < commands.length - 1;
   const rows = commands.map((command, index) => [
-    code([command.name(), ...command.registeredArguments.map(termOf)].join(' ')),
+    code(new Help().subcommandTerm(command).replace(' [options]', '')),
     command.description(),
     (flags[index] ?? []).filter(own).map(code).join(', '),
   ]);
   return table(['Command', 'Does', 'Options'], rows);
-}
-
-type Argument = Command['registeredArguments'][number];
-
-function termOf(argument: Argument): string {
-  const name = `${argument.name()}${argument.variadic ? '…' : ''}`;
-  return argument.required ? `<${name}>` : `[${name}]`;
 }
