@@ -64,9 +64,10 @@ function recordAt(text: string, begin: number): Found {
   const cells: (string | null)[] = [];
   for (let at = begin; ; at += 1) {
     CELL.lastIndex = at;
-    const [plain = '', quoted, close] = CELL.exec(text) ?? [];
+    const match = CELL.exec(text);
+    const [plain, quoted] = [match?.[0] ?? '', match?.[1]];
     at += plain.length;
-    if (close === '') return { cells, wrong: NEVER_CLOSED, end: text.length, closed: false };
+    if (match?.[2] === '') return { cells, wrong: NEVER_CLOSED, end: text.length, closed: false };
     cells.push(quoted?.replaceAll('""', '"') ?? (plain === '\\N' ? null : plain));
     if (text[at] === ',') continue;
     const end = text.indexOf('\n', at) + 1 || text.length;
@@ -76,7 +77,7 @@ function recordAt(text: string, begin: number): Found {
 
 /** @param rest of the line behind the last cell */
 function faultBehind(rest: string, quoted: boolean): string | null {
-  if (/^\r?\n?$/.test(rest) && rest !== '\r') return null;
+  if (rest === '\n' || rest === '\r\n' || rest === '') return null;
   if (rest.startsWith('\r')) return LONE_CR;
   return quoted ? AFTER_QUOTE : INSIDE;
 }
