@@ -36,7 +36,7 @@ export async function drainBatch(
   const awsNow = () => now().getTime() + target.sfn.config.systemClockOffset;
   const end = (stoppedAt?.getTime() ?? awsNow()) + LONGEST_MS;
   const store = storeOf(target);
-  const flag = createStopFlag(store, keysOf(batch).stop, now);
+  const flag = createStopFlag(store, keysOf(batch).stop);
   const sentence = 'It was stopped, and what is left of it is sent as another batch.';
   await flag.raise({ reason: 'UpdateStopped', sentence, at: now().toISOString() });
   if (awsNow() >= end) return;

@@ -1,8 +1,7 @@
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import { type BatchManifest, batchManifestSchema, type Counts } from '../../core/batch/batch-manifest.ts';
 import { type BatchStore, createBatchStore } from '../../core/batch/batch-store.ts';
-import { parseResults } from '../../core/batch/parse-results.ts';
-import { OUTCOMES, type Outcome, type ResultLine } from '../../core/batch/result-line.ts';
+import { OUTCOMES, type Outcome, parseResults, type ResultLine } from '../../core/batch/result-line.ts';
 import { jsonOrUndefined } from '../../core/json.ts';
 import { lineBlocks } from '../../core/updates/line-blocks.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';

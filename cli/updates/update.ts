@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
-import { batchSchema } from '../../core/batch/batch-manifest.ts';
+import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import type { LineRules } from '../../core/updates/fast-check.ts';
 import { withExamples } from '../support/command-options.ts';
@@ -119,7 +119,7 @@ async function askBefore({ source, records }: CheckedUpdates, { yes, deployment 
 }
 
 export function batchArgument(text: string): string {
-  if (batchSchema.safeParse(text).success) return text;
+  if (batchNameSchema.safeParse(text).success) return text;
   throw new InvalidArgumentError('The name of a batch has letters, digits and hyphens, at most 60.');
 }
 

@@ -4,7 +4,7 @@ import { strictText } from '../json.ts';
 import { OUTCOMES, type Outcome } from './result-line.ts';
 
 /** A name that is a part of keys: letters, digits and hyphens, at most 60. */
-export const batchSchema = z
+export const batchNameSchema = z
   .string()
   .regex(/^[A-Za-z0-9-]{1,60}$/)
   .describe('Name of the batch.');
@@ -16,7 +16,7 @@ export type Counts = z.infer<typeof countsSchema>;
 /** `_manifest.json` of a batch, written once after `result.jsonl`: no manifest, no result. Read loosely, as those of exports. */
 export const batchManifestSchema = z.object({
   schemaVersion: layoutVersion,
-  batch: batchSchema,
+  batch: batchNameSchema,
   execution: z.string().describe('Name of the Step Functions execution.'),
   input: z.object({
     key: z.string(),

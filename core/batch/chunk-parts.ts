@@ -4,8 +4,7 @@ import { parseJson } from '../json.ts';
 import type { BatchKeys } from './batch-keys.ts';
 import type { Place } from './batch-state.ts';
 import type { BatchStore } from './batch-store.ts';
-import { DOUBT, parseResults } from './parse-results.ts';
-import { type ResultLine, resultLineText } from './result-line.ts';
+import { DOUBT, parseResults, type ResultLine, resultLineText } from './result-line.ts';
 
 /** Results in one object: a function that dies leaves at most so many lines in doubt. */
 export const RESULTS_PER_PART = 100;

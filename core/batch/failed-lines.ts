@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { LONGEST_LINE, lineBlocks } from '../updates/line-blocks.ts';
-import { DOUBT } from './parse-results.ts';
-import { type Outcome, type ResultLine, resultLineSchema } from './result-line.ts';
+import { DOUBT, type Outcome, type ResultLine, resultLineSchema } from './result-line.ts';
 
 /** Lines to correct or to send again: all that are not known to be applied. */
 export const NOT_APPLIED: readonly (Outcome | undefined)[] = ['REJECTED', 'FAILED', 'UNKNOWN', 'NOT_SENT', undefined];

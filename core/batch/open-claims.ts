@@ -1,7 +1,7 @@
 import { keysOf } from './batch-keys.ts';
 import type { BatchStore } from './batch-store.ts';
 import { doubtIn } from './chunk-parts.ts';
-import { DOUBT } from './parse-results.ts';
+import { DOUBT } from './result-line.ts';
 
 const CLAIM = '.begun.json';
 /** A part without results has a single line, of some 100 bytes; one with results is only known to be larger. */

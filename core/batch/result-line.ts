@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { ERRORS, type ErrorName } from '../errors.ts';
+import { ERRORS, type ErrorName, RunError } from '../errors.ts';
 
 /** Every way in which a line can end, and what it says about the customer. */
 export const OUTCOMES = {
@@ -39,4 +39,19 @@ export type ResultLine = z.infer<typeof resultLineSchema>;
 
 export function resultLineText(result: ResultLine): string {
   return `${JSON.stringify(result)}\n`;
+}
+
+/** How the last line of an object of results begins where its writer left lines in doubt (`chunk-parts.ts`). It is no result. */
+export const DOUBT = '{"doubt":';
+
+/** @throws RunError `StorageConflict` when the text is not made of result lines; nothing of it is quoted. */
+export function parseResults(text: string): ResultLine[] {
+  try {
+    return text
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith(DOUBT))
+      .map((line) => resultLineSchema.parse(JSON.parse(line)));
+  } catch {
+    throw new RunError('StorageConflict', 'An object among the results of a chunk is not made of result lines.');
+  }
 }

@@ -64,8 +64,8 @@ export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promi
 }
 
 /** Where the grant is dead its alarm rings as well: it must not wait for the night, and no chunk ends FAILED for it. */
-function stopFlagOf(batch: string, { store, now, log }: ApplyChunkDeps): StopFlag {
-  const flag = createStopFlag(store, keysOf(batch).stop, now);
+function stopFlagOf(batch: string, { store, log }: ApplyChunkDeps): StopFlag {
+  const flag = createStopFlag(store, keysOf(batch).stop);
   const raise = (stop: Stop) => {
     if (stop.reason === 'ReauthorizationRequired') log.measure({ RunsEnded: 1 }, stop.reason);
     return flag.raise(stop);

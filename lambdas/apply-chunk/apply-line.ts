@@ -1,7 +1,7 @@
 import type { Tries } from '../../core/batch/chunk-parts.ts';
 import type { UpdateRecord } from '../../core/batch/read-chunk.ts';
 import type { ResultLine } from '../../core/batch/result-line.ts';
-import { FRESH_SECONDS, type Stop, type StopFlag } from '../../core/batch/stop-flag.ts';
+import type { Stop, StopFlag } from '../../core/batch/stop-flag.ts';
 import { unfinishedLine } from '../../core/batch/unfinished-line.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';
@@ -70,8 +70,6 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
   const { lost } = tries;
   // What is on its way is in doubt until it is answered, and stays so where this ends in a bug.
   tries.lost = true;
-  // At a rate at which it would count for the next line, that line need not wait for it.
-  if (deps.pace.seconds < FRESH_SECONDS) deps.stop.readAhead();
   try {
     const inTime = () => deps.secondsLeft() >= SEND_SECONDS;
     const answer = await updateCustomer(deps.crm, id, fields, deps.now, inTime);

@@ -12,8 +12,7 @@ import {
   RESULTS_PER_PART,
   type Tries,
 } from '../../core/batch/chunk-parts.ts';
-import { parseResults } from '../../core/batch/parse-results.ts';
-import type { ResultLine } from '../../core/batch/result-line.ts';
+import { parseResults, type ResultLine } from '../../core/batch/result-line.ts';
 
 /**
  * The results of a chunk, in objects that are written once each. Before the first line of an object is sent, a claim says

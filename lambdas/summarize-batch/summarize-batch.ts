@@ -7,7 +7,7 @@ import { type BatchAnswer, LONGEST_INVOCATION_SECONDS } from '../../core/batch/b
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { type Chunk, chunkSchema } from '../../core/batch/chunk-index.ts';
 import { openClaims } from '../../core/batch/open-claims.ts';
-import { parseResults } from '../../core/batch/parse-results.ts';
+import { parseResults } from '../../core/batch/result-line.ts';
 import { createStopFlag, type Stop } from '../../core/batch/stop-flag.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
@@ -37,10 +37,10 @@ export async function summarizeBatch(
   state: BatchState,
   deps: SummarizeBatchDeps,
 ): Promise<BatchAnswer<'SummarizeBatch'>> {
-  const { store, log, now } = deps;
+  const { store, log } = deps;
   const batch = batchOf(state);
   const keys = keysOf(batch.batch);
-  const flag = createStopFlag(store, keys.stop, now);
+  const flag = createStopFlag(store, keys.stop);
   const broken = state.awaited ? undefined : await brokenOff(state, batch.batch, deps);
   if (broken) {
     // Nobody invokes its functions any more, but those at work would go on.

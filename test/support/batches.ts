@@ -5,8 +5,7 @@ import { type Batch, type BatchState, batchStateSchema } from '../../core/batch/
 import { asBatchStep } from '../../core/batch/batch-step.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import type { Chunk } from '../../core/batch/chunk-index.ts';
-import { parseResults } from '../../core/batch/parse-results.ts';
-import { type ResultLine, resultLineSchema } from '../../core/batch/result-line.ts';
+import { parseResults, type ResultLine, resultLineSchema } from '../../core/batch/result-line.ts';
 import type { Call } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { RunError } from '../../core/errors.ts';

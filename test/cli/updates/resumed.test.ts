@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { resumedName } from '../../../cli/updates/resumed.ts';
-import { batchSchema } from '../../../core/batch/batch-manifest.ts';
+import { batchNameSchema } from '../../../core/batch/batch-manifest.ts';
 
 test('a batch is resumed under one name, and what that leaves under the next', () => {
   expect(resumedName('update-20261120T094133-9bef26')).toBe('update-20261120T094133-9bef26-r2');
@@ -13,5 +13,5 @@ test('the longest names are told apart, and stay names of batches', () => {
   const names = [long('a'), long('b'), resumedName(long('a')), resumedName(resumedName(long('a')))].map(resumedName);
 
   expect(new Set(names).size).toBe(4);
-  for (const name of names) expect(batchSchema.safeParse(name).success, name).toBe(true);
+  for (const name of names) expect(batchNameSchema.safeParse(name).success, name).toBe(true);
 });

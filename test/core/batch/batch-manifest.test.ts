@@ -3,7 +3,7 @@ import {
   type BatchManifest,
   batchManifestSchema,
   batchManifestText,
-  batchSchema,
+  batchNameSchema,
   noCounts,
 } from '../../../core/batch/batch-manifest.ts';
 import { OUTCOMES, resultLineSchema, resultLineText } from '../../../core/batch/result-line.ts';
@@ -55,7 +55,7 @@ test('a manifest of a later release is read without what this one does not know'
 });
 
 test('the names that the command gives are names of batches', () => {
-  expect(batchSchema.parse('update-20261121T100000-abc123')).toBe('update-20261121T100000-abc123');
+  expect(batchNameSchema.parse('update-20261121T100000-abc123')).toBe('update-20261121T100000-abc123');
 });
 
 test('every outcome has a count', () => {
