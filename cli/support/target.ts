@@ -1,16 +1,9 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import { LambdaClient } from '@aws-sdk/client-lambda';
-import { S3Client } from '@aws-sdk/client-s3';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { SFNClient } from '@aws-sdk/client-sfn';
-import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
-import { AWS_LIMITS, LEASE_LIMITS } from '../../core/aws/aws-limits.ts';
+import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { type DeployedOutputs, deployedSchema } from '../../core/config/deployed.ts';
 import { awsTrouble } from './aws-trouble.ts';
+import { type Clients, lazyClients } from './clients.ts';
 import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
 import { plain } from './text.ts';
 
@@ -39,19 +32,11 @@ const outputsSchema = z.object({
 });
 
 /** A deployment within reach: its resources, and the clients to reach them. */
-export interface Target extends z.infer<typeof outputsSchema> {
+export interface Target extends z.infer<typeof outputsSchema>, Clients {
   /** `crm-export-NAME`, with which the names of its rules and log groups begin. */
   stack: string;
   /** What is configured; `undefined` in a stack of an earlier release. */
   deployed: DeployedOutputs | undefined;
-  sfn: SFNClient;
-  s3: S3Client;
-  secrets: SecretsManagerClient;
-  dynamo: DynamoDBClient;
-  logs: CloudWatchLogsClient;
-  events: EventBridgeClient;
-  sns: SNSClient;
-  lambda: LambdaClient;
   /** Where the function that moves files logs. */
   downloadLogGroup: string;
 }
@@ -64,20 +49,8 @@ export async function connect(options: TargetOptions): Promise<Target> {
   const settings = { ...AWS_LIMITS, ...clientSettings(options) };
   const stack = `crm-export-${options.deployment}`;
   const outputs = await stackOutputs(new CloudFormationClient(settings), stack);
-  return {
-    ...outputs,
-    stack,
-    sfn: new SFNClient(settings),
-    // With the bucket in front of its name, localhost is not found.
-    s3: new S3Client({ ...settings, forcePathStyle: 'credentials' in settings }),
-    secrets: new SecretsManagerClient({ ...settings, ...LEASE_LIMITS }),
-    dynamo: new DynamoDBClient({ ...settings, ...LEASE_LIMITS }),
-    logs: new CloudWatchLogsClient(settings),
-    events: new EventBridgeClient(settings),
-    sns: new SNSClient(settings),
-    lambda: new LambdaClient(settings),
-    downloadLogGroup: `/aws/lambda/${stack}-DownloadFile`,
-  };
+  const downloadLogGroup = `/aws/lambda/${stack}-DownloadFile`;
+  return Object.assign(lazyClients(settings), outputs, { stack, downloadLogGroup });
 }
 
 /**
