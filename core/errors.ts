@@ -155,17 +155,20 @@ export class RunError extends Error {
   override readonly name: RunErrorName;
   /** Seconds that the other side asked us to wait, if it did. */
   readonly retryAfterSeconds: number | undefined;
+  /** The HTTP status of the answer, where there was one. */
+  readonly status: number | undefined;
   readonly #momentary: boolean;
 
   /** @param options.momentary it may pass by itself, though others of its name do not: it is waited out like a transient one. */
   constructor(
     name: RunErrorName,
     message: string,
-    options: { retryAfterSeconds?: number | undefined; cause?: unknown; momentary?: boolean } = {},
+    options: { retryAfterSeconds?: number | undefined; status?: number; cause?: unknown; momentary?: boolean } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = name;
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.status = options.status;
     this.#momentary = options.momentary ?? false;
   }
 

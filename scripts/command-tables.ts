@@ -30,7 +30,7 @@ export const COMMAND_RIGHTS: Right[] = [
     on: EXPORT_RUN,
     commands: ['follow', 'list', 'show', 'logs', 'report', 'retry', 'stop', 'start --wait'],
   },
-  { action: 'states:GetExecutionHistory', on: EXPORT_RUN, commands: [...FOLLOWING, 'show', 'stop'] },
+  { action: 'states:GetExecutionHistory', on: EXPORT_RUN, commands: [...FOLLOWING, 'list', 'show', 'stop'] },
   { action: 'states:StopExecution', on: EXPORT_RUN, commands: ['stop'] },
   { action: 's3:GetObject', on: '`published/*`, `runs/*`', commands: ['list', 'show', 'download', 'report'] },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },

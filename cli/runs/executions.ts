@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DescribeExecutionCommand,
   GetExecutionHistoryCommand,
+  type HistoryEvent,
   type SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
@@ -11,6 +12,7 @@ import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
 import type { FileProgress, Moved } from './file-progress.ts';
 import { type Progress, parseState, type RunReport, reportOf, secondsBetween } from './run-report.ts';
+import { waitingOf } from './waiting.ts';
 
 /**
  * Starts a run. Its name sorts by time and says the entity: `leads-20261120T020000Z-1a2b3c`.
@@ -65,6 +67,7 @@ export async function followRun(
       status: execution.status ?? 'RUNNING',
       checks: seen.state?.checks ?? 0,
       ...bytesOf(seen.state, moved),
+      waiting: (execution.status === 'RUNNING' && waitingOf(seen)) || null,
       seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
     });
     if (execution.status !== 'RUNNING') return reportOf(entity, execution, seen.state);
@@ -78,15 +81,28 @@ function bytesOf(state: RunState | undefined, moved: Moved | undefined): Pick<Pr
   return { bytes: moved?.bytes ?? null, totalBytes: moved?.totalBytes ?? null };
 }
 
-/** The state entered last and what it was given. Read from the newest events: these exist in every engine. */
+/**
+ * The state entered last, when, and what it was given: of the newest events only those that every engine writes. A Choice
+ * is none that a run stays in.
+ */
 export async function lastSeen(
   sfn: SFNClient,
   executionArn: string,
   look: { abortSignal?: AbortSignal | undefined } = {},
-): Promise<{ name: string; state: RunState | undefined }> {
-  const newest = { executionArn, reverseOrder: true, maxResults: 20, includeExecutionData: true };
+): Promise<{ name: string; at: Date | undefined; state: RunState | undefined }> {
+  const newest = { executionArn, reverseOrder: true, maxResults: 100, includeExecutionData: true };
   const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), look);
-  const entered = events.filter((event) => event.stateEnteredEventDetails);
+  const entered = events.filter(isStay);
   const states = entered.map((event) => parseState(event.stateEnteredEventDetails?.input));
-  return { name: entered[0]?.stateEnteredEventDetails?.name ?? '', state: states.find((state) => state !== undefined) };
+  const [last] = entered;
+  return {
+    name: last?.stateEnteredEventDetails?.name ?? '',
+    at: last?.timestamp,
+    state: states.find((state) => state !== undefined),
+  };
+}
+
+/** Whether a run entered a state in which it stays: a Choice only leads on. */
+export function isStay({ type, stateEnteredEventDetails }: HistoryEvent): boolean {
+  return stateEnteredEventDetails !== undefined && type !== 'ChoiceStateEntered';
 }

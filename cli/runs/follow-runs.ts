@@ -3,7 +3,7 @@ import { awsTrouble } from '../support/aws-trouble.ts';
 import { commandFor } from '../support/command-options.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
-import { plainLine } from '../support/text.ts';
+import { manyText, plainLine } from '../support/text.ts';
 import { followRun } from './executions.ts';
 import { watchFile } from './file-progress.ts';
 import { untilInterrupted } from './follow-interrupt.ts';
@@ -69,18 +69,21 @@ async function show(
   }
 }
 
-function tell(reports: RunReport[], { json }: FollowCommandOptions): void {
+function tell(reports: RunReport[], options: FollowCommandOptions): void {
+  const { json } = options;
   const failures = reports.filter(({ status }) => status !== 'SUCCEEDED');
   if (json) process.stdout.write(`${JSON.stringify({ ok: failures.length === 0, runs: reports })}\n`);
   for (const report of reports) {
-    if (!json && report.status === 'SUCCEEDED') process.stdout.write(`${publishedText(report)}\n`);
+    if (!json && report.status === 'SUCCEEDED') process.stdout.write(`${publishedText(report, options)}\n`);
   }
   if (failures.length === 0) return;
   throw new CommandError(failures.map(failureText).join('\n'), RUN_FAILED, { documented: json === true });
 }
 
-function publishedText({ entity, rows, bytes, key }: RunReport): string {
-  return `${entity}: published, ${rows ?? 'uncounted'} rows, ${bytes} bytes, ${plainLine(key ?? '')}`;
+function publishedText({ entity, rows, bytes, key, warningCount, executionArn }: RunReport, options: TargetOptions) {
+  const text = `${entity}: published, ${rows ?? 'uncounted'} rows, ${bytes} bytes, ${plainLine(key ?? '')}`;
+  if (!warningCount) return text;
+  return `${text}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${executionArn.split(':').at(-1)}`, options)}`;
 }
 
 function failureText({ entity, status, error, cause }: RunReport): string {

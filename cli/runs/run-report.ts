@@ -3,6 +3,7 @@ import * as z from 'zod';
 import type { Entity } from '../../core/config/entities.ts';
 import { jsonOrUndefined } from '../../core/json.ts';
 import { type RunState, runStateSchema } from '../../core/step/states.ts';
+import type { Waiting } from './waiting.ts';
 
 /** One run as `--json` prints it. `status` is Step Functions' own word; what a run did not come to is null. */
 export interface RunReport {
@@ -16,6 +17,8 @@ export interface RunReport {
   manifestKey: string | null;
   bytes: number | null;
   rows: number | null;
+  /** How many warnings the manifest holds; `show` prints them. */
+  warningCount: number | null;
   checks: number;
   seconds: number;
 }
@@ -31,6 +34,7 @@ export interface Progress {
   bytes: number | null;
   /** Size of the file; `null` as long as it is not known. */
   totalBytes: number | null;
+  waiting: Waiting | null;
   seconds: number;
 }
 
@@ -58,6 +62,7 @@ export function reportOf(
     manifestKey: state?.manifestKey ?? null,
     bytes: state?.file?.bytes ?? null,
     rows: state?.rows ?? null,
+    warningCount: state?.warningCount ?? null,
     checks: state?.checks ?? 0,
     seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
   };

@@ -2,7 +2,9 @@ import { createLogUpdate } from 'log-update';
 import { createColors } from 'picocolors';
 import { movedText } from '../support/bytes-text.ts';
 import { table } from '../support/table.ts';
+import { manyText } from '../support/text.ts';
 import type { Progress } from './run-report.ts';
+import { reasonText, timesText } from './waiting.ts';
 
 /** Where a person follows what happens: live on a terminal, one line per event elsewhere. */
 export interface Screen {
@@ -54,7 +56,7 @@ export function createScreen(stream: NodeJS.WriteStream): Screen {
     progress: (rows) => {
       if (live) return show(liveRows(rows, colors));
       for (const row of rows.filter(({ state }) => state)) {
-        const text = `${row.entity}: ${[stateText(row), checksText(row.checks), movedText(row)].filter(Boolean).join(', ')}`;
+        const text = `${row.entity}: ${[stateText(row), manyText(row.checks, 'check'), movedText(row), ...waitingTexts(row)].filter(Boolean).join(', ')}`;
         if (shown.get(row.entity) !== text) line(`  ${text} (${row.seconds.toFixed(1)} s)`);
         shown.set(row.entity, text);
       }
@@ -73,8 +75,9 @@ function liveRows(rows: Progress[], colors: Colors): string {
     `${row.checks}`,
     movedText(row),
     `${row.seconds.toFixed(1)} s`,
+    waitingTexts(row).filter(Boolean).join(', '),
   ]);
-  const lines = table(['entity', 'state', 'checks', 'bytes', 'elapsed'], cells).split('\n');
+  const lines = table(['entity', 'state', 'checks', 'bytes', 'elapsed', ''], cells).split('\n');
   const paint = (row: Progress | undefined) =>
     row?.status === 'SUCCEEDED'
       ? colors.green
@@ -88,6 +91,6 @@ function stateText({ state, status }: Progress): string {
   return status === 'RUNNING' ? state || 'starting' : `${state} (${status})`;
 }
 
-function checksText(checks: number): string {
-  return checks === 1 ? '1 check' : `${checks} checks`;
+function waitingTexts({ waiting }: Progress): string[] {
+  return waiting ? [reasonText(waiting), timesText(waiting)] : [];
 }

@@ -18,7 +18,7 @@ export interface Call {
 export function unanswered(
   call: Call,
   what: string,
-  options: { cause?: unknown; retryAfterSeconds?: number | undefined } = {},
+  options: { cause?: unknown; retryAfterSeconds?: number | undefined; status?: number } = {},
 ): RunError {
   const name = isCreate(call) ? 'CreateUnanswered' : 'CrmUnavailable';
   return new RunError(name, `${call.method.toUpperCase()} ${call.template} ${what}.`, options);

@@ -39,7 +39,7 @@ export function refusal(
 ): RunError {
   const { status } = response;
   const what = `${call.method.toUpperCase()} ${call.template} was answered ${status}${contentType(response)}`;
-  const retry = { retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after'), now) };
+  const retry = { retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after'), now), status };
   if (status >= 300 && status < 400)
     return new RunError('CrmContractError', `${what}, a redirect, which is not followed with credentials.`);
   if (status === 401) return new RunError('AuthRefused', `${what} twice, the second time with a fresh token.`);
@@ -49,7 +49,7 @@ export function refusal(
   if (status >= 500 || LEFT_OPEN.has(status))
     return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
   if ((status === 404 || status === 410) && call.template.includes('{id}'))
-    return new RunError('ExportNotFound', `${what}.`);
+    return new RunError('ExportNotFound', `${what}.`, { status });
   return new RunError('CrmRejectedRequest', `${what}.`);
 }
 

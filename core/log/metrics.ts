@@ -14,6 +14,8 @@ export const METRICS = {
   /** Where rows are counted: CSV. */
   FileRows: { unit: 'Count', dimensions: [['entity']] },
   StatusChecks: { unit: 'Count', dimensions: [['entity']] },
+  /** Warnings in the manifest of a published file; only where there are any. */
+  FileWarnings: { unit: 'Count', dimensions: [[]] },
   /** Bytes of a stored file by the time since its first byte was asked for. */
   TransferRate: { unit: 'Bytes/Second', dimensions: [['entity']] },
   /** A refreshed grant was stored: one version of the secret. */

@@ -4,7 +4,7 @@ import type { RunFields } from '../log/log-fields.ts';
 import type { Invocation } from './invocation.ts';
 import { askedEntity, nextWait, type Pacing, pacingOf } from './pacing.ts';
 import { exportRunEnd, type RunEnd } from './run-end.ts';
-import { type RunState, runStateSchema } from './states.ts';
+import { type RunState, runStateSchema, type Trouble } from './states.ts';
 import { ALL_STEPS, type Answered, type AnyStepName, type StepName } from './steps.ts';
 
 /** What a step returns: an outcome of its own and the parts of the state that it changes. */
@@ -19,7 +19,10 @@ export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Ans
 type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 
 /** The part of the state that all machines have. */
-export type AnyState = Pick<RunState, 'input' | 'execution' | 'waits' | 'outcome' | 'waitSeconds' | 'failure'>;
+export type AnyState = Pick<
+  RunState,
+  'input' | 'execution' | 'waits' | 'trouble' | 'outcome' | 'waitSeconds' | 'failure'
+>;
 
 /** What the wrapper has to know of a machine. */
 export interface Machine<T extends AnyState> {
@@ -55,11 +58,14 @@ export async function outcomeOf<T extends AnyState>(
   step: () => Promise<Partial<T>>,
 ): Promise<T> {
   try {
-    return { ...state, ...(await step()) };
+    return { ...state, trouble: null, ...(await step()) };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
     const wait = error.transient ? waitOf(machine, state, invocation, error.retryAfterSeconds) : undefined;
-    if (wait) return { ...state, ...wait, outcome: ALL_STEPS[name].waiting };
+    if (wait) {
+      const trouble = troubleAfter(error, state, machine.pacing(state, invocation));
+      return { ...state, ...wait, trouble, outcome: ALL_STEPS[name].waiting };
+    }
     // Nobody reads the input any more: a huge one would break the limit of a state, and hide the error.
     return { ...state, input: null, outcome: 'FAILED', failure: error.failure };
   }
@@ -70,7 +76,21 @@ export function waitFor(state: RunState, invocation: Invocation, retryAfterSecon
   return waitOf(EXPORT_RUN, state, invocation, retryAfterSeconds);
 }
 
-type Wait = Pick<AnyState, 'waits' | 'waitSeconds'>;
+/** The same after an error, which the state then tells. */
+export function waitAfter(error: RunError, state: RunState, invocation: Invocation): Wait | undefined {
+  const wait = waitFor(state, invocation, error.retryAfterSeconds);
+  return wait && { ...wait, trouble: troubleOf(error, state, invocation) };
+}
+
+export function troubleOf(error: RunError, state: RunState, invocation: Invocation): Trouble {
+  return troubleAfter(error, state, EXPORT_RUN.pacing(state, invocation));
+}
+
+function troubleAfter({ name, status }: RunError, { trouble }: AnyState, { deadline }: Pacing): Trouble {
+  return { error: name, status: status ?? null, count: (trouble?.count ?? 0) + 1, deadline: deadline.toISOString() };
+}
+
+type Wait = Pick<AnyState, 'waits' | 'waitSeconds'> & { trouble?: Trouble };
 
 function waitOf<T extends AnyState>(
   machine: Machine<T>,

@@ -22,7 +22,7 @@ interface Ended {
  */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome !== 'PUBLISHED') return failedEnd(answer);
-  const { startedAt, file, rows, checks } = answer;
+  const { startedAt, file, rows, warningCount, checks } = answer;
   return {
     outcome: answer.outcome,
     measures: {
@@ -32,6 +32,7 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
       FileBytes: file?.bytes,
       FileRows: rows ?? undefined,
       StatusChecks: checks,
+      FileWarnings: warningCount || undefined,
     },
   };
 }

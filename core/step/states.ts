@@ -136,6 +136,17 @@ const scanSchema = z.looseObject({
 });
 export type Scan = z.infer<typeof scanSchema>;
 
+/** Trouble that a run waits for to pass: errors in a row, with the last one's name and HTTP status. */
+export const troubleSchema = z.looseObject({
+  error: z.string(),
+  /** `null` where there was no answer. */
+  status: z.nullable(z.int()),
+  count: z.int(),
+  /** When the run gives up. */
+  deadline: z.iso.datetime(),
+});
+export type Trouble = z.infer<typeof troubleSchema>;
+
 export const runStateSchema = z.looseObject({
   /** The input of the execution, whatever a person or a rule gave. */
   input: z.unknown(),
@@ -145,6 +156,8 @@ export const runStateSchema = z.looseObject({
   checks: z._default(z.int(), 0),
   /** Waits of the run so far, of all steps: every wait is longer than the one before, up to the largest. */
   waits: z._default(z.int(), 0),
+  /** `null` where the last step was answered as it should be. */
+  trouble: z._default(z.nullable(troubleSchema), null),
   /** POSTs of stage 1 that may have worked, and gave no id. */
   unansweredCreates: z._default(z.int(), 0),
   run: z._default(z.nullable(runSchema), null),
@@ -156,6 +169,8 @@ export const runStateSchema = z.looseObject({
   manifestKey: z._default(z.nullable(z.string()), null),
   /** Rows of the published file, header aside; null where the format is not CSV. */
   rows: z._default(z.nullable(z.int()), null),
+  /** How many warnings stand in the manifest. */
+  warningCount: z._default(z.nullable(z.int()), null),
   outcome: z._default(z.nullable(z.string()), null),
   waitSeconds: z._default(z.int().check(z.minimum(0)), 0),
   failure: z._default(z.nullable(z.object({ error: z.string(), cause: z.string() })), null),

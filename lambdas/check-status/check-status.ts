@@ -2,7 +2,7 @@ import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, readStatus, type StatusAnswer } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { type Answer, waitFor } from '../../core/step/outcome.ts';
+import { type Answer, waitAfter, waitFor } from '../../core/step/outcome.ts';
 import { type RunState, runOf } from '../../core/step/states.ts';
 
 export interface CheckStatusDeps extends Invocation {
@@ -54,7 +54,7 @@ async function statusOf(state: RunState, { crm, now }: CheckStatusDeps): Promise
 function afterOutage(error: unknown, state: RunState, deps: CheckStatusDeps): Answer<'CheckStatus'> {
   const { moving } = state;
   if (!moving?.unknownSince || !isOutage(error) || !error.transient) throw error;
-  const wait = waitFor(state, deps, error.retryAfterSeconds);
+  const wait = waitAfter(error, state, deps);
   if (!wait) throw error;
   return { outcome: 'PENDING', moving: { ...moving, unknownSince: deps.now().toISOString() }, ...wait };
 }

@@ -8,7 +8,7 @@ import { type ExportInput, parseInput } from '../../core/export/input.ts';
 import { dateAfter, dateIn, dateProblem } from '../../core/export/logical-date.ts';
 import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../core/export/request.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import type { Answer } from '../../core/step/outcome.ts';
+import { type Answer, troubleOf } from '../../core/step/outcome.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
 
@@ -37,7 +37,8 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
     const waitSeconds = waitForSecond(state, input.entity, deps, error.retryAfterSeconds);
     if (waitSeconds === undefined) throw error;
     const { waits, unansweredCreates } = state;
-    return { outcome: 'RETRY', unansweredCreates: unansweredCreates + 1, waits: waits + 1, waitSeconds };
+    const trouble = troubleOf(error, state, deps);
+    return { outcome: 'RETRY', unansweredCreates: unansweredCreates + 1, waits: waits + 1, waitSeconds, trouble };
   }
 }
 

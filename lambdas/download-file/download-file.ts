@@ -2,7 +2,7 @@ import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { type Answer, waitFor } from '../../core/step/outcome.ts';
+import { type Answer, waitAfter } from '../../core/step/outcome.ts';
 import { type Moving, type RunState, runOf } from '../../core/step/states.ts';
 import {
   type abortUpload,
@@ -126,7 +126,7 @@ async function interrupted(
 ): Promise<Answer<'DownloadFile'>> {
   const withheld = isWithheld(error, moving, deps.now());
   const passing = error instanceof RunError && (withheld || error.transient);
-  const wait = passing && waitFor(state, deps, error.retryAfterSeconds);
+  const wait = passing && waitAfter(error, state, deps);
   if (wait) return { outcome: withheld ? 'NOT_READY' : 'CONTINUE', moving, ...wait };
   await giveUp(moving, deps);
   throw toldSince(error, moving);

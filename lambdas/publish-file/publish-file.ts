@@ -2,7 +2,7 @@ import { RunError } from '../../core/errors.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, movePointer, readPointer } from '../../core/export/pointer.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { type Answer, waitFor } from '../../core/step/outcome.ts';
+import { type Answer, troubleOf, waitFor } from '../../core/step/outcome.ts';
 import { type Run, type RunState, runOf, type Scan, type StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { crc32Text } from '../../transfer/index.ts';
@@ -37,7 +37,8 @@ export async function publishFile(state: RunState, deps: PublishFileDeps): Promi
   } catch (error) {
     // Until the deadline it is waited for like any trouble that passes.
     if (!isUnavailable(error) || waitFor(state, deps) || state.lateTries >= LATE.tries) throw error;
-    return { outcome: 'CONTINUE', lateTries: state.lateTries + 1, waitSeconds: LATE.waitSeconds };
+    const trouble = troubleOf(error, state, deps);
+    return { outcome: 'CONTINUE', lateTries: state.lateTries + 1, waitSeconds: LATE.waitSeconds, trouble };
   }
 }
 
@@ -65,8 +66,9 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   await movePointer(deps.bucket, ofDate, pointer);
   const latest = await movePointer(deps.bucket, ofLatest, pointer);
   const { rows, bytes, key } = manifest.file;
-  deps.log.info('published', { key, bytes, rows, latest, warnings: manifest.warnings.length });
-  return { outcome: 'PUBLISHED', manifestKey, rows, scan: null };
+  const warningCount = manifest.warnings.length;
+  deps.log.info('published', { key, bytes, rows, latest, warnings: warningCount });
+  return { outcome: 'PUBLISHED', manifestKey, rows, warningCount, scan: null };
 }
 
 /** Where a pass got further before the bucket broke off, it goes on there. */

@@ -171,7 +171,14 @@ export class NightDashboard extends Construct {
         leftYAxis: { min: 0, showUnits: false },
         width: 8,
       }),
-      new GraphWidget({ title: 'Files: bytes per second', left: rates, leftYAxis: { min: 0 }, width: 8 }),
+      new GraphWidget({
+        title: 'Files: bytes per second, and warnings by day',
+        left: rates,
+        right: [this.ours('FileWarnings', {}, { period: DAY, label: 'warnings' })],
+        leftYAxis: { min: 0 },
+        rightYAxis: { min: 0 },
+        width: 8,
+      }),
     ];
   }
 }

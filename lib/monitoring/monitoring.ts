@@ -33,6 +33,8 @@ interface AlarmOptions {
   of?: string;
   metric: Metric;
   threshold?: number;
+  /** Of so many periods one is enough; default: the last. */
+  anyOf?: number;
   /** Whether a mail follows when it is over. Not where it is over because nothing was counted since. */
   tellsEnd?: boolean;
   /** What a time without a number means. By default that nothing happened. */
@@ -61,6 +63,7 @@ export class Monitoring extends Construct {
     this.watchMachine(watched.machines.export);
     if (watched.machines.updates) this.watchUpdates(watched.machines.updates);
     this.watchNights(configuration.deployment);
+    this.watchWarnings();
     this.watchQueue(watched.deadLetterQueue);
     this.watchGrant();
     for (const { functionName } of watched.functions) this.watchFunction(functionName);
@@ -143,6 +146,12 @@ export class Monitoring extends Construct {
     Annotations.of(this).addWarningV2(`crm-export:freshness-${entity}`, text);
   }
 
+  /** The alarm outlasts the time between two nights, so that a warning that comes with every file is mailed once. */
+  private watchWarnings(): void {
+    const metric = this.ours('FileWarnings', {}, { period: Duration.hours(1) });
+    this.alarm('PublishedWithWarnings', { metric, anyOf: 26 });
+  }
+
   /**
    * SQS delivers no metric of a queue that nobody has used for six hours, whatever lies in it: what is missing then says
    * nothing, and must not end the alarm
@@ -170,13 +179,21 @@ export class Monitoring extends Construct {
   }
 
   private alarm(id: AlarmId, options: AlarmOptions): void {
-    const { of, metric, threshold = 1, tellsEnd = false, missing = TreatMissingData.NOT_BREACHING } = options;
+    const {
+      of,
+      metric,
+      threshold = 1,
+      anyOf = 1,
+      tellsEnd = false,
+      missing = TreatMissingData.NOT_BREACHING,
+    } = options;
     const alarm = new Alarm(this, of === undefined ? id : `${id}-${of}`, {
       ...this.text(id, of),
       metric,
       threshold,
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      evaluationPeriods: 1,
+      evaluationPeriods: anyOf,
+      ...(anyOf > 1 && { datapointsToAlarm: 1 }),
       treatMissingData: missing,
     });
     this.mail(alarm, tellsEnd);

@@ -7,10 +7,13 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { comparePlaces, type Pointer } from '../../../core/export/pointer.ts';
 import { jsonOrUndefined } from '../../../core/json.ts';
 import { createManifests, eachOf, ifReadable, type PublishedRun } from '../../data/manifests.ts';
+import { awsTrouble } from '../../support/aws-trouble.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
+import { lastSeen } from '../executions.ts';
 import { executionsOf, type FoundRun } from '../find-run.ts';
 import { parseState, secondsBetween } from '../run-report.ts';
+import { type Waiting, waitingOf } from '../waiting.ts';
 
 /** Step Functions forgets an execution so long after its end. */
 export const FORGOTTEN_AFTER_DAYS = 90;
@@ -35,6 +38,10 @@ export interface RunRow {
    * pointer came as far as this run.
    */
   standing: 'latest' | 'current' | 'superseded' | null;
+  /** How many warnings the manifest of a published run holds. */
+  warningCount: number | null;
+  /** Of a run that waits: why, and until when. */
+  waiting: Waiting | null;
 }
 
 export interface Wanted {
@@ -150,10 +157,22 @@ async function rowOf(
   target: Pick<Target, 'sfn'>,
   run: FoundRun,
   published: Map<string, Published>,
-  { timeZone }: Pick<Wanted, 'timeZone'>,
+  { timeZone, warn }: Wanted,
 ): Promise<RunRow> {
   const found = published.get(run.name);
-  return rowWith(run, found, run.status === 'SUCCEEDED' ? undefined : await endOf(target, run, timeZone));
+  const row = rowWith(run, found, run.status === 'SUCCEEDED' ? undefined : await endOf(target, run, timeZone));
+  return run.status === 'RUNNING' ? { ...row, waiting: await waitOf(target, run, warn) } : row;
+}
+
+async function waitOf({ sfn }: Pick<Target, 'sfn'>, run: FoundRun, warn: Wanted['warn']): Promise<Waiting | null> {
+  try {
+    return waitingOf(await lastSeen(sfn, run.executionArn)) ?? null;
+  } catch (error) {
+    const trouble = awsTrouble(error);
+    if (!trouble) throw error;
+    warn(`Why ${run.name} waits is not shown: ${trouble}`);
+    return null;
+  }
 }
 
 function rowWith(run: FoundRun, found: Published | undefined, ended: End | undefined): RunRow {
@@ -169,13 +188,23 @@ function rowWith(run: FoundRun, found: Published | undefined, ended: End | undef
     rows: found?.manifest.file.rows ?? null,
     bytes: found?.manifest.file.bytes ?? null,
     standing: found?.standing ?? null,
+    warningCount: found?.manifest.warnings.length ?? null,
+    waiting: null,
   };
 }
 
 function forgottenRow({ manifest, standing }: Published): RunRow {
-  const { execution, entity, date, startedAt, file } = manifest;
+  const { execution, entity, date, startedAt, file, warnings } = manifest;
   const common = { run: execution, entity, date, startedAt, rows: file.rows, bytes: file.bytes, standing };
-  return { ...common, status: null, error: null, cause: null, seconds: null };
+  return {
+    ...common,
+    warningCount: warnings.length,
+    waiting: null,
+    status: null,
+    error: null,
+    cause: null,
+    seconds: null,
+  };
 }
 
 const inputSchema = z.object({
@@ -192,12 +221,17 @@ interface End {
   keptUntil: string | undefined;
 }
 
-/** What is known of a run without a manifest. Its date is reckoned as CreateExport does it. */
+/** The date that CreateExport gives to a run. */
+export function reckonedDate(input: string | undefined, startDate: Date, timeZone: string): string {
+  const { date, scheduledFor } = inputSchema.safeParse(jsonOrUndefined(input)).data ?? {};
+  return date ?? dateIn(timeZone, scheduledFor ? new Date(scheduledFor) : startDate);
+}
+
+/** What is known of a run without a manifest. */
 async function endOf({ sfn }: Pick<Target, 'sfn'>, run: FoundRun, timeZone: string): Promise<End> {
   const { executionArn } = run;
   const { input, output, error, cause } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-  const { date, scheduledFor } = inputSchema.safeParse(jsonOrUndefined(input)).data ?? {};
   const made = parseState(output)?.run;
-  const reckoned = dateIn(timeZone, scheduledFor ? new Date(scheduledFor) : run.startDate);
-  return { error, cause, date: made?.date ?? date ?? reckoned, keptUntil: made?.keptUntil };
+  const date = made?.date ?? reckonedDate(input, run.startDate, timeZone);
+  return { error, cause, date, keptUntil: made?.keptUntil };
 }

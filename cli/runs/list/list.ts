@@ -7,7 +7,8 @@ import { pathArgument } from '../../support/paths.ts';
 import { printErr } from '../../support/print.ts';
 import { fittedTable } from '../../support/table.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
-import { colorsFor, durationText, plainLine } from '../../support/text.ts';
+import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
+import { waitingText } from '../waiting.ts';
 import { FORGOTTEN_AFTER_DAYS, listRuns, type RunRow } from './list-runs.ts';
 import { sinceArgument } from './since.ts';
 
@@ -21,7 +22,7 @@ interface ListOptions extends TargetOptions {
 }
 
 const LINES = `
-In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run.`;
+In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run, warnings, and why a run waits.`;
 
 /** Registers `list`, which changes nothing. */
 export function addList(command: Command): void {
@@ -31,7 +32,7 @@ export function addList(command: Command): void {
     .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
     .option('--running', 'only runs that are under way')
     .option('--limit <number>', 'only so many, the newest', limitArgument)
-    .option('--configuration <file>', 'default: config/NAME.json; says the time zone of the dates', pathArgument)
+    .option('--configuration <file>', 'says the time zone of the dates; default: what is deployed', pathArgument)
     .option('--json', 'one JSON document')
     .action(list);
   withExamples(described, {
@@ -43,8 +44,9 @@ export function addList(command: Command): void {
 }
 
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
-  const { timeZone } = nightlyPlan(options, printErr);
+  const file = options.configuration === undefined ? undefined : nightlyPlan(options, printErr);
   const target = await connect(options);
+  const timeZone = file?.timeZone ?? target.TimeZone ?? nightlyPlan(options, printErr).timeZone;
   const { since = sinceArgument('7d'), failed = false, running = false, limit } = options;
   const runs = await listRuns(target, { entities, since, failed, running, limit, timeZone, warn: printErr });
   const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed, running });
@@ -66,6 +68,7 @@ export function runsText(
   const paint = (run: RunRow | undefined) => {
     if (!run || run.standing === 'superseded') return colors.dim;
     if (run.status === 'RUNNING') return colors.cyan;
+    if (run.warningCount) return colors.yellow;
     return outcomeOf(run) === 'published' ? colors.green : colors.red;
   };
   const rows = lines.map((line, index) => paint(runs[index - 1])(line));
@@ -75,7 +78,16 @@ export function runsText(
     ...(forgotten ? [forgottenNote] : []),
     ...(leftOut.length > 0 ? [`No room for: ${leftOut.join(', ')}; --json has all.`] : []),
   ];
-  return [...rows, ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
+  return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
+}
+
+/** What the table has no room for. */
+function notesOf(runs: RunRow[]): string[] {
+  const notes = runs.flatMap(({ run, warningCount, waiting }) => [
+    ...(waiting ? [`${plainLine(run)}: ${waitingText(waiting)}`] : []),
+    ...(warningCount ? [`${plainLine(run)}: ${manyText(warningCount, 'warning')}, which show prints`] : []),
+  ]);
+  return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${note}`)];
 }
 
 const COLUMNS = [
@@ -96,7 +108,7 @@ function cellsOf(run: RunRow): string[] {
     startedAt.slice(0, 19).replace('T', ' '),
     entity ?? '?',
     date ?? '',
-    outcomeOf(run),
+    [outcomeOf(run), run.warningCount ? '(!)' : ''].filter(Boolean).join(' '),
     seconds === null ? '' : durationText(seconds),
     rows?.toLocaleString('en-US') ?? '',
     bytesText(bytes),
@@ -112,8 +124,21 @@ function limitArgument(text: string): number {
 
 function lineOf(run: RunRow): string {
   const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
-  const cells = [startedAt, entity, date, outcomeOf(run), seconds, rows, bytes, standing, plainLine(run.run)];
-  return cells.map((cell) => cell ?? '').join('\t');
+  const cells = [
+    startedAt,
+    entity,
+    date,
+    outcomeOf(run),
+    seconds,
+    rows,
+    bytes,
+    standing,
+    plainLine(run.run),
+    run.warningCount || null,
+  ];
+  const waits = run.waiting ? waitingText(run.waiting) : '';
+  const line = [...cells, waits].map((cell) => cell ?? '').join('\t');
+  return line.trimEnd();
 }
 
 function outcomeOf({ status, error }: RunRow): string {

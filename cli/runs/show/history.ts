@@ -1,5 +1,6 @@
 import { type HistoryEvent, paginateGetExecutionHistory, type SFNClient } from '@aws-sdk/client-sfn';
 import type { RunState } from '../../../core/step/states.ts';
+import { isStay } from '../executions.ts';
 import { parseState } from '../run-report.ts';
 
 /** What a run does at a time, in the words of the machine's states. */
@@ -49,9 +50,11 @@ export async function historyOf(client: SFNClient, executionArn: string): Promis
  */
 export function stretchesOf(events: HistoryEvent[], end: Date, output: string | undefined): Stretch[] {
   // Only these are written by every engine, and they are enough: each state is given what the one before it answered.
-  const entered = events.flatMap(({ timestamp, stateEnteredEventDetails: details }) =>
-    timestamp && details?.name ? [{ name: details.name, at: timestamp, state: parseState(details.input) }] : [],
-  );
+  const entered = events
+    .filter(isStay)
+    .flatMap(({ timestamp, stateEnteredEventDetails: details }) =>
+      timestamp && details?.name ? [{ name: details.name, at: timestamp, state: parseState(details.input) }] : [],
+    );
   const stretches: Stretch[] = [];
   entered.forEach(({ name, at, state }, index) => {
     const next = entered[index + 1];

@@ -8,12 +8,14 @@ import type { Target } from '../../support/target.ts';
 import { type FoundRun, findRun } from '../find-run.ts';
 import { FORGOTTEN_AFTER_DAYS, type RunRow } from '../list/list-runs.ts';
 import { parseState, secondsBetween } from '../run-report.ts';
-import { historyOf, stretchesOf } from './history.ts';
+import { type Waiting, waitingOf } from '../waiting.ts';
+import { historyOf, type Stay, stretchesOf } from './history.ts';
 import { type Links, linksOf, runbookEntry } from './links.ts';
+import { aftermathOf, type Readers } from './readers.ts';
 import { type Moment, timelineOf } from './timeline.ts';
 
 /** One run as `show --json` prints it. What is not known is null. */
-export interface ShownRun extends Omit<RunRow, 'startedAt'> {
+export interface ShownRun extends Omit<RunRow, 'startedAt' | 'warningCount'> {
   executionArn: string | null;
   startedAt: string;
   endedAt: string | null;
@@ -25,10 +27,14 @@ export interface ShownRun extends Omit<RunRow, 'startedAt'> {
   /** In the bucket; the manifest is null as long as nothing is published. */
   files: { bucket: string; key: string | null; manifestKey: string | null; keptUntil: string | null };
   warnings: string[];
+  /** Of a run that failed: what readers have instead. */
+  readers: Readers | null;
+  /** Of a run that failed, where nothing is published for its date: the command that makes it up. */
+  makeUp: string | null;
   links: Links;
 }
 
-type Place = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup'>;
+type Place = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
 
 /**
  * A run by name, ARN or entity (its newest), from its history; from its manifest alone where Step Functions has forgotten it.
@@ -69,6 +75,13 @@ async function ofExecution(
   const manifest = manifestKey === null ? undefined : await ifReadable(manifests.manifest(manifestKey), warn);
   return {
     ...ofState(state),
+    ...(await aftermathOf(manifests, run, {
+      date: state?.run?.date,
+      input: execution.input,
+      timeZone: target.TimeZone,
+      warn,
+    })),
+    waiting: waitingIn(run, last),
     ...{ run: run.name, executionArn, entity: run.entity ?? null, status: run.status, error, cause },
     startedAt: run.startDate.toISOString(),
     endedAt: run.stopDate?.toISOString() ?? null,
@@ -87,9 +100,13 @@ async function ofExecution(
   };
 }
 
+function waitingIn({ status }: FoundRun, last: Stay | undefined): Waiting | null {
+  if (status !== 'RUNNING' || !last) return null;
+  return waitingOf({ name: last.name, at: last.from, state: last.before }) ?? null;
+}
+
 function ofState(state: RunState | undefined) {
   return {
-    date: state?.run?.date ?? null,
     exportId: state?.run?.exportId ?? null,
     checks: state?.checks ?? null,
     rows: state?.rows ?? null,
@@ -135,6 +152,7 @@ async function ofManifest(
       at(storedAt, 'download', 'File stored.'),
     ],
     files: { bucket: target.BucketName, key: file.key, manifestKey, keptUntil },
+    ...{ waiting: null, readers: null, makeUp: null },
     links: linksOf(target, null, target.StateMachineArn, endpoint),
   };
 }

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { bytesText } from '../../support/bytes-text.ts';
-import { withExamples } from '../../support/command-options.ts';
+import { commandFor, withExamples } from '../../support/command-options.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
 import type { Phase } from './history.ts';
+import { readersText } from './readers.ts';
 import { type ShownRun, showRun } from './show-run.ts';
 
 /** Registers `show`, which changes nothing. */
@@ -12,7 +13,8 @@ export function addShow(command: Command): void {
     .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
     .option('--json', 'one JSON document')
     .action(async (run: string, options: TargetOptions & { json?: boolean }) => {
-      const shown = await showRun(await connect(options), run, options.endpointUrl ?? process.env.AWS_ENDPOINT_URL);
+      const found = await showRun(await connect(options), run, options.endpointUrl ?? process.env.AWS_ENDPOINT_URL);
+      const shown = { ...found, makeUp: found.makeUp && commandFor(found.makeUp, options) };
       const text = options.json ? JSON.stringify(shown) : shownText(shown, process.stdout);
       process.stdout.write(`${text}\n`);
     });
@@ -61,10 +63,12 @@ function tookText(seconds: number | null): string {
   return seconds === null ? '' : durationText(seconds);
 }
 
-function failureOf({ error, status, cause, runbook }: ShownRun): string[] {
+function failureOf(shown: ShownRun): string[] {
+  const { error, status, cause, runbook, readers, entity, date, makeUp } = shown;
   if (runbook === null) return [];
   const told = `  ${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause was given.')}`;
-  return ['', told, `  Runbook: ${runbook}`];
+  const have = readers && entity ? [`  ${plainLine(readersText(readers, entity, date))}`] : [];
+  return ['', told, `  Runbook: ${runbook}`, ...have, ...(makeUp ? [`  To make it up: ${makeUp}`] : [])];
 }
 
 const STEPS: Partial<Record<Phase, string>> = {

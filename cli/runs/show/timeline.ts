@@ -1,6 +1,7 @@
 import type { RunState } from '../../../core/step/states.ts';
 import { bytesText } from '../../support/bytes-text.ts';
 import { durationText, manyText } from '../../support/text.ts';
+import { reasonText, timesText, waitingOf } from '../waiting.ts';
 import { type Phase, type Stay, type Stretch, secondsIn } from './history.ts';
 
 /** One line of a run's story. */
@@ -30,7 +31,7 @@ export function timelineOf(stretches: Stretch[], run: Ended): Moment[] {
       at: (stretch.stays[0]?.from ?? run.startedAt).toISOString(),
       phase: stretch.phase,
       seconds: Math.round(secondsIn(stretch) * 10) / 10,
-      text: `${WORDS[stretch.phase]?.(stretch) ?? ''}${current ? ` (now in ${stretch.stays.at(-1)?.name})` : ''}.`,
+      text: `${WORDS[stretch.phase]?.(stretch) ?? ''}${reasonOf(stretch)}${current ? nowText(stretch) : ''}.`,
     };
   });
   const first = stretches[0]?.stays[0]?.after ?? stretches[1]?.stays[0]?.before;
@@ -70,7 +71,8 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
   },
   check: (stretch) => {
     const checks = staysIn(stretch, 'CheckStatus');
-    if (checks.length === 0) return 'Waited before the first look at the status';
+    const first = stretch.stays[0]?.before?.checks === 0;
+    if (checks.length === 0) return `Waited before the ${first ? 'first' : 'next'} look at the status`;
     const last = checks.at(-1)?.after?.outcome;
     const ready = last === 'READY' ? '; the export is ready' : last === 'FAILED' ? '; the run ended there' : '';
     return `${manyText(checks.length, 'check')} of the status over ${durationText(secondsIn(stretch))}${ready}`;
@@ -92,6 +94,19 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
     return `Checked every byte${rows}, then published`;
   },
 };
+
+/** Trouble that was not over at the end of the stretch. */
+function reasonOf(stretch: Stretch): string {
+  const trouble = afterOf(stretch)?.trouble;
+  const state = stretch.phase === 'check' ? 'WaitBeforeCheck' : '';
+  return trouble ? `, ${reasonText({ state, trouble })}` : '';
+}
+
+function nowText({ stays }: Stretch): string {
+  const { name = '', from, before } = stays.at(-1) ?? {};
+  const waiting = waitingOf({ name, at: from, state: before });
+  return ` (now in ${name}${waiting ? `; ${timesText(waiting)}` : ''})`;
+}
 
 /** The state as the stretch left it. */
 function afterOf({ stays }: Stretch): RunState | undefined {

@@ -28,7 +28,7 @@ const manifest = {
 const pointer = { ...common, startedAt, execution: 'leads-1', manifestKey: MANIFEST };
 const report: RunReport = {
   ...{ entity: 'leads', executionArn: 'arn', status: 'SUCCEEDED', error: null, cause: null, exportId: 'x', key: FILE },
-  ...{ manifestKey: MANIFEST, bytes: content.length, rows: 1, checks: 1, seconds: 1 },
+  ...{ manifestKey: MANIFEST, bytes: content.length, rows: 1, warningCount: 0, checks: 1, seconds: 1 },
 };
 
 /** Verifies against a bucket with what a run published, changed as told; `undefined` takes an object away. */

@@ -72,7 +72,7 @@ test('a run is followed from its start to its end', async () => {
     },
     { status: 'RUNNING', entered: [['PublishFile', state({ checks: 3, file })]] },
     {
-      ...{ status: 'SUCCEEDED', output: state({ checks: 3, file, manifestKey, rows: 7 }) },
+      ...{ status: 'SUCCEEDED', output: state({ checks: 3, file, manifestKey, rows: 7, warningCount: 2 }) },
       entered: [['ExportPublished', state({ checks: 3, file })]],
     },
   ]);
@@ -87,7 +87,7 @@ test('a run is followed from its start to its end', async () => {
   ]);
   expect(report).toEqual({
     ...{ entity: 'leads', executionArn: ARN, status: 'SUCCEEDED', error: null, cause: null, exportId: EXPORT_ID },
-    ...{ key: file.key, manifestKey, bytes: 12, rows: 7, checks: 3, seconds: 12.3 },
+    ...{ key: file.key, manifestKey, bytes: 12, rows: 7, warningCount: 2, checks: 3, seconds: 12.3 },
   });
 });
 

@@ -11,6 +11,7 @@ const row = (more: Partial<Progress> = {}): Progress => ({
     checks: 1,
     bytes: null,
     totalBytes: null,
+    waiting: null,
     seconds: 1.23,
   },
   ...more,

@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest';
 import { connect } from '../../../cli/support/target.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { STEPS } from '../../../core/step/steps.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 
 /** A deployment on loopback that only answers: its stack, its bucket, its executions and its rules. */
@@ -67,13 +68,10 @@ export async function readingCloud({
       if (!run) return { __type: 'ExecutionDoesNotExist', message: 'none' };
       return { ...described(run), input: JSON.stringify(run.input), output: run.output };
     },
-    GetExecutionHistory: ({ executionArn }) => {
+    GetExecutionHistory: ({ executionArn, reverseOrder }) => {
       const run = executions.find(({ name }) => arnOf(name) === executionArn);
-      const events = (run?.entered ?? []).map(([name, at, state], index) => ({
-        ...{ id: index + 1, type: 'TaskStateEntered', timestamp: Date.parse(at) / 1000 },
-        stateEnteredEventDetails: { name, input: JSON.stringify(state) },
-      }));
-      return { events };
+      const events = historyOf(run?.entered ?? []);
+      return { events: reverseOrder ? events.reverse() : events };
     },
     ListRules: () => ({
       Rules: [...paused.map((entity) => ({ Name: `crm-export-test-${entity}`, State: 'DISABLED' }))],
@@ -149,6 +147,33 @@ const described = ({ name, status, start, stop, error, cause }: Omit<Execution, 
   ...{ executionArn: arnOf(name), name, status, error, cause, startDate: Date.parse(start) / 1000 },
   ...(stop && { stopDate: Date.parse(stop) / 1000 }),
 });
+
+/** The events that AWS writes of states: of the Choice behind each task too, and of leaving each state. */
+function historyOf(entered: NonNullable<Execution['entered']>) {
+  const states = entered.flatMap(([name, at, state], index) => {
+    const next = entered[index + 1];
+    const choice = next && STEP_NAMES.includes(name) ? [{ name: `After${name}`, at: next[1], state: next[2] }] : [];
+    return [{ name, at, state }, ...choice];
+  });
+  const events = states.flatMap(({ name, at, state }, index) => {
+    const next = states[index + 1];
+    const left = { name, output: JSON.stringify(next?.state) };
+    return [
+      { type: `${typeOf(name)}StateEntered`, at, stateEnteredEventDetails: { name, input: JSON.stringify(state) } },
+      ...(next ? [{ type: `${typeOf(name)}StateExited`, at: next.at, stateExitedEventDetails: left }] : []),
+    ];
+  });
+  return events.map(({ at, ...event }, index) => ({ ...event, id: index + 1, timestamp: Date.parse(at) / 1000 }));
+}
+
+const STEP_NAMES = Object.keys(STEPS);
+
+function typeOf(name: string): string {
+  if (STEP_NAMES.includes(name)) return 'Task';
+  if (name.startsWith('After')) return 'Choice';
+  if (name.startsWith('Wait')) return 'Wait';
+  return { BeginRun: 'Pass', ExportPublished: 'Succeed' }[name] ?? 'Fail';
+}
 
 function object(
   { method, headers }: IncomingMessage,

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ERRORS, RunError } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/handler.ts';
 import type { Invocation } from '../../../core/step/invocation.ts';
@@ -288,3 +288,42 @@ function everythingIn(error: unknown): string {
     .map((key) => String(Reflect.get(error, key)))
     .join('\n');
 }
+
+describe('trouble that a run waits for', () => {
+  const busy = new RunError('CrmUnavailable', 'GET /x was answered 503.', { status: 503 });
+  const told = (count: number) => ({
+    error: 'CrmUnavailable',
+    status: 503,
+    count,
+    deadline: '2026-11-20T02:00:00.000Z',
+  });
+
+  test('is told by the state: error, status, how often in a row, and the deadline', async () => {
+    const { handler } = throwing('CheckStatus', busy);
+
+    const first = await handler(runState(), lambdaContext());
+    const second = await handler(first, lambdaContext());
+
+    expect([first.trouble, second.trouble]).toEqual([told(1), told(2)]);
+    expect(JSON.stringify(second)).not.toContain('answered');
+  });
+
+  test('is over with the next answer', async () => {
+    const answered = asStep('CheckStatus', async () => ({ outcome: 'PENDING' as const }), ...composed(testDeps()));
+
+    expect((await answered(runState({ trouble: told(3) }), lambdaContext())).trouble).toBeNull();
+  });
+
+  test('is none in a state of an earlier release', async () => {
+    const { trouble: _, warningCount: __, ...earlier } = runState();
+    const { handler } = throwing('CheckStatus', busy);
+
+    expect((await handler(earlier, lambdaContext())).trouble).toEqual(told(1));
+  });
+
+  test('before the run has begun, the deadline is that of the configuration', async () => {
+    const { handler } = throwing('CreateExport', busy);
+
+    expect((await handler(newState(), lambdaContext())).trouble).toEqual(told(1));
+  });
+});

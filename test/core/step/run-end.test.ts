@@ -127,3 +127,8 @@ test('a function whose clients cannot be made counts the run that it ends', asyn
     { RunsEnded: 1, entity: 'leads', outcome: 'ConfigInvalid', step: 'PublishFile' },
   ]);
 });
+
+test('warnings of a published file are counted, where there are any', () => {
+  expect(endOf({ ...published, warningCount: 2 })?.measures.FileWarnings).toBe(2);
+  expect(endOf({ ...published, warningCount: 0 })?.measures.FileWarnings).toBeUndefined();
+});

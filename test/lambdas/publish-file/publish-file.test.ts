@@ -20,7 +20,7 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
 
   const answer = await publish(bucket, state);
 
-  expect(answer).toEqual({ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 2, scan: null });
+  expect(answer).toEqual({ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 2, warningCount: 0, scan: null });
   expect(manifestSchema.parse(manifestIn(bucket))).toEqual({
     schemaVersion: 1,
     entity: 'leads',

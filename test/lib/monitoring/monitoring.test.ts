@@ -44,6 +44,7 @@ describe('the alarms', () => {
         ...machine.map((id) => `${id}-CustomerUpdates`),
         'ExecutionsThrottled-ApplyChunks',
         ...ENTITIES.map((entity) => `NoPublishedExport-${entity}`),
+        'PublishedWithWarnings',
         'UndeliveredStarts',
         'ReauthorizationRequired',
         'GrantRotatedButNotStored',
@@ -99,8 +100,9 @@ describe('the alarms', () => {
   });
 
   test('come at the first count, and nothing counted is nothing happened; but for the versions of the secret: there at 80 of about 100 in a day', () => {
+    const apart = ['PublishedWithWarnings', 'SecretVersionsNearLimit'];
     for (const [name, alarm] of alarms) {
-      if (name.startsWith('NoPublishedExport') || name === 'SecretVersionsNearLimit') continue;
+      if (name.startsWith('NoPublishedExport') || apart.includes(name)) continue;
       expect(alarm, name).toMatchObject({
         Threshold: 1,
         ComparisonOperator: 'GreaterThanOrEqualToThreshold',
@@ -110,6 +112,13 @@ describe('the alarms', () => {
       });
     }
     expect(alarms.get('SecretVersionsNearLimit')).toMatchObject({ Threshold: 80, Period: 86_400, Statistic: 'Sum' });
+  });
+
+  test('of warnings stays until a night without one, so that the same warning each night is mailed once', () => {
+    expect(alarms.get('PublishedWithWarnings')).toMatchObject({
+      ...{ MetricName: 'FileWarnings', Threshold: 1, TreatMissingData: 'notBreaching' },
+      ...{ Period: 3600, EvaluationPeriods: 26, DatapointsToAlarm: 1 },
+    });
   });
 
   test('of the queue does not end because SQS falls silent of it, with a start in it', () => {

@@ -4,6 +4,7 @@ import { runsText } from '../../../../cli/runs/list/list.ts';
 import { listRuns, type RunRow } from '../../../../cli/runs/list/list-runs.ts';
 import { sinceArgument } from '../../../../cli/runs/list/since.ts';
 import { durationText, plainLine } from '../../../../cli/support/text.ts';
+import { run, runState } from '../../../support/builders.ts';
 import { type Execution, readingCloud } from '../../support/reading-cloud.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
@@ -141,6 +142,7 @@ test('of a run whose manifest is there Step Functions is not asked again', async
 const row: RunRow = {
   ...{ run: 'leads-1', entity: 'leads', date: '2026-11-20', status: 'SUCCEEDED', error: null, cause: null },
   ...{ startedAt: '2026-11-20T01:00:00.000Z', seconds: 12.5, rows: 1240, bytes: 80_073, standing: 'latest' },
+  ...{ warningCount: 0, waiting: null },
 };
 const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
 
@@ -212,4 +214,26 @@ test.each([
   [7500, '2 h 5 min'],
 ])('%d seconds are %s', (seconds, text) => {
   expect(durationText(seconds)).toBe(text);
+});
+
+test('published runs with warnings are marked, and runs that wait tell why', async () => {
+  const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: '2099-11-20T07:00:00.000Z' };
+  const state = runState({ checks: 2, waitSeconds: 60, trouble, run: run({ deadline: trouble.deadline }) });
+  const waits = execution('leads-waits', { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' });
+  const entered: Execution['entered'] = [['WaitBeforeCheck', '2099-11-20T01:00:00.000Z', state]];
+  const cloud = await readingCloud({ executions: [{ ...waits, entered }, execution('leads-warned')] });
+  cloud.publish({ execution: 'leads-warned', manifest: { warnings: ['One.', 'Two.'] } });
+  const rows = await listRuns(cloud.target, silent);
+  expect(rows).toMatchObject([
+    { run: 'leads-waits', warningCount: null, waiting: { checks: 2, trouble: { status: 503, count: 3 } } },
+    { run: 'leads-warned', warningCount: 2, waiting: null },
+  ]);
+  const reason = 'WaitBeforeCheck, 2 looks answered, the last 3 refused: 503, next look 2099-11-20 01:01:00';
+  const table = runsText(rows, { isTTY: true }, asked);
+  expect(table).toMatch(/ published \(!\) .* leads-warned/);
+  expect(table).toContain(`\n\n  leads-waits: ${reason}`);
+  expect(table).toContain('\n  leads-warned: 2 warnings, which show prints');
+  const [first, second] = runsText(rows, {}, asked).split('\n');
+  expect(first).toContain(`\tleads-waits\t\t${reason}`);
+  expect(second).toMatch(/\tpublished\t.*\tleads-warned\t2$/);
 });

@@ -110,7 +110,7 @@ test('a run that goes on is told up to the state in which it is', async () => {
   const shown = await showRun(cloud.target, 'leads', cloud.endpoint);
   expect(shown.timeline.at(-1)).toMatchObject({
     phase: 'check',
-    text: expect.stringMatching(/\(now in WaitBeforeCheck\)\.$/),
+    text: expect.stringMatching(/\(now in WaitBeforeCheck; next look .*\)\.$/),
   });
   expect(shownText(shown, {})).toMatch(/^leads-night: leads of 2026-11-20, under way\n/);
 });
@@ -185,4 +185,74 @@ test('a nightly run that was retried is not told as one that a rule started', as
   const cloud = await readingCloud({ executions: [{ ...night, status: 'FAILED', output: '', entered }] });
   const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(timeline[0]?.text).toBe('Started anew by a person or a program.');
+});
+
+test('a run that waits tells how often it was refused, the next look and the deadline', async () => {
+  const begun = runState({ input, checks: 2, run: run({ deadline: '2099-11-20T07:00:00.000Z' }) });
+  const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline: '2099-11-20T07:00:00.000Z' };
+  const waits = { ...begun, outcome: 'PENDING', waitSeconds: 60, trouble };
+  const entered: Execution['entered'] = [
+    ['CreateExport', at('01:00:00'), runState({ input, checks: 0, run: null })],
+    ...[1, 2, 3, 4, 5].flatMap(
+      (look): NonNullable<Execution['entered']> => [
+        ['WaitBeforeCheck', at(`01:0${look}:00`), look < 4 ? { ...begun, checks: look - 1 } : waits],
+        ['CheckStatus', at(`01:0${look}:30`), look < 4 ? { ...begun, checks: look - 1 } : waits],
+      ],
+    ),
+    ['WaitBeforeCheck', at('01:06:00'), waits],
+  ];
+  const { stop: _, output: __, ...going } = night;
+  const cloud = await readingCloud({ executions: [{ ...going, status: 'RUNNING', entered }] });
+  const shown = await showRun(cloud.target, 'leads', cloud.endpoint);
+  expect(shown.timeline.map(({ phase }) => phase)).toEqual(['begin', 'create', 'check']);
+  expect(shown.timeline.at(-1)?.text).toMatch(
+    /^5 checks of the status over .*, the last 3 refused: 503 \(now in WaitBeforeCheck; next look (\S+ )?01:07:00, deadline 2099-11-20 07:00:00 UTC\)\.$/,
+  );
+  expect(shown.waiting).toMatchObject({ checks: 2, nextTryAt: at('01:07:00'), trouble: { count: 3, status: 503 } });
+});
+
+test('a wait behind a file that was not there yet is no wait before the first look', async () => {
+  const again = { ...ready, outcome: 'NOT_READY', trouble: null };
+  const entered: Execution['entered'] = [
+    ['DownloadFile', at('01:00:50'), ready],
+    ['WaitBeforeCheck', at('01:00:51'), again],
+  ];
+  const { stop: _, output: __, ...going } = night;
+  const cloud = await readingCloud({ executions: [{ ...going, status: 'RUNNING', entered }] });
+  const { timeline } = await showRun(cloud.target, 'leads', cloud.endpoint);
+  expect(timeline.at(-1)?.text).toMatch(/^Waited before the next look at the status \(now in WaitBeforeCheck; /);
+});
+
+const failed: Execution = {
+  ...{ ...night, status: 'FAILED', error: 'ExportFailed', cause: 'It failed.', output: '' },
+  entered: [
+    ['CreateExport', at('01:00:00'), runState({ input, run: null })],
+    [
+      'RunFailed',
+      at('01:00:21'),
+      { ...begun, outcome: 'FAILED', failure: { error: 'ExportFailed', cause: 'It failed.' } },
+    ],
+  ],
+};
+
+test('a failed run tells what readers have, and the command that makes it up', async () => {
+  const cloud = await readingCloud({ executions: [failed] });
+  const text = async () => shownText(await showRun(cloud.target, 'leads-night', cloud.endpoint), {});
+  expect(await text()).toContain('Readers have no leads at all.\n  To make it up: start leads --date 2026-11-20\n');
+  cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
+  expect(await text()).toContain(
+    'Readers have nothing of 2026-11-20, still leads of 2026-11-19, from leads-before.\n  To make it up: start leads',
+  );
+  cloud.publish({ execution: 'leads-again' });
+  expect(await text()).toContain('Readers have leads of 2026-11-20, from leads-again.\n');
+  expect(await text()).not.toContain('To make it up');
+});
+
+test('a failed run of an input of its own is made up by a retry', async () => {
+  const own = { ...failed, input: { entity: 'leads', columns: ['id'] } };
+  const cloud = await readingCloud({ executions: [own] });
+  expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({
+    readers: { ofDate: null, latest: null },
+    makeUp: 'retry leads-night',
+  });
 });

@@ -1,0 +1,67 @@
+import type { RunState } from '../../core/step/states.ts';
+import { manyText } from '../support/text.ts';
+
+/** Why a run waits, and for how long. */
+export interface Waiting {
+  /** Its state in the machine. */
+  state: string;
+  /** Looks at the status of the export that the service answered. */
+  checks: number;
+  /** Errors in a row until now; null where the service only needs more time. */
+  trouble: { error: string; status: number | null; count: number } | null;
+  nextTryAt: string;
+  /** When the run gives up; null where its state does not tell. */
+  deadline: string | null;
+}
+
+/** `undefined` where the run does not wait. */
+export function waitingOf({ name, at, state }: Place): Waiting | undefined {
+  if (!name.startsWith('WaitBefore') || !state || !at) return undefined;
+  const { checks, run, waitSeconds } = state;
+  const { error, status, count, deadline } = state.trouble ?? {};
+  return {
+    state: name,
+    checks,
+    trouble: error === undefined ? null : { error, status: status ?? null, count: count ?? 1 },
+    nextTryAt: new Date(at.getTime() + waitSeconds * 1000).toISOString(),
+    deadline: run?.deadline ?? deadline ?? null,
+  };
+}
+
+interface Place {
+  name: string;
+  /** When it was entered. */
+  at: Date | undefined;
+  state: RunState | undefined;
+}
+
+/** `WaitBeforeCheck, 2 looks answered, the last 3 refused: 503, next look 03:12:05, deadline 07:00:00 UTC` */
+export function waitingText(waiting: Waiting, now?: Date): string {
+  const { state, checks } = waiting;
+  const answered = isLook(waiting) ? `${manyText(checks, 'look')} answered` : '';
+  return [state, answered, reasonText(waiting), timesText(waiting, now)].filter(Boolean).join(', ');
+}
+
+/** `the last 3 refused: 503`, or the name of the error where there was no answer; empty where there is no trouble. */
+export function reasonText({ trouble, ...waiting }: Pick<Waiting, 'trouble' | 'state'>): string {
+  if (!trouble) return '';
+  const { error, status, count } = trouble;
+  const tries = count === 1 ? `the last ${isLook(waiting) ? 'look' : 'try'}` : `the last ${count}`;
+  return status === null ? `${tries} failed: ${error}` : `${tries} refused: ${status}`;
+}
+
+/** `next look 03:12:05, deadline 07:00:00 UTC` */
+export function timesText({ nextTryAt, deadline, ...waiting }: Waiting, now: Date = new Date()): string {
+  const next = `next ${isLook(waiting) ? 'look' : 'try'} ${clockText(nextTryAt, now)}`;
+  return `${[next, ...(deadline === null ? [] : [`deadline ${clockText(deadline, now)}`])].join(', ')} UTC`;
+}
+
+function isLook({ state }: Pick<Waiting, 'state'>): boolean {
+  return state === 'WaitBeforeCheck';
+}
+
+/** The day only where it is not today's. */
+function clockText(time: string, now: Date): string {
+  const [day, clock] = [time.slice(0, 10), time.slice(11, 19)];
+  return day === now.toISOString().slice(0, 10) ? clock : `${day} ${clock}`;
+}

@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { waitingOf, waitingText } from '../../../cli/runs/waiting.ts';
+import { run, runState } from '../../support/builders.ts';
+
+const at = new Date('2026-11-20T03:10:00.000Z');
+const deadline = '2026-11-20T07:00:00.000Z';
+const trouble = { error: 'CrmUnavailable', status: 503, count: 3, deadline };
+
+function textOf(name: string, state: object, now = at): string | undefined {
+  const waiting = waitingOf({ name, at, state: runState({ waitSeconds: 125, ...state }) });
+  return waiting && waitingText(waiting, now);
+}
+
+test('a run that waits tells the looks, the last trouble, the next look and the deadline', () => {
+  const state = { checks: 2, run: run({ deadline }), trouble };
+  expect(textOf('WaitBeforeCheck', state)).toBe(
+    'WaitBeforeCheck, 2 looks answered, the last 3 refused: 503, next look 03:12:05, deadline 07:00:00 UTC',
+  );
+});
+
+test('without an answer the error is named, and before a run has begun the deadline is that of the trouble', () => {
+  const state = { run: null, trouble: { ...trouble, status: null, count: 1 } };
+  expect(textOf('WaitBeforeCreate', state)).toBe(
+    'WaitBeforeCreate, the last try failed: CrmUnavailable, next try 03:12:05, deadline 07:00:00 UTC',
+  );
+});
+
+test('a time of another day has its date', () => {
+  const state = { checks: 1, run: run({ deadline: '2026-11-21T01:00:00.000Z' }) };
+  expect(textOf('WaitBeforeCheck', state)).toBe(
+    'WaitBeforeCheck, 1 look answered, next look 03:12:05, deadline 2026-11-21 01:00:00 UTC',
+  );
+});
+
+test('a run at work does not wait', () => {
+  expect(textOf('CheckStatus', { checks: 1, run: run({ deadline }) })).toBeUndefined();
+  expect(waitingOf({ name: 'WaitBeforeCheck', at, state: undefined })).toBeUndefined();
+});
