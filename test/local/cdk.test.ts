@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CreateFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
 import { cdkBootstrap, cdkDeploy, cdkDestroy, type SynthOptions, synthesise } from '../../local/cdk.ts';
@@ -9,6 +10,8 @@ import { ensureMinistack } from '../../local/ministack/python.ts';
 import { EnvironmentError } from '../../local/processes/environment-error.ts';
 import { hasMark, runningProcesses } from '../../local/processes/process-table.ts';
 import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { zipWith } from '../support/zip.ts';
+import { ECHO } from './fixtures/echo.ts';
 import { CACHE, eventually, invoke, isAlive, NODE_BIN, PROJECT } from './support/support.ts';
 
 const APP = join(import.meta.dirname, 'fixtures', 'tiny-app.ts');
@@ -17,16 +20,15 @@ const answer = z.object({ node: z.string(), pid: z.number(), word: z.string(), m
 type Cloud = { record: RunRecord; ministack: Ministack };
 let cloud: Cloud;
 
-async function prepare(): Promise<Cloud> {
+async function startCloud(): Promise<Cloud> {
   const record = await openRunRecord(CACHE);
   const command = await ensureMinistack({ record });
-  const ministack = await startMinistack({ ...command, record, nodeBin: NODE_BIN });
-  await cdkBootstrap(common({ record, ministack }));
-  return { record, ministack };
+  return { record, ministack: await startMinistack({ ...command, record, nodeBin: NODE_BIN }) };
 }
 
 beforeAll(async () => {
-  cloud = await prepare();
+  cloud = await startCloud();
+  await cdkBootstrap(common(cloud));
 }, 180_000);
 afterAll(() => cloud.record.close());
 
@@ -84,17 +86,32 @@ describe('the CDK CLI and MiniStack', () => {
   });
 });
 
+/** The function of the tiny app, without the stack. */
+async function createEcho({ ministack }: Cloud): Promise<void> {
+  const { AWS_ACCESS_KEY_ID: accessKeyId = '', AWS_SECRET_ACCESS_KEY: secretAccessKey = '' } = ministack.env;
+  const credentials = { accessKeyId, secretAccessKey };
+  const lambda = new LambdaClient({ endpoint: ministack.endpoint, region: 'us-east-1', credentials });
+  await lambda.send(
+    new CreateFunctionCommand({
+      ...{ FunctionName: 'Echo', Runtime: 'nodejs24.x', Handler: 'index.handler' },
+      ...{ Role: 'arn:aws:iam::000000000000:role/echo', Environment: { Variables: { WORD: 'busy' } } },
+      Code: { ZipFile: zipWith('index.js', ECHO) },
+    }),
+  );
+  lambda.destroy();
+}
+
 describe('functions’ processes, busy at the time, end with MiniStack', () => {
   test.each([
     { when: 'it is stopped', signal: undefined },
     { when: 'it was killed before it is stopped', signal: 'SIGKILL' },
   ])('when $when', async ({ signal }) => {
-    const own = await prepare();
+    const own = await startCloud();
     onTestFinished(() => own.record.close());
-    const { EchoName = '' } = await deploy(own, { word: 'busy' });
-    const { pid } = answer.parse(await invoke(own.ministack, EchoName));
+    await createEcho(own);
+    const { pid } = answer.parse(await invoke(own.ministack, 'Echo'));
     const hang = join(own.record.tmpDir, 'busy');
-    const running = invoke(own.ministack, EchoName, { hang }).catch(() => 'cut off');
+    const running = invoke(own.ministack, 'Echo', { hang }).catch(() => 'cut off');
     await eventually(() => existsSync(hang));
     expect(isAlive(pid)).toBe(true);
 

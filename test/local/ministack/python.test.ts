@@ -1,6 +1,9 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { EnvironmentError } from '../../../local/processes/environment-error.ts';
 import { lastLines } from '../../../local/processes/log-tail.ts';
@@ -17,9 +20,20 @@ async function install(pythons: Record<string, string>, env: NodeJS.ProcessEnv =
   return ensureMinistack({ record: await tempRecord(), env: { PATH: bin, ...env } });
 }
 
-/** Installs with the machine's own Python. */
+/** A virtual environment of the machine's own Python, of which the tests get copies: to make one takes seconds. */
+let emptyVenv: string;
+beforeAll(async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'local-test-'));
+  emptyVenv = join(dir, 'venv');
+  await promisify(execFile)('python3', ['-m', 'venv', emptyVenv]);
+  return () => rm(dir, { recursive: true });
+});
+
+/** Installs with the machine's own Python and pip. */
 async function reallyInstall(pip: NodeJS.ProcessEnv) {
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PIP_NO_CACHE_DIR: '1', ...pip };
+  const PYTHON = join(await tempDir(), 'python3');
+  await script(PYTHON, `${answerVersion('3.12.1')}\ncp -a ${emptyVenv} "$3"`);
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, PYTHON, PIP_NO_CACHE_DIR: '1', ...pip };
   return ensureMinistack({ record: await tempRecord(), env }).catch((error: unknown) => error);
 }
 
