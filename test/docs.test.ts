@@ -99,6 +99,16 @@ describe('links between the documents', () => {
   });
 });
 
+describe('documents stay short', () => {
+  const LARGEST = { 'README.md': 260, 'docs/adr/*.md': 60 };
+
+  it.each(Object.entries(LARGEST))('%s has at most %i lines', (pattern, most) => {
+    const lines = globSync(pattern).map((file) => ({ file, lines: readFileSync(file, 'utf8').split('\n').length - 1 }));
+
+    expect(lines.filter((each) => each.lines > most)).toEqual([]);
+  });
+});
+
 /** The anchors that GitHub gives the headings of a document. */
 function anchorsOf(file: string): string[] {
   const headings = [...readFileSync(file, 'utf8').matchAll(/^#{1,6} (.+)$/gm)].map((match) => match[1] ?? '');
