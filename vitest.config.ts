@@ -4,6 +4,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const SECONDS = 1000;
 /** What the functions do in the end-to-end tests is noted here, and held against their rights once all have run. */
 const AFTER_E2E = 'test/permissions/recorded.test.ts';
+/** Shared by all files that need one. */
+const LOCAL_CLOUD = 'test/e2e/support/local-cloud.ts';
 /** One after the other. Not 0: with one worker, projects of that order run behind all others. */
 const ORDER = { unit: 1, e2e: 2, permissions: 3 };
 /** CDK's check of every template takes seconds each time; `test/lib/template-check.test.ts` has it. */
@@ -34,12 +36,16 @@ export default defineConfig({
         // The stack deployed to a local cloud: minutes at most, on two cores.
         test: {
           name: 'e2e',
+          globalSetup: LOCAL_CLOUD,
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 120 * SECONDS,
           hookTimeout: 180 * SECONDS,
           sequence: { groupOrder: ORDER.e2e },
-          // Each file has a local cloud of its own, with a process for every function.
-          maxWorkers: 1,
+          // A file mostly waits for processes: functions, commands, the cloud.
+          maxWorkers: 2,
+          isolate: false,
+          unstubEnvs: true,
+          restoreMocks: true,
         },
       },
       {
@@ -53,7 +59,12 @@ export default defineConfig({
       },
       {
         // What takes longer: npm run test:long.
-        test: { name: 'long', include: ['test/long/**/*.test.ts'], testTimeout: 600 * SECONDS },
+        test: {
+          name: 'long',
+          globalSetup: LOCAL_CLOUD,
+          include: ['test/long/**/*.test.ts'],
+          testTimeout: 600 * SECONDS,
+        },
       },
     ],
   },

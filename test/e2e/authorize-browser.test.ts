@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { authorize } from '../../cli/authorize/authorize.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
 import { type Browser, hasChromium, startChromium } from './support/chromium.ts';
-import { functionAt, makePlaces, startGrantCloud } from './support/grant-places.ts';
+import { functionAt, makePlaces } from './support/grant-places.ts';
 
 /** What a page is, as a person with a screen reader meets it. */
 const PAGE = `document.querySelector('main h1') && JSON.stringify({
@@ -22,12 +22,12 @@ const press = (decision: string) => `document.querySelector('button[value=${deci
 const there = (decision: string) => `document.querySelector('button[value=${decision}]')?.innerText`;
 
 describe.skipIf(!hasChromium())('in a real browser', () => {
-  let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
+  const cloud = inject('cloud');
   let browser: Browser;
   beforeAll(async () => {
-    [cloud, browser] = await Promise.all([startGrantCloud(), startChromium()]);
+    browser = await startChromium();
   });
-  afterAll(() => Promise.all([cloud?.close(), browser?.close()]));
+  afterAll(() => browser?.close());
 
   async function setting() {
     const sandbox = await startSandbox();

@@ -1,18 +1,14 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import Provider from 'oidc-provider';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { authorize } from '../../cli/authorize/authorize.ts';
 import { deployment } from '../support/builders.ts';
-import { functionAt, makePlaces, startGrantCloud } from './support/grant-places.ts';
+import { functionAt, makePlaces } from './support/grant-places.ts';
 
 /** The authorization server of somebody else: `oidc-provider`, certified for OpenID Connect. */
 
-let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
-beforeAll(async () => {
-  cloud = await startGrantCloud();
-});
-afterAll(() => cloud?.close());
+const cloud = inject('cloud');
 
 const CLIENT = { clientId: 'nightly:export', clientSecret: 'a secret+with signs' };
 

@@ -1,21 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { storeGrant } from '../../cli/authorize/store-grant.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { deployment } from '../support/builders.ts';
-import { failing, functionAt, type GrantPlaces, makePlaces, startGrantCloud } from './support/grant-places.ts';
+import { failing, functionAt, type GrantPlaces, makePlaces } from './support/grant-places.ts';
 
 /** How a new grant gets to its place between functions that refresh the old one. */
 
-let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
-beforeAll(async () => {
-  cloud = await startGrantCloud();
-});
-afterAll(() => cloud?.close());
+const cloud = inject('cloud');
 
 async function setting() {
   const sandbox = await startSandbox();

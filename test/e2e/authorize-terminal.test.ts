@@ -2,18 +2,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CloudFormationClient, CreateStackCommand } from '@aws-sdk/client-cloudformation';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, inject, onTestFinished, test } from 'vitest';
 import { deployedOutputs } from '../../core/config/deployed.ts';
 import { deploymentSchema } from '../../core/config/deployment.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { inTerminal } from '../support/pty.ts';
-import { startGrantCloud } from './support/grant-places.ts';
 
 /** The command as a person meets it: in a terminal of the operating system, against a stack. */
 
-let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
+const cloud = inject('cloud');
 beforeAll(async () => {
-  cloud = await startGrantCloud();
   const Resources = {
     Client: { Type: 'AWS::SecretsManager::Secret', Properties: {} },
     Tokens: { Type: 'AWS::SecretsManager::Secret', Properties: {} },
@@ -40,7 +38,6 @@ beforeAll(async () => {
   const telling = JSON.stringify({ Resources, Outputs: more });
   await client.send(new CreateStackCommand({ StackName: 'crm-export-telling', TemplateBody: telling }));
 });
-afterAll(() => cloud?.close());
 
 async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv = {}, deployment = 'local') {
   const dir = await mkdtemp(join(tmpdir(), 'authorize-terminal-'));

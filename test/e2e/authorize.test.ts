@@ -1,22 +1,18 @@
 import { createHash } from 'node:crypto';
 import { PassThrough } from 'node:stream';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { type AuthorizeOptions, authorize } from '../../cli/authorize/authorize.ts';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
 import { approveConsent } from '../../sandbox/approve.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../sandbox/world/settings.ts';
 import { deployment } from '../support/builders.ts';
-import { failing, functionAt, makePlaces, startGrantCloud } from './support/grant-places.ts';
+import { failing, functionAt, makePlaces } from './support/grant-places.ts';
 
 /** The sandbox CRM, real calls to a local cloud, and the authorization between them. */
 
-let cloud: Awaited<ReturnType<typeof startGrantCloud>>;
-beforeAll(async () => {
-  cloud = await startGrantCloud();
-});
-afterAll(() => cloud?.close());
+const cloud = inject('cloud');
 
 const SCOPES = ['openid', 'global:export'];
 

@@ -28,6 +28,7 @@ let batches: ReturnType<typeof batchTools>;
 
 beforeAll(async () => {
   system = await deployForTests(
+    'customer-updates',
     { customerUpdates: true, updates: { concurrency: 10, maxRate: 1000 } },
     { canary: CANARY, rows: { customers: 1000 } },
   );
@@ -134,7 +135,7 @@ describe('a batch', () => {
     const arn = await batches.start(await batches.upload('killed', changes(400, CANARY)));
     await waitUntil(async () => [...batches.callsSince(since)].length > 60, { withinMs: 30_000, everyMs: 20 });
 
-    expect(await killWorkersOf(system.cloud, 'ApplyChunk')).toBeGreaterThan(0);
+    expect(await killWorkersOf(system, 'ApplyChunk')).toBeGreaterThan(0);
 
     const ended = await batches.ended(arn);
     const results = await batches.results('killed');
@@ -185,8 +186,7 @@ describe('the command update', () => {
   });
 
   const cli = async (...args: string[]) => {
-    const place = ['--deployment', 'e2e', '--region', 'us-east-1', '--endpoint-url', system.cloud.endpoint];
-    const command = run('cli/main.ts', [...args, ...place], { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1' });
+    const command = run('cli/main.ts', [...args, ...system.place], { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1' });
     return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
   };
 

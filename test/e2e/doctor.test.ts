@@ -13,6 +13,7 @@ import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { createTokenStore } from '../../core/oauth/token-store.ts';
 import { freePort } from '../../local/ministack/ports.ts';
+import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
@@ -36,7 +37,7 @@ let dir: string;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'doctor-'));
-  system = await deployForTests({ alarms: { email: ['operator@example.com'] } }, { rows: 1 });
+  system = await deployForTests('doctor', { alarms: { email: ['operator@example.com'] } }, { rows: 1 });
 });
 
 afterAll(async () => {
@@ -56,21 +57,27 @@ interface Look {
   entities?: object;
 }
 
-/** The command as a person runs it. */
-async function said({ args = [], deployment = 'e2e', crm = {}, entities = {} }: Look = {}) {
-  const file = join(dir, 'e2e.json');
+/** The command line, with a configuration of its own. */
+async function lineOf({ args = [], deployment = system.name, crm = {}, entities = {} }: Look) {
+  const file = join(dir, 'doctor.json');
   const deployed = JSON.parse(await readFile(system.configurationFile, 'utf8'));
   await writeFile(file, JSON.stringify({ ...deployed, crm: { ...deployed.crm, ...crm }, entities }));
   const place = ['--deployment', deployment, '--configuration', file, '--endpoint-url', system.cloud.endpoint];
-  const command = run('cli/main.ts', ['doctor', ...place, ...args], { AWS_ENDPOINT_URL: undefined });
+  return ['doctor', ...place, ...args];
+}
+
+/** The command as a person runs it. */
+async function typed(look: Look = {}) {
+  const command = run('cli/main.ts', await lineOf(look), { AWS_ENDPOINT_URL: undefined });
   const code = await command.ended;
   written.push(command.stdout(), command.stderr());
   return { code, stdout: command.stdout(), stderr: command.stderr() };
 }
 
-/** The command with `--json`: its checks by id. */
+/** The command with `--json`, in this process, where it is the same program: its checks by id. */
 async function checked(look: Look = {}) {
-  const { code, stdout, stderr } = await said({ ...look, args: [...(look.args ?? []), '--json'] });
+  const { code, stdout, stderr } = await runCli(...(await lineOf({ ...look, args: [...(look.args ?? []), '--json'] })));
+  written.push(stdout, stderr);
   expect(stderr).toBe('');
   expect(stdout.trim().split('\n')).toHaveLength(1);
   const document = documentSchema.parse(JSON.parse(stdout));
@@ -93,7 +100,7 @@ async function store(changes: Partial<Tokens> = {}, scopes?: string[], seconds =
 async function deployElsewhere(deployment: string, changes: Partial<DeployedOutputs>): Promise<void> {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudFormationClient({ endpoint: system.cloud.endpoint, region: 'us-east-1', credentials });
-  const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: 'crm-export-e2e' }));
+  const { Stacks } = await client.send(new DescribeStacksCommand({ StackName: system.target.stack }));
   const outputs = (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]);
   const all: [string, string][] = Object.entries({ ...Object.fromEntries(outputs), ...changes });
   const Outputs = Object.fromEntries(all.map(([name, Value]) => [name, { Value }]));
@@ -127,7 +134,7 @@ it('finds nothing wrong in a deployment that was just authorized, and changes no
 });
 
 it('says it in one line per check to a person', async () => {
-  const { code, stdout, stderr } = await said();
+  const { code, stdout, stderr } = await typed();
 
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const lines = stdout.trim().split('\n');
@@ -159,7 +166,7 @@ it('dates its claim by the time of AWS, for a slow clock here would let a functi
   const rightTime = Date.now();
   vi.useFakeTimers({ toFake: ['Date'], now: rightTime - 300_000 });
 
-  const place = { deployment: 'e2e', configuration: file, endpointUrl: system.cloud.endpoint };
+  const place = { deployment: system.name, configuration: file, endpointUrl: system.cloud.endpoint };
   const checks = await doctor({ ...place, refresh: true }).finally(() => vi.useRealTimers());
 
   const spent = await createLedger(dynamo, LedgerTableName, TokensSecretId).read(versionId);
@@ -184,7 +191,7 @@ it('calls a stale access token no fault, and does not refresh it unasked', async
   system.sandbox.ledger.clear();
 
   const { code, at, statuses } = await checked();
-  const { stdout } = await said();
+  const { stdout } = await typed();
 
   expect(code).toBe(0);
   expect(stdout).toMatch(
@@ -255,7 +262,7 @@ it('names a rule that somebody switched off, with the command that switches it o
   expect(paused.at('rules')).toMatchObject({
     status: 'warning',
     text: '6 of 7 entities are exported every night; switched off: meetings. The configuration wants meetings.',
-    advice: expect.stringMatching(/: npm run cli -- resume meetings --endpoint-url \S+ --deployment e2e$/),
+    advice: expect.stringMatching(/: npm run cli -- resume meetings --endpoint-url \S+ --deployment doctor$/),
   });
   expect((await checked()).at('rules')?.text).toBe('All 7 entities are exported every night.');
 });
@@ -302,7 +309,7 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
     status: 'failed',
     text: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
     // With the options of this very command, in which this grant was looked for.
-    advice: `Authorize again: npm run cli -- authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --configuration ${join(dir, 'e2e.json')} --deployment e2e.`,
+    advice: `Authorize again: npm run cli -- authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --configuration ${join(dir, 'doctor.json')} --deployment doctor.`,
   });
   expect(second.statuses.refresh).toBe('warning');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);

@@ -25,6 +25,7 @@ let system: Deployed;
 
 beforeAll(async () => {
   system = await deployForTests(
+    'nights',
     {
       timeZone: 'Asia/Jerusalem',
       polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
@@ -332,7 +333,7 @@ describe('what the functions say of themselves', () => {
   it('emits every metric of the list that runs can emit, each as listed, and no other', async () => {
     const metrics = (await linesOf(system)).filter((line) => '_aws' in line).flatMap(metricsIn);
 
-    expect(new Set(metrics.map(shapeOfMetric))).toEqual(new Set(listedShapes('crm-export-e2e', NEVER_SEEN)));
+    expect(new Set(metrics.map(shapeOfMetric))).toEqual(new Set(listedShapes(system.target.stack, NEVER_SEEN)));
     const outcomes = new Set(metrics.flatMap(({ dimensions }) => dimensions.outcome ?? []));
     expect([...outcomes]).toEqual(expect.arrayContaining(['PUBLISHED', 'ExportFailed', 'InvalidInput']));
     const entities = new Set(metrics.flatMap(({ dimensions }) => dimensions.entity ?? []));
@@ -343,7 +344,7 @@ describe('what the functions say of themselves', () => {
 
   it('emits what each alarm on metrics of our own looks at', async () => {
     const emitted = (await linesOf(system)).filter((line) => '_aws' in line).flatMap(metricsIn);
-    const looked = alarmMetrics(deployedTemplate(system), 'crm-export-e2e');
+    const looked = alarmMetrics(deployedTemplate(system), system.target.stack);
 
     expect(new Set(looked.map(({ name }) => name))).toEqual(
       new Set(['RunsEnded', 'TokenRefreshes', 'GrantRotatedButNotStored', 'TokenEndpointUnanswered']),
@@ -409,8 +410,8 @@ describe('dead parts', () => {
 /** Only a store that refuses a refreshed grant emits the one, only hours without an answer the other: `test/oauth`. */
 const NEVER_SEEN: string[] = ['GrantRotatedButNotStored', 'TokenEndpointUnanswered'];
 
-function deployedTemplate({ configurationFile }: Deployed): Template {
-  const file = join(dirname(configurationFile), 'cdk.out/crm-export-e2e.template.json');
+function deployedTemplate({ configurationFile, target }: Deployed): Template {
+  const file = join(dirname(configurationFile), `cdk.out/${target.stack}.template.json`);
   return JSON.parse(readFileSync(file, 'utf8'));
 }
 

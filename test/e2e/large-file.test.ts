@@ -22,6 +22,7 @@ let system: Deployed;
 
 beforeAll(async () => {
   system = await deployForTests(
+    'large-file',
     {
       timeZone: 'Asia/Jerusalem',
       polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
@@ -61,8 +62,7 @@ it('moves a file through many invocations and links that expire, and every byte 
   sandbox.faults.add({ path: 'file', entity: 'leads', bytesPerSecond: BYTES_PER_SECOND, hangUp: 7 * MIB });
   const tokensBefore = sandbox.ledger.count({ kind: 'token' });
 
-  const place = ['--deployment', 'e2e', '--region', 'us-east-1', '--endpoint-url', system.cloud.endpoint];
-  const operator = run('cli/main.ts', ['start', 'leads', '--wait', ...place]);
+  const operator = run('cli/main.ts', ['start', 'leads', '--wait', ...system.place]);
   expect(await operator.ended, operator.stderr()).toBe(0);
   const report = await followRun(target.sfn, 'leads', operator.stdout().split('\n')[0] ?? '');
   const manifest = await manifestOf(report);

@@ -22,7 +22,7 @@ let failed: RunReport;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reading-'));
   today = new Date().toISOString().slice(0, 10);
-  system = await deployForTests({ entities: { meetings: { enabled: false } } }, { rows: 300 });
+  system = await deployForTests('operator-reading', { entities: { meetings: { enabled: false } } }, { rows: 300 });
   older = await system.run('leads', { date: '2026-01-05' });
   newer = await system.run('leads');
   await system.run('contacts');
@@ -36,18 +36,16 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-const place = () => ['--deployment', 'e2e', '--endpoint-url', system.cloud.endpoint];
-
 /** The command, in this process: it is the same program. */
 async function cli(...args: string[]) {
-  const written = await runCli(...args, ...place());
+  const written = await runCli(...args, ...system.place);
   for (const secret of system.issued) expect(written.stdout + written.stderr).not.toContain(secret);
   return written;
 }
 
 /** The command as a person runs it. */
 async function process(...args: string[]) {
-  const command = run('cli/main.ts', [...args, ...place()], { AWS_ENDPOINT_URL: undefined });
+  const command = run('cli/main.ts', [...args, ...system.place], { AWS_ENDPOINT_URL: undefined });
   return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
 }
 

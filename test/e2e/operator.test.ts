@@ -12,7 +12,7 @@ import { type Deployed, deployForTests } from './support/deployed.ts';
 let system: Deployed;
 
 beforeAll(async () => {
-  system = await deployForTests({}, { rows: 3, jobChecks: 1 });
+  system = await deployForTests('operator', {}, { rows: 3, jobChecks: 1 });
 });
 
 afterAll(async () => {
@@ -25,10 +25,9 @@ afterEach(() => {
   system.sandbox.settings.jobChecks = 1;
 });
 
-const place = () => ['--deployment', 'e2e', '--region', 'us-east-1', '--endpoint-url', system.cloud.endpoint];
-const begin = (...args: string[]) => run('cli/main.ts', [...args, ...place()], WITHOUT_AWS);
+const begin = (...args: string[]) => run('cli/main.ts', [...args, ...system.place], WITHOUT_AWS);
 
-const cli = (...args: string[]) => runCli(...args, ...place());
+const cli = (...args: string[]) => runCli(...args, ...system.place);
 
 /** The one document of `--json`. */
 async function documentOf(...args: string[]) {
@@ -77,7 +76,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
   follow.child.kill('SIGINT');
   expect(await follow.ended).toBe(130);
   expect(follow.stderr()).toMatch(
-    new RegExp(`^Stopped following; the run goes on: npm run cli -- follow ${name} .*--deployment e2e\\n$`, 'm'),
+    new RegExp(`^Stopped following; the run goes on: npm run cli -- follow ${name} .*--deployment operator\\n$`, 'm'),
   );
   expect((await describe(executionArn)).status).toBe('RUNNING');
 
@@ -134,7 +133,7 @@ it('shows what the functions logged about a run, of an ended one and of one unde
 
 it('pauses and resumes rules, and says what follows from it', async () => {
   const stateOf = async (entity: Entity) =>
-    (await system.target.events.send(new DescribeRuleCommand({ Name: `crm-export-e2e-${entity}` }))).State;
+    (await system.target.events.send(new DescribeRuleCommand({ Name: `crm-export-operator-${entity}` }))).State;
   const paused = await cli('pause', 'leads', 'customers');
   expect(paused.code, paused.stderr).toBe(0);
   expect(paused.stdout).toMatch(/^leads: switched off .*\ncustomers: switched off .*\n$/);

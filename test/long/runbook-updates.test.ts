@@ -20,7 +20,7 @@ beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'runbook-'));
   file = join(dir, 'changes.csv');
   const configuration = { customerUpdates: true, updates: { concurrency: 2, maxRate: 500 } };
-  system = await deployForTests(configuration, { rows: { customers: RECORDS } });
+  system = await deployForTests('runbook-updates', configuration, { rows: { customers: RECORDS } });
 }, 180_000);
 
 afterAll(async () => {

@@ -14,7 +14,7 @@ const entries = new Map(runbookEntries().map((entry) => [entry.id, entry]));
 let system: Deployed;
 
 beforeAll(async () => {
-  system = await deployForTests({
+  system = await deployForTests('runbook', {
     polling: { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 6, createAgainSeconds: 1 },
     files: { maxBytes: MAX_BYTES },
   });

@@ -27,7 +27,11 @@ let batches: ReturnType<typeof batchTools>;
 
 beforeAll(async () => {
   const updates = { concurrency: 10, maxRate: 1000 };
-  system = await deployForTests({ customerUpdates: true, updates }, { canary: CANARY, rows: { customers: LINES } });
+  system = await deployForTests(
+    'update-faults',
+    { customerUpdates: true, updates },
+    { canary: CANARY, rows: { customers: LINES } },
+  );
   batches = batchTools(system);
 }, 180_000);
 
@@ -134,7 +138,7 @@ it(`${LINES} lines, a tenth of them with 404, whose functions are killed in the 
     const arn = await batches.start(file);
     const many = () => Promise.resolve(batches.callsSince(since).size > FAULTY);
     await waitUntil(many, { withinMs: 30_000, everyMs: 20 });
-    expect(await killWorkersOf(system.cloud, 'ApplyChunk')).toBeGreaterThan(0);
+    expect(await killWorkersOf(system, 'ApplyChunk')).toBeGreaterThan(0);
     return batches.ended(arn);
   });
 

@@ -1,33 +1,41 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CloudFormationClient, DeleteStackCommand } from '@aws-sdk/client-cloudformation';
 import { StartExecutionCommand } from '@aws-sdk/client-sfn';
+import { App } from 'aws-cdk-lib';
+import { inject } from 'vitest';
 import { authorize } from '../../../cli/authorize/authorize.ts';
 import { followRun, startRun } from '../../../cli/runs/executions.ts';
 import type { RunReport } from '../../../cli/runs/run-report.ts';
 import { connect, type Target } from '../../../cli/support/target.ts';
+import { readConfiguration } from '../../../core/config/configuration.ts';
 import type { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Entity } from '../../../core/config/entities.ts';
-import { cdkBootstrap, cdkDeploy, cdkDestroy, synthesise } from '../../../local/cdk.ts';
-import { type Ministack, startMinistack } from '../../../local/ministack/ministack.ts';
-import { ensureMinistack } from '../../../local/ministack/python.ts';
+import { ExportStack } from '../../../lib/export-stack.ts';
+import { softwareVersion } from '../../../lib/software-version.ts';
+import { cdkDeploy, cdkDestroy } from '../../../local/cdk.ts';
+import { LOCAL_REGION } from '../../../local/ministack/ministack-environment.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
-import { recordingNode } from './recording-node.ts';
+import type { LocalCloud } from './local-cloud.ts';
 import { startWitness } from './witness.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
 type Configuration = Omit<Parameters<typeof deploymentSchema.parse>[0] & object, 'crm'>;
 
-/** The stack, deployed to a MiniStack of its own, authorized at a sandbox of its own. */
+/** A stack of its own in the local cloud, authorized at a sandbox of its own. */
 export interface Deployed {
+  /** Of the deployment. */
+  name: string;
   target: Target;
   sandbox: Sandbox;
-  cloud: Ministack;
-  /** Of the deployment `e2e`. */
+  cloud: LocalCloud;
+  /** Options with which a command finds it. */
+  place: string[];
   configurationFile: string;
   /** Every token, code, verifier and client secret that passed between the product and the sandbox. */
   issued: ReadonlySet<string>;
@@ -41,30 +49,27 @@ export interface Deployed {
   close(): Promise<void>;
 }
 
-/**
- * Brings up everything that the end-to-end tests need. Waits of the machine take no time (`waitScale` 0), so what paces a
- * run is the number of status reads that the sandbox lets pass.
- */
-export async function deployForTests(configuration: Configuration, options: SandboxOptions = {}): Promise<Deployed> {
+/** Brings up everything that the tests of a file need, under a name that no other file uses. */
+export async function deployForTests(
+  name: string,
+  configuration: Configuration,
+  options: SandboxOptions = {},
+): Promise<Deployed> {
+  const cloud = inject('cloud');
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
-    const cloud = await startMinistack({
-      ...(await ensureMinistack({ record })),
-      record,
-      nodeBin: await recordingNode(),
-      waitScale: 0,
-    });
     const sandbox = await startSandbox(options);
     const witness = await startWitness(sandbox.authUrl);
     const crm = { baseUrl: sandbox.baseUrl, authUrl: witness.authUrl };
-    const file = join(record.workDir, 'e2e.json');
+    const file = join(record.workDir, `${name}.json`);
     await writeFile(file, JSON.stringify({ local: true, ...configuration, crm }));
-    const common = { record, env: cloud.env, logFile: join(record.workDir, 'cdk.log') };
     const outputDir = join(record.workDir, 'cdk.out');
-    const context = { deployment: 'e2e', configuration: file };
+    const assembly = { record, env: cloud.env, logFile: join(record.workDir, 'cdk.log'), outputDir };
     const deployed: Deployed = {
+      name,
       sandbox,
       cloud,
+      place: ['--deployment', name, '--region', LOCAL_REGION, '--endpoint-url', cloud.endpoint],
       configurationFile: file,
       issued: witness.secrets,
       target: {} as Target,
@@ -72,18 +77,18 @@ export async function deployForTests(configuration: Configuration, options: Sand
       runRaw: (input) => runRawOn(deployed.target, input),
       authorize: () => authorizeAt(deployed.target, { ...sandbox, authUrl: witness.authUrl }, configuration),
       deploy: async () => {
-        await cdkDeploy({ ...common, outputDir });
-        deployed.target = await connect({ deployment: 'e2e', endpointUrl: cloud.endpoint });
+        await cdkDeploy(assembly);
+        deployed.target = await connect({ deployment: name, endpointUrl: cloud.endpoint });
       },
-      destroy: () => cdkDestroy({ ...common, outputDir }),
+      destroy: () => cdkDestroy(assembly),
       close: async () => {
+        await deleteStack(deployed);
         await witness.close();
         await sandbox.close();
         await record.close();
       },
     };
-    const logFile = join(record.workDir, 'synthesis.log');
-    await Promise.all([cdkBootstrap(common), synthesise({ ...common, logFile, context, outputDir })]);
+    await synthesise(name, file, outputDir, cloud);
     await deployed.deploy();
     await deployed.authorize();
     return deployed;
@@ -91,6 +96,22 @@ export async function deployForTests(configuration: Configuration, options: Sand
     await record.close();
     throw error;
   }
+}
+
+/** As `bin/app.ts` does, in this process: what the library and the bundles cost is paid once for all files. */
+async function synthesise(name: string, file: string, outdir: string, { endpoint }: LocalCloud): Promise<void> {
+  const { context } = JSON.parse(await readFile(join(ROOT, 'cdk.json'), 'utf8'));
+  const app = new App({ outdir, analyticsReporting: false, context });
+  const configuration = readConfiguration(name, file, endpoint);
+  new ExportStack(app, `crm-export-${name}`, { configuration, softwareVersion: softwareVersion() });
+  app.synth();
+}
+
+/** Its rules and functions would go on for as long as the cloud is there. */
+async function deleteStack({ target, cloud }: Deployed): Promise<void> {
+  const { region, credentials } = target.sfn.config;
+  const client = new CloudFormationClient({ endpoint: cloud.endpoint, region, credentials });
+  await client.send(new DeleteStackCommand({ StackName: target.stack }));
 }
 
 async function runOn(target: Target, entity: Entity, input: object): Promise<RunReport> {

@@ -7,6 +7,7 @@ import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand, HeadObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { paginateGetExecutionHistory, paginateListExecutions } from '@aws-sdk/client-sfn';
 import type { Target } from '../../../cli/support/target.ts';
+import type { Deployed } from './deployed.ts';
 
 /** A place where something could leak, and everything that stands there. */
 export interface Place {
@@ -28,13 +29,14 @@ export async function histories({ sfn, StateMachineArn }: Target): Promise<Place
   return places;
 }
 
-/** Every line that the functions logged. */
-export async function logs({ cloud }: { cloud: { endpoint: string } }): Promise<Place[]> {
+/** Every line that the functions and machines of a deployment logged. */
+export async function logs({ cloud, target }: Pick<Deployed, 'cloud' | 'target'>): Promise<Place[]> {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudWatchLogsClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
   const places: Place[] = [];
   for await (const page of paginateDescribeLogGroups({ client }, {})) {
     for (const { logGroupName = '' } of page.logGroups ?? []) {
+      if (!logGroupName.includes(`/${target.stack}-`)) continue;
       const { events = [] } = await client.send(new FilterLogEventsCommand({ logGroupName, limit: 10_000 }));
       places.push({ name: logGroupName, text: events.map(({ message }) => message).join('\n') });
     }

@@ -8,8 +8,8 @@ const versionSchema = z.object({ Version: z.string() });
  * Gives a function another timeout, whole seconds, and lets the machine use it: a version of its own, which the alias names
  * from now on. The stack itself knows of no such setting.
  */
-export async function setTimeoutOf({ cloud }: Deployed, step: StepName, seconds: number): Promise<void> {
-  const address = `${cloud.endpoint}/2015-03-31/functions/crm-export-e2e-${step}`;
+export async function setTimeoutOf({ cloud, target }: Deployed, step: StepName, seconds: number): Promise<void> {
+  const address = `${cloud.endpoint}/2015-03-31/functions/${target.stack}-${step}`;
   await ask('PUT', `${address}/configuration`, { Timeout: seconds });
   const { Version } = versionSchema.parse(await ask('POST', `${address}/versions`, {}));
   await ask('PUT', `${address}/aliases/live`, { FunctionVersion: Version });

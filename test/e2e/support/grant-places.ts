@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
@@ -9,24 +8,6 @@ import { accessTokenDeps } from '../../../core/oauth/compose.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { tokensSchema } from '../../../core/oauth/secrets.ts';
 import { createTokenStore } from '../../../core/oauth/token-store.ts';
-import { startMinistack } from '../../../local/ministack/ministack.ts';
-import { ensureMinistack } from '../../../local/ministack/python.ts';
-import { openRunRecord } from '../../../local/processes/run-record.ts';
-
-const ROOT = join(import.meta.dirname, '../../..');
-
-/** A local cloud without a stack. */
-export async function startGrantCloud() {
-  const record = await openRunRecord(join(ROOT, '.cache'));
-  try {
-    const installed = await ensureMinistack({ record });
-    const { endpoint } = await startMinistack({ ...installed, record, nodeBin: dirname(process.execPath) });
-    return { endpoint, close: () => record.close() };
-  } catch (error) {
-    await record.close();
-    throw error;
-  }
-}
 
 export type GrantPlaces = Awaited<ReturnType<typeof makePlaces>>;
 

@@ -1,9 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import type { AnyStepName } from '../../../core/step/steps.ts';
+import type { Deployed } from './deployed.ts';
 
-/** Kills the processes in which a local cloud runs a function; how many there were. Linux only. */
-export async function killWorkersOf({ pid: cloud }: { pid: number }, step: string): Promise<number> {
+/** Kills the processes in which the local cloud runs a function of a deployment; how many there were. Linux only. */
+export async function killWorkersOf({ cloud, target }: Deployed, step: AnyStepName): Promise<number> {
   const processes = readdirSync('/proc').map(Number).filter(Number.isInteger);
-  const workers = processes.filter((pid) => parentOf(pid) === cloud && runsFunction(pid, step));
+  const workers = processes.filter(
+    (pid) => parentOf(pid) === cloud.pid && runsFunction(pid, `${target.stack}-${step}`),
+  );
   for (const pid of workers) process.kill(pid, 'SIGKILL');
   return workers.length;
 }
@@ -12,11 +16,8 @@ function parentOf(pid: number): number {
   return Number(/^PPid:\s+(\d+)$/m.exec(textOf(`/proc/${pid}/status`))?.[1]);
 }
 
-function runsFunction(pid: number, step: string): boolean {
-  const name = textOf(`/proc/${pid}/environ`)
-    .split('\0')
-    .find((variable) => variable.startsWith('AWS_LAMBDA_FUNCTION_NAME='));
-  return name?.endsWith(`-${step}`) ?? false;
+function runsFunction(pid: number, name: string): boolean {
+  return textOf(`/proc/${pid}/environ`).split('\0').includes(`AWS_LAMBDA_FUNCTION_NAME=${name}`);
 }
 
 /** Processes come and go while they are looked at. */

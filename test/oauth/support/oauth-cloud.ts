@@ -2,30 +2,28 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { CreateTableCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { inject } from 'vitest';
 import { storeGrant } from '../../../cli/authorize/store-grant.ts';
 import type { TokenPlaces } from '../../../core/oauth/compose.ts';
 import type { Generation } from '../../../core/oauth/generation.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';
 import { createTokenStore } from '../../../core/oauth/token-store.ts';
-import { startMinistack } from '../../../local/ministack/ministack.ts';
-import { ensureMinistack } from '../../../local/ministack/python.ts';
-import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import { deployment } from '../../support/builders.ts';
 import type { ClientAnswer, Done, Job } from './clients-job.ts';
 
+/** Compiled code is kept from one process to the next. */
+const NODE_COMPILE_CACHE = join(import.meta.dirname, '../../../.cache/compiled');
 const CHILD = join(import.meta.dirname, '../fixtures/clients-child.ts');
-const LedgerTable = 'ledger';
 
 /** Real calls for secrets and table, a real authorization server, and processes full of clients. */
 export async function startOAuthCloud() {
-  const record = await openRunRecord(join(import.meta.dirname, '../../../.cache'));
-  const command = await ensureMinistack({ record });
-  const cloud = await startMinistack({ ...command, record, nodeBin: dirname(process.execPath) });
+  const cloud = inject('cloud');
+  const [LedgerTable, client] = [`ledger-${randomUUID()}`, `client-${randomUUID()}`];
   const sandbox = await startSandbox({ rotation: 'strict' });
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const config = { endpoint: cloud.endpoint, region: 'us-east-1', credentials };
@@ -43,8 +41,8 @@ export async function startOAuthCloud() {
       BillingMode: 'PAY_PER_REQUEST',
     }),
   );
-  await secrets.send(new CreateSecretCommand({ Name: 'client' }));
-  await writeOAuthClient(secrets, 'client', sandbox);
+  await secrets.send(new CreateSecretCommand({ Name: client }));
+  await writeOAuthClient(secrets, client, sandbox);
   const crm = deployment({ crm: { baseUrl: sandbox.baseUrl, authUrl: sandbox.authUrl } }).crm;
 
   const spawn = async () => {
@@ -69,7 +67,7 @@ export async function startOAuthCloud() {
     grant: async (lifeLeftSeconds: number) => {
       const Name = `tokens-${randomUUID()}`;
       await secrets.send(new CreateSecretCommand({ Name, SecretString: JSON.stringify(newTokens(lifeLeftSeconds)) }));
-      const places: TokenPlaces = { clientSecretId: 'client', tokensSecretId: Name, ledgerTable: LedgerTable };
+      const places: TokenPlaces = { clientSecretId: client, tokensSecretId: Name, ledgerTable: LedgerTable };
       const store = createTokenStore(secrets, Name);
       const ledger = createLedger(dynamo, LedgerTable, Name);
       return {
@@ -107,7 +105,6 @@ export async function startOAuthCloud() {
     close: async () => {
       for (const child of pool) child.kill();
       await sandbox.close();
-      await record.close();
     },
   };
 }
@@ -126,8 +123,8 @@ class Child {
   readonly #process: ChildProcess;
 
   constructor(endpoint: string, said: string[]) {
-    const env = { PATH: process.env.PATH, AWS_ENDPOINT_URL: endpoint };
-    this.#process = fork(CHILD, { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+    const env = { PATH: process.env.PATH, AWS_ENDPOINT_URL: endpoint, NODE_COMPILE_CACHE };
+    this.#process = fork(CHILD, { env, execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => said.push(text));
     }

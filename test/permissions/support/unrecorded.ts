@@ -6,6 +6,8 @@ export interface Unrecorded {
   /** What the resource ends with; any, where it is not said. */
   resources?: RegExp;
   reason: string;
+  /** Seen on a slow machine only, where a function dies at its timeout in the middle of its work: excused, seen or not. */
+  byChance?: true;
 }
 
 const MACHINES = /^(ExportRun|CustomerUpdates)Machine/;
@@ -28,6 +30,7 @@ export const UNRECORDED: Unrecorded[] = [
     reason:
       'The file of a function that died right behind its last call is looked at by the next one. No fault kills a function just there; ' +
       'store-trouble.test.ts does: "completed by a call that died right after: the file that stands there is found".',
+    byChance: true,
   },
   {
     roles: /^SummarizeBatchRole/,

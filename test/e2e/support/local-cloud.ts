@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { cdkBootstrap } from '../../../local/cdk.ts';
+import { type Ministack, startMinistack } from '../../../local/ministack/ministack.ts';
+import { ensureMinistack } from '../../../local/ministack/python.ts';
+import { openRunRecord } from '../../../local/processes/run-record.ts';
+import { recordingNode } from './recording-node.ts';
+
+/** The local cloud of a run of tests: `inject('cloud')`. All files share it, so the names of what a file makes there are its own. */
+export type LocalCloud = Pick<Ministack, 'endpoint' | 'env' | 'pid' | 'logFile'>;
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    cloud: LocalCloud;
+  }
+}
+
+/**
+ * Started once, prepared for CDK. Waits of machines take no time (`waitScale` 0), so what paces a run is the number of status
+ * reads that its sandbox lets pass.
+ */
+export default async function start(project: TestProject): Promise<() => Promise<void>> {
+  const record = await openRunRecord(join(import.meta.dirname, '../../../.cache'));
+  try {
+    const command = await ensureMinistack({ record });
+    const cloud = await startMinistack({ ...command, record, nodeBin: await recordingNode(), waitScale: 0 });
+    await cdkBootstrap({ record, env: cloud.env, logFile: join(record.workDir, 'bootstrap.log') });
+    const { endpoint, env, pid, logFile } = cloud;
+    project.provide('cloud', { endpoint, env, pid, logFile });
+  } catch (error) {
+    await record.close();
+    throw error;
+  }
+  return () => record.close();
+}
