@@ -1,14 +1,39 @@
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { type AssetCode, Code } from 'aws-cdk-lib/aws-lambda';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
 import type { Deployment } from '../../core/config/deployment.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
+const LAMBDAS = join(PROJECT, 'lambdas');
 /** What the functions get in place of the SDK's chain of credential providers; nothing but the bundles is affected. */
 const CREDENTIALS = join(PROJECT, 'core', 'aws', 'environment-credentials.ts');
 const READABLE_BY_ALL = 0o644;
+const OPTIONS = {
+  bundle: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  // Without this, esbuild takes the CommonJS copies of the SDK, which no tree can be shaken of.
+  mainFields: ['module', 'main'],
+  minify: true,
+  // The SDK tells its errors apart by the names of their classes.
+  keepNames: true,
+  sourcemap: true,
+  sourcesContent: false,
+  alias: { '@aws-sdk/credential-provider-node': CREDENTIALS },
+  absWorkingDir: PROJECT,
+  logLevel: 'warning',
+} satisfies BuildOptions;
+
+/** A file of a bundle. */
+interface BundledFile {
+  name: string;
+  contents: Uint8Array;
+}
+
+let bundled: Map<string, BundledFile[]> | undefined;
 
 /**
  * The code of a step, bundled by the esbuild of this process. CDK's `NodejsFunction` starts npx for each function, which takes
@@ -20,7 +45,8 @@ const READABLE_BY_ALL = 0o644;
  */
 export function bundledCode(folder: string, deployment: Deployment): AssetCode {
   const tryBundle = (outputDir: string) => {
-    bundle(join(PROJECT, 'lambdas', folder, 'handler.ts'), join(outputDir, 'index.mjs'));
+    bundled ??= bundleSteps();
+    for (const { name, contents } of bundled.get(folder) ?? []) writeFileSync(join(outputDir, name), contents);
     writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(deployment, undefined, 2)}\n`);
     // Packed with their modes: under a strict umask Lambda could not read its own code.
     for (const file of readdirSync(outputDir)) chmodSync(join(outputDir, file), READABLE_BY_ALL);
@@ -29,27 +55,25 @@ export function bundledCode(folder: string, deployment: Deployment): AssetCode {
   };
   // The image is for bundling in Docker, which never happens.
   const bundling = { image: DockerImage.fromRegistry('unused'), local: { tryBundle } };
-  return Code.fromAsset(join(PROJECT, 'lambdas', folder), { bundling, assetHashType: AssetHashType.OUTPUT });
+  return Code.fromAsset(join(LAMBDAS, folder), { bundling, assetHashType: AssetHashType.OUTPUT });
+}
+
+/** The bundles of all steps by folder, made together: what they share is read and parsed once. */
+function bundleSteps(): Map<string, BundledFile[]> {
+  const entryPoints = readdirSync(LAMBDAS).map((folder) => ({
+    in: join(LAMBDAS, folder, 'handler.ts'),
+    out: join(folder, 'index'),
+  }));
+  // Nothing is written there: the paths in the source maps are relative to it, and the same wherever the assembly lies.
+  const place = { outdir: join(PROJECT, 'cdk.out'), outExtension: { '.js': '.mjs' }, write: false } as const;
+  const { outputFiles } = buildSync({ ...OPTIONS, entryPoints, ...place });
+  return Map.groupBy(
+    outputFiles.map(({ path, contents }) => ({ path, name: basename(path), contents })),
+    ({ path }) => basename(dirname(path)),
+  );
 }
 
 /** Bundles an entry as the functions are bundled, its source map beside it. */
 export function bundle(entry: string, outfile: string): void {
-  buildSync({
-    entryPoints: [entry],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node24',
-    // Without this, esbuild takes the CommonJS copies of the SDK, which no tree can be shaken of.
-    mainFields: ['module', 'main'],
-    minify: true,
-    // The SDK tells its errors apart by the names of their classes.
-    keepNames: true,
-    sourcemap: true,
-    sourcesContent: false,
-    alias: { '@aws-sdk/credential-provider-node': CREDENTIALS },
-    absWorkingDir: PROJECT,
-    logLevel: 'warning',
-  });
+  buildSync({ ...OPTIONS, entryPoints: [entry], outfile });
 }
