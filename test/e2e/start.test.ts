@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as z from 'zod';
 import { startMinistack } from '../../local/ministack/ministack.ts';
@@ -133,7 +134,7 @@ const otherCrm = ({ baseUrl, authUrl, clientId }: Sandbox) => [
   ...['--crm-url', baseUrl, '--auth-url', authUrl, '--client-id', clientId],
 ];
 
-test.concurrent('with another CRM and another cloud one run is published, one fails, and both are told', async ({
+test.concurrent('with another CRM and another cloud one run is published, one fails, both are told, and --keep stays up', async ({
   onTestFinished,
 }) => {
   const record = await openRunRecord(CACHE);
@@ -143,11 +144,18 @@ test.concurrent('with another CRM and another cloud one run is published, one fa
   sandbox.faults.add({ path: 'status', entity: 'contacts', status: 'FAILED' });
   const cloud = ['--endpoint-url', (await ownCloud(record)).replace('127.0.0.1', 'localhost')];
   const wanted = ['--entity', 'leads', '--entity', 'contacts', '--poll-seconds', '1'];
-  const start = run(START, ['--json', ...otherCrm(sandbox), ...cloud, ...wanted], { CRM_CLIENT_SECRET: 'a%:secret' });
+  const start = run(START, ['--json', '--keep', ...otherCrm(sandbox), ...cloud, ...wanted], {
+    CRM_CLIENT_SECRET: 'a%:secret',
+  });
   const traces = await tracesOf(start);
 
   const [, url = ''] = await start.says(/^Open: (http\S+)$/m);
   expect(await approveConsent(url)).toMatch(/^200 /);
+  // Nothing but the wait for Ctrl-C keeps this process alive.
+  await start.says(/Everything is left running; Ctrl-C ends it\./);
+  await Promise.race([start.ended, sleep(1000)]);
+  expect(start.child.exitCode, start.stderr()).toBeNull();
+  start.child.kill('SIGINT');
   expect(await start.ended, start.stderr()).toBe(1);
   const document = z.object({ ok: z.literal(false), runs: z.array(z.unknown()) }).parse(JSON.parse(start.stdout()));
   expect(publishedSchema.parse(document.runs[0])).toMatchObject({ entity: 'leads', rows: 3 });

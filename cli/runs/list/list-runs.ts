@@ -66,9 +66,9 @@ export async function listRuns(target: Place, wanted: Wanted): Promise<RunRow[]>
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = wanted.failed || wanted.running ? new Map() : await publishedOrNone(target, entities, wanted);
   const executions = await foundRuns(target, entities, wanted, published);
-  const rows = await eachOf(executions, (run) => rowOf(target, run, published, wanted));
+  const rows = await eachOf(executions.slice(0, wanted.limit), (run) => rowOf(target, run, published, wanted));
   if (wanted.failed || wanted.running) return rows;
-  const known = new Set(rows.map(({ run }) => run));
+  const known = new Set(executions.map(({ name }) => name));
   const forgotten = [...published.values()].filter(({ manifest }) => !known.has(manifest.execution));
   // A manifest that was written within the time may be of a run that began before it.
   const within = forgotten.filter(({ manifest }) => new Date(manifest.startedAt) >= wanted.since);
@@ -104,7 +104,7 @@ export async function unpublishedRuns(
 async function foundRuns(
   target: Pick<Target, 'sfn' | 'StateMachineArn'>,
   entities: Entity[],
-  { since, failed, running, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'limit'>,
+  { since, failed, running }: Pick<Wanted, 'since' | 'failed' | 'running'>,
   published: Map<string, PublishedRun>,
 ): Promise<FoundRun[]> {
   const runs: FoundRun[] = [];
@@ -113,7 +113,6 @@ async function foundRuns(
   for await (const run of executionsOf(target, { since, failed, running, entity, known })) {
     // An input without an entity is nobody's run; it is left out only where some were asked for.
     if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
-    if (runs.length === limit) break;
   }
   return runs;
 }

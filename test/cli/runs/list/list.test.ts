@@ -190,6 +190,9 @@ test('running and limit: only runs under way, only the newest', async () => {
   // The entities of two, and the one that is shown.
   expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(3);
   expect(await names({ limit: 3 })).toEqual(['c', 'b', 'a']);
+  cloud.publish({ execution: 'a', manifest: { startedAt: '2026-11-20T04:00:00.000Z' } });
+  // A run that is not looked up is not one that Step Functions has forgotten.
+  expect(await names({ limit: 1 })).toEqual(['c']);
   expect(runsText([], { isTTY: true }, { ...asked, running: true })).toBe('No run is under way.');
 });
 
