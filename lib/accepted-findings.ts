@@ -62,7 +62,7 @@ export const ACCEPTED_FINDINGS: AcceptedFinding[] = [
     id: 'AwsSolutions-SQS3',
     paths: ['Nightly/UndeliveredStarts/Resource'],
     reason:
-      'It is a dead-letter queue: that of the seven rules. The check looks for queues and functions that name it, not for ' +
+      'It is a dead-letter queue: that of the rules. The check looks for queues and functions that name it, not for ' +
       'targets of rules.',
     link: 'https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-rule-dlq.html',
   },

@@ -21,7 +21,7 @@ interface ExportStackProps extends StackProps {
 /** The whole product: what is kept, who works on it, when, and who is told. */
 export class ExportStack extends Stack {
   constructor(scope: Construct, id: string, { configuration, softwareVersion, ...props }: ExportStackProps) {
-    super(scope, id, { description: 'Exports seven kinds of CRM records to S3 every night', ...props });
+    super(scope, id, { description: 'Exports CRM records to S3 every night', ...props });
     const { deployment } = configuration;
     const key = new EncryptionKey(this, 'Encryption');
     const exports = new ExportBucket(this, 'Exports', { deployment, key });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { deploymentSchema } from '../core/config/deployment.ts';
+import { ENTITIES } from '../core/config/entities.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { ALARMS } from '../lib/monitoring/alarms.ts';
 
@@ -17,6 +18,15 @@ const RETRIED = {
 export function configurationTable(): string {
   const whole = z.toJSONSchema(deploymentSchema, { io: 'input' });
   return table(['Field', 'Default', 'Values', 'Meaning'], fieldsOf(whole).map(fieldRow));
+}
+
+/** Every kind of records, and when its run starts unless the configuration says otherwise. */
+export function entityTable(): string {
+  const { startUtc, spreadMinutes } = deploymentSchema.in.shape.nightly.parse(undefined);
+  const first = Date.parse(`1970-01-01T${startUtc}Z`);
+  const start = (index: number) => new Date(first + index * spreadMinutes * 60_000).toISOString().slice(11, 16);
+  const rows = ENTITIES.map((entity, index) => [code(entity), start(index)]);
+  return table(['Entity', 'Start (UTC)'], rows);
 }
 
 /** Every error that a run can end in, and whether it is retried first. */

@@ -12,7 +12,7 @@ import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { definitionOf, synthesise, updatingDeployment } from './definition.ts';
-import { alarmTable, configurationTable, errorTable, withAdvice } from './document-tables.ts';
+import { alarmTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
 import { stateDiagram } from './state-diagram.ts';
 
 /**
@@ -38,7 +38,8 @@ export const GENERATED: Record<string, Text> = {
   'docs/schemas/update-manifest.json': () => schemaText('docs/schemas/update-manifest.json', batchManifestSchema),
   'README.md': () => documentText('README.md', { 'state-diagram': exportDiagram }),
   'docs/updates.md': () => documentText('docs/updates.md', { 'updates-diagram': updatesDiagram }),
-  'docs/configuration.md': () => documentText('docs/configuration.md', { configuration: configurationTable }),
+  'docs/configuration.md': () =>
+    documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
   'docs/runbook.md': async () =>

@@ -15,7 +15,7 @@ const LAST = Date.UTC(2026, 10, 20);
 const DAY_MS = 86_400_000;
 
 /** Records at the beginning, and how many are added in a day. */
-const SIZES: Record<Entity, [records: number, added: number]> = {
+const SIZES: Partial<Record<Entity, [records: number, added: number]>> = {
   leads: [18_400, 130],
   'agent-numbers': [212, 0],
   workflows: [64, 1],
@@ -37,7 +37,7 @@ const TROUBLE: [nightsAgo: number, entity: Entity, error: ErrorName | undefined]
 /** A night on which the service was slow, and a file came with rows of another length. */
 const WARNED: [nightsAgo: number, entity: Entity] = [9, 'customers'];
 
-/** Seven of seven in the last night; `last` adds troubles to it. */
+/** All published in the last night; `last` adds troubles to it. */
 export function madeUpMonth(last: { missing?: Entity[]; failed?: Entity[]; paused?: Entity[] } = {}): Facts {
   const { missing = [], failed = [], paused = [] } = last;
   const trouble: typeof TROUBLE = [
@@ -76,7 +76,7 @@ function begun(ago: number, entity: Entity) {
 
 function publishedRun(ago: number, entity: Entity): PublishedRun {
   const { start, startedAt, date, execution, draw } = begun(ago, entity);
-  const [records, added] = SIZES[entity];
+  const [records, added] = SIZES[entity] ?? [1000, 5];
   const rows = records + added * (NIGHTS - ago) + draw.int(-added, added);
   const bytes = rows * (60 + COLUMNS[entity].length * 11) + draw.int(0, 900);
   const after = (seconds: number) => new Date(start + seconds * 1000).toISOString();

@@ -20,7 +20,7 @@ export interface ServiceOptions {
 /** The service refused a token that lives. A run would refresh it; this command does so only when it is asked to. */
 class TokenRefused extends Error {}
 
-/** Asks the service for the columns of all seven entities, with one token and without refreshing it. */
+/** Asks the service for the columns of all entities, with one token and without refreshing it. */
 export async function serviceChecks(known: Configured, tokens: Tokens, options: ServiceOptions): Promise<Check[]> {
   const crm = clientWith(known, tokens, options);
   const checks: Check[] = [];
@@ -31,7 +31,7 @@ export async function serviceChecks(known: Configured, tokens: Tokens, options: 
       if (known.file) checks.push(ofPlan(known, entity, columnsCheck(known.file, entity, names)));
     } catch (error) {
       if (error instanceof TokenRefused) return [refused(options.refreshCommand)];
-      // What is the same for all entities is said once, and is not waited for seven times.
+      // What is the same for all entities is said once, and is not waited for again.
       if (error instanceof RunError && error.transient) return [failedBy('service', error), ...checks];
       checks.push(forEntity(known.file, entity, failedBy(`columns.${entity}`, error)));
     }

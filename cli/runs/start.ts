@@ -17,7 +17,7 @@ interface StartOptions extends FollowCommandOptions {
 export function addStart(command: Command): void {
   command
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
-    .option('--all', 'all seven entities')
+    .option('--all', 'all entities')
     .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
     .option('--wait', 'follow the runs to their ends; Ctrl-C stops following, never a run')
     .option('--json', 'one JSON document on standard output, all else on standard error')

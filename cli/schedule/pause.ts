@@ -33,14 +33,14 @@ export function addResume(command: Command): void {
   withEntities(command).action(resume);
   withExamples(command, {
     'resume leads --deployment prod': 'from the next night on',
-    'resume --all --deployment prod': 'all seven entities',
+    'resume --all --deployment prod': 'all entities',
   });
 }
 
 function withEntities(command: Command): Command {
   return command
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
-    .option('--all', 'all seven entities')
+    .option('--all', 'all entities')
     .option('--configuration <file>', 'default: config/NAME.json, if it is there', pathArgument)
     .option('--json', 'one JSON document on standard output, all else on standard error');
 }

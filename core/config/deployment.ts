@@ -163,7 +163,7 @@ const shape = z.strictObject({
         .max(60)
         .default(7)
         .describe(
-          'Minutes between the starts of two entities. If the seven starts span midnight in `timeZone`, they get two dates.',
+          'Minutes between the starts of two entities. If the starts of one night span midnight in `timeZone`, they get two dates.',
         ),
     })
     .prefault({}),

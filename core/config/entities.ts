@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 
 /**
- * The seven kinds of records that the service exports, spelt as in its paths (`docs/interface/`, section 4.2).
- * The order is the order of the nightly schedule, of every table and of every list that a person reads.
+ * The kinds of records that the service exports, spelt as in its paths (`docs/interface/`, section 4.2), in the order of
+ * the nightly schedule and of every table. Another one: `docs/new-entity.md`.
  */
 export const ENTITIES = [
   'leads',

@@ -31,7 +31,7 @@ const HELP = `Known entities: ${ENTITIES.join(', ')}.`;
 
 /**
  * The input of an execution, checked.
- * @throws RunError `InvalidInput` saying what is wrong, the seven entities, and (as its advice) an example to paste.
+ * @throws RunError `InvalidInput` saying what is wrong, the entities, and (as its advice) an example to paste.
  */
 export function parseInput(input: unknown): ExportInput {
   const parsed = inputSchema.safeParse(input, { error: localeError });

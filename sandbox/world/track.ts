@@ -94,7 +94,7 @@ export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEn
   };
 }
 
-/** The entity of the path. @throws HTTPException 404 where it is none of the seven. */
+/** The entity of the path. @throws HTTPException 404 where there is no such entity. */
 export function entityOf(world: World, c: SandboxContext) {
   const { entity } = c.get('call');
   if (entity === undefined) throw problem(world, { status: 404, code: 'not_found', message: 'No such resource.' });
