@@ -1,8 +1,7 @@
 /**
- * The closed list of everything that a run can end in. `final` ends the run at once; `transient` makes the machine wait
- * and try again until the run's deadline, and then ends it under the same name; `machine` names are given by the state
- * machine itself, never thrown by our code. docs/runbook.md has an entry for each name, with its
- * advice (`npm run generate`).
+ * The closed list of errors that a run can end in. `final` ends the run at once; `transient` is retried until the
+ * deadline of the run; `machine` names are given by the state machine itself. docs/runbook.md has an entry for
+ * each name, with its advice (`npm run generate`).
  */
 export const ERRORS = {
   InvalidInput: {
@@ -148,8 +147,8 @@ export type ErrorName = keyof typeof ERRORS;
 export type RunErrorName = { [N in ErrorName]: (typeof ERRORS)[N]['class'] extends 'machine' ? never : N }[ErrorName];
 
 /**
- * The one error that steps and clients throw on purpose. `message` is a sentence that says what happened and to what; it
- * must hold no token, signed URL, record or body of an answer, for it ends in the execution history.
+ * The only error that steps and clients throw on purpose. `message` says what happened; it must hold no token, signed
+ * URL, record or body of an answer, for it ends in the execution history.
  */
 export class RunError extends Error {
   override readonly name: RunErrorName;
@@ -176,7 +175,7 @@ export class RunError extends Error {
     return this.#momentary || ERRORS[this.name].class === 'transient';
   }
 
-  /** What the console shows as the cause of a failed execution: what happened, then what to do. */
+  /** Error and cause of the failed execution: what happened, then what to do. */
   get failure(): { error: RunErrorName; cause: string } {
     return { error: this.name, cause: `${this.message} ${ERRORS[this.name].advice}` };
   }

@@ -10,27 +10,27 @@ export function suggestion(typed: string, known: readonly string[]): string {
 }
 
 /**
- * A name that came from outside, for a message, with what is near it. What could be a token that somebody pasted in the
- * wrong place, or a piece of a record, is not repeated: messages end in logs and in the history of executions.
+ * A name from outside, for a message, with a suggestion. What could be a pasted token or a piece of a record is not
+ * repeated.
  */
-export function toldName(typed: string, known: readonly string[] = []): string {
+export function quotedName(typed: string, known: readonly string[] = []): string {
   const told = isPlainName(typed) ? `"${typed}"` : `a name of ${typed.length} characters that is not repeated here`;
   return `${told}${suggestion(typed.slice(0, LONGEST_NAME), known)}`;
 }
 
 const LONGEST_NAME = 40;
 const LONGEST_LABEL = 80;
-/** The shortest keys of clouds and services have 16 characters or more, and digits among them. */
+/** The shortest API keys have 16 characters, with digits among them. */
 const SHORTEST_TOKEN = 16;
 
-/** Whether a text is what people call a field, a few words on one line, and no token, address or number. */
+/** Whether a text is a plain label: a few words on one line, no token, address or number. */
 export function isPlainLabel(text: string): boolean {
   if (text.length > LONGEST_LABEL || !/^[\p{L}\p{M}\p{N} _\-.,:;/()&%#+*?!'"\u05f3\u05f4\u20aa\u2013]+$/u.test(text))
     return false;
   return /\p{L}/u.test(text) && text.split(' ').every((word) => word.length < SHORTEST_TOKEN || !/\d/.test(word));
 }
 
-/** Whether a text is a word as fields and entities are named, and no token, address or number. */
+/** Whether a text is a plain name of a field or entity: no token, address or number. */
 export function isPlainName(text: string): boolean {
   if (text.length > LONGEST_NAME || !/^\p{L}[\p{L}\d_-]*$/u.test(text)) return false;
   return text.length < SHORTEST_TOKEN || !/\d/.test(text);

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { RunError } from '../../core/errors.ts';
+import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { type OAuthClient, type Tokens, writeOAuthClient } from '../../core/oauth/secrets.ts';
-import { createTokenStore } from '../../core/oauth/token-store.ts';
 import { type Clock, watchClock } from '../support/aws-clock.ts';
 import { CommandError, codeOf, USAGE } from '../support/exit.ts';
 import type { Input } from '../support/hidden-input.ts';
@@ -88,7 +88,7 @@ async function store(
   const used = { clientId, clientSecret };
   if (isNew) await withRetries(() => writeOAuthClient(target.secrets, target.ClientSecretId, used));
   const { versionId } = await storeGrant(tokens, {
-    store: createTokenStore(target.secrets, target.TokensSecretId),
+    store: createGrantStore(target.secrets, target.TokensSecretId),
     ledger: createLedger(target.dynamo, target.LedgerTableName, target.TokensSecretId),
     // A function compares the claim with its own clock, which AWS keeps.
     now: () => clock.now().getTime(),

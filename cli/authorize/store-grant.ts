@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RunError } from '../../core/errors.ts';
 import { BEFORE_THE_FIRST, type Generation, successorOf } from '../../core/oauth/generation.ts';
+import type { GrantStore } from '../../core/oauth/grant-store.ts';
 import { type Claim, LEASE_MS, type Ledger } from '../../core/oauth/ledger.ts';
 import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
-import type { TokenStore } from '../../core/oauth/token-store.ts';
 import { obtainedLately } from '../../core/oauth/version-limit.ts';
 import { withRetries } from '../support/with-retries.ts';
 
 export interface StoreDeps {
-  store: TokenStore;
+  store: GrantStore;
   ledger: Ledger;
   /** The time by which the claim is dated for the functions, milliseconds since the epoch; by default this machine's. */
   now?: () => number;
@@ -57,14 +57,14 @@ function definedOf(given: StoreDeps): StoreDeps {
 }
 
 /** Where the chain of generations ends, whatever the label says: it may be stale, or be gone. */
-async function newest(store: TokenStore): Promise<string> {
+async function newest(store: GrantStore): Promise<string> {
   let versionId = (await store.currentVersionId()) ?? BEFORE_THE_FIRST;
   while (await exists(store, successorOf(versionId))) versionId = successorOf(versionId);
   return versionId;
 }
 
 /** A value that nobody can read is to be followed as well. */
-async function exists(store: TokenStore, versionId: string): Promise<boolean> {
+async function exists(store: GrantStore, versionId: string): Promise<boolean> {
   try {
     return (await store.version(versionId)) !== undefined;
   } catch (error) {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { freshnessOf } from '../../core/oauth/freshness.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
+import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { type Clock, watchClock } from '../support/aws-clock.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { pathArgument } from '../support/paths.ts';
@@ -106,7 +106,7 @@ async function lookAtGrant(
   const { tokens } = refreshed?.after ?? before;
   const around = { ...commands, now: clock.now() };
   findings.add(scopesCheck(tokens, crm.scopes, around), accessTokenCheck(tokens, around));
-  if (freshnessOf(tokens, undefined, clock.now()) === 'stale') {
+  if (tokenFreshness(tokens, undefined, clock.now()) === 'stale') {
     const advice = options.refresh ? undefined : `Look with --refresh: ${commands.refreshCommand}.`;
     findings.add(notLooked('service', 'an access token that lives', advice));
     return;

@@ -1,9 +1,9 @@
 import { ERRORS } from '../../core/errors.ts';
-import { freshnessOf } from '../../core/oauth/freshness.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { LedgerItem } from '../../core/oauth/ledger-item.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
+import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { versionsExhausted } from '../../core/oauth/version-limit.ts';
 import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { plain } from '../support/text.ts';
@@ -115,7 +115,7 @@ export function accessTokenCheck(tokens: Tokens, { now, refreshCommand }: Around
     const text = `${lives}; every refresh stores a version of the secret, and Secrets Manager allows about 100 a day.`;
     return warning(id, text, 'Ask the operator of the service for a life of 20 minutes or more.');
   }
-  if (freshnessOf(tokens, undefined, now) === 'stale') {
+  if (tokenFreshness(tokens, undefined, now) === 'stale') {
     const text = `${lives} and is stale (it ends or ended at ${tokens.expiresAt}); the next run refreshes it.`;
     return warning(id, text, `To see now whether that works: ${refreshCommand}.`);
   }

@@ -1,8 +1,8 @@
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { BEFORE_THE_FIRST, type Generation, successorOf } from '../../core/oauth/generation.ts';
+import { createGrantStore, type GrantStore } from '../../core/oauth/grant-store.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
 import { type OAuthClient, readOAuthClient } from '../../core/oauth/secrets.ts';
-import { createTokenStore, type TokenStore } from '../../core/oauth/token-store.ts';
 import type { Clock } from '../support/aws-clock.ts';
 import { USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
@@ -37,7 +37,7 @@ export async function lookAtPlaces(
   const around = () => ({ ...commands, now: clock.now() });
   const grant = await findings.look(
     'grant',
-    () => newestOf(createTokenStore(secrets, TokensSecretId)),
+    () => newestOf(createGrantStore(secrets, TokensSecretId)),
     ({ labelled, newest }) => grantCheck(labelled, newest, around()),
   );
   const ledger = createLedger(dynamo, LedgerTableName, TokensSecretId);
@@ -57,7 +57,7 @@ export async function lookAtPlaces(
 }
 
 /** What AWSCURRENT names, and the last of its successors. @throws RunError */
-export async function newestOf(store: TokenStore): Promise<{ labelled: Generation; newest: Generation }> {
+export async function newestOf(store: GrantStore): Promise<{ labelled: Generation; newest: Generation }> {
   const labelled = await store.current();
   let newest = labelled;
   for (;;) {

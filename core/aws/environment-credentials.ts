@@ -5,10 +5,9 @@ interface Credentials {
 }
 
 /**
- * Stands in for `@aws-sdk/credential-provider-node` in the bundles (`lib/workflow/bundling.ts`). Lambda gives a function in Node.js
- * its credentials in the environment and nowhere else; profiles, SSO, processes, web identity, containers and instances are
- * 140 KB of code, and the last of them loads an HTTP client that nobody uses.
- * @throws Error `CredentialsProviderError`, as the SDK's own provider does, when they are not there.
+ * Replaces `@aws-sdk/credential-provider-node` in the bundles (`lib/workflow/bundling.ts`): Lambda passes credentials
+ * in the environment only, and the other sources are 140 KB of code.
+ * @throws Error `CredentialsProviderError`, as the provider of the SDK does
  */
 export function defaultProvider(): () => Promise<Credentials> {
   return async () => {

@@ -27,9 +27,8 @@ export function bucketPlace(env: NodeJS.ProcessEnv): { bucket: string; region: s
 }
 
 /**
- * The configuration that was bundled with the function's code. It is trusted: synth has checked it and filled in its defaults
- * by the schema of this same release, and the two are one archive that nobody can change apart (`lib/workflow/bundling.ts`). To check
- * it again would add the whole schema to every start, and could find nothing.
+ * The configuration that is bundled with the code. Not checked again: synth did that with the schema of this same
+ * release, and the schema is too large for a function.
  */
 export function readDeployment(file: string | URL): Deployment {
   return JSON.parse(readFileSync(file, 'utf8'));

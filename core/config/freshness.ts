@@ -7,7 +7,7 @@ const [A_DAY_AND_TWO_HOURS, A_DAY_AND_AN_HOUR] = [26, 25];
 /** After how many hours without a published export an entity raises its alarm. */
 export interface Freshness {
   hours: number;
-  /** What its deadline asks for: a night that takes as long as it may, after one that took no time, and an hour more. */
+  /** What its deadline needs: the longest night after the shortest, and an hour more. */
   needed: number;
 }
 

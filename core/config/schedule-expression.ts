@@ -14,8 +14,8 @@ const DAY_OF_MONTH = 2;
 const DAY_OF_WEEK = 4;
 
 /**
- * Whether EventBridge takes an expression (user guide, "Schedule expressions"): `rate` is singular for one and plural for
- * more; of `cron`'s two fields for days exactly one is `?`. A wrong one would fail a deployment, late and without a path.
+ * Whether EventBridge accepts an expression (user guide, "Schedule expressions"). A wrong one would fail a deployment
+ * late.
  */
 export function isSchedule(expression: string): boolean {
   if (/^rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)$/.test(expression)) return true;

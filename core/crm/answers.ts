@@ -7,9 +7,7 @@ import { type Call, isCreate, unanswered } from './call.ts';
 
 /**
  * The JSON of an answer, parsed by a schema.
- * @throws RunError `CrmContractError` naming the keys seen, never values. An answer that cannot be read at all may have been
- *   trouble of the moment: `CreateUnanswered` to a create; where the run has an export, a `CrmContractError` that is waited
- *   out; `CrmUnavailable` where another one broke off.
+ * @throws RunError `CrmContractError` naming the keys seen, never values; for an unreadable answer, see `unreadable`
  */
 export async function readJson<T>(response: WholeAnswer, call: Call, schema: z.core.$ZodType<T>): Promise<T> {
   const value = await jsonOf(response, call);
@@ -21,7 +19,7 @@ export async function readJson<T>(response: WholeAnswer, call: Call, schema: z.c
   throw new RunError('CrmContractError', `${where} in a shape that is not known${problem}: ${shapeOf(value)}.`);
 }
 
-/** What a value looks like, without its values: for messages. */
+/** The shape of a value for messages: no values. */
 export function shapeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value))
@@ -51,8 +49,8 @@ async function jsonOf(response: WholeAnswer, call: Call): Promise<unknown> {
 }
 
 /**
- * Where the run has an export, the service has answered in JSON before, and is waited for. The first calls of a run say at
- * once that what answers there is not the service.
+ * Of a create: `CreateUnanswered`. Where the run has an export, a `CrmContractError` that is waited out; of the first
+ * calls of a run a final one, or `CrmUnavailable` where the answer broke off.
  */
 function unreadable(call: Call, what: string, { cut, cause }: { cut?: boolean; cause?: unknown } = {}): RunError {
   const answered = `was answered ${what}`;
@@ -62,13 +60,13 @@ function unreadable(call: Call, what: string, { cut, cause }: { cut?: boolean; c
   return new RunError('CrmContractError', message, { cause, momentary: hasExport && cut !== false });
 }
 
-/** Plain media types only, for messages: a service could write anything there. */
+/** The media type for messages, if it is a plain one. */
 export function contentType({ headers }: Pick<WholeAnswer, 'headers'>): string {
   const type = headers.get('content-type')?.match(/^[a-z]+\/[a-z+.-]+/i)?.[0];
   return type ? ` (${type})` : '';
 }
 
-/** A schema of what services answer bare, perhaps with a field of such a name, or wrapped in an object under one of these keys. */
+/** A schema of what services answer bare, or wrapped in an object under one of these keys. */
 export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: string[]) {
   return z.pipe(
     z.transform((answer) => (z.safeParse(schema, answer).success ? answer : unwrap(answer, ...wrappers))),

@@ -8,13 +8,13 @@ export interface Call {
   /** The path as the interface document writes it, for logs and errors. */
   template: string;
   json?: unknown;
-  /** What the call may take with its whole answer, where it is not the usual time (`client.ts`). */
+  /** Of the call with its whole answer; by default that of `client.ts`. */
   timeoutMs?: number;
-  /** Seconds until the process is ended. Where they are given, the call is sent only while its whole time is left. */
+  /** Until the invocation is killed. The call is sent only while its whole time is left. */
   secondsLeft?: () => number;
 }
 
-/** Nobody knows whether the call was done: for stage 1 the service may have made the export all the same. */
+/** The call may have been done: a create may have made the export. */
 export function unanswered(
   call: Call,
   what: string,

@@ -10,31 +10,28 @@ import { readJson } from './answers.ts';
 import type { Call } from './call.ts';
 import { notReached, refusal } from './refusals.ts';
 
-/** One attempt, answer and body included. Exports are made in the background: a call that may take longer says so. */
+/** Of one attempt with its whole answer, unless the call says otherwise. */
 const TIMEOUT_MS = 30_000;
 
-/** In bytes. No answer of this interface is a file. */
+/** Bytes; no answer of this interface is a file. */
 const LARGEST_ANSWER = 5_000_000;
 
-/** Of an invocation, kept for what comes after the answer. */
+/** Seconds of an invocation that remain for what comes after the answer. */
 const MARGIN_SECONDS = 5;
 
-/** The service's interface: one method, every resource file (`exports.ts`, `fields.ts`) is made of it. */
+/** The service; `exports.ts` and `fields.ts` make their calls with it. */
 export interface CrmClient {
   /**
-   * Makes one call and parses its JSON answer. A 401 refreshes the token once and repeats the call once; a 403 repeats it
-   * once where a person has authorized since the token was read.
+   * Makes one call and parses its JSON answer. A 401 refreshes the token and repeats the call once; a 403 repeats it
+   * once where a person has authorized since.
    * @throws RunError `AuthRefused`, `RateLimited`, `CrmUnavailable`, `CreateUnanswered`, `CrmRejectedRequest`,
-   *   `ExportNotFound`, `CrmContractError`, and whatever `GetAccessToken` throws.
-   * @param onRetryAfter told when the answer, a good one too, asks for a wait before the next call, in seconds.
+   *   `ExportNotFound`, `CrmContractError`, and what `GetAccessToken` throws
+   * @param onRetryAfter called with the seconds of `Retry-After`, of a good answer too
    */
   call<T>(call: Call, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
-/**
- * How a call ended: with an answer of any status, or without one. Where what was refused with 401 or 403 could not be
- * repeated (no fresh token, no look at the stored one, no connection any more), `trouble` says why.
- */
+/** An answer of any status, or none. `trouble`: why a call that was refused with 401 or 403 could not be repeated. */
 type Exchange =
   | { response: WholeAnswer; token: AccessToken; trouble?: RunError | undefined }
   | { response: undefined; unanswered: RunError };
@@ -42,11 +39,11 @@ type Exchange =
 /** For calls whose refusals are results, not errors. */
 export interface CrmExchange {
   /**
-   * Makes one call, as `CrmClient.call` does, and hands over whatever was answered, its body read.
-   * @param inTime whether enough time is left for the call; asked right before each request, for a token may have been waited
-   *   for. What has no time left is not sent: an error for the first request, `trouble` for its repetition.
-   * @throws RunError what `GetAccessToken` throws for the first token; where no time is left, `TokenRefreshInProgress` if the
-   *   token took it, else `CrmUnavailable`: nothing was sent then.
+   * Makes one call as `CrmClient.call` does, and returns whatever was answered.
+   * @param inTime whether enough time is left, asked before each request. Without: an error for the first request,
+   *   `trouble` for its repetition.
+   * @throws RunError what `GetAccessToken` throws for the first token; where no time is left, `TokenRefreshInProgress`
+   *   if the token took it, else `CrmUnavailable`: nothing was sent
    */
   exchange(call: Call, inTime?: () => boolean): Promise<Exchange>;
 }
@@ -67,7 +64,7 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
     redirect: 'manual',
     throwHttpErrors: false,
     timeout: false,
-    // The machine's Wait states repeat; ky only covers a kept-alive connection that the server has just closed.
+    // Wait states repeat calls; ky only covers a kept-alive connection that the server has just closed.
     retry: { limit: 1, methods: ['get'], backoffLimit: 1000, jitter: true },
   });
   return {
@@ -106,8 +103,8 @@ async function exchangeOver(
 }
 
 /**
- * Repeats a call that was refused, where there is another token. What was refused was not done: it may be sent again, the
- * creation of an export too. Whatever keeps it from being repeated, it was sent and answered.
+ * Repeats a refused call with another token, where there is one. What was refused was not done: even a create may be
+ * repeated.
  */
 async function repeated(
   refused: Exchange,
@@ -164,7 +161,7 @@ function notSentFor(reason: string, { method, template }: Call): string {
   return `${reason} left too little time in this invocation for ${call}: it was not sent, the next invocation sends it.`;
 }
 
-/** Killed while it waits, nobody would know what the service made of the call. */
+/** An invocation that is killed while it waits leaves open what the service did. */
 function hasTime({ timeoutMs = TIMEOUT_MS, secondsLeft }: Call): boolean {
   return secondsLeft === undefined || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS;
 }

@@ -9,13 +9,13 @@ import { refusal } from './refusals.ts';
 
 const UPDATE_SCOPE = 'customers:update';
 
-/** What became of one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). No value of a customer is in it. */
+/** Result of one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). Holds no value of a customer. */
 export interface UpdateAnswer {
   /** HTTP status; `null` when the request was sent and never answered. */
   status: number | null;
   /**
-   * `made`: a 200 with a JSON object, the one answer that confirms it. `refused`: a 4xx. `unclear`: anything else, a page with
-   * 200 as well as a 5xx, which a gateway may say of a change that was made.
+   * `made`: a 200 with a JSON object. `refused`: a 4xx. `unclear`: anything else; a gateway may answer 5xx to a change
+   * that was made.
    */
   change: 'made' | 'refused' | 'unclear';
   /** `null` where the change was confirmed. */
@@ -24,18 +24,17 @@ export interface UpdateAnswer {
   retryAfterSeconds?: number | undefined;
   /** Of a 422: those of the sent fields that the service names. */
   fields?: string[];
-  /** Why a call that was refused for its token could not be repeated with another now; the next invocation may. */
+  /** Why a call could not be repeated with another token now; the next invocation may. */
   trouble?: RunError;
-  /** Of a 403: the scopes that the token has do not hold the one for updates, as far as the service tells them. */
+  /** Of a 403: the token lacks the scope for updates, as far as its scopes are known. */
   scopeMissing?: boolean;
 }
 
 /**
  * Sends one change. An update is idempotent: one without an answer may be sent again.
- *
- * @param inTime whether enough time is left to send; asked right before, for a token may have been waited for.
- * @throws RunError when nothing was sent: no connection (`CrmUnavailable`), no token (whatever `GetAccessToken` throws), or
- *   no time (`TokenRefreshInProgress` if the token took it, else `CrmUnavailable`).
+ * @param inTime whether enough time is left, asked right before sending
+ * @throws RunError when nothing was sent: no connection (`CrmUnavailable`), no token (what `GetAccessToken` throws), no
+ *   time (`TokenRefreshInProgress` if the token took it, else `CrmUnavailable`)
  */
 export async function updateCustomer(
   crm: CrmExchange,
@@ -70,7 +69,7 @@ export async function updateCustomer(
   };
 }
 
-/** A page of a proxy comes with 200 as well: only what the document promises confirms a change. */
+/** Only what the document promises confirms a change: a proxy may answer 200 as well. */
 async function confirmation(response: WholeAnswer, call: Call): Promise<UpdateAnswer> {
   const { status } = response;
   const text = await response.text().catch(() => undefined);
@@ -96,7 +95,7 @@ function plain({ name, message }: RunError): { name: RunErrorName; message: stri
   return { name: name === 'ExportNotFound' ? 'CrmRejectedRequest' : name, message };
 }
 
-/** Names that stand in the answer by themselves, as a key, a text or the last part of a path; nothing else is kept. */
+/** Sent fields that the answer names: as a key, a text or the last part of a path. Nothing else is kept. */
 function fieldsNamedIn(text: string, sent: string[]): string[] {
   const seen = new Set<string>();
   const note = (word: string) => seen.add(word.split(/[./]/).at(-1) ?? '');

@@ -22,7 +22,7 @@ function fieldSchema<T>(field: string, schema: z.core.$ZodType<T>) {
   );
 }
 
-/** Servers of one service may not know an export at first, or while one of them is away: so long in a row, in seconds. */
+/** Seconds without a break: servers of one service may not know an export at first, or while one of them is away. */
 const UNKNOWN_SECONDS = 1800;
 
 /** Whether an export that the service has not known since then is still to be waited for. */
@@ -46,8 +46,8 @@ const plainRecord = z.looseObject({ status: z.string() });
 const wrappedRecord = fieldSchema('data', plainRecord);
 
 /**
- * The record of stage 2, bare or under `data`. A bare one may have a field `data` as well, and an envelope a `status`
- * ("success") and an id of its own: a bare record is known by a word of the document, or by the id of the export.
+ * The record of stage 2, bare or under `data`. Both may have a `status` and an id: a bare one is recognised by a known
+ * status, or by the id of the export.
  */
 function recordSchema(exportId: string) {
   const recordIn = (answer: unknown): unknown => {
@@ -76,8 +76,8 @@ const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
 /**
  * Stage 1.
- * @param time what the call may take, and what is left of the process: an answer that nobody waits for is not asked for.
- * @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws.
+ * @param time limit of the call, and what is left of the invocation
+ * @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws
  */
 export async function createExport(
   crm: CrmClient,
@@ -94,8 +94,8 @@ export async function createExport(
 }
 
 /**
- * Stage 2: the status, and the wait in seconds that the service asks for until the next look, if it does.
- * @throws RunError `CrmContractError` on any other word and on the record of another export.
+ * Stage 2: the status, and the seconds to wait that the service asks for.
+ * @throws RunError `CrmContractError` on any other word and on the record of another export
  */
 export async function readStatus(crm: CrmClient, entity: Entity, exportId: string): Promise<StatusAnswer> {
   let retryAfterSeconds: number | undefined;
@@ -122,9 +122,9 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
 }
 
 /**
- * Stage 3: the address of the file. It is a secret that lives for minutes: use it at once, and nowhere but in a request.
- * @throws RunError `ExportNotReady` when the service does not give it out yet (409 is common, any such refusal counts);
- *   `ExportNotFound` on 404 and 410, which may mean no more than that as well.
+ * Stage 3: the address of the file, a secret that lives for minutes.
+ * @throws RunError `ExportNotReady` when the service refuses it (409 or another 4xx); `ExportNotFound` on 404 and 410,
+ *   which may mean the same
  */
 export async function requestDownload(crm: CrmClient, entity: Entity, exportId: string): Promise<string> {
   const template = `/${entity}/exports/{id}/download`;

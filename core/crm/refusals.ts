@@ -7,8 +7,8 @@ import { contentType } from './answers.ts';
 import { type Call, unanswered } from './call.ts';
 
 /**
- * The service, or the gateway before it, says that it did not take the call: busy, or not to be reached (521, 523, 525 and
- * 526 are Cloudflare's). Behind any other status from 500 on, and behind 408 and 425, it may have been done.
+ * Not taken: busy, or not reached (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the call may
+ * have been done.
  */
 const NOT_TAKEN = new Set([503, 521, 523, 525, 526]);
 const LEFT_OPEN = new Set([408, 425]);
@@ -27,10 +27,7 @@ export function notReached(error: unknown, call: Call): RunError {
   });
 }
 
-/**
- * An answer outside 2xx, as an error. Only status and type of the answer are quoted: the body may hold records, and a
- * "code" in it may be one as well.
- */
+/** An answer outside 2xx, as an error that quotes only status and media type: the body may hold records. */
 export function refusal(
   response: Pick<WholeAnswer, 'status' | 'headers'>,
   call: Call,

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { ENTITIES, entitySchema } from '../config/entities.ts';
 import { requestKeys } from '../config/request-keys.ts';
 import { RunError } from '../errors.ts';
-import { isPlainName, suggestion, toldName } from '../suggestion.ts';
+import { isPlainName, quotedName, suggestion } from '../suggestion.ts';
 
 /** What a rule or a person may give to the machine. Everything but the entity has its default in the configuration. */
 const inputSchema = z.strictObject({
@@ -68,5 +68,5 @@ function entityText(input: unknown): string {
 
 function keyText(key: string): string {
   const known = Object.keys(inputSchema.shape);
-  return toldName(key, known);
+  return quotedName(key, known);
 }

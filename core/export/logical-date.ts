@@ -1,13 +1,9 @@
-/**
- * The first date that an export may have. Every export is of the day that it is made, or makes up for one shortly before: an
- * earlier date is a slip of typing or a clock that stands at zero (1970), and would stay in the list of what is published.
- */
+/** An earlier date is a typing error or a clock that stands at zero. */
 const FIRST_DATE = '2000-01-01';
 
 /**
- * The calendar date, YYYY-MM-DD, that it was in a time zone. It is put together from its parts: what a locale writes, and in
- * which order, calendar and digits, is nobody's promise. Where ISO 8601 cannot write the year in four digits, it is the date
- * in UTC with a sign and six: good enough to be refused.
+ * The calendar date (YYYY-MM-DD) in a time zone. Put together from its parts, for no locale guarantees a format. A year
+ * that needs a sign comes in UTC with sign and six digits, to be refused.
  */
 export function dateIn(timeZone: string, time: Date): string {
   const [inUtc = ''] = time.toISOString().split('T');
@@ -21,11 +17,7 @@ export function dateIn(timeZone: string, time: Date): string {
   return `${year.padStart(4, '0')}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
 }
 
-/**
- * What is wrong with the logical date of an export, in a sentence. A pointer to a day that is still to come would stand in
- * the way of every night until then: pointers only move forward.
- * @param today where the deployment is
- */
+/** What is wrong with the logical date of an export. A pointer to a future date would block every night until then. */
 export function dateProblem(date: string, today: string, timeZone: string): string | undefined {
   // A year that needs a sign is outside, on whichever side.
   if (/^\d{4}-/.test(date) && date >= FIRST_DATE && date <= today) return undefined;

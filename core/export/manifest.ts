@@ -19,9 +19,8 @@ const dialectSchema = z.object({
 });
 
 /**
- * What one run left in the bucket, written once after everything was verified: no manifest, no data. Everything in it comes
- * from the state of the run and from the stored object, so that a repeated step writes the same bytes. Read loosely: after a
- * rollback the manifests of the later release stand in the bucket.
+ * What one run left, written once after everything was verified: no manifest, no data. Made of state and stored object
+ * alone, so that a repeated step writes the same bytes. Read loosely, as pointers are.
  */
 export const manifestSchema = z.object({
   schemaVersion: layoutVersion,
@@ -87,7 +86,7 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(1) });
 
-/** What has to be equal in two manifests of one run that mean the same: which run, and which bytes. */
+/** Equal in two manifests of one run: which run, and which bytes. */
 const meaningSchema = z.object({
   ...z.pick(manifestSchema, { entity: true, date: true, execution: true, startedAt: true }).shape,
   file: z.pick(manifestSchema.shape.file, { key: true, bytes: true, crc32: true }),
@@ -99,9 +98,8 @@ export function manifestText(manifest: Manifest): string {
 }
 
 /**
- * Writes the manifest once. Finding one there that means the same is success: the step is being repeated, perhaps by another
- * release, which words its warnings otherwise or counts more.
- * @throws RunError `StorageConflict` when a manifest of another run or file stands there.
+ * Writes the manifest once. One that means the same is success: the step is repeated, perhaps by another release.
+ * @throws RunError `StorageConflict` when it is of another run or file
  */
 export async function writeManifest(bucket: Bucket, key: string, manifest: Manifest): Promise<void> {
   if (await bucket.putOnce(key, manifestText(manifest))) return;

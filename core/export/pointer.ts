@@ -4,7 +4,7 @@ import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 
-/** In pointers and manifests. A field keeps its meaning for ever: of an object of any version those are read that are needed. */
+/** Of pointers and manifests. Fields never change their meaning: read those that are needed, whatever the version. */
 export const layoutVersion = z
   .int()
   .check(
@@ -13,8 +13,8 @@ export const layoutVersion = z
   );
 
 /**
- * Names the run to read for a date (`date=YYYY-MM-DD.json`) or the newest (`latest.json`). Readers start here. Read loosely:
- * after a rollback the pointers of the later release stand in the bucket.
+ * Names the run of a date (`date=YYYY-MM-DD.json`) or the newest (`latest.json`). Read loosely: after a rollback the
+ * pointers of the later release remain.
  */
 export const pointerSchema = z.object({
   schemaVersion: layoutVersion,
@@ -30,17 +30,17 @@ export const pointerSchema = z.object({
 export type Pointer = z.infer<typeof pointerSchema>;
 
 const writtenSchema = z.extend(pointerSchema, { schemaVersion: z.literal(1) });
-/** All that has to be known of a pointer to judge whether a run is further on. */
+/** What decides which run is further on. */
 const placeSchema = z.pick(pointerSchema, { date: true, startedAt: true, execution: true });
 type Place = z.infer<typeof placeSchema>;
 
 export const datePointerKey = (entity: Entity, date: string) => `published/entity=${entity}/date=${date}.json`;
 export const latestPointerKey = (entity: Entity) => `published/entity=${entity}/latest.json`;
 
-/** Runs that publish the same entity at the same moment move a pointer past each other; each loses at most a few rounds. */
+/** Each of the runs that publish the same entity at the same moment loses a few rounds at most. */
 const ROUNDS = 10;
 
-/** What stands at the key of a pointer. */
+/** A pointer as it was read. */
 export interface Standing {
   key: string;
   /** `undefined` where there is none yet. */
@@ -54,11 +54,11 @@ export async function readPointer(bucket: Bucket, key: string): Promise<Standing
 }
 
 /**
- * Moves a pointer forward: by date, then by the start of the run, then by its name. Finding it at this run or further is
- * success, so the later run wins whatever the order of arrival, and a repeated step changes nothing.
- * @param standing as it was read; where others have moved it since, it is read again
- * @returns whether it names this run now: `false` when it names a later one.
- * @throws RunError `StorageConflict` when the object there is no pointer, `StorageUnavailable` when it keeps changing.
+ * Moves a pointer forward: by date, then start, then name of the run. One that is at this run or further stays, so that
+ * order of arrival and repetition do not matter.
+ * @param standing as it was read; read again where others have moved it
+ * @returns whether it names this run now
+ * @throws RunError `StorageConflict` when the object is no pointer, `StorageUnavailable` when it keeps changing
  */
 export async function movePointer(bucket: Bucket, standing: Standing, to: Pointer): Promise<boolean> {
   const text = strictText(writtenSchema, to);

@@ -4,17 +4,16 @@ import type { Entity } from '../config/entities.ts';
 import type { Field } from '../crm/fields.ts';
 import { RunError } from '../errors.ts';
 import type { ExportRequest, Listed } from '../step/states.ts';
-import { toldName } from '../suggestion.ts';
+import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
 
-/** In bytes, of the request and what the service lists beside it. The request travels in the state, perhaps twice (the input holds it too), which AWS limits to 256 KB in all. */
+/** Bytes of request and listed fields. The request travels in the state, perhaps twice, which AWS limits to 256 KB. */
 const LARGEST_CARRIED = 64_000;
 
 /**
- * The body of stage 1: the input where it says something, the configuration else. Fields that nobody set are left out, so
- * that the service's own defaults hold; the e-mail flag is sent only when it is true.
- *
- * @throws RunError `ConfigInvalid` when the request is too large to be carried through the run.
+ * The body of the create request: input before configuration. What nobody set is left out, so that defaults of the
+ * service hold.
+ * @throws RunError `ConfigInvalid` when it is too large
  */
 export function buildRequest(
   input: ExportInput,
@@ -42,14 +41,14 @@ export function buildRequest(
 }
 
 /**
- * The columns to ask for: `"all"` becomes every field that the service lists, a list is checked against it.
- * @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists.
+ * The columns to request.
+ * @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists
  */
 export function resolveColumns(asked: 'all' | string[], fieldNames: string[], entity: Entity): string[] {
   if (asked === 'all') return fieldNames;
   const unknown = asked.filter((column) => !fieldNames.includes(column));
   if (unknown.length === 0) return asked;
-  const named = unknown.slice(0, 20).map((column) => toldName(column, fieldNames));
+  const named = unknown.slice(0, 20).map((column) => quotedName(column, fieldNames));
   throw new RunError(
     'ConfigInvalid',
     `${entity} has no column ${named.join(', ')}; GET /${entity}/fields lists ${fieldNames.length} columns.`,
@@ -57,8 +56,8 @@ export function resolveColumns(asked: 'all' | string[], fieldNames: string[], en
 }
 
 /**
- * What the file will be judged by beside the columns of the request: names that were not asked for, and labels. What is too
- * large to be carried with the request stays behind: first the labels, then the names.
+ * The listed fields by which the file will be recognised. Too many to be carried: first the labels are left out, then
+ * the names.
  */
 export function listedOf(fields: readonly Field[], request: ExportRequest): Listed {
   const columns = new Set(request.columns);
@@ -77,7 +76,7 @@ function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-/** SHA-256 of what was asked for, hexadecimal, so that equal requests can be told from changed ones. */
+/** SHA-256 of entity and request, hexadecimal. */
 export function fingerprintOf(entity: Entity, request: ExportRequest): string {
   return createHash('sha256')
     .update(JSON.stringify([entity, request]))

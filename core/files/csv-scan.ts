@@ -43,7 +43,7 @@ export interface CsvGrammar {
   breaksAtCr: boolean;
 }
 
-/** Bytes that are nothing but a part of their field; indexed by the separator. */
+/** Bytes without a meaning in the grammar, by separator. */
 const PLAIN = new Map([...',;\t'].map((separator) => [separator, plainBytes(separator.charCodeAt(0))]));
 
 function plainBytes(separator: number): Uint8Array {
@@ -51,10 +51,9 @@ function plainBytes(separator: number): Uint8Array {
 }
 
 /**
- * Counts the records of a CSV file, RFC 4180: a quoted field may hold separators, line breaks and doubled quotation marks.
- * Works on bytes (none of those that matter occurs inside a longer UTF-8 character) and can stop and go on anywhere, which
- * no parser at hand can; a property test holds it against csv-parse. Empty lines are no records. What readers of CSV take
- * differently is counted as a doubt, and then nobody should be told a number of records.
+ * Counts the records of a CSV file (RFC 4180). Works on bytes and can stop and resume anywhere, which no parser at hand
+ * can; a property test compares it with csv-parse. Empty lines are no records. What readers of CSV interpret
+ * differently is counted as a doubt; then no number of records is given.
  */
 export function scanCsv(scan: Scan, chunk: Uint8Array, { separator, breaksAtCr }: CsvGrammar): void {
   const plain = PLAIN.get(separator) ?? new Uint8Array(256);
@@ -71,7 +70,7 @@ function quotedPart(scan: Scan, chunk: Uint8Array, at: number): number {
   return mark + 1;
 }
 
-/** Goes behind what means nothing by itself, or one byte that does. */
+/** Goes behind bytes without a meaning, or one byte with one. */
 function otherPart(scan: Scan, chunk: Uint8Array, at: number, plain: Uint8Array, breaksAtCr: boolean): number {
   if (scan.afterCr && chunk[at] === LF) {
     behindCr(scan, breaksAtCr);
@@ -92,12 +91,12 @@ function otherPart(scan: Scan, chunk: Uint8Array, at: number, plain: Uint8Array,
 /** A line feed behind a carriage return. */
 function behindCr(scan: Scan, breaksAtCr: boolean): void {
   scan.afterCr = false;
-  // Where a carriage return alone ends a record, it has done so already; why one is followed by this, nobody knows.
+  // Where a carriage return alone ends a record, a line feed behind one is a doubt.
   if (breaksAtCr) scan.doubts += 1;
   else endLine(scan, LINE_BREAKS.crlf);
 }
 
-/** What came before was no half of a line break, or not the end of the text. */
+/** The carriage return or end mark before was not a part of a line break, or of the end of the text. */
 function stoodAlone(scan: Scan, byte: number | undefined, breaksAtCr: boolean): void {
   if (scan.afterCr && !breaksAtCr) scan.doubts += 1;
   scan.afterCr = false;
@@ -108,8 +107,8 @@ function stoodAlone(scan: Scan, byte: number | undefined, breaksAtCr: boolean): 
 }
 
 /**
- * A doubled quotation mark inside a quoted field looks like closing it and opening it again at once: what was opened may be
- * opened again right behind the closing mark, for nothing inside of it changes `opens`.
+ * A doubled quotation mark looks like closing and reopening: a field may be reopened right behind the closing mark, for
+ * nothing inside it changes `opens`.
  */
 function special(scan: Scan, byte: number | undefined, breaksAtCr: boolean): void {
   if (byte === QUOTE) {
@@ -140,7 +139,7 @@ function endLine(scan: Scan, lineBreak: number): void {
   }
 }
 
-/** Ends the last record, which need not end with a line break. */
+/** Ends the last record, with or without a line break. */
 export function endScan(scan: Scan): void {
   if (!scan.blank) endRecord(scan);
   if (scan.continuation > 0) scan.encoding = 'unknown';
@@ -157,12 +156,12 @@ function endRecord(scan: Scan): void {
 }
 
 /**
- * Sees whether a text is UTF-8 to its end, and whether it may be Hebrew in windows-1255 from its beginning on. Of a character that stands in two pieces, only the number of bytes to come is
- * carried over: no byte of the file is in a state.
+ * Checks whether a text is UTF-8, or may be Hebrew in windows-1255. Of a character in two pieces only the number of
+ * missing bytes is kept.
  */
 export function scanEncoding(scan: Scan, chunk: Uint8Array): void {
   if (!scan.zeros && chunk.includes(0)) scan.zeros = true;
-  // Of ASCII, the last byte alone means something for what comes behind it.
+  // Of ASCII, only the last byte matters for what follows.
   lookForHebrew(scan, isAscii(chunk) ? chunk.subarray(-1) : chunk);
   if (scan.encoding !== 'utf-8') return;
   let from = 0;
@@ -175,7 +174,7 @@ export function scanEncoding(scan: Scan, chunk: Uint8Array): void {
   }
 }
 
-/** Bytes at the end of a piece that begin a character; how many more belong to it is put down. */
+/** Bytes at the end of a piece that begin a character; notes how many are missing. */
 function unfinished(scan: Scan, chunk: Uint8Array, from: number): number {
   let bytes = 1;
   while (bytes < 4 && isContinuation(chunk[chunk.length - bytes])) bytes += 1;
@@ -196,7 +195,7 @@ function isContinuation(byte = 0): boolean {
   return (byte & 0xc0) === 0x80;
 }
 
-/** The code units of UTF-16 as bytes, for `scanCsv`: every character that is not ASCII is one that means nothing to it. */
+/** The code units of UTF-16 as bytes for `scanCsv`; any that is not ASCII becomes one without a meaning. */
 export function narrowed(chunk: Uint8Array, encoding: 'utf-16le' | 'utf-16be'): Uint8Array {
   const high = encoding === 'utf-16le' ? 1 : 0;
   const narrow = new Uint8Array(chunk.length >> 1);

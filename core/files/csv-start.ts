@@ -6,17 +6,17 @@ const SEPARATORS: Separator[] = [',', ';', '\t'];
 
 /** How a CSV file begins, and what its first record proves. */
 export interface CsvStart {
-  /** The one that the file is read by. */
+  /** By which the file is read. */
   separator: Separator;
-  /** Whether it is the only one that can be: not in a single column, and not where another cuts records as well. */
+  /** Whether no other is possible: false for a single column, and where another splits the records as well. */
   separatorProven: boolean;
-  /** Characters of a first line that only names the separator, as Excel writes it: `sep=;`. */
+  /** Length of a first line that only names the separator: `sep=;`. */
   separatorLine: number;
   /** Fields of the first record. */
   width: number;
   /** Records end with a carriage return alone. */
   breaksAtCr: boolean;
-  /** The names of its columns, as the service lists them; `null` where the first record holds none, or others as well. */
+  /** Names of the columns as the service lists them; `null` where the first record holds others. */
   header: string[] | null;
   /** The header has labels in the place of names. */
   labelled: boolean;
@@ -24,11 +24,11 @@ export interface CsvStart {
   headed: boolean | null;
 }
 
-export type CsvVerdict =
-  | { verdict: 'accepted'; csv: CsvStart }
+export type CsvResult =
+  | { result: 'accepted'; csv: CsvStart }
   /** More of the file has to be seen. */
-  | { verdict: 'open' }
-  | { verdict: 'refused'; fields: number; listed: number };
+  | { result: 'open' }
+  | { result: 'refused'; fields: number; listed: number };
 
 /** A record, as far as it was seen. */
 interface FirstRecord {
@@ -38,20 +38,17 @@ interface FirstRecord {
 }
 
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
-/** What is narrower could be anything: a sentence has commas. */
+/** Narrower ones could be anything: a sentence has commas. */
 const NARROWEST_WITHOUT_NAMES = 3;
-/**
- * What is no CSV file, whatever its width: markup and JSON, also behind characters that nobody sees, and in the wrappings of
- * JSON for scripts: a call, and what keeps scripts from reading it.
- */
+/** Markup and JSON, also behind invisible characters, and in the wrappings of JSON for scripts. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
 
 /**
- * Proves a text to be the CSV file that was asked for. All names in its first record (at least one) must be names or labels
- * of fields; or, from three columns on, it and the record behind it must be as wide as was asked for.
- * @param complete whether `text` is the whole file.
+ * Recognises the requested CSV file: all names in its first record (at least one) are names or labels of fields; or,
+ * from three columns on, its first two records have the requested width.
+ * @param complete whether `text` is the whole file
  */
-export function csvStart(text: string, complete: boolean, index: FieldIndex): CsvVerdict {
+export function csvStart(text: string, complete: boolean, index: FieldIndex): CsvResult {
   const line = SEPARATOR_LINE.exec(text);
   const separatorLine = line?.[0].length ?? 0;
   const body = text.slice(separatorLine);
@@ -63,10 +60,10 @@ export function csvStart(text: string, complete: boolean, index: FieldIndex): Cs
   const wide = found.filter(({ proof }) => proof === 'width');
   const accepted = best ?? wide[0];
   const alone = best !== undefined || wide.length === 1;
-  if (accepted) return { verdict: 'accepted', csv: describe(accepted, { separatorLine, alone, index }) };
-  if (found.some(({ proof }) => proof === 'open')) return { verdict: 'open' };
+  if (accepted) return { result: 'accepted', csv: describe(accepted, { separatorLine, alone, index }) };
+  if (found.some(({ proof }) => proof === 'open')) return { result: 'open' };
   const cells = found.toSorted(byWidth)[0]?.records[0]?.cells ?? [];
-  return { verdict: 'refused', fields: cells.length, listed: cells.filter(index.isListed).length };
+  return { result: 'refused', fields: cells.length, listed: cells.filter(index.isListed).length };
 }
 
 type Proof = 'names' | 'width' | 'open' | undefined;
@@ -140,7 +137,7 @@ function describe({ separator, records, proof }: Candidate, { separatorLine, alo
   };
 }
 
-/** What no name of a column is: UUIDs, dates, addresses of e-mail, and numbers as long as those of telephones. */
+/** Never the name of a column: UUIDs, dates, e-mail addresses, telephone numbers. */
 const DATA = [
   /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?$/,
@@ -148,12 +145,12 @@ const DATA = [
   /^\+?\d{7,}$/,
 ];
 
-/** What is longer is none of that, and is not looked at: the patterns would take a long time over it. */
+/** Longer cells are not tested: the patterns would take long. */
 const LONGEST_DATA = 320;
 
 /**
- * Whether a first record that holds other texts than listed names is a header all the same: one of which half is listed
- * is; one that has the same kind of data as the record behind it in some column is none. Else nobody knows.
+ * Whether a first record that holds unlisted texts is a header all the same: yes if half of it is listed; no if a
+ * column has the same kind of data as in the second record; else unknown.
  */
 function headedByLook(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
   const listed = first.filter(index.isListed).length;

@@ -1,6 +1,6 @@
 import type { Run } from '../step/states.ts';
 
-/** What the service lists of an entity's fields, for finding them in the first record of a file. */
+/** The listed fields of an entity, for finding them in the first record of a file. */
 export interface ListedFields {
   /** The columns that were asked for, in that order. */
   columns: readonly string[];
@@ -8,7 +8,7 @@ export interface ListedFields {
   fields: readonly { name: string; label: string | null }[];
 }
 
-/** What a run carries of it. Runs of earlier releases know the columns of their request alone. */
+/** Those of a run. Runs of earlier releases know the requested columns only. */
 export function listedFields({ request, listed }: Pick<Run, 'request' | 'listed'>): ListedFields {
   const { columns } = request;
   const names = [...columns, ...(listed?.others ?? [])];
@@ -23,8 +23,8 @@ export interface FieldIndex {
   /** Whether a listed text begins like this. */
   mayBeListed: (begins: string) => boolean;
   /**
-   * The names of the fields that the cells name or label; a cell that may mean several makes it `null`, unless it stands
-   * where one of them was asked for.
+   * The names of the fields that the cells name or label; `null` where a cell may mean several, none of them requested
+   * in its place.
    */
   namesOf: (cells: readonly string[]) => { names: string[]; labelled: boolean } | null;
 }
@@ -56,7 +56,7 @@ export function fieldIndex({ columns, fields }: ListedFields): FieldIndex {
   };
 }
 
-/** Blanks around a name, and the way in which Unicode writes a letter, make no other name of it. */
+/** Without blanks around it, in one Unicode form. */
 function plain(text: string): string {
   return text.trim().normalize('NFC');
 }

@@ -14,16 +14,16 @@ export type FileKind = { gzipped: boolean } & (
   | { kind: 'other'; looks: string }
 );
 
-/** So much of what gzip holds is unpacked and judged. */
+/** Of gzip, so much is unpacked and judged. */
 const UNPACKED_BYTES = 64 * 1024;
-/** A few bytes of gzip may hold a thousand times as many: no more than this is ever unpacked. */
+/** A bound, for a few bytes of gzip may hold a thousand times as many. */
 const MOST_UNPACKED_BYTES = 2 * 1024 * 1024;
-/** Zip archives are looked into so far for the entries of a spreadsheet. */
+/** So far zip archives are searched for the entries of a spreadsheet. */
 const LOOKED_AT_IN_ZIP = 64 * 1024;
 /** Of an entry of a zip archive, without its name (APPNOTE.TXT, 4.3.7). */
 const LOCAL_HEADER_BYTES = 30;
 
-/** Control characters are looked for in the first line, and no further. */
+/** Only the first line is searched for control characters, up to here. */
 const LOOKED_AT_FOR_CONTROLS = 1024;
 
 /** By the first bytes, in hexadecimal. */
@@ -79,7 +79,7 @@ function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** Whether there is what no text has: control characters, tabulators, line breaks and the end mark of DOS aside. */
+/** Whether a text has control characters other than tabs, line breaks and the end mark of DOS. */
 export function hasControls(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -88,7 +88,7 @@ export function hasControls(text: string): boolean {
   return false;
 }
 
-/** A spreadsheet of Excel is a zip archive whose first entries are named as those of a spreadsheet are. */
+/** A spreadsheet is a zip archive whose first entries have its names. */
 function archiveKind(first: Uint8Array, complete: boolean): PlainKind {
   const faults = archiveFaults(Buffer.from(first.buffer, first.byteOffset, first.byteLength), complete);
   if (faults) return { kind: 'other', looks: faults };
@@ -106,7 +106,7 @@ const NEWEST_ZIP = 63;
 /** Bytes of the end of the directory, without and with the longest comment (4.3.16). */
 const [END_BYTES, LONGEST_END] = [22, 22 + 65_535];
 
-/** What keeps a file that begins like a zip archive from being one, in words. */
+/** Why a file that begins like a zip archive is none. */
 function archiveFaults(bytes: Buffer, complete: boolean): string | undefined {
   if (bytes.readUInt16LE(2) === 0x0605) return 'a zip archive without a file';
   if (bytes.length >= LOCAL_HEADER_BYTES && (bytes[4] ?? 0) > NEWEST_ZIP)
@@ -132,7 +132,7 @@ function entryNames(bytes: Uint8Array): string[] {
   return names;
 }
 
-/** Whether the end of gzip is missing, where all of it is there and unpacks to an amount that may be unpacked. */
+/** Whether gzip is cut off, where it unpacks to an allowed size. */
 function isCutOff(packed: Uint8Array): boolean {
   try {
     gunzipSync(packed, { maxOutputLength: MOST_UNPACKED_BYTES });
@@ -150,7 +150,7 @@ function unpack(packed: Uint8Array): Uint8Array | undefined {
       const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_UNPACKED_BYTES };
       unpacked = gunzipSync(packed.subarray(0, bytes), options);
     } catch {
-      // What came before is enough, or nothing is.
+      // Keep what was unpacked before, if anything.
       break;
     }
     if (unpacked.length >= UNPACKED_BYTES || bytes >= packed.length) break;

@@ -17,7 +17,7 @@ const EXTENSIONS: Record<string, string> = {
   'text/xml': 'xml',
 };
 
-/** A name may end in anything, `leads.20.11.2026` for one: an extension is what is known as one. */
+/** A name may end in anything (`leads.20.11.2026`): only known extensions count. */
 const KNOWN = new Set([...Object.values(EXTENSIONS), 'ndjson']);
 /** The last extension of a name, and the one before it. */
 const NAMED = /filename\*?=[^;]*?(?:\.([a-z0-9]{1,8}))?\.([a-z0-9]{1,8})"?\s*(?:;|$)/;
@@ -28,9 +28,9 @@ const SPELLINGS: Partial<Record<FileFormat, string[]>> = { json: ['json', 'jsonl
 const OPEN_SPELLINGS: Partial<Record<FileFormat, string[]>> = { ...SPELLINGS, zip: ['zip', 'xlsx'] };
 
 /**
- * The extension for a file that was recognised by its bytes; its name and type break ties: whether JSON is JSON Lines,
- * whether an archive of which not enough was seen is a spreadsheet, and what an empty file would be.
- * @param kind `open`: not enough was seen to be sure.
+ * The extension of a file, by its bytes. Name and type decide the rest: JSON Lines or JSON, a spreadsheet or another
+ * archive, an empty file.
+ * @param kind `open`: not enough was seen to be sure
  */
 export function extensionFor(
   file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>,
@@ -45,9 +45,8 @@ export function extensionFor(
 }
 
 /**
- * The extension that a file is given at its origin: from Content-Disposition, else from Content-Type, else `bin`. Only the extension is
- * taken, and only letters and digits: no name that the service chose gets into a key. A compressed file, also one that came
- * so without being asked for and is stored as it came, says what is in it: `csv.gz`.
+ * The declared extension: from Content-Disposition, else from Content-Type, else `bin`. Letters and digits only: no
+ * name of the service gets into a key. A compressed file says what is in it: `csv.gz`.
  */
 function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
   const [, inner = '', last = ''] = NAMED.exec(file.disposition.toLowerCase()) ?? [];

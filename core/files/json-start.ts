@@ -1,6 +1,6 @@
 import type { FieldIndex } from './field-names.ts';
 
-/** What a JSON text begins with: the objects that may be its first record, by their keys. */
+/** Keys of the objects that may be its first record. */
 interface JsonStart {
   /** Keys of the outermost object, where it is one: a record of JSON Lines. */
   outer: string[];
@@ -13,15 +13,15 @@ interface JsonStart {
 const TOKEN = /"((?:[^"\\]|\\.)*)"(\s*:)?|[[\]{}]/g;
 
 /**
- * Whether a JSON text holds records of what was asked for: all keys of the outermost object, or of the first object in a
- * list, are names or labels of fields. `undefined` when more has to be seen.
- * @param complete whether `text` is the whole file.
+ * Whether all keys of the outermost object, or of the first one in a list, are names or labels of fields. `undefined`:
+ * more has to be seen.
+ * @param complete whether `text` is the whole file
  */
 export function provesJson(text: string, complete: boolean, index: FieldIndex): boolean | undefined {
   const { outer, listed, empty } = jsonStart(text);
   if (empty) return true;
   if ([outer, listed].some((keys) => keys.length > 0 && keys.every(index.isListed))) return true;
-  // A list may still come, behind whatever a service says of it.
+  // A list may still follow.
   return listed.length > 0 || complete ? false : undefined;
 }
 

@@ -20,13 +20,13 @@ export interface Csv extends CsvStart {
 
 export type Judgement =
   /** `format` is that inside of gzip. */
-  | { verdict: 'accepted'; format: FileFormat; gzipped: boolean; csv: Csv | null }
+  | { result: 'accepted'; format: FileFormat; gzipped: boolean; csv: Csv | null }
   /** It has no bytes, or is gzip that holds none. */
-  | { verdict: 'empty'; gzipped: boolean }
-  /** Its beginning disproves nothing, and does not prove enough. */
-  | { verdict: 'open'; format: FileFormat | null; gzipped: boolean }
+  | { result: 'empty'; gzipped: boolean }
+  /** Its beginning neither proves nor disproves it. */
+  | { result: 'open'; format: FileFormat | null; gzipped: boolean }
   /** In words, without anything of its content. */
-  | { verdict: 'refused'; looks: string };
+  | { result: 'refused'; looks: string };
 
 /**
  * Judges a file by its first bytes: a file is believed because of what it is.
@@ -36,13 +36,13 @@ export function judgeFile(first: Uint8Array, complete: boolean, expected: Expect
   const kind = kindOf(first, complete);
   const { gzipped } = kind;
   const packed = gzipped ? ', compressed with gzip' : '';
-  if (kind.kind === 'empty') return { verdict: 'empty', gzipped };
-  if (kind.kind === 'packed') return { verdict: 'open', format: null, gzipped };
+  if (kind.kind === 'empty') return { result: 'empty', gzipped };
+  if (kind.kind === 'packed') return { result: 'open', format: null, gzipped };
   if (kind.kind === 'other')
-    return { verdict: 'refused', looks: kind.looks.startsWith('gzip') ? kind.looks : `${kind.looks}${packed}` };
+    return { result: 'refused', looks: kind.looks.startsWith('gzip') ? kind.looks : `${kind.looks}${packed}` };
   const judged =
     kind.kind === 'archive' ? judgeArchive(kind, expected) : judgeText(kind.start, kind.complete, expected);
-  if (judged.verdict === 'refused') return { ...judged, looks: `${judged.looks}${packed}` };
+  if (judged.result === 'refused') return { ...judged, looks: `${judged.looks}${packed}` };
   return { ...judged, gzipped };
 }
 
@@ -51,17 +51,17 @@ function judgeArchive(
   { formats }: Expected,
 ): KindJudgement {
   const listed = formats.includes(format);
-  if (!sure && formats.includes('xlsx')) return { verdict: 'open', format: listed ? format : 'xlsx' };
-  if (listed) return { verdict: 'accepted', format, csv: null };
-  return { verdict: 'refused', looks: ARCHIVES[format] };
+  if (!sure && formats.includes('xlsx')) return { result: 'open', format: listed ? format : 'xlsx' };
+  if (listed) return { result: 'accepted', format, csv: null };
+  return { result: 'refused', looks: ARCHIVES[format] };
 }
 
 const ARCHIVES = { xlsx: 'a spreadsheet of Excel', xls: 'a spreadsheet of Excel 97', zip: 'a zip archive' } as const;
 
 type KindJudgement =
-  | { verdict: 'accepted'; format: FileFormat; csv: Csv | null }
-  | { verdict: 'open'; format: FileFormat }
-  | { verdict: 'refused'; looks: string };
+  | { result: 'accepted'; format: FileFormat; csv: Csv | null }
+  | { result: 'open'; format: FileFormat }
+  | { result: 'refused'; looks: string };
 
 function judgeText(start: TextStart, complete: boolean, { formats, ...listed }: Expected): KindJudgement {
   const index = fieldIndex(listed);
@@ -69,11 +69,11 @@ function judgeText(start: TextStart, complete: boolean, { formats, ...listed }: 
   const isJson = /^[[{]/.test(begins);
   if (isJson && formats.includes('json')) return judgeJson(start.text, complete, index);
   const csv = formats.includes('csv') ? csvStart(start.text, complete, index) : undefined;
-  if (csv?.verdict === 'open') return { verdict: 'open', format: 'csv' };
-  if (csv?.verdict === 'accepted') return { verdict: 'accepted', format: 'csv', csv: csvOf(start, csv.csv) };
-  if (isJson) return { verdict: 'refused', looks: 'JSON' };
-  if (begins.startsWith('<')) return { verdict: 'refused', looks: markupOf(begins) };
-  return { verdict: 'refused', looks: csv ? textOf(csv, index) : 'text' };
+  if (csv?.result === 'open') return { result: 'open', format: 'csv' };
+  if (csv?.result === 'accepted') return { result: 'accepted', format: 'csv', csv: csvOf(start, csv.csv) };
+  if (isJson) return { result: 'refused', looks: 'JSON' };
+  if (begins.startsWith('<')) return { result: 'refused', looks: markupOf(begins) };
+  return { result: 'refused', looks: csv ? textOf(csv, index) : 'text' };
 }
 
 function csvOf({ encoding, markBytes }: TextStart, csv: CsvStart): Csv {
@@ -83,12 +83,12 @@ function csvOf({ encoding, markBytes }: TextStart, csv: CsvStart): Csv {
 
 function judgeJson(text: string, complete: boolean, index: FieldIndex): KindJudgement {
   const proven = provesJson(text, complete, index);
-  if (proven === undefined) return { verdict: 'open', format: 'json' };
-  return proven ? { verdict: 'accepted', format: 'json', csv: null } : refusedJson();
+  if (proven === undefined) return { result: 'open', format: 'json' };
+  return proven ? { result: 'accepted', format: 'json', csv: null } : refusedJson();
 }
 
 function refusedJson(): KindJudgement {
-  return { verdict: 'refused', looks: 'JSON whose first record has other keys than the fields that the service lists' };
+  return { result: 'refused', looks: 'JSON whose first record has other keys than the fields that the service lists' };
 }
 
 function markupOf(begins: string): string {
@@ -102,8 +102,8 @@ function textOf({ fields, listed }: { fields: number; listed: number }, { width 
 }
 
 /**
- * Why a file is not the export, in a sentence: what it looks like, never what is in it.
- * @param contentType as it was declared; '' = not at all.
+ * Why a file is not the export, in a sentence without any of its content.
+ * @param contentType as declared; '' = not at all
  */
 export function rejection(what: string, looks: string, contentType: string, formats: readonly FileFormat[]): string {
   const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;

@@ -14,18 +14,18 @@ export interface TextStart {
   encoding: Encoding | null;
   /** Bytes of the byte order mark. */
   markBytes: number;
-  /** Without the mark. A character that the bytes end in the middle of is left out. */
+  /** Without the mark, and without a character that is cut at the end. */
   text: string;
 }
 
-/** High bytes of what stands in UTF-16 without a mark: ASCII, Hebrew, punctuation. */
+/** High bytes of ASCII, Hebrew and punctuation in UTF-16. */
 const HIGH_BYTES = new Set([0x00, 0x05, 0x20]);
-/** How many bytes are looked at for UTF-16 without a mark. */
+/** So many bytes are tested for UTF-16 without a mark. */
 const LOOKED_AT_FOR_UTF16 = 64;
 
 /**
- * Recognises the encoding of a text by its first bytes: by its byte order mark, else by what the bytes can be. A damaged
- * byte somewhere does not keep the rest from being read.
+ * Recognises the encoding of a text by its byte order mark, else by its bytes. A damaged byte does not keep the rest
+ * from being read.
  */
 export function textStart(bytes: Uint8Array): TextStart {
   const wide = wideEncodingOf(bytes);
@@ -39,19 +39,16 @@ export function textStart(bytes: Uint8Array): TextStart {
   return { encoding: null, markBytes, text: decode(text, decoderFor(firstBeyondAscii(text))) };
 }
 
-/** The encoding that a text with bytes of none, or of one that is not known, is read in: that of its first record. */
+/** How to decode a text of an unknown encoding: by its first record beyond ASCII. */
 function decoderFor(record: Uint8Array): Encoding | 'windows-1255' | 'latin1' {
   if (isUtf8(record)) return 'utf-8';
   const signs = { ...NO_SIGNS };
   lookForHebrew(signs, record);
-  // Where this is a header, its labels prove it: fewer letters will do than for telling the encoding of a file.
+  // A header is proven by its labels, so fewer letters are enough here.
   return signs.mayBeHebrew ? 'windows-1255' : 'latin1';
 }
 
-/**
- * The first record that is not of ASCII alone. A line that names the separator, or a header of ASCII, reads the same in
- * every encoding.
- */
+/** The first record beyond ASCII: one of ASCII reads the same in every encoding. */
 function firstBeyondAscii(bytes: Uint8Array): Uint8Array {
   for (let start = 0; start < bytes.length; ) {
     const end = endOfRecord(bytes, start);
@@ -62,7 +59,7 @@ function firstBeyondAscii(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** Where the record that begins here has its line break, whatever separates its fields. */
+/** The line break of the record that begins here, whatever its separator. */
 function endOfRecord(bytes: Uint8Array, start: number): number {
   let [quoted, opens] = [false, true];
   for (let at = start; at < bytes.length; at += 1) {

@@ -1,6 +1,6 @@
 /**
- * What Node names a connection that was never made, or that was given up before its handshake was done: the request cannot
- * have been looked at. Not all of ERR_SSL_*: some may come in the middle of an answer.
+ * Codes of a connection that was never made, or failed in its handshake: the request cannot have been processed. Not
+ * all of ERR_SSL_*: some may come in the middle of an answer.
  */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
@@ -29,7 +29,7 @@ export function codeOf(error: unknown): string | undefined {
   return chain(error).map(wordOf('code')).find(Boolean);
 }
 
-/** Whether a failed request cannot have arrived. Of a host with several addresses, none may have been connected to. */
+/** Whether a failed request cannot have arrived: none of the addresses of the host was connected to. */
 export function neverSent(error: unknown): boolean {
   return chain(error).some((at) => attemptsOf(at).every(notConnected));
 }
@@ -38,7 +38,7 @@ function notConnected(error: unknown): boolean {
   return wordOf('syscall')(error) === 'connect' || NEVER_SENT.has(wordOf('code')(error) ?? '');
 }
 
-/** Node tries all addresses of a host, and tells of all of them at once. */
+/** Node tries all addresses of a host, and reports them together. */
 function attemptsOf(error: unknown): unknown[] {
   return error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];
 }

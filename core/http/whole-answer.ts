@@ -1,20 +1,20 @@
-/** An answer whose body was read, or found unreadable, before anybody got to see it. */
+/** An answer with its body read, or found unreadable. */
 export interface WholeAnswer extends Pick<Response, 'status' | 'ok' | 'headers'> {
   /** @throws `UnreadableBody` where the body broke off, took too long or was too large. */
   text(): Promise<string>;
 }
 
-/** What one request may take, its answer and all of its body included. */
+/** Of one request with its whole answer. */
 export interface AnswerLimits {
   milliseconds: number;
-  /** Of the body, unpacked: nothing beyond is read, so that a broken service cannot exhaust the memory. */
+  /** Of the body, unpacked: nothing beyond is read. */
   bytes: number;
 }
 
 /** The message continues "The service answered". */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
-  /** Where it did not end, another answer may; one that is too large stays so. */
+  /** A retry may help where it was cut off. */
   readonly reason: 'cut off' | 'too large';
 
   constructor(reason: UnreadableBody['reason'], message: string, cause?: unknown) {
@@ -24,12 +24,11 @@ export class UnreadableBody extends Error {
 }
 
 /**
- * Sends a request and reads its whole answer, both under one time limit.
- *
- * The signal alone is no time limit: `fetch` holds it weakly once the headers are there, and a silent body was then waited
- * for as long as the server liked. So the timer here ends the waiting by itself, and closes the connection.
- *
- * @throws what `send` throws, and a `TimeoutError` where no status came in time; what is wrong with the body, `text` throws.
+ * Sends a request and reads its whole answer within one time limit.
+ * The timer ends the waiting itself: `fetch` holds its signal weakly once the headers are there, and a silent body
+ * would be waited for without end.
+ * @throws what `send` throws, and a `TimeoutError` where no status came in time; what is wrong with the body, `text`
+ *   throws
  */
 export async function wholeAnswer(
   send: (signal: AbortSignal) => Promise<Response>,

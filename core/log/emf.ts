@@ -18,12 +18,10 @@ interface Directive {
 }
 
 /**
- * The members that make a line of a log carry metrics (CloudWatch's embedded metric format), or `undefined` where no
- * metric is left. A set of dimensions counts where each of its dimensions is known, a metric where one of its sets does.
- *
- * Written here instead of by `@aws-lambda-powertools/metrics`: that gives all metrics of a line the same sets, writes
- * `"Dimensions": []` for a metric without any, which the format does not allow (at least one set, which may be empty), and
- * is silent where POWERTOOLS_METRICS_DISABLED or POWERTOOLS_DEV is set, and with it the alarms. It also adds 11 KB to each function.
+ * The members of a log line in the embedded metric format of CloudWatch; `undefined` where no metric is left. A set of
+ * dimensions counts where all of them are known.
+ * Not by `@aws-lambda-powertools/metrics`: it gives all metrics of a line the same sets, writes an invalid
+ * `"Dimensions": []`, is silent where POWERTOOLS_METRICS_DISABLED or POWERTOOLS_DEV is set, and adds 11 KB.
  */
 export function embeddedMetrics(
   values: Measures,

@@ -37,15 +37,15 @@ export interface LogFields extends RunFields {
   latest?: boolean;
   /** How many sentences stand in the warnings of the manifest. */
   warnings?: number;
-  /** What is unusual about an answer of the token endpoint, in words of our own. */
+  /** Oddities of an answer of the token endpoint, in words of our own. */
   oddities?: string[];
   requestId?: string;
-  /** Name of a crash and where it happened: frames only, for a message may quote data. */
+  /** Name of a crash and its frames: a message may quote data. */
   crash?: string;
   frames?: string[];
 }
 
-/** The same list for the run time, which knows no types; the compiler keeps the two equal. */
+/** For the run time; the compiler keeps the two lists equal. */
 const LISTED: Record<keyof LogFields, true> = {
   ...{ entity: true, execution: true, exportId: true, batch: true, chunk: true },
   ...{ lines: true, outcome: true, error: true, waitSeconds: true },
@@ -55,13 +55,10 @@ const LISTED: Record<keyof LogFields, true> = {
   ...{ requestId: true, crash: true, frames: true },
 };
 
-/** Longer texts are no names, keys or frames, whatever they are. */
+/** Longer texts are cut. */
 const LONGEST_TEXT = 1000;
 
-/**
- * What of an object may stand in a line: listed fields with plain values. A field that a cast, a spread or the library
- * brought in is left out, and so is an object where a text was expected.
- */
+/** The listed fields of an object, with plain values only: what a cast or a library added is left out. */
 export function onlyListed(fields: object): Record<string, unknown> {
   const entries = Object.entries(fields).filter(([name]) => Object.hasOwn(LISTED, name));
   return Object.fromEntries(entries.map(([name, value]) => [name, plain(value)]));
@@ -73,7 +70,7 @@ function plain(value: unknown): unknown {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string').map(shortText) : undefined;
 }
 
-/** The query of an address is where signatures and tokens stand: none is ever meant to be here, and none gets through. */
+/** Without the query of an address, where signatures and tokens are. */
 export function shortText(text: string): string {
   return text.replace(/(\bhttps?:\/\/[^\s?#]*)[?#]\S*/gi, '$1').slice(0, LONGEST_TEXT);
 }

@@ -2,7 +2,6 @@ import { LogFormatter, Logger, LogItem } from '@aws-lambda-powertools/logger';
 import { embeddedMetrics, type Measures } from './emf.ts';
 import { type LogFields, onlyListed, type RunFields, shortText } from './log-fields.ts';
 import { namespaceOf } from './metrics.ts';
-import { originalFrames } from './original-frames.ts';
 
 /** Structured log: one line per boundary that is crossed. */
 export interface Log {
@@ -22,9 +21,9 @@ export interface FunctionLog extends Log {
 }
 
 /**
- * The level is what POWERTOOLS_LOG_LEVEL or LOG_LEVEL says, INFO by default. Lowering it shows nothing more: no line has
- * more than the listed fields, and events are logged at no level (`logEventIfEnabled` is never called).
- * @param deployment names the namespace of the metrics; without it they are not written
+ * The level is that of POWERTOOLS_LOG_LEVEL or LOG_LEVEL. Lowering it shows nothing more: lines have the listed fields
+ * only, and events are never logged.
+ * @param deployment names the namespace of the metrics; without it none are written
  */
 export function createLog(step: string, deployment: string | undefined = process.env.DEPLOYMENT): FunctionLog {
   const logger = new Logger({ logFormatter: new ListedFieldsFormatter(step) });
@@ -42,10 +41,7 @@ function logAbout(run: RunFields, output: Output): FunctionLog {
   return {
     about: (other) => logAbout(other, output),
     info: (message, fields) => logger.info(message, { ...run, ...fields }),
-    error: (message, fields) => {
-      const frames = fields.frames && { frames: originalFrames(fields.frames) };
-      logger.error(message, { ...run, ...fields, ...frames });
-    },
+    error: (message, fields) => logger.error(message, { ...run, ...fields }),
     measure: (values, outcome) => {
       if (!deployment) return;
       const dimensions = { entity: run.entity, outcome };
@@ -56,7 +52,7 @@ function logAbout(run: RunFields, output: Output): FunctionLog {
   };
 }
 
-/** Lets through what is listed, whoever added the rest: step, level, message, time, trace and the fields of `LogFields`. */
+/** Writes the listed fields only, whoever added others. */
 class ListedFieldsFormatter extends LogFormatter {
   readonly #step: string;
 

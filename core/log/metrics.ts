@@ -1,12 +1,10 @@
 /**
- * The closed list of metrics that the functions emit, in one namespace for each deployment. Plain data, so that alarms, the
- * dashboard and the tests read the same list. Dimensions are entity and outcome, never ids: each combination is a metric
- * that is paid for, and that anyone with access to the console reads.
- *
- * `dimensions` are sets: one line counts under each of them. The empty set is the metric without dimensions.
+ * All metrics of the functions, read by alarms, dashboard and tests. Dimensions are never ids: each combination is a
+ * metric that is paid for.
+ * `dimensions` are sets: one line counts under each of them; the empty set is the metric without dimensions.
  */
 export const METRICS = {
-  /** A run ended: outcome is PUBLISHED, or the error's name; of customer updates APPLIED or the error's name, without entity. */
+  /** `outcome` is PUBLISHED or APPLIED, or the name of the error. */
   RunsEnded: { unit: 'Count', dimensions: [['entity', 'outcome'], ['outcome']] },
   /** From the start of a published run to its end. */
   RunDuration: { unit: 'Seconds', dimensions: [['entity']] },
@@ -22,7 +20,7 @@ export const METRICS = {
   TokenRefreshes: { unit: 'Count', dimensions: [[]] },
   /** A refreshed grant was lost: nobody has the token that works now. */
   GrantRotatedButNotStored: { unit: 'Count', dimensions: [[]] },
-  /** A function wanted a refresh, and the token endpoint has left every presentation unanswered for four hours or more. */
+  /** The token endpoint has not answered any refresh for four hours. */
   TokenEndpointUnanswered: { unit: 'Count', dimensions: [[]] },
 } as const satisfies Record<string, { unit: MetricUnit; dimensions: readonly (readonly Dimension[])[] }>;
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { RunError } from '../errors.ts';
-import { type Freshness, freshnessOf } from './freshness.ts';
 import { type Generation, successorOf } from './generation.ts';
 import type { ClaimAnswer } from './ledger.ts';
 import type { LedgerItem } from './ledger-item.ts';
 import { reauthorization } from './reauthorization.ts';
 import { RefreshPause } from './refresh-pause.ts';
 import { countUnanswered, SECONDS_NEEDED, type SpendDeps, spend } from './spend.ts';
+import { type TokenFreshness, tokenFreshness } from './token-freshness.ts';
 import { versionsExhausted } from './version-limit.ts';
 
 export interface AccessToken {
@@ -17,9 +17,9 @@ export interface AccessToken {
 
 /**
  * The access token for one call of the service.
- * @param options.rejected a token that the service has just refused with 401: it is not given out again.
- * @param options.reread a token whose rights did not suffice: where a person has authorized since, the new one is given
- *   out. Costs one read of the secret and no refresh; where the secret cannot be read, the token stays what it was.
+ * @param options.rejected a token that the service has just refused with 401: it is not returned again
+ * @param options.reread a token whose rights did not suffice: a newer one is returned where a person has authorized
+ *   since. Costs one read of the secret; where that fails, the token stays
  * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenRefreshInProgress`, `TokenStoreUnavailable`,
  *   `SecretVersionsExhausted`, `CrmUnavailable`, `RateLimited`
  */
@@ -36,13 +36,13 @@ export interface TokenCache {
   pause: RefreshPause;
 }
 
-/** Longer than a lease: who waits for a holder that died takes over within this. */
+/** Longer than a lease: within it, a waiter takes over from a holder that died. */
 const PATIENCE_MS = 60_000;
 
 /**
- * Gives out the stored access token while it lives. When it does not, one of any number of functions refreshes it (see
- * docs/adr/0013), and all others wait for what that one stores. A valid token costs one read of the secret per container,
- * and where it cannot be refreshed, one look each half minute.
+ * Returns the stored access token while it is valid. When it expires, one of any number of functions refreshes it
+ * (docs/adr/0013), and the others wait. A valid token costs one read of the secret per container; one that cannot be
+ * refreshed, one read each half minute.
  */
 export function createGetAccessToken(
   deps: AccessTokenDeps,
@@ -50,7 +50,7 @@ export function createGetAccessToken(
 ): GetAccessToken {
   const { pause } = cache;
   const shared = async (rejected: string | undefined): Promise<Generation> => {
-    // One that does not know of the refusal may hand out what was refused: it is waited for, not joined.
+    // A refresh that does not know of the refusal may return the refused token: wait for it, do not join it.
     while (cache.running && rejected !== undefined && cache.running.rejected !== rejected) {
       await cache.running.result.catch(() => undefined);
     }
@@ -60,9 +60,9 @@ export function createGetAccessToken(
     cache.running ??= { rejected, result: paused(rejected, pause, deps).finally(end) };
     return cache.running.result;
   };
-  /** What is known and may still be sent out. */
-  const known = (rejected: string | undefined, least: Freshness): Generation | undefined => {
-    const freshness = cache.generation ? freshnessOf(cache.generation.tokens, rejected, deps.now()) : 'stale';
+  /** The cached token, if it may still be used. */
+  const known = (rejected: string | undefined, least: TokenFreshness): Generation | undefined => {
+    const freshness = cache.generation ? tokenFreshness(cache.generation.tokens, rejected, deps.now()) : 'stale';
     return freshness === 'fresh' || freshness === least ? cache.generation : undefined;
   };
   const look = async (rejected: string | undefined): Promise<Generation> => {
@@ -89,14 +89,14 @@ export function createGetAccessToken(
   };
 }
 
-/** Obtains a generation, and remembers what stood in the way. */
+/** Obtains a generation, and remembers the error. */
 async function paused(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
   try {
     const generation = await obtain(rejected, pause, deps);
-    if (freshnessOf(generation.tokens, rejected, deps.now()) !== 'fresh') pause.begin();
+    if (tokenFreshness(generation.tokens, rejected, deps.now()) !== 'fresh') pause.begin();
     return generation;
   } catch (error) {
-    // Whoever waited for another function in vain, or had too little time left, may ask again at once.
+    // After waiting in vain, or with too little time left, the next call may look at once.
     if (error instanceof RunError && error.transient && error.name !== 'TokenRefreshInProgress') pause.begin(error);
     throw error;
   }
@@ -107,7 +107,7 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
   const giveUpAt = deps.now().getTime() + PATIENCE_MS;
   for (;;) {
     const generation = await newest(rejected, pause, deps);
-    const freshness = freshnessOf(generation.tokens, rejected, deps.now());
+    const freshness = tokenFreshness(generation.tokens, rejected, deps.now());
     if (freshness === 'fresh') return generation;
     const refusal = pause.refreshesLater ? pause.error : versionsExhausted(generation.tokens, deps.now());
     if (refusal && freshness === 'stale') throw refusal;
@@ -121,14 +121,14 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
 }
 
 /**
- * The newest generation: the label may be stale, but a successor that exists proves that there is a newer one. A token that
- * still lives is used where that cannot be looked up, and is not refreshed then.
+ * The newest generation: the label may be late, but a successor proves that there is a newer one. A token that is still
+ * valid is used where that cannot be looked up.
  */
 async function newest(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
   const { store, now } = deps;
   let generation = await store.current();
   for (;;) {
-    const freshness = freshnessOf(generation.tokens, rejected, now());
+    const freshness = tokenFreshness(generation.tokens, rejected, now());
     if (freshness === 'fresh') return generation;
     try {
       const successor = await store.version(successorOf(generation.versionId));
@@ -142,10 +142,10 @@ async function newest(rejected: string | undefined, pause: RefreshPause, deps: A
   }
 }
 
-/** A token that still lives is used when the ledger is in trouble: nothing is spent without a claim either way. */
+/** Without a claim nothing is spent; a token that is still valid is used meanwhile. */
 async function claim(
   { versionId }: Generation,
-  freshness: Freshness,
+  freshness: TokenFreshness,
   owner: string,
   { ledger, now }: AccessTokenDeps,
 ): Promise<ClaimAnswer | undefined> {
@@ -157,10 +157,10 @@ async function claim(
   }
 }
 
-/** A refresh ahead of time that fails, for whatever reason, leaves a token that lives; only a dead grant is said at once. */
+/** A refresh ahead of time may fail: the token is still valid. Only a dead grant is an error at once. */
 async function spendOrKeep(
   generation: Generation,
-  freshness: Freshness,
+  freshness: TokenFreshness,
   { claim: held }: ClaimAnswer & { won: true },
   pause: RefreshPause,
   deps: AccessTokenDeps,
@@ -175,16 +175,16 @@ async function spendOrKeep(
   }
 }
 
-/** Whether the access token is as good as it was before. */
+/** Whether the access token may still be used. */
 function leavesAlive(error: unknown): error is RunError {
   return error instanceof RunError && error.name !== 'ReauthorizationRequired';
 }
 
-/** Ends the waiting for a generation that nobody will ever refresh. */
+/** @throws RunError where nobody will ever refresh this generation */
 async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
   if (item.state === 'DEAD') throw reauthorization(versionId, item, deps);
   const over = item.state === 'AUTHORIZED' && item.deadline < deps.now().getTime();
-  // The command may have stored and died before it said so.
+  // The command may have died between storing and marking.
   if (!over || (await deps.store.version(successorOf(versionId)))) return;
   const reason = item.reason || 'a person authorized then, and the new grant was never stored';
   throw reauthorization(versionId, { reason, diedAt: item.diedAt || item.authorizedAt }, deps);
@@ -197,7 +197,7 @@ async function waitForHolder(
   deps: AccessTokenDeps,
 ): Promise<void> {
   const { deadline, unansweredSince } = item;
-  // The machine waits cheaper than a function does.
+  // A Wait state is cheaper than a waiting function.
   if (item.state === 'CLAIMED' && deadline - deps.now().getTime() > PATIENCE_MS) {
     countUnanswered(unansweredSince, deps);
     const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';

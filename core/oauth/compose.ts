@@ -3,10 +3,10 @@ import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { LEASE_LIMITS } from '../aws/aws-limits.ts';
 import type { OAuthSettings } from '../config/deployment.ts';
 import type { AccessTokenDeps } from './access-token.ts';
+import { createGrantStore } from './grant-store.ts';
 import { createLedger } from './ledger.ts';
 import { readOAuthClient } from './secrets.ts';
 import { callTokenEndpoint } from './token-endpoint.ts';
-import { createTokenStore } from './token-store.ts';
 
 /** Where the grant of a deployment is kept. */
 export interface TokenPlaces {
@@ -36,7 +36,7 @@ export function accessTokenDeps(places: TokenPlaces, around: Around): AccessToke
   } = around;
   return {
     ...rest,
-    store: createTokenStore(secrets, places.tokensSecretId),
+    store: createGrantStore(secrets, places.tokensSecretId),
     ledger: createLedger(dynamo, places.ledgerTable, places.tokensSecretId),
     readClient: () => readOAuthClient(secrets, places.clientSecretId),
     callTokenEndpoint: (client, { refreshToken, scope }, timeoutMs) => {

@@ -1,10 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Tokens } from './secrets.ts';
 
-/**
- * A generation: one stored grant, whose refresh token may be spent once. Its name is the VersionId under which Secrets
- * Manager holds it.
- */
+/** One stored grant, whose refresh token may be spent once. Named by its VersionId in Secrets Manager. */
 export interface Generation {
   versionId: string;
   tokens: Tokens;
@@ -14,8 +11,8 @@ export interface Generation {
 export const BEFORE_THE_FIRST = 'before-the-first';
 
 /**
- * The VersionId of the one successor that a generation can have, shaped like a UUID. Known in advance, so that storing it
- * twice is storing it once, and so that a stale read of the label is found out.
+ * The VersionId of the one generation that can follow, shaped like a UUID. Known in advance: storing it twice is
+ * storing it once, and a late label is detected.
  */
 export function successorOf(versionId: string): string {
   const hex = createHash('sha256').update(`successor of ${versionId}`).digest('hex');

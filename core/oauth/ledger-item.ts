@@ -19,9 +19,9 @@ const itemSchema = z.object({
 });
 
 /**
- * `CLAIMED`: a function may be spending it. `STORED`: it has a successor. `DEAD`: its token is proven to be worth nothing.
- * `AUTHORIZED`: a person authorized over it, and no function claims it ever again. In the table that is a claim with a mark,
- * for the previous release cannot read a fourth state.
+ * `CLAIMED`: a function may be spending it. `STORED`: it has a successor. `DEAD`: its token is proven worthless.
+ * `AUTHORIZED`: a person authorized over it, no function claims it again. In the table a marked claim, for the previous
+ * release cannot read a fourth state.
  */
 export type LedgerItem = Omit<z.infer<typeof itemSchema>, 'state'> & {
   state: 'CLAIMED' | 'STORED' | 'DEAD' | 'AUTHORIZED';

@@ -5,13 +5,13 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { RunError } from '../errors.ts';
-import { accessDenied } from './access-denied.ts';
 import { type Attributes, expressionValues, inTable, type LedgerItem, parseItem } from './ledger-item.ts';
+import { accessDenied } from './secrets.ts';
 
-/** A claim lasts longer than everything its holder does in it: 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
+/** Longer than all that its holder does: 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
 export const LEASE_MS = 45_000;
 const MINUTE_MS = 60_000;
-/** A service that does not answer is left alone longer each time; after the first time for the lease only. */
+/** Waits after unanswered presentations, growing; after the first only the lease. */
 const HOLDS_MS = [0, 30 * MINUTE_MS, 60 * MINUTE_MS, 120 * MINUTE_MS];
 /** Far above any stale read or hung retry. */
 const KEPT_DAYS = 30;
@@ -21,7 +21,7 @@ export interface Claim {
   versionId: string;
   owner: string;
   deadline: number;
-  /** Presentations before this one that got no usable answer, and when the first of them was; 0 without any. */
+  /** Earlier presentations without a usable answer, and the time of the first; 0 without any. */
   unanswered: number;
   unansweredSince: number;
 }
@@ -31,22 +31,22 @@ type Holding = Pick<Claim, 'versionId' | 'owner'>;
 export type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: LedgerItem };
 
 /**
- * The spend ledger: one item per generation, arbitrated by one conditional write. Claims end by state or by deadline, and
- * nothing is ever deleted but by time.
+ * The spend ledger: one item per generation, one conditional write decides. Claims end by state or deadline; items are
+ * deleted only by age.
  * Every method throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` where a right is missing.
  */
 export interface Ledger {
-  /** Claims a generation that nobody holds, or whose holder ran out of time. One of any number of callers wins. */
+  /** Claims a generation without a holder, or whose holder ran out of time. One of any number of callers wins. */
   claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
   /**
-   * Claims exactly what was observed: nothing (`undefined`), a dead generation, or one whose holder was watched for a whole
-   * lease by the caller's own clock. For `authorize`, which runs on a machine whose clock nobody knows. No function claims
-   * that generation afterwards, even if this holder dies.
+   * Claims what was observed: nothing, a dead generation, or one whose holder was watched for a whole lease by the
+   * caller's own clock. For `authorize`, which runs on a machine with an unknown clock. No function claims that
+   * generation afterwards.
    */
   claimObserved(versionId: string, owner: string, now: number, seen: LedgerItem | undefined): Promise<ClaimAnswer>;
   /** Ends a claim under which nothing was spent. */
   giveBack(claim: Holding): Promise<void>;
-  /** Records that the token was presented and nobody knows what came of it: the next to claim waits, longer each time. */
+  /** Records a presentation without an answer: the next claim waits, longer each time. */
   markUnanswered(claim: Claim, now: number): Promise<void>;
   markStored(claim: Claim): Promise<void>;
   markDead(claim: Claim, reason: string, now: Date): Promise<void>;
@@ -57,7 +57,7 @@ const ABSENT = 'attribute_not_exists(pk)';
 /** A claim of the previous release over a dead generation has a reason, and no other mark. */
 const FREE =
   'attribute_not_exists(pk) OR (#state = :claimed AND deadline < :now AND attribute_not_exists(authorizedAt) AND attribute_not_exists(reason))';
-/** What vanished in the meantime (by its age, or by a restore) is nobody's either. */
+/** An item that vanished meanwhile (by age, or a restore) has no holder either. */
 const OBSERVED = 'attribute_not_exists(pk) OR (#state = :seenState AND #owner = :seenOwner)';
 const OURS = '#state = :claimed AND #owner = :owner';
 /** `attempt` is there for the previous release, which counts claims and makes none after the third. */
@@ -139,7 +139,7 @@ async function claimIf(
   }
 }
 
-/** Another may hold the claim by now: it says itself what becomes of it, and this changes nothing. */
+/** Where another holds the claim by now, nothing is changed. */
 async function end({ client, TableName, keyOf }: Table, holding: Holding, update: string, more: Values): Promise<void> {
   const { owner, versionId } = holding;
   const command = new UpdateItemCommand({
@@ -163,7 +163,7 @@ async function read({ client, TableName, keyOf }: Table, versionId: string): Pro
   return Item && parseItem(Item);
 }
 
-/** Trouble with the ledger is never a leave to go on without it. */
+/** Without the ledger nothing is spent. */
 function unavailable(table: string, error: unknown): RunError {
   const name = error instanceof Error ? error.name : 'unknown';
   if (name === 'AccessDeniedException') return accessDenied(`The table ${table} may not be used`, error);

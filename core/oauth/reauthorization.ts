@@ -1,6 +1,6 @@
 import { RunError } from '../errors.ts';
 
-/** What everybody says of a dead grant, the first who met it and all others: secret, generation, time, reason, command. */
+/** The error of a dead grant: secret, generation, time, reason, command. */
 export function reauthorization(
   versionId: string,
   death: { reason: string; diedAt: string },

@@ -4,8 +4,8 @@ import type { RunError } from '../errors.ts';
 const LEAST_MS = 30_000;
 
 /**
- * What a container remembers of a refresh that brought nothing, so that its next calls do not ask again at once: until then
- * it looks at no secret, and for as long as the service asked for it presents no token.
+ * After a refresh or look that failed: the container reads no secret for a while, and presents no token for as long as
+ * the service asks for.
  */
 export class RefreshPause {
   #error: RunError | undefined;
@@ -27,7 +27,7 @@ export class RefreshPause {
     return this.#now().getTime() < this.#refreshAt;
   }
 
-  /** What came of the last refresh or look; `undefined` where another function refreshes. */
+  /** Of the last refresh or look; `undefined` where another function refreshes. */
   get error(): RunError | undefined {
     return this.#error;
   }

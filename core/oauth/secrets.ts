@@ -7,7 +7,6 @@ import {
 import * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import { jsonOrUndefined } from '../json.ts';
-import { accessDenied } from './access-denied.ts';
 
 /** The OAuth client, as `authorize` stores it. A client that authenticates with `none` has no secret. */
 export const oauthClientSchema = z.object({
@@ -85,4 +84,11 @@ export function secretError(how: 'read' | 'written', secretId: string, error: un
   return new RunError('TokenStoreUnavailable', `The secret ${secretId} could not be ${how} (${name}).`, {
     cause: error,
   });
+}
+
+/** A missing right does not come by waiting. Functions and the command throw it, so it advises both. */
+export function accessDenied(what: string, cause: unknown): RunError {
+  const advice =
+    'deploy the stack again with --revert-drift if a function says this; a person needs another --profile, or the rights that docs/security.md lists';
+  return new RunError('ConfigInvalid', `${what} with these credentials: ${advice}.`, { cause });
 }

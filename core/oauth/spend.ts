@@ -1,15 +1,15 @@
 import { RunError } from '../errors.ts';
 import { type Generation, successorOf } from './generation.ts';
+import type { GrantStore } from './grant-store.ts';
 import type { Claim, Ledger } from './ledger.ts';
 import { reauthorization } from './reauthorization.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
-import type { TokenStore } from './token-store.ts';
 import { obtainedLately } from './version-limit.ts';
 
-/** What the spending of a generation needs; times in milliseconds. */
+/** Dependencies of a refresh; times in milliseconds. */
 export interface SpendDeps {
-  store: TokenStore;
+  store: GrantStore;
   ledger: Ledger;
   readClient: () => Promise<OAuthClient>;
   callTokenEndpoint: (client: OAuthClient, tokens: Tokens, timeoutMs: number) => Promise<TokenAnswer>;
@@ -18,7 +18,7 @@ export interface SpendDeps {
   secondsLeft: () => number;
   /** Counts an event, for an alarm. */
   count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored' | 'TokenEndpointUnanswered') => void;
-  /** Told what is odd in an answer that was stored all the same. */
+  /** Called with the oddities of an answer that was stored all the same. */
   onOddities?: ((oddities: string[]) => void) | undefined;
   /** Names the secret, for a person. */
   secretId: string;
@@ -26,24 +26,24 @@ export interface SpendDeps {
   authorizeCommand: string;
 }
 
-/** Server-side work was seen to take more than ten seconds; giving up early loses a rotated token. */
+/** The server may work for more than ten seconds; giving up early loses a rotated token. */
 const FIRST_TIMEOUT_MS = 20_000;
-/** The one immediate repetition of a lost answer: it meets a grace period where the server has one. */
+/** Of the one immediate repetition of a lost answer: some servers grant a grace period. */
 const SECOND_TIMEOUT_MS = 10_000;
-/** Nothing is begun that cannot be ended: requests and storing, within a claim of 45 seconds, before DownloadFile hands on. */
+/** Requests and storing, within a claim of 45 seconds, before DownloadFile ends its invocation. */
 export const SECONDS_NEEDED = 55;
 /** Storing stops this long before the claim ends. */
 const STORE_MARGIN_MS = 2_000;
-/** Somebody has to hear of a token endpoint that has not answered for so long; nothing else tells of it. */
+/** A token endpoint without an answer for this long raises an alarm. */
 const LONG_UNANSWERED_MS = 4 * 3_600_000;
-/** Of the claim, kept for storing: no request may run into it. */
+/** Reserved for storing, at the end of the claim. */
 const STORE_BUDGET_MS = 10_000;
 
 /**
- * Spends a generation under its claim, and stores the successor before anybody uses it. An answer that was lost gives
- * nothing up: if the service processed the request, the token is spent already; if not, the next presentation succeeds.
- * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`, `ConfigInvalid`,
- *   `TokenStoreUnavailable`
+ * Spends a generation under its claim, and stores the successor before it is used. A lost answer loses nothing: if the
+ * service processed the request, the token is spent already; if not, the next presentation succeeds.
+ * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`,
+ *   `ConfigInvalid`, `TokenStoreUnavailable`
  */
 export async function spend(generation: Generation, claim: Claim, deps: SpendDeps): Promise<Generation> {
   const prepared = await prepare(generation, claim, deps).catch(async (error: unknown) => {
@@ -53,7 +53,7 @@ export async function spend(generation: Generation, claim: Claim, deps: SpendDep
   if ('successor' in prepared) return marked(prepared.successor, claim, deps);
   const answer = await present(generation, prepared.client, claim, deps);
   if (answer.kind === 'granted') return keep(generation, answer, claim, deps);
-  if (answer.kind === 'invalidGrant') return buried(generation, answer.said, claim, deps);
+  if (answer.kind === 'invalidGrant') return markedDead(generation, answer.said, claim, deps);
   if (answer.kind === 'lost') {
     await unanswered(claim, deps);
     throw new RunError('CrmUnavailable', answer.said);
@@ -64,13 +64,13 @@ export async function spend(generation: Generation, claim: Claim, deps: SpendDep
   throw new RunError('RateLimited', answer.said, { retryAfterSeconds: answer.retryAfterSeconds });
 }
 
-/** Everything that has to be there before the token is presented; what it throws, it throws with nothing presented. */
+/** What must be there before the token is presented. */
 async function prepare(
   { versionId }: Generation,
   claim: Claim,
   deps: SpendDeps,
 ): Promise<{ successor: Generation } | { client: OAuthClient }> {
-  // Covers a takeover from a holder that died after storing, and a lost item of the ledger.
+  // After a holder that died behind storing, or a lost item of the ledger.
   const successor = await deps.store.version(successorOf(versionId));
   if (successor) return { successor };
   if (deps.secondsLeft() < SECONDS_NEEDED) {
@@ -98,14 +98,17 @@ async function unanswered(claim: Claim, deps: SpendDeps): Promise<void> {
   countUnanswered(claim.unansweredSince || now, deps);
 }
 
-/** Tells of a token endpoint that has been asked and has not answered for hours. @param since milliseconds */
+/**
+ * Counts a token endpoint that has not answered for hours.
+ * @param since milliseconds
+ */
 export function countUnanswered(since: number, { now, count }: Pick<SpendDeps, 'now' | 'count'>): void {
   if (since > 0 && now().getTime() - since >= LONG_UNANSWERED_MS) count('TokenEndpointUnanswered');
 }
 
 /**
- * Presents the refresh token, and once more when the answer was lost. That never makes things worse: if the server had
- * processed the first request, the token was spent already.
+ * Presents the refresh token, and once more when the answer was lost: if the first request was processed, the token was
+ * spent already.
  */
 async function present(
   { tokens }: Generation,
@@ -120,7 +123,7 @@ async function present(
   return second.kind === 'granted' || second.kind === 'invalidGrant' ? second : { kind: 'lost', said: first.said };
 }
 
-/** Milliseconds in which requests may still run under this claim: whoever comes after its deadline must be alone. */
+/** Milliseconds left for requests under this claim: after its deadline another function may present the token. */
 function requestTime({ deadline }: Claim, { now }: SpendDeps): number {
   return deadline - STORE_BUDGET_MS - now().getTime();
 }
@@ -155,7 +158,7 @@ async function keep(
   return { versionId, tokens };
 }
 
-/** Tries to store until the claim is about to end, with waits that double; an answer that is final ends it at once. */
+/** Tries to store until the claim ends, with waits that double. */
 async function storeUntil(end: number, versionId: string, tokens: Tokens, deps: SpendDeps) {
   for (let wait = 250; ; wait *= 2) {
     try {
@@ -170,8 +173,8 @@ async function storeUntil(end: number, versionId: string, tokens: Tokens, deps: 
   }
 }
 
-/** A grant is dead only when its generation still is the newest: else another has refreshed it, and that is the answer. */
-async function buried(generation: Generation, said: string, claim: Claim, deps: SpendDeps): Promise<Generation> {
+/** A grant is dead only when its generation is still the newest. */
+async function markedDead(generation: Generation, said: string, claim: Claim, deps: SpendDeps): Promise<Generation> {
   const successor = await deps.store.version(successorOf(generation.versionId));
   if (successor) return marked(successor, claim, deps);
   const current = await deps.store.current();
@@ -181,8 +184,8 @@ async function buried(generation: Generation, said: string, claim: Claim, deps: 
   throw reauthorization(generation.versionId, { reason: said, diedAt: diedAt.toISOString() }, deps);
 }
 
-/** Whether the first is the second or came before it: the label may be stale, which proves nothing about the grant. */
-async function leadsTo(first: string, second: string, store: TokenStore): Promise<boolean> {
+/** Whether the first is the second or came before it: a late label proves nothing about the grant. */
+async function leadsTo(first: string, second: string, store: GrantStore): Promise<boolean> {
   let at = first;
   while (at !== second && (await store.version(successorOf(at)))) at = successorOf(at);
   return at === second;

@@ -11,16 +11,16 @@ import type { OAuthClient, Tokens } from './secrets.ts';
 /** In bytes; no grant comes near it. */
 const LARGEST_ANSWER = 1_000_000;
 
-/** In seconds, some thirty years: beyond it the number means "never", and no date can hold it. */
+/** Seconds, some thirty years: a longer life means "never". */
 const LONGEST_LIFE = 1_000_000_000;
 
-/** What the service may ask for at most, in seconds: a number beyond it is a mistake, and would stop a container for as long. */
+/** Seconds; a longer one is a mistake. */
 const LONGEST_RETRY_AFTER = 3600;
 
 const number = z.pipe(z.union([z.number(), z.string()]), z.transform(Number));
 const lifeSchema = z.pipe(number, z.number().check(z.positive(), z.maximum(LONGEST_LIFE)));
 
-/** Read tolerantly: what was rotated must be stored before anything is complained about. */
+/** Read tolerantly: a rotated token must be stored before anything else. */
 const answerSchema = z.object({
   access_token: z.string().check(z.minLength(1)),
   refresh_token: z.catch(z.nullish(z.string().check(z.minLength(1))), undefined),
@@ -35,9 +35,8 @@ export type Grant =
   | { grant_type: 'authorization_code'; code: string; redirect_uri: string; code_verifier: string };
 
 /**
- * What became of one call, told apart by what it means for the refresh token that was presented:
- * `granted`: it is spent, and its successor is here. `invalidGrant`: it is worth nothing. `refused`, `busy`, `notSent`: it
- * was not looked at. `lost`: nobody knows.
+ * The result of one call, by what it means for the presented refresh token. `granted`: spent, its successor is here.
+ * `invalidGrant`: worthless. `refused`, `busy`, `notSent`: not processed. `lost`: unknown.
  */
 export type TokenAnswer =
   | { kind: 'granted'; tokens: Omit<Tokens, 'refreshToken'> & { refreshToken: string | undefined }; oddities: string[] }
@@ -103,7 +102,7 @@ function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope
     accessToken,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
-    // An empty scope says as little as none; of another, only what was asked for is kept, for it is told to people.
+    // An empty scope counts as none; of another only the requested scopes are kept, for people will see it.
     scope: given ? crm.scopes.filter((name) => given.split(' ').includes(name)).join(' ') : scope,
   };
   return { kind: 'granted', tokens, oddities };
@@ -132,7 +131,7 @@ function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAn
   const error = errorSchema.safeParse(body);
   const code = error.success ? errorWord(error.data.error) : undefined;
   const said = `The token endpoint answered ${status}${code ? `: ${code}` : ''}.`;
-  // A server in trouble proves nothing, whatever it calls it.
+  // A 5xx proves nothing.
   if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', said };
   if (status === 429 || status === 503) {
     const asked = retryAfterSeconds(headers.get('retry-after'), call.now());

@@ -2,7 +2,7 @@ import type * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import type { RunFields } from '../log/log-fields.ts';
 import type { Invocation } from './invocation.ts';
-import { askedEntity, nextWait, type Pacing, pacingOf } from './pacing.ts';
+import { nextWait, type Pacing, pacingOf, requestedEntity } from './pacing.ts';
 import { exportRunEnd, type RunEnd } from './run-end.ts';
 import { type RunState, runStateSchema, type Trouble } from './states.ts';
 import { ALL_STEPS, type Answered, type AnyStepName, type StepName } from './steps.ts';
@@ -15,7 +15,7 @@ export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Ans
   Omit<Known<T>, 'outcome' | 'failure'>
 >;
 
-/** The state without its leave for unknown keys, so that a misspelt one in an answer does not compile. */
+/** Without unknown keys, so that a misspelt one in an answer does not compile. */
 type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 
 /** The part of the state that all machines have. */
@@ -38,7 +38,7 @@ export const EXPORT_RUN: Machine<RunState> = {
   schema: runStateSchema,
   pacing: (state, { deployment }) => pacingOf(state, deployment),
   about: ({ run, input, execution }) => ({
-    entity: run?.entity ?? askedEntity(input),
+    entity: run?.entity ?? requestedEntity(input),
     execution,
     exportId: run?.exportId,
   }),

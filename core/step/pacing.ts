@@ -4,7 +4,7 @@ import { entityPlan } from '../config/entity-plan.ts';
 import type { RunState } from './states.ts';
 
 const GROWTH = 1.5;
-/** Every wait is drawn from 75 % to 125 % of its place in the series, so that seven runs do not fall into step. */
+/** Each wait varies by 25 %, so that seven runs do not fall into step. */
 const JITTER = 0.25;
 
 export interface Pacing {
@@ -19,13 +19,13 @@ export type Random = () => number;
 /** The pacing of a run: its own once it has begun, that of the configuration before. */
 export function pacingOf(state: RunState, deployment: Deployment): Pacing {
   if (state.run) return { ...state.run, deadline: new Date(state.run.deadline) };
-  const entity = askedEntity(state.input);
+  const entity = requestedEntity(state.input);
   const polling = entity ? entityPlan(deployment, entity).polling : deployment.polling;
   return { ...polling, deadline: deadlineOf(state.startedAt, polling.deadlineSeconds) };
 }
 
 /** The entity that an input asks for, whatever else is wrong with it. */
-export function askedEntity(input: unknown): Entity | undefined {
+export function requestedEntity(input: unknown): Entity | undefined {
   const asked = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
   return entitySchema.safeParse(asked).data;
 }
@@ -35,11 +35,9 @@ export function deadlineOf(startedAt: string, deadlineSeconds: number): Date {
 }
 
 /**
- * The next wait in whole seconds, or `undefined` when the deadline has passed and the run is to give up.
- *
- * Waits grow by half from the first to the largest, never shorter than what the service asked for (`retryAfterSeconds`):
- * a server that always says "in one second" cannot make a run loop by the thousand. The last wait ends at the deadline, so
- * that a run gives up only after one last look.
+ * The next wait in whole seconds; `undefined` when the deadline has passed.
+ * Waits grow by half up to the largest and are never shorter than `retryAfterSeconds`; the last one ends at the
+ * deadline, so that a run gives up only after a last look.
  */
 export function nextWait(
   waits: number,

@@ -13,12 +13,9 @@ interface Ended {
 }
 
 /**
- * The end of a run of ExportRun that this answer is, or `undefined` where the run goes on. Every end that a function
- * answers passes here: PUBLISHED, and FAILED under the error's name. What the machine ends by itself (a crash, a time limit,
- * a person who stops it) is in the metrics of Step Functions, and in none of these.
- *
- * An invocation whose answer was lost is repeated, and then counts twice. That moves no file and no run: alarms ask whether
- * there was any, and the numbers of a night are in the manifests.
+ * The end of a run of ExportRun, or `undefined` where it goes on. What the machine ends by itself (crash, time limit,
+ * stop) is in the metrics of Step Functions instead.
+ * A repeated invocation counts twice: alarms only ask whether there was any.
  */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome !== 'PUBLISHED') return failedEnd(answer);
@@ -38,8 +35,8 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
 }
 
 /**
- * The same for CustomerUpdates: APPLIED, or the error's name. A chunk ends no batch, whatever it fails for; that it found the
- * grant dead it counts itself (`apply-chunk.ts`).
+ * Of CustomerUpdates: APPLIED, or the name of the error. A chunk ends no batch; `apply-chunk.ts` counts a dead grant
+ * itself.
  */
 export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | undefined {
   if (answer.outcome === 'SUMMARIZED') return { outcome: 'APPLIED', measures: { RunsEnded: 1 } };

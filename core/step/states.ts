@@ -2,22 +2,20 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 
 /**
- * What passes between the states: one object, given whole to every step and answered whole. It ends in the execution
- * history, which anyone with read access to it sees for 90 days: keys, ids and counts only.
- *
- * Objects are loose, so that a state written by another release (runs wait for hours, deployments do not wait for them)
- * passes through a step without losing what that step does not know.
+ * The state object: given whole to every step, answered whole. It ends in the execution history, which anyone with read
+ * access sees for 90 days: keys, ids and counts only.
+ * Loose, so that what another release wrote (runs wait for hours) passes through unchanged.
  */
 
 /** The body of stage 1 as it was sent; its keys besides `columns` depend on the configuration. */
 export const exportRequestSchema = z.looseObject({ columns: z.array(z.string()) });
 export type ExportRequest = z.infer<typeof exportRequestSchema>;
 
-/** What the service listed of the entity's fields beside the columns of the request: by it a file proves itself. */
+/** Fields of the entity beside the requested columns: a file is recognised by them. */
 const listedSchema = z.looseObject({
-  /** Names of the fields that were not asked for. */
+  /** Names that were not requested. */
   others: z.array(z.string()),
-  /** Labels of the columns, then of the others; `null` where there is none. No list = too many to be carried. */
+  /** Labels of the columns, then of the others. No list: too many to be carried. */
   labels: z.nullable(z.array(z.nullable(z.string()))),
 });
 export type Listed = z.infer<typeof listedSchema>;
@@ -55,14 +53,14 @@ const storedFileSchema = z.looseObject({
   crc32: z.string(),
   contentType: z.string(),
   storedAt: z.iso.datetime(),
-  /** How often the file was begun anew: it had changed at its origin, or what was stored of it was gone. */
+  /** Restarts: the file had changed at its origin, or its upload was gone. */
   restarts: z._default(z.int(), 0),
-  /** Its end was marked by nothing but the closing of the connection. */
+  /** Only the closing of the connection marked its end. */
   undeclaredEnd: z._default(z.boolean(), false),
 });
 export type StoredFile = z.infer<typeof storedFileSchema>;
 
-/** How far DownloadFile has come; carried over when one invocation is not enough. The parts themselves are the bucket's. */
+/** Progress of DownloadFile; the parts themselves are in the bucket. */
 const movingSchema = z.looseObject({
   /** The upload that is open (`transfer/base/types.ts`). */
   upload: z.nullable(
@@ -80,23 +78,23 @@ const movingSchema = z.looseObject({
   /** Addresses that were asked for. */
   links: z.int(),
   restarts: z.int(),
-  /** Since when the service has answered, time after time, that it does not know the export whose file is asked for. */
+  /** Since when the service has answered without a break that it does not know the export. */
   unknownSince: z._default(z.nullable(z.iso.datetime()), null),
-  /** Time that was spent on moving the file so far, waits aside. */
+  /** Time spent on transferring, waits aside. */
   milliseconds: z._default(z.int(), 0),
 });
-export type Moving = z.infer<typeof movingSchema>;
+export type DownloadProgress = z.infer<typeof movingSchema>;
 
 /**
- * How far PublishFile's pass over the stored object has come; carried over when one invocation is not enough. From `records`
- * on, it is the place inside the CSV grammar (`core/files/csv-scan.ts`): numbers and flags, nothing of the file.
+ * Progress of PublishFile's pass over the stored object. From `records` on, the place inside the CSV grammar
+ * (`core/files/csv-scan.ts`): numbers and flags, nothing of the file.
  */
 const scanSchema = z.looseObject({
-  /** That of an earlier release knew less, and is begun anew. */
+  /** One of an earlier release is begun anew. */
   version: z._default(z.int(), 1),
-  /** The object that is read: no other is gone on with. */
+  /** ETag of the object. */
   etag: z._default(z.nullable(z.string()), null),
-  /** Invocations that were ended because the object could not be read further. */
+  /** Invocations that ended because the object could not be read further. */
   handedOn: z._default(z.int(), 0),
   offset: z.int(),
   crc32: z.int(),
@@ -106,16 +104,16 @@ const scanSchema = z.looseObject({
   irregular: z.int(),
   /** Fields of the first record; 0 before its end. */
   width: z.int(),
-  /** Fields of the current record, the one being read included. */
+  /** Of the current record, the one being read included. */
   fields: z.int(),
   quoted: z.boolean(),
-  /** A quotation mark here would open a quoted part: at the start of a field, and right behind a closing mark. */
+  /** A quotation mark here would open a quoted part. */
   opens: z.boolean(),
-  /** The current record has no character yet, carriage returns aside. */
+  /** No character of the current record yet, carriage returns aside. */
   blank: z.boolean(),
   /** A carriage return came last. */
   afterCr: z._default(z.boolean(), false),
-  /** Where a record would begin, the mark stands that DOS ends a text with. */
+  /** The mark that ends a text of DOS was read where a record would begin. */
   afterEndMark: z._default(z.boolean(), false),
   /** Empty lines behind the first record. */
   blankLines: z._default(z.int(), 0),
@@ -154,17 +152,17 @@ export const runStateSchema = z.looseObject({
   startedAt: z.iso.datetime(),
   /** Status reads that were answered. */
   checks: z._default(z.int(), 0),
-  /** Waits of the run so far, of all steps: every wait is longer than the one before, up to the largest. */
+  /** Waits so far, of all steps. */
   waits: z._default(z.int(), 0),
-  /** `null` where the last step was answered as it should be. */
+  /** `null` where the last step had none. */
   trouble: z._default(z.nullable(troubleSchema), null),
-  /** POSTs of stage 1 that may have worked, and gave no id. */
+  /** Create requests that may have worked, and gave no id. */
   unansweredCreates: z._default(z.int(), 0),
   run: z._default(z.nullable(runSchema), null),
   moving: z._default(z.nullable(movingSchema), null),
   file: z._default(z.nullable(storedFileSchema), null),
   scan: z._default(z.nullable(scanSchema), null),
-  /** Invocations of PublishFile after the deadline that ended because the bucket was unavailable. */
+  /** Invocations of PublishFile after the deadline that found the bucket unavailable. */
   lateTries: z._default(z.int(), 0),
   manifestKey: z._default(z.nullable(z.string()), null),
   /** Rows of the published file, header aside; null where the format is not CSV. */
@@ -177,7 +175,7 @@ export const runStateSchema = z.looseObject({
 });
 export type RunState = z.infer<typeof runStateSchema>;
 
-/** The run that CreateExport began. Only a definition that skips CreateExport could come here without one: a bug. */
+/** @throws Error for a state without a run: a bug of the definition */
 export function runOf(state: RunState): Run {
   if (!state.run) throw new Error('the state has no run: CreateExport was skipped');
   return state.run;

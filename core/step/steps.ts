@@ -1,8 +1,6 @@
 /**
- * The steps of a run and everything that each can answer. Types of the answers, the Choice behind each task
- * (`lib/workflow/export-workflow.ts`) and the tests that walk the definition all come from here.
- *
- * `waiting` is the outcome that a transient error becomes: the machine waits `waitSeconds`, then goes where that leads.
+ * The steps of ExportRun with their outcomes. `waiting` is the outcome that a transient error becomes. The types of the
+ * answers, the Choice behind each task and the tests of the definition come from here.
  */
 export const STEPS = {
   CreateExport: { outcomes: ['CREATED', 'RETRY', 'FAILED'], waiting: 'RETRY' },
@@ -11,7 +9,7 @@ export const STEPS = {
   PublishFile: { outcomes: ['PUBLISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
 } as const;
 
-/** The same for the machine CustomerUpdates (`lib/workflow/customer-update-workflow.ts`). */
+/** Of the machine CustomerUpdates. */
 export const UPDATE_STEPS = {
   ValidateBatch: { outcomes: ['VALIDATED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
   ApplyChunk: { outcomes: ['FINISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },

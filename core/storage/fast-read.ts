@@ -13,10 +13,7 @@ import {
 import { RunError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
 
-/**
- * It is read before every line, so it has to be over long before its function is: two attempts of at most 2 seconds for the
- * connection and 5 for each of answer and body, 25 seconds with the wait between them.
- */
+/** It is read before every line: 25 seconds at most, with one retry. */
 const QUICK = { ...LIMITS, attempts: 2, connectMs: 2_000, firstByteMs: 5_000 };
 
 /**

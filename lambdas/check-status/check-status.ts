@@ -9,12 +9,12 @@ export interface CheckStatusDeps extends Invocation {
   crm: CrmClient;
 }
 
-/** A service with several servers may not know an export for a moment after it made it. */
+/** One of several servers may not know a new export yet. */
 const GRACE_SECONDS = 60;
 
 /**
- * Reads the status of the export once. Answers READY when it is processed, PENDING with the next wait while it is not;
- * gives up at the run's deadline, after one last look.
+ * Reads the status of the export once. Answers READY when it is processed, else PENDING with the next wait, until the
+ * deadline.
  */
 export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promise<Answer<'CheckStatus'>> {
   const run = runOf(state);
@@ -26,7 +26,7 @@ export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promi
   if (status === 'FAILED') {
     throw new RunError('ExportFailed', `The service reports that export ${run.exportId} of ${run.entity} failed.`);
   }
-  // A pending answer only paces: one that asks for days must not take away the looks that the run has left.
+  // Retry-After only paces here: one of days must not replace the remaining looks.
   const asked = retryAfterSeconds && Math.min(retryAfterSeconds, run.largestWaitSeconds);
   const wait = waitFor(state, deps, asked);
   if (wait) return { outcome: 'PENDING', checks, ...wait };
@@ -42,7 +42,7 @@ async function statusOf(state: RunState, { crm, now }: CheckStatusDeps): Promise
     return await readStatus(crm, run.entity, run.exportId);
   } catch (error) {
     const fresh = now().getTime() - Date.parse(run.createdAt) < GRACE_SECONDS * 1000;
-    // Where the file was asked for in vain, this is a part of the same row.
+    // A part of the row of refusals of the file, if there is one.
     const since = state.moving?.unknownSince ?? null;
     const waitedFor = fresh || (since !== null && mayBecomeKnown(since, now()));
     if (error instanceof RunError && error.name === 'ExportNotFound' && waitedFor) return { status: 'INITIATED' };
@@ -50,7 +50,7 @@ async function statusOf(state: RunState, { crm, now }: CheckStatusDeps): Promise
   }
 }
 
-/** Where the file was asked for in vain, the row of refusals does not go on across an outage: it counts from here at most. */
+/** An outage ends the row of refusals of the file; it is counted from here anew. */
 function afterOutage(error: unknown, state: RunState, deps: CheckStatusDeps): Answer<'CheckStatus'> {
   const { moving } = state;
   if (!moving?.unknownSince || !isOutage(error) || !error.transient) throw error;

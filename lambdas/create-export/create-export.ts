@@ -17,20 +17,17 @@ export interface CreateExportDeps extends Invocation {
   softwareVersion: string;
 }
 
-/** A POST that may have worked is repeated so often, and the manifest says so: the service may then hold two exports. */
+/** A create that may have worked is repeated so often; the manifest warns that the service may hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
-/**
- * Checks the input, asks the service for an export and begins the run.
- * Answers CREATED with `run`; everything that the later steps need to know stands in it.
- */
+/** Checks the input, creates the export and begins the run. Answers CREATED with `run`. */
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
   const date = logicalDate(input, state.startedAt, deps.deployment.timeZone);
-  const asked = await requestFor(input, deps);
+  const requested = await requestFor(input, deps);
   try {
-    const exportId = await postExport(deps.crm, input.entity, asked.request, timeOf(deps));
-    const run = beginRun(state, { ...input, date }, asked, exportId, deps);
+    const exportId = await postExport(deps.crm, input.entity, requested.request, timeOf(deps));
+    const run = beginRun(state, { ...input, date }, requested, exportId, deps);
     return { outcome: 'CREATED', run, waitSeconds: run.firstWaitSeconds };
   } catch (error) {
     if (!(error instanceof RunError) || error.name !== 'CreateUnanswered') throw error;
@@ -47,9 +44,8 @@ function timeOf({ deployment, secondsLeft }: CreateExportDeps) {
 }
 
 /**
- * Seconds until the create is sent again: long enough for a service that is being started anew, for there is no third time.
- * `undefined` where there has been a second, or it would leave less than the first wait until the deadline: an export that
- * nobody can collect is not asked for.
+ * Seconds until the create is sent again: long enough for a service that restarts, for there is no third time.
+ * `undefined` after the second, and where the deadline is too near.
  */
 function waitForSecond(
   state: RunState,
@@ -68,7 +64,7 @@ function waitForSecond(
   return wait;
 }
 
-/** The date under which the export will be found. @throws RunError `InvalidInput` where no export can have it */
+/** @throws RunError `InvalidInput` where no export can have this date */
 function logicalDate({ date, scheduledFor }: ExportInput, startedAt: string, timeZone: string): string {
   const today = dateIn(timeZone, new Date(startedAt));
   const resolved = date ?? (scheduledFor === undefined ? today : dateIn(timeZone, new Date(scheduledFor)));
@@ -77,10 +73,10 @@ function logicalDate({ date, scheduledFor }: ExportInput, startedAt: string, tim
   return resolved;
 }
 
-/** What is asked for, and what the service lists of it. */
-type Asked = Required<Pick<Run, 'request' | 'listed'>>;
+/** The request, and the listed fields. */
+type Requested = Required<Pick<Run, 'request' | 'listed'>>;
 
-async function requestFor(input: ExportInput, { crm, deployment }: CreateExportDeps): Promise<Asked> {
+async function requestFor(input: ExportInput, { crm, deployment }: CreateExportDeps): Promise<Requested> {
   const plan = entityPlan(deployment, input.entity);
   const fields = await readFields(crm, input.entity);
   const names = fields.map(({ name }) => name);
@@ -92,7 +88,7 @@ async function requestFor(input: ExportInput, { crm, deployment }: CreateExportD
 function beginRun(
   state: RunState,
   input: ExportInput & { date: string },
-  { request, listed }: Asked,
+  { request, listed }: Requested,
   exportId: string,
   deps: CreateExportDeps,
 ) {

@@ -3,7 +3,7 @@ import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/export
 import { RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { type Answer, waitAfter } from '../../core/step/outcome.ts';
-import { type Moving, type RunState, runOf } from '../../core/step/states.ts';
+import { type DownloadProgress, type RunState, runOf } from '../../core/step/states.ts';
 import {
   type abortUpload,
   crc32Text,
@@ -23,13 +23,10 @@ export interface DownloadFileDeps extends Invocation {
   abortUpload: typeof abortUpload;
 }
 
-/**
- * No run needs more. 40 invocations move 2 TB at the speed of a function's network, and last ten hours at most; a run waits
- * some 600 times at most, each time for a link.
- */
+/** No run needs more: 40 invocations move 2 TB in ten hours; a run waits some 600 times, each time for a link. */
 const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
-const NOTHING_MOVED: Moving = {
+const NOTHING_MOVED: DownloadProgress = {
   upload: null,
   invocations: 0,
   links: 0,
@@ -39,11 +36,9 @@ const NOTHING_MOVED: Moving = {
 };
 
 /**
- * Asks for the file's address, GETs the file and stores its bytes as they come. The address is a secret that lives for
- * minutes: it is asked for and used here, as often as it expires, and appears nowhere else.
- *
- * Answers STORED with `file`; CONTINUE with `moving` when the time of the invocation is up, or trouble is to be waited for;
- * NOT_READY when the service does not give the file out yet.
+ * Requests the address of the file (a secret that lives for minutes), and transfers the file to the bucket.
+ * Answers STORED with `file`; CONTINUE with `moving` when the time of the invocation is up, or after a transient error;
+ * NOT_READY when the service does not release the file yet.
  */
 export async function downloadFile(state: RunState, deps: DownloadFileDeps): Promise<Answer<'DownloadFile'>> {
   const moving = { ...(state.moving ?? NOTHING_MOVED) };
@@ -58,7 +53,7 @@ export async function downloadFile(state: RunState, deps: DownloadFileDeps): Pro
   }
 }
 
-function optionsFor(state: RunState, moving: Moving, deps: DownloadFileDeps): TransferOptions {
+function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFileDeps): TransferOptions {
   const run = runOf(state);
   const { local, crm, files } = deps.deployment;
   return {
@@ -94,8 +89,8 @@ function optionsFor(state: RunState, moving: Moving, deps: DownloadFileDeps): Tr
   };
 }
 
-/** Adds to the time of the file, waits aside: that of invocations that ended in trouble counts as well. */
-async function timed<T>(moving: Moving, { now }: DownloadFileDeps, move: () => Promise<T>): Promise<T> {
+/** Adds the time of this invocation, also of one that ends in an error. */
+async function timed<T>(moving: DownloadProgress, { now }: DownloadFileDeps, move: () => Promise<T>): Promise<T> {
   const began = now().getTime();
   try {
     return await move();
@@ -106,7 +101,7 @@ async function timed<T>(moving: Moving, { now }: DownloadFileDeps, move: () => P
 
 function stored(
   { key, bytes, crc32, contentType, undeclaredEnd }: Stored,
-  { restarts, milliseconds }: Moving,
+  { restarts, milliseconds }: DownloadProgress,
   deps: DownloadFileDeps,
 ): Answer<'DownloadFile'> {
   deps.log.info('stored', { key, bytes });
@@ -117,23 +112,23 @@ function stored(
   return { outcome: 'STORED', file, moving: null };
 }
 
-/** Trouble that may pass keeps what was stored for the next try; the end of the run gives it up. */
+/** A transient error keeps what was stored for the next attempt; the end of the run discards it. */
 async function interrupted(
   error: unknown,
   state: RunState,
-  moving: Moving,
+  moving: DownloadProgress,
   deps: DownloadFileDeps,
 ): Promise<Answer<'DownloadFile'>> {
   const withheld = isWithheld(error, moving, deps.now());
   const passing = error instanceof RunError && (withheld || error.transient);
   const wait = passing && waitAfter(error, state, deps);
   if (wait) return { outcome: withheld ? 'NOT_READY' : 'CONTINUE', moving, ...wait };
-  await giveUp(moving, deps);
-  throw toldSince(error, moving);
+  await abortOpenUpload(moving, deps);
+  throw withSince(error, moving);
 }
 
-/** Whether the service gives no link now, but may give one later. Notes since when, in a row, it does not know the export. */
-function isWithheld(error: unknown, moving: Moving, now: Date): boolean {
+/** Whether the service may give a link later. Notes since when it does not know the export. */
+function isWithheld(error: unknown, moving: DownloadProgress, now: Date): boolean {
   const name = error instanceof RunError ? error.name : undefined;
   if (name === 'ExportNotReady' || isOutage(error)) moving.unknownSince = null;
   if (name !== 'ExportNotFound') return name === 'ExportNotReady';
@@ -141,13 +136,13 @@ function isWithheld(error: unknown, moving: Moving, now: Date): boolean {
   return mayBecomeKnown(moving.unknownSince, now);
 }
 
-function toldSince(error: unknown, { unknownSince }: Moving): unknown {
+function withSince(error: unknown, { unknownSince }: DownloadProgress): unknown {
   if (!(error instanceof RunError) || error.name !== 'ExportNotFound') return error;
   return new RunError(error.name, `The service has not known the export since ${unknownSince}: ${error.message}`);
 }
 
-/** What is left of an upload that cannot be given up costs little: the bucket removes it after two days. */
-async function giveUp({ upload }: Moving, deps: DownloadFileDeps): Promise<void> {
+/** An upload that cannot be aborted costs little: the bucket removes it after two days. */
+async function abortOpenUpload({ upload }: DownloadProgress, deps: DownloadFileDeps): Promise<void> {
   const { abortUpload, store, secondsLeft, log } = deps;
   if (!upload) return;
   try {

@@ -9,8 +9,8 @@ import type { FileHead, NamedObject } from '../../transfer/index.ts';
 const SEEN_BYTES = 1024;
 
 /**
- * Names the object that a file is stored as, by what its first bytes show it to be. What they disprove is refused; what they
- * leave open, PublishFile decides.
+ * Names the object of a file by its first bytes. What they disprove is refused; what they leave open, PublishFile
+ * decides.
  */
 export function nameFile(
   head: FileHead,
@@ -22,13 +22,13 @@ export function nameFile(
   const judged = judgeFile(first, complete, { ...listedFields(run), formats });
   const contentType = mediaType(head.contentType);
   const refuse = (looks: string) => ({ refuse: rejection('What came', looks, contentType, formats) });
-  if (judged.verdict === 'refused') return refuse(judged.looks);
+  if (judged.result === 'refused') return refuse(judged.looks);
   // Where there are no bytes, the type is all that can be judged.
-  if (judged.verdict === 'empty' && contentType.includes('html')) return refuse('an empty web page');
+  if (judged.result === 'empty' && contentType.includes('html')) return refuse('an empty web page');
   const extension = extensionFor(head, {
-    format: judged.verdict === 'empty' ? null : judged.format,
+    format: judged.result === 'empty' ? null : judged.format,
     gzipped: judged.gzipped,
-    open: judged.verdict === 'open',
+    open: judged.result === 'open',
   });
   return {
     key: `${run.prefix}${run.entity}.${extension}`,

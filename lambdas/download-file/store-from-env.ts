@@ -5,8 +5,8 @@ import { RunError } from '../../core/errors.ts';
 import type { StoreOptions } from '../../transfer/index.ts';
 
 /**
- * The bucket of the deployment, as the transfer engine reaches it.
- * @throws RunError `ConfigInvalid` when a variable is missing, or when files would leave for a store in the open.
+ * The bucket as the transfer engine uses it.
+ * @throws RunError `ConfigInvalid` when a variable is missing, or for an address without TLS
  */
 export function storeFromEnv(env: NodeJS.ProcessEnv, { local, files }: Deployment): StoreOptions {
   const { bucket, region, urlSuffix } = bucketPlace(env);
@@ -21,7 +21,7 @@ export function storeFromEnv(env: NodeJS.ProcessEnv, { local, files }: Deploymen
     endpoint,
     credentials: defaultProvider(),
     partChecksums: files.partChecksums,
-    // The local cloud refuses the checksum of a whole object; there, the pass of PublishFile is the proof.
+    // The local cloud refuses the checksum of a whole object; PublishFile verifies it there.
     objectChecksum: !local,
   };
 }

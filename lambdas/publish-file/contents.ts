@@ -6,7 +6,7 @@ import type { Accepted } from './judge-stored.ts';
 
 type ManifestFile = Manifest['file'];
 
-/** What stands in a file, as far as it can be known: what is told is right, or null. */
+/** The content of a file as far as it is known; null where it is not. */
 export interface Contents extends Pick<ManifestFile, 'format' | 'compression' | 'dialect' | 'rows' | 'header'> {
   /** Records with another number of fields than the first; 0 where that is not known. */
   irregular: number;
@@ -18,7 +18,7 @@ export interface Contents extends Pick<ManifestFile, 'format' | 'compression' | 
 export function contentsOf(file: StoredFile, judged: Accepted, scan: Scan): Contents {
   const compression = judged.gzipped ? 'gzip' : null;
   const nothing = { format: null, compression, dialect: null, rows: null, header: null, irregular: 0 } as const;
-  if (judged.verdict === 'empty') {
+  if (judged.result === 'empty') {
     const remarks = [judged.gzipped ? 'There is nothing in the file.' : 'The file has 0 bytes.'];
     return { ...nothing, ...(file.key.endsWith('.csv') && { rows: 0, header: [] }), remarks };
   }

@@ -6,12 +6,12 @@ import type { Run, StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from './read-object.ts';
 
-/** The first record and the one behind it stand within so many bytes, or the file is none that was asked for. */
+/** The first two records lie within so many bytes, or the file is not the requested one. */
 const START_BYTES = 1024 * 1024;
 
-export type Accepted = Extract<Judgement, { verdict: 'accepted' | 'empty' }>;
+export type Accepted = Extract<Judgement, { result: 'accepted' | 'empty' }>;
 
-/** What the beginning of the stored object shows. @throws RunError `FileRejected`, or `StorageConflict` when it is shorter */
+/** @throws RunError `FileRejected`, or `StorageConflict` when the object is shorter */
 export async function judgeStored(
   file: StoredFile,
   run: Run,
@@ -21,12 +21,12 @@ export async function judgeStored(
   const size = Math.min(file.bytes, START_BYTES);
   const { start, trouble } = await readStart(bucket, file.key, size);
   const judged = judgeFile(start, start.length === file.bytes, { ...listedFields(run), formats });
-  // Where not all of the beginning could be read, what could be may prove the file, but not disprove it.
-  if (judged.verdict === 'accepted' || (judged.verdict === 'empty' && size === 0)) return judged;
+  // A part of the beginning may prove the file, but not disprove it.
+  if (judged.result === 'accepted' || (judged.result === 'empty' && size === 0)) return judged;
   if (trouble) throw trouble;
   if (start.length !== size) throw notWhatWasReceived(file, start.length);
-  if (judged.verdict === 'empty') return judged;
-  const looks = judged.verdict === 'refused' ? judged.looks : 'a file whose first two records never end';
+  if (judged.result === 'empty') return judged;
+  const looks = judged.result === 'refused' ? judged.looks : 'a file whose first two records never end';
   throw new RunError('FileRejected', rejection(`The file at ${file.key}`, looks, file.contentType, formats));
 }
 

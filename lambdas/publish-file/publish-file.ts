@@ -17,19 +17,15 @@ export interface PublishFileDeps extends Invocation {
   bucket: Bucket;
 }
 
-/** Invocations that a bucket may break off while its object is read further each time; then it counts as unavailable. */
+/** Invocations that may break off while each gets further; then the bucket counts as unavailable. */
 const MOST_HANDED_ON = 50;
-/**
- * Where the deadline has passed, what is stored whole is not given up for a hiccup of the bucket: the wait behind one, and
- * how many may end an invocation that got nowhere.
- */
+/** After the deadline, a file that is stored whole is given some more attempts at an unavailable bucket. */
 const LATE = { waitSeconds: 30, tries: 5 } as const;
 
 /**
- * Judges the stored object by its beginning, verifies it in a pass over what readers will get, reads and judges both
- * pointers, writes the manifest, then moves the pointers.
- * Answers PUBLISHED with `manifestKey` and `rows`, or CONTINUE with the pass as far as it came when one invocation is not
- * enough. A bucket that is unavailable is tried some times after the deadline too.
+ * Recognises the stored file by its beginning, verifies all of it, reads both pointers, writes the manifest, then moves
+ * the pointers.
+ * Answers PUBLISHED with `manifestKey` and `rows`, or CONTINUE with `scan` when one invocation is not enough.
  */
 export async function publishFile(state: RunState, deps: PublishFileDeps): Promise<Answer<'PublishFile'>> {
   try {
@@ -47,7 +43,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   const { file } = state;
   if (!file) throw new Error('the state has no file: DownloadFile was skipped');
   const judged = await judgeStored(file, run, deps);
-  const csv = judged.verdict === 'accepted' && !judged.gzipped ? judged.csv : null;
+  const csv = judged.result === 'accepted' && !judged.gzipped ? judged.csv : null;
   const pass = await scanStored(file, csv, state.scan, deps);
   const { scan } = pass;
   if (pass.ended === 'time') return { outcome: 'CONTINUE', scan, waitSeconds: 1 };
@@ -71,7 +67,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   return { outcome: 'PUBLISHED', manifestKey, rows, warningCount, scan: null };
 }
 
-/** Where a pass got further before the bucket broke off, it goes on there. */
+/** The next invocation continues where the bucket broke off. */
 function goOnLater(state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'PublishFile'> {
   const wait = waitFor(state, deps) ?? { waitSeconds: LATE.waitSeconds };
   if (scan.handedOn < MOST_HANDED_ON) {
@@ -116,7 +112,7 @@ function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Conte
     softwareVersion: run.softwareVersion,
     warnings: warningsOf({
       ...contents,
-      asked: run.request.columns,
+      requested: run.request.columns,
       unansweredCreates: state.unansweredCreates,
       restarts: file.restarts,
       undeclaredEnd: file.undeclaredEnd,

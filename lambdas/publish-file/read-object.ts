@@ -1,14 +1,14 @@
 import { RunError } from '../../core/errors.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 
-/** An object is opened again so often in a row where reading it breaks off; then the next invocation goes on. */
+/** Attempts in a row; then the next invocation continues. */
 const REOPENED = 5;
-/** Whoever has read on by so much since the last break begins to count anew. */
+/** Progress after which breaks are counted anew. */
 const FORGIVEN_BYTES = 8 * 1024 * 1024;
 
 interface Part {
   from: number;
-  /** Up to this byte, not included; behind the end of the object too, unless `to` is given. */
+  /** Size of the part, or of the object where there is no `to`. */
   size: number;
   to?: number;
   /** What the object must be; put down when it is opened. */
@@ -31,7 +31,7 @@ export async function* readObject(bucket: Bucket, key: string, part: Part): Asyn
       return;
     } catch (error) {
       if (!isUnavailable(error)) throw error;
-      // All bytes were there; that the connection did not end in good order takes none of them away.
+      // All bytes were read; how the connection ended does not matter.
       if (isRead(part, at)) return;
       if (tooOften(at)) throw error;
     }
@@ -50,7 +50,7 @@ async function open(bucket: Bucket, key: string, from: number, { to, object }: P
   return opened.chunks;
 }
 
-/** Counts breaks that follow one another within a few bytes. */
+/** Counts breaks with little progress in between. */
 function breakCount(from: number): (at: number) => boolean {
   let [breaks, last] = [0, from];
   return (at) => {

@@ -21,9 +21,10 @@ export interface Pass {
 }
 
 /**
- * Reads the stored object once, from where the last invocation stopped: size and checksum of any file, records of a CSV.
- * @param csv the grammar of a CSV file; `null` = none whose records are counted.
- * @throws RunError `StorageConflict` when the object is gone or another; `StorageUnavailable` when nothing of it could be read.
+ * Reads the stored object from where the last invocation stopped: size and checksum, and records of a CSV.
+ * @param csv its grammar; `null` where no records are counted
+ * @throws RunError `StorageConflict` when the object is gone or another; `StorageUnavailable` when nothing of it could
+ *   be read
  */
 export async function scanStored(
   file: StoredFile,
@@ -34,7 +35,7 @@ export async function scanStored(
   const scan = { ...(before?.version === NOTHING_SCANNED.version ? before : NOTHING_SCANNED) };
   const from = scan.offset;
   const stopped = (ended: 'time' | 'broken') => ({ scan, ended, lastRecordEnded: false, cut: false });
-  // Half of a character waits for its other half, and is read again where it does not come in this invocation.
+  // Half of a character waits for its other half, or is read again by the next invocation.
   let half: Uint8Array = new Uint8Array();
   try {
     for await (const chunk of readObject(deps.bucket, file.key, { from, size: file.bytes, object: scan })) {

@@ -4,8 +4,8 @@ import type { StoredFile } from '../../core/step/states.ts';
 import type { Pass } from './scan-stored.ts';
 
 /**
- * A file whose end nothing marked but the closing of its connection may have been cut anywhere. Its own shape has to speak
- * for it; a cut that fell exactly between two rows stays unseen, and the manifest warns of it.
+ * A file whose end was marked only by the closing of its connection may be cut off: its shape has to prove it whole. A
+ * cut exactly between two rows stays unseen; the manifest warns of it.
  * @throws RunError `FileRejected`
  */
 export function refuseDoubtfulEnd(file: StoredFile, csv: Csv | null, pass: Pass): void {

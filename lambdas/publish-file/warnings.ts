@@ -1,7 +1,7 @@
 interface Facts {
   rows: number | null;
   header: string[] | null;
-  asked: string[];
+  requested: string[];
   irregular: number;
   /** What the judgement of the file has to say. */
   remarks: string[];
@@ -15,12 +15,12 @@ export function warningsOf(facts: Facts): string[] {
   return [...ofContents(facts), ...ofItsWayHere(facts)];
 }
 
-function ofContents({ rows, header, asked, irregular, remarks }: Facts): string[] {
+function ofContents({ rows, header, requested, irregular, remarks }: Facts): string[] {
   const warnings = [...remarks];
   if (rows === 0) warnings.push('The file has no rows.');
-  if (header && header.length !== asked.length) {
-    warnings.push(`The header has ${header.length} columns; ${asked.length} were asked for.`);
-  } else if (header?.some((name, index) => name !== asked[index])) {
+  if (header && header.length !== requested.length) {
+    warnings.push(`The header has ${header.length} columns; ${requested.length} were asked for.`);
+  } else if (header?.some((name, index) => name !== requested[index])) {
     warnings.push('The header names the columns otherwise than they were asked for.');
   }
   if (irregular > 0) warnings.push(`${irregular} rows have another number of fields than the first record.`);

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { RunError } from '../../core/errors.ts';
-import { toldName } from '../../core/suggestion.ts';
+import { quotedName } from '../../core/suggestion.ts';
 
 const KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
 
@@ -58,5 +58,5 @@ function problemsOf(error: z.ZodError, input: unknown): string[] {
 }
 
 function keyText(key: string): string {
-  return toldName(key, Object.keys(RULES));
+  return quotedName(key, Object.keys(RULES));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { suggestion, toldName } from '../../core/suggestion.ts';
+import { quotedName, suggestion } from '../../core/suggestion.ts';
 
 test.each([
   ['firstname', ['lastName', 'firstName'], ' (did you mean "firstName"?)'],
@@ -13,7 +13,7 @@ test.each([
 test.each(['colour', 'agent-numbers', 'ID_NUMBER', 'field2', 'preferredLanguageOfTheCustomer', 'שםפרטי'])(
   'the plain name %s is told',
   (name) => {
-    expect(toldName(name)).toBe(`"${name}"`);
+    expect(quotedName(name)).toBe(`"${name}"`);
   },
 );
 
@@ -28,11 +28,11 @@ test.each([
   ['a"b', 'a quotation mark'],
   ['', 'nothing'],
 ])('%s is not told: it may be %s', (name) => {
-  expect(toldName(name)).toBe(`a name of ${name.length} characters that is not repeated here`);
+  expect(quotedName(name)).toBe(`a name of ${name.length} characters that is not repeated here`);
 });
 
 test('what is near to a name is told even where the name is not', () => {
-  expect(toldName('customer_address_of_2024', ['customer_address_of_2025'])).toContain(
+  expect(quotedName('customer_address_of_2024', ['customer_address_of_2025'])).toContain(
     'not repeated here (did you mean "customer_address_of_2025"?)',
   );
 });

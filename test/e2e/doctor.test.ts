@@ -11,7 +11,7 @@ import type { DeployedOutputs } from '../../core/config/deployed.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { createLedger, LEASE_MS } from '../../core/oauth/ledger.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
-import { createTokenStore } from '../../core/oauth/token-store.ts';
+import { createGrantStore } from '../../core/oauth/grant-store.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
@@ -162,7 +162,7 @@ it('dates its claim by the time of AWS, for a slow clock here would let a functi
   const { baseUrl, authUrl } = system.sandbox;
   await writeFile(file, JSON.stringify({ local: true, crm: { baseUrl, authUrl } }));
   const { secrets, dynamo, TokensSecretId, LedgerTableName } = system.target;
-  const { versionId } = await createTokenStore(secrets, TokensSecretId).current();
+  const { versionId } = await createGrantStore(secrets, TokensSecretId).current();
   const rightTime = Date.now();
   vi.useFakeTimers({ toFake: ['Date'], now: rightTime - 300_000 });
 

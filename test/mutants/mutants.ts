@@ -14,7 +14,7 @@ const ACCESS = 'core/oauth/access-token.ts';
 const SPEND = 'core/oauth/spend.ts';
 const LEDGER = 'core/oauth/ledger.ts';
 const PAUSE = 'core/oauth/refresh-pause.ts';
-const STORE = 'core/oauth/token-store.ts';
+const STORE = 'core/oauth/grant-store.ts';
 const ENDPOINT = 'core/oauth/token-endpoint.ts';
 const COMMAND = 'cli/authorize/store-grant.ts';
 
@@ -33,7 +33,7 @@ export const MUTANTS: Mutant[] = [
     file: LEDGER,
     find: '(#state = :claimed AND deadline < :now AND',
     replace: '(#state = :claimed AND :now = :now AND',
-    test: refresh('T1, T2'),
+    test: refresh('clients on an expired token make one token call'),
   },
   {
     invariant: 'I1',
@@ -41,7 +41,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: "if (first.kind !== 'lost' || ",
     replace: "if (first.kind === 'granted' || ",
-    test: trouble('T22: after .* the claim is given back'),
+    test: trouble('after .* the claim is given back'),
   },
   {
     invariant: 'I1',
@@ -49,7 +49,7 @@ export const MUTANTS: Mutant[] = [
     file: LEDGER,
     find: ' AND attribute_not_exists(authorizedAt)',
     replace: '',
-    test: again('T25: a healthy generation over which a command died'),
+    test: again('a healthy generation over which a command died'),
   },
   {
     invariant: 'I1',
@@ -81,7 +81,7 @@ export const MUTANTS: Mutant[] = [
     file: STORE,
     find: 'if (error instanceof ResourceExistsException) return false;',
     replace: 'if (error instanceof ResourceExistsException) return true;',
-    test: unit('token-store', 'I2'),
+    test: unit('grant-store', 'I2'),
   },
   {
     invariant: 'I3',
@@ -97,7 +97,7 @@ export const MUTANTS: Mutant[] = [
     file: LEDGER,
     find: 'LEASE_MS = 45_000',
     replace: 'LEASE_MS = 200',
-    test: refresh('T28'),
+    test: refresh('a token endpoint that takes 19 seconds'),
   },
   {
     invariant: 'I4',
@@ -105,7 +105,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: 'if (deps.secondsLeft() < SECONDS_NEEDED) {',
     replace: 'if (deps.secondsLeft() < 0) {',
-    test: trouble('T35: with 20 seconds left'),
+    test: trouble('with 20 seconds left'),
   },
   {
     invariant: 'I4',
@@ -129,7 +129,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: "if (deps.now().getTime() + wait > end) return 'impossible';",
     replace: "if (deps.now().getTime() > end + 60_000) return 'impossible';",
-    test: trouble('T15: when the store fails for good \\(InternalServiceError\\)'),
+    test: trouble('when the store fails for good \\(InternalServiceError\\)'),
   },
   {
     invariant: 'I4',
@@ -145,7 +145,7 @@ export const MUTANTS: Mutant[] = [
     file: ACCESS,
     find: "if (freshness === 'ageing' && error instanceof RunError) return undefined;\n    throw error;",
     replace: 'return { won: true, claim: { versionId, owner, attempt: 1, deadline: now().getTime() + 45_000 } };',
-    test: trouble('T32: a ledger'),
+    test: trouble('a ledger'),
   },
   {
     invariant: 'I6',
@@ -161,7 +161,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: 'if (successor) return marked(successor, claim, deps);\n  const current',
     replace: 'const current',
-    test: trouble('T23: invalid_grant for a generation'),
+    test: trouble('invalid_grant for a generation'),
   },
   {
     invariant: 'I7',
@@ -169,7 +169,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: 'if (!(await leadsTo(current.versionId, generation.versionId, deps.store))) return current;',
     replace: '',
-    test: trouble('T23: invalid_grant after a person'),
+    test: trouble('invalid_grant after a person'),
   },
   {
     invariant: 'I7',
@@ -177,7 +177,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: 'await deps.ledger.markDead(claim, said, diedAt);',
     replace: '',
-    test: again('T24'),
+    test: again('(a grant that a person revoked|a token that still lives is used though)'),
   },
   {
     invariant: 'I7',
@@ -193,7 +193,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: 'if (tokens.refreshToken === generation.tokens.refreshToken) {',
     replace: 'if (Number(deps.now()) < 0) {',
-    test: trouble('T15: a service that does not rotate'),
+    test: trouble('a service that does not rotate'),
   },
   {
     invariant: 'I8',
@@ -201,7 +201,7 @@ export const MUTANTS: Mutant[] = [
     file: ACCESS,
     find: 'if (!successor) return generation;',
     replace: 'return generation;',
-    test: refresh('T30'),
+    test: refresh('(reads of the label|several generations behind a late label)'),
   },
   {
     invariant: 'I8',
@@ -209,7 +209,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: 'if (successor) return { successor };',
     replace: '',
-    test: refresh('T31: a successor that appears'),
+    test: refresh('a successor that appears'),
   },
   {
     invariant: 'I8',
@@ -217,7 +217,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: 'if (!(await leadsTo(current.versionId, generation.versionId, deps.store))) return current;',
     replace: 'if (current.versionId !== generation.versionId) return current;',
-    test: trouble('T23: a label that is only late'),
+    test: trouble('a label that is only late'),
   },
   {
     invariant: 'I9',
@@ -233,7 +233,7 @@ export const MUTANTS: Mutant[] = [
     file: COMMAND,
     find: 'if (isFree(item, elapsed() - since)) {',
     replace: 'if (isFree(item, elapsed() - since) || item) {',
-    test: again('T27: the command never compares clocks'),
+    test: again('the command never compares clocks'),
   },
   {
     invariant: 'I10',
@@ -241,7 +241,7 @@ export const MUTANTS: Mutant[] = [
     file: COMMAND,
     find: 'const now = deps.now();',
     replace: 'const now = Date.now();',
-    test: again('T27: a claim of the command is dated'),
+    test: again('a claim of the command is dated'),
   },
   {
     invariant: 'I10',
@@ -249,7 +249,7 @@ export const MUTANTS: Mutant[] = [
     file: COMMAND,
     find: 'const versionId = successorOf(before);',
     replace: 'const versionId = randomUUID();',
-    test: again('T25: a new grant is stored over a dead one'),
+    test: again('a new grant is stored over a dead one'),
   },
   {
     invariant: 'I11',
@@ -257,7 +257,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: 'answered.refreshToken ?? generation.tokens.refreshToken',
     replace: "answered.refreshToken ?? ''",
-    test: refresh('T17: the refresh token that is kept'),
+    test: refresh('the refresh token that is kept'),
   },
   {
     invariant: 'I11',
@@ -265,7 +265,7 @@ export const MUTANTS: Mutant[] = [
     file: ENDPOINT,
     find: '.toISOString() : null,',
     replace: '.toISOString() : obtainedAt.toISOString(),',
-    test: unit('token-endpoint', 'T19'),
+    test: unit('token-endpoint', 'an expires_in that is'),
   },
   {
     invariant: 'I12',
@@ -281,7 +281,7 @@ export const MUTANTS: Mutant[] = [
     file: 'core/oauth/reauthorization.ts',
     find: '(generation $' + '{versionId}) is dead$' + '{since}: $' + '{reason} Run: $' + '{names.authorizeCommand}.',
     replace: 'is dead.',
-    test: again('T24: a grant that a person revoked'),
+    test: again('a grant that a person revoked'),
   },
   {
     invariant: 'I14',
@@ -289,7 +289,7 @@ export const MUTANTS: Mutant[] = [
     file: SPEND,
     find: "deps.count('TokenRefreshes');",
     replace: '',
-    test: trouble('T36'),
+    test: trouble('(every version is counted|a new grant of a person counts|what the previous release stored)'),
   },
   {
     invariant: 'I14',
@@ -297,7 +297,7 @@ export const MUTANTS: Mutant[] = [
     file: 'core/oauth/version-limit.ts',
     find: 'MOST_VERSIONS_A_DAY = 95',
     replace: 'MOST_VERSIONS_A_DAY = 950',
-    test: trouble('T36: every version is counted'),
+    test: trouble('every version is counted'),
   },
   {
     invariant: 'I14',
@@ -319,9 +319,9 @@ export const MUTANTS: Mutant[] = [
     invariant: 'I14',
     loses: 'that whoever was refused waits for a request that does not know of it',
     file: ACCESS,
-    find: 'while (running && rejected !== undefined && running.rejected !== rejected) {',
+    find: 'while (cache.running && rejected !== undefined && cache.running.rejected !== rejected) {',
     replace: 'while (Number(deps.now()) < 0) {',
-    test: refresh('T5: whoever joins'),
+    test: refresh('whoever joins'),
   },
   {
     invariant: 'I14',
@@ -329,6 +329,6 @@ export const MUTANTS: Mutant[] = [
     file: ACCESS,
     find: 'running ??= {',
     replace: 'running = {',
-    test: refresh('T5: five requests'),
+    test: refresh('five requests'),
   },
 ];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BEFORE_THE_FIRST, successorOf } from '../../core/oauth/generation.ts';
 import { FIRST_VERSION, Simulation } from './support/simulation.ts';
 
-test('T24: a grant that a person revoked is named once and for all, with what to do', async () => {
+test('a grant that a person revoked is named once and for all, with what to do', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.revoke(world.secrets.tokens.refreshToken);
   const start = world.clock.time;
@@ -20,7 +20,7 @@ test('T24: a grant that a person revoked is named once and for all, with what to
   ]);
 });
 
-test('T24: a token that still lives is used though its grant is dead', async () => {
+test('a token that still lives is used though its grant is dead', async () => {
   const world = new Simulation().stored(200);
   const before = world.secrets.tokens.accessToken;
   world.endpoint.revoke(world.secrets.tokens.refreshToken);
@@ -31,7 +31,7 @@ test('T24: a token that still lives is used though its grant is dead', async () 
   expect(world.endpoint.calls).toBe(1);
 });
 
-test('T25: a new grant is stored over a dead one, and fifty clients are served without a call', async () => {
+test('a new grant is stored over a dead one, and fifty clients are served without a call', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.revoke(world.secrets.tokens.refreshToken);
   await world.ask(world.clients(5));
@@ -45,7 +45,7 @@ test('T25: a new grant is stored over a dead one, and fifty clients are served w
   expect(world.state).toEqual(['STORED']);
 });
 
-test('T25: a new grant is stored over a generation whose refreshes never ended', async () => {
+test('a new grant is stored over a generation whose refreshes never ended', async () => {
   const world = new Simulation().stored(-1);
   for (let crash = 0; crash < 3; crash += 1) await world.dies({ diesAfter: 'claim' }, 46_000);
   const grant = world.endpoint.grant();
@@ -67,7 +67,7 @@ async function rotatedButNotStored() {
   return world;
 }
 
-test('T25: a command that dies over a dead generation does not bring it back to life', async () => {
+test('a command that dies over a dead generation does not bring it back to life', async () => {
   const world = await rotatedButNotStored();
   const now = () => world.clock.time;
   void world.storeGrant(undefined, { diesAfterClaim: true, now });
@@ -93,7 +93,7 @@ test('T25: a command that dies over a dead generation does not bring it back to 
   expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
 });
 
-test('T25: a healthy generation over which a command died is never claimed again, and everybody says so', async () => {
+test('a healthy generation over which a command died is never claimed again, and everybody says so', async () => {
   const world = new Simulation().stored(-1);
   void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
   await world.pass(1000);
@@ -117,7 +117,7 @@ test('T25: a healthy generation over which a command died is never claimed again
   expect(await world.ask(world.clients(10))).toEqual(Array(10).fill(grant.accessToken));
 });
 
-test("T25: a death that vanishes while the command looks is nobody's, and the new grant is stored", async () => {
+test("a death that vanishes while the command looks is nobody's, and the new grant is stored", async () => {
   const world = await rotatedButNotStored();
   let reads = 0;
   world.table.trouble = (operation) => {
@@ -134,7 +134,7 @@ test("T25: a death that vanishes while the command looks is nobody's, and the ne
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('T27: a claim of the command is dated by the clock it is given, so functions wait for it', async () => {
+test('a claim of the command is dated by the clock it is given, so functions wait for it', async () => {
   const world = new Simulation(Date.now() + 300_000).stored(-1);
   void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
   await world.pass(1000);
@@ -147,7 +147,7 @@ test('T27: a claim of the command is dated by the clock it is given, so function
   expect(world.endpoint.calls).toBe(0);
 });
 
-test('T26: the command waits for a refresh that is running, and the last word is the new grant', async () => {
+test('the command waits for a refresh that is running, and the last word is the new grant', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.delayMs = 5_000;
   const running = world.ask(world.clients(20));
@@ -166,7 +166,7 @@ test('T26: the command waits for a refresh that is running, and the last word is
   expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(grant.accessToken));
 });
 
-test('T26: many commands and many refreshes at once never make two successors of a generation', async () => {
+test('many commands and many refreshes at once never make two successors of a generation', async () => {
   const world = new Simulation().stored(-1);
   const grants = [1, 2, 3].map(() => world.endpoint.grant());
   const storing = grants.map((grant, index) => world.clock.sleep(index * 20).then(() => world.storeGrant(grant)));
@@ -180,7 +180,7 @@ test('T26: many commands and many refreshes at once never make two successors of
   expect(grants.map(({ accessToken }) => accessToken)).toContain(world.secrets.tokens.accessToken);
 });
 
-test('T27: clocks that differ by four seconds, at the slowest that is allowed', async () => {
+test('clocks that differ by four seconds, at the slowest that is allowed', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.delayMs = 29_000 - 20_000;
   const slow = (call: number) => (call === 1 ? 20_000 : 9_000);
@@ -214,7 +214,7 @@ test('T27: clocks that differ by four seconds, at the slowest that is allowed', 
   expect(world.table.plain()).toMatchObject([{ state: 'STORED' }]);
 });
 
-test('T27: the command never compares clocks: it watches a live claim for a whole lease', async () => {
+test('the command never compares clocks: it watches a live claim for a whole lease', async () => {
   // The functions' clock is five minutes behind this machine's, which the command stamps its claims with.
   const world = new Simulation(Date.now() - 300_000).stored(-1);
   await world.dies({ diesAfter: 'claim' });
@@ -229,7 +229,7 @@ test('T27: the command never compares clocks: it watches a live claim for a whol
   expect(world.endpoint).toMatchObject({ calls: 0, reuses: 0 });
 });
 
-test('T27: a command whose clock is behind cannot make two successors', async () => {
+test('a command whose clock is behind cannot make two successors', async () => {
   const world = new Simulation(Date.now() + 300_000).stored(-1);
   const grant = world.endpoint.grant();
 

@@ -3,7 +3,7 @@ import { Simulation } from './support/simulation.ts';
 
 const LEASE_MS = 45_000;
 
-test.each(['strict', 'none'] as const)('T7: a crash after the claim (%s) delays by a lease', async (rotation) => {
+test.each(['strict', 'none'] as const)('a crash after the claim (%s) delays by a lease', async (rotation) => {
   const world = new Simulation().stored(-1);
   world.endpoint.rotation = rotation;
   const start = world.clock.time;
@@ -17,7 +17,7 @@ test.each(['strict', 'none'] as const)('T7: a crash after the claim (%s) delays 
   expect(world.clock.time - start).toBeLessThan(LEASE_MS + 5_000);
 });
 
-test('T8: a crash after the token answer of a strict server costs one presentation more, then all stop', async () => {
+test('a crash after the token answer of a strict server costs one presentation more, then all stop', async () => {
   const world = new Simulation().stored(-1);
   await world.dies({ diesAfter: 'answer' });
 
@@ -31,7 +31,7 @@ test('T8: a crash after the token answer of a strict server costs one presentati
   expect(world.state).toEqual(['DEAD']);
 });
 
-test('T9: the same with a grace of 60 seconds is repaired by the next', async () => {
+test('the same with a grace of 60 seconds is repaired by the next', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.rotation = { graceSeconds: 60 };
   await world.dies({ diesAfter: 'answer' });
@@ -42,7 +42,7 @@ test('T9: the same with a grace of 60 seconds is repaired by the next', async ()
   expect(world.endpoint).toMatchObject({ calls: 2, reuses: 0 });
 });
 
-test('T10: the same without rotation is repaired by the next', async () => {
+test('the same without rotation is repaired by the next', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.rotation = 'none';
   await world.dies({ diesAfter: 'answer' });
@@ -53,7 +53,7 @@ test('T10: the same without rotation is repaired by the next', async () => {
   expect(world.endpoint).toMatchObject({ calls: 2, reuses: 0 });
 });
 
-test.each(['strict', 'none'] as const)('T11: a crash after the store (%s) costs nothing', async (rotation) => {
+test.each(['strict', 'none'] as const)('a crash after the store (%s) costs nothing', async (rotation) => {
   const world = new Simulation().stored(-1);
   world.endpoint.rotation = rotation;
   await world.dies({ diesAfter: 'store' });
@@ -67,7 +67,7 @@ test.each(['strict', 'none'] as const)('T11: a crash after the store (%s) costs 
   expect(world.state).toEqual(['CLAIMED']);
 });
 
-test('T11: the last of three holders stored and died, and its successor counts', async () => {
+test('the last of three holders stored and died, and its successor counts', async () => {
   const world = new Simulation().stored(-1);
   for (let crash = 0; crash < 2; crash += 1) await world.dies({ diesAfter: 'claim' }, LEASE_MS + 1000);
   const client = world.client();
@@ -81,7 +81,7 @@ test.each([
   ['strict', 2, 1],
   [{ graceSeconds: 60 }, 2, 0],
   ['none', 2, 0],
-] as const)('T22: a lost answer with rotation %j is asked for once more', async (rotation, calls, reuses) => {
+] as const)('a lost answer with rotation %j is asked for once more', async (rotation, calls, reuses) => {
   const world = new Simulation().stored(-1);
   world.endpoint.rotation = rotation;
   world.endpoint.faults = ['lostAfter'];
@@ -94,7 +94,7 @@ test.each([
   expect(world.state).toEqual([reuses === 0 ? 'STORED' : 'DEAD']);
 });
 
-test('T22: a request that was lost on its way is repeated, and nothing is lost', async () => {
+test('a request that was lost on its way is repeated, and nothing is lost', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = ['lostBefore'];
 

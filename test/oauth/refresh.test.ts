@@ -9,8 +9,8 @@ function expectAllServed(world: Simulation, answers: (string | Error)[]) {
 
 describe.each([
   ['a server that rotates strictly', 'strict', true],
-  ['T18: a server that does not rotate and repeats the token', 'none', true],
-  ['T17, T18: a server that does not rotate and sends no refresh token', 'none', false],
+  ['a server that does not rotate and repeats the token', 'none', true],
+  ['a server that does not rotate and sends no refresh token', 'none', false],
 ] as const)('%s', (_, rotation, sendsRefreshToken) => {
   function expired() {
     const world = new Simulation().stored(-1);
@@ -18,7 +18,7 @@ describe.each([
     return world;
   }
 
-  test.each([50, 300, 1000])('T1, T2: %i clients on an expired token make one token call', async (count) => {
+  test.each([50, 300, 1000])('%i clients on an expired token make one token call', async (count) => {
     const world = expired();
 
     const answers = await world.ask(world.clients(count));
@@ -29,7 +29,7 @@ describe.each([
     expect(world.table.written).toBe(2);
   });
 
-  test('T6: twenty generations of two seconds for thirty clients cost twenty calls and versions', async () => {
+  test('twenty generations of two seconds for thirty clients cost twenty calls and versions', async () => {
     const world = expired();
     world.endpoint.lifeSeconds = 2;
     // Waits of 0.25 s: longer ones would outlast a token of two seconds.
@@ -44,7 +44,7 @@ describe.each([
     expect(world.secrets.versions.size).toBe(21);
   });
 
-  test('T17: the refresh token that is kept refreshes again', async () => {
+  test('the refresh token that is kept refreshes again', async () => {
     const world = expired();
     const before = world.secrets.tokens.refreshToken;
 
@@ -58,7 +58,7 @@ describe.each([
   });
 });
 
-test('T3: fifty clients on a valid token read one secret each, and nothing else happens', async () => {
+test('fifty clients on a valid token read one secret each, and nothing else happens', async () => {
   const world = new Simulation().stored(3000);
 
   const answers = await world.ask(world.clients(50));
@@ -69,7 +69,7 @@ test('T3: fifty clients on a valid token read one secret each, and nothing else 
   expect(world.table.asked).toBe(0);
 });
 
-test('T3: a container reads its valid token once', async () => {
+test('a container reads its valid token once', async () => {
   const world = new Simulation().stored(3000);
   const client = world.client();
 
@@ -78,7 +78,7 @@ test('T3: a container reads its valid token once', async () => {
   expect(world.secrets.operations).toHaveLength(1);
 });
 
-test('T4: of fifty clients shortly before the end, one refreshes and nobody waits', async () => {
+test('of fifty clients shortly before the end, one refreshes and nobody waits', async () => {
   const world = new Simulation().stored(200);
   world.endpoint.delayMs = 5_000;
   const before = world.secrets.tokens.accessToken;
@@ -101,7 +101,7 @@ test('T4: of fifty clients shortly before the end, one refreshes and nobody wait
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('T4: trouble with a refresh ahead of time is no trouble: the token still lives', async () => {
+test('trouble with a refresh ahead of time is no trouble: the token still lives', async () => {
   const world = new Simulation().stored(200);
   const before = world.secrets.tokens.accessToken;
   world.endpoint.faults = [{ kind: 'busy', said: 'busy' }];
@@ -112,7 +112,7 @@ test('T4: trouble with a refresh ahead of time is no trouble: the token still li
   expect(await world.ask([world.client()])).toEqual([before]);
 });
 
-test('T4: a refresh ahead of time that the client or its secret spoils is no trouble either', async () => {
+test('a refresh ahead of time that the client or its secret spoils is no trouble either', async () => {
   const world = new Simulation().stored(200);
   const before = world.secrets.tokens.accessToken;
   world.endpoint.faults = [{ kind: 'refused', said: 'The token endpoint answered 401: invalid_client.' }];
@@ -125,7 +125,7 @@ test('T4: a refresh ahead of time that the client or its secret spoils is no tro
   expect(await world.ask([world.client()])).toMatchObject([{ name: 'ConfigInvalid' }]);
 });
 
-test('T5: five requests at once in one process are one claim and one token call', async () => {
+test('five requests at once in one process are one claim and one token call', async () => {
   const world = new Simulation().stored(-1);
   const client = world.client();
 
@@ -136,7 +136,7 @@ test('T5: five requests at once in one process are one claim and one token call'
   expect(world.table.asked).toBe(2);
 });
 
-test('T5: whoever joins a running request with a refused token gets another one', async () => {
+test('whoever joins a running request with a refused token gets another one', async () => {
   const world = new Simulation().stored(3000);
   const { accessToken: rejected } = world.secrets.tokens;
   const client = world.client();
@@ -148,7 +148,7 @@ test('T5: whoever joins a running request with a refused token gets another one'
   expect(world.endpoint.calls).toBe(1);
 });
 
-test('T5: many that join a running request with a refused token make one refresh', async () => {
+test('many that join a running request with a refused token make one refresh', async () => {
   const world = new Simulation().stored(3000);
   const { accessToken: rejected } = world.secrets.tokens;
   const client = world.client();
@@ -160,7 +160,7 @@ test('T5: many that join a running request with a refused token make one refresh
   expect(world.endpoint.calls).toBe(1);
 });
 
-test('T34: a refresh that gives the same access token again costs one generation, not two', async () => {
+test('a refresh that gives the same access token again costs one generation, not two', async () => {
   const world = new Simulation().stored(3000);
   const { accessToken: rejected } = world.secrets.tokens;
   const client = world.client({
@@ -197,7 +197,7 @@ test('a token whose rights did not suffice is read anew, once, and never refresh
   expect(world.endpoint.calls).toBe(0);
 });
 
-test('T28: a token endpoint that takes 19 seconds is waited for, and nobody takes over', async () => {
+test('a token endpoint that takes 19 seconds is waited for, and nobody takes over', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.delayMs = 19_000;
 
@@ -206,7 +206,7 @@ test('T28: a token endpoint that takes 19 seconds is waited for, and nobody take
   expect(world.table.plain()).toMatchObject([{ state: 'STORED' }]);
 });
 
-test('T29: a token endpoint that takes 35 seconds is asked twice, and the claim ends before another one begins', async () => {
+test('a token endpoint that takes 35 seconds is asked twice, and the claim ends before another one begins', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.delayMs = 35_000;
   const start = world.clock.time;
@@ -219,7 +219,7 @@ test('T29: a token endpoint that takes 35 seconds is asked twice, and the claim 
   expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
 });
 
-test('T29: whoever comes later waits for the whole lease', async () => {
+test('whoever comes later waits for the whole lease', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.delayMs = 35_000;
   const start = world.clock.time;
@@ -231,7 +231,7 @@ test('T29: whoever comes later waits for the whole lease', async () => {
   expect(third - start).toBeGreaterThanOrEqual(45_000);
 });
 
-test.each([3, 10, 60])('T30: reads of the label that are %i seconds late cost no call', async (seconds) => {
+test.each([3, 10, 60])('reads of the label that are %i seconds late cost no call', async (seconds) => {
   const world = new Simulation().stored(-1);
   world.secrets.staleMs = seconds * 1000;
 
@@ -243,7 +243,7 @@ test.each([3, 10, 60])('T30: reads of the label that are %i seconds late cost no
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('T30: several generations behind a late label are walked to the newest', async () => {
+test('several generations behind a late label are walked to the newest', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.lifeSeconds = 2;
   world.secrets.staleMs = 60_000;
@@ -256,7 +256,7 @@ test('T30: several generations behind a late label are walked to the newest', as
   expect(world.endpoint).toMatchObject({ calls: 5, reuses: 0 });
 });
 
-test('T31: without its item of the ledger, a generation that has a successor is not spent again', async () => {
+test('without its item of the ledger, a generation that has a successor is not spent again', async () => {
   const world = new Simulation().stored(-1);
   await world.ask(world.clients(1));
   world.table.items.clear();
@@ -266,7 +266,7 @@ test('T31: without its item of the ledger, a generation that has a successor is 
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('T31: a successor that appears between the look and the claim is found under the claim', async () => {
+test('a successor that appears between the look and the claim is found under the claim', async () => {
   const world = new Simulation().stored(-1);
   const late = world.client({
     change: ({ ledger }) => ({
@@ -285,7 +285,7 @@ test('T31: a successor that appears between the look and the claim is found unde
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('T33: a refused token that another run has replaced is read anew, without any token call', async () => {
+test('a refused token that another run has replaced is read anew, without any token call', async () => {
   const world = new Simulation().stored(3000);
   const clients = world.clients(50);
   await world.ask(clients);
@@ -299,7 +299,7 @@ test('T33: a refused token that another run has replaced is read anew, without a
   expect(world.endpoint.calls).toBe(1);
 });
 
-test('T34: fifty workers whose current, unexpired token is refused make one refresh', async () => {
+test('fifty workers whose current, unexpired token is refused make one refresh', async () => {
   const world = new Simulation().stored(3000);
   const clients = world.clients(50);
   await world.ask(clients);
@@ -309,7 +309,7 @@ test('T34: fifty workers whose current, unexpired token is refused make one refr
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('T19: a token of unknown life is used for an hour, and refreshed by whoever finds it old', async () => {
+test('a token of unknown life is used for an hour, and refreshed by whoever finds it old', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.lifeSeconds = null;
   const client = world.client();
@@ -324,7 +324,7 @@ test('T19: a token of unknown life is used for an hour, and refreshed by whoever
   expect(world.endpoint.calls).toBe(2);
 });
 
-test('T19: a token of unknown life outlives its hour when nobody can refresh it', async () => {
+test('a token of unknown life outlives its hour when nobody can refresh it', async () => {
   const world = new Simulation().stored(3000, { expiresAt: null });
   const before = world.secrets.tokens.accessToken;
   world.table.trouble = () => new Error('ledger down');

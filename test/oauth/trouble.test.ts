@@ -15,7 +15,7 @@ function refuseStores(world: Simulation, name: string, times = Number.POSITIVE_I
   };
 }
 
-test('T14: a store that is throttled five times is repeated with the same id and the same text', async () => {
+test('a store that is throttled five times is repeated with the same id and the same text', async () => {
   const world = new Simulation().stored(-1);
   refuseStores(world, 'ThrottlingException', 5);
 
@@ -29,7 +29,7 @@ test('T14: a store that is throttled five times is repeated with the same id and
 });
 
 test.each(['AccessDeniedException', 'InternalServiceError', 'LimitExceededException'])(
-  'T15: when the store fails for good (%s), its caller gets the token and everybody else stops',
+  'when the store fails for good (%s), its caller gets the token and everybody else stops',
   async (name) => {
     const world = new Simulation().stored(-1);
     refuseStores(world, name);
@@ -56,7 +56,7 @@ test.each(['AccessDeniedException', 'InternalServiceError', 'LimitExceededExcept
 );
 
 test.each([true, false])(
-  'T15: a service that does not rotate loses nothing by a store that fails (repeats the token: %s)',
+  'a service that does not rotate loses nothing by a store that fails (repeats the token: %s)',
   async (sends) => {
     const world = new Simulation().stored(-1);
     Object.assign(world.endpoint, { rotation: 'none', sendsRefreshToken: sends });
@@ -73,7 +73,7 @@ test.each([true, false])(
   },
 );
 
-test('T15: the caller gets its token even when the ledger fails as well', async () => {
+test('the caller gets its token even when the ledger fails as well', async () => {
   const world = new Simulation().stored(-1);
   refuseStores(world, 'AccessDeniedException');
   world.table.trouble = () => (world.endpoint.calls > 0 ? awsError('InternalServerError') : undefined);
@@ -82,8 +82,8 @@ test('T15: the caller gets its token even when the ledger fails as well', async 
 });
 
 test.each<[string, Fault, string]>([
-  ['T21: an answer without a token', { kind: 'lost', said: 'answered 200 without a token.' }, 'CrmUnavailable'],
-  ['T22: a reset before the request', 'lostBefore', 'CrmUnavailable'],
+  ['an answer without a token', { kind: 'lost', said: 'answered 200 without a token.' }, 'CrmUnavailable'],
+  ['a reset before the request', 'lostBefore', 'CrmUnavailable'],
 ])('%s is repeated once, then waited for, and proves nothing', async (_, fault, name) => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = [fault, fault];
@@ -101,7 +101,7 @@ test.each<[Fault & object, string, boolean]>([
   [{ kind: 'notSent', said: 'ECONNREFUSED' }, 'CrmUnavailable', true],
   [{ kind: 'busy', said: '503', retryAfterSeconds: 7 }, 'RateLimited', true],
   [{ kind: 'refused', said: '401: invalid_client' }, 'ConfigInvalid', false],
-])('T22: after %j the claim is given back, and the next caller is served at once', async (fault, name, transient) => {
+])('after %j the claim is given back, and the next caller is served at once', async (fault, name, transient) => {
   const world = new Simulation().stored(-1);
   for (let time = 0; time < 5; time += 1) {
     world.endpoint.faults = [fault];
@@ -117,7 +117,7 @@ test.each<[Fault & object, string, boolean]>([
   expect(world.endpoint).toMatchObject({ calls: 6, reuses: 0 });
 });
 
-test('T22: a lost answer is not given back because the repetition was refused', async () => {
+test('a lost answer is not given back because the repetition was refused', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = ['lostAfter', { kind: 'notSent', said: 'ECONNREFUSED' }];
 
@@ -171,7 +171,7 @@ test('I4: an answer that is lost late is not asked for again', async () => {
   expect(world.endpoint.calls).toBe(1);
 });
 
-test('T23: invalid_grant for a generation that another writer has followed is no death', async () => {
+test('invalid_grant for a generation that another writer has followed is no death', async () => {
   const world = new Simulation().stored(-1);
   const newer = world.endpoint.grant();
   world.endpoint.faults = [{ kind: 'invalidGrant', said: 'invalid_grant.' }];
@@ -188,7 +188,7 @@ test('T23: invalid_grant for a generation that another writer has followed is no
   expect(world.state).not.toContain('DEAD');
 });
 
-test('T23: invalid_grant after a person has put another grant there is no death', async () => {
+test('invalid_grant after a person has put another grant there is no death', async () => {
   const world = new Simulation().stored(-1);
   const newer = world.endpoint.grant();
   world.endpoint.faults = [{ kind: 'invalidGrant', said: 'invalid_grant.' }];
@@ -205,7 +205,7 @@ test('T23: invalid_grant after a person has put another grant there is no death'
   expect(world.state).not.toContain('DEAD');
 });
 
-test('T23: a label that is only late does not hide a death', async () => {
+test('a label that is only late does not hide a death', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.lifeSeconds = 2;
   await world.ask([world.client()]);
@@ -220,7 +220,7 @@ test('T23: a label that is only late does not hide a death', async () => {
 });
 
 test.each(['ThrottlingException', 'InternalServerError', 'ResourceNotFoundException'])(
-  'T32: a ledger that answers %s stops everybody, and nobody calls',
+  'a ledger that answers %s stops everybody, and nobody calls',
   async (name) => {
     const world = new Simulation().stored(-1);
     world.table.trouble = () => awsError(name);
@@ -232,7 +232,7 @@ test.each(['ThrottlingException', 'InternalServerError', 'ResourceNotFoundExcept
   },
 );
 
-test('T32: a ledger that may not be used is no trouble that passes: it is said at once, and nobody calls', async () => {
+test('a ledger that may not be used is no trouble that passes: it is said at once, and nobody calls', async () => {
   const world = new Simulation().stored(-1);
   world.table.trouble = () => awsError('AccessDeniedException');
   const message = expect.stringMatching(
@@ -247,7 +247,7 @@ test('T32: a ledger that may not be used is no trouble that passes: it is said a
   expect(await world.clock.run(storing)).toMatchObject({ name: 'ConfigInvalid', message });
 });
 
-test('T32: a secret that cannot be read stops everybody, and nobody calls', async () => {
+test('a secret that cannot be read stops everybody, and nobody calls', async () => {
   const world = new Simulation().stored(-1);
   world.secrets.trouble = () => awsError('InternalServiceError');
 
@@ -258,7 +258,7 @@ test('T32: a secret that cannot be read stops everybody, and nobody calls', asyn
   expect(world.table.written).toBe(0);
 });
 
-test('T35: with 20 seconds left no claim is kept, no call is made, and the next function is served', async () => {
+test('with 20 seconds left no claim is kept, no call is made, and the next function is served', async () => {
   const world = new Simulation().stored(-1);
 
   const answers = await world.ask(world.clients(10, { secondsLeft: () => 20 }));
@@ -269,7 +269,7 @@ test('T35: with 20 seconds left no claim is kept, no call is made, and the next 
   expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
 });
 
-test('T35: who waits for a holder gives up while there is time to say so', async () => {
+test('who waits for a holder gives up while there is time to say so', async () => {
   const world = new Simulation().stored(-1);
   await world.dies({ diesAfter: 'claim' });
   const start = world.clock.time;
@@ -281,7 +281,7 @@ test('T35: who waits for a holder gives up while there is time to say so', async
   expect(secondsLeft()).toBeGreaterThan(45);
 });
 
-test('T36: every version is counted, and at 95 within a day no token is spent any more, which has its own name', async () => {
+test('every version is counted, and at 95 within a day no token is spent any more, which has its own name', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.lifeSeconds = 720;
   const client = world.client();
@@ -310,7 +310,7 @@ test('T36: every version is counted, and at 95 within a day no token is spent an
   expect(stored.length).toBeGreaterThan(150);
 });
 
-test('T36: a new grant of a person counts its predecessors too', async () => {
+test('a new grant of a person counts its predecessors too', async () => {
   const world = new Simulation().stored(-1);
   const times = Array.from({ length: 94 }, (_, index) => new Date(world.clock.time - index * 1000).toISOString());
   world.secrets.place(FIRST_VERSION, { ...world.secrets.tokens, earlierObtainedAt: times });
@@ -327,7 +327,7 @@ test('T36: a new grant of a person counts its predecessors too', async () => {
   expect(world.table.plain()).toMatchObject([{ state: 'STORED' }]);
 });
 
-test('T36: what the previous release stored without the times of its predecessors is read and refreshed', async () => {
+test('what the previous release stored without the times of its predecessors is read and refreshed', async () => {
   const world = new Simulation().stored(-1);
   expect(world.secrets.tokens).not.toHaveProperty('earlierObtainedAt');
 
@@ -336,7 +336,7 @@ test('T36: what the previous release stored without the times of its predecessor
   expect(world.secrets.tokens.earlierObtainedAt).toHaveLength(1);
 });
 
-test('T20: what is odd in an answer is told once it is stored', async () => {
+test('what is odd in an answer is told once it is stored', async () => {
   const world = new Simulation().stored(-1);
   const told: unknown[] = [];
   const client = world.client({
@@ -351,7 +351,7 @@ test('T20: what is odd in an answer is told once it is stored', async () => {
   expect(told).toEqual([[['status 201'], 1]]);
 });
 
-test('T40: a successor that exists with another content is adopted, and nothing is lost', async () => {
+test('a successor that exists with another content is adopted, and nothing is lost', async () => {
   const world = new Simulation().stored(-1);
   const other = world.endpoint.grant();
   const client = world.client({
@@ -372,7 +372,7 @@ test('T40: a successor that exists with another content is adopted, and nothing 
   expect(world.counted).not.toContain('GrantRotatedButNotStored');
 });
 
-test('T37: no token stands in the ledger or in an error, whatever happened', async () => {
+test('no token stands in the ledger or in an error, whatever happened', async () => {
   const world = new Simulation().stored(-1);
   const said: string[] = [];
   for (const fault of ['lostBefore', 'lostAfter'] as const) {

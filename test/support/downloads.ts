@@ -1,4 +1,4 @@
-import type { Moving, RunState } from '../../core/step/states.ts';
+import type { DownloadProgress, RunState } from '../../core/step/states.ts';
 import type { DownloadFileDeps } from '../../lambdas/download-file/download-file.ts';
 import type { Limits } from '../../transfer/base/limits.ts';
 import { abortUpload, type StoreOptions, transfer } from '../../transfer/index.ts';
@@ -63,6 +63,6 @@ export function oneConnection(files: object = {}) {
 }
 
 /** The state of the next invocation: states hand over JSON, never objects. */
-export function goingOn(moving: Moving | null | undefined): RunState {
-  return runState({ moving: JSON.parse(JSON.stringify(moving ?? null)) as Moving | null });
+export function goingOn(moving: DownloadProgress | null | undefined): RunState {
+  return runState({ moving: JSON.parse(JSON.stringify(moving ?? null)) as DownloadProgress | null });
 }

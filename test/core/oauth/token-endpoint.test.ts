@@ -72,7 +72,7 @@ test.each<[string, unknown, unknown]>([
   ['true', true, null],
   ['an empty text', '', null],
   ['a string of digits', '3600', '2026-11-20T02:00:00.000Z'],
-])('T19: an expires_in that is %s is unknown or read, never "expired"', async (_, expires_in, expiresAt) => {
+])('an expires_in that is %s is unknown or read, never "expired"', async (_, expires_in, expiresAt) => {
   const { tokens, oddities } = await tokensFrom({ ...GOOD, expires_in });
 
   expect(tokens).toMatchObject({ accessToken: 'a', refreshToken: 'r', expiresAt });
@@ -88,7 +88,7 @@ test.each<[string, object, object, string[]]>([
   ['with fields that nobody knows', { id_token: 7, extra: {} }, {}, []],
   ['with status 201', {}, { status: 201 }, ['status 201']],
   ['that says it is a page', {}, { headers: { 'content-type': 'text/html' } }, []],
-])('T20: an answer %s is a grant all the same, and what is odd is named', async (_, change, more, odd) => {
+])('an answer %s is a grant all the same, and what is odd is named', async (_, change, more, odd) => {
   const { tokens, oddities } = await tokensFrom({ ...GOOD, ...change }, more);
 
   expect(tokens).toMatchObject({ accessToken: 'a', refreshToken: 'r' });
@@ -100,7 +100,7 @@ test.each([[''], [null], [undefined]])('a scope of %j says nothing: what was kno
   expect((await tokensFrom({ ...GOOD, scope })).tokens.scope).toBe('known');
 });
 
-test.each([[undefined], [null], [''], [7]])('T17: a refresh_token that is %j is none', async (refresh_token) => {
+test.each([[undefined], [null], [''], [7]])('a refresh_token that is %j is none', async (refresh_token) => {
   const { tokens } = await tokensFrom({ ...GOOD, refresh_token });
 
   expect(tokens.refreshToken).toBeUndefined();
@@ -115,7 +115,7 @@ test.each<[string, Reply]>([
   ['no access token', { json: { token: CANARY } }],
   ['an access token that is empty', { json: { ...GOOD, access_token: '' } }],
   ['an error with status 200', { json: { error: 'invalid_grant' } }],
-])('T21: 200 with %s leaves open what became of the refresh token', async (_, reply) => {
+])('200 with %s leaves open what became of the refresh token', async (_, reply) => {
   expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
 });
 
@@ -140,7 +140,7 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [502, {}, 'lost', 'answered 502.'],
   [503, { error: CANARY }, 'busy', 'answered 503: another word than those of RFC 6749.'],
   [504, {}, 'lost', 'answered 504.'],
-])('T22: %i %j is %s', async (status, json, kind, said) => {
+])('%i %j is %s', async (status, json, kind, said) => {
   const { answer } = await answerTo({ status, json });
 
   expect(answer).toMatchObject({ kind, said: expect.stringContaining(said) });
@@ -192,7 +192,7 @@ test.each([
   [429, '31536000', 3600],
   [429, '9'.repeat(400), 3600],
   [503, 'Sat, 20 Nov 2027 01:00:00 GMT', 3600],
-])('T22: %i with Retry-After %s is a wait of %s seconds', async (status, value, retryAfterSeconds) => {
+])('%i with Retry-After %s is a wait of %s seconds', async (status, value, retryAfterSeconds) => {
   const { answer } = await answerTo({ status, headers: { 'retry-after': value } });
 
   expect(answer).toMatchObject({ kind: 'busy', retryAfterSeconds });
@@ -215,17 +215,17 @@ test.each<[string, Reply]>([
   ['an answer that breaks off', cutOff(200, {}, `{"access_token":"${CANARY}`)],
   ['an error that breaks off', cutOff(400, {}, '{"error":"invalid_gra')],
   ['a web page with status 502', { status: 502, text: `<html>${CANARY}` }],
-])('T22: %s is lost, for the request may have been processed', async (_, reply) => {
+])('%s is lost, for the request may have been processed', async (_, reply) => {
   expect((await answerTo(reply)).answer).toMatchObject({ kind: 'lost' });
 });
 
-test.each<[string, Reply]>([['T22: no answer in time', () => undefined]])('%s is lost', async (_, reply) => {
+test.each<[string, Reply]>([['no answer in time', () => undefined]])('%s is lost', async (_, reply) => {
   const { answer } = await answerTo(reply, { timeoutMs: 100 });
 
   expect(answer).toMatchObject({ kind: 'lost', said: expect.stringContaining('did not answer') });
 });
 
-test('T22: a body that falls silent is lost at the time limit, though the garbage collector ran', async () => {
+test('a body that falls silent is lost at the time limit, though the garbage collector ran', async () => {
   forceCollections();
 
   const { answer } = await answerTo((response) => void response.writeHead(200).write('{'), { timeoutMs: 1500 });
@@ -234,7 +234,7 @@ test('T22: a body that falls silent is lost at the time limit, though the garbag
   expect(answer).toMatchObject({ kind: 'lost', said });
 });
 
-test('T21: an answer of more than a megabyte is lost, and is not read to its end', async () => {
+test('an answer of more than a megabyte is lost, and is not read to its end', async () => {
   const { answer } = await answerTo({ text: JSON.stringify({ ...GOOD, access_token: 'a'.repeat(1_000_001) }) });
 
   const said = 'The token endpoint answered 200, but with more than 1000000 bytes.';
@@ -245,6 +245,6 @@ test.each([
   ['nobody is listening', deadAddress],
   ['the name is unknown', async () => 'http://token-endpoint.invalid'],
   ['no TLS is spoken there', async () => (await serverFor()).url.replace('http:', 'https:')],
-])('T22: when %s, nothing was sent', async (_, address) => {
+])('when %s, nothing was sent', async (_, address) => {
   expect(await callAt(await address())).toMatchObject({ kind: 'notSent' });
 });

@@ -5,9 +5,9 @@ import { CreateSecretCommand, GetSecretValueCommand, SecretsManagerClient } from
 import type { AuthorizeOptions } from '../../../cli/authorize/authorize.ts';
 import { createGetAccessToken } from '../../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../../core/oauth/compose.ts';
+import { createGrantStore } from '../../../core/oauth/grant-store.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { tokensSchema } from '../../../core/oauth/secrets.ts';
-import { createTokenStore } from '../../../core/oauth/token-store.ts';
 
 export type GrantPlaces = Awaited<ReturnType<typeof makePlaces>>;
 
@@ -37,7 +37,7 @@ export async function makePlaces(endpoint: string) {
     clientText: () => textOf(ClientSecretId),
     tokensText: () => textOf(TokensSecretId),
     tokens: async () => tokensSchema.parse(JSON.parse(await textOf(TokensSecretId))),
-    store: createTokenStore(secrets, TokensSecretId),
+    store: createGrantStore(secrets, TokensSecretId),
     ledger: createLedger(dynamo, LedgerTableName, TokensSecretId),
   };
 }

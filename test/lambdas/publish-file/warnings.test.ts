@@ -4,7 +4,7 @@ import { warningsOf } from '../../../lambdas/publish-file/warnings.ts';
 const facts = (overrides: Partial<Parameters<typeof warningsOf>[0]> = {}) => ({
   rows: 1,
   header: ['id', 'name'],
-  asked: ['id', 'name'],
+  requested: ['id', 'name'],
   irregular: 0,
   remarks: [],
   unansweredCreates: 0,

@@ -54,7 +54,7 @@ const { createBucket } = await import('../../../core/storage/bucket.ts');
 const bucket = createBucket(new S3Client({ endpoint, region: 'us-east-1', credentials }), name);
 const deps = { ...common, bucket };
 const judged = file && begun.run ? await judgeStored(file, begun.run, deps) : null;
-const csv = judged?.verdict === 'accepted' ? judged.csv : null;
+const csv = judged?.result === 'accepted' ? judged.csv : null;
 const { scan } = file ? await scanStored(file, csv, null, deps) : { scan: null };
 const maxMb = mostMemoryMb();
 process.stdout.write(JSON.stringify({ file, scan, downloadMb, maxMb }));

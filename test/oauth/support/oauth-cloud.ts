@@ -9,9 +9,9 @@ import { inject } from 'vitest';
 import { storeGrant } from '../../../cli/authorize/store-grant.ts';
 import type { TokenPlaces } from '../../../core/oauth/compose.ts';
 import type { Generation } from '../../../core/oauth/generation.ts';
+import { createGrantStore } from '../../../core/oauth/grant-store.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import { type Tokens, writeOAuthClient } from '../../../core/oauth/secrets.ts';
-import { createTokenStore } from '../../../core/oauth/token-store.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import { deployment } from '../../support/builders.ts';
 import type { ClientAnswer, Done, Job } from './clients-job.ts';
@@ -68,7 +68,7 @@ export async function startOAuthCloud() {
       const Name = `tokens-${randomUUID()}`;
       await secrets.send(new CreateSecretCommand({ Name, SecretString: JSON.stringify(newTokens(lifeLeftSeconds)) }));
       const places: TokenPlaces = { clientSecretId: client, tokensSecretId: Name, ledgerTable: LedgerTable };
-      const store = createTokenStore(secrets, Name);
+      const store = createGrantStore(secrets, Name);
       const ledger = createLedger(dynamo, LedgerTable, Name);
       return {
         store,

@@ -1,9 +1,9 @@
 import { storeGrant } from '../../../cli/authorize/store-grant.ts';
 import { type AccessTokenDeps, createGetAccessToken, type GetAccessToken } from '../../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../../core/oauth/compose.ts';
+import { createGrantStore } from '../../../core/oauth/grant-store.ts';
 import { createLedger } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
-import { createTokenStore } from '../../../core/oauth/token-store.ts';
 import { deployment } from '../../support/builders.ts';
 import { FakeEndpoint } from './fake-endpoint.ts';
 import { FakeSecrets } from './fake-secrets.ts';
@@ -100,7 +100,7 @@ export class Simulation {
 
   /** What the command does with the grant that a person has just given. */
   storeGrant(tokens = this.endpoint.grant(), { diesAfterClaim = false, now = Date.now } = {}): Promise<unknown> {
-    const known = createTokenStore(this.secrets.client, 'tokens');
+    const known = createGrantStore(this.secrets.client, 'tokens');
     const store = diesAfterClaim ? { ...known, store: never } : known;
     const ledger = createLedger(this.table.client, 'ledger', 'tokens');
     return storeGrant(tokens, { store, ledger, now, elapsed: () => this.clock.time, sleep: this.clock.sleep });

@@ -10,7 +10,7 @@ import type { Generation } from './generation.ts';
 import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.ts';
 
 /** The stored grant with its generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
-export interface TokenStore {
+export interface GrantStore {
   /** What the label AWSCURRENT names; Secrets Manager may answer a former one for a while. */
   current(): Promise<Generation>;
   /** The VersionId that AWSCURRENT names, whatever it holds; `undefined` where nothing was ever stored. */
@@ -21,7 +21,7 @@ export interface TokenStore {
   store(versionId: string, tokens: Tokens, signal?: AbortSignal): Promise<boolean>;
 }
 
-export function createTokenStore(client: SecretsManagerClient, secretId: string): TokenStore {
+export function createGrantStore(client: SecretsManagerClient, secretId: string): GrantStore {
   const read = async (which: { VersionId: string } | { VersionStage: string }) => {
     try {
       const { SecretString, VersionId } = await client.send(

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { type Freshness, freshnessOf } from '../../../core/oauth/freshness.ts';
+import { type TokenFreshness, tokenFreshness } from '../../../core/oauth/token-freshness.ts';
 
 const OBTAINED = Date.parse('2026-11-20T01:00:00.000Z');
 
-function freshness(lifeSeconds: number | null, ageSeconds: number, rejected?: string): Freshness {
+function freshness(lifeSeconds: number | null, ageSeconds: number, rejected?: string): TokenFreshness {
   const expiresAt = lifeSeconds === null ? null : new Date(OBTAINED + lifeSeconds * 1000).toISOString();
   const tokens = {
     refreshToken: 'r',
@@ -12,10 +12,10 @@ function freshness(lifeSeconds: number | null, ageSeconds: number, rejected?: st
     expiresAt,
     scope: '',
   };
-  return freshnessOf(tokens, rejected, new Date(OBTAINED + ageSeconds * 1000));
+  return tokenFreshness(tokens, rejected, new Date(OBTAINED + ageSeconds * 1000));
 }
 
-test.each<[number | null, number, Freshness]>([
+test.each<[number | null, number, TokenFreshness]>([
   [3600, 0, 'fresh'],
   [3600, 3299, 'fresh'],
   [3600, 3300, 'ageing'],

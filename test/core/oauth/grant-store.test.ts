@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { expect, onTestFinished, test } from 'vitest';
 import { successorOf } from '../../../core/oauth/generation.ts';
-import { createTokenStore } from '../../../core/oauth/token-store.ts';
+import { createGrantStore } from '../../../core/oauth/grant-store.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 
 const TOKENS = {
@@ -21,7 +21,7 @@ function fakeStore() {
     () => new Date(),
     async () => undefined,
   );
-  return { secrets, store: createTokenStore(secrets.client, 'tokens') };
+  return { secrets, store: createGrantStore(secrets.client, 'tokens') };
 }
 
 test('what is stored is current, and is found under its own name', async () => {
@@ -53,7 +53,7 @@ test('nothing stored yet is no version, and a name for it where tokens are neede
   await expect(store.current()).rejects.toMatchObject({ name: 'ConfigInvalid' });
 });
 
-test('T16: a store whose answer is lost is repeated by the SDK, and makes one version', async () => {
+test('a store whose answer is lost is repeated by the SDK, and makes one version', async () => {
   const versions = new Map<string, string>();
   const tokens: string[] = [];
   const server = createServer((request, response) => {
@@ -70,7 +70,7 @@ test('T16: a store whose answer is lost is repeated by the SDK, and makes one ve
   const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   const client = new SecretsManagerClient({ endpoint, region: 'eu-west-1', credentials });
 
-  expect(await createTokenStore(client, 'tokens').store(FIRST, TOKENS)).toBe(true);
+  expect(await createGrantStore(client, 'tokens').store(FIRST, TOKENS)).toBe(true);
 
   expect(tokens).toEqual([FIRST, FIRST]);
   expect([...versions]).toEqual([[FIRST, JSON.stringify(TOKENS)]]);
@@ -86,7 +86,7 @@ test('I4: a store whose caller has had enough ends at once, and is not repeated 
   const client = new SecretsManagerClient({ endpoint: await listen(server), region: 'eu-west-1', credentials });
   const started = performance.now();
 
-  const storing = createTokenStore(client, 'tokens').store(FIRST, TOKENS, AbortSignal.timeout(100));
+  const storing = createGrantStore(client, 'tokens').store(FIRST, TOKENS, AbortSignal.timeout(100));
 
   await expect(storing).rejects.toMatchObject({ name: 'TokenStoreUnavailable', transient: true });
   expect(requests).toBe(1);

@@ -8,9 +8,9 @@ const SOFT_MARGIN_MS = 300_000;
 const UNKNOWN_LIFE_MS = 3_600_000;
 
 /** `fresh`: use it. `ageing`: use it, but refresh it if nobody else does. `stale`: it must be refreshed. */
-export type Freshness = 'fresh' | 'ageing' | 'stale';
+export type TokenFreshness = 'fresh' | 'ageing' | 'stale';
 
-export function freshnessOf(tokens: Tokens, rejected: string | undefined, now: Date): Freshness {
+export function tokenFreshness(tokens: Tokens, rejected: string | undefined, now: Date): TokenFreshness {
   if (tokens.accessToken === rejected) return 'stale';
   const obtained = Date.parse(tokens.obtainedAt);
   const end = tokens.expiresAt === null ? undefined : Date.parse(tokens.expiresAt);
