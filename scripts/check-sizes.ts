@@ -62,7 +62,7 @@ function importProblems(file: string, text: string): string[] {
   });
 }
 
-/** Folders that show nothing but their `index.ts`, to all but their own tests and measurements. */
+/** Folders of which only `index.ts` may be imported, except by tests and benchmarks. */
 const CLOSED = ['transfer'];
 
 function innerOf(file: string, imported: string): string | undefined {
@@ -81,7 +81,7 @@ function importsOf(file: string, text: string): string[] {
 
 const MOST_FILES = 20;
 
-/** A folder is a subject: of few files, and no two need each other. A subfolder may take types from its parent. */
+/** A folder is a subject: it has few files, and no two folders import each other. A subfolder may take types from its parent. */
 function folderProblems(texts: Map<string, string>): string[] {
   const sources = [...texts].filter(([file]) => !file.startsWith('test/'));
   const counts = Map.groupBy(sources, ([file]) => dirname(file));

@@ -68,7 +68,7 @@ export function exampleDeployment(): Deployment {
   return deploymentSchema.parse(JSON.parse(readFileSync('config/example.json', 'utf8')));
 }
 
-/** The stack of a deployment as CloudFormation is given it; the functions' code is not bundled. */
+/** The stack of a deployment as CloudFormation gets it; the functions' code is not bundled. */
 export function synthesise(deployment: Deployment = exampleDeployment()): Template {
   const outdir = mkdtempSync(join(tmpdir(), 'synthesised-'));
   try {

@@ -1,6 +1,6 @@
 import { installed, type LockedPackage, type Lockfile } from './lockfile.ts';
 
-/** Licences that ask for no more than to be named. Which packages have which stands in the lockfile. */
+/** Licences that require no more than attribution. The lockfile says which package has which. */
 const ALLOWED = [
   '0BSD',
   'Apache-2.0',
@@ -49,7 +49,7 @@ function covers({ packages, licence, developmentOnly }: LicenceException, name: 
   return packages.test(name) && entry.license === licence && (!developmentOnly || entry.dev === true);
 }
 
-/** An SPDX expression of one level: of alternatives one must be allowed, of parts that hold together each. */
+/** An SPDX expression of one level: one of alternatives (OR) must be allowed, all of combined parts (AND). */
 function isAllowed(expression: string): boolean {
   const plain = expression.replace(/^\((.*)\)$/, '$1');
   if (/[()]/.test(plain)) return false;

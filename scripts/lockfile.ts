@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 
 /**
- * What package.json and package-lock.json must hold, whatever the machine's settings of npm: lockfile-lint passes over
+ * What package.json and package-lock.json must hold, whatever the npm settings of the machine: lockfile-lint skips
  * entries that name no address, as those of a lockfile written with `omit-lockfile-registry-resolved`.
  */
 
@@ -37,7 +37,7 @@ export function readLockfile(root = '.'): Lockfile {
   return lockfileSchema.parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
 }
 
-/** What package.json in a directory says of packages. */
+/** The packages that package.json in a directory names. */
 export function readManifest(root = '.'): Manifest {
   return manifestSchema.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 }
@@ -60,7 +60,7 @@ export function findLockfileProblems(lockfile: Lockfile, manifest: Manifest): st
 }
 
 function originProblems(name: string, entry: LockedPackage): string[] {
-  // What lies inside of another package's archive is covered by that archive's hash.
+  // What is inside another package's archive is covered by that archive's hash.
   if (entry.inBundle) return [];
   const problems = [];
   if (entry.link) problems.push('is a link out of node_modules');
@@ -71,7 +71,7 @@ function originProblems(name: string, entry: LockedPackage): string[] {
   return problems.map((problem) => `${WHERE}: ${name} ${problem}`);
 }
 
-/** What the project itself asks for is pinned to one version: the lockfile alone would let `npm update` drift. */
+/** Direct dependencies are pinned to one version: the lockfile alone would let `npm update` drift. */
 function pinProblems({ dependencies, devDependencies }: Manifest): string[] {
   return Object.entries({ ...dependencies, ...devDependencies })
     .filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))

@@ -12,7 +12,7 @@ import { tellStory } from '../cli/report/story.ts';
 import { madeUpMonth } from './made-up-month.ts';
 
 /**
- * Makes the two pictures of README.md anew (`npm run pictures`): the report of a made-up month, and the screen that
+ * Makes the two pictures of README.md (`npm run pictures`): the report of a made-up month, and the screen that
  * `npm start` leaves in a terminal. Needs Chromium and Python 3.
  */
 
@@ -57,7 +57,7 @@ async function picture(dir: string, name: string, page: string, { width, height 
   if (size > MOST_BYTES) throw new Error(`${file} has more than ${MOST_BYTES} bytes.`);
 }
 
-/** Runs a program in a terminal, and gives what stands there at its end. @throws Error when the program fails */
+/** Runs a program in a terminal, and returns the screen at its end. @throws Error when the program fails */
 async function screenOf(command: string[]): Promise<{ html: string; lines: number }> {
   const terminal = new headless.Terminal({ cols: COLUMNS, rows: 50, scrollback: LINES, allowProposedApi: true });
   const addon = new serialize.SerializeAddon();

@@ -3,13 +3,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 
-/** Writes what the project consists of as CycloneDX, from the lockfile: `npm run sbom`. */
+/** Writes the list of packages as CycloneDX, from the lockfile: `npm run sbom`. */
 
 const FILE = join('.cache', 'sbom.cdx.json');
 const LARGEST_BYTES = 64 * 1024 * 1024;
 const sbomSchema = z.looseObject({ bomFormat: z.literal('CycloneDX'), components: z.array(z.unknown()) });
 
-/** @returns the parts: all of them, or with `runtimeOnly` those that a deployment needs */
+/** @returns the packages: all of them, or with `runtimeOnly` those that a deployment needs */
 export function softwareParts(runtimeOnly = false): z.infer<typeof sbomSchema> {
   const args = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application', '--package-lock-only'];
   const text = execFileSync('npm', [...args, ...(runtimeOnly ? ['--omit', 'dev'] : [])], {

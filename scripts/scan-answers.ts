@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What a scanner has against a resource of the templates. */
+/** A finding of a scanner about a resource of the templates. */
 export interface Finding {
   /** Of the scanner's rule: CKV_AWS_117, W3005. */
   check: string;
@@ -32,7 +32,7 @@ export function readAnswers(document = readFileSync(DOCUMENT, 'utf8')): Answer[]
 
 /** Findings that nobody answered, answers to nothing, and answers without a reason or a source; a line each. */
 export function compare(findings: Finding[], answers: Answer[]): string[] {
-  // An error of cfn-lint is no matter of opinion.
+  // Errors of cfn-lint cannot be accepted.
   const answered = ({ check, resource }: Finding) =>
     answers.find((answer) => !/^E\d/.test(check) && answer.check === check && resource.startsWith(answer.resource));
   const used = new Set(findings.map(answered));

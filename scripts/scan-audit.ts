@@ -10,7 +10,7 @@ const reportSchema = z.object({
 });
 const refusalSchema = z.object({ message: z.string() });
 
-/** What the registry knows against the packages; `refused` when it does not say. */
+/** Advisories of the registry against the packages; `refused` when it does not answer. */
 export type Audit = { problems: string[] } | { refused: string };
 
 /** Asks the registry for advisories of high or critical severity against any package of the lockfile. */
