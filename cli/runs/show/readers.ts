@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { jsonOrUndefined } from '../../../core/json.ts';
 import { ifReadable, type Manifests } from '../../data/manifests.ts';
+import { CommandError } from '../../support/exit.ts';
 import type { FoundRun } from '../find-run.ts';
 import { reckonedDate } from '../list/list-runs.ts';
 
@@ -34,10 +35,18 @@ export async function aftermathOf(
     const pointer = which && (await ifReadable(manifests.pointer(entity, which), warn));
     return pointer ? { date: pointer.date, run: pointer.execution } : null;
   };
-  const [ofDate, latest] = await Promise.all([named(date), named('latest')]);
+  const readers = await Promise.all([named(date), named('latest')]).then(
+    ([ofDate, latest]) => ({ ofDate, latest }),
+    (error: unknown) => {
+      // A run may have failed because of the bucket: its story is shown all the same.
+      if (!(error instanceof CommandError)) throw error;
+      warn(`What readers have is not known: ${error.message}`);
+      return null;
+    },
+  );
   const plain = plainInputSchema.safeParse(jsonOrUndefined(input)).success;
   const makeUp = plain && date ? `start ${entity} --date ${date}` : `retry ${name}`;
-  return { date: date ?? null, readers: { ofDate, latest }, makeUp: ofDate ? null : makeUp };
+  return { date: date ?? null, readers, makeUp: readers?.ofDate ? null : makeUp };
 }
 
 interface Known {

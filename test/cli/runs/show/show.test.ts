@@ -256,3 +256,10 @@ test('a failed run of an input of its own is made up by a retry', async () => {
     makeUp: 'retry leads-night',
   });
 });
+
+test('a failed run is shown also where the bucket is gone, which may be why it failed', async () => {
+  const cloud = await readingCloud({ executions: [failed], bucket: { status: 404, code: 'NoSuchBucket' } });
+  const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+  expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads --date 2026-11-20' });
+  expect(shown.warnings).toEqual([expect.stringMatching(/^What readers have is not known: .*bucket/)]);
+});
