@@ -33,11 +33,11 @@ const QUICK = { sizes: { small: 64, large: 256, huge: 512 }, rounds: { small: 1,
 
 const boolean = { type: 'boolean', default: false } as const;
 const { values } = parseArgs({ options: { json: boolean, quick: boolean, only: { type: 'string', default: '' } } });
-const say = (line: string) => process.stderr.write(`${line}\n`);
+const print = (line: string) => process.stderr.write(`${line}\n`);
 
 const missing = missingPackages();
 if (missing.length > 0) {
-  say(`The benchmark needs these Debian packages, which are missing: ${missing.join(', ')}.`);
+  print(`The benchmark needs these Debian packages, which are missing: ${missing.join(', ')}.`);
   process.exitCode = 2;
 } else {
   await main();
@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(servers, 130));
   try {
     const bundles = { engine: childBundle(dir, 'engine'), libStorage: childBundle(dir, 'lib-storage') };
-    const found = await runAll({ servers, bundles, say, ...(values.quick ? QUICK : FULL) });
+    const found = await runAll({ servers, bundles, print, ...(values.quick ? QUICK : FULL) });
     const programs = Object.entries(versions()).map(([test, client]) => ({ test, client }));
     const runs = [...found.flatMap((one) => one.runs), ...programs];
     printReport(
@@ -83,10 +83,10 @@ async function runAll(bench: Bench): Promise<Found[]> {
   const found: Found[] = [];
   for (const { ids, limits, run } of wanted) {
     if (limits && !canLimit()) {
-      say(`${ids.join(', ')}: not measured, for limits need root and control groups of version 1.`);
+      print(`${ids.join(', ')}: not measured, for limits need root and control groups of version 1.`);
       continue;
     }
-    say(ids.join(', '));
+    print(ids.join(', '));
     found.push(await run(bench));
   }
   return found;

@@ -5,9 +5,9 @@ import { startCloud } from '../local/cloud.ts';
 import { endLeftovers, openRunRecord } from '../local/processes/run-record.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
 import { atMost, median, printReport, type Target } from './support/report.ts';
-import { type Cost, type Job, WARM_CALLS } from './tokens-job.ts';
-import { inProcesses } from './tokens-processes.ts';
-import { createWorld } from './tokens-world.ts';
+import { type Cost, type Job, WARM_CALLS } from './tokens/job.ts';
+import { inProcesses } from './tokens/processes.ts';
+import { createWorld } from './tokens/world.ts';
 
 /**
  * `npm run bench:tokens`: what a token costs, against the local cloud and a strictly rotating sandbox. Times are compared

@@ -18,7 +18,7 @@ interface ExportStackProps extends StackProps {
   softwareVersion: string;
 }
 
-/** The whole product: what is kept, who works on it, when, and who is told. */
+/** The whole product: storage, machines, schedules and alarms. */
 export class ExportStack extends Stack {
   constructor(scope: Construct, id: string, { configuration, softwareVersion, ...props }: ExportStackProps) {
     super(scope, id, { description: 'Exports CRM records to S3 every night', ...props });
@@ -56,7 +56,7 @@ export class ExportStack extends Stack {
       KeptOnDestroy: [
         `buckets ${exports.bucket.bucketName} and ${exports.accessLogs.bucketName} (its access logs)`,
         `secrets ${tokens.clientSecretId} and ${tokens.tokensSecretId}`,
-        `key ${key.key.keyId}, without which nobody can read them`,
+        `key ${key.key.keyId}, without which they cannot be read`,
       ].join(', '),
     });
   }

@@ -36,7 +36,7 @@ export interface Sandbox {
   clock: Clock;
   /** May be changed while the sandbox runs. */
   settings: Settings;
-  /** A fresh grant without a browser; all scopes unless told. */
+  /** A fresh grant without a browser; by default with all scopes. */
   issueTokens: (options?: { scopes?: string[]; expiresInSeconds?: number }) => IssuedTokens;
   revokeAccessToken: (accessToken: string) => void;
   /** Lets every access token that was issued so far expire. */

@@ -51,7 +51,7 @@ const MAY_IMPORT: [importer: RegExp, imported: RegExp, rule: string][] = [
 function importProblems(file: string, text: string): string[] {
   return importsOf(file, text).flatMap((imported) => {
     const inner = innerOf(file, imported);
-    if (inner) return [`${file}: imports ${imported}, but whoever is not of ${inner} imports ${inner}/index.ts`];
+    if (inner) return [`${file}: imports ${imported}, but files outside of ${inner} import ${inner}/index.ts only`];
     const step = /^lambdas\/[^/]+\//.exec(file)?.[0];
     if (step) {
       const allowed = imported.startsWith(step) || /^(core|transfer)\//.test(imported);

@@ -78,7 +78,7 @@ export function synthesise(deployment: Deployment = exampleDeployment()): Templa
   }
 }
 
-/** The same, and leaves the assembly in a folder: with the bundled code of the functions, unless the context says no. */
+/** The same, and writes the assembly to a folder: with the bundled code of the functions, unless the context turns it off. */
 export function synthesiseInto(
   outdir: string,
   deployment: Deployment,

@@ -66,7 +66,7 @@ interface Field {
   required: boolean;
 }
 
-/** The fields of an object and of the objects in it; `entities.ENTITY` stands for each entity. */
+/** The fields of an object and of the objects in it; `entities.ENTITY` is any entity. */
 function fieldsOf(schema: Schema, parent = ''): Field[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, value]) => {
     if (typeof value !== 'object' || key === '$schema') return [];

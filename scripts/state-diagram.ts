@@ -11,7 +11,7 @@ interface Arrow {
 const ANY_STEP = 'AnyStep';
 
 /**
- * The machine as a Mermaid state diagram. Choices are folded into labelled arrows from the step that they stand behind;
+ * The machine as a Mermaid state diagram. Choices are folded into labelled arrows from the step before them;
  * what is the same for all steps (the crash, the answer without a branch) is drawn once.
  */
 export function stateDiagram(definition: Definition): string {

@@ -73,7 +73,7 @@ async function survival(copy: string, mutant: Mutant): Promise<string | undefine
   const file = join(copy, mutant.file);
   const text = readFileSync(file, 'utf8');
   const parts = text.split(mutant.find);
-  if (parts.length !== 2) return `its line stands in ${mutant.file} ${parts.length - 1} times`;
+  if (parts.length !== 2) return `its line occurs in ${mutant.file} ${parts.length - 1} times`;
   const green = await runTests(copy, mutant.test);
   if (green.numFailedTests > 0 || green.numPassedTests === 0) return 'its test is not green as it is';
   writeFileSync(file, parts.join(mutant.replace));

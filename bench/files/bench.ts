@@ -16,7 +16,7 @@ export interface Bench {
   sizes: { small: number; large: number; huge: number };
   rounds: { small: number; huge: number };
   /** What is under way, for a person. */
-  say: (line: string) => void;
+  print: (line: string) => void;
 }
 
 /** What an experiment found out: rows for the table, and the targets that it decides. */

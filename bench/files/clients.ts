@@ -35,7 +35,7 @@ function awsCommand(): string {
   return found.includes('/shims/') ? execFileSync('pyenv', ['which', 'aws'], { encoding: 'utf8' }).trim() : found;
 }
 
-/** First lines of what the programs say of themselves. */
+/** First line of the version that each program prints. */
 export function versions(): Record<string, string> {
   const first = (command: string, args: string[]) =>
     execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })

@@ -12,14 +12,14 @@ export interface Job {
 
 export const JOB = 'BENCH_FILES_JOB';
 
-/** What it says of the transfer alone, from the moment that the address was at hand. */
+/** The transfer alone, from the moment that the address was known. */
 export interface Said {
   seconds: number;
   cpuSeconds: number;
   bytes: number;
 }
 
-/** Does the work and says what it took. */
+/** Does the work and reports what it took. */
 export async function measured(work: () => Promise<number>): Promise<void> {
   const cpu = process.cpuUsage();
   const started = performance.now();

@@ -16,9 +16,9 @@ const MEMORY_LIMIT = 96 * MIB;
 /** T5: memory does not grow with the file. */
 export async function memory(bench: Bench): Promise<Found> {
   const { large, huge } = bench.sizes;
-  const { servers, say } = bench;
+  const { servers, print } = bench;
   const of = async (mib: number, rounds: number) => {
-    const [result] = await interleaved(servers, [engineAt(bench, mib)], { rounds, bytes: mib * MIB, say });
+    const [result] = await interleaved(servers, [engineAt(bench, mib)], { rounds, bytes: mib * MIB, print });
     return result as Result;
   };
   const before = await of(large, bench.rounds.small);
@@ -50,14 +50,14 @@ async function finishes(bench: Bench, client: Client, mib: number): Promise<Resu
     return result;
   } catch (error) {
     if (!(error instanceof ClientFailed)) throw error;
-    bench.say(error.message);
+    bench.print(error.message);
     return undefined;
   }
 }
 
 async function limited(bench: Bench, clients: Client[], mib: number, limit: Limit, rounds: number): Promise<Result[]> {
   try {
-    return await interleaved(bench.servers, clients, { rounds, bytes: mib * MIB, limit, say: bench.say });
+    return await interleaved(bench.servers, clients, { rounds, bytes: mib * MIB, limit, print: bench.print });
   } finally {
     limit.remove();
   }

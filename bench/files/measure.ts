@@ -19,7 +19,7 @@ export interface Measured {
   cpu: number;
   /** Sum of what each process had in memory at its fullest, MB. */
   rss: number;
-  /** What the client says of the transfer alone; a program that is nothing but the transfer says nothing. */
+  /** What the client reports of the transfer alone; undefined for a program that does nothing else. */
   said: Said | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Where everything of the two ends lies and listens. */
+/** Folders and ports of the two ends. */
 export interface Places {
   /** The folder of this run: certificate, sockets, logs, and `files/bench/` with the files. */
   dir: string;
@@ -9,7 +9,7 @@ const PARTS = '<ListPartsResult><UploadId>upload-1</UploadId><IsTruncated>false<
 
 /**
  * nginx for both ends: TLS, the origin's files, and an S3 that keeps nothing. Bodies go on to `world.py` as they come; no
- * copy of one is written to a file. Objects that are asked for are the origin's files of the same name.
+ * copy of one is written to a file. Objects that are requested are the origin's files of the same name.
  */
 export function nginxConf({ dir, ports }: Places): string {
   return `

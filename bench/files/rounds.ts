@@ -13,18 +13,18 @@ export interface Result {
   seconds: number;
   cpuSeconds: number;
   runs: number;
-  /** What both ends were asked in the last run. */
+  /** The requests to both ends in the last run. */
   calls: { origin: Call[]; sink: Call[] };
 }
 
 /**
  * Runs clients one after the other, round by round, so that whatever else the machine does hits all of them.
- * @throws ClientFailed, and Error when a client says that it is done and the sink had less than the file
+ * @throws ClientFailed, and Error when a client reports success and the sink has less than the file
  */
 export async function interleaved(
   servers: Servers,
   clients: Client[],
-  { rounds, bytes, limit, say }: { rounds: number; bytes: number; limit?: Limit; say: (line: string) => void },
+  { rounds, bytes, limit, print }: { rounds: number; bytes: number; limit?: Limit; print: (line: string) => void },
 ): Promise<Result[]> {
   const all = clients.map((client) => ({ client, runs: [] as Measured[], calls: servers.calls() }));
   for (let round = 1; round <= rounds; round += 1) {
@@ -32,8 +32,8 @@ export async function interleaved(
       servers.calls();
       one.runs.push(await measure(one.client, limit));
       one.calls = servers.calls();
-      const { wall = 0, said } = one.runs.at(-1) ?? {};
-      say(`${one.client.name}, ${round} of ${rounds}: ${(said?.seconds ?? wall).toFixed(2)} s`);
+      const { wall = 0, reported } = one.runs.at(-1) ?? {};
+      print(`${one.client.name}, ${round} of ${rounds}: ${(reported?.seconds ?? wall).toFixed(2)} s`);
       const sent = one.calls.sink.filter(({ method }) => method === 'PUT').reduce((sum, call) => sum + call.bytes, 0);
       if (sent < bytes) throw new Error(`${one.client.name} sent ${sent} of ${bytes} bytes.`);
     }
@@ -45,7 +45,7 @@ function medians(runs: Measured[]) {
   const of = (figure: (run: Measured) => number) => median(runs.map(figure));
   return {
     ...{ wall: of((run) => run.wall), cpu: of((run) => run.cpu), rss: of((run) => run.rss), runs: runs.length },
-    seconds: of(({ said, wall }) => said?.seconds ?? wall),
-    cpuSeconds: of(({ said, cpu }) => said?.cpuSeconds ?? cpu),
+    seconds: of(({ reported, wall }) => reported?.seconds ?? wall),
+    cpuSeconds: of(({ reported, cpu }) => reported?.cpuSeconds ?? cpu),
   };
 }

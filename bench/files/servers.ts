@@ -28,7 +28,7 @@ export interface Servers extends Places {
   origin: string;
   slow: string;
   sink: string;
-  /** What both ends were asked since the last look. */
+  /** The requests to both ends since the last call. */
   calls(): { origin: Call[]; sink: Call[] };
   stop(): Promise<void>;
 }

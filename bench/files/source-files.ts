@@ -3,10 +3,10 @@ import { closeSync, existsSync, ftruncateSync, openSync, statSync, writeSync } f
 import { join } from 'node:path';
 
 const MIB = 1024 * 1024;
-/** Larger ones are holes: nobody's speed depends on what is in a file, and 16 GiB are not written for nothing. */
+/** Larger ones are sparse: no speed depends on the content, and writing 16 GiB takes long. */
 const LARGEST_WRITTEN = 1024;
 
-/** Makes a file at the origin, once. @returns its name, under which it is asked for and stored */
+/** Makes a file at the origin, once. @returns its name at both ends */
 export function sourceFile(dir: string, mib: number): string {
   const name = `${mib}.csv`;
   const path = join(dir, 'files', 'bench', name);

@@ -14,7 +14,7 @@ export async function fastOrigin(bench: Bench): Promise<Found> {
   // Not 'omitted': the sink computes no checksums, and the engine takes no part without one.
   const ways = [{}, { loaded: false }];
   const clients = [...ways.map((how) => engineAt(bench, mib, how)), ...peersAt(bench, mib)];
-  const options = { rounds: bench.rounds.small, bytes: mib * MIB, say: bench.say };
+  const options = { rounds: bench.rounds.small, bytes: mib * MIB, print: bench.print };
   const results = await interleaved(bench.servers, clients, options);
   const [ours, alone] = results;
   const [floor, aws, rclone, libStorage] = results.slice(ways.length);
@@ -60,7 +60,7 @@ export function slowOriginSmallFile(bench: Bench): Promise<Found> {
 async function throttled(bench: Bench, mib: number, aims: { id: string; n: number; aim: number }[]): Promise<Found> {
   const ours = aims.map(({ n }) => engineAt(bench, mib, { connections: { initial: n, most: n } }, true));
   const [, ...three] = peersAt(bench, mib, true);
-  const options = { rounds: bench.rounds.small, bytes: mib * MIB, say: bench.say };
+  const options = { rounds: bench.rounds.small, bytes: mib * MIB, print: bench.print };
   const results = await interleaved(bench.servers, [...ours, ...three], options);
   const best = Math.min(...results.slice(ours.length).map(({ seconds }) => seconds));
   const targets = aims.map(({ id, n, aim }, index) =>

@@ -16,10 +16,10 @@ interface Bundle {
 }
 
 /** T8: size of what is loaded, and how long a process takes to load it, against one that loads nothing. */
-export async function starts({ servers, say }: Bench): Promise<Found> {
+export async function starts({ servers, print }: Bench): Promise<Found> {
   const empty = join(servers.dir, 'empty.mjs');
   writeFileSync(empty, 'export const handler = async () => {};\n');
-  say('Bundling the functions');
+  print('Bundling the functions');
   const index = join(import.meta.dirname, '..', '..', 'transfer', 'index.ts');
   const engine = join(servers.dir, 'engine-only.mjs');
   bundle(index, engine);

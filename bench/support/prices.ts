@@ -6,7 +6,7 @@ export const PRICE = {
   transition: 0.000025,
   gbSecond: 0.0000133334,
   invocation: 0.0000002,
-  /** A PUT stands for every request to the bucket; a GET costs a twelfth. */
+  /** Every request to the bucket counts as a PUT; a GET costs a twelfth. */
   storeRequest: 0.000005,
   logGigabyte: 0.5,
   trace: 0.000005,

@@ -1,7 +1,7 @@
 import { GetExecutionHistoryCommand, type HistoryEvent } from '@aws-sdk/client-sfn';
 import type { Target } from '../../cli/support/target.ts';
 
-/** What the history of a run says about its time, in seconds. */
+/** Times from the history of a run, in seconds. */
 export interface Timings {
   /** From the answer that the export is processed to the end of the run. */
   afterReady: number;

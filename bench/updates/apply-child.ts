@@ -13,7 +13,7 @@ import { type ApplyJob, costOf, JOB, type PreparedBatch } from './job.ts';
 
 /**
  * The step ApplyChunk in a process of its own, as a warm function: real client of the service, real client of S3, real log.
- * Its token is at hand. It says "ready" when it has warmed up with a batch, begins at a message, and says what it cost.
+ * Its token is cached. It sends "ready" when it has warmed up with a batch, begins at a message, and reports what it cost.
  */
 
 const job: ApplyJob = JSON.parse(process.env[JOB] ?? '');

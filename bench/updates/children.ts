@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { JOB } from './job.ts';
 
-/** A process of the bench. It sends one message when it is ready, and one with what it has to say at its end. */
+/** A process of the bench. It sends one message when it is ready, and one with its result. */
 export interface Child {
   child: ChildProcess;
   /** What it said first. */
@@ -16,7 +16,7 @@ export function startChild(file: string, job: unknown, execArgv: string[] = []):
   const child = fork(join(import.meta.dirname, file), {
     env: { ...process.env, [JOB]: JSON.stringify(job) },
     execArgv,
-    // Its log is written as in a function, and read by nobody.
+    // Its log is written as in a function, and discarded.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const message = async (): Promise<unknown> => {

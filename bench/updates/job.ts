@@ -8,7 +8,7 @@ export interface ApplyJob {
   measured: PreparedBatch;
 }
 
-/** A batch of one chunk whose input stands in the bucket. */
+/** A batch of one chunk whose input is in the bucket. */
 export interface PreparedBatch {
   batch: string;
   bytes: number;
@@ -30,7 +30,7 @@ export interface Cost {
 
 export const JOB = 'BENCH_JOB';
 
-/** Does some work, and says what it cost this process. */
+/** Does some work and reports what it cost this process. */
 export async function costOf(work: () => Promise<unknown>): Promise<Cost> {
   const cpu = process.cpuUsage();
   const started = performance.now();

@@ -3,7 +3,7 @@ import { checkUpdates } from '../../cli/updates/check.ts';
 import { openUpdateFile } from '../../cli/updates/source.ts';
 import { costOf, JOB, type ValidateJob } from './job.ts';
 
-/** Validates a file as the command does, in a fresh process, and says what it cost. */
+/** Validates a file as the command does, in a fresh process, and reports what it cost. */
 
 const { file }: ValidateJob = JSON.parse(process.env[JOB] ?? '');
 process.send?.('ready');

@@ -211,7 +211,7 @@ export class Monitoring extends Construct {
   private mail(alarm: Alarm, tellsEnd: boolean): void {
     const action = { bind: () => ({ alarmActionArn: this.topic.topicArn }) };
     alarm.addAlarmAction(action);
-    // An alarm that comes before the topic's policy would be mailed to nobody, and is not mailed again.
+    // An alarm that fires before the topic's policy exists is not mailed, then or later.
     alarm.node.addDependency(this.topic);
     if (tellsEnd) alarm.addOkAction(action);
   }

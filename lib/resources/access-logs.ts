@@ -4,7 +4,7 @@ import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 
 /**
- * Who did what in the bucket of the exports: S3 writes a line for each request here, within hours. S3's own key, for it
+ * Access log of the bucket of the exports: S3 writes a line for each request here, within hours. S3's own key, for it
  * delivers to no bucket that has another
  * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html). Kept as long as log lines.
  */

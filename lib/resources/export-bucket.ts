@@ -33,7 +33,7 @@ export class ExportBucket extends Construct {
       blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
       encryption: BucketEncryption.KMS,
       encryptionKey: key.key,
-      // One data key for many objects: KMS is asked, and paid, far less often.
+      // One data key for many objects: far fewer requests to KMS, which cost money.
       bucketKeyEnabled: true,
       enforceSSL: true,
       minimumTLSVersion: 1.2,

@@ -6,11 +6,11 @@ import { Construct } from 'constructs';
 import type { EncryptionKey } from './encryption-key.ts';
 
 /**
- * Where the grant lives. The secrets of the OAuth client and of the grant are created without a value: `authorize` writes
+ * Storage of the grant. The secrets of the OAuth client and of the grant are created without a value: `authorize` writes
  * the first, the functions rotate the second. (The L2 construct would generate a random value, and a change of a value in
  * the template would overwrite the grant.) They are kept when the stack is destroyed.
  *
- * The ledger says who may spend which generation of the grant (docs/adr/0013). It holds no tokens, and means nothing
+ * The ledger records who may spend which generation of the grant (docs/adr/0013). It holds no tokens, and means nothing
  * without its secret, so it goes with the stack.
  */
 export class TokenStore extends Construct {
@@ -45,7 +45,7 @@ export class TokenStore extends Construct {
       Grant.addToPrincipal({ grantee, actions, resourceArns });
     allow(['secretsmanager:GetSecretValue'], this.clientSecretId, this.tokensSecretId);
     allow(['secretsmanager:PutSecretValue'], this.tokensSecretId);
-    // A claim that is lost tells who has it, so no function reads the ledger.
+    // A refused claim returns its holder, so no function reads the ledger.
     allow(['dynamodb:UpdateItem'], this.ledger.tableArn);
     // Secrets Manager says in each request for the key which secret it is for
     // (https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html, "encryption context").

@@ -58,7 +58,7 @@ export class CustomerUpdateWorkflow extends Construct {
       'The results cannot be read yet, or a function may be sending',
       summarize,
     );
-    const applied = new Succeed(this, 'BatchApplied', { comment: 'Every line was applied; the manifest says so' });
+    const applied = new Succeed(this, 'BatchApplied', { comment: 'Every line was applied; see the manifest' });
 
     const ids = { failed: 'BatchFailed', crashed: 'BatchCrashed', otherwise: 'BatchOutcomeUnknown' };
     const ends = failStates(this, ids);
@@ -140,7 +140,7 @@ export class CustomerUpdateWorkflow extends Construct {
   }
 }
 
-/** Its right stands in the policy of the bucket, for one name of an object: the one of CDK would be for all objects. */
+/** Its right is in the policy of the bucket, for one key: that of CDK would be for all objects. */
 class IndexReader extends S3JsonLItemReader {
   override providePolicyStatements(): PolicyStatement[] {
     return [];

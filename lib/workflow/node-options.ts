@@ -4,6 +4,6 @@
  * 1 GiB over TLS: 2.1 CPU seconds in place of 3.5, and 116 MB in place of 146 (docs/adr/0014).
  *
  * The old generation is given too: Lambda's start of Node leaves it alone where it finds the other, and V8 would take its
- * bound from a machine that is larger than the function. 320 MB leave room for what lies outside of the heap.
+ * bound from a machine that is larger than the function. 320 MB leave room for memory outside the heap.
  */
 export const STREAMING = { NODE_OPTIONS: '--max-old-space-size=320 --max-semi-space-size=1' };

@@ -18,7 +18,7 @@ export interface StepFunctionProps {
 
 /**
  * The function of one step, with a role and a log group of its own. `id` is the name of the state that invokes it; the code
- * lies in the folder of the same name.
+ * is in the folder of the same name.
  */
 export class StepFunction extends Construct {
   readonly role: Role;
@@ -57,7 +57,7 @@ export class StepFunction extends Construct {
   }
 }
 
-/** `CheckStatus` lies in `check-status`. */
+/** `CheckStatus` is in `check-status`. */
 function folderOf(step: AnyStepName): string {
   return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
 }

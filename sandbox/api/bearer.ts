@@ -3,7 +3,7 @@ import { problem } from '../world/answers.ts';
 import { fingerprint } from '../world/grants.ts';
 import type { SandboxEnv, World } from '../world/world.ts';
 
-/** Lets a call pass whose `Authorization: Bearer` token is valid and has the scope: 401 and 403 otherwise (RFC 6750). */
+/** Requires a valid `Authorization: Bearer` token with the scope: 401 and 403 otherwise (RFC 6750). */
 export function bearer(world: World, scope: string): MiddlewareHandler<SandboxEnv> {
   return async (c, next) => {
     const token = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];

@@ -27,7 +27,7 @@ const dateTime: Rule = (value) => {
   return more.length === 0 && date(day) && Number(hours) < 24 && Number(minutes) < 60 && Number(seconds) < 60;
 };
 
-/** International format with a leading plus; the document does not say how the digits are set apart. */
+/** International format with a leading plus; the document does not define separators. */
 const phone: Rule = (value) => {
   if (typeof value !== 'string' || !value.startsWith('+')) return false;
   const digits = value.slice(1).replace(/[ ().-]/g, '');

@@ -36,7 +36,7 @@ function generate(entity: Entity, index: number): CrmRecord {
   return record;
 }
 
-/** The records of the sandbox: generated when asked for, plus what updates of customers changed. */
+/** The records of the sandbox: generated on request, plus what updates of customers changed. */
 export class Records {
   readonly #changes = new Map<string, CrmRecord>();
 

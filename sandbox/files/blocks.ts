@@ -7,7 +7,7 @@ interface Block {
   bytes: Buffer;
   /** Offset of each line. */
   lines: number[];
-  /** Offsets of the numbers inside the ids; several per line where the column `id` is asked for more than once. */
+  /** Offsets of the numbers inside the ids; several per line where the column `id` is requested more than once. */
   numbers: { at: number; line: number }[];
 }
 

@@ -8,7 +8,7 @@ import { bytesOf, rowsOf } from '../world/settings.ts';
 import type { World } from '../world/world.ts';
 import { blockContent } from './blocks.ts';
 
-/** The CSV file that an export request asks for: UTF-8, the columns in the order asked for, CRLF line ends. */
+/** The CSV file of an export request: UTF-8, the columns in the requested order, CRLF line ends. */
 export function exportContent({ settings, records }: World, entity: Entity, request: ExportRequest): FileContent {
   const { columns } = request;
   const { canary } = settings;

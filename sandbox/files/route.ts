@@ -51,10 +51,10 @@ async function send(world: World, c: SandboxContext, content: FileContent): Prom
   const { effect } = c.get('hit');
   const call = c.get('call');
   const etag = etagOf(c, content);
-  const asked = c.req.header('range');
-  if (asked !== undefined) call.range = asked;
+  const requested = c.req.header('range');
+  if (requested !== undefined) call.range = requested;
   const { status, from, to, contentRange } = plan(content, etag, {
-    range: range && !effect.ignoreRange && !effect.gzip ? asked : undefined,
+    range: range && !effect.ignoreRange && !effect.gzip ? requested : undefined,
     ifMatch: c.req.header('if-match'),
     ifRange: c.req.header('if-range'),
   });

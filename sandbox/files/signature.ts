@@ -12,7 +12,7 @@ function filePath(entity: Entity, id: string): string {
   return `/files/${entity}/${id}/${entity}.csv`;
 }
 
-/** The address of an export's file, valid for `urlSeconds`: whoever has it may fetch the file. */
+/** The address of an export's file, valid for `urlSeconds`: anyone who has it may fetch the file. */
 export function signedFileUrl(world: World, origin: string, { entity, id }: Job): string {
   const url = new URL(filePath(entity, id), origin);
   const expires = String(world.clock.now() + world.settings.urlSeconds * 1000);

@@ -12,14 +12,14 @@ export interface FileContent {
 /** Small enough for back-pressure to show, large enough not to slow 2 GB down. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** An ETag, quotes included, that stands for exactly these parts. */
+/** An ETag, quotes included, for exactly these parts. */
 export function strongEtag(...parts: (string | Uint8Array)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
   return `"${hash.digest('hex').slice(0, 32)}"`;
 }
 
-/** A file that is held in memory. */
+/** A file in memory. */
 export function bufferContent(data: string | Uint8Array): FileContent {
   const bytes = Buffer.from(data);
   function* read(from: number, to: number): Generator<Buffer> {

@@ -8,9 +8,9 @@ const callNumber = z.int().positive();
 const headers = z.record(z.string(), z.string());
 
 const anywhere = {
-  /** This answer instead of the real one; nothing is done, but where the fault says `done`. */
+  /** This answer instead of the real one; the request is not carried out, unless `done` is set. */
   answer: z.strictObject({ status: z.int().min(200).max(599), headers: headers.optional(), body: z.json().optional() }),
-  /** Of an answer: what was asked for is done all the same, as behind a gateway that gave up. */
+  /** With an answer: the request is carried out all the same, as behind a gateway that timed out. */
   done: z.literal(true),
   /** 302 to this address; nothing is done. */
   redirect: z.string(),
@@ -52,7 +52,7 @@ const onlyAt = {
     ignoreRange: z.literal(true),
     /** This content instead of the export. */
     body: z.union([z.string(), z.instanceof(Uint8Array)]),
-    /** The records of the export, written otherwise: the document does not say how. */
+    /** The records of the export in another format: the document does not define one. */
     written: z.strictObject({
       header: z.enum(['names', 'labels', 'none']).default('names'),
       separator: z.enum([',', ';', '\t']).default(','),

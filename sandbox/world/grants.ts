@@ -72,7 +72,7 @@ export class Grants {
     this.#clock = clock;
   }
 
-  /** A single-use code that lives for 60 seconds. */
+  /** A single-use code, valid for 60 seconds. */
   createCode(consent: Consent): string {
     const code = randomUUID();
     this.#codes.set(code, { ...consent, expiresAt: this.#clock.now() + CODE_SECONDS * 1000, grant: null });

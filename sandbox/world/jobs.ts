@@ -45,7 +45,7 @@ export class Jobs {
     return job?.entity === entity ? job : undefined;
   }
 
-  /** Where the export stands now. */
+  /** The status of the export now. */
   statusOf(job: Job): JobStatus {
     const { jobChecks, jobSeconds } = this.#settings;
     if (jobSeconds === null) return statusAfter(job.reads, jobChecks, 2);

@@ -41,7 +41,7 @@ export interface LedgerCall {
   customerId?: string;
   fieldNames?: string[];
   applied?: boolean;
-  /** File: the Range asked for, the body bytes handed to the socket, and whether the body was sent to its end. */
+  /** File: the requested Range, the body bytes handed to the socket, and whether the body was sent to its end. */
   range?: string;
   bytes?: number;
   complete?: boolean;

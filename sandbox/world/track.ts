@@ -41,11 +41,11 @@ async function beforeWork(world: World, c: SandboxContext, effect: Effect): Prom
   return effect.redirect === undefined ? undefined : c.redirect(effect.redirect);
 }
 
-async function afterWork(world: World, c: SandboxContext, kind: CallKind, effect: Effect, told: Response) {
+async function afterWork(world: World, c: SandboxContext, kind: CallKind, effect: Effect, sent: Response) {
   if (effect.reset === 'after') return dropConnection(c);
   // Files have a sender of their own.
   const breaks = kind !== 'file' && (effect.hangUp ?? effect.stallAfter) !== undefined;
-  return breaks ? await breakOff(world, c, told, effect) : told;
+  return breaks ? await breakOff(world, c, sent, effect) : sent;
 }
 
 /** Sends the answer's begin, then hangs up or falls silent. */
@@ -81,9 +81,9 @@ export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEn
     }
     await next();
     const { done, answer } = hit.effect;
-    const told = done && answer ? faultAnswer(answer) : c.res;
-    const { status } = told;
-    const late = await afterWork(world, c, kind, hit.effect, told);
+    const sent = done && answer ? faultAnswer(answer) : c.res;
+    const { status } = sent;
+    const late = await afterWork(world, c, kind, hit.effect, sent);
     if (late !== c.res) {
       // Assigning twice keeps Hono from copying the headers of the answer that must not arrive.
       c.res = undefined;

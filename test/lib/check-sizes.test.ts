@@ -134,7 +134,7 @@ describe('imports', () => {
       'core/a.ts',
       '../transfer/store/client.ts',
       'transfer/store/client.ts',
-      'whoever is not of transfer imports transfer/index.ts',
+      'files outside of transfer import transfer/index.ts only',
     ],
     ['local/start.ts', '../test/support/a.ts', 'test/support/a.ts', 'no source imports tests'],
     ...['lib/tokens.ts', 'sandbox/main.ts', 'local/start.ts', 'cli/main.ts', 'bench/run.ts'].map((file) => [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Answer, compare, type Finding, readAnswers } from '../../scripts/scan-answers.ts';
-import { readAudit } from '../../scripts/scan-audit.ts';
+import { type Answer, compare, type Finding, readAnswers } from '../../scripts/scan/answers.ts';
+import { readAudit } from '../../scripts/scan/audit.ts';
 
 const finding: Finding = { check: 'CKV_1', resource: 'AWS::Lambda::Function.CheckStatusFunction0C', text: 'No VPC' };
 const answer: Answer = {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { readAnswers } from '../../scripts/scan-answers.ts';
+import { readAnswers } from '../../scripts/scan/answers.ts';
 
 const document = readFileSync('docs/security.md', 'utf8');
 const proofs = [...document.matchAll(/`(test\/[\w./-]+\.ts)`:\s+"([^"]+)"/g)].map(([, file = '', name = '']) => {

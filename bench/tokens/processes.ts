@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import * as z from 'zod';
-import { type Cost, JOB, type Job } from './tokens-job.ts';
+import { type Cost, JOB, type Job } from './job.ts';
 
 const costSchema = z.object({
   ...{ wallMs: z.number(), cpuMs: z.number(), tokens: z.array(z.string()) },
@@ -26,7 +26,7 @@ export async function inProcesses(job: Job, count: number, env: Record<string, s
 }
 
 function startChild(job: Job, env: Record<string, string>) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'tokens-child.ts')], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'spend-child.ts')], {
     env: { ...env, [JOB]: JSON.stringify(job) },
     stdio: ['pipe', 'pipe', 'inherit'],
   });

@@ -2,24 +2,24 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { EnvironmentError } from '../local/processes/environment-error.ts';
-import { openRunRecord } from '../local/processes/run-record.ts';
-import { findLicenceProblems } from './licences.ts';
-import { findLockfileProblems, readLockfile, readManifest } from './lockfile.ts';
-import { compare, readAnswers } from './scan-answers.ts';
-import { auditPackages } from './scan-audit.ts';
-import { scanTemplates } from './scan-templates.ts';
+import { EnvironmentError } from '../../local/processes/environment-error.ts';
+import { openRunRecord } from '../../local/processes/run-record.ts';
+import { findLicenceProblems } from '../licences.ts';
+import { findLockfileProblems, readLockfile, readManifest } from '../lockfile.ts';
+import { compare, readAnswers } from './answers.ts';
+import { auditPackages } from './audit.ts';
+import { scanTemplates } from './templates.ts';
 
 /**
  * Every check of the supply chain and of what goes to AWS, a line each: `npm run scan`. Ends with code 1 when one fails, 3 when
  * the scanners cannot be had. With `--require-audit` a registry that gives no advisories is a failure too.
  */
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '..', '..');
 const LOCKFILE_LINT = fileURLToPath(import.meta.resolve('lockfile-lint/bin/lockfile-lint.js'));
 const run = promisify(execFile);
 
-/** What a check found wrong, a line each; and a note for whoever reads the list. */
+/** What a check found wrong, a line each, and a note for the reader. */
 interface Result {
   problems: string[];
   note: string;

@@ -1,11 +1,11 @@
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateSecretCommand, PutSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { deploymentSchema } from '../core/config/deployment.ts';
-import type { TokenPlaces } from '../core/oauth/compose.ts';
-import type { Tokens } from '../core/oauth/secrets.ts';
-import type { Cloud } from '../local/cloud.ts';
-import { LOCAL_ACCOUNT, LOCAL_REGION } from '../local/ministack/ministack-environment.ts';
-import type { Sandbox } from '../sandbox/sandbox.ts';
+import { deploymentSchema } from '../../core/config/deployment.ts';
+import type { TokenPlaces } from '../../core/oauth/compose.ts';
+import type { Tokens } from '../../core/oauth/secrets.ts';
+import type { Cloud } from '../../local/cloud.ts';
+import { LOCAL_ACCOUNT, LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 /** Secrets and ledger of one deployment in the local cloud, as the stack makes them, and a grant of the sandbox. */
 export async function createWorld({ endpoint }: Pick<Cloud, 'endpoint'>, sandbox: Sandbox) {
@@ -32,7 +32,7 @@ export async function createWorld({ endpoint }: Pick<Cloud, 'endpoint'>, sandbox
   return {
     places,
     crm,
-    /** Stores a grant whose access token has so much of its hour left; less than nothing is expired. */
+    /** Stores a grant whose access token has this share of its hour left; a negative share is expired. */
     store: async (secondsLeft: number): Promise<void> => {
       const { accessToken, refreshToken, scopes } = sandbox.issueTokens();
       const end = Date.now() + secondsLeft * 1000;

@@ -30,7 +30,7 @@ export function readAnswers(document = readFileSync(DOCUMENT, 'utf8')): Answer[]
   });
 }
 
-/** Findings that nobody answered, answers to nothing, and answers without a reason or a source; a line each. */
+/** Findings without an answer, answers without a finding, and answers without a reason or a source; a line each. */
 export function compare(findings: Finding[], answers: Answer[]): string[] {
   // Errors of cfn-lint cannot be accepted.
   const answered = ({ check, resource }: Finding) =>

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { createGetAccessToken, type GetAccessToken } from '../core/oauth/access-token.ts';
-import { accessTokenDeps } from '../core/oauth/compose.ts';
-import { type Cost, type Counts, JOB, type Job, WARM_CALLS } from './tokens-job.ts';
+import { createGetAccessToken, type GetAccessToken } from '../../core/oauth/access-token.ts';
+import { accessTokenDeps } from '../../core/oauth/compose.ts';
+import { type Cost, type Counts, JOB, type Job, WARM_CALLS } from './job.ts';
 
-/** One process of `bench:tokens`: says "ready", begins at the first byte of its input, and says what it cost. */
+/** One process of `bench:tokens`: prints "ready", begins at the first byte of its input, and reports what it cost. */
 
 const job: Job = JSON.parse(process.env[JOB] ?? '');
 const secrets = new SecretsManagerClient();

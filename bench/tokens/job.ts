@@ -1,5 +1,5 @@
-import type { Deployment } from '../core/config/deployment.ts';
-import type { TokenPlaces } from '../core/oauth/compose.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import type { TokenPlaces } from '../../core/oauth/compose.ts';
 
 /** What a process of the bench is to do, in its environment as JSON. */
 export interface Job {

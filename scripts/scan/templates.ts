@@ -3,16 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod';
-import { ensureEnvironment } from '../local/ministack/python.ts';
-import type { RunRecord } from '../local/processes/run-record.ts';
-import { synthesise, type Template, updatingDeployment } from './definition.ts';
-import type { Finding } from './scan-answers.ts';
+import { ensureEnvironment } from '../../local/ministack/python.ts';
+import type { RunRecord } from '../../local/processes/run-record.ts';
+import { synthesise, type Template, updatingDeployment } from '../definition.ts';
+import type { Finding } from './answers.ts';
 
 /** cfn-lint, checkov and zizmor, as pinned in scan/requirements.txt, over what goes to AWS and to the build server. */
 
 const ENVIRONMENT = {
   name: 'scan',
-  requirements: join(import.meta.dirname, '..', 'scan', 'requirements.txt'),
+  requirements: join(import.meta.dirname, '..', '..', 'scan', 'requirements.txt'),
   modules: 'cfnlint, checkov.main',
   what: 'what scans the templates',
 };
