@@ -20,7 +20,7 @@ export interface Measured {
   /** Sum of what each process had in memory at its fullest, MB. */
   rss: number;
   /** What the client reports of the transfer alone; undefined for a program that does nothing else. */
-  said: Said | undefined;
+  reported: Said | undefined;
 }
 
 export class ClientFailed extends Error {
@@ -46,9 +46,9 @@ export async function measure(client: Client, limit?: Limit): Promise<Measured> 
     if (code !== 0 || !times) throw new ClientFailed(`${client.name} ended with ${code}: ${errors.slice(-600)}`);
     const remarks = errors.replaceAll(/^(\d+\.\d+ ?){3}$/gm, '').trim();
     if (remarks) process.stderr.write(`${client.name}: ${remarks.slice(-600)}\n`);
-    const said = out.startsWith('{') ? saidSchema.parse(JSON.parse(out)) : undefined;
+    const reported = out.startsWith('{') ? saidSchema.parse(JSON.parse(out)) : undefined;
     const rss = [...peaks.values()].reduce((sum, peak) => sum + peak, 0) / MB;
-    return { wall: Number(times[1]), cpu: Number(times[2]) + Number(times[3]), rss, said };
+    return { wall: Number(times[1]), cpu: Number(times[2]) + Number(times[3]), rss, reported };
   } finally {
     clearInterval(timer);
     process.off('exit', end);

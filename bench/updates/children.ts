@@ -6,7 +6,7 @@ import { JOB } from './job.ts';
 /** A process of the bench. It sends one message when it is ready, and one with its result. */
 export interface Child {
   child: ChildProcess;
-  /** What it said first. */
+  /** What it reported first. */
   ready: Promise<unknown>;
   /** Lets it begin. */
   begin: () => Promise<unknown>;

@@ -28,23 +28,22 @@ export interface ApplyChunkDeps extends Invocation {
 /** 9 entries of history each: 18,000 of the 25,000 that an execution may have. */
 export const MOST_ROUNDS = 2000;
 
-/** Half a day before the machine itself is stopped, so that the rest is told and the batch is summarized. */
+/** Half a day before the state machine times out, so that the remaining lines get results and the batch a summary. */
 const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 
-/** Lines of one chunk that are refused one after the other for the rights of the grant. */
+/** Lines of one chunk answered 403 in a row. */
 const FORBIDDEN_IN_A_ROW = 5;
-/** After trouble that came behind progress. */
+/** After an error that followed progress. */
 const FIRST_WAIT_SECONDS = 2;
 
-/** Where the next invocation goes on, and when. */
+/** Where and when the next invocation continues. */
 interface Pause extends Pick<Place, 'line' | 'byte'> {
   waitSeconds: number;
 }
 
 /**
- * Applies one chunk, as far as one invocation comes, and leaves the results of the lines it handled.
- * Answers FINISHED, or CONTINUE with the place where the next invocation goes on. A chunk that ends otherwise stops the batch,
- * so that no other waits for what will not come, and the result says why.
+ * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with the place where
+ * the next invocation continues. A chunk that fails stops the whole batch: the others would fail alike after a long wait.
  */
 export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const [batch, chunk] = [batchOf(state), chunkIn(state)];
@@ -55,15 +54,15 @@ export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promi
     return await applyFrom(state.place ?? beginningOf(chunk), state, stop, deps);
   } catch (error) {
     if (error instanceof RunError && (!error.transient || isLastWait(state))) {
-      const told = raise(error.name, `Chunk ${chunk.chunk} was given up: ${error.message}`);
-      // Its own error is the one to be told.
-      await told.catch(() => undefined);
+      const raised = raise(error.name, `Chunk ${chunk.chunk} was given up: ${error.message}`);
+      // The chunk's own error is the one to report.
+      await raised.catch(() => undefined);
     }
     throw error;
   }
 }
 
-/** Where the grant is dead its alarm rings as well: it must not wait for the night, and no chunk ends FAILED for it. */
+/** A dead grant fires its alarm at once: no chunk ends FAILED for it, and it must not wait for the nightly export. */
 function stopFlagOf(batch: string, { store, log }: ApplyChunkDeps): StopFlag {
   const flag = createStopFlag(store, keysOf(batch).stop);
   const raise = (stop: Stop) => {
@@ -83,22 +82,22 @@ async function applyFrom(
   refuseEndless(chunk, place.rounds + state.waits);
   const of = { chunk: chunk.chunk, by: deps.requestId };
   const results = new ChunkResults(deps.store, keysOf(batch.batch), of, place);
-  await results.skipStanding();
+  await results.skipStored();
   const pace = createPace(batch.chunkRate, state.place !== null || state.waits > 0, deps);
   let pause: Pause | undefined;
   try {
     pause = await applyLines(batch, { ...place, to: chunk.to }, results, { ...deps, stop, pace });
   } finally {
-    // Whatever happened: what is known of lines that were sent must not be lost.
+    // Whatever happened: the results of lines that were sent must not be lost.
     await results.store();
   }
   deps.log.info('applied', { batch: batch.batch, chunk: chunk.chunk, lines: results.count });
   const rounds = place.rounds + state.waits + 1;
-  // The one that took the chunk over ends by then, or is taken over itself.
+  // The invocation that took over has ended by then, or was overtaken itself.
   if (results.overtaken) return handOn({ ...place, rounds }, LONGEST_INVOCATION_SECONDS);
   if (!pause) return { outcome: 'FINISHED', place: null, waits: 0 };
   const { waitSeconds, ...next } = pause;
-  // The next invocation reads the last object, for what it says of lines in doubt.
+  // The next invocation reads the last object, for the lines in doubt.
   const { part, forbidden } = results;
   return handOn({ ...next, part: Math.max(1, part - 1), rounds, forbidden }, waitSeconds);
 }
@@ -115,20 +114,19 @@ async function applyLines(
 ): Promise<Pause | undefined> {
   const failures = { store: deps.store, keys: keysOf(batch.batch), stop: deps.stop };
   const count = (result: ResultLine) => countFailure(result, batch.stopAfterFailures, failures);
-  // The invocation before may have met trouble, or its death, between keeping its last result and counting it.
-  if (results.standing) await count(results.standing);
+  // The invocation before may have ended between storing its last result and counting it.
+  if (results.previous) await count(results.previous);
   for await (const record of recordsOf(deps.store, batch, stretch)) {
     const { line, from } = record;
     if (line <= results.lastLine) continue;
     const waitSeconds = await applyRecord(record, results, count, deps).catch((error) => waitAfter(error, results));
     if (waitSeconds !== undefined) return { waitSeconds, line, byte: from ?? stretch.byte };
-    // The one that took the chunk over ends by then, or is taken over itself.
     if (results.overtaken) return undefined;
   }
   return undefined;
 }
 
-/** @returns seconds until the record is to be taken up again, or `undefined` when it is done */
+/** @returns seconds until the record is to be retried, or `undefined` when it is done */
 async function applyRecord(
   record: UpdateRecord,
   results: ChunkResults,
@@ -139,7 +137,7 @@ async function applyRecord(
   if (!tries) return undefined;
   const end = await applyLine(record, tries, deps);
   if (!end.result) return end.waitSeconds;
-  // First: a line that was answered is told by its answer, whatever becomes of flag and count.
+  // First: an answered line keeps its result, even if flag or count fail.
   await results.add(end.result);
   const stop = end.stop ?? forbiddenStop(results, deps.now());
   if (stop) await deps.stop.raise(stop);
@@ -154,7 +152,7 @@ function forbiddenStop({ forbidden }: ChunkResults, at: Date): Stop | undefined 
   return { reason: 'AuthRefused', sentence, at: at.toISOString() };
 }
 
-/** The wait after trouble that may pass, where lines were done before it: only waits without progress count against a chunk. */
+/** The wait after a transient error that followed progress: only waits without progress count against a chunk. */
 function waitAfter(error: unknown, { count }: ChunkResults): number {
   if (!(error instanceof RunError && error.transient) || count === 0) throw error;
   return Math.min(Math.max(FIRST_WAIT_SECONDS, Math.ceil(error.retryAfterSeconds ?? 0)), LONGEST_WAIT_SECONDS);
@@ -173,7 +171,7 @@ function chunkIn({ chunk }: BatchState): Chunk {
   return chunk;
 }
 
-/** A service that keeps asking us to wait must not fill the history of the child. */
+/** A service that always requests waits must not fill the history of the child. */
 function refuseEndless({ chunk }: Chunk, rounds: number): void {
   if (rounds < MOST_ROUNDS) return;
   throw new RunError('UpdateStopped', `Chunk ${chunk} was handed on ${rounds} times without coming to its end.`);

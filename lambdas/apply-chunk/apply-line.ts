@@ -17,7 +17,7 @@ export interface ApplyLineDeps extends Pick<Invocation, 'now' | 'random' | 'seco
   sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** The line is done, perhaps for a reason to stop the batch; or is to be taken up again after a wait. */
+/** The line is done, perhaps with a reason to stop the batch; or is to be retried after a wait. */
 export type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined; waitSeconds: number };
 
 /**
@@ -25,11 +25,11 @@ export type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined;
  * is left, about a minute and a half, is for storing its result.
  */
 const MARGIN_SECONDS = 180;
-/** Once the token is there, however long it was waited for: one request of 30 seconds, and storing its result. */
+/** Needed once the token is there: one request of 30 seconds, and storing its result. */
 const SEND_SECONDS = 60;
-/** Longer waits are the machine's: a function that sleeps is paid for. */
+/** Longer waits are Wait states: a sleeping function costs money. */
 const LONGEST_SLEEP_SECONDS = 20;
-/** What a service may ask for at most. */
+/** The longest Retry-After that is honoured. */
 const LONGEST_RETRY_AFTER_SECONDS = 3600;
 /** Before the second and the third attempt; the last for all further ones. */
 const BACKOFF_SECONDS = [1, 4];
@@ -58,17 +58,17 @@ export async function applyLine(record: UpdateRecord, tries: Tries, deps: ApplyL
   }
 }
 
-/** Waits for the turn of a line; why it has none, where the batch is stopped: lines that are not sent need not wait. */
+/** Waits for the turn of a line. @returns why the batch is stopped, if it is: lines that are not sent need not wait */
 async function turn({ pace, stop }: ApplyLineDeps): Promise<Stop | undefined> {
   if (!stop.seen()) await pace.turn();
   return stop.read();
 }
 
-/** The answer; or why nothing can be sent any more, noted in the flag. */
+/** The answer; or why nothing more can be sent, which the flag then says. */
 async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps): Promise<UpdateAnswer | Stop> {
   const { id, ...fields } = record;
   const { lost } = tries;
-  // What is on its way is in doubt until it is answered, and stays so where this ends in a bug.
+  // In doubt until it is answered, also if this ends in a bug.
   tries.lost = true;
   try {
     const inTime = () => deps.secondsLeft() >= SEND_SECONDS;
@@ -76,7 +76,7 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
     const inDoubt = lost || answer.change === 'unclear';
     Object.assign(tries, { attempts: tries.attempts + 1, lost: inDoubt, status: answer.status });
     if (!answer.trouble) return answer;
-    // Refused for its token, and no other is to be had now: as without any token, the machine waits.
+    // Refused for its token, and there is no other now: the state machine waits.
     throw answer.trouble;
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
@@ -116,7 +116,7 @@ function resultOf(
   };
 }
 
-/** A line whose turn did not come; where it had been sent before, its last answer counts. */
+/** A line that is not sent any more; its last answer counts, if there was one. */
 function stoppedAt(
   record: UpdateRecord,
   tries: Tries,

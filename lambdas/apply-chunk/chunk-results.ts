@@ -15,11 +15,10 @@ import {
 import { parseResults, type ResultLine } from '../../core/batch/result-line.ts';
 
 /**
- * The results of a chunk, in objects that are written once each. Before the first line of an object is sent, a claim says
- * so: where the claim stands without its object, its invocation died or is still under way, and its lines may have been
- * sent. Who finds such a claim closes it with an object that has no results and all its lines in doubt, and claims the next:
- * lines are sent only under a claim of one's own, and whoever comes later knows of them. What an invocation knows of lines
- * that it did not come through with stands in the object too: results and doubts are one write.
+ * The results of a chunk, in objects ("parts") that are written once each. A claim is written before the first line of a part is
+ * sent. A claim without its part means that its invocation died or is still at work, and that its lines may have been sent. The
+ * invocation that finds such a claim closes it with an empty part that marks all its lines as in doubt, and claims the next. So lines
+ * are sent only under the sender's own claim, and later invocations know of them. Results and doubts are one write.
  */
 export class ChunkResults {
   /** Number of the next object. */
@@ -28,18 +27,18 @@ export class ChunkResults {
   lastLine: number;
   /** Lines that got one in this invocation. */
   count = 0;
-  /** The last so many lines were answered 403. */
+  /** How many of the last lines in a row were answered 403. */
   forbidden: number;
-  /** Another invocation closed the claim of this one: it knows which lines may have been sent, sends and tells them itself. */
+  /** Another invocation closed the claim of this one, and handles its lines. */
   overtaken = false;
-  /** The last result that stood before this invocation. */
-  standing: ResultLine | undefined;
+  /** The last result from before this invocation. */
+  previous: ResultLine | undefined;
   readonly #store: BatchStore;
   readonly #keys: BatchKeys;
   readonly #chunk: number;
   readonly #by: string;
   #open: ResultLine[] | undefined;
-  /** Lines that an earlier invocation left in doubt, and that are still to come. */
+  /** Lines that an earlier invocation left in doubt. */
   #doubt: Doubt | undefined;
   /** The line that is being sent. */
   #current: { line: number; tries: Tries } | undefined;
@@ -53,21 +52,20 @@ export class ChunkResults {
     this.#doubt = doubtOf(place);
   }
 
-  /** Goes on behind what a repeated invocation finds there: its lines count as they stand. */
-  async skipStanding(): Promise<void> {
+  /** Continues behind the parts that are stored already. */
+  async skipStored(): Promise<void> {
     for (;;) {
       const text = (await this.#store.read(this.#keys.part(this.#chunk, this.part)))?.text;
       if (text === undefined) return;
-      this.standing = parseResults(text).at(-1) ?? this.standing;
-      this.lastLine = this.standing?.line ?? this.lastLine;
+      this.previous = parseResults(text).at(-1) ?? this.previous;
+      this.lastLine = this.previous?.line ?? this.lastLine;
       this.#doubt = doubtIn(text);
       this.part += 1;
     }
   }
 
   /**
-   * @returns what is known of the line, or `undefined` where another invocation has told it meanwhile. Whoever sends it keeps
-   *   this up to date, for it may have to be handed on.
+   * @returns what is known of the line, to be updated by the sender; `undefined` when another invocation has stored its result.
    */
   async begin(line: number): Promise<Tries | undefined> {
     if (!this.#open) await this.#claim(line);
@@ -87,27 +85,27 @@ export class ChunkResults {
     if (this.#open?.length === RESULTS_PER_PART) await this.store();
   }
 
-  /** Writes what is open; an empty object too, for it says that its claim came to nothing. */
+  /** Writes the open part, even an empty one: it closes the claim. */
   async store(): Promise<void> {
     if (!this.#open) return;
     if (await this.#putPart(this.#open, this.#doubtLeft())) this.part += 1;
     else this.overtaken = true;
-    // Not before it stands: an attempt that failed may be repeated.
+    // Only after the write: a failed one may be repeated.
     this.#open = undefined;
   }
 
-  /** Says before it is sent which lines a part may hold. A claim that stands is closed first: no part has two writers. */
+  /** Claims the lines of a part before they are sent. An existing claim is closed first: no part has two writers. */
   async #claim(line: number): Promise<void> {
     const text = JSON.stringify({ firstLine: line, records: RESULTS_PER_PART, by: this.#by });
     while (line > this.lastLine) {
       const key = this.#keys.claim(this.#chunk, this.part);
       if (await this.#store.putOnce(key, text)) return;
-      const standing = (await this.#store.read(key))?.text ?? '';
-      // The client repeats a write whose answer was lost, and is refused by what it wrote itself.
-      if (standing === text && this.#by !== '') return;
-      // Where its invocation was faster, its own object stands there now.
-      await this.#putPart([], parseDoubt(standing));
-      await this.skipStanding();
+      const existing = (await this.#store.read(key))?.text ?? '';
+      // The client repeats a write whose response was lost, and finds its own claim.
+      if (existing === text && this.#by !== '') return;
+      // If the other invocation was faster, its own part is there now.
+      await this.#putPart([], parseDoubt(existing));
+      await this.skipStored();
     }
   }
 
@@ -126,7 +124,7 @@ export class ChunkResults {
     return tries.attempts > 0 || tries.lost ? { firstLine: line, records: records + 1, tries } : undefined;
   }
 
-  /** @returns whether it stands there, by this write or, where its answer was lost, by one before. */
+  /** @returns whether the part is stored, by this write or by an earlier one whose response was lost. */
   async #putPart(results: ResultLine[], doubt: Doubt | undefined): Promise<boolean> {
     const [key, text] = [this.#keys.part(this.#chunk, this.part), partText(results, doubt)];
     return (await this.#store.putOnce(key, text)) || (await this.#store.read(key))?.text === text;

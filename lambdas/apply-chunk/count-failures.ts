@@ -4,8 +4,8 @@ import type { ResultLine } from '../../core/batch/result-line.ts';
 import type { StopFlag } from '../../core/batch/stop-flag.ts';
 
 /**
- * Counts a line over all chunks, and stops the batch at its threshold. Rejected, failed and unknown lines count alike: what
- * was not applied is what a person wants to look at before the rest is sent.
+ * Counts a line over all chunks, and stops the batch at its threshold. Rejected, failed and unknown lines count alike: a person wants
+ * to see them before the rest is sent.
  */
 export async function countFailure(
   { line, outcome, at }: ResultLine,

@@ -2,7 +2,7 @@
 export interface Pace {
   /** Waits for the next turn. */
   turn: () => Promise<void>;
-  /** The longest that a turn may be away, in seconds. */
+  /** The longest wait for a turn, in seconds. */
   seconds: number;
 }
 
@@ -13,15 +13,14 @@ interface PaceDeps {
 }
 
 /**
- * Turns at a rate, never sooner; what was late is not made up for. The first comes anywhere in the first interval, so that
- * the chunks that begin together do not send together.
+ * Turns at a fixed rate; a late turn is not made up for. The first is at random in the first interval, so that chunks that begin
+ * together do not send together.
  *
- * @param goesOn whether another invocation may have had a turn of the same chunk just now: the first is then a whole interval
- *   away.
+ * @param continued whether another invocation may just have had a turn of this chunk: the first is then a whole interval away.
  */
-export function createPace(perSecond: number, goesOn: boolean, { now, random, sleep }: PaceDeps): Pace {
+export function createPace(perSecond: number, continued: boolean, { now, random, sleep }: PaceDeps): Pace {
   const interval = 1000 / perSecond;
-  let next = now().getTime() + (goesOn ? interval : random() * interval);
+  let next = now().getTime() + (continued ? interval : random() * interval);
   return {
     seconds: interval / 1000,
     turn: async () => {

@@ -10,7 +10,7 @@ import type { Stop } from '../../core/batch/stop-flag.ts';
 import { unfinishedLine } from '../../core/batch/unfinished-line.ts';
 import { RunError } from '../../core/errors.ts';
 
-/** What was counted on the way; whole after the last line. */
+/** Counted while joining; complete after the last line. */
 export interface Tally {
   counts: Counts;
   records: number;
@@ -44,7 +44,7 @@ export async function* joinResults(
   }
 }
 
-/** A line that nobody came to, or whose function died or gave up before it could tell. */
+/** A line that was never reached, or whose function died or gave up before it stored a result. */
 function withoutResult(record: UpdateRecord, { doubt }: ChunkParts, stop: Stop | undefined): ResultLine {
   if (!doubt || record.line < doubt.firstLine || doubt.records === 0) {
     return unfinishedLine(record, NEVER_TRIED, stop?.reason ?? 'UpdateStopped', null);

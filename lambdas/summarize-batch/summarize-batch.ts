@@ -20,7 +20,7 @@ export interface SummarizeBatchDeps extends Invocation {
   store: BatchStore;
 }
 
-/** The clocks of S3 and of a function may differ by so much. */
+/** Most that the clocks of S3 and of a function may differ. */
 const CLOCK_SECONDS = 60;
 
 interface Written {
@@ -29,9 +29,9 @@ interface Written {
 }
 
 /**
- * Joins the results of all chunks, and writes the result and its manifest once. Answers SUMMARIZED where every line was
- * applied; anything else ends in `UpdatesIncomplete`, with the result in its place. Where the map broke off, or a chunk was
- * given up whose function may be at work, it stops the batch first, and waits until none can be any more.
+ * Joins the results of all chunks, and writes the result and its manifest once. Returns SUMMARIZED if every line was applied, and
+ * throws `UpdatesIncomplete` otherwise, after writing the result. If functions may still be sending (the map failed, or a chunk was
+ * given up), it first stops the batch and waits for their time limit.
  */
 export async function summarizeBatch(
   state: BatchState,
@@ -43,7 +43,7 @@ export async function summarizeBatch(
   const flag = createStopFlag(store, keys.stop);
   const broken = state.awaited ? undefined : await brokenOff(state, batch.batch, deps);
   if (broken) {
-    // Nobody invokes its functions any more, but those at work would go on.
+    // Its functions are not invoked again, but those at work would continue.
     await flag.raise(broken);
     return { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: LONGEST_INVOCATION_SECONDS };
   }
@@ -56,7 +56,7 @@ export async function summarizeBatch(
   return { outcome: 'SUMMARIZED', resultKey: keys.result, manifestKey: keys.manifest, waits: 0 };
 }
 
-/** @returns why functions may still be sending, though nobody waits for them any more; `undefined` where none is. */
+/** @returns why functions may still be sending; `undefined` when none is. */
 async function brokenOff(
   state: BatchState,
   batch: string,
@@ -69,13 +69,13 @@ async function brokenOff(
   return { reason: 'UpdateStopped', sentence, at: now().toISOString() };
 }
 
-/** What is told where the map itself broke off. Its error may quote data: the name is told. */
+/** The map itself failed. Its error may quote data: only its name is reported. */
 function mapEnded(crash: { Error: string }, { startedAt }: BatchState): Stop {
   const name = /^[\w.]{1,80}$/.test(crash.Error) ? crash.Error : 'an error';
   return { reason: 'StepCrashed', sentence: `The map over the chunks ended with ${name}.`, at: startedAt };
 }
 
-/** Writes the result, unless one stands: an attempt before this one wrote it, perhaps before the last results came. It counts. */
+/** Writes the result. One that an earlier attempt wrote counts, even if results came later. */
 async function writeResult(
   store: BatchStore,
   batch: Batch,
@@ -85,13 +85,13 @@ async function writeResult(
   const [result, tally] = [{ bytes: 0, crc32: 0 }, newTally()];
   const joined = joinResults(store, batch, await readIndex(store, keys), stop, tally);
   const body = Readable.from(measured(joined, result), { objectMode: false });
-  if (!(await store.uploadOnce(keys.result, body, 'application/x-ndjson'))) return readStanding(store, batch, keys);
+  if (!(await store.uploadOnce(keys.result, body, 'application/x-ndjson'))) return readExisting(store, batch, keys);
   if (tally.records !== batch.records) throw new Error('the index of chunks does not cover the input');
   return { result, tally };
 }
 
-/** @throws RunError `StorageConflict` where what stands there is no result of this batch */
-async function readStanding(
+/** @throws RunError `StorageConflict` when the object is no result of this batch */
+async function readExisting(
   store: BatchStore,
   { records }: Batch,
   { result: key }: BatchKeys,
@@ -123,7 +123,7 @@ async function* measured(pieces: AsyncIterable<string | Uint8Array>, written: Wr
   }
 }
 
-/** One of this execution about the same result counts: the step is being repeated, and the flag may have been raised since. */
+/** A manifest of this execution for the same result counts: the step is a retry, and the flag may have been raised since. */
 async function writeManifest(store: BatchStore, key: string, manifest: BatchManifest): Promise<void> {
   if (await store.putOnce(key, batchManifestText(manifest))) return;
   const { execution, result } = parseJson(batchManifestSchema, (await store.read(key))?.text) ?? {};

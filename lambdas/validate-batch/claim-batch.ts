@@ -8,8 +8,7 @@ const claimSchema = z.object({ execution: z.string(), startedAt: z.string(), eta
 type Claim = z.infer<typeof claimSchema>;
 
 /**
- * Claims a batch for the execution, once for all: S3 lets one of any number of writers win. An execution that repeats its
- * step finds its own claim and goes on.
+ * Claims a batch for the execution: of any number of writers, S3 lets one win. A retry of the step finds its own claim.
  *
  * @throws RunError `UpdateAlreadyStarted` when another execution has it, `StorageConflict` when the file was changed since
  */
@@ -21,17 +20,17 @@ export async function claimBatch(
 ): Promise<void> {
   const claim = { execution, startedAt, etag };
   if (await store.putOnce(key, JSON.stringify(claim))) return;
-  const standing = await claimOf(store, key);
-  if (standing?.execution !== execution || standing.startedAt !== startedAt) {
-    const who = standing ? `the execution ${standing.execution}` : `whoever wrote ${key}`;
+  const existing = await claimOf(store, key);
+  if (existing?.execution !== execution || existing.startedAt !== startedAt) {
+    const who = existing ? `the execution ${existing.execution}` : `whoever wrote ${key}`;
     throw new RunError('UpdateAlreadyStarted', `The batch ${batch} belongs to ${who} already.`);
   }
-  if (standing.etag !== etag) {
+  if (existing.etag !== etag) {
     throw new RunError('StorageConflict', `The file at ${inputKey} was changed after this execution began.`);
   }
 }
 
-/** The claim of a batch that an execution began: its file was found valid. */
+/** The claim of a batch: its file was found valid. */
 export async function claimOf(store: Pick<BatchStore, 'read'>, key: string): Promise<Claim | undefined> {
   return parseJson(claimSchema, (await store.read(key))?.text);
 }

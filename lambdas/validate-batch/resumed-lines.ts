@@ -6,8 +6,8 @@ import { lineBlocks, linesIn, linesOf } from '../../core/updates/line-blocks.ts'
 import { claimOf } from './claim-batch.ts';
 
 /**
- * Hands the bytes of a resumed batch on as long as each of its lines is, byte for byte, the line of that number in the batch
- * that it resumes. That batch was claimed, so all of its lines were found valid: nobody gets any other line through.
+ * Passes on the bytes of a resumed batch while each line equals the line of that number in the batch that it resumes. That batch
+ * was claimed, so all of its lines were found valid.
  *
  * @param of key of the resumed file, and the batch that it resumes
  * @throws RunError `InvalidInput` where that batch never began, `UpdateFileInvalid` for another line, `StorageConflict` where
@@ -41,7 +41,7 @@ async function openValidated(store: BatchStore, batch: string): Promise<AsyncIte
   if (!claim) throw new RunError('InvalidInput', `The batch ${batch}, which "resumes" names, was never begun.`);
   const file = await store.stream(input);
   if (file?.etag === claim.etag) return file.chunks;
-  // A stream that nobody reads would hold its connection.
+  // An unread stream would hold its connection.
   for await (const _ of file?.chunks ?? []) break;
   throw changed(input);
 }

@@ -8,11 +8,12 @@ import { RunError } from '../../core/errors.ts';
 import { dateAfter } from '../../core/export/logical-date.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { ObjectStream } from '../../core/storage/bucket.ts';
+import { FIELD_RULES } from '../../core/updates/customer-fields.ts';
+import type { ProblemReport } from '../../core/updates/problems.ts';
 import { JSONL, VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { claimBatch } from './claim-batch.ts';
 import { type BatchInput, parseInput } from './input.ts';
-import { problemsSentence } from './problems-sentence.ts';
 import { resumedLines } from './resumed-lines.ts';
 
 export interface ValidateBatchDeps extends Invocation {
@@ -20,12 +21,12 @@ export interface ValidateBatchDeps extends Invocation {
   softwareVersion: string;
 }
 
-/** The machine stands for three days; trouble may take the third. */
+/** The state machine times out after three days; retries may take the third. */
 const LONGEST_BATCH_SECONDS = 2 * 86_400;
 
 /**
  * Checks the input and the whole file, claims the batch for this execution and leaves the index of its chunks.
- * Answers VALIDATED with `batch`; nothing was sent before, and nothing is where one line is wrong.
+ * Returns VALIDATED with `batch`. One wrong line refuses the file, and nothing is sent.
  */
 export async function validateBatch(state: BatchState, deps: ValidateBatchDeps): Promise<BatchAnswer<'ValidateBatch'>> {
   const input = parseInput(state.input, deps.deployment.updates.maxRate);
@@ -55,7 +56,7 @@ async function openInput(key: string, store: BatchStore): Promise<ObjectStream> 
   const file = await store.stream(key);
   if (!file) throw new RunError('InvalidInput', `There is no file at ${key} in the bucket: upload it first.`);
   if (file.bytes <= LARGEST_INPUT_BYTES) return file;
-  // A body that nobody reads would hold its connection.
+  // An unread body would hold its connection.
   for await (const _ of file.chunks) break;
   throw new RunError(
     'UpdateFileInvalid',
@@ -66,6 +67,21 @@ async function openInput(key: string, store: BatchStore): Promise<ObjectStream> 
 function refuse(key: string, file: ObjectStream, { problems, lines, bytes }: Validation): void {
   if (problems.total > 0) throw new RunError('UpdateFileInvalid', problemsSentence(key, lines, problems));
   if (bytes !== file.bytes) throw new RunError('StorageUnavailable', `The file at ${key} did not come whole.`);
+}
+
+/** One sentence: counts, and the first line with its field. No values, no unknown names. */
+function problemsSentence(key: string, lines: number, { total, first }: ProblemReport): string {
+  const [problem] = first;
+  const count = total === 1 ? 'one problem' : `${total} problems`;
+  if (!problem) return `${key} has ${count}.`;
+  if (problem.line === 0) return `${key} ${problem.sentence}.`;
+  const field = problem.field === null ? 'it' : nameOf(problem.field);
+  return `${key} has ${count} in ${lines} lines. The first is on line ${problem.line}: ${field} ${problem.sentence}.`;
+}
+
+/** An unknown name may be anything, even a misplaced value. */
+function nameOf(field: string): string {
+  return field === 'id' || FIELD_RULES.has(field) ? `"${field}"` : 'a name in it';
 }
 
 function refuseEndless(records: number, maxRate: number): void {
@@ -109,7 +125,7 @@ function beginBatch(
   };
 }
 
-/** Written once; equal bytes at a repetition, for they come from the same version of the file. */
+/** Written once; a retry has equal bytes, since it reads the same version of the file. */
 async function writeIndex(store: BatchStore, { chunks }: BatchKeys, text: string): Promise<void> {
   if (await store.putOnce(chunks, text)) return;
   if ((await store.read(chunks))?.text === text) return;
