@@ -1,4 +1,3 @@
-import { deadlineOf } from './base/deadline.ts';
 import { StartOver, TimeIsUp, TransferError } from './base/errors.ts';
 import { agentFor } from './base/http.ts';
 import { LIMITS } from './base/limits.ts';
@@ -13,6 +12,8 @@ import { fetchFile } from './strategies/fetch-file.ts';
 const RESTARTS = 5;
 /** What must be left of an invocation for a part to be begun; of a short one, a quarter. */
 const PART_SECONDS = 20;
+/** What must be left of an invocation for ending in order; of a short one, an eighth. */
+const END_SECONDS = 8;
 
 /**
  * Moves a file from an address to a bucket (see `index.ts`).
@@ -107,4 +108,13 @@ async function abort(
   } finally {
     store.close();
   }
+}
+
+/** Seconds that this process has, and a signal that fires, with `TimeIsUp`, while there is enough left for ending in order. */
+function deadlineOf({ secondsLeft }: Pick<TransferOptions, 'secondsLeft'>) {
+  const left = secondsLeft();
+  const controller = new AbortController();
+  const endMs = Math.max(0, left - Math.min(END_SECONDS, left / 8)) * 1000;
+  const timer = setTimeout(() => controller.abort(new TimeIsUp()), Math.min(endMs, 2 ** 31 - 1));
+  return { left, signal: controller.signal, clear: () => clearTimeout(timer) };
 }

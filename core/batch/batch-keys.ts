@@ -1,4 +1,4 @@
-/** Where everything of a batch lies in the bucket. */
+/** Keys of everything of a batch in the bucket. */
 export function keysOf(batch: string) {
   const folder = `updates/${batch}/`;
   const chunkOf = (chunk: number) => `${folder}results/chunk-${String(chunk).padStart(4, '0')}.`;
@@ -7,12 +7,12 @@ export function keysOf(batch: string) {
     /** The claim of the one execution that applies the batch. */
     started: `${folder}_started.json`,
     chunks: `${folder}chunks.jsonl`,
-    /** There: nothing more is sent. */
+    /** While it exists, nothing is sent. */
     stop: `${folder}stop.json`,
     /** An empty object for each line that failed, where failures are counted. */
     failures: `${folder}failures/`,
     results: `${folder}results/`,
-    /** What the objects of a chunk's results begin with. */
+    /** Prefix of the results of a chunk. */
     chunkOf,
     /** Written before the lines of a part are sent, and after. */
     claim: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}.begun.json`,
@@ -28,5 +28,5 @@ function numbered(part: number): string {
   return String(part).padStart(6, '0');
 }
 
-/** What one invocation validates with time and memory to spare, of the shortest lines too (docs/adr/0016). */
+/** One invocation validates so much with time and memory to spare, even with the shortest lines (docs/adr/0016). */
 export const LARGEST_INPUT_BYTES = 256 * 1024 * 1024;

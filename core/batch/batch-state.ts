@@ -11,7 +11,7 @@ const batchSchema = z.looseObject({
   schemaVersion: z.literal(1),
   batch: z.string(),
   inputKey: z.string(),
-  /** S3's name of exactly the bytes that were validated: others are not applied. */
+  /** ETag of the bytes that were validated: others are not applied. */
   etag: z.string(),
   bytes: z.int(),
   /** CRC-32 of all bytes, base64 of 4 bytes big-endian. */
@@ -30,16 +30,16 @@ const batchSchema = z.looseObject({
 });
 export type Batch = z.infer<typeof batchSchema>;
 
-/** How far a chunk has come, where one invocation was not enough. */
+/** Progress of a chunk that needs several invocations. */
 const placeSchema = z.looseObject({
   /** The next line to send, and where it begins in the input. */
   line: z.int(),
   byte: z.int(),
   /** Number of the last results object of the chunk, or of its first. */
   part: z.int(),
-  /** Invocations that handed on. */
+  /** Invocations so far. */
   rounds: z.int(),
-  /** The last so many lines were answered 403. */
+  /** How many of the last lines in a row were answered 403. */
   forbidden: z.int().optional(),
 });
 export type Place = z.infer<typeof placeSchema>;
@@ -49,7 +49,7 @@ export const batchStateSchema = z.looseObject({
   input: z.unknown(),
   execution: z.string(),
   startedAt: z.iso.datetime(),
-  /** Waits in a row that brought nothing. */
+  /** Waits in a row without progress. */
   waits: z.int().default(0),
   trouble: z.nullable(troubleSchema).default(null),
   batch: batchSchema.nullable().default(null),
@@ -58,9 +58,9 @@ export const batchStateSchema = z.looseObject({
   place: placeSchema.nullable().default(null),
   resultKey: z.string().nullable().default(null),
   manifestKey: z.string().nullable().default(null),
-  /** Why the map ended, where it could not run to its end. */
+  /** Why the map failed. */
   crash: z.object({ Error: z.string() }).nullable().default(null),
-  /** After such an end, the functions that were still at work have been waited for. */
+  /** Functions that may still have been sending have been waited for. */
   awaited: z.boolean().default(false),
   outcome: z.string().nullable().default(null),
   waitSeconds: z.int().min(0).default(0),

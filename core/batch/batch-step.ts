@@ -10,12 +10,12 @@ import { type BatchState, batchStateSchema } from './batch-state.ts';
 const MOST_WAITS = 45;
 /** The time limit of the functions (`lib/workflow/customer-updates.ts`). */
 export const LONGEST_INVOCATION_SECONDS = 900;
-/** The longest wait that the other side can ask for. */
+/** The longest Retry-After that is honoured. */
 export const LONGEST_WAIT_SECONDS = 3600;
 
 const CUSTOMER_UPDATES: Machine<BatchState> = {
   schema: batchStateSchema,
-  // A batch may take a day: what ends it is trouble without progress, not a time of day.
+  // A batch may take a day: it fails after errors without progress, not at a time.
   pacing: (state, { now }) => ({
     firstWaitSeconds: 2,
     largestWaitSeconds: 60,
@@ -25,7 +25,7 @@ const CUSTOMER_UPDATES: Machine<BatchState> = {
   endOf: batchEnd,
 };
 
-/** Whether trouble in this invocation would be the last: nobody waits for its end any more. */
+/** Whether an error in this invocation would be final. */
 export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
   return waits >= MOST_WAITS;
 }

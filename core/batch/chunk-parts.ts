@@ -12,29 +12,29 @@ export const RESULTS_PER_PART = 100;
 const triesSchema = z
   .object({
     attempts: z.int(),
-    /** An attempt may have made the change: nothing said that it did, and nothing ruled it out. */
+    /** An attempt may have made the change: nothing confirms it, and nothing rules it out. */
     lost: z.boolean(),
     /** HTTP status of the last answer. */
     status: z.int().nullable(),
   })
-  // Of a 5xx an earlier release did not say so.
+  // An earlier release did not set it for a 5xx.
   .transform((tries) => ({ ...tries, lost: tries.lost || (tries.status !== null && tries.status >= 500) }));
 /** What is known of a line that has no result yet. */
 export type Tries = z.infer<typeof triesSchema>;
 export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };
-/** Its function died: nobody knows whether it was sent. */
+/** Its function died: it may have been sent. */
 export const IN_DOUBT: Tries = { attempts: 0, lost: true, status: null };
 
 const doubtSchema = z.object({
   firstLine: z.int(),
   records: z.int(),
-  /** What is known of the first; the others may have been sent. Its function died, where it says nothing. */
+  /** What is known of the first; null when its function died. The others may have been sent. */
   tries: triesSchema.nullable().default(null),
 });
-/** Records without a result that were sent, or may have been: so many from a line on. */
+/** Consecutive records without a result that were, or may have been, sent. */
 export type Doubt = z.infer<typeof doubtSchema>;
 
-/** The text of an object of results, and of what its writer knew of lines that it did not come through with. */
+/** The text of a part: results, and what its writer knew of lines without one. */
 export function partText(results: ResultLine[], doubt: Doubt | undefined): string {
   return results.map(resultLineText).join('') + (doubt ? `${DOUBT}${JSON.stringify(doubt)}}\n` : '');
 }
@@ -45,14 +45,14 @@ export function doubtIn(part: string): Doubt | undefined {
   return at === -1 ? undefined : parseDoubt(part.slice(at + DOUBT.length, part.lastIndexOf('}')));
 }
 
-/** What a claim says, too, as long as it stands without its results. @throws RunError `StorageConflict` */
+/** Reads a claim too. @throws RunError `StorageConflict` */
 export function parseDoubt(text: string): Doubt {
   const doubt = parseJson(doubtSchema, text);
   if (doubt) return doubt;
   throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
 }
 
-/** What a place says of its line: an earlier release handed doubts on in it, and its batches may be under way still. */
+/** The doubt in a place: an earlier release stored it there, and its batches may still be under way. */
 export function doubtOf(place: Place): Doubt | undefined {
   const { success, data: tries } = triesSchema.safeParse(place);
   if (!success || (tries.attempts === 0 && !tries.lost)) return undefined;
@@ -74,8 +74,8 @@ export async function readParts(store: BatchStore, keys: BatchKeys, chunk: numbe
   const results = new Map<number, ResultLine>();
   let doubt: Doubt | undefined;
   for (const [key, text] of texts) {
-    // In the order of the parts, each claim before its results. No line is sent under a claim before the results of the
-    // part in front of it stand: what comes last says all that is in doubt.
+    // In the order of the parts, each claim before its results. No line is sent under a claim before the part in front of it is
+    // stored: the last object has all that is in doubt.
     doubt = key.endsWith('.begun.json') ? parseDoubt(text) : doubtIn(text);
     if (!key.endsWith('.begun.json')) for (const result of parseResults(text)) results.set(result.line, result);
   }

@@ -6,7 +6,7 @@ import { DOUBT, type Outcome, type ResultLine, resultLineSchema } from './result
 
 /** Lines to correct or to send again: all that are not known to be applied. */
 export const NOT_APPLIED: readonly (Outcome | undefined)[] = ['REJECTED', 'FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
-/** Lines to send again as they are: what was refused for what it is would be refused again. */
+/** Lines to send again unchanged: rejected ones would be refused again. */
 export const TO_RESUME: readonly (Outcome | undefined)[] = ['FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
 
 /**

@@ -4,15 +4,14 @@ import { doubtIn } from './chunk-parts.ts';
 import { DOUBT } from './result-line.ts';
 
 const CLAIM = '.begun.json';
-/** A part without results has a single line, of some 100 bytes; one with results is only known to be larger. */
+/** A part without results has a single line of some 100 bytes. */
 const LARGEST_DOUBT_BYTES = 256;
 /** Parts that are read at the same time. */
 const AT_ONCE = 10;
 
 /**
- * Counts the parts that a function may still be sending: claimed since then, and without results, or with the doubt by which
- * another function closed the claim (`chunk-results.ts`). A function is dead by its time limit after it claimed a part. A
- * finished batch costs its listing, a page for each thousand objects, and no reading.
+ * Counts the parts that a function may still be sending: claimed after `since`, and without results, or closed by another function
+ * (`chunk-results.ts`). A function ends at most its time limit after it claimed a part. A finished batch costs a listing only.
  */
 export async function openClaims(
   store: Pick<BatchStore, 'list' | 'read'>,
@@ -32,7 +31,7 @@ export async function openClaims(
   return open;
 }
 
-/** Who closes a claim knows no tries; who hands on a line of its own does, and sends nothing any more. */
+/** The function that closes another's claim knows no tries; one that stores a doubt about its own line does. */
 function closedByAnother(part: string): boolean {
   return part.startsWith(DOUBT) && doubtIn(part)?.tries === null;
 }

@@ -9,7 +9,7 @@ import type { BatchStore } from './batch-store.ts';
 
 export type UpdateRecord = Exclude<UpdateEntry, Problem>;
 
-/** Holds at least one whole line. No stream stays open while lines are being sent: it would be cut off for idling. */
+/** At least one whole line. No stream stays open while lines are sent: it would be closed as idle. */
 const PIECE_BYTES = LONGEST_LINE + 1;
 const LF = 0x0a;
 

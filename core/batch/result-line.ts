@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ERRORS, type ErrorName, RunError } from '../errors.ts';
 
-/** Every way in which a line can end, and what it says about the customer. */
+/** Every outcome of a line, and what it means for the customer. */
 export const OUTCOMES = {
   APPLIED: 'the service confirmed the change',
   REJECTED: 'the service refused the change for what it is (400, 404, 409, 412, 422): correct the line',
@@ -18,7 +18,7 @@ const outcomeSchema = z.enum(Object.keys(OUTCOMES) as [Outcome, ...Outcome[]]).d
     .join(' '),
 );
 
-/** One line of `result.jsonl`: what became of one line of the input. Holds an id, and no other value of a customer. */
+/** One line of `result.jsonl`: the outcome of one line of the input. An id, and no other value of a customer. */
 export const resultLineSchema = z.strictObject({
   line: z.int().min(1).describe('Line of the input.'),
   id: z.guid().describe('The customer.'),
@@ -41,10 +41,10 @@ export function resultLineText(result: ResultLine): string {
   return `${JSON.stringify(result)}\n`;
 }
 
-/** How the last line of an object of results begins where its writer left lines in doubt (`chunk-parts.ts`). It is no result. */
+/** Prefix of the last line of a part whose writer left lines in doubt (`chunk-parts.ts`). It is no result. */
 export const DOUBT = '{"doubt":';
 
-/** @throws RunError `StorageConflict` when the text is not made of result lines; nothing of it is quoted. */
+/** @throws RunError `StorageConflict` for anything but result lines; nothing is quoted */
 export function parseResults(text: string): ResultLine[] {
   try {
     return text

@@ -4,7 +4,7 @@ import type { UpdateRecord } from './read-chunk.ts';
 import type { ResultLine } from './result-line.ts';
 
 /**
- * The result of a line that nothing more is sent of.
+ * The result of a line that is not sent any more.
  * @param reason why
  * @param at when, where the outcome was known before the batch was summarized
  */
@@ -17,7 +17,7 @@ export function unfinishedLine(
   const of = { line, id: record.id };
   if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, attempts, at };
   if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, attempts, at: null };
-  // It was refused before a wait.
+  // It was refused, and would have been retried.
   return { ...of, outcome: 'FAILED', error: errorOf(status), status, attempts, at };
 }
 

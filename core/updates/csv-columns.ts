@@ -7,7 +7,7 @@ import { unknownField } from './update-line.ts';
 /** A column of a CSV file: the field it holds (`id` too), or `null` where it holds none. */
 export interface CsvColumn {
   name: string;
-  /** The value that a cell stands for; the text itself where it stands for none of the field's kind, to be refused. */
+  /** The value of a cell; the text itself, to be refused, where it is none of the field's kind. */
   read: (cell: string) => unknown;
 }
 
@@ -31,8 +31,8 @@ const READERS: Record<FieldKind, (cell: string) => unknown> = {
 };
 
 /**
- * The columns that a header names, and what is wrong with it. Nothing can be read below a header that lacks `id` or names a
- * column twice: `columns` is `null` then. A column that is no field is told and left out.
+ * The columns of a header, and its problems. `columns` is `null`, and the file unreadable, when `id` is missing or a name occurs
+ * twice. An unknown column is reported and left out.
  */
 export function readHeader({ line, cells, wrong }: CsvRecord): {
   columns: (CsvColumn | null)[] | null;

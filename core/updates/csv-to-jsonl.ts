@@ -4,10 +4,8 @@ import { readUpdateBlocks } from './read-updates.ts';
 import { isProblem } from './record-check.ts';
 
 /**
- * Turns a CSV file of updates into JSON Lines. Every record stands on the line on which it began in the CSV (empty lines stand
- * for the header and for the further lines of a record), so that line numbers mean the same in both.
- *
- * Null was allowed, or is not there: the file was checked.
+ * Turns a validated CSV file of updates into JSON Lines. Every record is on the line on which it began in the CSV, with empty lines
+ * for the header and for further lines of a record, so that line numbers mean the same in both.
  * @throws RunError `FileRejected` when the CSV is not valid: validate it first.
  */
 export async function* csvToJsonl(csv: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,7 +1,7 @@
 const LF = 0x0a;
 /**
- * Smaller pieces are put together, for each costs a round through the event loop; larger ones are cut, so that the records of
- * one are gone before the next (a million lines took 40 MB more in pieces of 64 KiB).
+ * Smaller pieces are joined, for each costs a turn of the event loop; larger ones are cut to save memory (a million lines took
+ * 40 MB more in pieces of 64 KiB).
  */
 const PIECE = 32_768;
 /** A line longer than this (1 MiB) is refused, so that memory stays bounded whatever the file holds. */
@@ -67,7 +67,7 @@ class Rest {
   #skipping = false;
   size = 0;
 
-  /** What stands behind the line that is being skipped, if one is. */
+  /** What follows the line that is being skipped, if one is. */
   afterLongLine(piece: Buffer): Buffer {
     if (!this.#skipping) return piece;
     const end = piece.indexOf(LF) + 1;

@@ -1,14 +1,14 @@
-/** What is wrong with a line of an update file. No sentence quotes a value: values are customer data. */
+/** A problem of a line of an update file. No sentence quotes a value: values are customer data. */
 export interface Problem {
-  /** Physical line of the file, from 1; 0 when the file as a whole is meant. */
+  /** Physical line of the file, from 1; 0 for the file as a whole. */
   line: number;
-  /** Name of the field as it stands in the file, shortened; `null` when the line as a whole is meant. */
+  /** Name of the field in the file, shortened; `null` for the line as a whole. */
   field: string | null;
-  /** What holds instead of what has to hold, to be read after the name of the field. */
+  /** To be read after the name of the field. */
   sentence: string;
 }
 
-/** Problems that are kept whole; the rest is counted. */
+/** Problems that are listed; the rest is counted. */
 const KEPT = 20;
 /** Fields that are counted each; names are the file's own, so there may be any number of them. */
 const COUNTED_FIELDS = 200;

@@ -14,11 +14,10 @@ const WORTH_MEASURING = LONGEST_LINE / 8;
 
 /**
  * Reads CSV (RFC 4180, UTF-8 with or without byte order mark, commas), all entries of a block of bytes at once. The first
- * record names the columns: `id` and fields. An empty cell leaves its field alone, quoted or not (many programs quote every
- * cell); `\N` without quotation marks means `null`; anything else is the value: whole numbers and numbers in digits,
- * `true` or `false`, all else as text. An empty text cannot be written in CSV; JSON Lines can.
+ * record names the columns: `id` and fields. An empty cell, quoted or not, leaves its field alone; `\N` without quotation marks
+ * means `null`; anything else is the value: numbers in digits, `true` or `false`, all else as text. An empty text needs JSON Lines.
  *
- * Never throws for what stands in the file.
+ * Never throws for the content of the file.
  */
 async function* readCsv(
   bytes: AsyncIterable<Uint8Array>,
@@ -40,7 +39,7 @@ class CsvReader {
   readonly #cells = new CsvCells();
   readonly #check: RecordCheck;
   #columns: (CsvColumn | null)[] | undefined;
-  /** Whether reading on is of no use. */
+  /** Whether the rest of the file cannot be read. */
   stopped = false;
 
   constructor(rules: LineRules) {

@@ -11,7 +11,7 @@ import { FOUND_VALID, RecordCheck, type UpdateEntry } from './record-check.ts';
 const LF = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Where the bytes stand in their file, for a part of one: `{ line: 1, byte: 0 }` for the whole. */
+/** Where the bytes begin in their file: `{ line: 1, byte: 0 }` for a whole file. */
 export interface Start {
   line: number;
   byte: number;
@@ -20,8 +20,8 @@ export interface Start {
 const BEGINNING: Start = { line: 1, byte: 0 };
 
 /**
- * Reads JSON Lines, all entries of a block of bytes at once (for speed). A line of blanks is no record. Never throws for
- * what stands in the file.
+ * Reads JSON Lines, all entries of a block of bytes at once (for speed). A line of blanks is no record. Never throws for the
+ * content of the file.
  *
  * @param bytes whole lines, the file's or a chunk's.
  * @param check judges each record
@@ -85,7 +85,7 @@ type Where = { line: number; from: number; rounds: boolean };
 
 function readLine(text: string, place: Where, check: Pick<RecordCheck, 'check'>, to: UpdateEntry[]): void {
   const { line } = place;
-  // A file that was a CSV, or is a rest of another, has many.
+  // A file made from a CSV, or of the failed lines of another, has many.
   if (text.trim() === '') return;
   const record = jsonOrUndefined(text);
   if (record === undefined) {

@@ -3,7 +3,7 @@ import { refusalAtSight, type UpdateFormat } from './file-format.ts';
 import { pieces } from './line-blocks.ts';
 import type { UpdateEntry } from './record-check.ts';
 
-/** A way to read files: `JSONL` (read-jsonl.ts) or `CSV` (read-csv.ts), which the functions do without. */
+/** `JSONL` (read-jsonl.ts), or `CSV` (read-csv.ts), which only the command reads. */
 export interface UpdateReader {
   format: UpdateFormat;
   /** Returns the number of physical lines at its end. */
@@ -12,7 +12,7 @@ export interface UpdateReader {
 
 /**
  * Reads a file of customer updates of any size: valid records and problems, in the order of the lines. Memory grows by about
- * 40 bytes for each record (the ids, of which none may come twice). Never throws for what stands in the file.
+ * 40 bytes for each record (the ids, of which none may come twice). Never throws for the content of the file.
  *
  * @param bytes the whole file from its first byte.
  */

@@ -9,18 +9,18 @@ interface UpdateRecord {
   line: number;
   /** Where that line begins in the file, in bytes; `null` for CSV, whose bytes nobody cuts. */
   from: number | null;
-  /** Whom it changes, and what: `const { id, ...fields } = record`. */
+  /** `const { id, ...fields } = record` */
   record: WithId;
 }
 
-/** What a file is read into: valid records, and what is wrong, in the order of the lines. */
+/** Valid records and problems, in the order of the lines. */
 export type UpdateEntry = UpdateRecord | Problem;
 
 export function isProblem(entry: UpdateEntry): entry is Problem {
   return 'sentence' in entry;
 }
 
-/** Checks records one by one, and that no id comes twice: the order of two changes to one customer would not be kept. */
+/** Checks records, and that no id comes twice: the order of two changes to one customer would not be kept. */
 export class RecordCheck {
   readonly #seen = new SeenIds();
   readonly #rules: LineRules;
@@ -45,8 +45,7 @@ export class RecordCheck {
 }
 
 /**
- * Takes records as they stand: of a batch that is under way, every line was found valid, perhaps by an earlier release, which
- * allowed what this one does not.
+ * Accepts every record with an id: the lines of a batch under way were found valid, perhaps by an earlier release with other rules.
  */
 export const FOUND_VALID: Pick<RecordCheck, 'check'> = {
   check: (line, from, record, to) =>

@@ -7,7 +7,7 @@ import { type Problem, shownName } from './problems.ts';
 
 const idSchema = z.guid().describe('The id of the customer.');
 
-/** One line of an update file: whom it changes, and what. A line without any field to change is refused. */
+/** One line of an update file. A line without any field to change is refused. */
 export const updateLineSchema = customerFieldsSchema
   .safeExtend({ id: idSchema })
   .refine((line) => Object.keys(line).length > 1, 'changes nothing')
@@ -17,14 +17,13 @@ export const updateLineSchema = customerFieldsSchema
     minProperties: 2,
   });
 
-/** Unknown fields of one line that are told, for looking for near names takes time. */
+/** Unknown fields of one line that are reported: finding near names takes time. */
 const MOST_UNKNOWN = 100;
 
 const NAMES = ['id', ...FIELD_RULES.keys()];
 
 /**
- * What is wrong with one record, a problem for each field; empty when all holds. Decides by the schema: use it on what
- * `isUpdateLine` does not take, for it is slow.
+ * A problem for each wrong field of a record; empty when it is valid. Slow: use it only where `isUpdateLine` is false.
  */
 export function problemsOf(line: number, record: unknown, { allowNull } = STRICT): Problem[] {
   const judged = allowNull ? withoutNulls(record) : record;
@@ -40,7 +39,7 @@ export function problemsOf(line: number, record: unknown, { allowNull } = STRICT
   return perField.length > 1 ? perField.filter(({ field }) => field !== null) : perField;
 }
 
-/** Null is taken for any field but one: what is left is judged by the schema. */
+/** Null is allowed for any field but one: the schema judges the rest. */
 function withoutNulls(record: unknown): unknown {
   if (typeof record !== 'object' || record === null || Array.isArray(record)) return record;
   const judged = (name: string, value: unknown) => value !== null || name === NEVER_NULL || !FIELD_RULES.has(name);
@@ -102,7 +101,7 @@ function expected(field: string, record: unknown): string {
   return typeof value === 'string' && NOT_TEXT.has(rule.kind) ? `${must}; it is text` : must;
 }
 
-/** A cell of CSV that would be rounded is left as it stands. */
+/** A CSV cell that would be rounded stays text. */
 function isRounded(value: unknown): boolean {
   const number = typeof value === 'string' ? numberOf(value) : undefined;
   return number !== undefined && Number.isFinite(number) && !keepsDigits(String(value));
