@@ -1,6 +1,6 @@
-import { crc32 } from 'node:zlib';
 import { FIELD_RULES, ofOneFund } from '../updates/customer-fields.ts';
 import { STRICT } from '../updates/fast-check.ts';
+import { measured } from '../updates/line-blocks.ts';
 import { type ProblemReport, Problems } from '../updates/problems.ts';
 import { readUpdateBlocks, type UpdateReader } from '../updates/read-updates.ts';
 import { isProblem, type UpdateEntry } from '../updates/record-check.ts';
@@ -72,13 +72,5 @@ class Tally {
   #warn(field: string, sentence: string, line: number): void {
     const { records = 0, firstLine = line } = this.warnings.get(field) ?? {};
     this.warnings.set(field, { field, sentence, records: records + 1, firstLine });
-  }
-}
-
-async function* measured(bytes: AsyncIterable<Uint8Array>, measure: { bytes: number; crc32: number }) {
-  for await (const chunk of bytes) {
-    measure.bytes += chunk.byteLength;
-    measure.crc32 = crc32(chunk, measure.crc32);
-    yield chunk;
   }
 }

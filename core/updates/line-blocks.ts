@@ -1,3 +1,5 @@
+import { crc32 } from 'node:zlib';
+
 const LF = 0x0a;
 /**
  * Smaller pieces are joined, for each costs a turn of the event loop; larger ones are cut to save memory (a million lines took
@@ -99,4 +101,17 @@ function joined(parts: Uint8Array[]): Buffer {
   const [only] = parts;
   if (!only || parts.length > 1) return Buffer.concat(parts);
   return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
+}
+
+/** Passes bytes on, and adds their length and CRC-32 to `total`. */
+export async function* measured(
+  pieces: AsyncIterable<string | Uint8Array>,
+  total: { bytes: number; crc32: number },
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of pieces) {
+    const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    total.bytes += bytes.byteLength;
+    total.crc32 = crc32(bytes, total.crc32);
+    yield bytes;
+  }
 }

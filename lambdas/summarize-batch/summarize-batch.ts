@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { crc32 } from 'node:zlib';
 import { type BatchKeys, keysOf } from '../../core/batch/batch-keys.ts';
 import { type BatchManifest, batchManifestSchema, batchManifestText } from '../../core/batch/batch-manifest.ts';
 import { type Batch, type BatchState, batchOf } from '../../core/batch/batch-state.ts';
@@ -12,7 +11,7 @@ import { createStopFlag, type Stop } from '../../core/batch/stop-flag.ts';
 import { RunError } from '../../core/errors.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { lineBlocks } from '../../core/updates/line-blocks.ts';
+import { lineBlocks, measured } from '../../core/updates/line-blocks.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { count, joinResults, newTally, type Tally } from './join-results.ts';
 
@@ -112,15 +111,6 @@ async function readIndex(store: BatchStore, { chunks }: BatchKeys): Promise<Chun
     .trimEnd()
     .split('\n')
     .map((line) => chunkSchema.parse(JSON.parse(line)));
-}
-
-async function* measured(pieces: AsyncIterable<string | Uint8Array>, written: Written): AsyncGenerator<Buffer> {
-  for await (const piece of pieces) {
-    const bytes = Buffer.from(piece);
-    written.bytes += bytes.length;
-    written.crc32 = crc32(bytes, written.crc32);
-    yield bytes;
-  }
 }
 
 /** A manifest of this execution for the same result counts: the step is a retry, and the flag may have been raised since. */
