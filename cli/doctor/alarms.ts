@@ -7,8 +7,7 @@ import { type Check, ok, warning } from './check.ts';
 const ID = 'alarms';
 
 /**
- * Whether somebody hears of an alarm. A night works without, so that nothing here is a failure; an address is not shown,
- * only how many there are.
+ * Whether alarms reach anybody. A night works without, so this never fails. Addresses are counted, not shown.
  * @param addresses of the configuration, where it can be read
  */
 export async function alarmsCheck(
@@ -33,7 +32,7 @@ export async function alarmsCheck(
   return subscriptionsCheck(subscriptions, AlarmTopicArn, addresses);
 }
 
-/** A mail's link leads nowhere where it is no address. A local cloud sends no mail. */
+/** Mails link the runbook: a path is no link. A local cloud sends no mail. */
 export function runbookUrlChecks({ local, alarms }: Pick<Deployment, 'local' | 'alarms'>): Check[] {
   const { runbookUrl } = alarms;
   if (local || /^https:\/\//.test(runbookUrl)) return [];
@@ -48,7 +47,7 @@ function subscriptionsCheck(subscriptions: Subscription[], topic: string, addres
   const confirmed = subscriptions.filter(hears).length;
   const known = subscriptions.filter((one) => waits(one) || hears(one)).map(({ Endpoint }) => Endpoint?.toLowerCase());
   const lapsed = addresses.filter((address) => !known.includes(address.toLowerCase())).length;
-  // A deploy subscribes an address once: what lapsed is not there and does not come back with the next.
+  // A deployment subscribes an address once: a lapsed subscription does not come back with the next.
   const anew = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint ADDRESS`;
   if (confirmed + open === 0) {
     return warning(

@@ -3,7 +3,7 @@ import { ERRORS, RunError } from '../../core/errors.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { plain } from '../support/text.ts';
 
-/** What one look found. `failed` means that a nightly run would not work; `exitCode` says by whose fault. */
+/** The result of one check. `failed` means that a nightly run would not work; `exitCode` is the class of the cause. */
 export interface Check {
   id: string;
   status: 'ok' | 'warning' | 'failed';
@@ -25,7 +25,7 @@ export function failed(id: string, text: string, advice: string, exitCode: numbe
   return { id, status: 'failed', text, advice, exitCode };
 }
 
-/** An error as a failed check. Of an error that nobody expected only the name is shown, for its message may quote data. */
+/** An error as a failed check. The message of an unexpected error may quote data: only its name is shown. */
 export function failedBy(id: string, error: unknown): Check {
   if (error instanceof RunError) {
     return failed(id, `${error.name}: ${error.message}`, ERRORS[error.name].advice, codeOf(error));
@@ -42,7 +42,7 @@ export function failedBy(id: string, error: unknown): Check {
   return failed(id, `This could not be looked at (${plain(name)}).`, 'Tell the developers.', ENVIRONMENT);
 }
 
-/** Collects checks; whatever a look throws becomes its check, and the next look is taken. */
+/** Collects checks. An error becomes a failed check, and the next one is made. */
 export class Findings {
   readonly checks: Check[] = [];
 
@@ -50,7 +50,7 @@ export class Findings {
     this.checks.push(...checks);
   }
 
-  /** @returns what was found, `undefined` where the look failed */
+  /** @returns the result of `work`, `undefined` if it failed */
   async look<T>(id: string, work: () => T | Promise<T>, judge: (found: T) => Check | Check[]): Promise<T | undefined> {
     try {
       const found = await work();
@@ -63,7 +63,7 @@ export class Findings {
   }
 }
 
-/** 0 only where nothing failed. Checks stand in the order of their causes, so the first that failed gives the class. */
+/** 0 only if nothing failed. Checks are ordered by cause, so the first that failed gives the class. */
 export function exitCodeOf(checks: Check[]): number {
   return checks.find(({ status }) => status === 'failed')?.exitCode ?? 0;
 }
@@ -78,7 +78,7 @@ export function documentOf(checks: Check[]) {
 
 const SIGNS = { ok: '✓', warning: '!', failed: '✗' };
 
-/** Where the service was not asked with the grant, nobody knows whether it still takes it. */
+/** Only a call to the service with the grant proves that the grant works. */
 function good(checks: Check[]): string {
   const tried = checks.some(({ id, status }) => id === 'service' && status === 'ok');
   const unknownColumns = checks.some(({ id }) => id === 'columns');

@@ -9,8 +9,7 @@ import { type Check, ok, warning } from './check.ts';
 const ID = 'concurrency';
 
 /**
- * How many functions the account may run at once, and whether what this deployment may want fits. What does not fit waits,
- * so that nothing here is a failure.
+ * Compares the account's concurrency with what this deployment may need. What does not fit waits, so this never fails.
  * @param deployment `undefined` where the configuration cannot be read
  */
 export async function concurrencyCheck(

@@ -15,20 +15,20 @@ import { type Check, ok, warning } from './check.ts';
 const ID = 'configuration';
 const NOT_DEPLOYED = 'What is deployed is looked at here, by the outputs of the stack.';
 
-/** What a nightly run is judged by. */
+/** The configuration that a nightly run is checked against. */
 export interface Configured {
   /** How the service is reached, as it is deployed. */
   crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl' | 'scopes' | 'clientAuthentication'>;
   /** The file, where there is one that can be used. */
   file: Deployment | undefined;
-  /** Entities whose deployed plan is not known here: it is not that of the file. */
+  /** Entities of which the file has another plan than the one deployed. */
   unknownPlans: Entity[];
   checks: Check[];
 }
 
 /**
  * Compares the configuration file with what is deployed, which alone counts for a nightly run.
- * @param outputs `undefined` where the stack does not tell: then the file counts
+ * @param outputs `undefined` for a stack of an earlier release: then the file counts
  * @throws ConfigurationError where it is needed and cannot be used
  */
 export function configured(options: ConfigurationOptions, outputs: DeployedOutputs | undefined): Configured {

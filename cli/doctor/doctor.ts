@@ -27,16 +27,16 @@ export interface DoctorOptions extends TargetOptions {
 type Commands = Pick<Around, 'authorizeCommand' | 'refreshCommand'>;
 
 /**
- * Looks at everything that a nightly run needs, in the order in which it would meet it. What is deployed counts, not the
- * file that lies here. Never throws for what it finds.
- * @returns one check for every look; none holds a token
+ * Checks everything that a nightly run needs, in the order in which the run would need it. What is deployed counts, not the
+ * local file. Problems are results, never exceptions.
+ * @returns the checks; none holds a token
  */
 export async function doctor(options: DoctorOptions): Promise<Check[]> {
   const findings = new Findings();
   const connecting = connect(options);
   const outputs = await connecting.then(
     ({ deployed }) => deployed,
-    () => undefined, // told below
+    () => undefined, // reported as the check 'stack'
   );
   const known = await findings.look(
     'configuration',
@@ -63,7 +63,7 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
   return findings.checks;
 }
 
-/** Whether anything begins and finds room, and whether somebody hears of it where nothing came of it. */
+/** Rules that start runs, concurrency for them, and alarms for those that fail. */
 async function lookAtNights(
   findings: Findings,
   target: Target,
@@ -84,7 +84,7 @@ interface With {
   options: DoctorOptions;
 }
 
-/** The grant at work: refreshed if asked for, then shown to the service. */
+/** Uses the grant: refreshes it with `--refresh`, then calls the service with it. */
 async function lookAtGrant(
   findings: Findings,
   target: Target,
@@ -119,7 +119,7 @@ function notLooked(id: string, lacking: string, advice = 'Mend what failed above
   return warning(id, `Not looked at, for lack of ${lacking}.`, advice);
 }
 
-/** With the same options, or they would look for the deployment elsewhere. */
+/** With the options of this command, which find the deployment. */
 function commandsFor({ deployment, profile, region, endpointUrl, configuration }: DoctorOptions): Commands {
   const given = { profile, region, 'endpoint-url': endpointUrl, configuration, deployment };
   const options = Object.entries(given).flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []));

@@ -9,7 +9,7 @@ import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { plain } from '../support/text.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 
-/** What the command says of a grant that was read. Pure: the time and the commands are given. */
+/** What the checks of a grant need beside the grant. */
 export interface Around {
   now: Date;
   authorizeCommand: string;
@@ -18,9 +18,9 @@ export interface Around {
 
 /** Below this, refreshes alone could use up the versions that Secrets Manager allows a secret in a day. */
 const SHORT_LIFE_MS = 20 * 60_000;
-/** A claim of a clock that is ahead by this is not taken for one that is held longer than a lease. */
+/** How far the clock of a claim may be ahead before the claim counts as longer than a lease. */
 const CLOCKS_MS = 15_000;
-/** Scopes about the person or the refresh token, which many services grant without naming them, and that of updates. */
+/** Scopes about the person or the refresh token, which many services grant without naming them, and the one for updates. */
 const FOR_NO_EXPORT = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access', 'customers:update'];
 
 /** @param labelled what AWSCURRENT names; @param newest the end of its successors */
@@ -63,7 +63,7 @@ export function ledgerCheck(item: LedgerItem | undefined, around: Around): Check
   return failed('ledger', `${unansweredText(item)}; the next is tried after ${next}.`, advice, ENVIRONMENT);
 }
 
-/** A claim whose time is over: the next run makes another, unless a person authorized under it. */
+/** An expired claim: the next run makes a new one, unless a person authorized under it. */
 function endedClaimCheck(item: LedgerItem, { authorizeCommand, refreshCommand }: Around): Check {
   const { state, reason, diedAt, authorizedAt, deadline, unanswered } = item;
   if (state === 'AUTHORIZED') {
@@ -85,11 +85,11 @@ function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
   return `No refresh of the current generation got an answer that could be used${since}${times}`;
 }
 
-/** Scopes held against those of the configuration. */
+/** Compares the granted scopes with those needed. */
 export function scopesCheck({ scope }: Tokens, needed: string[], { authorizeCommand }: Around): Check {
   const held = scope.split(' ').filter(Boolean);
   const missing = needed.filter((name) => !held.includes(name));
-  // By name only what we asked for: the rest are words of the service.
+  // Only requested scopes by name: others are text of the service.
   const [ours, others] = [held.filter((name) => needed.includes(name)), held.length - needed.length + missing.length];
   const lists = `held: ${ours.join(' ') || 'none'}${others > 0 ? ` and ${others} more` : ''}; needed: ${needed.join(' ')}`;
   if (missing.length === 0) return ok('scopes', `All are there (${lists}).`);
@@ -102,7 +102,7 @@ export function scopesCheck({ scope }: Tokens, needed: string[], { authorizeComm
   return failed('scopes', text, advice, RUN_FAILED);
 }
 
-/** How long the access token lives, and whether it does. A stale one is no fault: a run refreshes it. */
+/** The lifetime of the access token. A stale one is no error: a run refreshes it. */
 export function accessTokenCheck(tokens: Tokens, { now, refreshCommand }: Around): Check {
   const id = 'access-token';
   if (tokens.expiresAt === null) {

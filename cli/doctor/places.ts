@@ -10,7 +10,7 @@ import { type Check, type Findings, failed, ok } from './check.ts';
 import { clockCheck } from './clock.ts';
 import { type Around, grantCheck, ledgerCheck } from './grant.ts';
 
-/** What is stored: the client, the newest generation, and what the ledger says of it. `undefined` where a look failed. */
+/** The stored client and newest generation, `undefined` where they cannot be read. */
 export interface Stored {
   client: OAuthClient | undefined;
   generation: Generation | undefined;
@@ -56,7 +56,7 @@ export async function lookAtPlaces(
   return { client, generation, spendable };
 }
 
-/** What AWSCURRENT names, and the last of its successors. @throws RunError */
+/** The generation with the label AWSCURRENT, and its last successor. @throws RunError */
 export async function newestOf(store: GrantStore): Promise<{ labelled: Generation; newest: Generation }> {
   const labelled = await store.current();
   let newest = labelled;

@@ -15,11 +15,11 @@ interface RefreshOptions {
   authorizeCommand: string;
 }
 
-/** What a refresh was seen to do. */
+/** What a refresh did. */
 export interface Refreshed {
   before: Generation;
   after: Generation;
-  /** Calls of the token endpoint; none where another function refreshed at the same time. */
+  /** Calls of the token endpoint; none if another function refreshed at the same time. */
   calls: { answer: TokenAnswer; milliseconds: number }[];
   /** The service gave new tokens that could not be stored. */
   lost: boolean;
@@ -60,7 +60,7 @@ export async function refresh(target: Target, before: Generation, options: Refre
   return { ...seen, after: (await newestOf(deps.store)).newest };
 }
 
-/** Rotation, `expires_in` and latency, for the operator of the service and for the choice of its settings. */
+/** Rotation, `expires_in` and latency. */
 export function refreshCheck({ before, after, calls, lost }: Refreshed, authorizeCommand: string): Check {
   const id = 'refresh';
   if (lost) {

@@ -9,8 +9,7 @@ import { type Check, ok, warning } from './check.ts';
 const ID = 'rules';
 
 /**
- * What runs at night at all, by the rules in the account. A person may have switched one off on purpose, so that nothing
- * here is a failure.
+ * Which nightly rules are enabled in the account. Somebody may have switched one off on purpose, so this never fails.
  * @param deployment `undefined` where the configuration cannot be read
  * @param resume the command that switches rules on again
  */
@@ -37,8 +36,8 @@ function judged(off: Entity[], deployment: Deployment | undefined, resume: (enti
       : `${count - off.length} of ${count} entities are exported every night; switched off: ${off.join(', ')}.`;
   const against = off.filter(wanted);
   if (against.length > 0) {
-    const whose = deployment ? ` The configuration wants ${against.join(', ')}.` : '';
-    return warning(ID, `${text}${whose}`, `If these nights are wanted: ${resume(against)}`);
+    const wants = deployment ? ` The configuration wants ${against.join(', ')}.` : '';
+    return warning(ID, `${text}${wants}`, `If these nights are wanted: ${resume(against)}`);
   }
   if (off.length === count) {
     return warning(ID, text, 'Set entities.NAME.enabled in the configuration and deploy, if nights are wanted.');

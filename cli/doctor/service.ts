@@ -12,15 +12,15 @@ import type { Configured } from './configuration.ts';
 
 export interface ServiceOptions {
   now: () => Date;
-  /** Whether the token was refreshed just now: then a refusal is final, else a run would refresh first. */
+  /** Then a refusal is final; else a run would refresh first. */
   refreshed: boolean;
   refreshCommand: string;
 }
 
-/** The service refused a token that lives. A run would refresh it; this command does so only when it is asked to. */
+/** The service refused a valid token. A run would refresh it; this command does only with `--refresh`. */
 class TokenRefused extends Error {}
 
-/** Asks the service for the columns of all entities, with one token and without refreshing it. */
+/** Reads the columns of all entities, with one token and without refreshing it. */
 export async function serviceChecks(known: Configured, tokens: Tokens, options: ServiceOptions): Promise<Check[]> {
   const crm = clientWith(known, tokens, options);
   const checks: Check[] = [];
@@ -31,7 +31,7 @@ export async function serviceChecks(known: Configured, tokens: Tokens, options: 
       if (known.file) checks.push(ofPlan(known, entity, columnsCheck(known.file, entity, names)));
     } catch (error) {
       if (error instanceof TokenRefused) return [refused(options.refreshCommand)];
-      // What is the same for all entities is said once, and is not waited for again.
+      // The same for all entities: reported once, and not waited for again.
       if (error instanceof RunError && error.transient) return [failedBy('service', error), ...checks];
       checks.push(forEntity(known.file, entity, failedBy(`columns.${entity}`, error)));
     }
@@ -73,7 +73,7 @@ function refused(refreshCommand: string): Check {
   return failed('service', text, advice, RUN_FAILED);
 }
 
-/** The columns, and the request for them, by the very rules of a run. */
+/** Checks columns and request by the rules of a run. */
 export function columnsCheck(deployment: Deployment, entity: Entity, fieldNames: string[]): Check {
   const id = `columns.${entity}`;
   const plan = entityPlan(deployment, entity);

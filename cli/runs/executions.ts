@@ -15,7 +15,7 @@ import { type Progress, parseState, type RunReport, reportOf, secondsBetween } f
 import { waitingOf } from './waiting.ts';
 
 /**
- * Starts a run. Its name sorts by time and says the entity: `leads-20261120T020000Z-1a2b3c`.
+ * Starts a run. Its name has entity and time: `leads-20261120T020000Z-1a2b3c`.
  * @returns the ARN of the execution
  */
 export async function startRun(
@@ -38,7 +38,7 @@ export interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
   onProgress?: (progress: Progress) => void;
-  /** How the file is watched while it moves; without it, its bytes are told when it is stored. */
+  /** Reads how far the file is; without it, bytes are known when it is stored. */
   fileProgress?: FileProgress;
 }
 
@@ -81,10 +81,7 @@ function bytesOf(state: RunState | undefined, moved: Moved | undefined): Pick<Pr
   return { bytes: moved?.bytes ?? null, totalBytes: moved?.totalBytes ?? null };
 }
 
-/**
- * The state entered last, when, and what it was given: of the newest events only those that every engine writes. A Choice
- * is none that a run stays in.
- */
+/** The state entered last, when, and its input, from the newest events. */
 export async function lastSeen(
   sfn: SFNClient,
   executionArn: string,
@@ -102,7 +99,7 @@ export async function lastSeen(
   };
 }
 
-/** Whether a run entered a state in which it stays: a Choice only leads on. */
+/** Entering a state other than a Choice, which only AWS records and which takes no time. */
 export function isStay({ type, stateEnteredEventDetails }: HistoryEvent): boolean {
   return stateEnteredEventDetails !== undefined && type !== 'ChoiceStateEntered';
 }

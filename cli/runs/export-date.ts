@@ -17,10 +17,10 @@ export function refuseDate(
   { date, scheduledFor }: { date?: string | undefined; scheduledFor?: string | undefined },
   advice = '',
 ): void {
-  const asked = date ?? (scheduledFor === undefined ? undefined : dateOf(TimeZone, scheduledFor));
-  if (asked === undefined) return;
-  // What else a person typed as input is not repeated.
-  const shown = z.iso.date().safeParse(asked).success ? asked : 'This';
+  const wanted = date ?? (scheduledFor === undefined ? undefined : dateOf(TimeZone, scheduledFor));
+  if (wanted === undefined) return;
+  // Other text that a person typed is not repeated.
+  const shown = z.iso.date().safeParse(wanted).success ? wanted : 'This';
   const problem = dateProblem(shown, dateIn(TimeZone, new Date()), TimeZone);
   if (problem !== undefined) throw new CommandError(`${problem}${advice}`, USAGE);
 }

@@ -5,18 +5,18 @@ import { jsonOrUndefined } from '../../core/json.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
 
-/** How far the file of a run has come; the size is `null` as long as nothing says it. */
+/** How far the file of a run is; the size is `null` as long as it is not known. */
 export interface Moved {
   bytes: number;
   totalBytes: number | null;
 }
 
-/** Looks how far the file is; `undefined` where that cannot be seen. Never throws. */
+/** Reads how far the file is; `undefined` if that cannot be read. Never throws. */
 export type FileProgress = (state: RunState) => Promise<Moved | undefined>;
 
 type Place = Pick<Target, 's3' | 'BucketName' | 'logs' | 'downloadLogGroup'>;
 
-/** A function that moves a file says so every five seconds; older lines are of a file that stands still, or of another. */
+/** A function that moves a file logs it every five seconds; older lines are of a stalled file, or of another. */
 const LINES_OF_SECONDS = 120;
 const movedSchema = z.object({
   message: z.literal('moved'),
@@ -46,7 +46,7 @@ export function watchFile(place: Place, { everyMs }: { everyMs: number }): FileP
   };
 }
 
-/** What fails is left out this time; what is forbidden is not asked for again. */
+/** A failed look is left out; a forbidden one is not tried again. */
 function unlessDenied<T>(look: (state: RunState) => Promise<T | undefined>) {
   let denied = false;
   return async (state: RunState): Promise<T | undefined> => {

@@ -20,7 +20,7 @@ export interface FoundRun {
 
 type Place = Pick<Target, 'sfn' | 'StateMachineArn'>;
 
-/** Where no run has the name, the nearest among so many of the newest is told. */
+/** If no run has the name, the nearest of so many of the newest is suggested. */
 const NAMES_LOOKED_AT = 200;
 /** Asked at once for their inputs; Step Functions allows some fifteen such calls a second. */
 const DESCRIBED_AT_ONCE = 10;
@@ -49,7 +49,7 @@ interface Sought {
   /** Only those under way. */
   running?: boolean | undefined;
   entity?: Entity | undefined;
-  /** Entities that are known already, by the name of the execution: Step Functions is not asked for these. */
+  /** Entities that are known already, by the name of the execution: these are not described. */
   known?: ReadonlyMap<string, Entity> | undefined;
 }
 
@@ -58,8 +58,8 @@ export async function* executionsOf(
   { sfn, StateMachineArn: stateMachineArn }: Place,
   options: Sought,
 ): AsyncGenerator<FoundRun> {
-  const asked = { stateMachineArn, ...(options.running && { statusFilter: 'RUNNING' as const }) };
-  for await (const { executions = [] } of paginateListExecutions({ client: sfn }, asked)) {
+  const wanted = { stateMachineArn, ...(options.running && { statusFilter: 'RUNNING' as const }) };
+  for await (const { executions = [] } of paginateListExecutions({ client: sfn }, wanted)) {
     const young = executions.filter(({ startDate }) => !options.since || (startDate && startDate >= options.since));
     const wanted = young.filter(({ status = '' }) => {
       if (options.running) return status === 'RUNNING';
@@ -74,7 +74,7 @@ export async function* executionsOf(
   }
 }
 
-/** The name that `startRun` gives says the entity; of a run that a rule or a person started only the input does. */
+/** A name by `startRun` begins with the entity; of any other run only the input names it. */
 async function withEntity(
   place: Pick<Target, 'sfn'>,
   item: ExecutionListItem,

@@ -21,7 +21,7 @@ export interface FollowCommandOptions extends TargetOptions {
   json?: boolean;
 }
 
-/** As often as the function that moves a file tells how far it is. */
+/** The function that moves a file logs its progress as often. */
 const LOOK_AT_FILE_EVERY_MS = 5_000;
 
 /**
@@ -40,7 +40,7 @@ export async function followToTheEnd(target: Target, runs: NamedRun[], options: 
       throw new CommandError(`${trouble}\nThis says nothing about the run. To follow again: ${again}`, ENVIRONMENT);
     }
   });
-  tell(reports, options);
+  print(reports, options);
 }
 
 async function show(
@@ -50,7 +50,7 @@ async function show(
 ): Promise<RunReport[]> {
   const screen = createScreen(json ? process.stderr : process.stdout);
   const rows = new Map<string, Progress>();
-  // One that failed to be looked at ends the looking at the others.
+  // If one cannot be read, following the others ends too.
   const others = new AbortController();
   const either = AbortSignal.any([signal, others.signal]);
   try {
@@ -69,7 +69,7 @@ async function show(
   }
 }
 
-function tell(reports: RunReport[], options: FollowCommandOptions): void {
+function print(reports: RunReport[], options: FollowCommandOptions): void {
   const { json } = options;
   const failures = reports.filter(({ status }) => status !== 'SUCCEEDED');
   if (json) process.stdout.write(`${JSON.stringify({ ok: failures.length === 0, runs: reports })}\n`);

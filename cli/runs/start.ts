@@ -38,7 +38,7 @@ async function start(named: Entity[], options: StartOptions): Promise<void> {
   await afterStart(target, runs, options);
 }
 
-/** What was started is followed where that is asked for; else its document, and how to follow. */
+/** Follows what was started with `--wait`; else prints how to follow it. */
 export async function afterStart(
   target: Target,
   runs: NamedRun[],
@@ -61,7 +61,7 @@ async function startNext(target: Target, entity: Entity, runs: NamedRun[], optio
   }
 }
 
-/** Starts a run and tells its ARN at once: what comes next may fail. */
+/** Starts a run and prints its ARN at once: what comes next may fail. */
 export async function startNamed(
   target: Target,
   entity: Entity,

@@ -10,7 +10,7 @@ export interface Waiting {
   /** Errors in a row until now; null where the service only needs more time. */
   trouble: { error: string; status: number | null; count: number } | null;
   nextTryAt: string;
-  /** When the run gives up; null where its state does not tell. */
+  /** When the run gives up; null if its state does not have it. */
   deadline: string | null;
 }
 

@@ -1,19 +1,16 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import { RunError } from '../../../core/errors.ts';
 import { dateIn } from '../../../core/export/logical-date.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
-import { comparePlaces, type Pointer } from '../../../core/export/pointer.ts';
 import { jsonOrUndefined } from '../../../core/json.ts';
-import { createManifests, eachOf, ifReadable, type PublishedRun } from '../../data/manifests.ts';
+import { eachOf, type PublishedRun } from '../../data/manifests.ts';
 import { awsTrouble } from '../../support/aws-trouble.ts';
-import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 import { lastSeen } from '../executions.ts';
 import { executionsOf, type FoundRun } from '../find-run.ts';
 import { parseState, secondsBetween } from '../run-report.ts';
 import { type Waiting, waitingOf } from '../waiting.ts';
+import { type Published, publishedOrNone, type Standing } from './published-runs.ts';
 
 /** Step Functions forgets an execution so long after its end. */
 export const FORGOTTEN_AFTER_DAYS = 90;
@@ -24,7 +21,7 @@ export interface RunRow {
   entity: Entity | null;
   /** The logical date. */
   date: string | null;
-  /** Step Functions' own word; null where it has forgotten the run, of which then only the manifest tells. */
+  /** Of Step Functions; null if it has forgotten the run, which is then known by its manifest only. */
   status: string | null;
   error: string | null;
   cause: string | null;
@@ -33,11 +30,7 @@ export interface RunRow {
   seconds: number | null;
   rows: number | null;
   bytes: number | null;
-  /**
-   * Of a published run: the newest date's, the one that counts for its date, or one that a later run replaced. Null where no
-   * pointer came as far as this run.
-   */
-  standing: 'latest' | 'current' | 'superseded' | null;
+  standing: Standing;
   /** How many warnings the manifest of a published run holds. */
   warningCount: number | null;
   /** Of a run that waits: why, and until when. */
@@ -55,7 +48,7 @@ export interface Wanted {
   limit?: number | undefined;
   /** The zone in which a run gets its date. */
   timeZone: string;
-  /** Told, in a sentence, of what could not be had. */
+  /** Gets a sentence for what could not be read. */
   warn: (sentence: string) => void;
 }
 
@@ -75,8 +68,6 @@ export async function listRuns(target: Place, wanted: Wanted): Promise<RunRow[]>
   const all = [...rows, ...within.map(forgottenRow)].sort((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
   return all.slice(0, wanted.limit);
 }
-
-type Published = PublishedRun & Pick<RunRow, 'standing'>;
 
 /**
  * Runs without a file that counts, of any input: those that failed or are under way, and those that succeeded and whose
@@ -111,47 +102,13 @@ async function foundRuns(
   const [entity] = entities.length === 1 ? entities : [];
   const known = new Map([...published].map(([name, { manifest }]) => [name, manifest.entity]));
   for await (const run of executionsOf(target, { since, failed, running, entity, known })) {
-    // An input without an entity is nobody's run; it is left out only where some were asked for.
+    // A run whose input has no entity is left out only if entities were named.
     if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
   }
   return runs;
 }
 
-/** Without the bucket, the runs themselves are still worth their lines. */
-async function publishedOrNone(target: Place, entities: Entity[], wanted: Wanted): Promise<Map<string, Published>> {
-  try {
-    return await publishedRuns(target, entities, wanted);
-  } catch (error) {
-    if (!(error instanceof CommandError || error instanceof RunError)) throw error;
-    wanted.warn(
-      `Dates, rows and bytes of what was published are not shown: the bucket could not be read. ${error.message}`,
-    );
-    return new Map();
-  }
-}
-
-/** By the name of the execution. */
-async function publishedRuns(target: Place, entities: Entity[], wanted: Wanted): Promise<Map<string, Published>> {
-  const manifests = createManifests(target);
-  const all = await eachOf(entities, async (entity) => {
-    const named = (which: string) => ifReadable(manifests.pointer(entity, which), wanted.warn);
-    const [runs, latest] = await Promise.all([manifests.runs(entity, wanted.since, wanted.warn), named('latest')]);
-    const dates = [...new Set(runs.map(({ manifest }) => manifest.date))];
-    const pointers = new Map(await eachOf(dates, async (date) => [date, await named(date)] as const));
-    return runs.map((run) => ({ ...run, standing: standingOf(run.manifest, pointers.get(run.manifest.date), latest) }));
-  });
-  return new Map(all.flat().map((run) => [run.manifest.execution, run]));
-}
-
-/** What the pointers say, and nothing else: a run may have failed behind its manifest, and took nobody's place then. */
-function standingOf(manifest: Manifest, ofDate: Pointer | undefined, latest: Pointer | undefined): RunRow['standing'] {
-  if (manifest.execution === latest?.execution) return 'latest';
-  const further = ofDate && comparePlaces(ofDate, manifest);
-  if (further === undefined || further < 0) return null;
-  return further === 0 ? 'current' : 'superseded';
-}
-
-/** Only what no manifest tells is asked of Step Functions, which allows few such calls a second. */
+/** Step Functions allows few such calls a second: only what is in no manifest is read there. */
 async function rowOf(
   target: Pick<Target, 'sfn'>,
   run: FoundRun,
@@ -194,16 +151,9 @@ function rowWith(run: FoundRun, found: Published | undefined, ended: End | undef
 
 function forgottenRow({ manifest, standing }: Published): RunRow {
   const { execution, entity, date, startedAt, file, warnings } = manifest;
-  const common = { run: execution, entity, date, startedAt, rows: file.rows, bytes: file.bytes, standing };
-  return {
-    ...common,
-    warningCount: warnings.length,
-    waiting: null,
-    status: null,
-    error: null,
-    cause: null,
-    seconds: null,
-  };
+  const known = { run: execution, entity, date, startedAt, rows: file.rows, bytes: file.bytes, standing };
+  const unknown = { status: null, error: null, cause: null, seconds: null, waiting: null };
+  return { ...known, ...unknown, warningCount: warnings.length };
 }
 
 const inputSchema = z.object({
@@ -211,7 +161,7 @@ const inputSchema = z.object({
   scheduledFor: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** What an execution says of itself. */
+/** What is known of an execution. */
 interface End {
   date: string;
   error: string | undefined;

@@ -12,7 +12,7 @@ export interface RunLine {
   id: string;
   /** When it was written, milliseconds since 1970. */
   at: number;
-  /** The time of CloudWatch, by which lines are asked for. */
+  /** The time of CloudWatch, by which lines are filtered. */
   storedAt: number;
   fields: z.infer<typeof lineSchema>;
 }
@@ -26,7 +26,7 @@ const lineSchema = z.looseObject({
   timestamp: z.iso.datetime().optional(),
 });
 
-/** Clocks differ, and a function whose run was stopped goes on for up to 15 minutes. */
+/** Clocks differ, and a function goes on for up to 15 minutes after its run was stopped. */
 const BEFORE_MS = 60_000;
 const AFTER_MS = 20 * 60_000;
 
@@ -79,7 +79,7 @@ async function linesIn(
   return lines;
 }
 
-/** Said in columns of their own, or the same on every line, or of no use to a person. */
+/** In columns of their own, or equal on every line, or of no use to a person. */
 const NOT_REPEATED = new Set([
   'level',
   'message',
@@ -94,7 +94,7 @@ const NOT_REPEATED = new Set([
 
 export const HEADINGS = lineText('time (UTC)', 'step', 'level', 'message');
 
-/** One row of a table whose columns are as wide as what stands in them usually. */
+/** One row of a table with columns of fixed width. */
 export function textOf({ at, fields }: RunLine): string {
   const facts = Object.entries(fields).flatMap(([name, value]) =>
     NOT_REPEATED.has(name) || value === null || value === undefined ? [] : [`${name}=${factText(value)}`],

@@ -3,7 +3,7 @@ import type { RunState } from '../../../core/step/states.ts';
 import { isStay } from '../executions.ts';
 import { parseState } from '../run-report.ts';
 
-/** What a run does at a time, in the words of the machine's states. */
+/** What a run does in some states of the machine. */
 export type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'end';
 
 /** A stay in one state of the machine. */
@@ -12,12 +12,12 @@ export interface Stay {
   from: Date;
   /** When the next state was entered, or the execution ended; now, where it goes on. */
   to: Date;
-  /** What the state was given, and what the next one was given: only the last of a failed run has no `after`. */
+  /** The input of the state, and of the next one; only the last of a failed run has no `after`. */
   before: RunState | undefined;
   after: RunState | undefined;
 }
 
-/** Stays one behind the other that serve one purpose: checks and the waits between them, say. */
+/** Consecutive stays for one purpose, such as checks and the waits between them. */
 export interface Stretch {
   phase: Phase;
   stays: Stay[];
@@ -49,7 +49,7 @@ export async function historyOf(client: SFNClient, executionArn: string): Promis
  * @param output of an execution that succeeded
  */
 export function stretchesOf(events: HistoryEvent[], end: Date, output: string | undefined): Stretch[] {
-  // Only these are written by every engine, and they are enough: each state is given what the one before it answered.
+  // Every engine writes these, and they are enough: the input of a state is the answer of the one before.
   const entered = events
     .filter(isStay)
     .flatMap(({ timestamp, stateEnteredEventDetails: details }) =>

@@ -2,7 +2,7 @@ import { ERRORS } from '../../../core/errors.ts';
 import { STEPS } from '../../../core/step/steps.ts';
 import type { Target } from '../../support/target.ts';
 
-/** Where a person looks further; in a local cloud there is no console, only its address. */
+/** Where to look further; a local cloud has no console, only an address. */
 export interface Links {
   execution: string | null;
   /** By step. */
@@ -21,7 +21,7 @@ export function linksOf(
   const [, partition = 'aws', , region = ''] = machineArn.split(':');
   const console = `https://${region}.${HOSTS[partition] ?? HOSTS.aws}`;
   const group = (step: string) => encodeURIComponent(downloadLogGroup.replace(/DownloadFile$/, step));
-  // The console wants the name of a group encoded, with the percent sign encoded once more, by a dollar.
+  // The console wants the name of the group encoded, and each percent sign again, with a dollar.
   const logs = (step: string) =>
     `${console}/cloudwatch/home?region=${region}#logsV2:log-groups/log-group/${group(step).replaceAll('%', '$25')}`;
   return {
@@ -37,14 +37,14 @@ const HOSTS: Record<string, string> = {
   'aws-us-gov': 'console.amazonaws-us-gov.com',
 };
 
-/** Entries for what Step Functions or a person ended, under whatever name. */
+/** Entries for runs that Step Functions or a person ended. */
 const BY_STATUS: Record<string, string> = {
   FAILED: 'ExecutionsFailed',
   TIMED_OUT: 'ExecutionsTimedOut',
   ABORTED: 'ExecutionsAborted',
 };
 
-/** The entry of the runbook for the end of a run; `null` where it did not end badly. */
+/** The entry of the runbook for the end of a run; `null` unless it failed. */
 export function runbookEntry(error: string | null, status: string): string | null {
   const name = error !== null && Object.hasOwn(ERRORS, error) ? error : BY_STATUS[status];
   return name === undefined ? null : `docs/runbook.md#${name.toLowerCase()}`;

@@ -7,6 +7,7 @@ import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 import { type FoundRun, findRun } from '../find-run.ts';
 import { FORGOTTEN_AFTER_DAYS, type RunRow } from '../list/list-runs.ts';
+import { type Standing, standingOf } from '../list/published-runs.ts';
 import { parseState, secondsBetween } from '../run-report.ts';
 import { type Waiting, waitingOf } from '../waiting.ts';
 import { historyOf, type Stay, stretchesOf } from './history.ts';
@@ -21,7 +22,7 @@ export interface ShownRun extends Omit<RunRow, 'startedAt' | 'warningCount'> {
   endedAt: string | null;
   exportId: string | null;
   checks: number | null;
-  /** What the runbook says of the error, as a place in this repository. */
+  /** The entry of the runbook for the error, as a path in this repository. */
   runbook: string | null;
   timeline: Moment[];
   /** In the bucket; the manifest is null as long as nothing is published. */
@@ -86,7 +87,7 @@ async function ofExecution(
     startedAt: run.startDate.toISOString(),
     endedAt: run.stopDate?.toISOString() ?? null,
     seconds: secondsBetween(run.startDate, run.stopDate ?? new Date()),
-    standing: manifest ? await standingOf(manifests, manifest, warn) : null,
+    standing: manifest ? await standingBy(manifests, manifest, warn) : null,
     runbook: runbookEntry(error, run.status),
     timeline: timelineOf(stretches, { status: run.status, error, startedAt: run.startDate, endedAt: run.stopDate }),
     files: {
@@ -114,7 +115,7 @@ function ofState(state: RunState | undefined) {
   };
 }
 
-/** By the name alone: the manifest lies where the name says. */
+/** The name gives the key of the manifest. */
 async function forgottenRun(manifests: Manifests, run: string): Promise<PublishedRun | undefined> {
   const name = run.split(':').at(-1) ?? run;
   if (entitySchema.safeParse(name).success) return newestOf(manifests, name as Entity);
@@ -141,7 +142,7 @@ async function ofManifest(
   return {
     ...{ run: execution, executionArn: null, entity, date, status: null, error: null, cause: null, runbook: null },
     ...{ startedAt, endedAt: null, seconds: null, exportId: id, checks, rows: file.rows, bytes: file.bytes, warnings },
-    standing: await standingOf(manifests, manifest, (sentence) => void warnings.push(sentence)),
+    standing: await standingBy(manifests, manifest, (sentence) => void warnings.push(sentence)),
     timeline: [
       at(
         startedAt,
@@ -157,14 +158,12 @@ async function ofManifest(
   };
 }
 
-async function standingOf(
+async function standingBy(
   manifests: Manifests,
-  { entity, date, execution }: Manifest,
+  manifest: Manifest,
   warn: (sentence: string) => void,
-): Promise<RunRow['standing']> {
-  const named = (which: string) => ifReadable(manifests.pointer(entity, which), warn);
-  const [latest, ofDate] = await Promise.all([named('latest'), named(date)]);
-  if (latest?.execution === execution) return 'latest';
-  if (!ofDate) return null;
-  return ofDate.execution === execution ? 'current' : 'superseded';
+): Promise<Standing> {
+  const named = (which: string) => ifReadable(manifests.pointer(manifest.entity, which), warn);
+  const [latest, ofDate] = await Promise.all([named('latest'), named(manifest.date)]);
+  return standingOf(manifest, ofDate, latest);
 }

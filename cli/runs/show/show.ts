@@ -66,9 +66,9 @@ function tookText(seconds: number | null): string {
 function failureOf(shown: ShownRun): string[] {
   const { error, status, cause, runbook, readers, entity, date, makeUp } = shown;
   if (runbook === null) return [];
-  const told = `  ${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause was given.')}`;
+  const failure = `  ${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause was given.')}`;
   const have = readers && entity ? [`  ${plainLine(readersText(readers, entity, date))}`] : [];
-  return ['', told, `  Runbook: ${runbook}`, ...have, ...(makeUp ? [`  To make it up: ${makeUp}`] : [])];
+  return ['', failure, `  Runbook: ${runbook}`, ...have, ...(makeUp ? [`  To make it up: ${makeUp}`] : [])];
 }
 
 const STEPS: Partial<Record<Phase, string>> = {
@@ -78,7 +78,7 @@ const STEPS: Partial<Record<Phase, string>> = {
   publish: 'PublishFile',
 };
 
-/** The log that a person wants: of the step in which a run ended, or is. The document has all. */
+/** The log of the step in which a run ended, or is. `--json` has all. */
 function logOf({ status, timeline, links }: ShownRun): string[] {
   const step = STEPS[timeline.findLast(({ phase }) => phase in STEPS)?.phase ?? 'create'] ?? '';
   const url = links.logGroups[step];

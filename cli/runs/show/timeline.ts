@@ -4,11 +4,11 @@ import { durationText, manyText } from '../../support/text.ts';
 import { reasonText, timesText, waitingOf } from '../waiting.ts';
 import { type Phase, type Stay, type Stretch, secondsIn } from './history.ts';
 
-/** One line of a run's story. */
+/** One line of the timeline. */
 export interface Moment {
   at: string;
   phase: Phase;
-  /** How long it took; null for what is but a moment. */
+  /** How long it took; null for a moment. */
   seconds: number | null;
   text: string;
 }
@@ -21,12 +21,12 @@ export interface Ended {
   endedAt: Date | undefined;
 }
 
-/** A run as a story in plain words, the oldest first. Counts, ids and keys only. */
+/** A run in sentences, the oldest first. Counts, ids and keys only. */
 export function timelineOf(stretches: Stretch[], run: Ended): Moment[] {
   const running = run.status === 'RUNNING';
-  const told = stretches.filter(({ phase }) => phase in WORDS);
-  const moments = told.map((stretch, index): Moment => {
-    const current = running && index === told.length - 1;
+  const shown = stretches.filter(({ phase }) => phase in WORDS);
+  const moments = shown.map((stretch, index): Moment => {
+    const current = running && index === shown.length - 1;
     return {
       at: (stretch.stays[0]?.from ?? run.startedAt).toISOString(),
       phase: stretch.phase,

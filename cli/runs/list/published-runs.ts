@@ -1,0 +1,59 @@
+import type { Entity } from '../../../core/config/entities.ts';
+import { RunError } from '../../../core/errors.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { comparePlaces, type Pointer } from '../../../core/export/pointer.ts';
+import { createManifests, eachOf, ifReadable, type PublishedRun } from '../../data/manifests.ts';
+import { CommandError } from '../../support/exit.ts';
+import type { Target } from '../../support/target.ts';
+
+/**
+ * Of a published run: the newest date's, the one that counts for its date, or one that a later run replaced. Null where no
+ * pointer came as far as this run.
+ */
+export type Standing = 'latest' | 'current' | 'superseded' | null;
+
+export type Published = PublishedRun & { standing: Standing };
+
+type Place = Pick<Target, 's3' | 'BucketName'>;
+
+interface Wanted {
+  since: Date;
+  warn: (sentence: string) => void;
+}
+
+/** Published runs by the name of the execution; none, with a warning, where the bucket cannot be read. */
+export async function publishedOrNone(
+  target: Place,
+  entities: Entity[],
+  wanted: Wanted,
+): Promise<Map<string, Published>> {
+  try {
+    return await publishedRuns(target, entities, wanted);
+  } catch (error) {
+    if (!(error instanceof CommandError || error instanceof RunError)) throw error;
+    wanted.warn(
+      `Dates, rows and bytes of what was published are not shown: the bucket could not be read. ${error.message}`,
+    );
+    return new Map();
+  }
+}
+
+async function publishedRuns(target: Place, entities: Entity[], wanted: Wanted): Promise<Map<string, Published>> {
+  const manifests = createManifests(target);
+  const all = await eachOf(entities, async (entity) => {
+    const named = (which: string) => ifReadable(manifests.pointer(entity, which), wanted.warn);
+    const [runs, latest] = await Promise.all([manifests.runs(entity, wanted.since, wanted.warn), named('latest')]);
+    const dates = [...new Set(runs.map(({ manifest }) => manifest.date))];
+    const pointers = new Map(await eachOf(dates, async (date) => [date, await named(date)] as const));
+    return runs.map((run) => ({ ...run, standing: standingOf(run.manifest, pointers.get(run.manifest.date), latest) }));
+  });
+  return new Map(all.flat().map((run) => [run.manifest.execution, run]));
+}
+
+/** By the pointers alone: a run may have failed after it wrote its manifest. */
+export function standingOf(manifest: Manifest, ofDate: Pointer | undefined, latest: Pointer | undefined): Standing {
+  if (manifest.execution === latest?.execution) return 'latest';
+  const further = ofDate && comparePlaces(ofDate, manifest);
+  if (further === undefined || further < 0) return null;
+  return further === 0 ? 'current' : 'superseded';
+}
