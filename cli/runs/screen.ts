@@ -75,16 +75,18 @@ function liveRows(rows: Progress[], colors: Colors): string {
     `${row.checks}`,
     movedText(row),
     `${row.seconds.toFixed(1)} s`,
-    waitingTexts(row).filter(Boolean).join(', '),
   ]);
-  const lines = table(['entity', 'state', 'checks', 'bytes', 'elapsed', ''], cells).split('\n');
-  const paint = (row: Progress | undefined) =>
-    row?.status === 'SUCCEEDED'
-      ? colors.green
-      : row?.status === 'RUNNING' || !row
-        ? (text: string) => text
-        : colors.red;
-  return lines.map((text, index) => (index === 0 ? colors.dim(text) : paint(rows[index - 1])(text))).join('\n');
+  const [head = '', ...lines] = table(['entity', 'state', 'checks', 'bytes', 'elapsed'], cells).split('\n');
+  const shown = rows.map((row, index) => {
+    const line = paintOf(row, colors)(lines[index] ?? '');
+    return row.waiting?.trouble ? `${line}\n${colors.yellow(`    ${waitingTexts(row).join(', ')}`)}` : line;
+  });
+  return [colors.dim(head), ...shown].join('\n');
+}
+
+function paintOf({ status }: Progress, colors: Colors): (text: string) => string {
+  if (status === 'SUCCEEDED') return colors.green;
+  return status === 'RUNNING' ? String : colors.red;
 }
 
 function stateText({ state, status }: Progress): string {
@@ -92,5 +94,5 @@ function stateText({ state, status }: Progress): string {
 }
 
 function waitingTexts({ waiting }: Progress): string[] {
-  return waiting ? [reasonText(waiting), timesText(waiting)] : [];
+  return waiting ? [reasonText(waiting), timesText(waiting)].filter(Boolean) : [];
 }

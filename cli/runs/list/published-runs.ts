@@ -53,7 +53,6 @@ async function publishedRuns(target: Place, entities: Entity[], wanted: Wanted):
 /** By the pointers alone: a run may have failed after it wrote its manifest. */
 export function standingOf(manifest: Manifest, ofDate: Pointer | undefined, latest: Pointer | undefined): Standing {
   if (manifest.execution === latest?.execution) return 'latest';
-  const further = ofDate && comparePlaces(ofDate, manifest);
-  if (further === undefined || further < 0) return null;
-  return further === 0 ? 'current' : 'superseded';
+  if (manifest.execution === ofDate?.execution) return 'current';
+  return ofDate && comparePlaces(ofDate, manifest) >= 0 ? 'superseded' : null;
 }

@@ -128,3 +128,17 @@ test('NO_COLOR takes the colours away', async () => {
   await createScreen(plain.stream).step('First', async () => 0);
   expect(plain.raw()).not.toContain('\u001b[32m');
 });
+
+test('a run that waits shows the last trouble, the next look and the deadline', () => {
+  const waiting = {
+    ...{ state: 'WaitBeforeCheck', checks: 2, trouble: { error: 'CrmUnavailable', status: 503, count: 3 } },
+    ...{ nextTryAt: '2026-11-20T03:12:05.000Z', deadline: '2026-11-20T07:00:00.000Z' },
+  };
+  const waits = row({ state: 'WaitBeforeCheck', checks: 2, waiting });
+  const [plain, live] = [terminal(false), terminal(true)];
+  createScreen(plain.stream).progress([waits]);
+  createScreen(live.stream).progress([waits]);
+  const text = /the last 3 refused: 503, next look (\S+ )?03:12:05, deadline (\S+ )?07:00:00 UTC/;
+  expect(plain.seen()[0]).toMatch(new RegExp(`^  leads: WaitBeforeCheck, 2 checks, ${text.source} \\(1\\.2 s\\)$`));
+  expect(live.seen().slice(1).join('\n')).toMatch(new RegExp(`^  leads .*\\n    ${text.source}\\n$`));
+});

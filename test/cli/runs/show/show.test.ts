@@ -117,7 +117,7 @@ test('a run that goes on is told up to the state in which it is', async () => {
 
 test('a run that Step Functions has forgotten is told from its manifest', async () => {
   const cloud = await readingCloud();
-  cloud.publish({ execution: 'leads-old' });
+  cloud.publish({ execution: 'leads-old', manifest: { startedAt: '2026-11-20T00:30:00.000Z' } });
   cloud.publish({ execution: 'leads-night' });
   const shown = await showRun(cloud.target, 'leads-old', cloud.endpoint);
   expect(shown).toMatchObject({ status: null, executionArn: null, entity: 'leads', rows: 1, standing: 'superseded' });
