@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { RunError } from '../../../core/errors.ts';
 import { jsonOrUndefined } from '../../../core/json.ts';
 import { ifReadable, type Manifests } from '../../data/manifests.ts';
 import { CommandError } from '../../support/exit.ts';
@@ -38,8 +39,8 @@ export async function aftermathOf(
   const readers = await Promise.all([named(date), named('latest')]).then(
     ([ofDate, latest]) => ({ ofDate, latest }),
     (error: unknown) => {
-      // A run may have failed because of the bucket: its story is shown all the same.
-      if (!(error instanceof CommandError)) throw error;
+      // The bucket may be why the run failed: the rest is shown.
+      if (!(error instanceof CommandError || error instanceof RunError)) throw error;
       warn(`What readers have is not known: ${error.message}`);
       return null;
     },

@@ -66,7 +66,7 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
   create: (stretch) => {
     const { run } = afterOf(stretch) ?? {};
     const tries = triesText(stretch, 'CreateExport');
-    if (!run) return `Asked the service for an export${tries}; none was created`;
+    if (!run) return `Requested an export${tries}; none was created`;
     return `Export ${run.exportId} of ${run.date} created${tries}, with ${manyText(run.request.columns.length, 'column')}`;
   },
   check: (stretch) => {
