@@ -1,8 +1,7 @@
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { awsTrouble } from '../support/aws-trouble.ts';
 import type { Target } from '../support/target.ts';
-import { type Check, ok, warning } from './check.ts';
+import { type Check, ok, orWarning, warning } from './check.ts';
 
 const ID = 'alarms';
 
@@ -17,19 +16,13 @@ export async function alarmsCheck(
   if (!AlarmTopicArn) {
     return warning(ID, 'The stack is of a release without alarms.', 'Deploy again.');
   }
-  const subscriptions: Subscription[] = [];
-  try {
-    const topic = { TopicArn: AlarmTopicArn };
-    for await (const page of paginateListSubscriptionsByTopic({ client: sns }, topic)) {
+  return orWarning(ID, 'Who hears of alarms could not be looked at.', async () => {
+    const subscriptions: Subscription[] = [];
+    for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
       subscriptions.push(...(page.Subscriptions ?? []));
     }
-  } catch (error) {
-    const text = 'Who hears of alarms could not be looked at';
-    const trouble = awsTrouble(error);
-    if (!trouble) throw error;
-    return warning(ID, `${text}.`, trouble);
-  }
-  return subscriptionsCheck(subscriptions, AlarmTopicArn, addresses);
+    return subscriptionsCheck(subscriptions, AlarmTopicArn, addresses);
+  });
 }
 
 /** Mails link the runbook: a path is no link. A local cloud sends no mail. */

@@ -1,5 +1,6 @@
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
+import { awsTrouble } from '../support/aws-trouble.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { plain } from '../support/text.ts';
 
@@ -40,6 +41,17 @@ export function failedBy(id: string, error: unknown): Check {
   }
   const name = error instanceof Error ? error.name : 'an unknown error';
   return failed(id, `This could not be looked at (${plain(name)}).`, 'Tell the developers.', ENVIRONMENT);
+}
+
+/** A check that never fails: AWS refusing to answer is a warning with this text. */
+export async function orWarning(id: string, text: string, check: () => Promise<Check>): Promise<Check> {
+  try {
+    return await check();
+  } catch (error) {
+    const trouble = awsTrouble(error);
+    if (!trouble) throw error;
+    return warning(id, text, trouble);
+  }
 }
 
 /** Collects checks. An error becomes a failed check, and the next one is made. */

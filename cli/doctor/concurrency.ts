@@ -2,9 +2,8 @@ import { GetAccountSettingsCommand } from '@aws-sdk/client-lambda';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import { awsTrouble } from '../support/aws-trouble.ts';
 import type { Target } from '../support/target.ts';
-import { type Check, ok, warning } from './check.ts';
+import { type Check, ok, orWarning, warning } from './check.ts';
 
 const ID = 'concurrency';
 
@@ -16,18 +15,14 @@ export async function concurrencyCheck(
   { lambda }: Pick<Target, 'lambda'>,
   deployment: Deployment | undefined,
 ): Promise<Check> {
-  try {
+  return orWarning(ID, 'How many functions the account may run at once could not be looked at.', async () => {
     const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}));
     const { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free = all } = AccountLimit ?? {};
     if (all === undefined || free === undefined) {
       return warning(ID, 'AWS Lambda did not say how many functions the account may run at once.', 'Look again.');
     }
     return judged(all, free, deployment);
-  } catch (error) {
-    const trouble = awsTrouble(error);
-    if (!trouble) throw error;
-    return warning(ID, 'How many functions the account may run at once could not be looked at.', trouble);
-  }
+  });
 }
 
 function judged(all: number, free: number, deployment: Deployment | undefined): Check {

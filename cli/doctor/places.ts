@@ -6,8 +6,7 @@ import { type OAuthClient, readOAuthClient } from '../../core/oauth/secrets.ts';
 import type { Clock } from '../support/aws-clock.ts';
 import { USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { type Check, type Findings, failed, ok } from './check.ts';
-import { clockCheck } from './clock.ts';
+import { type Check, type Findings, failed, ok, warning } from './check.ts';
 import { type Around, grantCheck, ledgerCheck } from './grant.ts';
 
 /** The stored client and newest generation, `undefined` where they cannot be read. */
@@ -78,4 +77,13 @@ function clientCheck(
   const text = `The client has no secret, but crm.clientAuthentication is "${crm.clientAuthentication}".`;
   const advice = `Set CRM_CLIENT_SECRET, then: ${authorizeCommand} --client-id ID.`;
   return failed('client-secret', text, advice, USAGE);
+}
+
+/** Whether this machine and AWS agree about the time. */
+export function clockCheck(clock: Clock): Check {
+  const offset = clock.offset();
+  if (offset === undefined) return ok('clock', 'AWS did not say its time; that of this machine counts.');
+  if (offset === 0) return ok('clock', 'This machine and AWS agree about the time.');
+  const text = `The clock of this machine is ${Math.round(Math.abs(offset) / 1000)} s ${offset > 0 ? 'slow' : 'fast'}; the time of AWS is used here.`;
+  return warning('clock', text, 'Set the clock of this machine; the functions have their own.');
 }

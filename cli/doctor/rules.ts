@@ -2,9 +2,8 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { pausedRules } from '../schedule/paused-rules.ts';
-import { awsTrouble } from '../support/aws-trouble.ts';
 import type { Target } from '../support/target.ts';
-import { type Check, ok, warning } from './check.ts';
+import { type Check, ok, orWarning, warning } from './check.ts';
 
 const ID = 'rules';
 
@@ -18,13 +17,8 @@ export async function rulesCheck(
   deployment: Deployment | undefined,
   resume: (entities: Entity[]) => string,
 ): Promise<Check> {
-  try {
-    return judged(await pausedRules(target), deployment, resume);
-  } catch (error) {
-    const trouble = awsTrouble(error);
-    if (!trouble) throw error;
-    return warning(ID, 'Which nightly rules are switched on could not be looked at.', trouble);
-  }
+  const text = 'Which nightly rules are switched on could not be looked at.';
+  return orWarning(ID, text, async () => judged(await pausedRules(target), deployment, resume));
 }
 
 function judged(off: Entity[], deployment: Deployment | undefined, resume: (entities: Entity[]) => string): Check {

@@ -61,21 +61,20 @@ export interface Difference {
 /** Where a configuration differs from what is deployed. */
 export function differencesFrom(outputs: DeployedOutputs, configuration: Deployment): Difference[] {
   const ours = deployedOutputs(configuration);
-  const plain = Object.entries(PLAIN).flatMap(([name, key]): Difference[] => {
-    const [deployed, file] = [outputs[name as keyof typeof PLAIN], ours[name as keyof typeof PLAIN]];
-    return deployed === file ? [] : [{ key, deployed, file }];
-  });
-  const [theirs, digests] = [outputs, ours].map(({ ConfigurationDigests }) => new Set(ConfigurationDigests.split(' ')));
-  const changed = [...(digests ?? [])].filter((digest) => !theirs?.has(digest));
+  const plain = PLAIN.flatMap(([name, key]): Difference[] =>
+    outputs[name] === ours[name] ? [] : [{ key, deployed: outputs[name], file: ours[name] }],
+  );
+  const deployed = new Set(outputs.ConfigurationDigests.split(' '));
+  const changed = ours.ConfigurationDigests.split(' ').filter((digest) => !deployed.has(digest));
   return [...plain, ...changed.map((digest) => ({ key: digest.replace(/:.*/, '') }))];
 }
 
-const PLAIN = {
-  CrmBaseUrl: 'crm.baseUrl',
-  CrmAuthUrl: 'crm.authUrl',
-  CrmScopes: 'crm.scopes',
-  CrmClientAuthentication: 'crm.clientAuthentication',
-} as const;
+const PLAIN = [
+  ['CrmBaseUrl', 'crm.baseUrl'],
+  ['CrmAuthUrl', 'crm.authUrl'],
+  ['CrmScopes', 'crm.scopes'],
+  ['CrmClientAuthentication', 'crm.clientAuthentication'],
+] as const;
 
 /** Short, for people see it; keys are sorted, for their order means nothing. */
 function digestOf(value: unknown): string {

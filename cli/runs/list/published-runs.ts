@@ -2,7 +2,7 @@ import type { Entity } from '../../../core/config/entities.ts';
 import { RunError } from '../../../core/errors.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { comparePlaces, type Pointer } from '../../../core/export/pointer.ts';
-import { createManifests, eachOf, ifReadable, type PublishedRun } from '../../data/manifests.ts';
+import { createManifests, eachOf, ifReadable, type Manifests, type PublishedRun } from '../../data/manifests.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 
@@ -51,8 +51,19 @@ async function publishedRuns(target: Place, entities: Entity[], wanted: Wanted):
 }
 
 /** By the pointers alone: a run may have failed after it wrote its manifest. */
-export function standingOf(manifest: Manifest, ofDate: Pointer | undefined, latest: Pointer | undefined): Standing {
+function standingOf(manifest: Manifest, ofDate: Pointer | undefined, latest: Pointer | undefined): Standing {
   if (manifest.execution === latest?.execution) return 'latest';
   if (manifest.execution === ofDate?.execution) return 'current';
   return ofDate && comparePlaces(ofDate, manifest) >= 0 ? 'superseded' : null;
+}
+
+/** The same, with the pointers read. */
+export async function standingBy(
+  manifests: Manifests,
+  manifest: Manifest,
+  warn: (sentence: string) => void,
+): Promise<Standing> {
+  const named = (which: string) => ifReadable(manifests.pointer(manifest.entity, which), warn);
+  const [latest, ofDate] = await Promise.all([named('latest'), named(manifest.date)]);
+  return standingOf(manifest, ofDate, latest);
 }

@@ -1,15 +1,14 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
-import { ENTITIES, type Entity, entitySchema } from '../../../core/config/entities.ts';
-import type { Manifest } from '../../../core/export/manifest.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { createManifests, eachOf, ifReadable, type Manifests, type PublishedRun } from '../../data/manifests.ts';
+import { createManifests, ifReadable, type Manifests } from '../../data/manifests.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 import { type FoundRun, findRun } from '../find-run.ts';
-import { FORGOTTEN_AFTER_DAYS, type RunRow } from '../list/list-runs.ts';
-import { type Standing, standingOf } from '../list/published-runs.ts';
+import type { RunRow } from '../list/list-runs.ts';
+import { standingBy } from '../list/published-runs.ts';
 import { parseState, secondsBetween } from '../run-report.ts';
 import { type Waiting, waitingOf } from '../waiting.ts';
+import { forgottenRun, ofManifest } from './forgotten-run.ts';
 import { historyOf, type Stay, stretchesOf } from './history.ts';
 import { type Links, linksOf, runbookEntry } from './links.ts';
 import { aftermathOf, type Readers } from './readers.ts';
@@ -113,57 +112,4 @@ function ofState(state: RunState | undefined) {
     rows: state?.rows ?? null,
     bytes: state?.file?.bytes ?? null,
   };
-}
-
-/** The name gives the key of the manifest. */
-async function forgottenRun(manifests: Manifests, run: string): Promise<PublishedRun | undefined> {
-  const name = run.split(':').at(-1) ?? run;
-  if (entitySchema.safeParse(name).success) return newestOf(manifests, name as Entity);
-  const found = await eachOf(ENTITIES, (entity) => manifests.manifestOfRun(entity, name));
-  return found.find((one) => one !== undefined);
-}
-
-async function newestOf(manifests: Manifests, entity: Entity): Promise<PublishedRun | undefined> {
-  const pointer = await manifests.pointer(entity, 'latest');
-  return pointer && manifests.manifestOfRun(entity, pointer.execution);
-}
-
-async function ofManifest(
-  target: Place,
-  manifests: Manifests,
-  published: PublishedRun,
-  endpoint: string | undefined,
-): Promise<ShownRun> {
-  const { manifest, manifestKey } = published;
-  const { entity, date, startedAt, file, execution, keptUntil } = manifest;
-  const warnings = [...manifest.warnings];
-  const { id, createdAt, storedAt, checks } = manifest.export;
-  const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
-  return {
-    ...{ run: execution, executionArn: null, entity, date, status: null, error: null, cause: null, runbook: null },
-    ...{ startedAt, endedAt: null, seconds: null, exportId: id, checks, rows: file.rows, bytes: file.bytes, warnings },
-    standing: await standingBy(manifests, manifest, (sentence) => void warnings.push(sentence)),
-    timeline: [
-      at(
-        startedAt,
-        'begin',
-        `Started, more than ${FORGOTTEN_AFTER_DAYS} days ago or in another machine: its manifest tells alone.`,
-      ),
-      at(createdAt, 'create', `Export ${id} of ${date} created.`),
-      at(storedAt, 'download', 'File stored.'),
-    ],
-    files: { bucket: target.BucketName, key: file.key, manifestKey, keptUntil },
-    ...{ waiting: null, readers: null, makeUp: null },
-    links: linksOf(target, null, target.StateMachineArn, endpoint),
-  };
-}
-
-async function standingBy(
-  manifests: Manifests,
-  manifest: Manifest,
-  warn: (sentence: string) => void,
-): Promise<Standing> {
-  const named = (which: string) => ifReadable(manifests.pointer(manifest.entity, which), warn);
-  const [latest, ofDate] = await Promise.all([named('latest'), named(manifest.date)]);
-  return standingOf(manifest, ofDate, latest);
 }

@@ -14,9 +14,9 @@ import {
   ok,
   warning,
 } from '../../../cli/doctor/check.ts';
-import { clockCheck } from '../../../cli/doctor/clock.ts';
 import { doctor } from '../../../cli/doctor/doctor.ts';
 import { accessTokenCheck, grantCheck, ledgerCheck, scopesCheck } from '../../../cli/doctor/grant.ts';
+import { clockCheck } from '../../../cli/doctor/places.ts';
 import { type Refreshed, refreshCheck } from '../../../cli/doctor/refresh.ts';
 import { columnsCheck } from '../../../cli/doctor/service.ts';
 import { watchClock } from '../../../cli/support/aws-clock.ts';
