@@ -71,7 +71,7 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
   const given = givenSchema.parse(program.opts());
   const { entity: entities, keep, json, endpointUrl, pollSeconds } = given;
   const crm = otherCrm(given, env.CRM_CLIENT_SECRET);
-  // The scopes of the sandbox are nobody's; those of another CRM widen only if requested.
+  // Updates widen the scopes, which matters for a real CRM.
   const updates = given.updates || !crm;
   return { entities: [...new Set(entities)], keep, json, endpointUrl, pollSeconds, updates, crm };
 }

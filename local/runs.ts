@@ -49,7 +49,7 @@ async function readBack(target: Target, report: RunReport): Promise<FinishedRun>
   try {
     return { report, published: await verifyPublished(target, report) };
   } catch (error) {
-    // The run says that it is published, and is not believed.
+    // Published by its own account, but not by what can be read.
     const cause = error instanceof Error ? error.message : String(error);
     return { report: { ...report, error: 'NotVerified', cause } };
   }

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { PublishedRun } from '../cli/data/manifests.ts';
-import type { Attempt, Facts } from '../cli/report/story.ts';
+import type { Attempt, Facts } from '../cli/report/report-data.ts';
 import { planOfDefaults } from '../cli/schedule/nightly-plan.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';

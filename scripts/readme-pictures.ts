@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import serialize from '@xterm/addon-serialize';
 import headless from '@xterm/headless';
 import { reportPage } from '../cli/report/page.ts';
-import { tellStory } from '../cli/report/story.ts';
+import { reportDataOf } from '../cli/report/report-data.ts';
 import { madeUpMonth } from './made-up-month.ts';
 
 /**
@@ -29,7 +29,7 @@ async function main(): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'pictures-'));
   try {
     await mkdir(PICTURES, { recursive: true });
-    await picture(dir, 'report', reportPage(tellStory(madeUpMonth())), { width: 1200, height: 1462 });
+    await picture(dir, 'report', reportPage(reportDataOf(madeUpMonth())), { width: 1200, height: 1462 });
     const { html, lines } = await screenOf([process.execPath, 'local/start.ts']);
     await picture(dir, 'start', terminalPage(html), { width: COLUMNS * 8 + 48, height: lines * 18 + 64 });
   } finally {

@@ -27,7 +27,7 @@ export function judgeAnswer(query: URLSearchParams, expected: Expected): Service
   }
   const issuer = query.get('iss');
   if (issuer !== null && !isIssuerOf(issuer, crm.authUrl)) {
-    // What it names is not repeated: a token may be echoed there.
+    // Its value is not printed: it may hold a token.
     const why = `The redirect names another issuer than crm.authUrl does (${crm.authUrl}). Nothing was stored:`;
     const advice =
       'compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.';
@@ -43,7 +43,7 @@ export function judgeAnswer(query: URLSearchParams, expected: Expected): Service
   return code ? { kind: 'code', code } : { kind: 'unusable', why: 'The answer holds no code.' };
 }
 
-/** In a time that does not tell how much of it is right. */
+/** In constant time. */
 function sameText(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

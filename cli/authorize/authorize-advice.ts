@@ -1,12 +1,12 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 
-interface Asked {
+interface Requested {
   crm: Pick<Deployment['crm'], 'scopes'>;
   configuration: string;
 }
 
 /** Which scopes were asked for, and where a person changes that. */
-export function scopeAdvice({ crm, configuration }: Asked): string {
+export function scopeAdvice({ crm, configuration }: Requested): string {
   const updates = crm.scopes.includes('customers:update') ? ' ("customerUpdates": true adds customers:update)' : '';
   return `These scopes were asked for: ${crm.scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
 }

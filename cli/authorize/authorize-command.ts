@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { ConfigurationError, configurationFile } from '../../core/config/configuration.ts';
 import { deployedCrm, differencesFrom } from '../../core/config/deployed.ts';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
-import { withExamples } from '../support/command-options.ts';
+import { numberArgument, withExamples } from '../support/command-options.ts';
 import { configurationOrError, differencesText } from '../support/configuration-file.ts';
 import { CommandError } from '../support/exit.ts';
 import { askHidden, type Input } from '../support/hidden-input.ts';
@@ -32,14 +32,23 @@ export function addAuthorize(command: Command): void {
       '--client-id <id>',
       'the OAuth client; its secret comes from CRM_CLIENT_SECRET, or is asked for. Default: the stored client',
     )
-    .option('--port <number>', 'port of the callback on 127.0.0.1; default: any free', portArgument)
+    .option(
+      '--port <number>',
+      'port of the callback on 127.0.0.1; default: any free',
+      numberArgument('A port is a number from 0 to 65535.', 0, 65_535),
+    )
     .addOption(
       new Option(
         '--redirect-uri <uri>',
         'the redirect URI exactly as registered, e.g. http://localhost:8400/callback',
       ).conflicts('port'),
     )
-    .option('--timeout <seconds>', 'how long to wait for the person', secondsArgument, 300)
+    .option(
+      '--timeout <seconds>',
+      'how long to wait for the person',
+      numberArgument('A time is a number of seconds from 1 to 86400.', 1, 86_400),
+      300,
+    )
     .option('--paste', 'read the redirect address or the code from standard input; default in a terminal')
     .option('--no-browser', 'only print the address')
     .option('--json', 'one JSON document on standard output, all else on standard error')
@@ -135,16 +144,4 @@ function linesOf({ secret, versionId, scope, expiresAt, notes }: Authorized): st
     ...notes.map((note) => `Note: ${note}`),
     `Authorized. Stored in ${secret}; VersionId: ${versionId}; scopes: ${scope || 'none of those asked for'}; the access token lives until ${until}; refresh token: yes.`,
   ];
-}
-
-function portArgument(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port < 65_536) return port;
-  throw new InvalidArgumentError('A port is a number from 0 to 65535.');
-}
-
-function secondsArgument(text: string): number {
-  const seconds = Number(text);
-  if (/^\d+$/.test(text) && seconds >= 1 && seconds <= 86_400) return seconds;
-  throw new InvalidArgumentError('A time is a number of seconds from 1 to 86400.');
 }

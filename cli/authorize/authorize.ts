@@ -50,8 +50,8 @@ export interface Authorized {
 const FIVE_MINUTES = 300;
 
 /**
- * The authorization code flow with PKCE (RFC 7636) and `state`, and a listener on loopback (RFC 8252). Proves first that
- * its outcome can be stored, then stores the client and the grant in the secrets of the stack.
+ * The authorization code flow with PKCE (RFC 7636), `state`, and a loopback listener (RFC 8252). Checks the permissions to
+ * store its result before the person consents.
  * @throws CommandError, RunError
  */
 export async function authorize(target: Places, options: AuthorizeOptions): Promise<Authorized> {
@@ -90,7 +90,7 @@ async function store(
   const { versionId } = await storeGrant(tokens, {
     store: createGrantStore(target.secrets, target.TokensSecretId),
     ledger: createLedger(target.dynamo, target.LedgerTableName, target.TokensSecretId),
-    // A function compares the claim with its own clock, which AWS keeps.
+    // Functions compare the claim with their own clock, that of AWS.
     now: () => clock.now().getTime(),
     onWait,
   });
@@ -116,12 +116,12 @@ async function consent(
   const listener = callback.hosts.length > 0 ? await listenForCallback(expected, callback) : undefined;
   const redirectUri = listener?.redirectUri ?? callback.uriAt(callback.port);
   const url = authorizationUrl(expected, client.clientId, redirectUri, verifier);
-  // Begins with the next tick, so that whatever it throws is caught below.
+  // In the next tick, so that what it throws is caught below.
   const shown = Promise.resolve().then(() => onUrl(url, { redirectUri, listening: listener !== undefined }));
   const prompt = paste && promptForPaste(expected, paste);
   try {
-    const ways = [...(listener ? [listener] : []), ...(prompt ? [prompt] : [])];
-    return { code: await awaitAnswer(shown, ways, { timeoutSeconds, signal }), redirectUri };
+    const channels = [...(listener ? [listener] : []), ...(prompt ? [prompt] : [])];
+    return { code: await awaitAnswer(shown, channels, { timeoutSeconds, signal }), redirectUri };
   } finally {
     prompt?.close();
     listener?.close();

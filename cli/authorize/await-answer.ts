@@ -1,7 +1,7 @@
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 
 /** A way on which the code may come; whichever brings it first wins. */
-export interface Way {
+export interface Channel {
   code: Promise<string>;
   /** Nothing will come on this way any more. Without it: it stays open. */
   ended?: Promise<void>;
@@ -15,9 +15,9 @@ interface Limits {
 /**
  * Waits for the code.
  * @param shown settles when the address was shown to the person; what it throws ends the wait
- * @throws CommandError when a way ends in a refusal, when all ways have ended, or when the time is over
+ * @throws CommandError when a way ends in a refusal, when all channels have ended, or when the time is over
  */
-export async function awaitAnswer(shown: Promise<unknown>, ways: Way[], limits: Limits): Promise<string> {
+export async function awaitAnswer(shown: Promise<unknown>, channels: Channel[], limits: Limits): Promise<string> {
   const { timeoutSeconds, signal } = limits;
   const { promise: over, reject } = Promise.withResolvers<never>();
   const late = `Nobody came back from the service within ${timeoutSeconds} seconds. Nothing was stored.`;
@@ -27,9 +27,9 @@ export async function awaitAnswer(shown: Promise<unknown>, ways: Way[], limits: 
   signal?.addEventListener('abort', abort, { once: true });
   shown.catch(reject);
   const nothingComes = new CommandError('Nothing was pasted, and nothing was stored.', RUN_FAILED);
-  void Promise.all(ways.map(({ ended = new Promise<void>(() => {}) }) => ended)).then(() => reject(nothingComes));
+  void Promise.all(channels.map(({ ended = new Promise<void>(() => {}) }) => ended)).then(() => reject(nothingComes));
   try {
-    return await Promise.race([over, ...ways.map(({ code }) => code)]);
+    return await Promise.race([over, ...channels.map(({ code }) => code)]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);

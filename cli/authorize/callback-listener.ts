@@ -26,12 +26,12 @@ export async function listenForCallback(
   { hosts, port: wanted, path, uriAt }: Callback,
 ): Promise<CallbackListener> {
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
-  // Whoever awaits it hears of it; until then a refusal must not end the process.
+  // A refusal before somebody awaits it must not end the process.
   code.catch(() => {});
   const answer: RequestListener = (request, response) => {
     const answer = answerIn(request, path, expected);
     showPage(response, pageOf(answer));
-    // Not before the page is out: what follows closes the listener.
+    // After the page is sent, because the caller closes the listener.
     finished(response, () => {
       if (answer?.kind === 'refused') reject(answer.error);
       if (answer?.kind === 'code') resolve(answer.code);
@@ -53,7 +53,7 @@ export async function listenForCallback(
 
 /** `undefined` for what is no answer of the service at all. */
 function answerIn(request: IncomingMessage, path: string, expected: Expected): ServiceAnswer | undefined {
-  // Anyone on this machine can send anything here, an address that cannot be read too.
+  // Anyone on this machine can send anything here, also an invalid address.
   const url = URL.parse(request.url ?? '/', 'http://127.0.0.1');
   if (request.method !== 'GET' || url?.pathname !== path) return undefined;
   return judgeAnswer(url.searchParams, expected);

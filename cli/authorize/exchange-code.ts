@@ -60,10 +60,10 @@ function refused(said: string, { crm, configuration }: Around): CommandError {
   return new CommandError(`${said} Nothing was stored; authorize again, for a code works once.`, RUN_FAILED);
 }
 
-function notesOn({ expiresAt, obtainedAt, scope }: Tokens, oddities: string[], asked: string[]): string[] {
+function notesOn({ expiresAt, obtainedAt, scope }: Tokens, oddities: string[], requested: string[]): string[] {
   const life = expiresAt === null ? undefined : Date.parse(expiresAt) - Date.parse(obtainedAt);
   const given = new Set(scope.split(' '));
-  const withheld = asked.filter((name) => !given.has(name));
+  const withheld = requested.filter((name) => !given.has(name));
   return [
     oddities.length > 0 ? `The token endpoint answers oddly: ${oddities.join(', ')}.` : '',
     withheld.length > 0 ? `The service did not give all scopes: ${withheld.join(', ')} is lacking.` : '',

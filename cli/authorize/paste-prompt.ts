@@ -15,9 +15,8 @@ export interface PastePrompt {
 }
 
 /**
- * Takes the answer of the service from a person whose browser cannot reach this machine: the full redirect address, or
- * the bare code. Whatever is not understood is said, and asked for again.
- * `code` never settles when the input ends, for the browser may still come.
+ * Reads the answer of the service from a person whose browser cannot reach this machine: the redirect address or the bare
+ * code. Asks again for what it cannot parse. `code` never settles when the input ends: the browser may still come.
  */
 export function promptForPaste(expected: Expected, input: Input): PastePrompt {
   const lines = hiddenLines(input);
@@ -46,7 +45,7 @@ async function readUntilUnderstood(
 
 /** `undefined` for an empty line. */
 function understand(line: string, expected: Expected): Pasted | undefined {
-  // Terminals break long addresses, and what is copied from them has blanks in it.
+  // Addresses copied from a terminal may have line breaks in them.
   const text = line.trim();
   if (!text) return undefined;
   if (/^https?:/i.test(text)) return understandAddress(text.replace(/\s+/g, ''), expected);

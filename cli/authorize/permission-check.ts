@@ -7,7 +7,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { BEFORE_THE_FIRST } from '../../core/oauth/generation.ts';
 import { createLedger } from '../../core/oauth/ledger.ts';
-import { RESTORE } from '../support/aws-trouble.ts';
+import { RESTORE } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
@@ -17,8 +17,7 @@ export interface StoredClient {
 }
 
 /**
- * Proves before a person is asked that what comes of it can be stored: both secrets are read and written, and the ledger
- * is read and written, without a change to any of them.
+ * Checks the permissions before a person consents: reads and writes both secrets and the ledger without changing them.
  * @throws CommandError (exit code 3)
  */
 export async function checkPermissions(
@@ -31,7 +30,7 @@ export async function checkPermissions(
   const versionId = tokens?.VersionId ?? BEFORE_THE_FIRST;
   try {
     await ledger.read(versionId);
-    // Nobody's claim cannot be given back: the condition refuses it, and only who may write is told so.
+    // Refused by its condition, because no such claim exists; without the right to write, AWS answers AccessDenied.
     await ledger.giveBack({ versionId, owner: randomUUID() });
   } catch (error) {
     const what = `The table ${LedgerTableName}, in which the refreshes are recorded, could not be used (${nameOf(error)}).`;
@@ -58,7 +57,7 @@ async function checkSecret(client: SecretsManagerClient, SecretId: string) {
       await client.send(new PutSecretValueCommand({ SecretId }));
     }
   } catch (error) {
-    // A put without a value is refused, but only to those who may put one.
+    // A put without a value is invalid, but only with the right to put does AWS say so.
     if (!stored && INCOMPLETE.has(nameOf(error))) return undefined;
     throw impossible(`The secret ${SecretId} could not be written (${nameOf(error)}).`, error);
   }

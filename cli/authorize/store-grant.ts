@@ -26,8 +26,8 @@ type Deps = Required<StoreDeps>;
 const LOOK_MS = 1000;
 
 /**
- * Stores a new grant as the successor of what is stored now, by the functions' own rule: under a claim, and over a dead
- * generation too. A refresh that is under way is waited for, so that the last word is the new grant's.
+ * Stores a new grant as the successor of the current generation, dead or not, under a claim as the functions do. Waits for a
+ * refresh that is under way, so that the new grant is the newest.
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
 export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Generation> {
@@ -38,14 +38,14 @@ export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Gene
     if (!claim) continue;
     const versionId = successorOf(before);
     const stored = { ...tokens, earlierObtainedAt: await obtainedBefore(before, deps) };
-    // Always under the same name: to store it twice is to store it once.
+    // Idempotent: always under the same name.
     if (!(await withRetries(() => deps.store.store(versionId, stored), deps))) continue;
     await deps.ledger.markStored(claim).catch(() => undefined);
     return { versionId, tokens: stored };
   }
 }
 
-/** For the count of versions; a value that nobody can read tells nothing. */
+/** For the count of versions. */
 async function obtainedBefore(versionId: string, { store, now }: Deps): Promise<string[]> {
   const before = await store.version(versionId).catch(() => undefined);
   return before ? obtainedLately(before.tokens, new Date(now())) : [];
@@ -56,14 +56,14 @@ function definedOf(given: StoreDeps): StoreDeps {
   return { ...given, ...Object.fromEntries(defined) };
 }
 
-/** Where the chain of generations ends, whatever the label says: it may be stale, or be gone. */
+/** The end of the chain of generations; the stage label may be stale or missing. */
 async function newest(store: GrantStore): Promise<string> {
   let versionId = (await store.currentVersionId()) ?? BEFORE_THE_FIRST;
   while (await exists(store, successorOf(versionId))) versionId = successorOf(versionId);
   return versionId;
 }
 
-/** A value that nobody can read is to be followed as well. */
+/** A generation with an unreadable value counts. */
 async function exists(store: GrantStore, versionId: string): Promise<boolean> {
   try {
     return (await store.version(versionId)) !== undefined;
@@ -96,7 +96,7 @@ async function claimWhenFree(versionId: string, deps: Deps): Promise<Claim | und
   }
 }
 
-/** Nobody's, given back, dead, stored (yet nowhere to be seen for a whole lease), or held and silent for a whole lease. */
+/** No claim, given back, marked dead, or unchanged for a whole lease. */
 function isFree(item: LedgerItem | undefined, watchedMs: number): boolean {
   return !item || item.state === 'DEAD' || item.deadline === 0 || watchedMs > LEASE_MS;
 }

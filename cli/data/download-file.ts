@@ -5,7 +5,7 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import type { Target } from '../support/target.ts';
 import { failed } from './find.ts';
-import { bytesFrom, type StandingFile, standingFile } from './object.ts';
+import { bytesFrom, type StoredFile, storedFile } from './object.ts';
 import { openPart, type PartFile } from './part.ts';
 
 export interface DownloadOptions {
@@ -20,8 +20,8 @@ export interface DownloadOptions {
 type Place = Pick<Target, 's3' | 'BucketName'>;
 
 /**
- * Downloads the file of a manifest to a path, going on with what an earlier attempt left there. It stands under its name
- * only when size and checksum agree with the manifest.
+ * Downloads the file of a manifest to a path, continuing an earlier attempt. It gets its name only when size and checksum
+ * match the manifest.
  * @returns how many bytes were there already
  * @throws CommandError: 1 when the file is not what its manifest says, 2 when it cannot be written there
  */
@@ -32,13 +32,13 @@ export async function downloadTo(
   options: DownloadOptions,
 ): Promise<{ resumedAt: number }> {
   const { force, signal } = options;
-  const file = await standingFile(target, manifest, signal);
+  const file = await storedFile(target, manifest, signal);
   const part = await openPart(path, { wholeBytes: file.bytes, force, signal });
   try {
     let resumedAt = part.bytes;
     let crc = await fill(target, file, part, resumedAt, part.crc, options);
     if (resumedAt > 0 && crc32Text(crc) !== manifest.file.crc32) {
-      // What was there was of another file: nothing of it is of use.
+      // The part was of another file.
       await part.reset();
       resumedAt = 0;
       crc = await fill(target, file, part, 0, 0, options);
@@ -56,7 +56,7 @@ export async function downloadTo(
 
 async function fill(
   target: Place,
-  file: StandingFile,
+  file: StoredFile,
   part: Pick<PartFile, 'append'>,
   from: number,
   before: number,
@@ -74,20 +74,20 @@ async function fill(
 
 /**
  * Writes the file of a manifest to a stream.
- * @throws CommandError (exit code 1) when what was written is not what the manifest says: whoever reads it must be told
+ * @throws CommandError (exit code 1) when what was written does not match the manifest
  */
 export async function downloadInto(target: Place, manifest: Manifest, stream: NodeJS.WritableStream): Promise<void> {
-  const file = await standingFile(target, manifest);
-  const trouble = once(stream, 'error').then(([error]) => {
+  const file = await storedFile(target, manifest);
+  const failure = once(stream, 'error').then(([error]) => {
     throw failed(`Not whole: ${unwrittenText(error)}`, error);
   });
-  trouble.catch(() => undefined);
+  failure.catch(() => undefined);
   const append = async (chunk: Uint8Array) => {
     if (stream.write(chunk)) return;
-    await Promise.race([new Promise<void>((resolve) => stream.once('drain', resolve)), trouble]);
+    await Promise.race([new Promise<void>((resolve) => stream.once('drain', resolve)), failure]);
   };
   const crc = await fill(target, file, { append }, 0, 0, { force: false, onProgress: () => undefined });
-  await Promise.race([new Promise<void>((resolve) => stream.write('', () => resolve())), trouble]);
+  await Promise.race([new Promise<void>((resolve) => stream.write('', () => resolve())), failure]);
   if (crc32Text(crc) !== manifest.file.crc32) throw failed(`Not whole: ${corruptText(manifest, crc)}`);
 }
 

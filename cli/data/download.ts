@@ -14,7 +14,7 @@ import { manyText, plainLine } from '../support/text.ts';
 import { downloadInto, downloadTo, wholeOutput } from './download-file.ts';
 import { findManifest, type Which } from './find.ts';
 import { createManifests } from './manifests.ts';
-import { refuseStanding } from './part.ts';
+import { refuseExisting } from './part.ts';
 
 interface Options extends TargetOptions {
   date?: string;
@@ -48,8 +48,8 @@ async function download(entity: Entity, options: Options): Promise<void> {
   const { output, force = false, json = false } = options;
   if (output === '-' && json)
     throw new CommandError('Standard output holds the file or the document, not both.', USAGE);
-  // Before anything is asked for: an answer of AWS takes seconds.
-  if (output !== undefined && output !== '-') await refuseStanding(output, force);
+  // First, because calls of AWS take seconds.
+  if (output !== undefined && output !== '-') await refuseExisting(output, force);
   const target = await connect(options);
   const manifest = await findManifest(createManifests(target), entity, whichOf(options));
   if (output === '-') {

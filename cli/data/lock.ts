@@ -14,7 +14,7 @@ export async function lockPart(partPath: string): Promise<() => Promise<void>> {
   } catch (error) {
     const held = error instanceof Error && 'code' in error && error.code === 'EEXIST';
     if (held) throw new CommandError(await heldText(lock, partPath), USAGE, { cause: error });
-    // On a full disk it is made, and stays empty.
+    // On a full disk it is created empty.
     await rm(lock, { force: true });
     throw error;
   }

@@ -6,7 +6,7 @@ import { datePointerKey, latestPointerKey, type Pointer, pointerSchema } from '.
 import { jsonOrUndefined } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
-import { awsTrouble } from '../support/aws-trouble.ts';
+import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
@@ -92,7 +92,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>): Mani
 
 /** Whoever typed the command is told what to do about it; what is nobody's known trouble stays what it is. */
 function refused(error: unknown): never {
-  const trouble = awsTrouble(error);
+  const trouble = awsErrorText(error);
   throw trouble === undefined ? error : new CommandError(trouble, ENVIRONMENT, { cause: error });
 }
 

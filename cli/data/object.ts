@@ -10,18 +10,18 @@ const BROKEN_IN_A_ROW = 4;
 type Place = Pick<Target, 's3' | 'BucketName'>;
 
 /** The file as it stands in the bucket now: every later request is for exactly this version of it. */
-export interface StandingFile {
+export interface StoredFile {
   key: string;
   etag: string;
   bytes: number;
 }
 
 /** @throws CommandError (exit code 1) when the file has expired, is gone, or is not as long as its manifest says */
-export async function standingFile(
+export async function storedFile(
   { s3, BucketName: Bucket }: Place,
   manifest: Manifest,
   abortSignal?: AbortSignal,
-): Promise<StandingFile> {
+): Promise<StoredFile> {
   const { key, bytes } = manifest.file;
   const wanted = new HeadObjectCommand({ Bucket, Key: key });
   const head = await s3.send(wanted, { abortSignal }).catch((error: unknown) => {
@@ -36,13 +36,12 @@ export async function standingFile(
 }
 
 /**
- * The bytes from an offset to the end. A connection that breaks is followed by another from where it broke.
- * @throws CommandError (exit code 1) when another object stands there meanwhile; RunError when the bucket does not answer;
- * the signal's reason
+ * The bytes from an offset to the end; reconnects where a connection broke.
+ * @throws CommandError (exit code 1) when the object was replaced; RunError when the bucket does not answer; the signal's reason
  */
 export async function* bytesFrom(
   place: Place,
-  file: StandingFile,
+  file: StoredFile,
   offset: number,
   signal?: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
@@ -55,7 +54,6 @@ export async function* bytesFrom(
         at += chunk.byteLength;
         broken = 0;
       }
-      // An end that comes too early, without an error, is a broken connection too.
       if (at < file.bytes) throw new Error('the bucket closed the connection early');
     } catch (error) {
       signal?.throwIfAborted();
@@ -69,7 +67,7 @@ export async function* bytesFrom(
 
 async function open(
   { s3, BucketName }: Place,
-  { key, etag }: StandingFile,
+  { key, etag }: StoredFile,
   at: number,
   abortSignal: AbortSignal | undefined,
 ): Promise<AsyncIterable<Uint8Array>> {

@@ -28,14 +28,14 @@ export interface PartFile {
 
 /**
  * Opens `FILE.part`, which only its owner may read and no other download writes, and measures what is there.
- * @param wholeBytes of the whole file: what is longer is not a part of it
+ * @param wholeBytes size of the whole file; a longer part is discarded
  * @throws CommandError (exit code 2) when FILE is there and may not be replaced, or nothing can be written there
  */
 export async function openPart(
   path: string,
   { wholeBytes, force, signal }: { wholeBytes: number; force: boolean; signal?: AbortSignal | undefined },
 ): Promise<PartFile> {
-  await refuseStanding(path, force);
+  await refuseExisting(path, force);
   const cannot = (error: unknown) => {
     throw error instanceof CommandError ? error : new CommandError(cannotText(path, error), USAGE, { cause: error });
   };
@@ -43,7 +43,7 @@ export async function openPart(
   const unlock = await lockPart(partPath).catch(cannot);
   try {
     const handle = await open(partPath, TO_APPEND, OWNER_ONLY).catch(cannot);
-    // It may have been there, of anybody's making.
+    // It may have existed with other permissions.
     await handle.chmod(OWNER_ONLY).catch(cannot);
     if ((await handle.stat()).size > wholeBytes) await handle.truncate(0);
     return {
@@ -55,7 +55,7 @@ export async function openPart(
         const { size } = await handle.stat();
         if (size !== wholeBytes)
           throw failed(`${partPath} has ${size} bytes on the disk, not ${wholeBytes}: remove it.`);
-        await refuseStanding(path, force);
+        await refuseExisting(path, force);
         await rename(partPath, path);
       },
       close: () => handle.close().finally(unlock),
@@ -67,7 +67,7 @@ export async function openPart(
 }
 
 /** @throws CommandError (exit code 2) */
-export async function refuseStanding(path: string, force: boolean): Promise<void> {
+export async function refuseExisting(path: string, force: boolean): Promise<void> {
   const standing = await stat(path).catch(() => undefined);
   if (standing?.isDirectory()) throw new CommandError(`${path} is a directory: name a file in it.`, USAGE);
   if (standing && !force) throw new CommandError(`${path} is there already: name another file, or add --force.`, USAGE);

@@ -33,7 +33,7 @@ export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>,
   const manifest = await read(run.manifestKey, manifestSchema);
   for (const key of [datePointerKey(manifest.entity, manifest.date), latestPointerKey(manifest.entity)]) {
     const pointer = await read(key, pointerSchema);
-    // A later date, or a later run of this one, may have moved the pointer on.
+    // A later run may have moved the pointer.
     if (pointer.manifestKey !== run.manifestKey && comparePlaces(pointer, manifest) <= 0) {
       throw unverified(run, `the pointer ${key} names ${pointer.manifestKey} instead`);
     }

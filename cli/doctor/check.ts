@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { ERRORS, RunError } from '../../core/errors.ts';
-import { awsTrouble } from '../support/aws-trouble.ts';
+import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { plain } from '../support/text.ts';
 
@@ -48,7 +48,7 @@ export async function orWarning(id: string, text: string, check: () => Promise<C
   try {
     return await check();
   } catch (error) {
-    const trouble = awsTrouble(error);
+    const trouble = awsErrorText(error);
     if (!trouble) throw error;
     return warning(id, text, trouble);
   }

@@ -4,17 +4,17 @@ import { bytesText } from '../support/bytes-text.ts';
 import { manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
-import type { Attempt, Cell, Story } from './story.ts';
+import type { Attempt, Cell, ReportData } from './report-data.ts';
 import { cellText, longDate, SIGNS, timeText, tookText } from './words.ts';
 
 /** A dialog for each cell. Without a script it is what the cell's link leads to. */
-export function factsOf(story: Story): Markup[] {
+export function factsOf(data: ReportData): Markup[] {
   // With few nights, the last one of an entity may lie before them.
-  const all = story.rows.flatMap(({ last, cells }) => (cells.includes(last) ? cells : [last, ...cells]));
-  return all.filter(hasFacts).map((cell) => dialog(story, cell));
+  const all = data.rows.flatMap(({ last, cells }) => (cells.includes(last) ? cells : [last, ...cells]));
+  return all.filter(hasFacts).map((cell) => dialog(data, cell));
 }
 
-function dialog(story: Story, cell: Cell): Markup {
+function dialog(data: ReportData, cell: Cell): Markup {
   const id = factsId(cell);
   const { outcome, published, attempts, entity, date } = cell;
   return html`<dialog id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
@@ -22,7 +22,7 @@ function dialog(story: Story, cell: Cell): Markup {
 ${published ? published.manifest.warnings.map((warning) => html`<p class="warning">${warning}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((attempt) => attemptFacts(attempt, published !== null))}
-${published || outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- start ${entity} --date ${date} --deployment ${story.deployment}</code></p>`}
+${published || outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- start ${entity} --date ${date} --deployment ${data.deployment}</code></p>`}
 <p><a class="close" href="#nights">Close</a></p></dialog>\n`;
 }
 

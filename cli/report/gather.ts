@@ -4,7 +4,7 @@ import { unpublishedRuns } from '../runs/list/list-runs.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 import { pausedRules } from '../schedule/paused-rules.ts';
 import type { Target } from '../support/target.ts';
-import type { Attempt, Facts } from './story.ts';
+import type { Attempt, Facts } from './report-data.ts';
 
 const DAY_MS = 86_400_000;
 

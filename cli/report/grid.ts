@@ -1,6 +1,6 @@
 import { bytesText } from '../support/bytes-text.ts';
 import { html, type Markup } from './html.ts';
-import { type Cell, lastCells, type Outcome, type Story } from './story.ts';
+import { type Cell, lastCells, type Outcome, type ReportData } from './report-data.ts';
 import { cellText, longDate, monthOf, SIGNS, shortDate, tookText } from './words.ts';
 
 /** The id under which the facts of a cell stand. */
@@ -14,9 +14,9 @@ export function hasFacts({ outcome }: Cell): boolean {
 }
 
 /** Last night, an entity a line: the answer in words and figures. */
-export function lastNightTable(story: Story): Markup {
-  const night = lastCells(story);
-  const severalDates = night.some(({ date }) => date !== story.lastNight);
+export function lastNightTable(data: ReportData): Markup {
+  const night = lastCells(data);
+  const severalDates = night.some(({ date }) => date !== data.lastNight);
   const rows = night.map((cell) => {
     const { entity, outcome, published } = cell;
     const file = published?.manifest.file;
@@ -26,11 +26,11 @@ export function lastNightTable(story: Story): Markup {
     const date = severalDates ? html` <small>${shortDate(cell.date)}</small>` : null;
     return html`<tr class="${outcome}"><th scope="row">${name}${date}</th>
 <td><span class="sign" aria-hidden="true">${SIGNS[outcome].sign}</span> ${outcomeText(cell)}</td>
-<td class="number">${file?.rows?.toLocaleString('en-US') ?? ''}</td><td class="number usual narrow-off">${usualRows(story, cell)}</td>
+<td class="number">${file?.rows?.toLocaleString('en-US') ?? ''}</td><td class="number usual narrow-off">${usualRows(data, cell)}</td>
 <td class="number narrow-off">${bytesText(file?.bytes ?? null)}</td><td class="number narrow-off">${tookText(cell)}</td></tr>`;
   });
   return html`<div class="scroll" role="region" aria-labelledby="last-night-caption" tabindex="0"><table class="list">
-<caption id="last-night-caption">${longDate(story.lastNight)}</caption>
+<caption id="last-night-caption">${longDate(data.lastNight)}</caption>
 <thead><tr><th scope="col">Entity</th><th scope="col">Outcome</th><th scope="col" class="number">Rows</th>
 <th scope="col" class="number usual narrow-off">Usual rows</th><th scope="col" class="number narrow-off">Size</th><th scope="col" class="number narrow-off">Stored after</th></tr></thead>
 <tbody>${rows}</tbody></table></div>`;
@@ -44,18 +44,18 @@ function outcomeText(cell: Cell): Markup[] {
 }
 
 /** The median of the nights before: what a reader compares with. */
-function usualRows(story: Story, { entity, date }: Cell): string {
-  const cells = story.rows.find((row) => row.entity === entity)?.cells ?? [];
+function usualRows(data: ReportData, { entity, date }: Cell): string {
+  const cells = data.rows.find((row) => row.entity === entity)?.cells ?? [];
   const before = cells.flatMap((cell) => (cell.date < date ? (cell.published?.manifest.file.rows ?? []) : []));
   return before.sort((a, b) => a - b)[Math.floor(before.length / 2)]?.toLocaleString('en-US') ?? '';
 }
 
 /** Nights by entities, a cell for each; the newest night is on the right, where a narrow window begins to look. */
-export function gridTable(story: Story): Markup {
-  const { nights, rows } = story;
+export function gridTable(data: ReportData): Markup {
+  const { nights, rows } = data;
   const months = [...Map.groupBy(nights, (date) => date.slice(0, 7)).values()];
   const heads = nights.map((date) => {
-    const last = date === story.lastNight ? html` class="last"` : null;
+    const last = date === data.lastNight ? html` class="last"` : null;
     return html`<th scope="col"${last}><span aria-hidden="true">${Number(date.slice(8))}</span><span class="hidden">${shortDate(date)}</span></th>`;
   });
   const body = rows.map(
@@ -68,7 +68,7 @@ export function gridTable(story: Story): Markup {
 <thead><tr class="months"><td></td>${months.map(monthHead)}</tr>
 <tr><th scope="col"><span class="hidden">Entity</span></th>${heads}</tr></thead>
 <tbody>${body}</tbody></table></div>
-<ul class="legend" aria-label="What the signs mean">${legend(story)}</ul>`;
+<ul class="legend" aria-label="What the signs mean">${legend(data)}</ul>`;
 }
 
 function monthHead(dates: string[]): Markup {
@@ -88,7 +88,7 @@ function gridCell(cell: Cell): Markup {
 }
 
 /** Only what occurs. */
-function legend({ rows }: Story): Markup[] {
+function legend({ rows }: ReportData): Markup[] {
   const seen = new Set(rows.flatMap(({ cells }) => cells.map(({ outcome }) => outcome)));
   const shown = (Object.keys(SIGNS) as Outcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));
   return shown.map(

@@ -3,8 +3,8 @@ import { factsOf } from './facts.ts';
 import { gridTable, lastNightTable } from './grid.ts';
 import { html, trusted } from './html.ts';
 import { plotSections } from './plots.ts';
+import type { ReportData } from './report-data.ts';
 import { SCRIPT } from './script.ts';
-import type { Story } from './story.ts';
 import { STYLE } from './style.ts';
 import { headlineOf, nightName, timeText } from './words.ts';
 
@@ -14,9 +14,9 @@ const MARKS = { good: '✓', bad: '✕', open: '…' };
  * The whole report: one page that needs nothing but itself.
  * @param warnings what could not be had, in sentences
  */
-export function reportPage(story: Story, warnings: string[] = []): string {
-  const { tone, text, notes } = headlineOf(story);
-  const { deployment, madeAt, timeZone, nights } = story;
+export function reportPage(data: ReportData, warnings: string[] = []): string {
+  const { tone, text, notes } = headlineOf(data);
+  const { deployment, madeAt, timeZone, nights } = data;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -36,11 +36,11 @@ export function reportPage(story: Story, warnings: string[] = []): string {
 <p>${notes.join(' · ')}</p>
 ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
 </header>
-<section aria-labelledby="last-night"><h2 id="last-night">${nightName(story)}</h2>${lastNightTable(story)}</section>
-<section aria-labelledby="nights"><h2 id="nights" tabindex="-1">Nights</h2>${gridTable(story)}</section>
-${plotSections(story)}
+<section aria-labelledby="last-night"><h2 id="last-night">${nightName(data)}</h2>${lastNightTable(data)}</section>
+<section aria-labelledby="nights"><h2 id="nights" tabindex="-1">Nights</h2>${gridTable(data)}</section>
+${plotSections(data)}
 </main>
-${factsOf(story)}
+${factsOf(data)}
 <footer>
 <p>Deployment ${deployment}, ${nights.length} nights, dates in ${timeZone}. Made ${timeText(madeAt)} from the manifests in the
 bucket and the executions of the last 90 days: of failed runs before that nothing is known.</p>

@@ -3,7 +3,7 @@ import { parseHTML } from 'linkedom';
 import type { Entity } from '../../core/config/entities.ts';
 import { bytesText } from '../support/bytes-text.ts';
 import { html, type Markup, trusted } from './html.ts';
-import { type Cell, isMissing, isPublished, type Story } from './story.ts';
+import { type Cell, isMissing, isPublished, type ReportData } from './report-data.ts';
 import { shortDate } from './words.ts';
 
 const WIDTH = 264;
@@ -40,12 +40,12 @@ const MEASURES: Measure[] = [
 ];
 
 /** Rows and bytes over the nights: a drawing for each entity, and all numbers as a table. */
-export function plotSections(story: Story): Markup[] {
+export function plotSections(data: ReportData): Markup[] {
   return MEASURES.map((measure) => {
-    const figures = story.rows.map(({ entity, cells }) => figure(measure, entity, cells));
+    const figures = data.rows.map(({ entity, cells }) => figure(measure, entity, cells));
     return html`<section aria-labelledby="${measure.id}"><h2 id="${measure.id}">${measure.title}</h2>
 <div class="figures">${figures}</div>
-<details><summary>${measure.title} as a table</summary>${numbers(measure, story)}</details></section>`;
+<details><summary>${measure.title} as a table</summary>${numbers(measure, data)}</details></section>`;
   });
 }
 
@@ -104,7 +104,7 @@ function datesShown(points: { date: Date }[]): Date[] {
   return points.map(({ date }) => date).filter((_, index) => (points.length - 1 - index) % every === 0);
 }
 
-function numbers({ id, title, of, text }: Measure, { nights, rows }: Story): Markup {
+function numbers({ id, title, of, text }: Measure, { nights, rows }: ReportData): Markup {
   const heads = rows.map(({ entity }) => html`<th scope="col" class="number">${entity}</th>`);
   const body = nights.toReversed().map((date) => {
     const cells = rows.map(({ cells }) => {

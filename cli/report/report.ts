@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { nightlyPlan } from '../schedule/nightly-plan.ts';
-import { withExamples } from '../support/command-options.ts';
+import { numberArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { outputArgument, pathArgument } from '../support/paths.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
-import { isMissing, isOpen, isPublished, lastCells, type Story, tellStory } from './story.ts';
+import { isMissing, isOpen, isPublished, lastCells, type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
 
 interface ReportOptions extends TargetOptions {
@@ -22,7 +22,12 @@ const MOST_NIGHTS = 400;
 /** Registers `report`, which changes nothing in the deployment. */
 export function addReport(command: Command): void {
   const described = command
-    .option('--nights <number>', 'how many nights', nightsArgument, 30)
+    .option(
+      '--nights <number>',
+      'how many nights',
+      numberArgument(`A whole number from 1 to ${MOST_NIGHTS}.`, 1, MOST_NIGHTS),
+      30,
+    )
     .option(
       '-o, --output <file>',
       'where it is written, over what is there; - is standard output; default: report.html',
@@ -48,34 +53,28 @@ async function report(options: ReportOptions): Promise<void> {
   };
   const plan = nightlyPlan(options, warn);
   const target = await connect(options);
-  const story = tellStory(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
-  // Here, or every command would wait for the plotting library.
+  const data = reportDataOf(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
+  // Loaded late: the plotting library is slow to load.
   const { reportPage } = await import('./page.ts');
-  const page = reportPage(story, warnings);
+  const page = reportPage(data, warnings);
   if (output === '-') return void process.stdout.write(page);
   await writeFile(output, page).catch((error: unknown) => {
     throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
   });
   const said = json
-    ? JSON.stringify(documentOf(story, output))
-    : `${headlineOf(story).text} (${deployment}). The report: ${output}`;
+    ? JSON.stringify(documentOf(data, output))
+    : `${headlineOf(data).text} (${deployment}). The report: ${output}`;
   process.stdout.write(`${said}\n`);
 }
 
-function documentOf(story: Story, file: string) {
-  const night = lastCells(story);
+function documentOf(data: ReportData, file: string) {
+  const night = lastCells(data);
   const names = (wanted: (cell: (typeof night)[number]) => boolean) => night.filter(wanted).map(({ entity }) => entity);
   return {
-    ...{ file, headline: headlineOf(story).text, lastNight: story.lastNight, nights: story.nights.length },
+    ...{ file, headline: headlineOf(data).text, lastNight: data.lastNight, nights: data.nights.length },
     published: names(isPublished),
     missing: names(isMissing),
     stillToCome: names(isOpen),
-    paused: story.rows.flatMap(({ paused, entity }) => (paused ? entity : [])),
+    paused: data.rows.flatMap(({ paused, entity }) => (paused ? entity : [])),
   };
-}
-
-function nightsArgument(text: string): number {
-  const nights = Number(text);
-  if (Number.isInteger(nights) && nights >= 1 && nights <= MOST_NIGHTS) return nights;
-  throw new InvalidArgumentError(`A whole number from 1 to ${MOST_NIGHTS}.`);
 }

@@ -1,6 +1,6 @@
 /**
- * The page's script. Without it every cell is a link to its facts and all works; with it the facts open in place, and one
- * stop of the Tab key leads into the grid, in which the arrow keys move.
+ * The page's script. Without it every cell links to its facts; with it they open in a dialog, and the grid is one tab stop
+ * with arrow keys.
  */
 export const SCRIPT = `
 document.documentElement.classList.add('scripted');

@@ -1,6 +1,6 @@
 import { bytesText } from '../support/bytes-text.ts';
 import { durationText, manyText } from '../support/text.ts';
-import { type Cell, isMissing, isOpen, isPublished, lastCells, type Outcome, type Story } from './story.ts';
+import { type Cell, isMissing, isOpen, isPublished, lastCells, type Outcome, type ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
 export const SIGNS: Record<Outcome, { sign: string; word: string }> = {
@@ -24,13 +24,13 @@ export interface Headline {
 }
 
 /** What is said first. */
-export function headlineOf(story: Story): Headline {
-  const night = lastCells(story);
+export function headlineOf(data: ReportData): Headline {
+  const night = lastCells(data);
   const expected = night.filter(({ outcome }) => outcome !== 'paused' && outcome !== 'none');
   const missing = expected.filter(isMissing);
   const published = expected.filter(isPublished);
-  const notes = notesOf(story, night);
-  if (story.rows.every(({ cells }) => cells.every(({ published, attempts }) => !published && attempts.length === 0))) {
+  const notes = notesOf(data, night);
+  if (data.rows.every(({ cells }) => cells.every(({ published, attempts }) => !published && attempts.length === 0))) {
     return { tone: 'open', text: 'No run is known yet', notes };
   }
   if (expected.length === 0) return { tone: 'open', text: 'Last night: no run was due', notes };
@@ -43,26 +43,26 @@ export function headlineOf(story: Story): Headline {
       missing.length > 0
         ? `${of(missing)} ${word}: ${names}; ${published.length} published, ${open.length} still to come`
         : `${of(published)} published, ${open.length} still to come`;
-    return { tone: missing.length > 0 ? 'bad' : 'open', text: `${nightName(story)} so far: ${text}`, notes };
+    return { tone: missing.length > 0 ? 'bad' : 'open', text: `${nightName(data)} so far: ${text}`, notes };
   }
   if (missing.length > 0) return { tone: 'bad', text: `Last night: ${of(missing)} missing: ${names}`, notes };
   return { tone: 'good', text: `Last night: ${of(published)} published`, notes };
 }
 
 /** What the night that began last is called, as long as it goes on and after. */
-export function nightName(story: Story): string {
-  return lastCells(story).some(isOpen) ? 'This night' : 'Last night';
+export function nightName(data: ReportData): string {
+  return lastCells(data).some(isOpen) ? 'This night' : 'Last night';
 }
 
-function notesOf(story: Story, night: Cell[]): string[] {
+function notesOf(data: ReportData, night: Cell[]): string[] {
   const manifests = night.flatMap(({ published }) => (published ? [published.manifest] : []));
   const bytes = manifests.reduce((sum, { file }) => sum + file.bytes, 0);
   const rows = manifests.reduce((sum, { file }) => sum + (file.rows ?? 0), 0);
-  const paused = story.rows.filter((row) => row.paused).map(({ entity }) => entity);
+  const paused = data.rows.filter((row) => row.paused).map(({ entity }) => entity);
   const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
   return [
-    longDate(story.lastNight),
-    ...otherDates(story, night),
+    longDate(data.lastNight),
+    ...otherDates(data, night),
     ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
     ...(paused.length > 0 ? [`paused: ${paused.join(', ')}`] : []),
@@ -70,7 +70,7 @@ function notesOf(story: Story, night: Cell[]): string[] {
 }
 
 /** The entities whose run in this night has another date than the newest. */
-function otherDates({ lastNight }: Story, night: Cell[]): string[] {
+function otherDates({ lastNight }: ReportData, night: Cell[]): string[] {
   const others = night.filter(({ date, outcome }) => date !== lastNight && outcome !== 'paused' && outcome !== 'none');
   return [...Map.groupBy(others, ({ date }) => date)].map(
     ([date, cells]) => `of ${shortDate(date)}: ${cells.map(({ entity }) => entity).join(', ')}`,

@@ -1,5 +1,5 @@
 import type { Entity } from '../../core/config/entities.ts';
-import { awsTrouble } from '../support/aws-trouble.ts';
+import { awsErrorText } from '../support/aws-error.ts';
 import { commandFor } from '../support/command-options.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
@@ -35,7 +35,7 @@ export async function followToTheEnd(target: Target, runs: NamedRun[], options: 
     try {
       return await show(target, runs, { signal, json: options.json });
     } catch (error) {
-      const trouble = signal.aborted ? undefined : awsTrouble(error);
+      const trouble = signal.aborted ? undefined : awsErrorText(error);
       if (!trouble) throw error;
       throw new CommandError(`${trouble}\nThis says nothing about the run. To follow again: ${again}`, ENVIRONMENT);
     }

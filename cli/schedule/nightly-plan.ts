@@ -18,8 +18,8 @@ export interface NightlyPlan {
 }
 
 /**
- * The plan from `config/NAME.json`, or of the defaults where there is no such file: who reads results need not have it.
- * @param warn told, in a sentence, that it is the defaults'
+ * The plan from `config/NAME.json`, or from the defaults where there is no such file.
+ * @param warn called where the defaults are used
  * @throws ConfigurationError where there is a file, and it cannot be used
  */
 export function nightlyPlan(

@@ -1,6 +1,6 @@
 import { DescribeRuleCommand, DisableRuleCommand, EnableRuleCommand } from '@aws-sdk/client-eventbridge';
 import type { Entity } from '../../core/config/entities.ts';
-import { RESTORE } from '../support/aws-trouble.ts';
+import { RESTORE } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 

@@ -1,7 +1,7 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 
-/** The time of AWS, as seen from a machine whose own clock nobody knows. */
+/** The time of AWS, seen from a machine whose clock may be wrong. */
 export interface Clock {
   /** Of AWS, where this machine is off by more than can be told apart from the way of an answer; else of this machine. */
   now: () => Date;
@@ -14,8 +14,8 @@ const responseSchema = z.object({ headers: z.object({ date: z.string() }) });
 const TELLABLE_MS = 2000;
 
 /**
- * Learns the time from the answers to a client. Claims of the ledger are compared with the clocks of the functions, which
- * AWS keeps; a claim that is dated by a wrong clock would let two present one refresh token.
+ * Learns the time of AWS from the answers to a client. Functions compare claims of the ledger with it: a claim dated by a
+ * wrong clock would let two present one refresh token.
  */
 export function watchClock(client: SecretsManagerClient, local: () => number = Date.now): Clock {
   let best = { roundTrip: Number.POSITIVE_INFINITY, offset: 0 };
@@ -27,12 +27,12 @@ export function watchClock(client: SecretsManagerClient, local: () => number = D
       const response = responseSchema.safeParse(result.response);
       const date = response.success ? Date.parse(response.data.headers.date) : Number.NaN;
       const roundTrip = received - sent;
-      // The header drops the fraction of its second: half of one is the best guess.
+      // The header has whole seconds: add half a second on average.
       if (!Number.isNaN(date) && roundTrip < best.roundTrip)
         best = { roundTrip, offset: date + 500 - (sent + received) / 2 };
       return result;
     },
-    // Closest to the wire, where errors are answers too.
+    // Here error responses are seen too.
     { step: 'deserialize', priority: 'low', name: 'watchClock', override: true },
   );
   const offset = () => (Math.abs(best.offset) > TELLABLE_MS ? best.offset : 0);

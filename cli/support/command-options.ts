@@ -33,6 +33,15 @@ export function dateArgument(text: string): string {
   throw new InvalidArgumentError('A date that exists, such as 2026-11-20.');
 }
 
+/** Reads a number of an option. @throws InvalidArgumentError with the sentence, which names the limits */
+export function numberArgument(sentence: string, least: number, most: number, digits = /^\d+$/) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (digits.test(text) && value >= least && value <= most) return value;
+    throw new InvalidArgumentError(sentence);
+  };
+}
+
 /** A command to paste, for the same place. */
 export function commandFor(command: string, { deployment, profile, region, endpointUrl }: TargetOptions): string {
   const given = { profile, region, 'endpoint-url': endpointUrl, deployment };

@@ -1,6 +1,6 @@
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { RunError } from '../../core/errors.ts';
-import { awsTrouble } from './aws-trouble.ts';
+import { awsErrorText } from './aws-error.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from './exit.ts';
 
 interface Ended {
@@ -19,8 +19,8 @@ export function ended(error: unknown): Ended {
     return { sentence: error.message.replace(/^/gm, 'ConfigInvalid: '), code: USAGE };
   }
   if (error instanceof RunError) {
-    return { sentence: awsTrouble(error) ?? `${error.name}: ${error.failure.cause}`, code: codeOf(error) };
+    return { sentence: awsErrorText(error) ?? `${error.name}: ${error.failure.cause}`, code: codeOf(error) };
   }
   const other = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return { sentence: awsTrouble(error) ?? other, code: ENVIRONMENT };
+  return { sentence: awsErrorText(error) ?? other, code: ENVIRONMENT };
 }

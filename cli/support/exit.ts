@@ -31,7 +31,7 @@ export class CommandError extends Error {
 /** The code for an error of the list that a command meets itself, outside of a run. */
 export function codeOf(error: RunError): number {
   if (error.name === 'ConfigInvalid') return USAGE;
-  // The credentials of whoever typed the command: a right that is lacking.
+  // A right that the person's credentials lack.
   if (error.name === 'StorageDenied') return ENVIRONMENT;
   return error.transient ? ENVIRONMENT : RUN_FAILED;
 }

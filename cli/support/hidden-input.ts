@@ -16,8 +16,7 @@ export interface HiddenLines {
 }
 
 /**
- * Reads lines without echo. A terminal is read key by key, so that nothing of what is typed or pasted appears on it; from
- * anything else lines are read as they come. `next` gives `undefined` at the end.
+ * Reads lines without echo: a terminal key by key, anything else line by line. `next` returns `undefined` at the end.
  */
 export function hiddenLines({ stream, interrupt = () => process.kill(process.pid, 'SIGINT') }: Input): HiddenLines {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });

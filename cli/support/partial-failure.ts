@@ -1,11 +1,10 @@
-import { awsTrouble } from './aws-trouble.ts';
+import { awsErrorText } from './aws-error.ts';
 import { CommandError, ENVIRONMENT } from './exit.ts';
 
 /**
- * The end of a command that had done a part of its work: the trouble, and what was done before it. Of `--json` it writes the
- * document.
- * @param done what is done, and what is not; empty where the document alone says it
- * @param document the same for `--json`; `undefined` without
+ * The error of a command that had done a part of its work. Writes the document of `--json`.
+ * @param done what is done and what is not; empty where only the document says it
+ * @param document for `--json`; `undefined` without
  */
 export function partialFailure(error: unknown, done: string, document: object | undefined): CommandError {
   const sentence = [sentenceOf(error), done].filter(Boolean).join(' ');
@@ -17,5 +16,5 @@ export function partialFailure(error: unknown, done: string, document: object | 
 function sentenceOf(error: unknown): string {
   if (error instanceof CommandError) return error.message;
   const other = error instanceof Error ? `${error.name}: ${error.message.replace(/[.]?$/, '.')}` : String(error);
-  return awsTrouble(error) ?? other;
+  return awsErrorText(error) ?? other;
 }

@@ -2,7 +2,7 @@ import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-clo
 import * as z from 'zod';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { type DeployedOutputs, deployedSchema } from '../../core/config/deployed.ts';
-import { awsTrouble } from './aws-trouble.ts';
+import { awsErrorText } from './aws-error.ts';
 import { type Clients, lazyClients } from './clients.ts';
 import { CommandError, ENVIRONMENT, USAGE } from './exit.ts';
 import { plain } from './text.ts';
@@ -93,5 +93,5 @@ async function unreachable(client: CloudFormationClient, stackName: string, erro
     return `There is no stack ${stackName} here: check --deployment, --profile and --region (this is ${place}), or deploy it first.`;
   }
   const other = `AWS could not be asked for the stack ${stackName} (${name}: ${plain(message.split('\n')[0] ?? '')}).`;
-  return awsTrouble(error) ?? other;
+  return awsErrorText(error) ?? other;
 }

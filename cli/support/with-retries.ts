@@ -7,12 +7,11 @@ interface Time {
   sleep: (ms: number) => Promise<unknown>;
 }
 
-/** What cannot be stored within this is given up: well before the claim under which it is stored ends. */
-const PATIENCE_MS = 20_000;
+/** Well before the claim under which the grant is stored ends. */
+const LONGEST_MS = 20_000;
 
 /**
- * Repeats what fails for a reason that passes, with waits that double. For what is done after a person has consented, who
- * cannot be asked again lightly.
+ * Repeats an action after transient errors, with waits that double: a person who has consented should not have to do it again.
  */
 export async function withRetries<T>(
   action: () => Promise<T>,
@@ -24,7 +23,7 @@ export async function withRetries<T>(
       return await action();
     } catch (error) {
       const passes = error instanceof RunError && error.transient;
-      if (!passes || elapsed() + wait - start > PATIENCE_MS) throw error;
+      if (!passes || elapsed() + wait - start > LONGEST_MS) throw error;
       await pause(wait);
     }
   }

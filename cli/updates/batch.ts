@@ -45,7 +45,7 @@ export async function followBatch(
   for (let pause = firstPauseMs; ; pause = Math.min(LARGEST_PAUSE_MS, pause * 1.05)) {
     signal?.throwIfAborted();
     const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-    // After the question whether it is over: what came before the end is seen.
+    // After the status, so that results written before the end are counted.
     await tally.refresh();
     const status = execution.status ?? 'RUNNING';
     const seconds = secondsBetween(execution.startDate, execution.stopDate ?? new Date());

@@ -3,6 +3,7 @@ import { type Validation, validateUpdates } from '../../core/batch/validate-upda
 import { STRICT } from '../../core/updates/fast-check.ts';
 import type { Problem, ProblemReport } from '../../core/updates/problems.ts';
 import { table } from '../support/table.ts';
+import { manyText } from '../support/text.ts';
 import { refused, type UpdateSource } from './source.ts';
 
 /** A source of which every line is valid. */
@@ -26,7 +27,7 @@ export async function checkUpdates(
   if (problems.total > 0) throw refused(problemsSentence(source.name, problems));
   if (source.reader.format === 'jsonl' && found.bytes > LARGEST_INPUT_BYTES) throw tooLarge(source.name);
   for (const { field, sentence, records, firstLine } of found.warnings) {
-    print(`Warning: "${field}" ${sentence}; ${counted(records, 'record')}, first on line ${firstLine}.`);
+    print(`Warning: "${field}" ${sentence}; ${manyText(records, 'record')}, first on line ${firstLine}.`);
   }
   return { source, ...found };
 }
@@ -35,21 +36,18 @@ export function tooLarge(name: string) {
   return refused(`${name} has more than the ${LARGEST_INPUT_BYTES} bytes of one batch: cut it in several.`);
 }
 
-/** `1 line`, `1,000 lines` */
-export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 function problemsText({ first, total, perField }: ProblemReport): string {
   const rows = first.map(({ line, field, sentence }) => [line === 0 ? '' : String(line), field ?? '', sentence]);
   const fields = Object.entries(perField).map(([field, count]) => [field, String(count)]);
-  const more = total > first.length ? `\n  … and ${counted(total - first.length, 'more problem')}` : '';
+  const more = total > first.length ? `\n  … and ${manyText(total - first.length, 'more problem')}` : '';
   return `${table(['line', 'field', 'problem'], rows)}${more}\n\n${table(['field', 'problems'], fields)}\n`;
 }
 
 function problemsSentence(name: string, { total, first }: ProblemReport): string {
   const [only] = first;
-  return total === 1 && only ? `${placeOf(name, only)} ${only.sentence}.` : `${name} has ${counted(total, 'problem')}.`;
+  return total === 1 && only
+    ? `${placeOf(name, only)} ${only.sentence}.`
+    : `${name} has ${manyText(total, 'problem')}.`;
 }
 
 function placeOf(name: string, { line, field }: Problem): string {

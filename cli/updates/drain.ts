@@ -7,31 +7,32 @@ import type { Target } from '../support/target.ts';
 import type { BatchExecution } from './executions.ts';
 import { storeOf } from './outcome.ts';
 
-/** This machine's clock may be so wrong: beyond, AWS refuses its signatures and the SDK goes by the time of AWS. */
+/** How wrong this machine's clock may be: beyond that AWS refuses signatures, and the SDK uses the time of AWS. */
 const CLOCK_MS = 300_000;
 const LONGEST_MS = LONGEST_INVOCATION_SECONDS * 1000 + CLOCK_MS;
 
-/** How the waiting is done; other times for tests. */
-export interface Patience {
+/** Tests use other times. */
+export interface Waiting {
   now: () => Date;
   sleep: (milliseconds: number) => Promise<unknown>;
   /** Longer than a reading of the flag may be old (`stop-flag.ts`). */
   pauseMs: number;
 }
 
-const PATIENCE: Patience = { now: () => new Date(), sleep: (ms) => setTimeout(ms), pauseMs: 2000 };
+const WAITING: Waiting = { now: () => new Date(), sleep: (ms) => setTimeout(ms), pauseMs: 2000 };
 
 /**
- * Waits until no function of a stopped batch can send any more: an execution that is stopped does not stop its functions. The
- * stop flag is raised first, whenever it was stopped: who redrives it would send again. Behind it, lines are sent only under a claim that stands already, and whose results are not
- * written: so it waits for these results, at most until the time limit of a function has passed since the stop.
+ * Waits until no function of a stopped batch can send any more, because stopping an execution does not stop its functions.
+ * Raises the stop flag first, also for a batch stopped long ago, because a redrive would send again. After that, lines are
+ * sent only under existing claims without results: so it waits for those results, at most a function's time limit after the
+ * stop.
  */
 export async function drainBatch(
   target: Pick<Target, 's3' | 'sfn' | 'BucketName'>,
   batch: string,
   { stoppedAt }: Pick<BatchExecution, 'stoppedAt'>,
   print: (line: string) => void,
-  { now, sleep, pauseMs }: Patience = PATIENCE,
+  { now, sleep, pauseMs }: Waiting = WAITING,
 ): Promise<void> {
   const awsNow = () => now().getTime() + target.sfn.config.systemClockOffset;
   const end = (stoppedAt?.getTime() ?? awsNow()) + LONGEST_MS;
@@ -41,20 +42,18 @@ export async function drainBatch(
   await flag.raise({ reason: 'UpdateStopped', sentence, at: now().toISOString() });
   if (awsNow() >= end) return;
   const since = new Date(end - LONGEST_MS - LONGEST_INVOCATION_SECONDS * 1000);
-  let told = false;
+  let reported = false;
   await sleep(pauseMs);
   for (let open = await openClaims(store, batch, since); open > 0 && awsNow() < end; ) {
-    if (!told) print(waitText(batch, open, new Date(end)));
-    told = true;
+    if (!reported) print(waitText(batch, open, new Date(end)));
+    reported = true;
     await sleep(pauseMs);
     open = await openClaims(store, batch, since);
   }
 }
 
 /**
- * Until when functions of a batch that was stopped may send; `undefined` where none does any more. One that has a summary has
- * waited for them.
- *
+ * Until when functions of a stopped batch without a summary may send; `undefined` where none does any more.
  * @param now this computer's time, which may be wrong by some minutes
  */
 export function sendsUntil(stoppedAt: Date, now: Date): Date | undefined {

@@ -20,8 +20,7 @@ export interface BatchExecution {
 const inputSchema = z.object({ file: z.string() });
 
 /**
- * The executions that were started last, newest first. Of those that were refused because another execution has their
- * batch, none is told.
+ * The newest executions, newest first, without those refused because another execution has their batch.
  */
 export async function lastExecutions(sfn: SFNClient, stateMachineArn: string, most: number): Promise<BatchExecution[]> {
   const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn, maxResults: most }));
@@ -32,8 +31,8 @@ export async function lastExecutions(sfn: SFNClient, stateMachineArn: string, mo
 const claimSchema = z.object({ execution: z.string() });
 
 /**
- * The execution of a batch: the one that claimed it, or, where none did yet, one of the last 100 that was to. `undefined`
- * where none is known any more.
+ * The execution that claimed a batch; where none did yet, one of the last 100 whose input names it.
+ * @returns `undefined` where none is known any more
  */
 export async function executionOf(
   { sfn, store }: { sfn: SFNClient; store: Pick<BatchStore, 'read'> },

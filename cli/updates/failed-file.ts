@@ -36,7 +36,7 @@ export async function writeFailedLines(
     return lines;
   } catch (error) {
     await file.close();
-    // Half a file would pass for a whole one.
+    // An incomplete file would look complete.
     await rm(path, { force: true });
     throw error;
   }

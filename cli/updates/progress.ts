@@ -1,6 +1,6 @@
 import { createLogUpdate } from 'log-update';
+import { manyText } from '../support/text.ts';
 import type { BatchProgress } from './batch.ts';
-import { counted } from './check.ts';
 
 const BAR_CELLS = 24;
 /** Elsewhere than on a terminal: a line for so many percent more. */
@@ -32,7 +32,7 @@ export function createProgressDisplay(stream: NodeJS.WriteStream): ProgressDispl
 /** `430 of 1,000 lines (43 %), 21.3 a second; 2 REJECTED` */
 export function progressText(progress: BatchProgress): string {
   const { lines, records, seconds, counts } = progress;
-  const done = `${lines.toLocaleString('en')} of ${counted(records, 'line')} (${percentOf(progress)} %)`;
+  const done = `${lines.toLocaleString('en')} of ${manyText(records, 'line')} (${percentOf(progress)} %)`;
   const rate = seconds > 0 ? `, ${(lines / seconds).toFixed(1)} a second` : '';
   const others = Object.entries(counts).flatMap(([outcome, count]) =>
     outcome === 'APPLIED' || count === 0 ? [] : [`${count.toLocaleString('en')} ${outcome}`],

@@ -67,8 +67,8 @@ async function* inPlace(
 }
 
 /**
- * A batch is resumed once it is over, and once.
- * @returns its execution where that ended without a summary: its functions may be at work still
+ * A batch may be resumed after its end, and only once.
+ * @returns its execution where that ended without a summary: its functions may still be running
  * @throws CommandError (exit code 2) saying why it is not resumed
  */
 export async function refuseToResume(

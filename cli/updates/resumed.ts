@@ -6,8 +6,8 @@ import { refused } from './source.ts';
 const LONGEST_NAME = 60;
 
 /**
- * The name of the one batch that a batch is resumed as: `BATCH-r2`, and `BATCH-r3` for what that leaves. Whoever resumes it
- * writes to this name, so that two at once make one batch.
+ * The name of the batch that resumes a batch: `BATCH-r2`, then `BATCH-r3`. It is fixed, so that two who resume at once make
+ * one batch.
  */
 export function resumedName(batch: string): string {
   const [, stem = batch, last = '1'] = /^(.+)-r(\d{1,4})$/.exec(batch) ?? [];

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { keysOf } from '../../core/batch/batch-keys.ts';
-import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { storeOf } from './outcome.ts';
 
@@ -21,16 +20,14 @@ interface Resuming extends BatchOptions {
  * Starts the machine on an uploaded file. The execution is named after the batch.
  * @param file key of the file in the bucket, `updates/BATCH/input.jsonl`
  * @returns the ARN of the execution
- * @throws CommandError (exit code 3) when the deployment has no such machine
  */
 export async function startBatch(target: Starting, file: string, options: BatchOptions = {}): Promise<string> {
   return startNamed(target, `${batchIn(file)}-${randomBytes(3).toString('hex')}`, file, options);
 }
 
 /**
- * The same for a batch that resumes another. Somebody may do so at the same time: the execution that both start is one, by
- * its name.
- * @returns `undefined` where another execution has the batch, or had it
+ * Starts a batch that resumes another. Two who do so at the same time start one execution, by its name.
+ * @returns `undefined` where another execution has or had the batch
  */
 export async function startResumed(target: Starting, file: string, options: Resuming): Promise<string | undefined> {
   const name = batchIn(file);
@@ -42,7 +39,7 @@ export async function startResumed(target: Starting, file: string, options: Resu
   const executionArn = `${target.UpdatesStateMachineArn?.replace(':stateMachine:', ':execution:')}:${name}`;
   const { status } = await target.sfn.send(new DescribeExecutionCommand({ executionArn }));
   if (status === 'RUNNING' || (await storeOf(target).read(keysOf(name).started))) return undefined;
-  // It was refused before it claimed the batch.
+  // That execution ended before it claimed the batch.
   return startBatch(target, file, options);
 }
 
@@ -58,12 +55,6 @@ async function startNamed(
   file: string,
   options: BatchOptions,
 ): Promise<string> {
-  if (!UpdatesStateMachineArn) {
-    throw new CommandError(
-      'This deployment does not update customers: set customerUpdates in its configuration, deploy, authorize.',
-      ENVIRONMENT,
-    );
-  }
   const input = JSON.stringify({ file, ...options });
   const start = new StartExecutionCommand({ stateMachineArn: UpdatesStateMachineArn, name, input });
   return (await sfn.send(start)).executionArn ?? '';

@@ -7,7 +7,7 @@ import { pathArgument } from '../support/paths.ts';
 import { printOut } from '../support/print.ts';
 import { table } from '../support/table.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { counted } from './check.ts';
+import { manyText } from '../support/text.ts';
 import { sendsUntil, timeText } from './drain.ts';
 import { writeFailedLines } from './failed-file.ts';
 import { updatesMachineOf } from './machine.ts';
@@ -54,7 +54,7 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   else for (const line of await detailsOf(target, status)) printOut(line);
   if (options.failedTo === undefined) return;
   const written = await writeFailedLines(storeOf(target), status, options.failedTo);
-  process.stderr.write(`Wrote ${counted(written, 'line')} to ${options.failedTo}, which holds customer data.\n`);
+  process.stderr.write(`Wrote ${manyText(written, 'line')} to ${options.failedTo}, which holds customer data.\n`);
   const until =
     status.manifestKey === null && status.finishedAt ? sendsUntil(new Date(status.finishedAt), new Date()) : undefined;
   if (until) process.stderr.write(mayChangeText(status.batch, timeText(until)));
@@ -78,7 +78,7 @@ function listText(batches: BatchStatus[]): string {
 
 async function detailsOf(target: Parameters<typeof storeOf>[0], status: BatchStatus): Promise<string[]> {
   const { batch, startedAt, finishedAt, error, cause, counts, resultKey, manifestKey } = status;
-  const records = status.records === null ? 'not summarized' : counted(status.records, 'record');
+  const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
   const head = [
     `${batch}: ${status.status ?? 'its execution is forgotten'}, ${records}`,
     `From ${startedAt ?? 'an unknown time'} to ${finishedAt ?? 'now'}.`,

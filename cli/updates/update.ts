@@ -3,14 +3,15 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import type { LineRules } from '../../core/updates/fast-check.ts';
-import { withExamples } from '../support/command-options.ts';
+import { numberArgument, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { pathArgument } from '../support/paths.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { manyText } from '../support/text.ts';
 import { newBatchName } from './batch.ts';
-import { type CheckedUpdates, checkUpdates, counted } from './check.ts';
+import { type CheckedUpdates, checkUpdates } from './check.ts';
 import { drainBatch } from './drain.ts';
 import { finishBatch } from './finish.ts';
 import { updatesMachineOf } from './machine.ts';
@@ -31,6 +32,14 @@ export interface UpdateOptions extends TargetOptions, BatchOptions {
   json?: boolean;
 }
 
+const RATE = numberArgument(
+  'A rate is a number of changes per second, at least 0.1.',
+  0.1,
+  Number.POSITIVE_INFINITY,
+  /^\d+(\.\d+)?$/,
+);
+const FAILURES = numberArgument('A number of failures is a whole number from 1 to 1000.', 1, 1000);
+
 /** Changes customers by a file: checks all of it here, asks, sends it as a batch and follows that to its end. */
 export function addUpdate(command: Command): void {
   command
@@ -42,8 +51,8 @@ export function addUpdate(command: Command): void {
     )
     .option('--dry-run', 'only check, and show the requests of three lines')
     .option('--show-values', 'with --dry-run: show values and ids, which are hidden otherwise')
-    .option('--max-rate <n>', 'changes per second, at most what the configuration allows', rateArgument)
-    .option('--stop-after-failures <n>', 'stop when so many lines were not applied, 1 to 1000', failuresArgument)
+    .option('--max-rate <n>', 'changes per second, at most what the configuration allows', RATE)
+    .option('--stop-after-failures <n>', 'stop when so many lines were not applied, 1 to 1000', FAILURES)
     .option('--yes', 'do not ask before more than one customer is changed')
     .option('--configuration <file>', 'default: config/NAME.json; says whether null is allowed', pathArgument)
     .option('--json', 'one JSON document on standard output, all else on standard error')
@@ -83,12 +92,14 @@ async function withSource(source: UpdateSource, options: UpdateOptions, target?:
 /** What the functions will allow, where the configuration is at hand; they check the file once more. */
 function rulesOf({ deployment, configuration, endpointUrl = process.env.AWS_ENDPOINT_URL }: UpdateOptions): LineRules {
   if (configuration === undefined && !existsSync(configurationFile(deployment))) return { allowNull: false };
-  // A dry run asks no cloud: an address of this computer stands for the one that a local deployment needs.
+  // A dry run calls no cloud; a local configuration needs a loopback address all the same.
   return readConfiguration(deployment, configuration, endpointUrl ?? 'http://127.0.0.1').deployment.updates;
 }
 
 async function showDryRun({ source, records, lines }: CheckedUpdates, { showValues = false }: UpdateOptions) {
-  printOut(`${source.name}: ${counted(records, 'record')} on ${counted(lines, 'line')}, all valid. Nothing was sent.`);
+  printOut(
+    `${source.name}: ${manyText(records, 'record')} on ${manyText(lines, 'line')}, all valid. Nothing was sent.`,
+  );
   for (const sample of await samplesOf(source, showValues)) printOut(sample);
 }
 
@@ -98,8 +109,8 @@ async function send(checked: CheckedUpdates, target: Target, options: UpdateOpti
   const { maxRate, stopAfterFailures, resume } = options;
   const batch = resume === undefined ? newBatchName() : resumedName(resume);
   const key = await uploadInput(target, batch, checked, resume !== undefined);
-  // Before the start: should its answer be lost, this is the name to look up.
-  printErr(`Batch ${batch}: ${counted(checked.records, 'record')}.`);
+  // Before the start, whose answer may be lost: this is the name to look up.
+  printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
   const how = { maxRate, stopAfterFailures };
   const executionArn =
     resume === undefined
@@ -112,7 +123,7 @@ async function send(checked: CheckedUpdates, target: Target, options: UpdateOpti
 
 async function askBefore({ source, records }: CheckedUpdates, { yes, deployment }: UpdateOptions): Promise<void> {
   if (yes || records === 1) return;
-  const what = `${source.name} changes ${counted(records, 'customer')} of ${deployment}`;
+  const what = `${source.name} changes ${manyText(records, 'customer')} of ${deployment}`;
   if (!process.stdin.isTTY) throw refused(`${what}, and nobody is there to be asked: add --yes.`);
   const asking = { stream: process.stdin, print: (text: string) => process.stderr.write(text) };
   if (!(await confirm(asking, `${what}. Send?`))) throw refused('Not confirmed.');
@@ -121,16 +132,4 @@ async function askBefore({ source, records }: CheckedUpdates, { yes, deployment 
 export function batchArgument(text: string): string {
   if (batchNameSchema.safeParse(text).success) return text;
   throw new InvalidArgumentError('The name of a batch has letters, digits and hyphens, at most 60.');
-}
-
-function rateArgument(text: string): number {
-  const rate = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && rate >= 0.1) return rate;
-  throw new InvalidArgumentError('A rate is a number of changes per second, at least 0.1.');
-}
-
-function failuresArgument(text: string): number {
-  const failures = Number(text);
-  if (/^\d+$/.test(text) && failures >= 1 && failures <= 1000) return failures;
-  throw new InvalidArgumentError('A number of failures is a whole number from 1 to 1000.');
 }

@@ -11,8 +11,7 @@ import { storeOf } from './outcome.ts';
 import { changed } from './source.ts';
 
 /**
- * Streams the checked bytes into the place of a new batch: CSV as JSON Lines with the same numbers of lines. What is not
- * stored whole is not stored at all.
+ * Streams the checked bytes to the input of a new batch, CSV as JSON Lines with the same line numbers. Stores all or nothing.
  *
  * @param resumes whether the same bytes, of JSON Lines, may stand there already, from somebody who resumes the same batch
  * @returns the key
@@ -34,12 +33,12 @@ export async function uploadInput(
   try {
     if (await store.uploadOnce(key, body, 'application/x-ndjson')) return key;
   } catch (error) {
-    // The bucket names what its body throws as trouble of its own.
+    // The bucket's client wraps errors of the body.
     if (error instanceof RunError && error.cause instanceof CommandError) throw error.cause;
     throw error;
   }
   if (!resumes) throw new RunError('StorageConflict', `There is an object at ${key} already.`);
-  if (await stands(store, key, checked)) return key;
+  if (await isStored(store, key, checked)) return key;
   throw new RunError(
     'StorageConflict',
     `Other lines than are to be sent again stand at ${key}: if no execution has that batch, delete the object, and resume once more.`,
@@ -47,7 +46,7 @@ export async function uploadInput(
 }
 
 /** Read whole: what S3 keeps as the checksum of an upload in parts is one of the checksums of its parts. */
-async function stands(store: Bucket, key: string, checked: CheckedUpdates): Promise<boolean> {
+async function isStored(store: Bucket, key: string, checked: CheckedUpdates): Promise<boolean> {
   const object = await store.stream(key);
   let sum = 0;
   for await (const piece of object?.chunks ?? []) {

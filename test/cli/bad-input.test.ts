@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { awsTrouble } from '../../cli/support/aws-trouble.ts';
+import { awsErrorText } from '../../cli/support/aws-error.ts';
 import { freePort } from '../../local/ministack/ports.ts';
 import { deploymentServer, RUN_ARNS, stackReply, xmlError } from './support/aws-server.ts';
 import { runCli } from './support/run-cli.ts';
@@ -159,7 +159,7 @@ test.for(wrong)('%s: one sentence that says what to do, and a code', async ([, a
 });
 
 test('a host that is not found, a session that has ended, and a network that is gone have a sentence too', () => {
-  const failed = (message: string, name = 'Error') => awsTrouble(Object.assign(new Error(message), { name }));
+  const failed = (message: string, name = 'Error') => awsErrorText(Object.assign(new Error(message), { name }));
   expect(failed('getaddrinfo ENOTFOUND cloudformation.eu-wst-1.amazonaws.com')).toBe(
     'The host cloudformation.eu-wst-1.amazonaws.com was not found: check --region, and the network.',
   );
@@ -168,11 +168,11 @@ test('a host that is not found, a session that has ended, and a network that is 
   );
   expect(failed('connect ETIMEDOUT 10.0.0.1:443')).toMatch(/^AWS does not answer \(ETIMEDOUT\): check the network/);
   expect(failed('Rate exceeded', 'ThrottlingException')).toMatch(/^AWS is asked too often/);
-  expect(awsTrouble(new AggregateError([new Error('connect ECONNREFUSED ::1:4566')]))).toMatch(
+  expect(awsErrorText(new AggregateError([new Error('connect ECONNREFUSED ::1:4566')]))).toMatch(
     /does not answer at ::1/,
   );
   expect(failed('what is this')).toBeUndefined();
-  expect(awsTrouble('a text')).toBeUndefined();
+  expect(awsErrorText('a text')).toBeUndefined();
 });
 
 test('where the second of two starts fails, the first is named', async () => {

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import { reportPage } from '../../cli/report/page.ts';
-import { tellStory } from '../../cli/report/story.ts';
+import { reportDataOf } from '../../cli/report/report-data.ts';
 import { madeUpMonth } from '../../scripts/made-up-month.ts';
 import { CACHE } from '../local/support/support.ts';
 import { type Browser, hasChromium, startChromium } from './support/chromium.ts';
@@ -48,7 +48,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'report-'));
     const month = madeUpMonth({ missing: ['customers'], failed: ['leads'], paused: ['meetings'] });
-    await writeFile(join(dir, 'report.html'), reportPage(tellStory(month)));
+    await writeFile(join(dir, 'report.html'), reportPage(reportDataOf(month)));
     url = pathToFileURL(join(dir, 'report.html')).href;
     browser = await startChromium();
     await browser.send('Network.enable');

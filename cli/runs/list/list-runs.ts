@@ -4,7 +4,7 @@ import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { dateIn } from '../../../core/export/logical-date.ts';
 import { jsonOrUndefined } from '../../../core/json.ts';
 import { eachOf, type PublishedRun } from '../../data/manifests.ts';
-import { awsTrouble } from '../../support/aws-trouble.ts';
+import { awsErrorText } from '../../support/aws-error.ts';
 import type { Target } from '../../support/target.ts';
 import { lastSeen } from '../executions.ts';
 import { executionsOf, type FoundRun } from '../find-run.ts';
@@ -124,7 +124,7 @@ async function waitOf({ sfn }: Pick<Target, 'sfn'>, run: FoundRun, warn: Wanted[
   try {
     return waitingOf(await lastSeen(sfn, run.executionArn)) ?? null;
   } catch (error) {
-    const trouble = awsTrouble(error);
+    const trouble = awsErrorText(error);
     if (!trouble) throw error;
     warn(`Why ${run.name} waits is not shown: ${trouble}`);
     return null;

@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { nightlyPlan } from '../../schedule/nightly-plan.ts';
 import { bytesText } from '../../support/bytes-text.ts';
-import { entitiesArgument, withExamples } from '../../support/command-options.ts';
+import { entitiesArgument, numberArgument, withExamples } from '../../support/command-options.ts';
 import { pathArgument } from '../../support/paths.ts';
 import { printErr } from '../../support/print.ts';
 import { fittedTable } from '../../support/table.ts';
@@ -31,7 +31,11 @@ export function addList(command: Command): void {
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
     .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
     .option('--running', 'only runs that are under way')
-    .option('--limit <number>', 'only so many, the newest', limitArgument)
+    .option(
+      '--limit <number>',
+      'only so many, the newest',
+      numberArgument('A whole number from 1 to 99999.', 1, 99_999),
+    )
     .option('--configuration <file>', 'says the time zone of the dates; default: what is deployed', pathArgument)
     .option('--json', 'one JSON document')
     .action(list);
@@ -115,11 +119,6 @@ function cellsOf(run: RunRow): string[] {
     standing === 'current' ? '' : (standing ?? ''),
     plainLine(run.run),
   ];
-}
-
-function limitArgument(text: string): number {
-  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('A whole number from 1 to 99999.');
 }
 
 function lineOf(run: RunRow): string {

@@ -2,7 +2,7 @@ import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
 import { gatherFacts } from '../../../cli/report/gather.ts';
 import { reportPage } from '../../../cli/report/page.ts';
-import { tellStory } from '../../../cli/report/story.ts';
+import { reportDataOf } from '../../../cli/report/report-data.ts';
 import { headlineOf } from '../../../cli/report/words.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
@@ -33,13 +33,13 @@ test('runs that were published, and whose files are gone, are told so', async ()
     ['gone', 'SUCCEEDED'],
     ['later', 'RUNNING'],
   ]);
-  const story = tellStory(facts);
-  expect(story.rows[0]?.last.outcome).toBe('gone');
-  expect(headlineOf({ ...story, rows: story.rows.slice(0, 1) })).toMatchObject({
+  const data = reportDataOf(facts);
+  expect(data.rows[0]?.last.outcome).toBe('gone');
+  expect(headlineOf({ ...data, rows: data.rows.slice(0, 1) })).toMatchObject({
     ...{ tone: 'bad', text: 'Last night: 1 of 1 missing: leads' },
   });
-  expect(reportPage(story)).toContain('published, and gone');
-  expect(parseHTML(reportPage(story)).document.getElementById(`leads-${NIGHT}`)?.textContent).toContain('no pointer');
+  expect(reportPage(data)).toContain('published, and gone');
+  expect(parseHTML(reportPage(data)).document.getElementById(`leads-${NIGHT}`)?.textContent).toContain('no pointer');
 });
 
 test('of runs that count Step Functions is not asked one by one', async () => {

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { parseHTML } from 'linkedom';
 import { expect, test } from 'vitest';
 import { reportPage } from '../../../cli/report/page.ts';
-import { type Facts, tellStory } from '../../../cli/report/story.ts';
+import { type Facts, reportDataOf } from '../../../cli/report/report-data.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 import { runCli } from '../support/run-cli.ts';
 
 const NIGHT = '2026-11-20';
-const pageOf = (facts: Facts) => parseHTML(reportPage(tellStory(facts))).document;
+const pageOf = (facts: Facts) => parseHTML(reportPage(reportDataOf(facts))).document;
 
 test.each([
   ['download', ['leads', '--date', '2026-11-20', '--run', 'x'], /cannot be used with option '--run/],

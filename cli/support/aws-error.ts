@@ -20,12 +20,12 @@ export const RESTORE =
   'npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is';
 
 /**
- * What AWS, the local cloud or the way there refuses, in one sentence that says what to do.
+ * An error of AWS, the local cloud or the network, in one sentence that says what to do.
  * @returns `undefined` where the error is none of these
  */
-export function awsTrouble(error: unknown): string | undefined {
-  // What S3 refused is named as a run would name it, whose credentials are others. All else of a run is no trouble of AWS.
-  if (error instanceof RunError) return error.name.startsWith('Storage') ? awsTrouble(error.cause) : undefined;
+export function awsErrorText(error: unknown): string | undefined {
+  // Errors of storage wrap what S3 answered; other errors of runs are not from AWS.
+  if (error instanceof RunError) return error.name.startsWith('Storage') ? awsErrorText(error.cause) : undefined;
   const { name, message } = factsOf(error);
   if (/^(Credentials|Token)ProviderError$/.test(name)) return withoutCredentials(message);
   if (/^(ExpiredToken|RequestExpired|TokenRefreshRequired)/.test(name)) {

@@ -1,17 +1,17 @@
 import { parseHTML } from 'linkedom';
 import { describe, expect, test } from 'vitest';
 import { reportPage } from '../../../cli/report/page.ts';
-import { type Attempt, type Facts, type Story, tellStory } from '../../../cli/report/story.ts';
+import { type Attempt, type Facts, type ReportData, reportDataOf } from '../../../cli/report/report-data.ts';
 import { headlineOf } from '../../../cli/report/words.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
 
 const NIGHT = '2026-11-20';
-const outcomes = (story: Story, date = NIGHT) =>
-  story.rows.flatMap(({ cells }) => cells.filter((cell) => cell.date === date).map(({ outcome }) => outcome));
-const headline = (facts: Facts) => headlineOf(tellStory(facts)).text;
-const pageOf = (facts: Facts) => parseHTML(reportPage(tellStory(facts))).document;
+const outcomes = (data: ReportData, date = NIGHT) =>
+  data.rows.flatMap(({ cells }) => cells.filter((cell) => cell.date === date).map(({ outcome }) => outcome));
+const headline = (facts: Facts) => headlineOf(reportDataOf(facts)).text;
+const pageOf = (facts: Facts) => parseHTML(reportPage(reportDataOf(facts))).document;
 
 test('the headline says how many of last night are published, or which are missing', () => {
   expect(headline(madeUpMonth())).toBe('Last night: 7 of 7 published');
@@ -21,11 +21,11 @@ test('the headline says how many of last night are published, or which are missi
 });
 
 test('an entity that is paused is named so, and is not missed', () => {
-  const story = tellStory(madeUpMonth({ paused: ['meetings'] }));
-  expect(headlineOf(story)).toMatchObject({ tone: 'good', text: 'Last night: 6 of 6 published' });
-  expect(headlineOf(story).notes).toContain('paused: meetings');
-  expect(outcomes(story)[5]).toBe('paused');
-  expect(outcomes(story, '2026-11-17')[5]).toBe('published');
+  const data = reportDataOf(madeUpMonth({ paused: ['meetings'] }));
+  expect(headlineOf(data)).toMatchObject({ tone: 'good', text: 'Last night: 6 of 6 published' });
+  expect(headlineOf(data).notes).toContain('paused: meetings');
+  expect(outcomes(data)[5]).toBe('paused');
+  expect(outcomes(data, '2026-11-17')[5]).toBe('published');
 });
 
 describe('in the middle of a night', () => {
@@ -43,10 +43,10 @@ describe('in the middle of a night', () => {
   };
 
   test('what is due later is due, whatever became of it the night before', () => {
-    const story = tellStory(night());
-    expect(outcomes(story)).toEqual(['published', 'running', ...Array(5).fill('due')]);
-    expect(story.rows.map(({ last }) => last.date)).toEqual(Array(7).fill(NIGHT));
-    expect(headlineOf(story)).toMatchObject({
+    const data = reportDataOf(night());
+    expect(outcomes(data)).toEqual(['published', 'running', ...Array(5).fill('due')]);
+    expect(data.rows.map(({ last }) => last.date)).toEqual(Array(7).fill(NIGHT));
+    expect(headlineOf(data)).toMatchObject({
       tone: 'open',
       text: 'This night so far: 1 of 7 published, 6 still to come',
       notes: ['Friday 20 November 2026', expect.stringMatching(/^22,\d+ rows/)],
@@ -54,7 +54,7 @@ describe('in the middle of a night', () => {
   });
 
   test('what failed has failed, though others are still to come', () => {
-    expect(headlineOf(tellStory(failed()))).toMatchObject({
+    expect(headlineOf(reportDataOf(failed()))).toMatchObject({
       tone: 'bad',
       text: 'This night so far: 1 of 7 failed: agent-numbers; 1 published, 5 still to come',
     });
@@ -71,12 +71,12 @@ describe('in the middle of a night', () => {
   test('each row has one date, also where starts lie on both sides of midnight', () => {
     const month = madeUpMonth();
     const plan = { ...month.plan, startMinute: { ...month.plan.startMinute, leads: 20 * 60 } };
-    const story = tellStory({ ...month, plan, attempts: [], now: new Date(`${NIGHT}T21:00:00Z`) });
-    expect(story.rows.map(({ last }) => `${last.date} ${last.outcome}`)).toEqual([
+    const data = reportDataOf({ ...month, plan, attempts: [], now: new Date(`${NIGHT}T21:00:00Z`) });
+    expect(data.rows.map(({ last }) => `${last.date} ${last.outcome}`)).toEqual([
       `${NIGHT} published`,
       ...Array(6).fill('2026-11-21 due'),
     ]);
-    const heads = parseHTML(reportPage(story)).document.querySelectorAll('#last-night ~ .scroll tbody th');
+    const heads = parseHTML(reportPage(data)).document.querySelectorAll('#last-night ~ .scroll tbody th');
     const names = ENTITIES.map((entity, index) => `${entity} ${index === 0 ? '20' : '21'} November`);
     expect([...heads].map((head) => head.textContent)).toEqual(names);
   });
@@ -84,8 +84,8 @@ describe('in the middle of a night', () => {
 
 test('the night before counts as last night until the next one begins', () => {
   const facts = { ...madeUpMonth(), now: new Date('2026-11-21T00:59:00Z') };
-  expect(tellStory(facts).lastNight).toBe(NIGHT);
-  expect(tellStory({ ...facts, now: new Date('2026-11-21T01:00:00Z') }).lastNight).toBe('2026-11-21');
+  expect(reportDataOf(facts).lastNight).toBe(NIGHT);
+  expect(reportDataOf({ ...facts, now: new Date('2026-11-21T01:00:00Z') }).lastNight).toBe('2026-11-21');
 });
 
 test('a failure of last evening is one of last night, though others run in the morning', () => {
@@ -98,7 +98,7 @@ test('a failure of last evening is one of last night, though others run in the m
   const attempts = [{ ...failure, status: 'FAILED', error: 'ExportFailed', cause: null }];
   const facts = { ...month, plan: evening, published, attempts };
   expect(headline(facts)).toBe('Last night: 1 of 7 missing: leads');
-  expect(headlineOf(tellStory(facts)).notes).toContain('of 19 November: leads');
+  expect(headlineOf(reportDataOf(facts)).notes).toContain('of 19 November: leads');
   for (const nights of [1, 30]) {
     const document = pageOf({ ...facts, nights });
     const [row] = document.querySelectorAll('#last-night ~ .scroll tbody tr');
@@ -134,7 +134,7 @@ test('a date that no start belongs to, as where clocks are changed, is not missi
   };
   const published = month.published.slice(0, 1).map((run) => ({ ...run, manifest: { ...run.manifest, ...old } }));
   const at = (date: string, now: string) =>
-    outcomes(tellStory({ ...month, plan, published, now: new Date(now) }), date)[0];
+    outcomes(reportDataOf({ ...month, plan, published, now: new Date(now) }), date)[0];
   expect(at('2026-03-26', '2026-03-30T12:00:00Z')).toBe('missing');
   expect(at('2026-03-27', '2026-03-30T12:00:00Z')).toBe('none');
   expect(at('2026-03-28', '2026-03-30T12:00:00Z')).toBe('missing');
@@ -151,7 +151,7 @@ test('a young deployment that made up for a night long ago has no missing nights
     published: [...first('2026-11-19'), ...first(NIGHT), ...(leads ? [leads] : [])],
     attempts: [],
   };
-  const cells = tellStory(facts).rows.flatMap((row) => row.cells);
+  const cells = reportDataOf(facts).rows.flatMap((row) => row.cells);
   expect(cells.filter(({ outcome }) => outcome === 'missing')).toEqual([]);
   expect(cells.filter(({ outcome }) => outcome === 'published')).toHaveLength(15);
 });
@@ -162,15 +162,15 @@ test('an entity that began later is not missed before; one that never ran is, si
     ({ manifest }) =>
       manifest.entity !== 'meetings' && (manifest.entity !== 'customers' || manifest.date >= '2026-11-15'),
   );
-  const story = tellStory({ ...month, published });
-  expect(outcomes(story, '2026-11-10').slice(4, 6)).toEqual(['none', 'missing']);
+  const data = reportDataOf({ ...month, published });
+  expect(outcomes(data, '2026-11-10').slice(4, 6)).toEqual(['none', 'missing']);
 });
 
 test('nights have their dates in the time zone of the deployment', () => {
   const plan = { ...planOfDefaults(), timeZone: 'Pacific/Auckland' };
   const leads = { ...plan.startMinute, leads: 13 * 60 };
   const facts = { ...madeUpMonth(), plan: { ...plan, startMinute: leads }, now: new Date(`${NIGHT}T14:00:00Z`) };
-  expect(tellStory(facts).lastNight).toBe('2026-11-21');
+  expect(reportDataOf(facts).lastNight).toBe('2026-11-21');
 });
 
 test('where nothing was to be expected nothing is missing: before the first run, and for a rhythm of its own', () => {
@@ -180,7 +180,7 @@ test('where nothing was to be expected nothing is missing: before the first run,
     published: month.published.filter(({ manifest }) => manifest.date >= '2026-11-19'),
     attempts: [],
   };
-  expect(new Set(outcomes(tellStory(young), '2026-11-10'))).toEqual(new Set(['none']));
+  expect(new Set(outcomes(reportDataOf(young), '2026-11-10'))).toEqual(new Set(['none']));
   const plan = { ...month.plan, startMinute: { ...month.plan.startMinute, customers: null } };
   const weekly = { ...madeUpMonth({ missing: ['customers'] }), plan };
   expect(headline(weekly)).toBe('Last night: 6 of 6 published');
@@ -189,7 +189,7 @@ test('where nothing was to be expected nothing is missing: before the first run,
 test('a deployment in which nothing ran yet has a page too', () => {
   const facts = { ...madeUpMonth(), published: [], attempts: [] };
   expect(headline(facts)).toBe('No run is known yet');
-  expect(reportPage(tellStory(facts))).toContain('nothing is known');
+  expect(reportPage(reportDataOf(facts))).toContain('nothing is known');
 });
 
 test('where only failures are known the others of that night are missing', () => {
@@ -200,7 +200,7 @@ test('where only failures are known the others of that night are missing', () =>
 
 test('a report of hundreds of nights is told within a moment', () => {
   const month = madeUpMonth();
-  const story = tellStory({ ...month, nights: 400 });
-  expect(story.nights).toHaveLength(400);
-  expect(outcomes(story, '2026-01-01')).toEqual(Array(7).fill('none'));
+  const data = reportDataOf({ ...month, nights: 400 });
+  expect(data.nights).toHaveLength(400);
+  expect(outcomes(data, '2026-01-01')).toEqual(Array(7).fill('none'));
 });

@@ -22,7 +22,7 @@ export interface Attempt {
   cause: string | null;
 }
 
-/** What was found; the story is told from it alone. */
+/** What was found: the only source of the report. */
 export interface Facts {
   deployment: string;
   plan: NightlyPlan;
@@ -45,7 +45,7 @@ export interface Cell {
   attempts: Attempt[];
 }
 
-export interface Story {
+export interface ReportData {
   deployment: string;
   timeZone: string;
   madeAt: string;
@@ -70,8 +70,8 @@ const DAY_MS = 86_400_000;
 /** A rule that fired just now may not have its execution listed yet. */
 const GRACE_MS = 15 * 60_000;
 
-/** Puts what was found in order: nights by entities, each with what became of it. */
-export function tellStory(facts: Facts): Story {
+/** The nights by entities, each with its outcome. */
+export function reportDataOf(facts: Facts): ReportData {
   const { deployment, plan, now } = facts;
   const night = nightOf(plan, now);
   const lastNight = newestOf([...night.values()]) ?? dateIn(plan.timeZone, now);
@@ -99,15 +99,15 @@ function rowOf(facts: Facts, entity: Entity, nights: string[], lastNight: string
   return { entity, paused, last, cells };
 }
 
-/** What the rules start, and since when anything is known of it: before that nothing is missing. */
+/** The planned starts, and the first known run: before that nothing is missing. */
 interface Expected {
   starts: Start[];
   since: Date | undefined;
 }
 
 /**
- * When the first run began that is known of an entity; of one that never ran, the first of all. By the clock: the date of
- * a run may be one long ago. What has expired is not known.
+ * The start of the first known run of an entity, or of all entities for one that never ran. Not its date, which may be long
+ * ago.
  */
 function sinceOf({ published, attempts }: Facts, entity: Entity): Date | undefined {
   const of = (manifests: Manifest[], others: Attempt[]) =>
@@ -119,7 +119,7 @@ function sinceOf({ published, attempts }: Facts, entity: Entity): Date | undefin
 }
 
 /** The last night, a cell for each entity. */
-export function lastCells({ rows }: Story): Cell[] {
+export function lastCells({ rows }: ReportData): Cell[] {
   return rows.map(({ last }) => last);
 }
 
@@ -128,7 +128,7 @@ export function isOpen({ outcome }: Cell): boolean {
   return outcome === 'running' || outcome === 'due';
 }
 
-/** Whether nothing is to be had of a night of which something was expected. */
+/** Whether an expected file is not there. */
 export function isMissing({ outcome }: Cell): boolean {
   return outcome === 'failed' || outcome === 'gone' || outcome === 'missing';
 }
@@ -163,7 +163,7 @@ function outcomeWithout(now: Date, date: string, { starts, since }: Expected): O
   return ofDate.some(({ at }) => at > settled) ? 'due' : 'none';
 }
 
-/** Since when a rule is switched off nobody tells: since the last night of which anything is known, then. */
+/** Nothing records since when a rule is switched off: assumed since the last night with a run. */
 function pausedFrom(cells: Cell[], paused: boolean): Cell[] {
   if (!paused) return cells;
   const last = cells.findLastIndex(({ published, attempts }) => published !== null || attempts.length > 0);
