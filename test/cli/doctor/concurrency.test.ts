@@ -26,15 +26,17 @@ const updating = deployment({ customerUpdates: true, updates: { ...settings.upda
 it('says that everything fits, and what that is', async () => {
   expect(await concurrencyCheck(await account(limits(1000, 1000)), updating)).toMatchObject({
     status: 'ok',
-    text: 'The account may run 1000 functions at once; this deployment may want 15: 7 nightly runs and 8 chunks of a batch of updates.',
+    text: `The account may run 1000 functions at once; this deployment may want ${ENTITIES.length + 8}: ${ENTITIES.length} nightly runs and 8 chunks of a batch of updates.`,
   });
 });
 
 it('warns in a new account, which runs ten, and says how many chunks fit beside the nights', async () => {
   expect(await concurrencyCheck(await account(limits(10, 10)), updating)).toMatchObject({
     status: 'warning',
-    text: expect.stringMatching(/^The account may run 10 functions at once; this deployment may want 15: /),
-    advice: expect.stringMatching(/"Concurrent executions" of AWS Lambda raised, or set updates.concurrency to 3 at/),
+    text: expect.stringMatching(/^The account may run 10 functions at once; this deployment may want \d+: /),
+    advice: expect.stringContaining(
+      `"Concurrent executions" of AWS Lambda raised, or set updates.concurrency to ${10 - ENTITIES.length} at`,
+    ),
   });
 });
 

@@ -17,7 +17,7 @@ async function check(paused: Entity[], entities?: object, denied: string[] = [])
 test('a rule that is switched off in the account is named, with the command that switches it on', async () => {
   expect(await check(['leads', 'meetings'], { meetings: { enabled: false } })).toMatchObject({
     status: 'warning',
-    text: '5 of 7 entities are exported every night; switched off: leads, meetings. The configuration wants leads.',
+    text: `${ENTITIES.length - 2} of ${ENTITIES.length} entities are exported every night; switched off: leads, meetings. The configuration wants leads.`,
     advice: 'If these nights are wanted: RESUME leads',
   });
   expect(await check(['leads'])).toMatchObject({
@@ -27,10 +27,13 @@ test('a rule that is switched off in the account is named, with the command that
 });
 
 test('rules that are as the configuration says are fine, unless that switches off all of them', async () => {
-  expect(await check([], {})).toMatchObject({ status: 'ok', text: 'All 7 entities are exported every night.' });
+  expect(await check([], {})).toMatchObject({
+    status: 'ok',
+    text: `All ${ENTITIES.length} entities are exported every night.`,
+  });
   expect(await check(['leads'], { leads: { enabled: false } })).toMatchObject({
     status: 'ok',
-    text: '6 of 7 entities are exported every night; switched off: leads.',
+    text: `${ENTITIES.length - 1} of ${ENTITIES.length} entities are exported every night; switched off: leads.`,
   });
   expect(await check([...ENTITIES], all)).toMatchObject({
     status: 'warning',
@@ -41,7 +44,7 @@ test('rules that are as the configuration says are fine, unless that switches of
 test('a rule that runs though the configuration switches it off waits for a deploy', async () => {
   expect(await check([], { leads: { enabled: false } })).toMatchObject({
     status: 'ok',
-    text: expect.stringMatching(/^All 7 .* The configuration switches off leads: not deployed yet\.$/),
+    text: expect.stringMatching(/^All \d+ .* The configuration switches off leads: not deployed yet\.$/),
   });
 });
 
