@@ -1,3 +1,4 @@
+import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { createScreen, type Screen } from '../cli/runs/screen.ts';
@@ -6,14 +7,11 @@ import { ConfigurationError } from '../core/config/configuration.ts';
 import { RunError } from '../core/errors.ts';
 import { aborted } from './aborted.ts';
 import type { Cloud } from './cloud.ts';
-import { endpointsOf, showEndpoints } from './endpoints.ts';
 import { parseOptions, type StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
 import { lastLines } from './processes/log-tail.ts';
 import { endLeftovers, openRunRecord, type RunRecord } from './processes/run-record.ts';
-import { runLog } from './run-log.ts';
-import { type FinishedRun, runAll } from './runs.ts';
-import { openSession } from './session.ts';
+import type { FinishedRun } from './runs.ts';
 import { showSummary } from './summary.ts';
 
 /** `npm start`: the nightly export, end to end, on this machine. */
@@ -64,6 +62,13 @@ async function withRecord(
 }
 
 async function start(options: StartOptions, screen: Screen, record: RunRecord, signal: AbortSignal): Promise<number> {
+  // Loaded when it is needed: a mistyped option is answered at once.
+  enableCompileCache(join(CACHE, 'compiled'));
+  const [{ openSession }, { runAll }, { endpointsOf, showEndpoints }] = await Promise.all([
+    import('./session.ts'),
+    import('./runs.ts'),
+    import('./endpoints.ts'),
+  ]);
   const session = await openSession(options, { screen, record, signal });
   try {
     screen.line(`Runs of ${options.entities.join(', ')}`);
@@ -96,6 +101,7 @@ async function died({ exited, logFile }: Cloud): Promise<never> {
 
 /** What the functions had to say about runs that failed. */
 async function showLogs(screen: Screen, cloud: Cloud, runs: FinishedRun[]): Promise<void> {
+  const { runLog } = await import('./run-log.ts');
   for (const { report } of runs.filter(({ published }) => !published)) {
     const lines = await runLog(cloud.endpoint, report.executionArn);
     screen.line(`\nThe last lines of the log of ${report.entity}:`);

@@ -176,7 +176,7 @@ describe.concurrent('a night with more trouble', () => {
 
     const made = calls().slice(before);
     expect(made.filter((kind) => kind === 'download')).toHaveLength(1);
-    const usage = await usageOf(system.target, report.executionArn);
+    const usage = await usageOnceLogged(report);
     expect(usage).toMatchObject({
       crmRequests: made.filter((kind) => kind !== 'file').length,
       fileRequests: 2,
@@ -347,7 +347,7 @@ describe('what the functions say of themselves', () => {
     const looked = alarmMetrics(deployedTemplate(system), system.target.stack);
 
     expect(new Set(looked.map(({ name }) => name))).toEqual(
-      new Set(['RunsEnded', 'TokenRefreshes', 'GrantRotatedButNotStored', 'TokenEndpointUnanswered']),
+      new Set(['RunsEnded', 'FileWarnings', 'TokenRefreshes', 'GrantRotatedButNotStored', 'TokenEndpointUnanswered']),
     );
     const seen = new Set(emitted.map(({ name, dimensions }) => `${name} ${Object.keys(dimensions)}`));
     for (const { name, dimensions } of looked) {
@@ -413,6 +413,16 @@ const NEVER_SEEN: string[] = ['GrantRotatedButNotStored', 'TokenEndpointUnanswer
 function deployedTemplate({ configurationFile, target }: Deployed): Template {
   const file = join(dirname(configurationFile), `cdk.out/${target.stack}.template.json`);
   return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+/** The local cloud notes lines that come late with the next invocation of the same process. */
+async function usageOnceLogged({ executionArn }: RunReport) {
+  let usage = await usageOf(system.target, executionArn);
+  for (let again = 0; again < 5 && usage.storeRequests < 8; again += 1) {
+    await system.run('contacts');
+    usage = await usageOf(system.target, executionArn);
+  }
+  return usage;
 }
 
 async function linesOf(of: Deployed) {
