@@ -10,6 +10,8 @@ const LOCAL_CLOUD = 'test/e2e/support/local-cloud.ts';
 const ORDER = { unit: 1, e2e: 2, permissions: 3 };
 /** CDK's check of every template takes seconds each time; `test/lib/template-check.test.ts` has it. */
 process.env.CDK_VALIDATION ??= 'false';
+/** Code compiled by one worker or command is not compiled again by the next. */
+process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache', 'compiled');
 process.env.RECORDED_CALLS ??= join(import.meta.dirname, '.cache', 'calls', String(process.pid));
 
 export default defineConfig({
@@ -23,8 +25,8 @@ export default defineConfig({
           testTimeout: 30 * SECONDS,
           hookTimeout: 60 * SECONDS,
           sequence: { groupOrder: ORDER.unit },
-          // Much of it waits for processes and sockets.
-          maxWorkers: 2,
+          // One more than there are cores: much of it waits for processes and sockets.
+          maxWorkers: 3,
           // Loading the SDK and CDK again for each file costs half of the time: a test puts back what it changes.
           isolate: false,
           unstubEnvs: true,
