@@ -1,5 +1,5 @@
 import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
-import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
+import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import type { Target } from '../cli/support/target.ts';
 import { STEPS } from '../core/step/steps.ts';
@@ -60,12 +60,10 @@ export function costOf({ transitions, gbSeconds, invocations, storeRequests }: U
 
 async function transitionsOf({ sfn }: Target, executionArn: string): Promise<number> {
   let entered = 0;
-  for (let nextToken: string | undefined; ; ) {
-    const page = await sfn.send(new GetExecutionHistoryCommand({ executionArn, maxResults: 1000, nextToken }));
-    entered += (page.events ?? []).filter(({ type = '' }) => type.endsWith('StateEntered')).length;
-    nextToken = page.nextToken;
-    if (!nextToken) return entered;
+  for await (const { events = [] } of paginateGetExecutionHistory({ client: sfn, pageSize: 1000 }, { executionArn })) {
+    entered += events.filter(({ type = '' }) => type.endsWith('StateEntered')).length;
   }
+  return entered;
 }
 
 async function linesOf({ logs, downloadLogGroup }: Target, step: string, execution: string) {

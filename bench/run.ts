@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { GetExecutionHistoryCommand, type HistoryEvent } from '@aws-sdk/client-sfn';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
@@ -6,7 +7,6 @@ import { costOf, type Usage, usageOf } from './cost.ts';
 import { curlSeconds } from './support/curl.ts';
 import { atMost, median, printReport } from './support/report.ts';
 import { withSession } from './support/session.ts';
-import { timingsOf } from './support/timings.ts';
 
 /**
  * `npm run bench:run`: what a run costs beside the work itself, as ratios within one run on this machine.
@@ -54,30 +54,41 @@ async function nightRatio(session: Session) {
 
 async function transferRatio(session: Session, tmpDir: string) {
   if (session.sandbox) Object.assign(session.sandbox.settings, { jobSeconds: 0, bytes: { leads: FILE_BYTES } });
-  const ours: number[] = [];
   const curl: number[] = [];
   let last = '';
-  const inside: { download: number; publish: number }[] = [];
+  const timings: Awaited<ReturnType<typeof timingsOf>>[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {
     const arn = await startRun(session.target, 'leads', {});
     await followRun(session.target.sfn, 'leads', arn, { everyMs: 200 });
     last = arn;
-    const timings = await timingsOf(session.target, arn);
-    const seconds = await curlSeconds(session, tmpDir);
-    // The first round warms the functions up and is not counted.
-    if (round === 0) continue;
-    ours.push(timings.afterReady);
-    inside.push(timings);
-    curl.push(seconds);
+    timings.push(await timingsOf(session, arn));
+    curl.push(await curlSeconds(session, tmpDir));
   }
+  // The first round warms the functions up and is not counted.
+  const typical = (figure: keyof (typeof timings)[number]) => median(timings.slice(1).map((run) => run[figure]));
+  const [ours, theirs] = [typical('afterReady'), median(curl.slice(1))];
   const runs: Record<string, string | number>[] = [
-    row('PROCESSED to published, 10 MB', median(ours)),
-    row('  of these in DownloadFile', median(inside.map(({ download }) => download))),
-    row('  of these in PublishFile', median(inside.map(({ publish }) => publish))),
-    row('curl and curl -T, 10 MB', median(curl)),
+    row('PROCESSED to published, 10 MB', ours),
+    row('  of these in DownloadFile', typical('download')),
+    row('  of these in PublishFile', typical('publish')),
+    row('curl and curl -T, 10 MB', theirs),
     costRow(await usageOf(session.target, last)),
   ];
-  return { ratio: median(ours) / median(curl), runs };
+  return { ratio: ours / theirs, runs };
+}
+
+/** Seconds from the answer that the export is processed to the end of the run, and of these inside two functions. */
+async function timingsOf({ target: { sfn } }: Session, executionArn: string) {
+  const { events = [] } = await sfn.send(new GetExecutionHistoryCommand({ executionArn, maxResults: 1000 }));
+  const at = (fits: (event: HistoryEvent) => boolean) =>
+    (events.findLast(fits)?.timestamp?.getTime() ?? Number.NaN) / 1000;
+  const entered = (state: string) => at((event) => event.stateEnteredEventDetails?.name === state);
+  const exited = (state: string) => at((event) => event.stateExitedEventDetails?.name === state);
+  return {
+    afterReady: at((event) => event.type === 'ExecutionSucceeded') - exited('CheckStatus'),
+    download: exited('DownloadFile') - entered('DownloadFile'),
+    publish: exited('PublishFile') - entered('PublishFile'),
+  };
 }
 
 function costRow(usage: Usage) {

@@ -1,13 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createScreen } from '../cli/runs/screen.ts';
 import { startSandbox } from '../sandbox/sandbox.ts';
+import { startChild } from './support/children.ts';
+import type { ProcessCost } from './support/process-cost.ts';
 import { atLeast, atMost, printReport, type Target } from './support/report.ts';
 import { type ApplyWorld, applyRatio } from './updates/apply.ts';
-import { startChild } from './updates/children.ts';
-import { validationOf } from './updates/validate.ts';
+import { writeFileOf } from './updates/customers.ts';
 
 /**
  * `npm run bench:updates`: what customer updates cost beside the calls themselves, on this machine.
@@ -37,7 +38,7 @@ const { values } = parseArgs({ options: { json: { type: 'boolean', default: fals
 const screen = createScreen(process.stderr);
 const dir = await mkdtemp(join(tmpdir(), 'bench-updates-'));
 const sandbox = await startSandbox({ rows: { customers: 10_000 } });
-const bucket = startChild('bucket-child.ts', {});
+const bucket = startChild(childFile('bucket'), {});
 const targets: Target[] = [];
 const runs: Record<string, string>[] = [];
 try {
@@ -66,13 +67,37 @@ async function benchApply(world: ApplyWorld, concurrency: number, records: numbe
 async function benchValidation(format: 'jsonl' | 'csv'): Promise<void> {
   for (const records of VALIDATE) {
     const what = `Validation, ${records.toLocaleString('en')} lines of ${format}`;
-    const found = await screen.step(what, () => validationOf(dir, format, records));
+    const found = await screen.step(what, () => validationOf(format, records));
     const memory = found.maxRssMegabytes;
     runs.push(row(what, `${found.megabytesPerSecond.toFixed(0)} MB/s`, found.cpuPer1000, `${memory.toFixed(0)} MB`));
     if (records !== VALIDATE.at(-1)) continue;
     targets.push(atLeast(`validate-${format}-mb-per-s`, AIMS[format], found.megabytesPerSecond));
     targets.push(atMost(`validate-${format}-memory-mb`, 200, memory));
   }
+}
+
+/** What it takes to validate a file of so many records in a fresh process, as `update` does before it sends. */
+async function validationOf(format: 'jsonl' | 'csv', records: number) {
+  const file = join(dir, `validate.${format}`);
+  await writeFileOf(file, records);
+  const { size } = await stat(file);
+  const { ready, begin, child } = startChild<ProcessCost>(childFile('validate'), { file });
+  try {
+    await ready;
+    const { seconds, cpuSeconds, maxRss } = await begin();
+    return {
+      megabytesPerSecond: size / 1e6 / seconds,
+      maxRssMegabytes: maxRss / 1e6,
+      cpuPer1000: (cpuSeconds * 1000) / records,
+    };
+  } finally {
+    child.kill();
+    await rm(file, { force: true });
+  }
+}
+
+function childFile(name: string): string {
+  return join(import.meta.dirname, 'updates', `${name}-child.ts`);
 }
 
 function row(what: string, speed: string, cpuPer1000: number | undefined, memory: string) {

@@ -1,7 +1,7 @@
 /**
- * Acts as the browser of a person who opens the authorize address of this sandbox and presses Allow.
- * Returns the status and the text that the client's callback answered, such as `200 You may close this page.`
- * @throws Error where the sandbox shows something else than its consent page; it names the status only.
+ * Acts as the browser of a person who opens the authorize address and presses Allow.
+ * @returns what the client's callback answered, such as `200 You may close this page.`
+ * @throws Error with the status where the sandbox shows no consent page.
  */
 export async function approveConsent(authorizeUrl: string): Promise<string> {
   const page = await fetch(authorizeUrl, { redirect: 'manual' });

@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import { type FaultInput, faultSchema } from './world/fault-schema.ts';
+import { faultSchema } from './world/fault-schema.ts';
 import type { SandboxApp, World } from './world/world.ts';
 
 const LOOPBACK = new Set(['127.0.0.1', '[::1]', 'localhost']);
 
-/**
- * What a person drives the stand-alone sandbox by, under `/_sandbox`. It has no authentication: it answers to loopback
- * names only, and takes JSON only, so that no web page in a browser on this computer can reach it.
- */
+/** `/_sandbox`, without authentication: loopback names and JSON only, so that no web page in a browser can reach it. */
 export function addControl(app: SandboxApp, world: World): void {
   app.use('/_sandbox/*', async (c, next) => {
     if (!LOOPBACK.has(new URL(c.req.url).hostname)) return c.json({ error: 'loopback only' }, 403);
@@ -27,7 +24,6 @@ export function addControl(app: SandboxApp, world: World): void {
     if (!c.req.header('content-type')?.startsWith('application/json')) return c.json({ error: 'JSON only' }, 415);
     const parsed = faultSchema.safeParse(await c.req.json().catch(() => undefined));
     if (!parsed.success) return c.json({ error: z.prettifyError(parsed.error) }, 400);
-    const fault: FaultInput = parsed.data;
-    return c.json({ id: world.faults.add(fault) }, 201);
+    return c.json({ id: world.faults.add(parsed.data) }, 201);
   });
 }

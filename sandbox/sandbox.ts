@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { Hono } from 'hono';
 import { HTTPException } from 'hono/http-exception';
@@ -17,12 +18,12 @@ import { Faults } from './world/faults.ts';
 import { Grants, type IssuedTokens, SCOPES } from './world/grants.ts';
 import { Jobs } from './world/jobs.ts';
 import { Ledger } from './world/ledger.ts';
-import { resolveSettings, type SandboxOptions, type Settings } from './world/settings.ts';
+import { resolveSettings, type SandboxOptions } from './world/settings.ts';
 import { track } from './world/track.ts';
 import type { SandboxApp, SandboxEnv, World } from './world/world.ts';
 
 /** A running sandbox CRM. */
-export interface Sandbox {
+export interface Sandbox extends Pick<World, 'settings' | 'faults' | 'ledger' | 'clock'> {
   url: string;
   /** `{base_url}` of the interface document, `/api/v1` included. */
   baseUrl: string;
@@ -30,12 +31,6 @@ export interface Sandbox {
   authUrl: string;
   clientId: string;
   clientSecret: string;
-  faults: Faults;
-  ledger: Ledger;
-  /** The sandbox's time; moving it forward lets tokens, codes, URLs and jobs age. */
-  clock: Clock;
-  /** May be changed while the sandbox runs. */
-  settings: Settings;
   /** A fresh grant without a browser; by default with all scopes. */
   issueTokens: (options?: { scopes?: string[]; expiresInSeconds?: number }) => IssuedTokens;
   revokeAccessToken: (accessToken: string) => void;
@@ -79,15 +74,11 @@ function makeApp(world: World): SandboxApp {
 async function listen(server: Server, port: number): Promise<string> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The sandbox has no TCP port.');
-  return `http://127.0.0.1:${address.port}`;
+  // A server that listens on TCP has an address with a port.
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/**
- * Starts a sandbox CRM on 127.0.0.1 that speaks the whole interface document.
- * @throws Error with code EADDRINUSE where the port is taken.
- */
+/** Starts a sandbox CRM on 127.0.0.1. @throws Error with code EADDRINUSE where the port is taken. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const closing = new AbortController();
   const world = makeWorld(options, closing.signal);

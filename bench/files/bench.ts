@@ -1,11 +1,15 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, existsSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Target } from '../support/report.ts';
 import { type Client, engine, peers } from './clients.ts';
 import type { Job } from './job.ts';
 import type { Result } from './rounds.ts';
 import type { Servers } from './servers.ts';
-import { sourceFile } from './source-files.ts';
 
 export const MIB = 1024 * 1024;
+/** Larger ones are sparse: no speed depends on the content, and writing 16 GiB takes long. */
+const LARGEST_WRITTEN = 1024;
 
 /** What all experiments work with. */
 export interface Bench {
@@ -54,4 +58,19 @@ export function rowOf(test: string, mib: number, result: Result): Record<string,
     'CPU s/GiB': ((result.cpuSeconds * 1024) / mib).toFixed(2),
     ...{ 'peak RSS MB': result.rss.toFixed(0), GETs: gets, 'store calls': calls, 'store connections': connections },
   };
+}
+
+/** Makes a file at the origin, once. @returns its name at both ends */
+function sourceFile(dir: string, mib: number): string {
+  const name = `${mib}.csv`;
+  const path = join(dir, 'files', 'bench', name);
+  if (existsSync(path) && statSync(path).size === mib * MIB) return name;
+  const file = openSync(path, 'w');
+  const block = randomBytes(16 * MIB);
+  writeSync(file, 'id,name\n');
+  if (mib <= LARGEST_WRITTEN)
+    for (let at = 8; at < mib * MIB; at += block.length) writeSync(file, block, 0, block.length, at);
+  ftruncateSync(file, mib * MIB);
+  closeSync(file);
+  return name;
 }

@@ -30,7 +30,7 @@ await measured(async () => {
   let resume: TransferOptions['resume'] = null;
   for (;;) {
     const outcome = await transfer({ ...options, resume });
-    if (outcome.done) return outcome.bytes;
+    if (outcome.done) return;
     resume = outcome.resume;
   }
 });

@@ -1,3 +1,5 @@
+import { costOf } from '../support/process-cost.ts';
+
 /** What a client written in Node.js is to do, in its environment as JSON. */
 export interface Job {
   source: string;
@@ -12,19 +14,7 @@ export interface Job {
 
 export const JOB = 'BENCH_FILES_JOB';
 
-/** The transfer alone, from the moment that the address was known. */
-export interface Said {
-  seconds: number;
-  cpuSeconds: number;
-  bytes: number;
-}
-
-/** Does the work and reports what it took. */
-export async function measured(work: () => Promise<number>): Promise<void> {
-  const cpu = process.cpuUsage();
-  const started = performance.now();
-  const bytes = await work();
-  const seconds = (performance.now() - started) / 1000;
-  const { user, system } = process.cpuUsage(cpu);
-  process.stdout.write(`${JSON.stringify({ seconds, cpuSeconds: (user + system) / 1e6, bytes } satisfies Said)}\n`);
+/** Reports what the transfer alone took, from the moment that the address was known. */
+export async function measured(transfer: () => Promise<unknown>): Promise<void> {
+  process.stdout.write(`${JSON.stringify(await costOf(transfer))}\n`);
 }

@@ -12,5 +12,4 @@ await measured(async () => {
   const response = await fetch(job.source);
   const params = { Bucket: job.bucket, Key: job.key, Body: response.body ?? undefined };
   await new Upload({ client, params }).done();
-  return Number(response.headers.get('content-length'));
 });

@@ -1,3 +1,4 @@
+import { PRICE } from '../support/prices.ts';
 import { atLeast, atMost } from '../support/report.ts';
 import { type Bench, counted, engineAt, type Found, MIB, peersAt, rowOf } from './bench.ts';
 import { type Limit, limitCpu, limitMemory } from './cgroup.ts';
@@ -9,8 +10,6 @@ import { interleaved, type Result } from './rounds.ts';
 const FUNCTION = { gb: 0.5, share: 512 / 1769 };
 /** What Lambda's network gives, MiB/s. */
 const NETWORK = 71.5;
-/** List prices of us-east-1, dollars: a GB-second of arm64, a PUT, POST or LIST. GETs of a foreign origin cost nothing. */
-const PRICES = { gbSecond: 0.0000133334, request: 0.000005 };
 const MEMORY_LIMIT = 96 * MIB;
 
 /** T5: memory does not grow with the file. */
@@ -78,6 +77,7 @@ export async function functionShare(bench: Bench): Promise<Found> {
 
 function dollarsPerGib(result: Result, mib: number): number {
   const seconds = Math.max(result.seconds, mib / NETWORK);
-  const dollars = seconds * FUNCTION.gb * PRICES.gbSecond + counted(result).calls * PRICES.request;
+  // GETs of a foreign origin cost nothing.
+  const dollars = seconds * FUNCTION.gb * PRICE.gbSecond + counted(result).calls * PRICE.storeRequest;
   return (dollars * 1024) / mib;
 }

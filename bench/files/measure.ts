@@ -6,12 +6,13 @@ import * as z from 'zod';
 import { runningProcesses } from '../../local/processes/process-table.ts';
 import type { Limit } from './cgroup.ts';
 import type { Client } from './clients.ts';
-import type { Said } from './job.ts';
 
 /** The client's core. */
 const CLIENT_CORE = '0';
 const LOOK_EVERY_MS = 100;
 const MB = 1_000_000;
+
+const costSchema = z.object({ seconds: z.number(), cpuSeconds: z.number() });
 
 /** What one run took: all processes of the client together, from start to end. */
 export interface Measured {
@@ -20,14 +21,12 @@ export interface Measured {
   /** Sum of what each process had in memory at its fullest, MB. */
   rss: number;
   /** What the client reports of the transfer alone; undefined for a program that does nothing else. */
-  reported: Said | undefined;
+  reported: z.infer<typeof costSchema> | undefined;
 }
 
 export class ClientFailed extends Error {
   override readonly name = 'ClientFailed';
 }
-
-const saidSchema = z.object({ seconds: z.number(), cpuSeconds: z.number(), bytes: z.number() });
 
 /** Runs a client on its core. @throws ClientFailed when it does not end well */
 export async function measure(client: Client, limit?: Limit): Promise<Measured> {
@@ -46,7 +45,7 @@ export async function measure(client: Client, limit?: Limit): Promise<Measured> 
     if (code !== 0 || !times) throw new ClientFailed(`${client.name} ended with ${code}: ${errors.slice(-600)}`);
     const remarks = errors.replaceAll(/^(\d+\.\d+ ?){3}$/gm, '').trim();
     if (remarks) process.stderr.write(`${client.name}: ${remarks.slice(-600)}\n`);
-    const reported = out.startsWith('{') ? saidSchema.parse(JSON.parse(out)) : undefined;
+    const reported = out.startsWith('{') ? costSchema.parse(JSON.parse(out)) : undefined;
     const rss = [...peaks.values()].reduce((sum, peak) => sum + peak, 0) / MB;
     return { wall: Number(times[1]), cpu: Number(times[2]) + Number(times[3]), rss, reported };
   } finally {

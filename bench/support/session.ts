@@ -5,17 +5,11 @@ import { endLeftovers, openRunRecord, type RunRecord } from '../../local/process
 import { openSession, type Session } from '../../local/session.ts';
 import type { SandboxOptions } from '../../sandbox/world/settings.ts';
 
-export interface BenchSession {
-  session: Session;
-  screen: Screen;
-  record: RunRecord;
-}
-
 /** Does some work with the whole product in a local cloud of its own, and ends that cloud whatever comes of it. */
 export async function withSession(
   json: boolean,
   sandboxOptions: SandboxOptions,
-  work: (bench: BenchSession) => Promise<void>,
+  work: (bench: { session: Session; screen: Screen; record: RunRecord }) => Promise<void>,
 ): Promise<void> {
   const cacheDir = join(import.meta.dirname, '..', '..', '.cache');
   const screen = createScreen(process.stderr);
@@ -23,12 +17,8 @@ export async function withSession(
   const record = await openRunRecord(cacheDir);
   try {
     const options = { entities: [...ENTITIES], keep: false, json, pollSeconds: 1, updates: false };
-    const session = await openSession(options, {
-      screen,
-      record,
-      signal: new AbortController().signal,
-      sandboxOptions,
-    });
+    const { signal } = new AbortController();
+    const session = await openSession(options, { screen, record, signal, sandboxOptions });
     await work({ session, screen, record });
     await session.close();
   } finally {

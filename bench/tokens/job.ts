@@ -26,6 +26,5 @@ export interface Cost extends Counts {
   tokens: string[];
 }
 
-export const JOB = 'BENCH_JOB';
 /** So many calls make a warm one measurable. */
 export const WARM_CALLS = 10_000;

@@ -1,20 +1,15 @@
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import * as z from 'zod';
-import { type Cost, JOB, type Job } from './job.ts';
+import { startChild } from '../support/children.ts';
+import type { Cost, Job } from './job.ts';
 
-const costSchema = z.object({
-  ...{ wallMs: z.number(), cpuMs: z.number(), tokens: z.array(z.string()) },
-  ...{ reads: z.number(), versions: z.number(), ledgerWrites: z.number(), refusedClaims: z.number() },
-});
+const CHILD = join(import.meta.dirname, 'spend-child.ts');
 
 /**
  * Does a job in fresh processes that begin at one moment, once all of them are up.
  * @returns the cost of all together: wall from that moment to the end of the last, the rest as sums
  */
 export async function inProcesses(job: Job, count: number, env: Record<string, string>): Promise<Cost> {
-  const children = Array.from({ length: count }, () => startChild(job, env));
+  const children = Array.from({ length: count }, () => startChild<Cost>(CHILD, job, env));
   try {
     await Promise.all(children.map(({ ready }) => ready));
     const started = performance.now();
@@ -23,27 +18,6 @@ export async function inProcesses(job: Job, count: number, env: Record<string, s
   } finally {
     for (const { child } of children) child.kill();
   }
-}
-
-function startChild(job: Job, env: Record<string, string>) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'spend-child.ts')], {
-    env: { ...env, [JOB]: JSON.stringify(job) },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
-  const line = async (): Promise<string> => {
-    const { value, done } = await lines.next();
-    if (done) throw new Error('A process of the bench ended before it was done.');
-    return value;
-  };
-  return {
-    child,
-    ready: line(),
-    begin: async (): Promise<Cost> => {
-      child.stdin.write('\n');
-      return costSchema.parse(JSON.parse(await line()));
-    },
-  };
 }
 
 function together(a: Cost, b: Cost): Cost {

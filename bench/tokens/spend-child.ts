@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { createGetAccessToken, type GetAccessToken } from '../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../core/oauth/compose.ts';
-import { type Cost, type Counts, JOB, type Job, WARM_CALLS } from './job.ts';
+import { JOB, whenBegun } from '../support/children.ts';
+import { costOf } from '../support/process-cost.ts';
+import { type Cost, type Counts, type Job, WARM_CALLS } from './job.ts';
 
-/** One process of `bench:tokens`: prints "ready", begins at the first byte of its input, and reports what it cost. */
+/** One process of `bench:tokens`. */
 
 const job: Job = JSON.parse(process.env[JOB] ?? '');
 const secrets = new SecretsManagerClient();
@@ -58,7 +59,7 @@ async function oneToken(getAccessToken: GetAccessToken): Promise<string> {
   return createHash('sha256').update(accessToken).digest('hex').slice(0, 12);
 }
 
-async function work(clients: GetAccessToken[]): Promise<string[]> {
+async function work(): Promise<string[]> {
   if (job.work === 'secret') {
     const read = () => secrets.send(new GetSecretValueCommand({ SecretId: job.places.tokensSecretId }));
     await Promise.all(clients.map(read));
@@ -69,21 +70,15 @@ async function work(clients: GetAccessToken[]): Promise<string[]> {
   return [];
 }
 
-async function measured(): Promise<Cost> {
-  const clients = Array.from({ length: job.clients }, client);
-  if (job.work === 'warm') {
-    await Promise.all(clients.map(oneToken));
-    Object.assign(counts, { reads: 0, versions: 0, ledgerWrites: 0, refusedClaims: 0 });
-  }
-  process.stdout.write('ready\n');
-  await once(process.stdin, 'data');
-  const cpu = process.cpuUsage();
-  const started = performance.now();
-  const tokens = [...new Set(await work(clients))];
-  const wallMs = performance.now() - started;
-  const { user, system } = process.cpuUsage(cpu);
-  return { ...counts, wallMs, cpuMs: (user + system) / 1000, tokens };
+const clients = Array.from({ length: job.clients }, client);
+if (job.work === 'warm') {
+  await Promise.all(clients.map(oneToken));
+  Object.assign(counts, { reads: 0, versions: 0, ledgerWrites: 0, refusedClaims: 0 });
 }
-
-process.stdout.write(`${JSON.stringify(await measured())}\n`);
-process.stdin.destroy();
+await whenBegun(async (): Promise<Cost> => {
+  let tokens: string[] = [];
+  const { seconds, cpuSeconds } = await costOf(async () => {
+    tokens = [...new Set(await work())];
+  });
+  return { ...counts, wallMs: seconds * 1000, cpuMs: cpuSeconds * 1000, tokens };
+});

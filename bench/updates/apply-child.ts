@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { S3Client } from '@aws-sdk/client-s3';
 import { keysOf } from '../../core/batch/batch-keys.ts';
@@ -9,7 +8,9 @@ import { createCrmClient } from '../../core/crm/client.ts';
 import { createLog } from '../../core/log/log.ts';
 import { createLightRead } from '../../core/storage/fast-read.ts';
 import { type ApplyChunkDeps, applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
-import { type ApplyJob, costOf, JOB, type PreparedBatch } from './job.ts';
+import { JOB, whenBegun } from '../support/children.ts';
+import { costOf } from '../support/process-cost.ts';
+import type { ApplyJob, PreparedBatch } from './job.ts';
 
 /**
  * The step ApplyChunk in a process of its own, as a warm function: real client of the service, real client of S3, real log.
@@ -52,7 +53,4 @@ async function apply(prepared: PreparedBatch): Promise<void> {
 }
 
 await apply(job.warmUp);
-process.send?.('ready');
-await once(process, 'message');
-process.send?.(await costOf(() => apply(job.measured)));
-process.disconnect();
+await whenBegun(() => costOf(() => apply(job.measured)));

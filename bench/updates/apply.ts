@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { startChild } from '../support/children.ts';
+import type { ProcessCost } from '../support/process-cost.ts';
 import { median } from '../support/report.ts';
-import { startChild } from './children.ts';
 import { curlLoopSeconds } from './curl-loop.ts';
 import { jsonLine } from './customers.ts';
-import type { ApplyJob, Cost, PreparedBatch } from './job.ts';
+import type { ApplyJob, PreparedBatch } from './job.ts';
 
 const ROUNDS = 3;
 const WARM_UP_RECORDS = 100;
@@ -42,13 +44,13 @@ async function applySeconds(world: ApplyWorld, accessToken: string, concurrency:
       const warmUp = await prepare(bucketUrl, 0, WARM_UP_RECORDS);
       const measured = await prepare(bucketUrl, process * records, records);
       const job: ApplyJob = { bucketUrl, baseUrl: sandbox.baseUrl, accessToken, warmUp, measured };
-      return startChild('apply-child.ts', job);
+      return startChild<ProcessCost>(join(import.meta.dirname, 'apply-child.ts'), job);
     }),
   );
   try {
     await Promise.all(children.map(({ ready }) => ready));
     const started = performance.now();
-    const costs = (await Promise.all(children.map(({ begin }) => begin()))) as Cost[];
+    const costs = await Promise.all(children.map(({ begin }) => begin()));
     const seconds = (performance.now() - started) / 1000;
     return { seconds, cpuSeconds: costs.reduce((sum, cost) => sum + cost.cpuSeconds, 0) };
   } finally {

@@ -5,31 +5,21 @@ import type { SandboxEnv, World } from '../world/world.ts';
 
 /** Requires a valid `Authorization: Bearer` token with the scope: 401 and 403 otherwise (RFC 6750). */
 export function bearer(world: World, scope: string): MiddlewareHandler<SandboxEnv> {
+  const refusal = (status: 401 | 403, code: string, message: string, challenge = '') => {
+    const headers = { 'WWW-Authenticate': `Bearer realm="sandbox"${challenge}` };
+    return problem(world, { status, code, message, headers });
+  };
   return async (c, next) => {
     const token = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
-    if (token === undefined) {
-      const headers = { 'WWW-Authenticate': 'Bearer realm="sandbox"' };
-      throw problem(world, { status: 401, code: 'unauthorized', message: 'A bearer token is required.', headers });
-    }
+    if (token === undefined) throw refusal(401, 'unauthorized', 'A bearer token is required.');
     c.get('call').tokenFingerprint = fingerprint(token);
     const scopes = world.grants.check(token);
     if (scopes === null) {
-      const headers = { 'WWW-Authenticate': 'Bearer realm="sandbox", error="invalid_token"' };
-      throw problem(world, {
-        status: 401,
-        code: 'invalid_token',
-        message: 'The token is unknown or expired.',
-        headers,
-      });
+      throw refusal(401, 'invalid_token', 'The token is unknown or expired.', ', error="invalid_token"');
     }
     if (!scopes.includes(scope)) {
-      const headers = { 'WWW-Authenticate': `Bearer realm="sandbox", error="insufficient_scope", scope="${scope}"` };
-      throw problem(world, {
-        status: 403,
-        code: 'insufficient_scope',
-        message: `The scope ${scope} is missing.`,
-        headers,
-      });
+      const challenge = `, error="insufficient_scope", scope="${scope}"`;
+      throw refusal(403, 'insufficient_scope', `The scope ${scope} is missing.`, challenge);
     }
     await next();
   };

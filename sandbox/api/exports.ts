@@ -4,15 +4,35 @@ import { exportContent } from '../files/export-content.ts';
 import { signedFileUrl } from '../files/signature.ts';
 import { problem } from '../world/answers.ts';
 import type { Job } from '../world/jobs.ts';
+import type { Settings } from '../world/settings.ts';
 import { entityOf, track } from '../world/track.ts';
 import type { SandboxApp, SandboxEnv, World } from '../world/world.ts';
 import { bearer } from './bearer.ts';
 import { readExportRequest } from './export-request.ts';
-import { createAnswer, exportRecord, fieldList } from './shapes.ts';
 
 type SandboxContext = Context<SandboxEnv>;
 
-const SCOPE = 'global:export';
+/** Answers to a create, a listing of fields and a read of the status, in the shapes that the settings know. */
+const CREATE_ANSWERS: Record<Settings['createAnswer'], (id: string) => unknown> = {
+  id: (id) => ({ id }),
+  uuid: (uuid) => ({ uuid }),
+  exportId: (exportId) => ({ exportId }),
+  data: (id) => ({ data: { id } }),
+  string: (id) => id,
+};
+const FIELD_LISTS: Record<Settings['fieldsShape'], (list: object[]) => unknown> = {
+  array: (list) => list,
+  data: (data) => ({ data }),
+  fields: (fields) => ({ fields }),
+  items: (items) => ({ items }),
+};
+const RECORDS: Record<Settings['recordShape'], (record: { id: string }) => unknown> = {
+  bare: (record) => record,
+  wrapped: (data) => ({ data }),
+  withData: (record) => ({ ...record, data: { rows: 7 } }),
+  uuid: ({ id: uuid, ...record }) => ({ uuid, ...record }),
+  exportId: ({ id: exportId, ...record }) => ({ exportId, ...record }),
+};
 
 /** The body of a request as JSON. @throws HTTPException 400 where it is none. */
 export async function readJson(world: World, c: SandboxContext): Promise<unknown> {
@@ -32,7 +52,7 @@ function jobOf(world: World, c: SandboxContext): Job {
 function listFields(world: World, c: SandboxContext): Response {
   const columns = COLUMNS[entityOf(world, c)];
   const list = [{ fieldName: 'id', label: 'מזהה', type: 'uuid' }, ...columns.map(({ value: _, ...field }) => field)];
-  return Response.json(fieldList(world.settings, list));
+  return Response.json(FIELD_LISTS[world.settings.fieldsShape](list));
 }
 
 async function create(world: World, c: SandboxContext): Promise<Response> {
@@ -41,7 +61,8 @@ async function create(world: World, c: SandboxContext): Promise<Response> {
   const request = readExportRequest(world, call, entity, await readJson(world, c));
   const job = world.jobs.create(entity, exportContent(world, entity, request));
   call.exportId = job.id;
-  return Response.json(createAnswer(world.settings, c.get('hit').effect.id ?? job.id), { status: 201 });
+  const answer = CREATE_ANSWERS[world.settings.createAnswer](c.get('hit').effect.id ?? job.id);
+  return Response.json(answer, { status: 201 });
 }
 
 function readStatus(world: World, c: SandboxContext): Response {
@@ -51,7 +72,7 @@ function readStatus(world: World, c: SandboxContext): Response {
   const createdBy = `דנה לוי ${world.settings.canary}`.trimEnd();
   const status = c.get('hit').effect.status ?? world.jobs.statusOf(job);
   const record = { id, entity, status, createdBy, createdAt: new Date(job.createdAt).toISOString() };
-  return Response.json(exportRecord(world.settings, record));
+  return Response.json(RECORDS[world.settings.recordShape](record));
 }
 
 function requestFile(world: World, c: SandboxContext): Response {
@@ -66,7 +87,7 @@ function requestFile(world: World, c: SandboxContext): Response {
 /** The three stages of an export and the listing of fields (interface document, section 4.2). */
 export function addExports(app: SandboxApp, world: World): void {
   const route = '/api/v1/:entity';
-  const mayExport = bearer(world, SCOPE);
+  const mayExport = bearer(world, 'global:export');
   app.get(`${route}/fields`, track(world, 'fields'), mayExport, (c) => listFields(world, c));
   app.post(`${route}/exports`, track(world, 'create'), mayExport, (c) => create(world, c));
   app.get(`${route}/exports/:id`, track(world, 'status'), mayExport, (c) => readStatus(world, c));

@@ -1,17 +1,15 @@
 import type { Cell } from './column.ts';
 import type { CrmRecord } from './records.ts';
 
-function quote(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** One CSV line (RFC 4180) of plain texts. */
-export function csvLine(cells: string[]): string {
-  return `${cells.map(quote).join(',')}\r\n`;
+/** One CSV line of plain texts (RFC 4180, unless a separator or a line end is given). */
+export function csvLine(cells: string[], separator = ',', lineBreak = '\r\n'): string {
+  const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+  const texts = cells.map((cell) => (/["\r\n]/.test(cell) || cell.includes(separator) ? quoted(cell) : cell));
+  return `${texts.join(separator)}${lineBreak}`;
 }
 
 function text(cell: Cell | undefined, canary: string): string {
-  const value = cell === null || cell === undefined ? '' : String(cell);
+  const value = String(cell ?? '');
   return canary === '' ? value : `${value} ${canary}`.trimStart();
 }
 

@@ -1,20 +1,9 @@
 import type { Cell } from './column.ts';
 import type { CrmRecord } from './records.ts';
 
-interface Sort {
-  field: string;
-  dir: 'asc' | 'desc';
-}
-
-interface Filter {
-  field: string;
-  operator: string;
-  value: unknown;
-}
-
 export interface Selection {
-  sorts: Sort[];
-  filters: Filter[];
+  sorts: { field: string; dir: 'asc' | 'desc' }[];
+  filters: { field: string; operator: string; value: unknown }[];
   filtersOperator: 'and' | 'or';
 }
 
@@ -33,8 +22,9 @@ const OPERATORS: Record<string, (cell: Cell, value: unknown) => boolean> = {
 };
 
 function matches(record: CrmRecord, { filters, filtersOperator }: Selection): boolean {
-  const known = filters.filter(({ operator }) => Object.hasOwn(OPERATORS, operator));
-  const results = known.map(({ field, operator, value }) => OPERATORS[operator]?.(record[field] ?? null, value));
+  const results = filters
+    .filter(({ operator }) => Object.hasOwn(OPERATORS, operator))
+    .map(({ field, operator, value }) => OPERATORS[operator]?.(record[field] ?? null, value));
   if (results.length === 0) return true;
   return filtersOperator === 'and' ? results.every(Boolean) : results.some(Boolean);
 }

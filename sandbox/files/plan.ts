@@ -5,15 +5,10 @@ export interface Plan {
   status: 200 | 206 | 412 | 416;
   from: number;
   to: number;
-  /** Content-Range, where there is one. */
   contentRange?: string;
 }
 
-interface Conditions {
-  range: string | undefined;
-  ifMatch: string | undefined;
-  ifRange: string | undefined;
-}
+type Conditions = Record<'range' | 'ifMatch' | 'ifRange', string | undefined>;
 
 /** The one range of `bytes=a-b`, `bytes=a-` or `bytes=-n`; null where no byte of it exists; undefined where it is none. */
 function parseRange(range: string, size: number): { from: number; to: number } | null | undefined {
@@ -30,14 +25,11 @@ function parseRange(range: string, size: number): { from: number; to: number } |
   return from >= size ? null : { from, to };
 }
 
-function names(list: string, etag: string): boolean {
-  return list.split(',').some((entry) => ['*', etag].includes(entry.trim()));
-}
-
 /** Applies If-Match, If-Range and Range (RFC 9110, sections 13 and 14). Several ranges at once are answered in full. */
 export function plan({ size }: FileContent, etag: string, { range, ifMatch, ifRange }: Conditions): Plan {
   const full: Plan = { status: 200, from: 0, to: size };
-  if (ifMatch !== undefined && !names(ifMatch, etag)) return { status: 412, from: 0, to: 0 };
+  const matches = ifMatch === undefined || ifMatch.split(',').some((entry) => ['*', etag].includes(entry.trim()));
+  if (!matches) return { status: 412, from: 0, to: 0 };
   if (range === undefined || (ifRange !== undefined && ifRange !== etag)) return full;
   const wanted = parseRange(range, size);
   if (wanted === undefined) return full;

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { parse } from 'csv-parse/sync';
 import type { Entity } from '../../core/config/entities.ts';
 import { COLUMNS } from '../data/columns.ts';
+import { csvLine } from '../data/csv.ts';
 import { bufferContent, type FileContent } from '../world/content.ts';
 import type { Effect } from '../world/fault-schema.ts';
 
@@ -9,23 +10,18 @@ type Written = NonNullable<Effect['written']>;
 
 /** The same records, written as another program would write them. The file is in memory for that. */
 export function rewritten(content: FileContent, entity: Entity, written: Written): FileContent {
-  const { separator, lineBreak, separatorLine } = written;
+  const { separator, lineBreak, separatorLine, packed } = written;
   const [names = [], ...records]: string[][] = parse(Buffer.concat([...content.read(0, content.size)]));
-  const lines = [...headerOf(names, entity, written), ...records].map((cells) => lineOf(cells, separator));
-  if (separatorLine) lines.unshift(`sep=${separator}`);
-  const bytes = encoded(lines.map((line) => `${line}${lineBreak}`).join(''), written);
-  return bufferContent(written.packed ? gzipSync(bytes) : bytes);
+  const lines = [...headerOf(names, entity, written), ...records].map((cells) => csvLine(cells, separator, lineBreak));
+  if (separatorLine) lines.unshift(`sep=${separator}${lineBreak}`);
+  const bytes = encoded(lines.join(''), written);
+  return bufferContent(packed ? gzipSync(bytes) : bytes);
 }
 
 function headerOf(names: string[], entity: Entity, { header }: Written): string[][] {
   if (header === 'none') return [];
   const labels = new Map(COLUMNS[entity].map(({ fieldName, label }) => [fieldName, label]));
   return [header === 'labels' ? names.map((name) => labels.get(name) ?? name) : names];
-}
-
-function lineOf(cells: string[], separator: string): string {
-  const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
-  return cells.map((cell) => (/["\r\n]/.test(cell) || cell.includes(separator) ? quoted(cell) : cell)).join(separator);
 }
 
 function encoded(lines: string, { encoding, byteOrderMark }: Written): Buffer {

@@ -63,10 +63,7 @@ async function finish(outgoing: ServerResponse, effect: Effect, signal: AbortSig
   }
 }
 
-/**
- * Sends a body over the raw answer, whose other headers are set, as the effect has it, and notes in the ledger how much
- * of it went out. Waits while the client does not read. Returns when the body is sent or the connection is gone.
- */
+/** Sends a body over the raw answer as the effect has it, noted in the ledger, until it is sent or the connection gone. */
 export async function sendBody(
   outgoing: ServerResponse,
   { chunks, length, effect, call }: { chunks: Chunks; length: number; effect: Effect; call: LedgerCall },

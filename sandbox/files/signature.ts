@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import type { Entity } from '../../core/config/entities.ts';
 import type { Job } from '../world/jobs.ts';
 import type { World } from '../world/world.ts';
 
@@ -8,13 +7,9 @@ function sign({ fileKey, settings }: World, path: string, expires: string): stri
   return settings.canary === '' ? mac : `${settings.canary}.${mac}`;
 }
 
-function filePath(entity: Entity, id: string): string {
-  return `/files/${entity}/${id}/${entity}.csv`;
-}
-
 /** The address of an export's file, valid for `urlSeconds`: anyone who has it may fetch the file. */
 export function signedFileUrl(world: World, origin: string, { entity, id }: Job): string {
-  const url = new URL(filePath(entity, id), origin);
+  const url = new URL(`/files/${entity}/${id}/${entity}.csv`, origin);
   const expires = String(world.clock.now() + world.settings.urlSeconds * 1000);
   url.searchParams.set('expires', expires);
   url.searchParams.set('signature', sign(world, url.pathname, expires));

@@ -22,10 +22,7 @@ function waysOfBasic(authorization: string, { clientId, clientSecret }: Settings
   return ways;
 }
 
-/**
- * Whether the client of a token request is ours and authenticates in a way that the settings accept. `form` is the
- * decoded body of the request.
- */
+/** Whether the client of a token request (`form`: its body) authenticates in a way that the settings accept. */
 export function clientIsAuthentic(
   settings: Settings,
   authorization: string | undefined,

@@ -1,4 +1,4 @@
-/** The sandbox's own time, so that a test can let tokens, URLs and jobs age without waiting. */
+/** The sandbox's own time: moving it forward lets tokens, codes, URLs and jobs age without waiting. */
 export class Clock {
   #offset = 0;
 
@@ -7,7 +7,6 @@ export class Clock {
     return Date.now() + this.#offset;
   }
 
-  /** Moves the sandbox's time forward. */
   advance(seconds: number): void {
     this.#offset += seconds * 1000;
   }

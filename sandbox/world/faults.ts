@@ -5,16 +5,15 @@ import { type Effect, type Fault, type FaultInput, faultSchema } from './fault-s
 interface Armed {
   id: number;
   fault: Fault;
-  customers: Set<string> | undefined;
   /** Calls seen since the fault was added, for each entity, or for each of the customers. */
   seen: Map<string, number>;
 }
 
-/** What a call runs into: the merged effects, its number for `etagChangesAt`, and the ids of the faults. */
+/** What a call runs into: the merged effects and the ids of the faults. */
 export interface Hit {
   ids: number[];
   effect: Effect;
-  /** The largest call number among the faults that hit. */
+  /** The largest call number among the faults that hit, for `etagChangesAt`. */
   callNumber: number;
 }
 
@@ -29,21 +28,12 @@ export class Faults {
   #armed: Armed[] = [];
   #lastId = 0;
 
-  /**
-   * Arms a fault and returns its id, under which the ledger names it.
-   * @throws Error that names every part of the fault which does not hold.
-   */
+  /** Arms a fault. @returns its id in the ledger. @throws Error that names every invalid part of the fault. */
   add(input: FaultInput): number {
     const parsed = faultSchema.safeParse(input);
     if (!parsed.success) throw new Error(`Not a fault: ${z.prettifyError(parsed.error)}`);
     this.#lastId += 1;
-    const { customers } = parsed.data;
-    this.#armed.push({
-      id: this.#lastId,
-      fault: parsed.data,
-      customers: customers && new Set(customers),
-      seen: new Map(),
-    });
+    this.#armed.push({ id: this.#lastId, fault: parsed.data, seen: new Map() });
     return this.#lastId;
   }
 
@@ -51,20 +41,17 @@ export class Faults {
     this.#armed = [];
   }
 
-  /**
-   * Counts a call at that path and returns what it runs into. An entity is counted apart from the others; so is a customer
-   * (the id in an update) where the fault names customers.
-   */
+  /** Counts a call at that path, per entity (per customer where the fault names customers), and returns its faults. */
   hit(path: string, entity: Entity | undefined, customer = ''): Hit {
     const hit: Hit = { ids: [], effect: {}, callNumber: 0 };
-    for (const { id, fault, customers, seen } of this.#armed) {
-      if (fault.path !== path || (fault.entity !== undefined && fault.entity !== entity)) continue;
-      if (customers && !customers.has(customer)) continue;
+    for (const { id, fault, seen } of this.#armed) {
+      const { entity: faultEntity, path: faultPath, calls, customers, ...effect } = fault;
+      if (faultPath !== path || (faultEntity !== undefined && faultEntity !== entity)) continue;
+      if (customers && !customers.includes(customer)) continue;
       const counted = customers ? customer : (entity ?? '');
       const n = (seen.get(counted) ?? 0) + 1;
       seen.set(counted, n);
-      if (!isHit(fault.calls, n)) continue;
-      const { entity: _entity, path: _path, calls: _calls, customers: _customers, ...effect } = fault;
+      if (!isHit(calls, n)) continue;
       Object.assign(hit.effect, effect);
       hit.ids.push(id);
       hit.callNumber = Math.max(hit.callNumber, n);

@@ -1,16 +1,8 @@
 import type { Entity } from '../../core/config/entities.ts';
 import type { Clock } from './clock.ts';
+import type { FaultInput } from './fault-schema.ts';
 
-export type CallKind =
-  | 'fields'
-  | 'create'
-  | 'status'
-  | 'download'
-  | 'file'
-  | 'update'
-  | 'token'
-  | 'authorize'
-  | 'other';
+export type CallKind = FaultInput['path'] | 'other';
 
 /** One call as the sandbox saw it. Holds no token, secret or signature. */
 export interface LedgerCall {

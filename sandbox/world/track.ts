@@ -11,10 +11,9 @@ type SandboxContext = Context<SandboxEnv>;
 
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-function faultAnswer({ status, headers, body }: NonNullable<Effect['answer']>): Response {
-  if (body === undefined || WITHOUT_BODY.has(status)) return new Response(null, { status, headers: headers ?? {} });
-  if (typeof body === 'string') return new Response(body, { status, headers: headers ?? {} });
-  return Response.json(body, { status, headers: headers ?? {} });
+function faultAnswer({ status, headers = {}, body }: NonNullable<Effect['answer']>): Response {
+  if (body === undefined || WITHOUT_BODY.has(status)) return new Response(null, { status, headers });
+  return typeof body === 'string' ? new Response(body, { status, headers }) : Response.json(body, { status, headers });
 }
 
 function dropConnection(c: SandboxContext): Response {
@@ -54,19 +53,15 @@ async function breakOff(world: World, c: SandboxContext, answer: Response, effec
   const { outgoing } = c.env;
   outgoing.writeHead(answer.status, { ...Object.fromEntries(answer.headers), 'content-length': body.length });
   outgoing.flushHeaders();
-  const hangUp = () => void outgoing.destroy();
+  const hangUp = () => outgoing.destroy();
   if (effect.hangUp === undefined) world.closing.addEventListener('abort', hangUp, { once: true });
-  outgoing.write(
-    body.subarray(0, effect.hangUp ?? effect.stallAfter),
-    effect.hangUp === undefined ? undefined : hangUp,
-  );
+  outgoing.write(body.subarray(0, effect.hangUp ?? effect.stallAfter), () => {
+    if (effect.hangUp !== undefined) hangUp();
+  });
   return RESPONSE_ALREADY_SENT;
 }
 
-/**
- * The first handler of every route: enters the call into the ledger, counts it for the faults, lets those happen that
- * are the same everywhere, and notes the status that was answered.
- */
+/** The first handler of every route: ledger, faults that are the same everywhere, and the status that was answered. */
 export function track(world: World, kind: CallKind): MiddlewareHandler<SandboxEnv> {
   return async (c, next) => {
     const call = openCall(world, c, kind);
