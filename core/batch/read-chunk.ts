@@ -35,15 +35,13 @@ export async function* recordsOf(
     const piece = await pieceOf(store, batch, byte, end);
     const whole = byte + piece.length === stretch.to ? piece : piece.subarray(0, piece.lastIndexOf(LF) + 1);
     if (whole.length === 0) throw changed(batch.inputKey);
-    const reading = readJsonl(once(whole), { line, byte }, FOUND_VALID);
-    let step = await reading.next();
-    for (; !step.done; step = await reading.next()) {
-      for (const entry of step.value) {
+    for await (const { entries, lines } of readJsonl(once(whole), { line, byte }, FOUND_VALID)) {
+      for (const entry of entries) {
         if (isProblem(entry)) throw changed(batch.inputKey);
         yield entry;
       }
+      line = lines + 1;
     }
-    line += step.value.lines;
     byte += whole.length;
   }
 }

@@ -40,14 +40,12 @@ export async function validateUpdates(
 ): Promise<Validation> {
   const measure = { bytes: 0, crc32: 0 };
   const tally = new Tally();
-  const reading = readUpdateBlocks(reader, measured(bytes, measure), rules);
-  let step = await reading.next();
-  while (!step.done) {
-    for (const entry of step.value) tally.add(entry);
-    step = await reading.next();
+  let lines = 0;
+  for await (const block of readUpdateBlocks(reader, measured(bytes, measure), rules)) {
+    for (const entry of block.entries) tally.add(entry);
+    lines = block.lines;
   }
   const { records, problems, warnings, index } = tally;
-  const { lines } = step.value;
   const chunks = problems.total === 0 ? index.chunks(lines, measure.bytes) : [];
   return { records, lines, ...measure, problems: problems.report(), warnings: [...warnings.values()], chunks };
 }

@@ -4,7 +4,7 @@ import { keepsDigits, numberOf } from './json-numbers.ts';
 import { type Problem, shownName } from './problems.ts';
 import { unknownField } from './update-line.ts';
 
-/** A column of a CSV file: the field it holds (`id` too), or `null` where it holds none. */
+/** A column of a CSV file: `id` or a field. */
 export interface CsvColumn {
   name: string;
   /** The value of a cell; the text itself, to be refused, where it is none of the field's kind. */
@@ -13,21 +13,14 @@ export interface CsvColumn {
 
 const WHOLE = /^(0|-?[1-9]\d{0,15})$/;
 
-const asText = (cell: string) => cell;
 const asWhole = (cell: string) => (WHOLE.test(cell) ? Number(cell) : cell);
-const asFlag = (cell: string) => (cell === 'true' ? true : cell === 'false' ? false : cell);
 
-const READERS: Record<FieldKind, (cell: string) => unknown> = {
-  text: asText,
-  date: asText,
-  dateTime: asText,
-  uuid: asText,
-  phone: asText,
+/** All other kinds stay text. */
+const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
   code: asWhole,
   int32: asWhole,
   number: (cell) => (keepsDigits(cell) ? (numberOf(cell) ?? cell) : cell),
-  flag: asFlag,
-  customFields: asText,
+  flag: (cell) => (cell === 'true' ? true : cell === 'false' ? false : cell),
 };
 
 /**
@@ -46,7 +39,8 @@ export function readHeader({ line, cells, wrong }: CsvRecord): {
     const sentence = wrongColumn(name, seen, names);
     if (sentence) problems.push({ line, field: shownName(name), sentence });
     seen.add(name);
-    return sentence ? null : { name, read: READERS[FIELD_RULES.get(name)?.kind ?? 'text'] };
+    const read = READERS[FIELD_RULES.get(name)?.kind ?? 'text'] ?? ((cell: string) => cell);
+    return sentence ? null : { name, read };
   });
   if (!seen.has('id')) problems.push({ line, field: 'id', sentence: missingId(names) });
   const readable = seen.has('id') && seen.size === names.length;

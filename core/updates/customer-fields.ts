@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import * as codes from './customer-codes.ts';
 
-/** What a field holds. One sentence, one quick check and one way to read a CSV cell hang on each kind. */
+/** What a field holds; decides its fast check, its sentence for a wrong value, and how a CSV cell is read. */
 export type FieldKind =
   | 'text'
   | 'flag'
@@ -22,7 +21,7 @@ export interface FieldRule {
   deprecated?: true;
 }
 
-/** Kind and codes of each field's schema, kept beside the schema so that the field is written down once. */
+/** The rule of each field's schema. */
 const rules = z.registry<FieldRule>();
 
 /** A plus, then 7 to 15 digits with spaces, hyphens, dots and brackets between them: it is sent as it stands. */
@@ -33,21 +32,26 @@ export const DATE_TIME = new RegExp(
   `^(?:${z.regexes.date.source.slice(1, -1)})T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d+)?)?(?:Z|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?)$`,
 );
 
-function field<S extends z.ZodType>(schema: S, description: string, rule: FieldRule) {
+function field<S extends z.ZodType>(
+  schema: S,
+  description: string,
+  kind: FieldKind,
+  rule: Omit<FieldRule, 'kind'> = {},
+) {
   const described = schema.optional().describe(description).meta({ deprecated: rule.deprecated });
-  rules.add(described, rule);
+  rules.add(described, { kind, ...rule });
   return described;
 }
 
-const text = (description: string) => field(z.string(), description, { kind: 'text' });
-const flag = (description: string) => field(z.boolean(), description, { kind: 'flag' });
-const int32 = (description: string) => field(z.int32(), description, { kind: 'int32' });
-const date = (description: string) => field(z.iso.date(), `${description}: YYYY-MM-DD.`, { kind: 'date' });
-const uuid = (description: string) => field(z.guid(), description, { kind: 'uuid' });
+const text = (description: string) => field(z.string(), description, 'text');
+const flag = (description: string) => field(z.boolean(), description, 'flag');
+const int32 = (description: string) => field(z.int32(), description, 'int32');
+const date = (description: string) => field(z.iso.date(), `${description}: YYYY-MM-DD.`, 'date');
+const uuid = (description: string) => field(z.guid(), description, 'uuid');
 
-function code<C extends number>(meanings: Readonly<Record<C, string>>, description: string) {
+function code<C extends number>(description: string, meanings: Readonly<Record<C, string>>) {
   const listed = Object.keys(meanings).map(Number) as C[];
-  return field(z.literal(listed), `${description}: ${listOf(meanings)}.`, { kind: 'code', meanings });
+  return field(z.literal(listed), `${description}: ${listOf(meanings)}.`, 'code', { meanings });
 }
 
 /** `1 not defined, 2 male, 3 female` */
@@ -58,35 +62,43 @@ export function listOf(meanings: Readonly<Record<number, string>>): string {
 }
 
 /**
- * The 57 fields that an update of a customer accepts, in the order of section 2.1 of
- * `docs/interface/customer-update-and-record-export.md`. A field that is absent is not touched, a value sets it. `null`, of
- * which the document says nothing, is no value: where the configuration lets it empty a field, `record-check.ts` takes it.
- * Nothing is converted: `"1"` is no code, `"true"` no boolean.
+ * The 57 fields of section 2.1 of `docs/interface/customer-update-and-record-export.md`, in its order. Nothing is converted:
+ * `"1"` is no code. `null` is no value: where the configuration lets it empty a field, `record-check.ts` takes it.
  */
 export const customerFieldsSchema = z
   .strictObject({
     updateRelated: flag('Whether related customers are updated too.'),
-    idType: code(codes.ID_TYPE_MEANINGS, 'Kind of ID'),
+    idType: code('Kind of ID', {
+      1: 'national ID',
+      2: 'passport',
+      3: 'driving licence',
+      4: 'other',
+      5: 'company registration number',
+      6: 'public-institution registration number',
+    }),
     idNumber: text('ID number.'),
     idCardIssueDate: date('Day on which the ID card was issued'),
     firstName: text('First name.'),
     shortName: text('Short name.'),
     lastName: text('Last name.'),
     maidenName: text('Maiden name.'),
-    gender: code(codes.GENDER_MEANINGS, 'Gender'),
+    gender: code('Gender', { 1: 'not defined', 2: 'male', 3: 'female' }),
     birthDate: date('Day of birth'),
     death: flag('Whether the customer has died.'),
     deathDate: date('Day of death'),
-    cellNumber: field(z.string().regex(PHONE), 'Cell phone number, international format with leading +.', {
-      kind: 'phone',
-    }),
+    cellNumber: field(z.string().regex(PHONE), 'Cell phone number, international format with leading +.', 'phone'),
     phoneNumber: text('Phone number.'),
     phoneNumber2: text('Second phone number.'),
     phoneNumber3: text('Third phone number.'),
     faxNumber: text('Fax number.'),
     email: text('E-mail address.'),
     otherEmail: text('Second e-mail address.'),
-    mailingStatus: code(codes.MAILING_STATUS_MEANINGS, 'Consent to mailing'),
+    mailingStatus: code('Consent to mailing', {
+      1: 'mailing approved',
+      2: 'mailing not approved',
+      3: 'removed from mailing',
+      4: 'approval not requested',
+    }),
     street: text('Street name.'),
     streetNumber: text('Street number.'),
     apartmentNumber: text('Apartment number.'),
@@ -94,19 +106,34 @@ export const customerFieldsSchema = z
     city: text('City.'),
     postalCode: int32('Postal code.'),
     country: text('Country.'),
-    maritalStatus: code(codes.MARITAL_STATUS_MEANINGS, 'Marital status'),
-    employmentStatus: code(codes.EMPLOYMENT_STATUS_MEANINGS, 'Employment status'),
+    maritalStatus: code('Marital status', { 1: 'single', 2: 'married', 3: 'divorced', 4: 'widowed', 5: 'cohabiting' }),
+    employmentStatus: code('Employment status', {
+      1: 'employee',
+      2: 'self-employed',
+      3: 'employee and self-employed',
+      4: 'employee who is a controlling owner',
+      5: 'not employed',
+      6: 'controlling-owner employee and self-employed',
+      7: 'pensioner',
+    }),
     profession: text('Profession.'),
     usCitizen: flag('Whether the customer is a citizen of the United States.'),
     foreignTaxResidency: flag('Whether the customer is resident for tax in another country.'),
     engFirstName: text('First name in English.'),
     engLastName: text('Last name in English.'),
     engAddress: text('Address in English.'),
-    kupatHolim: code(codes.KUPAT_HOLIM_MEANINGS, 'Health fund'),
-    kupatHolimComplementary: code(
-      codes.KUPAT_HOLIM_COMPLEMENTARY_MEANINGS,
-      'Complementary health plan, whose tens digit is its health fund',
-    ),
+    kupatHolim: code('Health fund', { 1: 'fund 1', 2: 'fund 2', 3: 'fund 3', 4: 'fund 4', 5: 'fund 5' }),
+    kupatHolimComplementary: code('Complementary health plan, whose tens digit is its health fund', {
+      10: 'of fund 1',
+      11: 'of fund 1',
+      20: 'of fund 2',
+      21: 'of fund 2',
+      22: 'of fund 2',
+      30: 'of fund 3',
+      31: 'of fund 3',
+      40: 'of fund 4',
+      41: 'of fund 4',
+    }),
     height: int32('Centimetres.'),
     weight: int32('Kilograms.'),
     smoker: flag('Whether the customer smokes.'),
@@ -124,18 +151,18 @@ export const customerFieldsSchema = z
     statusId: uuid('Identifier of the customer status.'),
     notes: text('Notes, free text.'),
     notesAlert: flag('Whether the notes alert.'),
-    monthlyRevenue: field(z.number(), 'Monthly revenue.', { kind: 'number' }),
+    monthlyRevenue: field(z.number(), 'Monthly revenue.', 'number'),
     customerServiceContactDate: field(
       z.string().regex(DATE_TIME),
       'Time of contact with the service: YYYY-MM-DDThh:mm:ssZ.',
-      {
-        kind: 'dateTime',
-      },
+      'dateTime',
     ),
-    customFields: field(z.strictObject({ present: z.boolean().optional() }), 'Deprecated: accepted with a warning.', {
-      kind: 'customFields',
-      deprecated: true,
-    }),
+    customFields: field(
+      z.strictObject({ present: z.boolean().optional() }),
+      'Deprecated: accepted with a warning.',
+      'customFields',
+      { deprecated: true },
+    ),
   })
   .meta({
     title: 'An update of a customer',
@@ -144,7 +171,7 @@ export const customerFieldsSchema = z
 
 /** Whether fund and complementary plan, where both are given, belong together: the document groups plans, it forbids nothing. */
 export function ofOneFund({ kupatHolim: fund, kupatHolimComplementary: plan }: Record<string, unknown>): boolean {
-  return typeof fund !== 'number' || typeof plan !== 'number' || codes.fundOfPlan(plan) === fund;
+  return typeof fund !== 'number' || typeof plan !== 'number' || Math.floor(plan / 10) === fund;
 }
 
 /** Every field with its rule, in the order of the document. */

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { DATE_TIME, FIELD_RULES, type FieldKind, type FieldRule, PHONE } from './customer-fields.ts';
 
 /**
- * The schema of a line, unrolled: it checks the fields that are there, where the schema looks for each of the 57 (0.5 instead of
- * 8 microseconds a line). It accepts exactly what the schema accepts (a property test).
+ * Accepts exactly what the schema of a line accepts (a property test), in 0.5 instead of 8 microseconds: it checks the fields
+ * that are there, where the schema looks for each of the 57.
  */
 
 type Check = (value: unknown) => boolean;
@@ -38,16 +38,11 @@ function checkOf({ kind, meanings = {} }: FieldRule): Check {
 
 const FIELD_CHECKS = new Map([...FIELD_RULES].map(([name, rule]) => [name, checkOf(rule)]));
 
-/** Whether this is an id; `problemsOf` says why it is none. */
-export function isId(id: unknown): id is string {
-  return CHECKS.uuid(id);
-}
-
 /** A record with the id of a customer. */
 export type WithId = Record<string, unknown> & { id: string };
 
 export function hasId(record: Record<string, unknown>): record is WithId {
-  return isId(record.id);
+  return CHECKS.uuid(record.id);
 }
 
 /** What the configuration allows in a file. */
@@ -56,7 +51,6 @@ export interface LineRules {
   allowNull: boolean;
 }
 
-/** The default. */
 export const STRICT: LineRules = { allowNull: false };
 
 /** The one field that is no value of the customer: there is nothing to empty. */

@@ -1,12 +1,9 @@
 import { crc32 } from 'node:zlib';
 
 const LF = 0x0a;
-/**
- * Smaller pieces are joined, for each costs a turn of the event loop; larger ones are cut to save memory (a million lines took
- * 40 MB more in pieces of 64 KiB).
- */
+/** Each piece costs a turn of the event loop; with 64 KiB a million lines took 40 MB more of memory. */
 const PIECE = 32_768;
-/** A line longer than this (1 MiB) is refused, so that memory stays bounded whatever the file holds. */
+/** A longer line is refused: memory stays bounded. */
 export const LONGEST_LINE = 1_048_576;
 
 /** Whole lines, the last one of the file perhaps without its line break. */
@@ -35,17 +32,33 @@ export async function* pieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
   if (size > 0) yield joined(held);
 }
 
-/** Cuts bytes behind line breaks; lines are LF-terminated, and a CR before it stays part of the line. */
+/** Cuts bytes behind line breaks (LF; a CR before it stays part of the line). */
 export async function* lineBlocks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<LineBlock> {
-  const rest = new Rest();
+  // The beginning of a line whose end has not come yet.
+  let held: Uint8Array[] = [];
+  let size = 0;
+  let from = 0;
+  let skipping = false;
   for await (const piece of pieces(bytes)) {
-    const fresh = rest.afterLongLine(piece);
-    const cut = fresh.lastIndexOf(LF) + 1;
-    if (cut > 0) yield rest.release(fresh.subarray(0, cut));
-    const tooLong = rest.hold(fresh.subarray(cut));
-    if (tooLong) yield tooLong;
+    const begin: number = skipping ? piece.indexOf(LF) + 1 : 0;
+    skipping = skipping && begin === 0;
+    from += skipping ? piece.length : begin;
+    if (skipping) continue;
+    const cut = piece.lastIndexOf(LF) + 1;
+    if (cut > begin) {
+      const block = joined([...held, piece.subarray(begin, cut)]);
+      yield { bytes: block, from, tooLong: false };
+      from += block.length;
+      [held, size] = [[], 0];
+    }
+    if (cut < piece.length) held.push(piece.subarray(cut));
+    size += piece.length - cut;
+    if (size <= LONGEST_LINE) continue;
+    yield { bytes: Buffer.alloc(0), from, tooLong: true };
+    from += size;
+    [held, size, skipping] = [[], 0, true];
   }
-  if (rest.size > 0) yield rest.release(Buffer.alloc(0));
+  if (size > 0) yield { bytes: joined(held), from, tooLong: false };
 }
 
 /** The lines of a file as text, without their line breaks; a byte order mark is none of the first. */
@@ -60,41 +73,6 @@ export function linesIn({ bytes, from }: LineBlock): string[] {
   const lines = (from === 0 ? text.replace(/^\uFEFF/, '') : text).split('\n');
   if (lines.at(-1) === '') lines.pop();
   return lines;
-}
-
-/** The beginning of a line whose end has not come yet. */
-class Rest {
-  #held: Uint8Array[] = [];
-  #from = 0;
-  #skipping = false;
-  size = 0;
-
-  /** What follows the line that is being skipped, if one is. */
-  afterLongLine(piece: Buffer): Buffer {
-    if (!this.#skipping) return piece;
-    const end = piece.indexOf(LF) + 1;
-    this.#skipping = end === 0;
-    const skipped = end === 0 ? piece.length : end;
-    this.#from += skipped;
-    return piece.subarray(skipped);
-  }
-
-  hold(piece: Buffer): LineBlock | undefined {
-    if (piece.length === 0) return undefined;
-    this.#held.push(piece);
-    this.size += piece.length;
-    if (this.size <= LONGEST_LINE) return undefined;
-    this.#skipping = true;
-    const { from } = this.release(Buffer.alloc(0));
-    return { bytes: Buffer.alloc(0), from, tooLong: true };
-  }
-
-  release(end: Buffer): LineBlock {
-    const block = { bytes: joined([...this.#held, end]), from: this.#from, tooLong: false };
-    this.#from += this.size + end.length;
-    [this.#held, this.size] = [[], 0];
-    return block;
-  }
 }
 
 function joined(parts: Uint8Array[]): Buffer {

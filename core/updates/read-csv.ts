@@ -5,31 +5,27 @@ import type { LineRules } from './fast-check.ts';
 import { LONGEST_LINE, lineBlocks } from './line-blocks.ts';
 import type { Problem } from './problems.ts';
 import { notUtf8, tooLongLine } from './read-jsonl.ts';
-import type { UpdateReader } from './read-updates.ts';
-import { RecordCheck, type UpdateEntry } from './record-check.ts';
+import type { UpdateBlock, UpdateReader } from './read-updates.ts';
+import { createRecordCheck, type RecordCheck, type UpdateEntry } from './record-check.ts';
 
 const LF = 0x0a;
-/** A record is measured as JSON Lines, which it is sent as, where it may be too long at all: 6 bytes for a character at most. */
+/** Characters from which a record is measured as JSON, as it is sent: a character takes 6 bytes at most. */
 const WORTH_MEASURING = LONGEST_LINE / 8;
 
 /**
- * Reads CSV (RFC 4180, UTF-8 with or without byte order mark, commas), all entries of a block of bytes at once. The first
- * record names the columns: `id` and fields. An empty cell, quoted or not, leaves its field alone; `\N` without quotation marks
- * means `null`; anything else is the value: numbers in digits, `true` or `false`, all else as text. An empty text needs JSON Lines.
- *
+ * Reads CSV (RFC 4180, UTF-8 with or without byte order mark, commas). The first record names the columns: `id` and fields. An
+ * empty cell, quoted or not, leaves its field alone; `\N` without quotation marks means `null`; an empty text needs JSON Lines.
  * Never throws for the content of the file.
  */
-async function* readCsv(
-  bytes: AsyncIterable<Uint8Array>,
-  rules: LineRules,
-): AsyncGenerator<UpdateEntry[], { lines: number }> {
+async function* readCsv(bytes: AsyncIterable<Uint8Array>, rules: LineRules): AsyncGenerator<UpdateBlock> {
   const reader = new CsvReader(rules);
   for await (const block of lineBlocks(bytes)) {
-    yield block.tooLong ? reader.tooLong() : reader.read(block.bytes, block.from === 0);
+    const entries = block.tooLong ? reader.tooLong() : reader.read(block.bytes, block.from === 0);
+    yield { entries, lines: reader.line - 1 };
     if (reader.stopped) break;
   }
-  yield reader.end();
-  return { lines: reader.line - 1 };
+  const entries = reader.end();
+  yield { entries, lines: reader.line - 1 };
 }
 
 /** For `readUpdates`. */
@@ -43,7 +39,7 @@ class CsvReader {
   stopped = false;
 
   constructor(rules: LineRules) {
-    this.#check = new RecordCheck(rules);
+    this.#check = createRecordCheck(rules);
   }
 
   get line(): number {
@@ -54,7 +50,7 @@ class CsvReader {
     const entries: UpdateEntry[] = isUtf8(bytes) ? [] : wrongLines(bytes, this.#cells.nextLine);
     // An unreadable character leaves the cells around it readable: they are checked too.
     const text = bytes.toString('utf8');
-    this.#add(this.#cells.read(first && text.startsWith('\uFEFF') ? text.slice(1) : text, false), entries);
+    this.#add(this.#cells.read(first ? text.replace(/^\uFEFF/, '') : text, false), entries);
     if (this.#cells.waiting > LONGEST_LINE) entries.push(...this.tooLong());
     return entries;
   }
@@ -95,7 +91,7 @@ class CsvReader {
     } else {
       const record = recordOf(cells, columns);
       if (isTooLong(cells, record)) to.push(tooLongLine(line));
-      else this.#check.check(line, null, record, to);
+      else this.#check(line, null, record, to);
     }
   }
 }

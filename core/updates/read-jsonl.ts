@@ -5,45 +5,36 @@ import { countKeys } from './json-keys.ts';
 import { mayRound, ROUNDED, roundedField } from './json-numbers.ts';
 import { type LineBlock, LONGEST_LINE, lineBlocks } from './line-blocks.ts';
 import { shownName } from './problems.ts';
-import type { UpdateReader } from './read-updates.ts';
-import { FOUND_VALID, RecordCheck, type UpdateEntry } from './record-check.ts';
+import type { UpdateBlock, UpdateReader } from './read-updates.ts';
+import { createRecordCheck, FOUND_VALID, type RecordCheck, type UpdateEntry } from './record-check.ts';
 
 const LF = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Where the bytes begin in their file: `{ line: 1, byte: 0 }` for a whole file. */
-export interface Start {
-  line: number;
-  byte: number;
-}
-
-const BEGINNING: Start = { line: 1, byte: 0 };
+/** Where the bytes begin in their file. */
+const BEGINNING = { line: 1, byte: 0 };
 
 /**
- * Reads JSON Lines, all entries of a block of bytes at once (for speed). A line of blanks is no record. Never throws for the
- * content of the file.
- *
- * @param bytes whole lines, the file's or a chunk's.
- * @param check judges each record
+ * Reads JSON Lines. A line of blanks is no record. Never throws for the content of the file.
+ * @param bytes whole lines, the file's or a chunk's
  */
 export async function* readJsonl(
   bytes: AsyncIterable<Uint8Array>,
-  start: Start = BEGINNING,
-  check: Pick<RecordCheck, 'check'> = new RecordCheck(STRICT),
-): AsyncGenerator<UpdateEntry[], { lines: number }> {
-  let line = start.line;
+  start = BEGINNING,
+  check = createRecordCheck(STRICT),
+): AsyncGenerator<UpdateBlock> {
+  let { line } = start;
   for await (const block of lineBlocks(bytes)) {
     const entries: UpdateEntry[] = [];
     line = readBlock({ ...block, from: block.from + start.byte }, line, check, entries);
-    yield entries;
+    yield { entries, lines: line - 1 };
   }
-  return { lines: line - start.line };
 }
 
 /** For `readUpdates`. */
 export const JSONL: UpdateReader = {
   format: 'jsonl',
-  read: (bytes, rules) => readJsonl(bytes, BEGINNING, new RecordCheck(rules)),
+  read: (bytes, rules) => readJsonl(bytes, BEGINNING, createRecordCheck(rules)),
 };
 
 /** The same for lines of a batch whose lines were found valid. */
@@ -53,12 +44,7 @@ export const VALIDATED_JSONL: UpdateReader = {
 };
 
 /** @returns the number of the line behind the block. */
-function readBlock(
-  { bytes, from, tooLong }: LineBlock,
-  first: number,
-  check: Pick<RecordCheck, 'check'>,
-  to: UpdateEntry[],
-): number {
+function readBlock({ bytes, from, tooLong }: LineBlock, first: number, check: RecordCheck, to: UpdateEntry[]): number {
   if (tooLong) {
     to.push(tooLongLine(first));
     return first + 1;
@@ -80,11 +66,13 @@ function readBlock(
   return line;
 }
 
-/** `rounds`: whether a number nearby may be one that `JSON.parse` rounds. */
-type Where = { line: number; from: number; rounds: boolean };
-
-function readLine(text: string, place: Where, check: Pick<RecordCheck, 'check'>, to: UpdateEntry[]): void {
-  const { line } = place;
+/** @param place `rounds`: whether a number nearby may be one that `JSON.parse` rounds */
+function readLine(
+  text: string,
+  { line, from, rounds }: { line: number; from: number; rounds: boolean },
+  check: RecordCheck,
+  to: UpdateEntry[],
+): void {
   // A file made from a CSV, or of the failed lines of another, has many.
   if (text.trim() === '') return;
   const record = jsonOrUndefined(text);
@@ -95,9 +83,9 @@ function readLine(text: string, place: Where, check: Pick<RecordCheck, 'check'>,
   } else if (countKeys(text) !== keysOf(record)) {
     to.push({ line, field: null, sentence: 'gives a field twice' });
   } else {
-    const rounded = place.rounds ? roundedField(text) : undefined;
+    const rounded = rounds ? roundedField(text) : undefined;
     if (rounded !== undefined) to.push({ line, field: shownName(rounded), sentence: ROUNDED });
-    else check.check(line, place.from, record, to);
+    else check(line, from, record, to);
   }
 }
 

@@ -3,60 +3,52 @@ import { refusalAtSight, type UpdateFormat } from './file-format.ts';
 import { pieces } from './line-blocks.ts';
 import type { UpdateEntry } from './record-check.ts';
 
+/** Entries that were read at once, which is faster. */
+export interface UpdateBlock {
+  entries: UpdateEntry[];
+  /** Physical lines of the file up to here. */
+  lines: number;
+}
+
 /** `JSONL` (read-jsonl.ts), or `CSV` (read-csv.ts), which only the command reads. */
 export interface UpdateReader {
   format: UpdateFormat;
-  /** Returns the number of physical lines at its end. */
-  read: (bytes: AsyncIterable<Uint8Array>, rules: LineRules) => AsyncGenerator<UpdateEntry[], { lines: number }>;
+  read: (bytes: AsyncIterable<Uint8Array>, rules: LineRules) => AsyncGenerator<UpdateBlock>;
 }
 
 /**
  * Reads a file of customer updates of any size: valid records and problems, in the order of the lines. Memory grows by about
- * 40 bytes for each record (the ids, of which none may come twice). Never throws for the content of the file.
- *
- * @param bytes the whole file from its first byte.
+ * 40 bytes for each record (ids, to find duplicates). Never throws for the content of the file.
  */
 export async function* readUpdates(
   reader: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
   rules = STRICT,
 ): AsyncGenerator<UpdateEntry, void> {
-  for await (const entries of readUpdateBlocks(reader, bytes, rules)) yield* entries;
+  for await (const { entries } of readUpdateBlocks(reader, bytes, rules)) yield* entries;
 }
 
-/** As `readUpdates`, many entries at once, which is faster. Returns the number of physical lines at its end. */
+/** As `readUpdates`, in blocks. */
 export async function* readUpdateBlocks(
   reader: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,
   rules = STRICT,
-): AsyncGenerator<UpdateEntry[], { lines: number }> {
+): AsyncGenerator<UpdateBlock, void> {
   const source = pieces(bytes);
   try {
     const { value: first = new Uint8Array() } = await source.next();
     const refused = first.length === 0 ? 'is empty' : refusalAtSight(reader.format, first);
-    if (!refused) return yield* allOf(reader, chained(first, source), rules);
-    yield [{ line: 0, field: null, sentence: refused }];
-    return { lines: 0 };
+    if (refused) return yield { entries: [{ line: 0, field: null, sentence: refused }], lines: 0 };
+    let [found, lines] = [0, 0];
+    for await (const block of reader.read(chained(first, source), rules)) {
+      found += block.entries.length;
+      lines = block.lines;
+      yield block;
+    }
+    if (found === 0) yield { entries: [{ line: 0, field: null, sentence: 'holds no record to update' }], lines };
   } finally {
     await source.return(undefined);
   }
-}
-
-async function* allOf(
-  reader: UpdateReader,
-  bytes: AsyncIterable<Uint8Array>,
-  rules: LineRules,
-): AsyncGenerator<UpdateEntry[], { lines: number }> {
-  const reading = reader.read(bytes, rules);
-  let entries = 0;
-  let step = await reading.next();
-  while (!step.done) {
-    entries += step.value.length;
-    yield step.value;
-    step = await reading.next();
-  }
-  if (entries === 0) yield [{ line: 0, field: null, sentence: 'holds no record to update' }];
-  return step.value;
 }
 
 async function* chained(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

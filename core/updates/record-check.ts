@@ -7,7 +7,7 @@ import { problemsOf } from './update-line.ts';
 interface UpdateRecord {
   /** Physical line on which the record begins, from 1. */
   line: number;
-  /** Where that line begins in the file, in bytes; `null` for CSV, whose bytes nobody cuts. */
+  /** Where that line begins in the file, in bytes; `null` for CSV. */
   from: number | null;
   /** `const { id, ...fields } = record` */
   record: WithId;
@@ -20,34 +20,32 @@ export function isProblem(entry: UpdateEntry): entry is Problem {
   return 'sentence' in entry;
 }
 
+/** Adds to `to` the record, or everything that is wrong with it. */
+export type RecordCheck = (
+  line: number,
+  from: number | null,
+  record: Record<string, unknown>,
+  to: UpdateEntry[],
+) => void;
+
 /** Checks records, and that no id comes twice: the order of two changes to one customer would not be kept. */
-export class RecordCheck {
-  readonly #seen = new SeenIds();
-  readonly #rules: LineRules;
-
-  constructor(rules: LineRules) {
-    this.#rules = rules;
-  }
-
-  /** Adds to `to` the record, or everything that is wrong with it. */
-  check(line: number, from: number | null, record: Record<string, unknown>, to: UpdateEntry[]): void {
+export function createRecordCheck(rules: LineRules): RecordCheck {
+  const seen = new SeenIds();
+  return (line, from, record, to) => {
     const known = hasId(record);
-    const first = known ? this.#seen.seenBefore(record.id, line) : undefined;
-    if (known && first === undefined && isUpdateLine(record, this.#rules)) {
+    const first = known ? seen.seenBefore(record.id, line) : undefined;
+    if (known && first === undefined && isUpdateLine(record, rules)) {
       to.push({ line, from, record });
       return;
     }
     if (first !== undefined) {
       to.push({ line, field: 'id', sentence: `is the same as on line ${first}: a file changes a customer once` });
     }
-    to.push(...problemsOf(line, record, this.#rules));
-  }
+    to.push(...problemsOf(line, record, rules));
+  };
 }
 
-/**
- * Accepts every record with an id: the lines of a batch under way were found valid, perhaps by an earlier release with other rules.
- */
-export const FOUND_VALID: Pick<RecordCheck, 'check'> = {
-  check: (line, from, record, to) =>
-    to.push(hasId(record) ? { line, from, record } : { line, field: 'id', sentence: 'is no UUID' }),
+/** For lines of a batch under way, which were found valid, perhaps by an earlier release with other rules. */
+export const FOUND_VALID: RecordCheck = (line, from, record, to) => {
+  to.push(hasId(record) ? { line, from, record } : { line, field: 'id', sentence: 'is no UUID' });
 };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FIELD_RULES } from '../../../core/updates/customer-fields.ts';
-import { isId, isUpdateLine } from '../../../core/updates/fast-check.ts';
+import { hasId, isUpdateLine } from '../../../core/updates/fast-check.ts';
 import { problemsOf, updateLineSchema } from '../../../core/updates/update-line.ts';
 
 const near = fc.constantFrom<unknown>(
@@ -34,12 +34,12 @@ test('the quick check takes exactly what the schema takes', () => {
   let taken = 0;
   fc.assert(
     fc.property(record, (given) => {
-      const quick = isId(given.id) && isUpdateLine(given);
+      const quick = hasId(given) && isUpdateLine(given);
       if (quick) taken += 1;
       expect({ given, taken: quick }).toEqual({ given, taken: updateLineSchema.safeParse(given).success });
       expect(problemsOf(1, given).length === 0).toBe(quick);
       const allowed = { allowNull: true };
-      expect(problemsOf(1, given, allowed).length === 0).toBe(isId(given.id) && isUpdateLine(given, allowed));
+      expect(problemsOf(1, given, allowed).length === 0).toBe(hasId(given) && isUpdateLine(given, allowed));
     }),
     { numRuns: 5000 },
   );
