@@ -1,3 +1,6 @@
+/** What the key of a claim ends in. */
+export const CLAIM = '.begun.json';
+
 /** Keys of everything of a batch in the bucket. */
 export function keysOf(batch: string) {
   const folder = `updates/${batch}/`;
@@ -15,7 +18,7 @@ export function keysOf(batch: string) {
     /** Prefix of the results of a chunk. */
     chunkOf,
     /** Written before the lines of a part are sent, and after. */
-    claim: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}.begun.json`,
+    claim: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}${CLAIM}`,
     part: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}.jsonl`,
     result: `${folder}result.jsonl`,
     manifest: `${folder}_manifest.json`,

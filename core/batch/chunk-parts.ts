@@ -1,9 +1,10 @@
 import * as z from 'zod';
-import { RunError } from '../errors.ts';
+import { type ErrorName, RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
-import type { BatchKeys } from './batch-keys.ts';
+import { type BatchKeys, CLAIM } from './batch-keys.ts';
 import type { Place } from './batch-state.ts';
 import type { BatchStore } from './batch-store.ts';
+import type { UpdateRecord } from './read-chunk.ts';
 import { DOUBT, parseResults, type ResultLine, resultLineText } from './result-line.ts';
 
 /** Results in one object: a function that dies leaves at most so many lines in doubt. */
@@ -24,6 +25,25 @@ export type Tries = z.infer<typeof triesSchema>;
 export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };
 /** Its function died: it may have been sent. */
 export const IN_DOUBT: Tries = { attempts: 0, lost: true, status: null };
+
+/**
+ * The result of a line that is not sent any more.
+ * @param reason why
+ * @param at when, where the outcome was known before the batch was summarized
+ */
+export function unfinishedLine(
+  { line, record }: UpdateRecord,
+  { attempts, lost, status }: Tries,
+  reason: ErrorName,
+  at: string | null,
+): ResultLine {
+  const of = { line, id: record.id, attempts };
+  if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, at };
+  if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, at: null };
+  // It was refused, and would have been retried.
+  const refused = status === 401 || status === 403 ? 'AuthRefused' : 'CrmUnavailable';
+  return { ...of, outcome: 'FAILED', error: status === 429 ? 'RateLimited' : refused, status, at };
+}
 
 const doubtSchema = z.object({
   firstLine: z.int(),
@@ -68,16 +88,12 @@ export interface ChunkParts {
 
 export async function readParts(store: BatchStore, keys: BatchKeys, chunk: number): Promise<ChunkParts> {
   const found = await store.list(keys.chunkOf(chunk));
-  const texts = new Map(
-    await Promise.all(found.map(async ({ key }) => [key, (await store.read(key))?.text ?? ''] as const)),
+  const parts = await Promise.all(
+    found.map(async ({ key }) => ({ isClaim: key.endsWith(CLAIM), text: (await store.read(key))?.text ?? '' })),
   );
-  const results = new Map<number, ResultLine>();
-  let doubt: Doubt | undefined;
-  for (const [key, text] of texts) {
-    // In the order of the parts, each claim before its results. No line is sent under a claim before the part in front of it is
-    // stored: the last object has all that is in doubt.
-    doubt = key.endsWith('.begun.json') ? parseDoubt(text) : doubtIn(text);
-    if (!key.endsWith('.begun.json')) for (const result of parseResults(text)) results.set(result.line, result);
-  }
-  return { results, doubt };
+  const results = parts.filter(({ isClaim }) => !isClaim).flatMap(({ text }) => parseResults(text));
+  // Parts come in order, each claim before its results. No line is sent under a claim before the part in front of it is stored:
+  // the last object has all that is in doubt.
+  const doubts = parts.map(({ isClaim, text }) => (isClaim ? parseDoubt(text) : doubtIn(text)));
+  return { results: new Map(results.map((result) => [result.line, result])), doubt: doubts.at(-1) };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
-import { LONGEST_LINE, lineBlocks } from '../updates/line-blocks.ts';
+import { LONGEST_LINE, lineBlocks, linesIn } from '../updates/line-blocks.ts';
 import { DOUBT, type Outcome, type ResultLine, resultLineSchema } from './result-line.ts';
 
 /** Lines to correct or to send again: all that are not known to be applied. */
@@ -11,79 +11,61 @@ export const TO_RESUME: readonly (Outcome | undefined)[] = ['FAILED', 'UNKNOWN',
 
 /**
  * The lines of an input that ended in one of the given outcomes (`undefined`: that have no result), byte for byte, as a new
- * input. Both files are read once, side by side: lines stand in order in both.
+ * input. Both files are read once, side by side.
  *
- * @param results `result.jsonl`, or the results of chunks one behind the other.
- * @throws RunError `StorageConflict` when the results are of another input, or not in order.
+ * @param results `result.jsonl`, or the results of chunks one behind the other
+ * @throws RunError `StorageConflict` when the results are of another input, or not in order
  */
 export async function* failedLines(
   input: AsyncIterable<Uint8Array>,
   results: AsyncIterable<Uint8Array>,
   outcomes: readonly (Outcome | undefined)[] = NOT_APPLIED,
 ): AsyncGenerator<Uint8Array> {
-  const reading = new Results(results);
+  let kept = '';
+  for await (const text of linesWith(outcomes, input, resultsIn(results))) {
+    kept += `${text}\n`;
+    if (kept.length < LONGEST_LINE) continue;
+    yield Buffer.from(kept);
+    kept = '';
+  }
+  if (kept !== '') yield Buffer.from(kept);
+}
+
+async function* linesWith(
+  outcomes: readonly (Outcome | undefined)[],
+  input: AsyncIterable<Uint8Array>,
+  results: AsyncGenerator<ResultLine, void>,
+): AsyncGenerator<string> {
   try {
-    let kept: string[] = [];
-    let size = 0;
-    for await (const { line, text } of linesOf(input)) {
+    let next = await results.next();
+    for await (const { line, text } of numberedLines(input)) {
       const id = idOf(text, line);
       if (id === undefined) continue;
-      const result = await reading.of(line, id);
-      if (!outcomes.includes(result?.outcome)) continue;
-      kept.push(text, '\n');
-      size += text.length;
-      if (size < LONGEST_LINE) continue;
-      yield Buffer.from(kept.join(''));
-      [kept, size] = [[], 0];
+      const result = resultOf(line, id, next);
+      if (result) next = await results.next();
+      if (outcomes.includes(result?.outcome)) yield text;
     }
-    await reading.end();
-    if (kept.length > 0) yield Buffer.from(kept.join(''));
+    if (!next.done) throw mismatch(next.value);
   } finally {
-    await reading.close();
+    await results.return();
   }
 }
 
-/** Results, handed out by line. */
-class Results {
-  readonly #lines: AsyncGenerator<{ line: number; text: string }, void>;
-  #next: ResultLine | undefined;
-  #begun = false;
+function resultOf(line: number, id: string, { value }: IteratorResult<ResultLine, void>): ResultLine | undefined {
+  if (!value || value.line > line) return undefined;
+  if (value.line < line || value.id.toLowerCase() !== id.toLowerCase()) throw mismatch(value);
+  return value;
+}
 
-  constructor(bytes: AsyncIterable<Uint8Array>) {
-    this.#lines = linesOf(bytes);
-  }
-
-  async of(line: number, id: string): Promise<ResultLine | undefined> {
-    if (!this.#begun) await this.#advance();
-    const result = this.#next;
-    if (!result || result.line > line) return undefined;
-    if (result.line < line || result.id.toLowerCase() !== id.toLowerCase()) throw mismatch(result.line);
-    await this.#advance();
-    return result;
-  }
-
-  async end(): Promise<void> {
-    if (!this.#begun) await this.#advance();
-    if (this.#next) throw mismatch(this.#next.line);
-  }
-
-  async close(): Promise<void> {
-    await this.#lines.return();
-  }
-
-  async #advance(): Promise<void> {
-    this.#begun = true;
-    let { value, done } = await this.#lines.next();
+async function* resultsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<ResultLine, void> {
+  for await (const { line, text } of numberedLines(bytes)) {
     // A function left lines in doubt: they have no result, or one in a later part.
-    while (value?.text.startsWith(DOUBT)) ({ value, done } = await this.#lines.next());
-    this.#next = done || !value ? undefined : resultOf(value.text, value.line);
+    if (text.startsWith(DOUBT)) continue;
+    const result = parseJson(resultLineSchema, text);
+    if (!result)
+      throw new RunError('StorageConflict', `Line ${line} of the results is no result line of this software.`);
+    yield result;
   }
-}
-
-function resultOf(text: string, line: number): ResultLine {
-  const result = parseJson(resultLineSchema, text);
-  if (result) return result;
-  throw new RunError('StorageConflict', `Line ${line} of the results is no result line of this software.`);
 }
 
 const recordSchema = z.object({ id: z.guid() });
@@ -96,18 +78,15 @@ function idOf(text: string, line: number): string | undefined {
   throw new RunError('FileRejected', `Line ${line} of the input is no record with an id.`);
 }
 
-function mismatch(line: number): RunError {
+function mismatch({ line }: ResultLine): RunError {
   return new RunError('StorageConflict', `The result for line ${line} does not belong to this input.`);
 }
 
-async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ line: number; text: string }, void> {
+async function* numberedLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ line: number; text: string }> {
   let line = 0;
   for await (const block of lineBlocks(bytes)) {
     if (block.tooLong) throw new RunError('FileRejected', `Line ${line + 1} is longer than any valid line.`);
-    const whole = block.bytes.toString('utf8');
-    const texts = (block.from === 0 ? whole.replace(/^\uFEFF/, '') : whole).split('\n');
-    if (texts.at(-1) === '') texts.pop();
-    for (const text of texts) {
+    for (const text of linesIn(block)) {
       line += 1;
       yield { line, text };
     }

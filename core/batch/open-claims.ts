@@ -1,9 +1,8 @@
-import { keysOf } from './batch-keys.ts';
+import { CLAIM, keysOf } from './batch-keys.ts';
 import type { BatchStore } from './batch-store.ts';
 import { doubtIn } from './chunk-parts.ts';
 import { DOUBT } from './result-line.ts';
 
-const CLAIM = '.begun.json';
 /** A part without results has a single line of some 100 bytes. */
 const LARGEST_DOUBT_BYTES = 256;
 /** Parts that are read at the same time. */

@@ -37,21 +37,20 @@ const FORBIDDEN_IN_A_ROW = 5;
 const FIRST_WAIT_SECONDS = 2;
 
 /** Where and when the next invocation continues. */
-interface Pause extends Pick<Place, 'line' | 'byte'> {
-  waitSeconds: number;
-}
+type Pause = Pick<Place, 'line' | 'byte'> & { waitSeconds: number };
 
 /**
- * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with the place where
- * the next invocation continues. A chunk that fails stops the whole batch: the others would fail alike after a long wait.
+ * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with a place. A
+ * chunk that fails stops the whole batch: the others would fail alike after a long wait.
  */
 export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const [batch, chunk] = [batchOf(state), chunkIn(state)];
   const stop = stopFlagOf(batch.batch, deps);
   const raise = (reason: ErrorName, sentence: string) => stop.raise({ reason, sentence, at: deps.now().toISOString() });
   try {
-    if (isOverdue(state, deps)) await raise('UpdateStopped', 'It was not done after two and a half days.');
-    return await applyFrom(state.place ?? beginningOf(chunk), state, stop, deps);
+    const seconds = (deps.now().getTime() - Date.parse(state.startedAt)) / 1000;
+    if (seconds >= LONGEST_BATCH_SECONDS) await raise('UpdateStopped', 'It was not done after two and a half days.');
+    return await applyFrom(state, stop, deps);
   } catch (error) {
     if (error instanceof RunError && (!error.transient || isLastWait(state))) {
       const raised = raise(error.name, `Chunk ${chunk.chunk} was given up: ${error.message}`);
@@ -72,14 +71,14 @@ function stopFlagOf(batch: string, { store, log }: ApplyChunkDeps): StopFlag {
   return { ...flag, raise };
 }
 
-async function applyFrom(
-  place: Place,
-  state: BatchState,
-  stop: StopFlag,
-  deps: ApplyChunkDeps,
-): Promise<BatchAnswer<'ApplyChunk'>> {
+async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const [batch, chunk] = [batchOf(state), chunkIn(state)];
-  refuseEndless(chunk, place.rounds + state.waits);
+  const place: Place = state.place ?? { line: chunk.firstLine, byte: chunk.from, part: 1, rounds: 0 };
+  const spent = place.rounds + state.waits;
+  // A service that always requests waits must not fill the history of the child.
+  if (spent >= MOST_ROUNDS) {
+    throw new RunError('UpdateStopped', `Chunk ${chunk.chunk} was handed on ${spent} times without coming to its end.`);
+  }
   const of = { chunk: chunk.chunk, by: deps.requestId };
   const results = new ChunkResults(deps.store, keysOf(batch.batch), of, place);
   await results.skipStored();
@@ -92,7 +91,7 @@ async function applyFrom(
     await results.store();
   }
   deps.log.info('applied', { batch: batch.batch, chunk: chunk.chunk, lines: results.count });
-  const rounds = place.rounds + state.waits + 1;
+  const rounds = spent + 1;
   // The invocation that took over has ended by then, or was overtaken itself.
   if (results.overtaken) return handOn({ ...place, rounds }, LONGEST_INVOCATION_SECONDS);
   if (!pause) return { outcome: 'FINISHED', place: null, waits: 0 };
@@ -158,21 +157,7 @@ function waitAfter(error: unknown, { count }: ChunkResults): number {
   return Math.min(Math.max(FIRST_WAIT_SECONDS, Math.ceil(error.retryAfterSeconds ?? 0)), LONGEST_WAIT_SECONDS);
 }
 
-function beginningOf({ firstLine, from }: Chunk): Place {
-  return { line: firstLine, byte: from, part: 1, rounds: 0 };
-}
-
-function isOverdue({ startedAt }: BatchState, { now }: ApplyChunkDeps): boolean {
-  return now().getTime() - Date.parse(startedAt) >= LONGEST_BATCH_SECONDS * 1000;
-}
-
 function chunkIn({ chunk }: BatchState): Chunk {
   if (!chunk) throw new Error('the state has no chunk: ApplyChunk was not started by the map');
   return chunk;
-}
-
-/** A service that always requests waits must not fill the history of the child. */
-function refuseEndless({ chunk }: Chunk, rounds: number): void {
-  if (rounds < MOST_ROUNDS) return;
-  throw new RunError('UpdateStopped', `Chunk ${chunk} was handed on ${rounds} times without coming to its end.`);
 }

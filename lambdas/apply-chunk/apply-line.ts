@@ -1,8 +1,7 @@
-import type { Tries } from '../../core/batch/chunk-parts.ts';
+import { type Tries, unfinishedLine } from '../../core/batch/chunk-parts.ts';
 import type { UpdateRecord } from '../../core/batch/read-chunk.ts';
 import type { ResultLine } from '../../core/batch/result-line.ts';
 import type { Stop, StopFlag } from '../../core/batch/stop-flag.ts';
-import { unfinishedLine } from '../../core/batch/unfinished-line.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type UpdateAnswer, updateCustomer } from '../../core/crm/customers.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
@@ -20,10 +19,7 @@ export interface ApplyLineDeps extends Pick<Invocation, 'now' | 'random' | 'seco
 /** The line is done, perhaps with a reason to stop the batch; or is to be retried after a wait. */
 export type LineEnd = { result: ResultLine; stop?: Stop } | { result: undefined; waitSeconds: number };
 
-/**
- * One line needs at most a reading of the flag (25 seconds) and two attempts of 30 seconds with a refresh between them; what
- * is left, about a minute and a half, is for storing its result.
- */
+/** A reading of the flag (25 seconds), two attempts of 30 seconds with a refresh between them, and storing the result. */
 const MARGIN_SECONDS = 180;
 /** Needed once the token is there: one request of 30 seconds, and storing its result. */
 const SEND_SECONDS = 60;
@@ -31,8 +27,8 @@ const SEND_SECONDS = 60;
 const LONGEST_SLEEP_SECONDS = 20;
 /** The longest Retry-After that is honoured. */
 const LONGEST_RETRY_AFTER_SECONDS = 3600;
-/** Before the second and the third attempt; the last for all further ones. */
-const BACKOFF_SECONDS = [1, 4];
+/** Before the second and each further attempt. */
+const [FIRST_BACKOFF_SECONDS, BACKOFF_SECONDS] = [1, 4];
 
 /**
  * Sends one line until its outcome is known. The stop flag is read before each attempt.
@@ -58,8 +54,8 @@ export async function applyLine(record: UpdateRecord, tries: Tries, deps: ApplyL
   }
 }
 
-/** Waits for the turn of a line. @returns why the batch is stopped, if it is: lines that are not sent need not wait */
 async function turn({ pace, stop }: ApplyLineDeps): Promise<Stop | undefined> {
+  // Lines that are not sent need not wait.
   if (!stop.seen()) await pace.turn();
   return stop.read();
 }
@@ -94,26 +90,28 @@ function stopFor({ name, message }: { name: ErrorName; message: string }, { now 
 }
 
 function waitBefore({ attempts }: Tries, { retryAfterSeconds = 0 }: UpdateAnswer, { random }: ApplyLineDeps): number {
-  const backoff = (BACKOFF_SECONDS[attempts - 1] ?? BACKOFF_SECONDS.at(-1) ?? 1) * (0.5 + random() / 2);
+  const backoff = (attempts === 1 ? FIRST_BACKOFF_SECONDS : BACKOFF_SECONDS) * (0.5 + random() / 2);
   return Math.max(backoff, Math.min(retryAfterSeconds, LONGEST_RETRY_AFTER_SECONDS));
 }
 
 function resultOf(
   { line, record }: UpdateRecord,
-  tries: Tries,
+  { attempts, lost }: Tries,
   answer: UpdateAnswer,
   { now }: ApplyLineDeps,
 ): ResultLine {
-  return {
+  const { status, error, fields } = answer;
+  const outcome = outcomeOf(answer, lost);
+  const result = {
     line,
     id: record.id,
-    outcome: outcomeOf(answer, tries.lost),
-    error: answer.error?.name ?? null,
-    status: answer.status,
-    attempts: tries.attempts,
+    outcome,
+    error: error?.name ?? null,
+    status,
+    attempts,
     at: now().toISOString(),
-    ...(answer.fields && { fields: answer.fields }),
   };
+  return fields ? { ...result, fields } : result;
 }
 
 /** A line that is not sent any more; its last answer counts, if there was one. */

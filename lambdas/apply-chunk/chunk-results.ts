@@ -16,9 +16,8 @@ import { parseResults, type ResultLine } from '../../core/batch/result-line.ts';
 
 /**
  * The results of a chunk, in objects ("parts") that are written once each. A claim is written before the first line of a part is
- * sent. A claim without its part means that its invocation died or is still at work, and that its lines may have been sent. The
- * invocation that finds such a claim closes it with an empty part that marks all its lines as in doubt, and claims the next. So lines
- * are sent only under the sender's own claim, and later invocations know of them. Results and doubts are one write.
+ * sent. Whoever finds the claim of another invocation without its part closes it with an empty part that marks all its lines as in
+ * doubt, and claims the next: so lines are sent only under the sender's own claim (docs/design/customer-updates.md).
  */
 export class ChunkResults {
   /** Number of the next object. */
@@ -36,6 +35,7 @@ export class ChunkResults {
   readonly #store: BatchStore;
   readonly #keys: BatchKeys;
   readonly #chunk: number;
+  /** Request id of the invocation. */
   readonly #by: string;
   #open: ResultLine[] | undefined;
   /** Lines that an earlier invocation left in doubt. */
@@ -43,7 +43,6 @@ export class ChunkResults {
   /** The line that is being sent. */
   #current: { line: number; tries: Tries } | undefined;
 
-  /** @param of the chunk, and the request id of the invocation */
   constructor(store: BatchStore, keys: BatchKeys, of: { chunk: number; by: string }, place: Place) {
     [this.#store, this.#keys, this.#chunk, this.#by] = [store, keys, of.chunk, of.by];
     this.part = place.part;
@@ -64,9 +63,7 @@ export class ChunkResults {
     }
   }
 
-  /**
-   * @returns what is known of the line, to be updated by the sender; `undefined` when another invocation has stored its result.
-   */
+  /** @returns what is known of the line, to be updated by the sender; `undefined` when its result is stored already. */
   async begin(line: number): Promise<Tries | undefined> {
     if (!this.#open) await this.#claim(line);
     if (line <= this.lastLine) return undefined;
@@ -94,7 +91,7 @@ export class ChunkResults {
     this.#open = undefined;
   }
 
-  /** Claims the lines of a part before they are sent. An existing claim is closed first: no part has two writers. */
+  /** An existing claim is closed first: no part has two writers. */
   async #claim(line: number): Promise<void> {
     const text = JSON.stringify({ firstLine: line, records: RESULTS_PER_PART, by: this.#by });
     while (line > this.lastLine) {

@@ -3,10 +3,7 @@ import type { BatchStore } from '../../core/batch/batch-store.ts';
 import type { ResultLine } from '../../core/batch/result-line.ts';
 import type { StopFlag } from '../../core/batch/stop-flag.ts';
 
-/**
- * Counts a line over all chunks, and stops the batch at its threshold. Rejected, failed and unknown lines count alike: a person wants
- * to see them before the rest is sent.
- */
+/** Counts a line over all chunks, and stops the batch at its threshold: a person wants to see them before the rest is sent. */
 export async function countFailure(
   { line, outcome, at }: ResultLine,
   threshold: number | null,

@@ -1,12 +1,12 @@
 import type { Outcome } from '../../core/batch/result-line.ts';
 import type { UpdateAnswer } from '../../core/crm/customers.ts';
 
-/** Attempts at one line when the service fails or does not answer: an update is idempotent. */
+/** When the service fails or does not answer: an update is idempotent. */
 const ATTEMPTS = 3;
-/** Attempts when the service requests a wait. */
+/** When the service requests a wait. */
 const THROTTLED_ATTEMPTS = 8;
 
-/** A 4xx refuses the line itself, and would do so again, except for these, which are about our rights or about time. */
+/** Any other 4xx refuses the line itself, and would do so again. */
 const OF_US_OR_TIME = new Set([401, 403, 408, 425, 429]);
 
 /** How often a line with this answer is sent. */
@@ -14,17 +14,13 @@ export function attemptsFor({ status, change }: UpdateAnswer): number {
   if (status === 429) return THROTTLED_ATTEMPTS;
   if (status === 408 || status === 425) return ATTEMPTS;
   // Redirects are not followed, and would be the same at the next attempt.
-  return change === 'unclear' && !isRedirect(status) ? ATTEMPTS : 1;
-}
-
-function isRedirect(status: number | null): boolean {
-  return status !== null && status >= 300 && status < 400;
+  const redirected = status !== null && status >= 300 && status < 400;
+  return change === 'unclear' && !redirected ? ATTEMPTS : 1;
 }
 
 /**
  * The outcome of a line by its last answer.
- * @param inDoubt whether an attempt, the last one or one before, may have made the change. No later refusal takes that back,
- *   and a 409 or 412 may be its echo.
+ * @param inDoubt whether any attempt may have made the change: no later refusal takes that back; a 409 or 412 may be its echo
  */
 export function outcomeOf({ status, change }: Pick<UpdateAnswer, 'status' | 'change'>, inDoubt: boolean): Outcome {
   if (change === 'made') return 'APPLIED';

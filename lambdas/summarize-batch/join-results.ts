@@ -3,11 +3,10 @@ import { type Counts, noCounts } from '../../core/batch/batch-manifest.ts';
 import type { Batch } from '../../core/batch/batch-state.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import type { Chunk } from '../../core/batch/chunk-index.ts';
-import { type ChunkParts, IN_DOUBT, NEVER_TRIED, readParts } from '../../core/batch/chunk-parts.ts';
+import { type ChunkParts, IN_DOUBT, NEVER_TRIED, readParts, unfinishedLine } from '../../core/batch/chunk-parts.ts';
 import { recordsOf, type UpdateRecord } from '../../core/batch/read-chunk.ts';
 import { type ResultLine, resultLineText } from '../../core/batch/result-line.ts';
 import type { Stop } from '../../core/batch/stop-flag.ts';
-import { unfinishedLine } from '../../core/batch/unfinished-line.ts';
 import { RunError } from '../../core/errors.ts';
 
 /** Counted while joining; complete after the last line. */
@@ -36,7 +35,12 @@ export async function* joinResults(
     let text = '';
     for await (const record of recordsOf(store, batch, stretch)) {
       const result = parts.results.get(record.line) ?? withoutResult(record, parts, stop);
-      if (result.id !== record.record.id) throw mismatch(record.line);
+      if (result.id !== record.record.id) {
+        throw new RunError(
+          'StorageConflict',
+          `The result of line ${record.line} is of another customer than the line.`,
+        );
+      }
       count(result, tally);
       text += resultLineText(result);
     }
@@ -58,8 +62,4 @@ export function count({ outcome, at }: ResultLine, tally: Tally): void {
   tally.records += 1;
   tally.counts[outcome] = (tally.counts[outcome] ?? 0) + 1;
   if (at !== null && (tally.lastAt === null || at > tally.lastAt)) tally.lastAt = at;
-}
-
-function mismatch(line: number): RunError {
-  return new RunError('StorageConflict', `The result of line ${line} is of another customer than the line.`);
 }

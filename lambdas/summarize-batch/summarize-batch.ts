@@ -22,15 +22,14 @@ export interface SummarizeBatchDeps extends Invocation {
 /** Most that the clocks of S3 and of a function may differ. */
 const CLOCK_SECONDS = 60;
 
-interface Written {
-  bytes: number;
-  crc32: number;
+interface Joined {
+  result: { bytes: number; crc32: number };
+  tally: Tally;
 }
 
 /**
  * Joins the results of all chunks, and writes the result and its manifest once. Returns SUMMARIZED if every line was applied, and
- * throws `UpdatesIncomplete` otherwise, after writing the result. If functions may still be sending (the map failed, or a chunk was
- * given up), it first stops the batch and waits for their time limit.
+ * throws `UpdatesIncomplete` otherwise. If functions may still be sending, it first stops the batch and waits for their time limit.
  */
 export async function summarizeBatch(
   state: BatchState,
@@ -47,9 +46,10 @@ export async function summarizeBatch(
     return { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: LONGEST_INVOCATION_SECONDS };
   }
   const stop = await flag.read();
-  const { result, tally } = await writeResult(store, batch, keys, stop);
+  const joined = await writeResult(store, batch, keys, stop);
+  const { tally } = joined;
 
-  await writeManifest(store, keys.manifest, manifestOf(state, batch, keys, { result, tally, stop }));
+  await writeManifest(store, keys.manifest, manifestOf(state, batch, keys, joined, stop));
   log.info('summarized', { batch: batch.batch, lines: tally.records, key: keys.manifest });
   if (tally.counts.APPLIED !== tally.records) throw incomplete(keys, tally, stop);
   return { outcome: 'SUMMARIZED', resultKey: keys.result, manifestKey: keys.manifest, waits: 0 };
@@ -61,26 +61,19 @@ async function brokenOff(
   batch: string,
   { store, now }: SummarizeBatchDeps,
 ): Promise<Stop | undefined> {
-  if (state.crash) return mapEnded(state.crash, state);
+  if (state.crash) {
+    // Its error may quote data: only its name is reported.
+    const name = /^[\w.]{1,80}$/.test(state.crash.Error) ? state.crash.Error : 'an error';
+    return { reason: 'StepCrashed', sentence: `The map over the chunks ended with ${name}.`, at: state.startedAt };
+  }
   const since = new Date(now().getTime() - (LONGEST_INVOCATION_SECONDS + CLOCK_SECONDS) * 1000);
   if ((await openClaims(store, batch, since)) === 0) return undefined;
   const sentence = 'A chunk ended without all of its results: its last function may still have been sending.';
   return { reason: 'UpdateStopped', sentence, at: now().toISOString() };
 }
 
-/** The map itself failed. Its error may quote data: only its name is reported. */
-function mapEnded(crash: { Error: string }, { startedAt }: BatchState): Stop {
-  const name = /^[\w.]{1,80}$/.test(crash.Error) ? crash.Error : 'an error';
-  return { reason: 'StepCrashed', sentence: `The map over the chunks ended with ${name}.`, at: startedAt };
-}
-
 /** Writes the result. One that an earlier attempt wrote counts, even if results came later. */
-async function writeResult(
-  store: BatchStore,
-  batch: Batch,
-  keys: BatchKeys,
-  stop: Stop | undefined,
-): Promise<{ result: Written; tally: Tally }> {
+async function writeResult(store: BatchStore, batch: Batch, keys: BatchKeys, stop: Stop | undefined): Promise<Joined> {
   const [result, tally] = [{ bytes: 0, crc32: 0 }, newTally()];
   const joined = joinResults(store, batch, await readIndex(store, keys), stop, tally);
   const body = Readable.from(measured(joined, result), { objectMode: false });
@@ -90,11 +83,7 @@ async function writeResult(
 }
 
 /** @throws RunError `StorageConflict` when the object is no result of this batch */
-async function readExisting(
-  store: BatchStore,
-  { records }: Batch,
-  { result: key }: BatchKeys,
-): Promise<{ result: Written; tally: Tally }> {
+async function readExisting(store: BatchStore, { records }: Batch, { result: key }: BatchKeys): Promise<Joined> {
   const [result, tally] = [{ bytes: 0, crc32: 0 }, newTally()];
   const body = (await store.stream(key))?.chunks ?? Readable.from([]);
   for await (const { bytes } of lineBlocks(measured(body, result))) {
@@ -128,7 +117,8 @@ function manifestOf(
   { execution, startedAt }: BatchState,
   batch: Batch,
   keys: BatchKeys,
-  { result, tally, stop }: { result: Written; tally: Tally; stop: Stop | undefined },
+  { result, tally }: Joined,
+  stop: Stop | undefined,
 ): BatchManifest {
   const { bytes, crc32: checksum, lines, records, chunks, maxRate, stopAfterFailures } = batch;
   return {

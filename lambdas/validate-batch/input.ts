@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
 import { RunError } from '../../core/errors.ts';
 import { quotedName } from '../../core/suggestion.ts';
 
@@ -9,13 +10,10 @@ const inputSchema = z.strictObject({
   file: z.string().regex(KEY),
   /** Changes per second; default, and most: what the configuration says. */
   maxRate: z.number().min(0.1).optional(),
-  /** So many lines that are not applied stop the batch. S3 lists a thousand keys at a time. */
+  /** At most what S3 lists at a time. */
   stopAfterFailures: z.int().min(1).max(1000).optional(),
   /** The batch of which these lines are left: they were found valid there, and are not judged again. */
-  resumes: z
-    .string()
-    .regex(/^[A-Za-z0-9-]{1,60}$/)
-    .optional(),
+  resumes: batchNameSchema.optional(),
   Comment: z.string().max(1000).optional(),
 });
 
@@ -52,11 +50,8 @@ export function parseInput(input: unknown, largestRate: number): BatchInput {
 function problemsOf(error: z.ZodError, input: unknown): string[] {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return ['The input is not an object'];
   return error.issues.map((issue) => {
-    if (issue.code === 'unrecognized_keys') return `Unknown: ${issue.keys.slice(0, 10).map(keyText).join(', ')}`;
-    return RULES[String(issue.path[0])] ?? 'The input is not an object';
+    if (issue.code !== 'unrecognized_keys') return RULES[String(issue.path[0])] ?? 'The input is not an object';
+    const names = issue.keys.slice(0, 10).map((key) => quotedName(key, Object.keys(RULES)));
+    return `Unknown: ${names.join(', ')}`;
   });
-}
-
-function keyText(key: string): string {
-  return quotedName(key, Object.keys(RULES));
 }

@@ -8,15 +8,15 @@ import { claimOf } from './claim-batch.ts';
 /**
  * Passes on the bytes of a resumed batch while each line equals the line of that number in the batch that it resumes. That batch
  * was claimed, so all of its lines were found valid.
- *
- * @param of key of the resumed file, and the batch that it resumes
+ * @param key of the resumed file
  * @throws RunError `InvalidInput` where that batch never began, `UpdateFileInvalid` for another line, `StorageConflict` where
  *   the file of that batch is not the one that was validated any more
  */
 export async function* resumedLines(
   bytes: AsyncIterable<Uint8Array>,
   store: BatchStore,
-  { key, resumes }: { key: string; resumes: string },
+  key: string,
+  resumes: string,
 ): AsyncGenerator<Uint8Array> {
   const validated = linesOf(await openValidated(store, resumes));
   let line = 0;

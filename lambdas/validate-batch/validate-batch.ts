@@ -32,7 +32,10 @@ export async function validateBatch(state: BatchState, deps: ValidateBatchDeps):
   const input = parseInput(state.input, deps.deployment.updates.maxRate);
   const keys = keysOf(input.batch);
   const file = await openInput(keys.input, deps.store);
-  const validation = await validate(file, keys.input, input, deps);
+  const validation =
+    input.resumes === null
+      ? await validateUpdates(JSONL, file.chunks, deps.deployment.updates)
+      : await validateUpdates(VALIDATED_JSONL, resumedLines(file.chunks, deps.store, keys.input, input.resumes));
   refuse(keys.input, file, validation);
   refuseEndless(validation.records, input.maxRate);
 
@@ -40,16 +43,6 @@ export async function validateBatch(state: BatchState, deps: ValidateBatchDeps):
   await claimBatch(deps.store, keys.started, state, batch);
   await writeIndex(deps.store, keys, chunksText(validation.chunks));
   return { outcome: 'VALIDATED', batch, waits: 0 };
-}
-
-function validate(
-  { chunks: body }: ObjectStream,
-  key: string,
-  { resumes }: BatchInput,
-  { store, deployment }: ValidateBatchDeps,
-): Promise<Validation> {
-  if (resumes === null) return validateUpdates(JSONL, body, deployment.updates);
-  return validateUpdates(VALIDATED_JSONL, resumedLines(body, store, { key, resumes }));
 }
 
 async function openInput(key: string, store: BatchStore): Promise<ObjectStream> {
@@ -75,13 +68,10 @@ function problemsSentence(key: string, lines: number, { total, first }: ProblemR
   const count = total === 1 ? 'one problem' : `${total} problems`;
   if (!problem) return `${key} has ${count}.`;
   if (problem.line === 0) return `${key} ${problem.sentence}.`;
-  const field = problem.field === null ? 'it' : nameOf(problem.field);
-  return `${key} has ${count} in ${lines} lines. The first is on line ${problem.line}: ${field} ${problem.sentence}.`;
-}
-
-/** An unknown name may be anything, even a misplaced value. */
-function nameOf(field: string): string {
-  return field === 'id' || FIELD_RULES.has(field) ? `"${field}"` : 'a name in it';
+  const { line, field, sentence } = problem;
+  // An unknown name may be anything, even a misplaced value.
+  const name = field === 'id' || (field && FIELD_RULES.has(field)) ? `"${field}"` : 'a name in it';
+  return `${key} has ${count} in ${lines} lines. The first is on line ${line}: ${field === null ? 'it' : name} ${sentence}.`;
 }
 
 function refuseEndless(records: number, maxRate: number): void {
