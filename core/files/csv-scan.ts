@@ -1,7 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { Scan } from '../step/states.ts';
-import type { Separator } from './csv-start.ts';
-import { isHebrew, lookForHebrew, NO_SIGNS } from './hebrew.ts';
+import { isHebrew, lookForHebrew } from './hebrew.ts';
+
+export type Separator = ',' | ';' | '\t';
 
 const QUOTE = 0x22;
 const LF = 0x0a;
@@ -12,30 +13,6 @@ const END_MARK = 0x1a;
 /** The bits of `Scan.lineBreaks`. */
 export const LINE_BREAKS = { lf: 1, crlf: 2, cr: 4 } as const;
 
-export const NOTHING_SCANNED: Scan = {
-  version: 3,
-  etag: null,
-  handedOn: 0,
-  offset: 0,
-  crc32: 0,
-  records: 0,
-  irregular: 0,
-  width: 0,
-  fields: 1,
-  quoted: false,
-  opens: true,
-  blank: true,
-  afterCr: false,
-  afterEndMark: false,
-  blankLines: 0,
-  lineBreaks: 0,
-  doubts: 0,
-  zeros: false,
-  encoding: 'utf-8',
-  continuation: 0,
-  ...NO_SIGNS,
-};
-
 /** The grammar of one CSV file. */
 export interface CsvGrammar {
   separator: Separator;
@@ -43,11 +20,31 @@ export interface CsvGrammar {
   breaksAtCr: boolean;
 }
 
-/** Bytes without a meaning in the grammar, by separator. */
-const PLAIN = new Map([...',;\t'].map((separator) => [separator, plainBytes(separator.charCodeAt(0))]));
+/** A record, as far as it was seen. */
+export interface CsvRecord {
+  cells: string[];
+  /** Without its line break. */
+  text: string;
+  /** What ends it; '' = it goes on, or is the last one. */
+  lineBreak: string;
+}
 
-function plainBytes(separator: number): Uint8Array {
-  return new Uint8Array(256).map((_, byte) => ([QUOTE, LF, CR, END_MARK, separator].includes(byte) ? 0 : 1));
+/** The records of a text, by the same grammar as `scanCsv`. Behind the last line break comes one more, perhaps empty. */
+export function* recordsOf(text: string, separators: string): Generator<CsvRecord> {
+  // Quoted parts, where a doubled quotation mark closes one and opens the next; the rest; the end of the field.
+  const ends = `([${separators}]|\\r\\n|\\n|\\r|$)`;
+  const field = new RegExp(`((?:"[^"]*(?:"|$))*)([^${separators}\\r\\n]*)${ends}`, 'g');
+  let [cells, start]: [string[], number] = [[], 0];
+  for (const { index, 0: whole, 1: quoted = '', 2: rest = '', 3: end = '' } of text.matchAll(field)) {
+    const parts = quoted.split('"').filter((_, place) => place % 2 === 1);
+    cells.push(parts.join('"') + rest);
+    if (end !== '' && separators.includes(end)) continue;
+    const next = index + whole.length;
+    // Whether a carriage return at the end of what is seen stands alone is not known.
+    const cut = end === '\r' && next === text.length;
+    yield { cells, text: text.slice(start, next - end.length), lineBreak: cut ? '' : end };
+    [cells, start] = [[], next];
+  }
 }
 
 /**
@@ -56,7 +53,9 @@ function plainBytes(separator: number): Uint8Array {
  * differently is counted as a doubt; then no number of records is given.
  */
 export function scanCsv(scan: Scan, chunk: Uint8Array, { separator, breaksAtCr }: CsvGrammar): void {
-  const plain = PLAIN.get(separator) ?? new Uint8Array(256);
+  // Bytes without a meaning in the grammar.
+  const plain = new Uint8Array(256).fill(1);
+  for (const byte of [QUOTE, LF, CR, END_MARK, separator.charCodeAt(0)]) plain[byte] = 0;
   for (let at = 0; at < chunk.length; ) {
     at = scan.quoted ? quotedPart(scan, chunk, at) : otherPart(scan, chunk, at, plain, breaksAtCr);
   }
@@ -88,7 +87,6 @@ function otherPart(scan: Scan, chunk: Uint8Array, at: number, plain: Uint8Array,
   return end;
 }
 
-/** A line feed behind a carriage return. */
 function behindCr(scan: Scan, breaksAtCr: boolean): void {
   scan.afterCr = false;
   // Where a carriage return alone ends a record, a line feed behind one is a doubt.
@@ -155,10 +153,7 @@ function endRecord(scan: Scan): void {
   scan.blank = true;
 }
 
-/**
- * Checks whether a text is UTF-8, or may be Hebrew in windows-1255. Of a character in two pieces only the number of
- * missing bytes is kept.
- */
+/** Whether a text is UTF-8, or may be Hebrew in windows-1255. Keeps the number of bytes that a cut character lacks. */
 export function scanEncoding(scan: Scan, chunk: Uint8Array): void {
   if (!scan.zeros && chunk.includes(0)) scan.zeros = true;
   // Of ASCII, only the last byte matters for what follows.

@@ -1,7 +1,7 @@
+import { type CsvRecord, recordsOf, type Separator } from './csv-scan.ts';
 import type { FieldIndex } from './field-names.ts';
 import { hasControls } from './file-kind.ts';
 
-export type Separator = ',' | ';' | '\t';
 const SEPARATORS: Separator[] = [',', ';', '\t'];
 
 /** How a CSV file begins, and what its first record proves. */
@@ -30,13 +30,6 @@ export type CsvResult =
   | { result: 'open' }
   | { result: 'refused'; fields: number; listed: number };
 
-/** A record, as far as it was seen. */
-interface FirstRecord {
-  cells: string[];
-  /** What ends it; '' = it goes on, or is the last one. */
-  lineBreak: '\n' | '\r\n' | '\r' | '';
-}
-
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** Narrower ones could be anything: a sentence has commas. */
 const NARROWEST_WITHOUT_NAMES = 3;
@@ -53,14 +46,14 @@ export function csvStart(text: string, complete: boolean, index: FieldIndex): Cs
   const separatorLine = line?.[0].length ?? 0;
   const body = text.slice(separatorLine);
   const found = SEPARATORS.filter((separator) => !line || separator === line[2]).map((separator) => {
-    const records = firstRecords(body, separator);
+    const records = firstTwo(body, separator);
     return { separator, records, proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(body), index }) };
   });
   const best = found.filter(({ proof }) => proof === 'names').toSorted(byWidth)[0];
   const wide = found.filter(({ proof }) => proof === 'width');
   const accepted = best ?? wide[0];
   const alone = best !== undefined || wide.length === 1;
-  if (accepted) return { result: 'accepted', csv: describe(accepted, { separatorLine, alone, index }) };
+  if (accepted) return { result: 'accepted', csv: describe(accepted, separatorLine, alone, index) };
   if (found.some(({ proof }) => proof === 'open')) return { result: 'open' };
   const cells = found.toSorted(byWidth)[0]?.records[0]?.cells ?? [];
   return { result: 'refused', fields: cells.length, listed: cells.filter(index.isListed).length };
@@ -70,7 +63,7 @@ type Proof = 'names' | 'width' | 'open' | undefined;
 
 interface Candidate {
   separator: Separator;
-  records: FirstRecord[];
+  records: CsvRecord[];
   proof: Proof;
 }
 
@@ -84,13 +77,13 @@ interface Circumstances {
   index: FieldIndex;
 }
 
-function proofOf([first, second]: FirstRecord[], circumstances: Circumstances): Proof {
+function proofOf([first, second]: CsvRecord[], circumstances: Circumstances): Proof {
   if (!first) return circumstances.complete ? undefined : 'open';
   const names = namesProof(first, circumstances);
   return names === 'names' ? names : (widthProof(first, second, circumstances) ?? names);
 }
 
-function namesProof(first: FirstRecord, { complete, index }: Circumstances): Proof {
+function namesProof(first: CsvRecord, { complete, index }: Circumstances): Proof {
   const ends = complete || first.lineBreak !== '';
   const cells = ends ? first.cells : first.cells.slice(0, -1);
   const names = cells.filter((cell) => cell.trim() !== '');
@@ -100,13 +93,13 @@ function namesProof(first: FirstRecord, { complete, index }: Circumstances): Pro
 }
 
 function widthProof(
-  first: FirstRecord,
-  second: FirstRecord | undefined,
+  first: CsvRecord,
+  second: CsvRecord | undefined,
   { complete, markup, index: { width } }: Circumstances,
 ): Proof {
   const records = second ? [first, second] : [first];
   const text = !markup && !records.some(({ cells }) => cells.some(hasControls));
-  const ends = ({ lineBreak }: FirstRecord) => complete || lineBreak !== '';
+  const ends = ({ lineBreak }: CsvRecord) => complete || lineBreak !== '';
   const fits = records.every((record) => (ends(record) ? record.cells.length === width : record.cells.length <= width));
   const empty = first.cells.every((cell) => cell.trim() === '');
   if (width < NARROWEST_WITHOUT_NAMES || !text || !fits || (empty && ends(first))) return undefined;
@@ -114,15 +107,13 @@ function widthProof(
   return complete ? undefined : 'open';
 }
 
-interface Known {
-  separatorLine: number;
-  /** No other separator proves the file as well. */
-  alone: boolean;
-  index: FieldIndex;
-}
-
-function describe({ separator, records, proof }: Candidate, { separatorLine, alone, index }: Known): CsvStart {
-  const [first, second] = records;
+/** @param alone no other separator proves the file as well */
+function describe(
+  { separator, records: [first, second], proof }: Candidate,
+  separatorLine: number,
+  alone: boolean,
+  index: FieldIndex,
+): CsvStart {
   const cells = first?.cells ?? [];
   const found = proof === 'names' ? index.namesOf(cells) : null;
   return {
@@ -163,45 +154,12 @@ function isSameData(one: string, other: string): boolean {
   return DATA.some((kind) => kind.test(one) && kind.test(other));
 }
 
-/** Ends a text of DOS. */
-const END_MARK = '\x1a';
-
-/** The first two records, empty lines aside, by the same grammar as `csv-scan.ts`. */
-function firstRecords(text: string, separator: Separator): FirstRecord[] {
-  const records: FirstRecord[] = [];
-  for (let at = 0; at < text.length && records.length < 2; ) {
-    const { record, end } = readRecord(text, at, separator);
-    if (!/^[\r\n]*$/.test(text.slice(at, end).replaceAll(END_MARK, ''))) records.push(record);
-    at = end;
+/** The first two records; empty lines, and those of nothing but the end mark of DOS, are none. */
+function firstTwo(text: string, separator: Separator): CsvRecord[] {
+  const found: CsvRecord[] = [];
+  for (const record of recordsOf(text, separator)) {
+    if (record.text.replaceAll('\x1a', '') !== '') found.push(record);
+    if (found.length === 2) break;
   }
-  return records;
-}
-
-/** One record from a place on; it ends behind its line break. */
-function readRecord(text: string, from: number, separator: Separator): { record: FirstRecord; end: number } {
-  const cells: string[] = [];
-  for (let at = from; ; at += 1) {
-    const { cell, end } = readCell(text, at, separator);
-    cells.push(cell);
-    at = end;
-    if (text[at] === separator) continue;
-    const lineBreak = text.startsWith('\r\n', at) ? '\r\n' : text[at] === '\n' ? '\n' : text[at] === '\r' ? '\r' : '';
-    // Whether a carriage return at the end of what is seen stands alone is not known.
-    const cut = lineBreak === '\r' && at + 1 === text.length;
-    return { record: { cells, lineBreak: cut ? '' : lineBreak }, end: at + Math.max(1, lineBreak.length) };
-  }
-}
-
-/** One field from a place on; `end` is that of the separator or line break behind it. */
-function readCell(text: string, from: number, separator: Separator): { cell: string; end: number } {
-  let [cell, at] = ['', from];
-  while (text[at] === '"') {
-    const mark = text.indexOf('"', at + 1);
-    const end = mark === -1 ? text.length : mark;
-    cell += `${at > from ? '"' : ''}${text.slice(at + 1, end)}`;
-    at = end + 1;
-  }
-  const rest = at;
-  while (at < text.length && text[at] !== separator && text[at] !== '\n' && text[at] !== '\r') at += 1;
-  return { cell: cell + text.slice(rest, at), end: at };
+  return found;
 }

@@ -1,10 +1,6 @@
 import { isAscii } from 'node:buffer';
+import { recordsOf } from './csv-scan.ts';
 import { lookForHebrew, NO_SIGNS } from './hebrew.ts';
-
-const QUOTE = 0x22;
-const LF = 0x0a;
-const CR = 0x0d;
-const SEPARATORS = new Set([...',;\t'].map((separator) => separator.charCodeAt(0)));
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
@@ -48,29 +44,13 @@ function decoderFor(record: Uint8Array): Encoding | 'windows-1255' | 'latin1' {
   return signs.mayBeHebrew ? 'windows-1255' : 'latin1';
 }
 
-/** The first record beyond ASCII: one of ASCII reads the same in every encoding. */
+/** The first record beyond ASCII, whatever its separator: one of ASCII reads the same in every encoding. */
 function firstBeyondAscii(bytes: Uint8Array): Uint8Array {
-  for (let start = 0; start < bytes.length; ) {
-    const end = endOfRecord(bytes, start);
-    const record = bytes.subarray(start, end);
+  for (const { text } of recordsOf(decode(bytes, 'latin1'), ',;\t')) {
+    const record = Buffer.from(text, 'latin1');
     if (!isAscii(record)) return record;
-    start = end + 1;
   }
   return bytes;
-}
-
-/** The line break of the record that begins here, whatever its separator. */
-function endOfRecord(bytes: Uint8Array, start: number): number {
-  let [quoted, opens] = [false, true];
-  for (let at = start; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    if (!quoted && (byte === LF || byte === CR)) return at;
-    const turns = byte === QUOTE && (quoted || opens);
-    if (turns) quoted = !quoted;
-    // Right behind the closing mark a second one opens again.
-    opens = turns || SEPARATORS.has(byte);
-  }
-  return bytes.length;
 }
 
 function hasUtf8Mark(bytes: Uint8Array): boolean {

@@ -90,27 +90,27 @@ export type DownloadProgress = z.infer<typeof movingSchema>;
  * (`core/files/csv-scan.ts`): numbers and flags, nothing of the file.
  */
 const scanSchema = z.looseObject({
-  /** One of an earlier release is begun anew. */
+  /** A scan of another version is not continued. */
   version: z._default(z.int(), 1),
   /** ETag of the object. */
   etag: z._default(z.nullable(z.string()), null),
   /** Invocations that ended because the object could not be read further. */
   handedOn: z._default(z.int(), 0),
-  offset: z.int(),
-  crc32: z.int(),
+  offset: z._default(z.int(), 0),
+  crc32: z._default(z.int(), 0),
   /** Records so far, the header among them. */
-  records: z.int(),
+  records: z._default(z.int(), 0),
   /** Records with another number of fields than the first. */
-  irregular: z.int(),
+  irregular: z._default(z.int(), 0),
   /** Fields of the first record; 0 before its end. */
-  width: z.int(),
+  width: z._default(z.int(), 0),
   /** Of the current record, the one being read included. */
-  fields: z.int(),
-  quoted: z.boolean(),
+  fields: z._default(z.int(), 1),
+  quoted: z._default(z.boolean(), false),
   /** A quotation mark here would open a quoted part. */
-  opens: z.boolean(),
+  opens: z._default(z.boolean(), true),
   /** No character of the current record yet, carriage returns aside. */
-  blank: z.boolean(),
+  blank: z._default(z.boolean(), true),
   /** A carriage return came last. */
   afterCr: z._default(z.boolean(), false),
   /** The mark that ends a text of DOS was read where a record would begin. */
@@ -133,6 +133,7 @@ const scanSchema = z.looseObject({
   before: z._default(z.int(), 0),
 });
 export type Scan = z.infer<typeof scanSchema>;
+export const NOTHING_SCANNED = scanSchema.parse({ version: 3 });
 
 /** Trouble that a run waits for to pass: errors in a row, with the last one's name and HTTP status. */
 export const troubleSchema = z.looseObject({

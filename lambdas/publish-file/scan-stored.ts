@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
-import { endScan, NOTHING_SCANNED, narrowed, scanCsv, scanEncoding } from '../../core/files/csv-scan.ts';
+import { endScan, narrowed, scanCsv, scanEncoding } from '../../core/files/csv-scan.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import type { Scan, StoredFile } from '../../core/step/states.ts';
+import { NOTHING_SCANNED, type Scan, type StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from './read-object.ts';
 

@@ -4,13 +4,12 @@ import { expect, test } from 'vitest';
 import {
   type CsvGrammar,
   endScan,
-  NOTHING_SCANNED,
   narrowed,
+  type Separator,
   scanCsv,
   scanEncoding,
 } from '../../../core/files/csv-scan.ts';
-import type { Separator } from '../../../core/files/csv-start.ts';
-import type { Scan } from '../../../core/step/states.ts';
+import { NOTHING_SCANNED, type Scan } from '../../../core/step/states.ts';
 
 /** Scans the chunks; between two of them the place goes through JSON, as between two invocations. */
 const scanOf = (...chunks: (string | Uint8Array)[]) => scanAs({ separator: ',', breaksAtCr: false }, ...chunks);
