@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { errorWord } from '../../core/oauth/error-words.ts';
+import { errorWord } from '../../core/oauth/token-endpoint.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { scopeAdvice } from './authorize-advice.ts';
 

@@ -35,7 +35,7 @@ export async function exchangeCode(
 ): Promise<Exchanged> {
   const scope = crm.scopes.join(' ');
   const answer = await callTokenEndpoint({ crm, client, grant, scope, timeoutMs: TIMEOUT_MS, now });
-  if (answer.kind !== 'granted') throw refused(answer.said, { crm, configuration });
+  if (answer.kind !== 'granted') throw refused(answer.message, { crm, configuration });
   const { refreshToken, ...rest } = answer.tokens;
   if (!refreshToken) {
     throw new CommandError(

@@ -3,9 +3,8 @@ import { RunError } from '../errors.ts';
 import { type Generation, successorOf } from './generation.ts';
 import type { ClaimAnswer } from './ledger.ts';
 import type { LedgerItem } from './ledger-item.ts';
-import { reauthorization } from './reauthorization.ts';
 import { RefreshPause } from './refresh-pause.ts';
-import { countUnanswered, SECONDS_NEEDED, type SpendDeps, spend } from './spend.ts';
+import { countUnanswered, reauthorization, SECONDS_NEEDED, type SpendDeps, spend } from './spend.ts';
 import { type TokenFreshness, tokenFreshness } from './token-freshness.ts';
 import { versionsExhausted } from './version-limit.ts';
 
@@ -17,9 +16,8 @@ export interface AccessToken {
 
 /**
  * The access token for one call of the service.
- * @param options.rejected a token that the service has just refused with 401: it is not returned again
- * @param options.reread a token whose rights did not suffice: a newer one is returned where a person has authorized
- *   since. Costs one read of the secret; where that fails, the token stays
+ * @param options.rejected a token that was refused with 401: it is not returned again
+ * @param options.reread a token that was refused with 403: costs one read of the secret for a newer one
  * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenRefreshInProgress`, `TokenStoreUnavailable`,
  *   `SecretVersionsExhausted`, `CrmUnavailable`, `RateLimited`
  */
@@ -40,9 +38,8 @@ export interface TokenCache {
 const PATIENCE_MS = 60_000;
 
 /**
- * Returns the stored access token while it is valid. When it expires, one of any number of functions refreshes it
- * (docs/adr/0013), and the others wait. A valid token costs one read of the secret per container; one that cannot be
- * refreshed, one read each half minute.
+ * Returns the stored access token while it is valid: one read of the secret per container. When it expires, one of any
+ * number of functions refreshes it (docs/adr/0013), and the others wait.
  */
 export function createGetAccessToken(
   deps: AccessTokenDeps,
@@ -54,10 +51,12 @@ export function createGetAccessToken(
     while (cache.running && rejected !== undefined && cache.running.rejected !== rejected) {
       await cache.running.result.catch(() => undefined);
     }
-    const end = () => {
-      cache.running = undefined;
+    cache.running ??= {
+      rejected,
+      result: paused(rejected, pause, deps).finally(() => {
+        cache.running = undefined;
+      }),
     };
-    cache.running ??= { rejected, result: paused(rejected, pause, deps).finally(end) };
     return cache.running.result;
   };
   /** The cached token, if it may still be used. */
@@ -89,7 +88,6 @@ export function createGetAccessToken(
   };
 }
 
-/** Obtains a generation, and remembers the error. */
 async function paused(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
   try {
     const generation = await obtain(rejected, pause, deps);
@@ -120,10 +118,7 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
   }
 }
 
-/**
- * The newest generation: the label may be late, but a successor proves that there is a newer one. A token that is still
- * valid is used where that cannot be looked up.
- */
+/** The label may be late, but a successor proves that there is a newer generation. */
 async function newest(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
   const { store, now } = deps;
   let generation = await store.current();
@@ -157,7 +152,7 @@ async function claim(
   }
 }
 
-/** A refresh ahead of time may fail: the token is still valid. Only a dead grant is an error at once. */
+/** A refresh ahead of time may fail, except by a dead grant: the token is still valid. */
 async function spendOrKeep(
   generation: Generation,
   freshness: TokenFreshness,
@@ -180,7 +175,6 @@ function leavesAlive(error: unknown): error is RunError {
   return error instanceof RunError && error.name !== 'ReauthorizationRequired';
 }
 
-/** @throws RunError where nobody will ever refresh this generation */
 async function refuseIfOver({ versionId }: Generation, item: LedgerItem, deps: AccessTokenDeps): Promise<void> {
   if (item.state === 'DEAD') throw reauthorization(versionId, item, deps);
   const over = item.state === 'AUTHORIZED' && item.deadline < deps.now().getTime();

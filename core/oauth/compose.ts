@@ -15,13 +15,9 @@ export interface TokenPlaces {
   ledgerTable: string;
 }
 
-interface Around
-  extends Pick<
-    AccessTokenDeps,
-    'now' | 'sleep' | 'random' | 'secondsLeft' | 'count' | 'onOddities' | 'authorizeCommand'
-  > {
+interface Around extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId'> {
   crm: OAuthSettings;
-  /** Given by tests and by the command; by default what the environment says. */
+  /** By default those of the environment. */
   secrets?: SecretsManagerClient;
   dynamo?: DynamoDBClient;
 }

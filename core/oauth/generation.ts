@@ -7,13 +7,10 @@ export interface Generation {
   tokens: Tokens;
 }
 
-/** Stands for "nothing was ever stored": what the very first authorization follows. */
+/** Stands for "nothing was ever stored". */
 export const BEFORE_THE_FIRST = 'before-the-first';
 
-/**
- * The VersionId of the one generation that can follow, shaped like a UUID. Known in advance: storing it twice is
- * storing it once, and a late label is detected.
- */
+/** The VersionId of the one generation that can follow. Known in advance: storing it twice is storing it once. */
 export function successorOf(versionId: string): string {
   const hex = createHash('sha256').update(`successor of ${versionId}`).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');

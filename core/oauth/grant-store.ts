@@ -11,13 +11,13 @@ import { parseSecret, secretError, type Tokens, tokensSchema } from './secrets.t
 
 /** The stored grant with its generations. Every method throws RunError `TokenStoreUnavailable` or `ConfigInvalid`. */
 export interface GrantStore {
-  /** What the label AWSCURRENT names; Secrets Manager may answer a former one for a while. */
+  /** The one that AWSCURRENT names; Secrets Manager may answer a former one for a while. */
   current(): Promise<Generation>;
   /** The VersionId that AWSCURRENT names, whatever it holds; `undefined` where nothing was ever stored. */
   currentVersionId(): Promise<string | undefined>;
-  /** A generation by its own name, or `undefined` when it is not (yet) there. */
+  /** `undefined` when it is not (yet) there. */
   version(versionId: string): Promise<Generation | undefined>;
-  /** Stores a generation once; `false` when it exists already, with whatever content. The signal ends the try. */
+  /** `false` when it exists already, with whatever content. The signal ends the try. */
   store(versionId: string, tokens: Tokens, signal?: AbortSignal): Promise<boolean>;
 }
 

@@ -7,21 +7,19 @@ const itemSchema = z.object({
   owner: z.string(),
   /** Until when nobody else may claim, milliseconds since the epoch; 0 when the claim was given back. */
   deadline: z.number(),
-  /** Presentations of the token without a usable answer, and when the first of them was; 0 without any. */
+  /** Requests without a usable answer, and when the first of them was; 0 without any. */
   unanswered: z._default(z.number(), 0),
   unansweredSince: z._default(z.number(), 0),
   /** When a person authorized over this generation. */
   authorizedAt: z._default(z.string(), ''),
   /** Why a generation is dead, for a person. */
   reason: z._default(z.string(), ''),
-  /** When it died. */
   diedAt: z._default(z.string(), ''),
 });
 
 /**
- * `CLAIMED`: a function may be spending it. `STORED`: it has a successor. `DEAD`: its token is proven worthless.
- * `AUTHORIZED`: a person authorized over it, no function claims it again. In the table a marked claim, for the previous
- * release cannot read a fourth state.
+ * `CLAIMED`: a function may be spending it. `STORED`: it has a successor. `DEAD`: its token is worthless. `AUTHORIZED`: a
+ * person authorized over it; in the table a marked claim, for the previous release cannot read a fourth state.
  */
 export type LedgerItem = Omit<z.infer<typeof itemSchema>, 'state'> & {
   state: 'CLAIMED' | 'STORED' | 'DEAD' | 'AUTHORIZED';
@@ -42,8 +40,7 @@ export function expressionValues(plain: Record<string, string | number>): Attrib
 export function parseItem(attributes: Attributes | undefined): LedgerItem {
   const plain = Object.entries(attributes ?? {}).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
   const item = itemSchema.parse(Object.fromEntries(plain));
-  // The previous release marked such a claim by nothing but the reason of the death that it was made over, and quoted the
-  // service in brackets there.
+  // The previous release marked such a claim by the reason of the death alone, and quoted the service in brackets there.
   const authorized = item.state === 'CLAIMED' && (item.authorizedAt !== '' || item.reason !== '');
   return { ...item, state: authorized ? 'AUTHORIZED' : item.state, reason: item.reason.replace(/ \(.*\)/s, '') };
 }

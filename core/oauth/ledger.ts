@@ -8,7 +8,7 @@ import { RunError } from '../errors.ts';
 import { type Attributes, expressionValues, inTable, type LedgerItem, parseItem } from './ledger-item.ts';
 import { accessDenied } from './secrets.ts';
 
-/** Longer than all that its holder does: 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
+/** 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
 export const LEASE_MS = 45_000;
 const MINUTE_MS = 60_000;
 /** Waits after unanswered presentations, growing; after the first only the lease. */
@@ -26,27 +26,23 @@ export interface Claim {
   unansweredSince: number;
 }
 
-type Holding = Pick<Claim, 'versionId' | 'owner'>;
-
 export type ClaimAnswer = { won: true; claim: Claim } | { won: false; item: LedgerItem };
 
 /**
- * The spend ledger: one item per generation, one conditional write decides. Claims end by state or deadline; items are
- * deleted only by age.
+ * One item per generation; a conditional write decides. Claims end by state or deadline.
  * Every method throws RunError `TokenStoreUnavailable`, or `ConfigInvalid` where a right is missing.
  */
 export interface Ledger {
-  /** Claims a generation without a holder, or whose holder ran out of time. One of any number of callers wins. */
+  /** Claims a generation without a holder, or whose holder ran out of time. */
   claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
   /**
-   * Claims what was observed: nothing, a dead generation, or one whose holder was watched for a whole lease by the
-   * caller's own clock. For `authorize`, which runs on a machine with an unknown clock. No function claims that
-   * generation afterwards.
+   * For `authorize`, whose clock may be wrong: claims what was observed (nothing, a dead generation, or one whose holder
+   * was watched for a whole lease). No function claims that generation afterwards.
    */
   claimObserved(versionId: string, owner: string, now: number, seen: LedgerItem | undefined): Promise<ClaimAnswer>;
   /** Ends a claim under which nothing was spent. */
-  giveBack(claim: Holding): Promise<void>;
-  /** Records a presentation without an answer: the next claim waits, longer each time. */
+  giveBack(claim: Pick<Claim, 'versionId' | 'owner'>): Promise<void>;
+  /** The next claim waits, longer each time. */
   markUnanswered(claim: Claim, now: number): Promise<void>;
   markStored(claim: Claim): Promise<void>;
   markDead(claim: Claim, reason: string, now: Date): Promise<void>;
@@ -100,15 +96,9 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
 
 type Values = Record<string, string | number>;
 
-interface Taking {
-  condition: string;
-  update: string;
-  more: Values;
-}
-
 async function claimIf(
   { client, TableName, keyOf }: Table,
-  { condition, update, more }: Taking,
+  { condition, update, more }: { condition: string; update: string; more: Values },
   versionId: string,
   owner: string,
   now: number,
@@ -140,8 +130,12 @@ async function claimIf(
 }
 
 /** Where another holds the claim by now, nothing is changed. */
-async function end({ client, TableName, keyOf }: Table, holding: Holding, update: string, more: Values): Promise<void> {
-  const { owner, versionId } = holding;
+async function end(
+  { client, TableName, keyOf }: Table,
+  { owner, versionId }: Pick<Claim, 'versionId' | 'owner'>,
+  update: string,
+  more: Values,
+): Promise<void> {
   const command = new UpdateItemCommand({
     TableName,
     Key: keyOf(versionId),

@@ -1,12 +1,8 @@
 import type { RunError } from '../errors.ts';
 
-/** A service or a secret that refused is left alone for so long at least, whatever it asks for. */
 const LEAST_MS = 30_000;
 
-/**
- * After a refresh or look that failed: the container reads no secret for a while, and presents no token for as long as
- * the service asks for.
- */
+/** After a failure the container reads no secret for a while, and presents no token for as long as the service asks. */
 export class RefreshPause {
   #error: RunError | undefined;
   #lookAt = 0;
@@ -17,12 +13,12 @@ export class RefreshPause {
     this.#now = now;
   }
 
-  /** Whether it is too early to look again. */
+  /** Too early to read the secret again. */
   get looksLater(): boolean {
     return this.#now().getTime() < this.#lookAt;
   }
 
-  /** Whether it is too early to refresh again. */
+  /** Too early to refresh again. */
   get refreshesLater(): boolean {
     return this.#now().getTime() < this.#refreshAt;
   }
@@ -32,7 +28,7 @@ export class RefreshPause {
     return this.#error;
   }
 
-  /** @param error what came of a refresh or a look; none where another function refreshes */
+  /** @param error none where another function refreshes */
   begin(error?: RunError): void {
     const now = this.#now().getTime();
     this.#lookAt = now + LEAST_MS;

@@ -29,10 +29,7 @@ export type Tokens = z.infer<typeof tokensSchema>;
 
 const FIX = 'npm run cli -- authorize stores both';
 
-/**
- * The OAuth client of the deployment.
- * @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable`.
- */
+/** @throws RunError `ConfigInvalid` (missing, without a value, or not of this shape), `TokenStoreUnavailable` */
 export async function readOAuthClient(client: SecretsManagerClient, secretId: string): Promise<OAuthClient> {
   const text = await client.send(new GetSecretValueCommand({ SecretId: secretId })).then(
     ({ SecretString }) => SecretString,
@@ -72,18 +69,14 @@ export function parseSecret<T>(secretId: string, text: string, schema: z.core.$Z
 export function secretError(how: 'read' | 'written', secretId: string, error: unknown): RunError {
   if (error instanceof RunError) return error;
   const name = error instanceof Error ? error.name : 'an unknown error';
-  if (name === 'AccessDeniedException') {
-    return accessDenied(`The secret ${secretId} may not be ${how}`, error);
-  }
+  if (name === 'AccessDeniedException') return accessDenied(`The secret ${secretId} may not be ${how}`, error);
   if (name === 'InvalidRequestException') {
     const restore = `aws secretsmanager restore-secret --secret-id ${secretId}`;
-    return new RunError('ConfigInvalid', `The secret ${secretId} is scheduled for deletion: ${restore} restores it.`, {
-      cause: error,
-    });
+    const what = `The secret ${secretId} is scheduled for deletion: ${restore} restores it.`;
+    return new RunError('ConfigInvalid', what, { cause: error });
   }
-  return new RunError('TokenStoreUnavailable', `The secret ${secretId} could not be ${how} (${name}).`, {
-    cause: error,
-  });
+  const what = `The secret ${secretId} could not be ${how} (${name}).`;
+  return new RunError('TokenStoreUnavailable', what, { cause: error });
 }
 
 /** A missing right does not come by waiting. Functions and the command throw it, so it advises both. */

@@ -2,7 +2,6 @@ import { RunError } from '../errors.ts';
 import { type Generation, successorOf } from './generation.ts';
 import type { GrantStore } from './grant-store.ts';
 import type { Claim, Ledger } from './ledger.ts';
-import { reauthorization } from './reauthorization.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
 import type { TokenAnswer } from './token-endpoint.ts';
 import { obtainedLately } from './version-limit.ts';
@@ -18,17 +17,15 @@ export interface SpendDeps {
   secondsLeft: () => number;
   /** Counts an event, for an alarm. */
   count: (event: 'TokenRefreshes' | 'GrantRotatedButNotStored' | 'TokenEndpointUnanswered') => void;
-  /** Called with the oddities of an answer that was stored all the same. */
   onOddities?: ((oddities: string[]) => void) | undefined;
-  /** Names the secret, for a person. */
+  /** Secret and command to authorize again, for messages. */
   secretId: string;
-  /** The command that a person runs to authorize again. */
   authorizeCommand: string;
 }
 
-/** The server may work for more than ten seconds; giving up early loses a rotated token. */
+/** Giving up early loses a rotated token. */
 const FIRST_TIMEOUT_MS = 20_000;
-/** Of the one immediate repetition of a lost answer: some servers grant a grace period. */
+/** Of the one repetition of a lost answer: some servers grant a grace period. */
 const SECOND_TIMEOUT_MS = 10_000;
 /** Requests and storing, within a claim of 45 seconds, before DownloadFile ends its invocation. */
 export const SECONDS_NEEDED = 55;
@@ -40,8 +37,7 @@ const LONG_UNANSWERED_MS = 4 * 3_600_000;
 const STORE_BUDGET_MS = 10_000;
 
 /**
- * Spends a generation under its claim, and stores the successor before it is used. A lost answer loses nothing: if the
- * service processed the request, the token is spent already; if not, the next presentation succeeds.
+ * Spends a generation under its claim, and stores the successor before it is used.
  * @throws RunError `ReauthorizationRequired`, `TokenRefreshInProgress`, `CrmUnavailable`, `RateLimited`,
  *   `ConfigInvalid`, `TokenStoreUnavailable`
  */
@@ -53,15 +49,15 @@ export async function spend(generation: Generation, claim: Claim, deps: SpendDep
   if ('successor' in prepared) return marked(prepared.successor, claim, deps);
   const answer = await present(generation, prepared.client, claim, deps);
   if (answer.kind === 'granted') return keep(generation, answer, claim, deps);
-  if (answer.kind === 'invalidGrant') return markedDead(generation, answer.said, claim, deps);
+  if (answer.kind === 'invalidGrant') return markedDead(generation, answer.message, claim, deps);
   if (answer.kind === 'lost') {
     await unanswered(claim, deps);
-    throw new RunError('CrmUnavailable', answer.said);
+    throw new RunError('CrmUnavailable', answer.message);
   }
   await givenBack(claim, deps);
-  if (answer.kind === 'refused') throw new RunError('ConfigInvalid', answer.said);
-  if (answer.kind === 'notSent') throw new RunError('CrmUnavailable', answer.said);
-  throw new RunError('RateLimited', answer.said, { retryAfterSeconds: answer.retryAfterSeconds });
+  if (answer.kind === 'refused') throw new RunError('ConfigInvalid', answer.message);
+  if (answer.kind === 'notSent') throw new RunError('CrmUnavailable', answer.message);
+  throw new RunError('RateLimited', answer.message, { retryAfterSeconds: answer.retryAfterSeconds });
 }
 
 /** What must be there before the token is presented. */
@@ -86,30 +82,24 @@ async function prepare(
   return { client };
 }
 
-/** Best effort: a claim that is not given back ends by its deadline. */
+/** Best effort: the claim also ends by its deadline. */
 async function givenBack(claim: Claim, { ledger }: SpendDeps): Promise<void> {
   await ledger.giveBack(claim).catch(() => undefined);
 }
 
-/** Best effort: a claim without the mark ends by its deadline. */
+/** Best effort: the claim also ends by its deadline. */
 async function unanswered(claim: Claim, deps: SpendDeps): Promise<void> {
   const now = deps.now().getTime();
   await deps.ledger.markUnanswered(claim, now).catch(() => undefined);
   countUnanswered(claim.unansweredSince || now, deps);
 }
 
-/**
- * Counts a token endpoint that has not answered for hours.
- * @param since milliseconds
- */
+/** @param since when the first request was not answered, in milliseconds; 0 for none */
 export function countUnanswered(since: number, { now, count }: Pick<SpendDeps, 'now' | 'count'>): void {
   if (since > 0 && now().getTime() - since >= LONG_UNANSWERED_MS) count('TokenEndpointUnanswered');
 }
 
-/**
- * Presents the refresh token, and once more when the answer was lost: if the first request was processed, the token was
- * spent already.
- */
+/** Once more when the answer was lost: if the first request was processed, the token is spent already. */
 async function present(
   { tokens }: Generation,
   client: OAuthClient,
@@ -119,8 +109,10 @@ async function present(
   const first = await deps.callTokenEndpoint(client, tokens, FIRST_TIMEOUT_MS);
   if (first.kind !== 'lost' || requestTime(claim, deps) < SECOND_TIMEOUT_MS) return first;
   const second = await deps.callTokenEndpoint(client, tokens, SECOND_TIMEOUT_MS);
-  // The first request may have been processed, whatever the second says of itself.
-  return second.kind === 'granted' || second.kind === 'invalidGrant' ? second : { kind: 'lost', said: first.said };
+  // Whatever the second answer is, the first request may have been processed.
+  return second.kind === 'granted' || second.kind === 'invalidGrant'
+    ? second
+    : { kind: 'lost', message: first.message };
 }
 
 /** Milliseconds left for requests under this claim: after its deadline another function may present the token. */
@@ -158,7 +150,6 @@ async function keep(
   return { versionId, tokens };
 }
 
-/** Tries to store until the claim ends, with waits that double. */
 async function storeUntil(end: number, versionId: string, tokens: Tokens, deps: SpendDeps) {
   for (let wait = 250; ; wait *= 2) {
     try {
@@ -174,14 +165,14 @@ async function storeUntil(end: number, versionId: string, tokens: Tokens, deps: 
 }
 
 /** A grant is dead only when its generation is still the newest. */
-async function markedDead(generation: Generation, said: string, claim: Claim, deps: SpendDeps): Promise<Generation> {
+async function markedDead(generation: Generation, message: string, claim: Claim, deps: SpendDeps): Promise<Generation> {
   const successor = await deps.store.version(successorOf(generation.versionId));
   if (successor) return marked(successor, claim, deps);
   const current = await deps.store.current();
   if (!(await leadsTo(current.versionId, generation.versionId, deps.store))) return current;
   const diedAt = deps.now();
-  await deps.ledger.markDead(claim, said, diedAt);
-  throw reauthorization(generation.versionId, { reason: said, diedAt: diedAt.toISOString() }, deps);
+  await deps.ledger.markDead(claim, message, diedAt);
+  throw reauthorization(generation.versionId, { reason: message, diedAt: diedAt.toISOString() }, deps);
 }
 
 /** Whether the first is the second or came before it: a late label proves nothing about the grant. */
@@ -191,8 +182,22 @@ async function leadsTo(first: string, second: string, store: GrantStore): Promis
   return at === second;
 }
 
-/** Best effort: an item that stays claimed is found out by its successor. */
+/** Best effort: a successor counts more than an item that stays claimed. */
 async function marked(generation: Generation, claim: Claim, { ledger }: SpendDeps): Promise<Generation> {
   await ledger.markStored(claim).catch(() => undefined);
   return generation;
+}
+
+/** The error of a dead grant: secret, generation, time, reason, command. */
+export function reauthorization(
+  versionId: string,
+  death: { reason: string; diedAt: string },
+  names: { secretId: string; authorizeCommand: string },
+): RunError {
+  const since = death.diedAt ? ` since ${death.diedAt}` : '';
+  const reason = /[.!?]$/.test(death.reason) ? death.reason : `${death.reason}.`;
+  return new RunError(
+    'ReauthorizationRequired',
+    `The grant in the secret ${names.secretId} (generation ${versionId}) is dead${since}: ${reason} Run: ${names.authorizeCommand}.`,
+  );
 }

@@ -5,20 +5,16 @@ import type { OAuthSettings } from '../config/deployment.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';
 import { UnreadableBody, type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
-import { errorWord } from './error-words.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
 
-/** In bytes; no grant comes near it. */
-const LARGEST_ANSWER = 1_000_000;
-
-/** Seconds, some thirty years: a longer life means "never". */
-const LONGEST_LIFE = 1_000_000_000;
-
-/** Seconds; a longer one is a mistake. */
-const LONGEST_RETRY_AFTER = 3600;
+const LARGEST_ANSWER_BYTES = 1_000_000;
+/** Some thirty years: a longer life means "never". */
+const LONGEST_LIFE_SECONDS = 1_000_000_000;
+/** A longer one is a mistake. */
+const LONGEST_RETRY_AFTER_SECONDS = 3600;
 
 const number = z.pipe(z.union([z.number(), z.string()]), z.transform(Number));
-const lifeSchema = z.pipe(number, z.number().check(z.positive(), z.maximum(LONGEST_LIFE)));
+const lifeSchema = z.pipe(number, z.number().check(z.positive(), z.maximum(LONGEST_LIFE_SECONDS)));
 
 /** Read tolerantly: a rotated token must be stored before anything else. */
 const answerSchema = z.object({
@@ -42,7 +38,7 @@ export type TokenAnswer =
   | { kind: 'granted'; tokens: Omit<Tokens, 'refreshToken'> & { refreshToken: string | undefined }; oddities: string[] }
   | {
       kind: 'invalidGrant' | 'refused' | 'busy' | 'notSent' | 'lost';
-      said: string;
+      message: string;
       retryAfterSeconds?: number | undefined;
     };
 
@@ -50,7 +46,7 @@ interface TokenCall {
   crm: OAuthSettings;
   client: OAuthClient;
   grant: Grant;
-  /** What the token has where the answer does not say. */
+  /** Used where the answer names none. */
   scope: string;
   timeoutMs: number;
   now: () => Date;
@@ -61,15 +57,16 @@ export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
   // Before the request: the life of a token is counted from its issue, and this errs on the safe side.
   const obtainedAt = call.now();
   try {
-    const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER };
+    const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };
     const response = await wholeAnswer((signal) => post(call, signal), limits);
     const body = jsonOrUndefined(await response.text());
     return response.ok ? granted(response, body, obtainedAt, call) : refusal(response, body, call);
   } catch (error) {
-    if (error instanceof UnreadableBody) return { kind: 'lost', said: `The token endpoint answered ${error.message}.` };
+    if (error instanceof UnreadableBody)
+      return { kind: 'lost', message: `The token endpoint answered ${error.message}.` };
     const code = codeOf(error);
-    const said = `The token endpoint did not answer (${code ?? (error instanceof Error ? error.name : 'unknown')}).`;
-    return { kind: neverSent(error) ? 'notSent' : 'lost', said };
+    const message = `The token endpoint did not answer (${code ?? (error instanceof Error ? error.name : 'unknown')}).`;
+    return { kind: neverSent(error) ? 'notSent' : 'lost', message };
   }
 }
 
@@ -90,8 +87,9 @@ function post({ crm, client, grant }: TokenCall, signal: AbortSignal): Promise<R
 
 function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope, crm }: TokenCall): TokenAnswer {
   const answer = answerSchema.safeParse(body);
-  if (!answer.success) return { kind: 'lost', said: `The token endpoint answered ${response.status} without a token.` };
-  const { access_token: accessToken, refresh_token, expires_in, scope: given, token_type } = answer.data;
+  if (!answer.success)
+    return { kind: 'lost', message: `The token endpoint answered ${response.status} without a token.` };
+  const { access_token: accessToken, refresh_token, expires_in, scope: answered, token_type } = answer.data;
   const oddities = [
     response.status === 200 ? '' : `status ${response.status}`,
     /^bearer$/i.test(token_type ?? '') ? '' : 'no token_type "Bearer"',
@@ -102,13 +100,13 @@ function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope
     accessToken,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
-    // An empty scope counts as none; of another only the requested scopes are kept, for people will see it.
-    scope: given ? crm.scopes.filter((name) => given.split(' ').includes(name)).join(' ') : scope,
+    // Only requested scopes are kept: people will see it.
+    scope: answered ? crm.scopes.filter((name) => answered.split(' ').includes(name)).join(' ') : scope,
   };
   return { kind: 'granted', tokens, oddities };
 }
 
-/** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded; many servers want them raw, some want them in the form. */
+/** RFC 6749, section 2.3.1: Basic takes id and secret form-encoded. Many servers want them raw, some in the form. */
 function authenticate(
   how: OAuthSettings['clientAuthentication'],
   client: OAuthClient,
@@ -130,17 +128,32 @@ function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAn
   const { status, headers } = response;
   const error = errorSchema.safeParse(body);
   const code = error.success ? errorWord(error.data.error) : undefined;
-  const said = `The token endpoint answered ${status}${code ? `: ${code}` : ''}.`;
+  const message = `The token endpoint answered ${status}${code ? `: ${code}` : ''}.`;
   // A 5xx proves nothing.
-  if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', said };
+  if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', message };
   if (status === 429 || status === 503) {
-    const asked = retryAfterSeconds(headers.get('retry-after'), call.now());
-    return {
-      kind: 'busy',
-      said,
-      retryAfterSeconds: asked === undefined ? asked : Math.min(asked, LONGEST_RETRY_AFTER),
-    };
+    const seconds = retryAfterSeconds(headers.get('retry-after'), call.now());
+    return { kind: 'busy', message, retryAfterSeconds: seconds && Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) };
   }
-  if (status >= 500 || status === 408) return { kind: 'lost', said };
-  return { kind: 'refused', said };
+  if (status >= 500 || status === 408) return { kind: 'lost', message };
+  return { kind: 'refused', message };
+}
+
+/** Error codes of RFC 6749, sections 4.1.2.1 and 5.2. */
+const WORDS = [
+  'access_denied',
+  'invalid_client',
+  'invalid_grant',
+  'invalid_request',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'unsupported_response_type',
+];
+
+/** The `error` of an answer, for messages: any other word, and its description, may repeat a code or a token. */
+export function errorWord(error: string): string {
+  return WORDS.includes(error) ? error : 'another word than those of RFC 6749';
 }

@@ -1,10 +1,10 @@
 import type { Tokens } from './secrets.ts';
 
-/** A token with less life than this is not sent out: the longest single call, and a difference of clocks. */
+/** The longest single call, and a difference of clocks. */
 const HARD_MARGIN_MS = 30_000;
-/** A token is refreshed ahead of its end by this, or by a fifth of its life if that is less. */
+/** Refreshed ahead of its end by this, or by a fifth of its life if that is less. */
 const SOFT_MARGIN_MS = 300_000;
-/** Assumed where the service does not say: unknown is not zero, and a 401 tells for certain. */
+/** Where the service does not say: unknown is not zero, and a 401 tells for certain. */
 const UNKNOWN_LIFE_MS = 3_600_000;
 
 /** `fresh`: use it. `ageing`: use it, but refresh it if nobody else does. `stale`: it must be refreshed. */

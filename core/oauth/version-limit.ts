@@ -3,8 +3,8 @@ import type { Tokens } from './secrets.ts';
 
 const DAY_MS = 86_400_000;
 /**
- * Generations that may be stored within 24 hours. Secrets Manager removes no version that is younger, and refuses new ones
- * at about 100: a token that is spent then is lost. The rest is for `authorize`.
+ * Generations within 24 hours. Secrets Manager removes no younger version, and refuses new ones at about 100: a token that
+ * is spent then is lost. The rest is for `authorize`.
  * https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html
  */
 const MOST_VERSIONS_A_DAY = 95;
@@ -14,7 +14,7 @@ export function obtainedLately({ earlierObtainedAt = [], obtainedAt }: Tokens, n
   return [...earlierObtainedAt, obtainedAt].filter((time) => now.getTime() - Date.parse(time) < DAY_MS);
 }
 
-/** Why a generation must not be spent now, though nobody holds it; `undefined` where it may be. */
+/** Why a generation must not be spent now; `undefined` where it may be. */
 export function versionsExhausted(tokens: Tokens, now: Date): RunError | undefined {
   const times = obtainedLately(tokens, now);
   if (times.length < MOST_VERSIONS_A_DAY) return undefined;

@@ -175,7 +175,7 @@ export const MUTANTS: Mutant[] = [
     invariant: 'I7',
     loses: 'the record of the death',
     file: SPEND,
-    find: 'await deps.ledger.markDead(claim, said, diedAt);',
+    find: 'await deps.ledger.markDead(claim, message, diedAt);',
     replace: '',
     test: again('(a grant that a person revoked|a token that still lives is used though)'),
   },
@@ -269,8 +269,8 @@ export const MUTANTS: Mutant[] = [
   },
   {
     invariant: 'I12',
-    loses: 'that nothing is told of what the service says but a code of the list',
-    file: 'core/oauth/error-words.ts',
+    loses: 'that nothing of the answer is repeated but a code of the list',
+    file: ENDPOINT,
     find: 'return WORDS.includes(error) ?',
     replace: 'return error ?',
     test: unit('token-endpoint', 'what the service repeats'),
@@ -278,7 +278,7 @@ export const MUTANTS: Mutant[] = [
   {
     invariant: 'I13',
     loses: 'the generation, the time and the command in the name of a death',
-    file: 'core/oauth/reauthorization.ts',
+    file: SPEND,
     find: '(generation $' + '{versionId}) is dead$' + '{since}: $' + '{reason} Run: $' + '{names.authorizeCommand}.',
     replace: 'is dead.',
     test: again('a grant that a person revoked'),

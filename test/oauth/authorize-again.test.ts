@@ -193,7 +193,7 @@ test('clocks that differ by four seconds, at the slowest that is allowed', async
         calls += 1;
         if (calls > 1) return callTokenEndpoint(client, tokens, timeoutMs);
         await world.clock.sleep(slow(1));
-        return { kind: 'lost', said: 'timeout' };
+        return { kind: 'lost', message: 'timeout' };
       },
       store: {
         ...store,

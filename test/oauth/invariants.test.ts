@@ -30,7 +30,7 @@ test('I6: a holder that comes back late changes nothing of what its successor in
     change: () => ({
       callTokenEndpoint: async () => {
         await world.clock.sleep(50_000);
-        return { kind: 'refused', said: 'invalid_client' };
+        return { kind: 'refused', message: 'invalid_client' };
       },
     }),
   });

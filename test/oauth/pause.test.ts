@@ -4,10 +4,10 @@ import type { Fault } from './support/fake-endpoint.ts';
 import { Simulation } from './support/simulation.ts';
 
 const REFUSALS: [string, Fault, string][] = [
-  ['busy', { kind: 'busy', said: 'The token endpoint answered 503.' }, 'RateLimited'],
-  ['unreachable', { kind: 'notSent', said: 'ECONNREFUSED' }, 'CrmUnavailable'],
+  ['busy', { kind: 'busy', message: 'The token endpoint answered 503.' }, 'RateLimited'],
+  ['unreachable', { kind: 'notSent', message: 'ECONNREFUSED' }, 'CrmUnavailable'],
   ['silent', 'lostBefore', 'CrmUnavailable'],
-  ['refused', { kind: 'refused', said: 'The token endpoint answered 401: invalid_client.' }, 'ConfigInvalid'],
+  ['refused', { kind: 'refused', message: 'The token endpoint answered 401: invalid_client.' }, 'ConfigInvalid'],
 ];
 
 /** One warm function that asks 500 times within 50 seconds. */
@@ -125,7 +125,7 @@ test.each([
 
 test('a service that asks for ten minutes is asked again after ten minutes, and the secret is looked at meanwhile', async () => {
   const world = new Simulation().stored(-1);
-  world.endpoint.faults = [{ kind: 'busy', said: 'The token endpoint answered 429.', retryAfterSeconds: 600 }];
+  world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 600 }];
   const client = world.client();
   const start = world.clock.time;
 
@@ -142,7 +142,7 @@ test('a service that asks for ten minutes is asked again after ten minutes, and 
 
 test('what a person stores meanwhile is found within half a minute, whatever the service asked for', async () => {
   const world = new Simulation().stored(-1);
-  world.endpoint.faults = [{ kind: 'busy', said: 'The token endpoint answered 429.', retryAfterSeconds: 86_400 }];
+  world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 86_400 }];
   const client = world.client();
   await world.ask([client]);
   const grant = world.endpoint.grant();
@@ -181,7 +181,7 @@ test('a token that was refused with 401 is never given out again, however long n
   const client = world.client();
   const { accessToken: rejected } = world.secrets.tokens;
   await world.ask([client]);
-  world.endpoint.faults = Array(10).fill({ kind: 'notSent', said: 'ECONNREFUSED' });
+  world.endpoint.faults = Array(10).fill({ kind: 'notSent', message: 'ECONNREFUSED' });
 
   for (let call = 0; call < 100; call += 1) {
     expect(await world.ask([client], { rejected })).toMatchObject([{ name: 'CrmUnavailable', transient: true }]);

@@ -104,7 +104,7 @@ test('of fifty clients shortly before the end, one refreshes and nobody waits', 
 test('trouble with a refresh ahead of time is no trouble: the token still lives', async () => {
   const world = new Simulation().stored(200);
   const before = world.secrets.tokens.accessToken;
-  world.endpoint.faults = [{ kind: 'busy', said: 'busy' }];
+  world.endpoint.faults = [{ kind: 'busy', message: 'busy' }];
 
   expect(await world.ask([world.client()])).toEqual([before]);
 
@@ -115,7 +115,7 @@ test('trouble with a refresh ahead of time is no trouble: the token still lives'
 test('a refresh ahead of time that the client or its secret spoils is no trouble either', async () => {
   const world = new Simulation().stored(200);
   const before = world.secrets.tokens.accessToken;
-  world.endpoint.faults = [{ kind: 'refused', said: 'The token endpoint answered 401: invalid_client.' }];
+  world.endpoint.faults = [{ kind: 'refused', message: 'The token endpoint answered 401: invalid_client.' }];
   expect(await world.ask([world.client()])).toEqual([before]);
 
   world.secrets.oauthClient = 'not what it should be';

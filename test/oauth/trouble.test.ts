@@ -82,7 +82,7 @@ test('the caller gets its token even when the ledger fails as well', async () =>
 });
 
 test.each<[string, Fault, string]>([
-  ['an answer without a token', { kind: 'lost', said: 'answered 200 without a token.' }, 'CrmUnavailable'],
+  ['an answer without a token', { kind: 'lost', message: 'answered 200 without a token.' }, 'CrmUnavailable'],
   ['a reset before the request', 'lostBefore', 'CrmUnavailable'],
 ])('%s is repeated once, then waited for, and proves nothing', async (_, fault, name) => {
   const world = new Simulation().stored(-1);
@@ -98,9 +98,9 @@ test.each<[string, Fault, string]>([
 });
 
 test.each<[Fault & object, string, boolean]>([
-  [{ kind: 'notSent', said: 'ECONNREFUSED' }, 'CrmUnavailable', true],
-  [{ kind: 'busy', said: '503', retryAfterSeconds: 7 }, 'RateLimited', true],
-  [{ kind: 'refused', said: '401: invalid_client' }, 'ConfigInvalid', false],
+  [{ kind: 'notSent', message: 'ECONNREFUSED' }, 'CrmUnavailable', true],
+  [{ kind: 'busy', message: '503', retryAfterSeconds: 7 }, 'RateLimited', true],
+  [{ kind: 'refused', message: '401: invalid_client' }, 'ConfigInvalid', false],
 ])('after %j the claim is given back, and the next caller is served at once', async (fault, name, transient) => {
   const world = new Simulation().stored(-1);
   for (let time = 0; time < 5; time += 1) {
@@ -119,7 +119,7 @@ test.each<[Fault & object, string, boolean]>([
 
 test('a lost answer is not given back because the repetition was refused', async () => {
   const world = new Simulation().stored(-1);
-  world.endpoint.faults = ['lostAfter', { kind: 'notSent', said: 'ECONNREFUSED' }];
+  world.endpoint.faults = ['lostAfter', { kind: 'notSent', message: 'ECONNREFUSED' }];
 
   const [answer] = await world.ask([world.client()]);
 
@@ -174,7 +174,7 @@ test('I4: an answer that is lost late is not asked for again', async () => {
 test('invalid_grant for a generation that another writer has followed is no death', async () => {
   const world = new Simulation().stored(-1);
   const newer = world.endpoint.grant();
-  world.endpoint.faults = [{ kind: 'invalidGrant', said: 'invalid_grant.' }];
+  world.endpoint.faults = [{ kind: 'invalidGrant', message: 'invalid_grant.' }];
   const client = world.client({
     change: ({ callTokenEndpoint }) => ({
       callTokenEndpoint: (...of) => {
@@ -191,7 +191,7 @@ test('invalid_grant for a generation that another writer has followed is no deat
 test('invalid_grant after a person has put another grant there is no death', async () => {
   const world = new Simulation().stored(-1);
   const newer = world.endpoint.grant();
-  world.endpoint.faults = [{ kind: 'invalidGrant', said: 'invalid_grant.' }];
+  world.endpoint.faults = [{ kind: 'invalidGrant', message: 'invalid_grant.' }];
   const client = world.client({
     change: ({ callTokenEndpoint }) => ({
       callTokenEndpoint: (...of) => {

@@ -212,7 +212,7 @@ describe('a refresh', () => {
     answer: { kind: 'granted' as const, tokens: { ...tokens(), refreshToken }, oddities },
     milliseconds: 41,
   });
-  const lostAnswer = { answer: { kind: 'lost' as const, said: 'No answer.' }, milliseconds: 20_000 };
+  const lostAnswer = { answer: { kind: 'lost' as const, message: 'No answer.' }, milliseconds: 20_000 };
   const judged = (changes: Partial<Refreshed>) =>
     refreshCheck(
       { before: generation('v1'), after: generation('v2'), calls: [], lost: false, ...changes },

@@ -28,7 +28,7 @@ async function answerTo(reply: Reply, options?: Parameters<typeof callAt>[1]) {
 
 async function tokensFrom(json: unknown, more: object = {}) {
   const { answer } = await answerTo({ json, ...more });
-  if (answer.kind !== 'granted') throw new Error(`${answer.kind}: ${answer.said}`);
+  if (answer.kind !== 'granted') throw new Error(`${answer.kind}: ${answer.message}`);
   return answer;
 }
 
@@ -140,10 +140,10 @@ test.each<[number, object, TokenAnswer['kind'], string]>([
   [502, {}, 'lost', 'answered 502.'],
   [503, { error: CANARY }, 'busy', 'answered 503: another word than those of RFC 6749.'],
   [504, {}, 'lost', 'answered 504.'],
-])('%i %j is %s', async (status, json, kind, said) => {
+])('%i %j is %s', async (status, json, kind, message) => {
   const { answer } = await answerTo({ status, json });
 
-  expect(answer).toMatchObject({ kind, said: expect.stringContaining(said) });
+  expect(answer).toMatchObject({ kind, message: expect.stringContaining(message) });
 });
 
 test.each([
@@ -205,7 +205,7 @@ test.each([301, 302, 303, 307, 308])(
 
     const { answer } = await answerTo({ status, headers: { location: `${elsewhere.url}/${CANARY}` } });
 
-    expect(answer).toMatchObject({ kind: 'refused', said: `The token endpoint answered ${status}.` });
+    expect(answer).toMatchObject({ kind: 'refused', message: `The token endpoint answered ${status}.` });
     expect(elsewhere.seen).toEqual([]);
   },
 );
@@ -222,7 +222,7 @@ test.each<[string, Reply]>([
 test.each<[string, Reply]>([['no answer in time', () => undefined]])('%s is lost', async (_, reply) => {
   const { answer } = await answerTo(reply, { timeoutMs: 100 });
 
-  expect(answer).toMatchObject({ kind: 'lost', said: expect.stringContaining('did not answer') });
+  expect(answer).toMatchObject({ kind: 'lost', message: expect.stringContaining('did not answer') });
 });
 
 test('a body that falls silent is lost at the time limit, though the garbage collector ran', async () => {
@@ -230,15 +230,15 @@ test('a body that falls silent is lost at the time limit, though the garbage col
 
   const { answer } = await answerTo((response) => void response.writeHead(200).write('{'), { timeoutMs: 1500 });
 
-  const said = 'The token endpoint answered 200, but the answer did not end in time.';
-  expect(answer).toMatchObject({ kind: 'lost', said });
+  const message = 'The token endpoint answered 200, but the answer did not end in time.';
+  expect(answer).toMatchObject({ kind: 'lost', message });
 });
 
 test('an answer of more than a megabyte is lost, and is not read to its end', async () => {
   const { answer } = await answerTo({ text: JSON.stringify({ ...GOOD, access_token: 'a'.repeat(1_000_001) }) });
 
-  const said = 'The token endpoint answered 200, but with more than 1000000 bytes.';
-  expect(answer).toMatchObject({ kind: 'lost', said });
+  const message = 'The token endpoint answered 200, but with more than 1000000 bytes.';
+  expect(answer).toMatchObject({ kind: 'lost', message });
 });
 
 test.each([

@@ -48,7 +48,7 @@ export class FakeEndpoint {
     const sentAt = this.#clock.time;
     this.calls += 1;
     this.callTimes.push(sentAt);
-    const lost: TokenAnswer = { kind: 'lost', said: 'The token endpoint did not answer (ECONNRESET).' };
+    const lost: TokenAnswer = { kind: 'lost', message: 'The token endpoint did not answer (ECONNRESET).' };
     const fault = this.faults.shift();
     if (fault === 'lostBefore') return lost;
     const processed = this.#clock.sleep(this.delayMs).then(() => fault ?? this.#answer(refreshToken, sentAt));
@@ -59,7 +59,7 @@ export class FakeEndpoint {
 
   #answer(refreshToken: string, sentAt: number): TokenAnswer {
     const known = this.#refresh.get(refreshToken);
-    const dead: TokenAnswer = { kind: 'invalidGrant', said: 'The token endpoint answered 400: invalid_grant.' };
+    const dead: TokenAnswer = { kind: 'invalidGrant', message: 'The token endpoint answered 400: invalid_grant.' };
     if (!known || known.grant.revoked) return dead;
     const { usedAt } = known;
     const grace = typeof this.rotation === 'object' ? this.rotation.graceSeconds * 1000 : 0;
