@@ -72,11 +72,11 @@ export const manifestSchema = z.object({
       ._default(z.int().check(z.minimum(0)), 0)
       .check(
         z.describe(
-          'How often the file was begun anew: it had changed at its origin, or what was stored of it was gone.',
+          'How often the file was restarted: it had changed at its origin, or what was stored of it was gone.',
         ),
       ),
   }),
-  request: exportRequestSchema.check(z.describe('The request as it was sent; "columns" are the columns asked for.')),
+  request: exportRequestSchema.check(z.describe('The request as it was sent; "columns" are the requested columns.')),
   fingerprint: z.string().check(z.describe('SHA-256 of entity and request: equal requests have equal fingerprints.')),
   keptUntil: z.iso.date().check(z.describe('From this day on the lifecycle rules of the bucket may remove the run.')),
   softwareVersion: z.string().check(z.describe('Release that began the run.')),

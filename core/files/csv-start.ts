@@ -4,11 +4,9 @@ import { hasControls } from './file-kind.ts';
 
 const SEPARATORS: Separator[] = [',', ';', '\t'];
 
-/** How a CSV file begins, and what its first record proves. */
 export interface CsvStart {
-  /** By which the file is read. */
   separator: Separator;
-  /** Whether no other is possible: false for a single column, and where another splits the records as well. */
+  /** No other is possible: false for a single column, and where another splits the records as well. */
   separatorProven: boolean;
   /** Length of a first line that only names the separator: `sep=;`. */
   separatorLine: number;
@@ -18,9 +16,9 @@ export interface CsvStart {
   breaksAtCr: boolean;
   /** Names of the columns as the service lists them; `null` where the first record holds others. */
   header: string[] | null;
-  /** The header has labels in the place of names. */
+  /** It has labels in the place of names. */
   labelled: boolean;
-  /** Whether the first record names the columns; `null` = not known. */
+  /** The first record names the columns; `null` = not known. */
   headed: boolean | null;
 }
 
@@ -31,7 +29,7 @@ export type CsvResult =
   | { result: 'refused'; fields: number; listed: number };
 
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
-/** Narrower ones could be anything: a sentence has commas. */
+/** A sentence has commas, too. */
 const NARROWEST_WITHOUT_NAMES = 3;
 /** Markup and JSON, also behind invisible characters, and in the wrappings of JSON for scripts. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;

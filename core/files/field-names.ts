@@ -1,36 +1,32 @@
 import type { Run } from '../step/states.ts';
 
-/** The listed fields of an entity, for finding them in the first record of a file. */
+/** The fields of an entity, for finding them in the first record of a file. */
 export interface ListedFields {
-  /** The columns that were asked for, in that order. */
+  /** The requested columns, in order. */
   columns: readonly string[];
-  /** Every name that the service lists, the columns among them, and its label where it has one. */
+  /** All that the service lists. */
   fields: readonly { name: string; label: string | null }[];
 }
 
-/** Those of a run. Runs of earlier releases know the requested columns only. */
+/** Runs of earlier releases know the requested columns only. */
 export function listedFields({ request, listed }: Pick<Run, 'request' | 'listed'>): ListedFields {
   const { columns } = request;
   const names = [...columns, ...(listed?.others ?? [])];
   return { columns, fields: names.map((name, place) => ({ name, label: listed?.labels?.[place] ?? null })) };
 }
 
-/** Finds names and labels of fields. */
 export interface FieldIndex {
-  /** How many columns were asked for. */
+  /** Number of requested columns. */
   width: number;
   isListed: (cell: string) => boolean;
-  /** Whether a listed text begins like this. */
+  /** A listed text begins like this. */
   mayBeListed: (begins: string) => boolean;
-  /**
-   * The names of the fields that the cells name or label; `null` where a cell may mean several, none of them requested
-   * in its place.
-   */
+  /** The fields that the cells name or label; `null` where a cell may mean several, none of them requested in its place. */
   namesOf: (cells: readonly string[]) => { names: string[]; labelled: boolean } | null;
 }
 
 export function fieldIndex({ columns, fields }: ListedFields): FieldIndex {
-  /** The fields that a text means: the one of that name, and those with that label. */
+  /** Fields by name and by label. */
   const meant = new Map<string, Set<string>>();
   const add = (text: string, name: string) => meant.set(plain(text), (meant.get(plain(text)) ?? new Set()).add(name));
   for (const name of columns) add(name, name);
@@ -40,8 +36,8 @@ export function fieldIndex({ columns, fields }: ListedFields): FieldIndex {
   }
   const nameOf = (cell: string, place: number): string | undefined => {
     const found = meant.get(plain(cell));
-    const asked = columns[place];
-    if (asked !== undefined && found?.has(asked)) return asked;
+    const requested = columns[place];
+    if (requested !== undefined && found?.has(requested)) return requested;
     return found?.size === 1 ? [...found][0] : undefined;
   };
   return {

@@ -1,7 +1,7 @@
 import { constants, gunzipSync } from 'node:zlib';
 import { type TextStart, textStart } from './text-start.ts';
 
-/** What a file is by its first bytes, inside of gzip if it is packed so. */
+/** By the first bytes, unpacked where they are gzip. */
 export type FileKind = { gzipped: boolean } & (
   | { kind: 'empty' }
   /** `complete`: this is all of it. */
@@ -14,16 +14,15 @@ export type FileKind = { gzipped: boolean } & (
   | { kind: 'other'; looks: string }
 );
 
-/** Of gzip, so much is unpacked and judged. */
+/** Judged of what gzip holds. */
 const UNPACKED_BYTES = 64 * 1024;
-/** A bound, for a few bytes of gzip may hold a thousand times as many. */
+/** A few bytes of gzip may hold a thousand times as many. */
 const MOST_UNPACKED_BYTES = 2 * 1024 * 1024;
-/** So far zip archives are searched for the entries of a spreadsheet. */
+/** Searched for the entries of a spreadsheet. */
 const LOOKED_AT_IN_ZIP = 64 * 1024;
 /** Of an entry of a zip archive, without its name (APPNOTE.TXT, 4.3.7). */
 const LOCAL_HEADER_BYTES = 30;
-
-/** Only the first line is searched for control characters, up to here. */
+/** Of the first line. */
 const LOOKED_AT_FOR_CONTROLS = 1024;
 
 /** By the first bytes, in hexadecimal. */
@@ -42,10 +41,7 @@ const OTHERS: [signature: RegExp, looks: string][] = [
   [/^ffd8ff/, 'a JPEG image'],
 ];
 
-/**
- * Recognises a file by its first bytes alone.
- * @param complete whether these are all.
- */
+/** @param complete whether these are all */
 export function kindOf(first: Uint8Array, complete: boolean): FileKind {
   if (!isGzip(first)) return { ...plainKind(first, complete), gzipped: false };
   const unpacked = unpack(first);
@@ -66,11 +62,10 @@ function plainKind(first: Uint8Array, complete: boolean): PlainKind {
   const other = OTHERS.find(([pattern]) => pattern.test(signature));
   if (other) return { kind: 'other', looks: other[1] };
   const start = textStart(first);
-  const line =
-    start.text
-      .slice(0, LOOKED_AT_FOR_CONTROLS)
-      .trimStart()
-      .split(/[\r\n]/, 1)[0] ?? '';
+  const [line = ''] = start.text
+    .slice(0, LOOKED_AT_FOR_CONTROLS)
+    .trimStart()
+    .split(/[\r\n]/, 1);
   if (hasControls(line)) return { kind: 'other', looks: 'binary data of a kind that is not known' };
   return { kind: 'text', start, complete };
 }
@@ -79,7 +74,7 @@ function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** Whether a text has control characters other than tabs, line breaks and the end mark of DOS. */
+/** Other than tabs, line breaks and the end mark of DOS. */
 export function hasControls(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -120,14 +115,11 @@ function archiveFaults(bytes: Buffer, complete: boolean): string | undefined {
 function entryNames(bytes: Uint8Array): string[] {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const names: string[] = [];
-  for (
-    let at = 0;
-    at !== -1 && at + LOCAL_HEADER_BYTES <= buffer.length;
-    at = buffer.indexOf('504b0304', at + 4, 'hex')
-  ) {
-    names.push(
-      buffer.toString('latin1', at + LOCAL_HEADER_BYTES, at + LOCAL_HEADER_BYTES + buffer.readUInt16LE(at + 26)),
-    );
+  let at = 0;
+  while (at !== -1 && at + LOCAL_HEADER_BYTES <= buffer.length) {
+    const from = at + LOCAL_HEADER_BYTES;
+    names.push(buffer.toString('latin1', from, from + buffer.readUInt16LE(at + 26)));
+    at = buffer.indexOf('504b0304', at + 4, 'hex');
   }
   return names;
 }

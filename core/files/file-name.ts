@@ -22,14 +22,13 @@ const KNOWN = new Set([...Object.values(EXTENSIONS), 'ndjson']);
 /** The last extension of a name, and the one before it. */
 const NAMED = /filename\*?=[^;]*?(?:\.([a-z0-9]{1,8}))?\.([a-z0-9]{1,8})"?\s*(?:;|$)/;
 
-/** Extensions that a file may keep where its bytes show such a kind. */
+/** Extensions that a file of such a format may keep. */
 const SPELLINGS: Partial<Record<FileFormat, string[]>> = { json: ['json', 'jsonl', 'ndjson'] };
-/** And where the bytes that were seen leave it open what else the file is. */
+/** And where not enough was seen. */
 const OPEN_SPELLINGS: Partial<Record<FileFormat, string[]>> = { ...SPELLINGS, zip: ['zip', 'xlsx'] };
 
 /**
- * The extension of a file, by its bytes. Name and type decide the rest: JSON Lines or JSON, a spreadsheet or another
- * archive, an empty file.
+ * The extension of a file, by its bytes. Name and type decide what these leave open, such as JSON or JSON Lines.
  * @param kind `open`: not enough was seen to be sure
  */
 export function extensionFor(
@@ -37,17 +36,14 @@ export function extensionFor(
   kind: { format: FileFormat | null; gzipped: boolean; open: boolean },
 ): string {
   const { format, gzipped } = kind;
-  const told = extensionOf(file);
-  if (format === null) return told;
-  const plain = told.replace(/\.gz$/, '');
+  const declared = extensionOf(file);
+  if (format === null) return declared;
+  const plain = declared.replace(/\.gz$/, '');
   const extension = (kind.open ? OPEN_SPELLINGS : SPELLINGS)[format]?.includes(plain) ? plain : format;
   return gzipped ? `${extension}.gz` : extension;
 }
 
-/**
- * The declared extension: from Content-Disposition, else from Content-Type, else `bin`. Letters and digits only: no
- * name of the service gets into a key. A compressed file says what is in it: `csv.gz`.
- */
+/** From Content-Disposition, else from Content-Type, else `bin`. No name of the service gets into a key. */
 function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
   const [, inner = '', last = ''] = NAMED.exec(file.disposition.toLowerCase()) ?? [];
   if (last === 'gz' && KNOWN.has(inner)) return `${inner}.gz`;

@@ -1,4 +1,4 @@
-/** Signs of Hebrew in windows-1255: numbers and flags, no byte of the text. */
+/** Signs of Hebrew in windows-1255; no byte of the text. */
 export interface HebrewSigns {
   /** No byte was undefined in windows-1255, or showed another encoding. */
   mayBeHebrew: boolean;
@@ -19,10 +19,10 @@ const LATIN = 1;
 const LETTER = 2;
 /** A Hebrew point or mark; in UTF-8 the start of a character of two bytes. */
 const MARK = 3;
-/** What goes on such a longer character of UTF-8. */
+/** Continues a character of three or four bytes. */
 const BEHIND_LETTER = 4;
 
-/** What windows-1255 does not define. */
+/** Not defined in windows-1255. */
 const UNDEFINED = new Set([
   0x81, 0x8a, 0x8c, 0x8d, 0x8e, 0x8f, 0x90, 0x9a, 0x9c, 0x9d, 0x9e, 0x9f, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf,
   0xfb, 0xfc, 0xff,
@@ -31,9 +31,9 @@ const UNDEFINED = new Set([
 const FEWEST_JOINED = 3;
 
 /**
- * Judges the next bytes, each with the byte before it alone, so that a text may be cut anywhere. Another encoding is
- * shown by a byte that windows-1255 does not define, a whole character of UTF-8, or an accented letter: behind an ASCII
- * letter, or in the place of a point without a letter below it.
+ * Judges each byte with the one before it alone, so that a text may be cut anywhere. Another encoding is shown by an
+ * undefined byte, a whole character of UTF-8, or an accented letter: behind an ASCII letter, or in the place of a point
+ * without a letter below it.
  */
 export function lookForHebrew(signs: HebrewSigns, bytes: Uint8Array): void {
   if (!signs.mayBeHebrew) return;

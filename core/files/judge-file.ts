@@ -5,7 +5,7 @@ import { kindOf } from './file-kind.ts';
 import { provesJson } from './json-start.ts';
 import type { Encoding, TextStart } from './text-start.ts';
 
-/** What a deployment accepts, and what was asked for. */
+/** What a deployment accepts, and what was requested. */
 export interface Expected extends ListedFields {
   formats: readonly FileFormat[];
 }
@@ -29,8 +29,8 @@ export type Judgement =
   | { result: 'refused'; looks: string };
 
 /**
- * Judges a file by its first bytes: a file is believed because of what it is.
- * @param complete whether these are all.
+ * Judges a file by its first bytes.
+ * @param complete whether these are all
  */
 export function judgeFile(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   const kind = kindOf(first, complete);
@@ -84,10 +84,7 @@ function csvOf({ encoding, markBytes }: TextStart, csv: CsvStart): Csv {
 function judgeJson(text: string, complete: boolean, index: FieldIndex): KindJudgement {
   const proven = provesJson(text, complete, index);
   if (proven === undefined) return { result: 'open', format: 'json' };
-  return proven ? { result: 'accepted', format: 'json', csv: null } : refusedJson();
-}
-
-function refusedJson(): KindJudgement {
+  if (proven) return { result: 'accepted', format: 'json', csv: null };
   return { result: 'refused', looks: 'JSON whose first record has other keys than the fields that the service lists' };
 }
 
@@ -98,13 +95,10 @@ function markupOf(begins: string): string {
 function textOf({ fields, listed }: { fields: number; listed: number }, { width }: FieldIndex): string {
   if (fields === 0) return 'text without a single record';
   const many = fields === 1 ? 'one field' : `${fields} fields`;
-  return `text whose first record has ${many}, ${listed} of them listed by the service; ${width} were asked for`;
+  return `text whose first record has ${many}, ${listed} of them listed by the service; ${width} were requested`;
 }
 
-/**
- * Why a file is not the export, in a sentence without any of its content.
- * @param contentType as declared; '' = not at all
- */
+/** A sentence without any of the content. @param contentType as declared; '' = not at all */
 export function rejection(what: string, looks: string, contentType: string, formats: readonly FileFormat[]): string {
   const declared = contentType === '' ? 'declared as nothing' : `declared as ${contentType}`;
   return `${what} is not the export: it looks like ${looks} (${declared}). Accepted is what files.formats names: ${formats.join(', ')}.`;

@@ -4,11 +4,10 @@ import { lookForHebrew, NO_SIGNS } from './hebrew.ts';
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
-/** How a text begins. */
 export interface TextStart {
-  /** `null` where these bytes are not all of one of them. */
+  /** `null` where it is none of them. */
   encoding: Encoding | null;
-  /** Bytes of the byte order mark. */
+  /** Of the byte order mark. */
   markBytes: number;
   /** Without the mark, and without a character that is cut at the end. */
   text: string;
@@ -16,13 +15,9 @@ export interface TextStart {
 
 /** High bytes of ASCII, Hebrew and punctuation in UTF-16. */
 const HIGH_BYTES = new Set([0x00, 0x05, 0x20]);
-/** So many bytes are tested for UTF-16 without a mark. */
 const LOOKED_AT_FOR_UTF16 = 64;
 
-/**
- * Recognises the encoding of a text by its byte order mark, else by its bytes. A damaged byte does not keep the rest
- * from being read.
- */
+/** By the byte order mark, else by the bytes. The rest of a damaged text is still read. */
 export function textStart(bytes: Uint8Array): TextStart {
   const wide = wideEncodingOf(bytes);
   if (wide) {
@@ -77,7 +72,7 @@ function isUtf16(bytes: Uint8Array, high: 0 | 1): boolean {
   return ascii > 0;
 }
 
-/** Whether bytes are UTF-8; they may end in the middle of a character. */
+/** The bytes may end in the middle of a character. */
 function isUtf8(bytes: Uint8Array): boolean {
   try {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });

@@ -75,7 +75,7 @@ const movingSchema = z.looseObject({
   ),
   /** Invocations whose time was up. */
   invocations: z.int(),
-  /** Addresses that were asked for. */
+  /** Requested addresses. */
   links: z.int(),
   restarts: z.int(),
   /** Since when the service has answered without a break that it does not know the export. */

@@ -12,10 +12,7 @@ export interface CheckStatusDeps extends Invocation {
 /** One of several servers may not know a new export yet. */
 const GRACE_SECONDS = 60;
 
-/**
- * Reads the status of the export once. Answers READY when it is processed, else PENDING with the next wait, until the
- * deadline.
- */
+/** Reads the status of the export once. Answers READY when it is processed, else PENDING until the deadline. */
 export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promise<Answer<'CheckStatus'>> {
   const run = runOf(state);
   const answer = await statusOf(state, deps).catch((error: unknown) => afterOutage(error, state, deps));
@@ -26,9 +23,8 @@ export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promi
   if (status === 'FAILED') {
     throw new RunError('ExportFailed', `The service reports that export ${run.exportId} of ${run.entity} failed.`);
   }
-  // Retry-After only paces here: one of days must not replace the remaining looks.
-  const asked = retryAfterSeconds && Math.min(retryAfterSeconds, run.largestWaitSeconds);
-  const wait = waitFor(state, deps, asked);
+  // A Retry-After of days must not replace the remaining looks.
+  const wait = waitFor(state, deps, retryAfterSeconds && Math.min(retryAfterSeconds, run.largestWaitSeconds));
   if (wait) return { outcome: 'PENDING', checks, ...wait };
   throw new RunError(
     'ExportDeadlineExceeded',
@@ -42,15 +38,15 @@ async function statusOf(state: RunState, { crm, now }: CheckStatusDeps): Promise
     return await readStatus(crm, run.entity, run.exportId);
   } catch (error) {
     const fresh = now().getTime() - Date.parse(run.createdAt) < GRACE_SECONDS * 1000;
-    // A part of the row of refusals of the file, if there is one.
-    const since = state.moving?.unknownSince ?? null;
-    const waitedFor = fresh || (since !== null && mayBecomeKnown(since, now()));
-    if (error instanceof RunError && error.name === 'ExportNotFound' && waitedFor) return { status: 'INITIATED' };
+    // Since DownloadFile was first refused the file, if it was.
+    const since = state.moving?.unknownSince;
+    const mayCome = fresh || (since && mayBecomeKnown(since, now()));
+    if (error instanceof RunError && error.name === 'ExportNotFound' && mayCome) return { status: 'INITIATED' };
     throw error;
   }
 }
 
-/** An outage ends the row of refusals of the file; it is counted from here anew. */
+/** An outage interrupts the refusals of the file: their time is counted from here. */
 function afterOutage(error: unknown, state: RunState, deps: CheckStatusDeps): Answer<'CheckStatus'> {
   const { moving } = state;
   if (!moving?.unknownSince || !isOutage(error) || !error.transient) throw error;

@@ -17,7 +17,7 @@ export interface CreateExportDeps extends Invocation {
   softwareVersion: string;
 }
 
-/** A create that may have worked is repeated so often; the manifest warns that the service may hold two exports. */
+/** Of a create that may have worked; the manifest warns that the service may hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
 /** Checks the input, creates the export and begins the run. Answers CREATED with `run`. */
@@ -26,7 +26,8 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
   const date = logicalDate(input, state.startedAt, deps.deployment.timeZone);
   const requested = await requestFor(input, deps);
   try {
-    const exportId = await postExport(deps.crm, input.entity, requested.request, timeOf(deps));
+    const time = { timeoutMs: deps.deployment.crm.createTimeoutSeconds * 1000, secondsLeft: deps.secondsLeft };
+    const exportId = await postExport(deps.crm, input.entity, requested.request, time);
     const run = beginRun(state, { ...input, date }, requested, exportId, deps);
     return { outcome: 'CREATED', run, waitSeconds: run.firstWaitSeconds };
   } catch (error) {
@@ -39,29 +40,18 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
   }
 }
 
-function timeOf({ deployment, secondsLeft }: CreateExportDeps) {
-  return { timeoutMs: deployment.crm.createTimeoutSeconds * 1000, secondsLeft };
-}
-
-/**
- * Seconds until the create is sent again: long enough for a service that restarts, for there is no third time.
- * `undefined` after the second, and where the deadline is too near.
- */
+/** Long enough for a service that restarts; `undefined` after the second create, and where the deadline is too near. */
 function waitForSecond(
   state: RunState,
   entity: Entity,
   { deployment, now }: CreateExportDeps,
   retryAfterSeconds = 0,
 ): number | undefined {
-  const { firstWaitSeconds, largestWaitSeconds, createAgainSeconds, deadlineSeconds } = entityPlan(
-    deployment,
-    entity,
-  ).polling;
-  const wait = Math.max(largestWaitSeconds, createAgainSeconds, Math.ceil(retryAfterSeconds));
-  const deadline = deadlineOf(state.startedAt, deadlineSeconds);
+  const { polling } = entityPlan(deployment, entity);
+  const wait = Math.max(polling.largestWaitSeconds, polling.createAgainSeconds, Math.ceil(retryAfterSeconds));
+  const deadline = deadlineOf(state.startedAt, polling.deadlineSeconds);
   const left = Math.floor((deadline.getTime() - now().getTime()) / 1000);
-  if (state.unansweredCreates >= REPEATS_UNANSWERED || wait + firstWaitSeconds > left) return undefined;
-  return wait;
+  return state.unansweredCreates >= REPEATS_UNANSWERED || wait + polling.firstWaitSeconds > left ? undefined : wait;
 }
 
 /** @throws RunError `InvalidInput` where no export can have this date */
@@ -73,7 +63,6 @@ function logicalDate({ date, scheduledFor }: ExportInput, startedAt: string, tim
   return resolved;
 }
 
-/** The request, and the listed fields. */
 type Requested = Required<Pick<Run, 'request' | 'listed'>>;
 
 async function requestFor(input: ExportInput, { crm, deployment }: CreateExportDeps): Promise<Requested> {

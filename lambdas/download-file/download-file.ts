@@ -23,7 +23,7 @@ export interface DownloadFileDeps extends Invocation {
   abortUpload: typeof abortUpload;
 }
 
-/** No run needs more: 40 invocations move 2 TB in ten hours; a run waits some 600 times, each time for a link. */
+/** 40 invocations move 2 TB in ten hours; a run waits some 600 times, each time for a link. */
 const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
 const NOTHING_MOVED: DownloadProgress = {
@@ -37,13 +37,13 @@ const NOTHING_MOVED: DownloadProgress = {
 
 /**
  * Requests the address of the file (a secret that lives for minutes), and transfers the file to the bucket.
- * Answers STORED with `file`; CONTINUE with `moving` when the time of the invocation is up, or after a transient error;
- * NOT_READY when the service does not release the file yet.
+ * Answers STORED with `file`; CONTINUE with `moving` when time is up, or after a transient error; NOT_READY when the
+ * service does not release the file yet.
  */
 export async function downloadFile(state: RunState, deps: DownloadFileDeps): Promise<Answer<'DownloadFile'>> {
   const moving = { ...(state.moving ?? NOTHING_MOVED) };
   try {
-    const result = await timed(moving, deps, () => deps.transfer(optionsFor(state, moving, deps)));
+    const result = await timed(state, moving, deps);
     if (result.done) return stored(result, moving, deps);
     moving.invocations += 1;
     if (moving.invocations < MOST.invocations) return { outcome: 'CONTINUE', moving, waitSeconds: 1 };
@@ -82,7 +82,7 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
       },
       restarted: () => {
         moving.restarts += 1;
-        if (moving.restarts > MOST.restarts) throw unfinished(`for it had to be begun anew ${moving.restarts} times`);
+        if (moving.restarts > MOST.restarts) throw unfinished(`for it had to be restarted ${moving.restarts} times`);
       },
       progress: progressLog(deps),
     },
@@ -90,12 +90,12 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
 }
 
 /** Adds the time of this invocation, also of one that ends in an error. */
-async function timed<T>(moving: DownloadProgress, { now }: DownloadFileDeps, move: () => Promise<T>): Promise<T> {
-  const began = now().getTime();
+async function timed(state: RunState, moving: DownloadProgress, deps: DownloadFileDeps) {
+  const began = deps.now().getTime();
   try {
-    return await move();
+    return await deps.transfer(optionsFor(state, moving, deps));
   } finally {
-    moving.milliseconds += now().getTime() - began;
+    moving.milliseconds += deps.now().getTime() - began;
   }
 }
 
@@ -105,14 +105,13 @@ function stored(
   deps: DownloadFileDeps,
 ): Answer<'DownloadFile'> {
   deps.log.info('stored', { key, bytes });
-  // An empty file has no speed, and a clock that was set back no time.
+  // A clock may have been set back.
   if (bytes > 0 && milliseconds > 0) deps.log.measure({ TransferRate: bytes / (milliseconds / 1000) });
   const storedAt = deps.now().toISOString();
   const file = { key, bytes, crc32: crc32Text(crc32), contentType, storedAt, restarts, undeclaredEnd };
   return { outcome: 'STORED', file, moving: null };
 }
 
-/** A transient error keeps what was stored for the next attempt; the end of the run discards it. */
 async function interrupted(
   error: unknown,
   state: RunState,
@@ -127,7 +126,7 @@ async function interrupted(
   throw withSince(error, moving);
 }
 
-/** Whether the service may give a link later. Notes since when it does not know the export. */
+/** The service may give a link later. Notes since when it does not know the export. */
 function isWithheld(error: unknown, moving: DownloadProgress, now: Date): boolean {
   const name = error instanceof RunError ? error.name : undefined;
   if (name === 'ExportNotReady' || isOutage(error)) moving.unknownSince = null;
@@ -141,7 +140,7 @@ function withSince(error: unknown, { unknownSince }: DownloadProgress): unknown 
   return new RunError(error.name, `The service has not known the export since ${unknownSince}: ${error.message}`);
 }
 
-/** An upload that cannot be aborted costs little: the bucket removes it after two days. */
+/** One that cannot be aborted, the bucket removes after two days. */
 async function abortOpenUpload({ upload }: DownloadProgress, deps: DownloadFileDeps): Promise<void> {
   const { abortUpload, store, secondsLeft, log } = deps;
   if (!upload) return;

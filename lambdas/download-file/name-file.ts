@@ -5,13 +5,10 @@ import { judgeFile, rejection } from '../../core/files/judge-file.ts';
 import type { Run } from '../../core/step/states.ts';
 import type { FileHead, NamedObject } from '../../transfer/index.ts';
 
-/** So much of a file is seen before it is named, or all of a shorter one. */
+/** The engine passes so much of a file, or all of a shorter one. */
 const SEEN_BYTES = 1024;
 
-/**
- * Names the object of a file by its first bytes. What they disprove is refused; what they leave open, PublishFile
- * decides.
- */
+/** Names the object by its first bytes. What they disprove is refused; what they leave open, PublishFile decides. */
 export function nameFile(
   head: FileHead,
   first: Uint8Array,
@@ -30,8 +27,5 @@ export function nameFile(
     gzipped: judged.gzipped,
     open: judged.result === 'open',
   });
-  return {
-    key: `${run.prefix}${run.entity}.${extension}`,
-    contentType: contentType || 'application/octet-stream',
-  };
+  return { key: `${run.prefix}${run.entity}.${extension}`, contentType: contentType || 'application/octet-stream' };
 }

@@ -4,15 +4,12 @@ import { bucketPlace } from '../../core/config/env.ts';
 import { RunError } from '../../core/errors.ts';
 import type { StoreOptions } from '../../transfer/index.ts';
 
-/**
- * The bucket as the transfer engine uses it.
- * @throws RunError `ConfigInvalid` when a variable is missing, or for an address without TLS
- */
+/** @throws RunError `ConfigInvalid` when a variable is missing, or for an address without TLS */
 export function storeFromEnv(env: NodeJS.ProcessEnv, { local, files }: Deployment): StoreOptions {
   const { bucket, region, urlSuffix } = bucketPlace(env);
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
   if (!local && endpoint && !endpoint.startsWith('https:')) {
-    throw new RunError('ConfigInvalid', 'The function is told to store files at an address without TLS.');
+    throw new RunError('ConfigInvalid', 'The function has to store files at an address without TLS.');
   }
   return {
     bucket,

@@ -15,7 +15,7 @@ const NAMES: Record<TransferReason, RunErrorName> = {
   conflict: 'StorageConflict',
 };
 
-/** What the transfer engine throws, under its name in the closed list; anything else as it is. */
+/** An error of the transfer engine under its name in the closed list; anything else as it is. */
 export function asRunError(error: unknown): unknown {
   if (!(error instanceof TransferError)) return error;
   const { reason, message, retryAfterSeconds } = error;

@@ -6,15 +6,14 @@ import type { Accepted } from './judge-stored.ts';
 
 type ManifestFile = Manifest['file'];
 
-/** The content of a file as far as it is known; null where it is not. */
+/** `null` where it is not known. */
 export interface Contents extends Pick<ManifestFile, 'format' | 'compression' | 'dialect' | 'rows' | 'header'> {
   /** Records with another number of fields than the first; 0 where that is not known. */
   irregular: number;
-  /** What a reader should know of all that, in sentences. */
+  /** Warnings. */
   remarks: string[];
 }
 
-/** A file that was accepted, or is empty. */
 export function contentsOf(file: StoredFile, judged: Accepted, scan: Scan): Contents {
   const compression = judged.gzipped ? 'gzip' : null;
   const nothing = { format: null, compression, dialect: null, rows: null, header: null, irregular: 0 } as const;
@@ -44,7 +43,6 @@ export function contentsOf(file: StoredFile, judged: Accepted, scan: Scan): Cont
   };
 }
 
-/** A number of rows, or why nobody should be told one. */
 function counted(csv: Csv, scan: Scan): { rows: number | null; remarks: string[] } {
   const not = (why: string) => ({ rows: null, remarks: [`Rows are not counted: ${why}.`] });
   if (csv.headed === null) return not('whether the first line names the columns is not known');
@@ -60,7 +58,7 @@ function headerRemarks({ header, headed, labelled }: Csv): string[] {
   return headed ? ['The first line names columns that the service does not list under one name.'] : [];
 }
 
-/** @param scan that of the whole file; `null` where only its beginning was seen. */
+/** @param scan `null` where only the beginning was seen */
 function dialectOf(csv: Csv, scan: Scan | null): NonNullable<ManifestFile['dialect']> {
   const { byteOrderMark, separatorLine } = csv;
   const wide = csv.encoding?.startsWith('utf-16') ? csv.encoding : null;

@@ -33,15 +33,16 @@ export async function judgeStored(
 /** As much of the beginning as the bucket gives. */
 async function readStart(bucket: Bucket, key: string, to: number) {
   const chunks: Uint8Array[] = [];
+  let trouble: unknown;
   try {
     // S3 refuses to read a part of an empty object.
     const part = { from: 0, to, size: to, object: { etag: null } };
     if (to > 0) for await (const chunk of readObject(bucket, key, part)) chunks.push(chunk);
-    return { start: Buffer.concat(chunks) };
-  } catch (trouble) {
-    if (!isUnavailable(trouble)) throw trouble;
-    return { start: Buffer.concat(chunks), trouble };
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    trouble = error;
   }
+  return { start: Buffer.concat(chunks), trouble };
 }
 
 export function notWhatWasReceived({ key, bytes, crc32 }: StoredFile, found: number, checksum?: string): RunError {

@@ -1,6 +1,7 @@
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, movePointer, readPointer } from '../../core/export/pointer.ts';
+import type { Csv } from '../../core/files/judge-file.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { type Answer, troubleOf, waitFor } from '../../core/step/outcome.ts';
 import { type Run, type RunState, runOf, type Scan, type StoredFile } from '../../core/step/states.ts';
@@ -10,28 +11,26 @@ import { type Contents, contentsOf } from './contents.ts';
 import { judgeStored, notWhatWasReceived } from './judge-stored.ts';
 import { isUnavailable } from './read-object.ts';
 import { type Pass, scanStored } from './scan-stored.ts';
-import { refuseDoubtfulEnd } from './undeclared-end.ts';
 import { warningsOf } from './warnings.ts';
 
 export interface PublishFileDeps extends Invocation {
   bucket: Bucket;
 }
 
-/** Invocations that may break off while each gets further; then the bucket counts as unavailable. */
+/** Invocations that may break off while each gets further. */
 const MOST_HANDED_ON = 50;
-/** After the deadline, a file that is stored whole is given some more attempts at an unavailable bucket. */
+/** After the deadline, for a file that is stored whole. */
 const LATE = { waitSeconds: 30, tries: 5 } as const;
 
 /**
- * Recognises the stored file by its beginning, verifies all of it, reads both pointers, writes the manifest, then moves
- * the pointers.
+ * Verifies the stored file, writes the manifest, then moves both pointers.
  * Answers PUBLISHED with `manifestKey` and `rows`, or CONTINUE with `scan` when one invocation is not enough.
  */
 export async function publishFile(state: RunState, deps: PublishFileDeps): Promise<Answer<'PublishFile'>> {
   try {
     return await publishStored(state, deps);
   } catch (error) {
-    // Until the deadline it is waited for like any trouble that passes.
+    // Until the deadline, the wrapper waits.
     if (!isUnavailable(error) || waitFor(state, deps) || state.lateTries >= LATE.tries) throw error;
     const trouble = troubleOf(error, state, deps);
     return { outcome: 'CONTINUE', lateTries: state.lateTries + 1, waitSeconds: LATE.waitSeconds, trouble };
@@ -67,7 +66,6 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   return { outcome: 'PUBLISHED', manifestKey, rows, warningCount, scan: null };
 }
 
-/** The next invocation continues where the bucket broke off. */
 function goOnLater(state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'PublishFile'> {
   const wait = waitFor(state, deps) ?? { waitSeconds: LATE.waitSeconds };
   if (scan.handedOn < MOST_HANDED_ON) {
@@ -79,13 +77,35 @@ function goOnLater(state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'
   );
 }
 
-/** The stored object must be what DownloadFile received, and a CSV file must end outside of quotation marks. */
+/** The object must be what DownloadFile received, and a CSV file must end outside of quotation marks. */
 function verify(file: StoredFile, { scan, cut }: Pass): void {
   const crc32 = crc32Text(scan.crc32);
   if (scan.offset !== file.bytes || crc32 !== file.crc32) throw notWhatWasReceived(file, scan.offset, crc32);
   if (!scan.quoted && !cut) return;
   const where = cut ? 'in the middle of a character' : 'inside a quoted field';
   throw new RunError('FileRejected', `The CSV file at ${file.key} ends ${where}: the service cut it off.`);
+}
+
+/**
+ * A file whose end was marked only by the closing of its connection may be cut off: its shape has to prove it whole. A
+ * cut between two rows stays unseen; the manifest warns of it.
+ */
+function refuseDoubtfulEnd(file: StoredFile, csv: Csv | null, pass: Pass): void {
+  const doubt = file.undeclaredEnd && doubtOf(file, csv, pass);
+  if (!doubt) return;
+  throw new RunError(
+    'FileRejected',
+    `The file at ${file.key} came without a declared end, and whether it is whole cannot be known: ${doubt}.`,
+  );
+}
+
+function doubtOf({ bytes }: StoredFile, csv: Csv | null, { scan, lastRecordEnded }: Pass): string | undefined {
+  if (bytes === 0) return 'it is empty';
+  if (!csv) return 'it is no CSV file';
+  if (scan.doubts > 0) return 'not all of its line breaks are of one kind';
+  if (!lastRecordEnded) return 'its last row does not end with a line break';
+  if (csv.separatorProven && scan.irregular > 0) return 'not all of its rows have as many fields as its first';
+  return undefined;
 }
 
 function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Contents): Manifest {

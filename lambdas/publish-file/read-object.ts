@@ -1,9 +1,9 @@
 import { RunError } from '../../core/errors.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 
-/** Attempts in a row; then the next invocation continues. */
-const REOPENED = 5;
-/** Progress after which breaks are counted anew. */
+/** Then the next invocation continues. */
+const MOST_BREAKS = 5;
+/** Progress after which breaks are counted from zero. */
 const FORGIVEN_BYTES = 8 * 1024 * 1024;
 
 interface Part {
@@ -11,7 +11,7 @@ interface Part {
   /** Size of the part, or of the object where there is no `to`. */
   size: number;
   to?: number;
-  /** What the object must be; put down when it is opened. */
+  /** What the object must be; set when it is opened. */
   object: { etag: string | null };
 }
 
@@ -38,10 +38,6 @@ export async function* readObject(bucket: Bucket, key: string, part: Part): Asyn
   }
 }
 
-function isRead({ from, to, size }: Part, at: number): boolean {
-  return at > from && at >= (to ?? size);
-}
-
 async function open(bucket: Bucket, key: string, from: number, { to, object }: Part) {
   const part = { from, ...(to !== undefined && { to }), ...(object.etag !== null && { etag: object.etag }) };
   const opened = await bucket.stream(key, part);
@@ -50,13 +46,17 @@ async function open(bucket: Bucket, key: string, from: number, { to, object }: P
   return opened.chunks;
 }
 
+function isRead({ from, to, size }: Part, at: number): boolean {
+  return at > from && at >= (to ?? size);
+}
+
 /** Counts breaks with little progress in between. */
 function breakCount(from: number): (at: number) => boolean {
   let [breaks, last] = [0, from];
   return (at) => {
     breaks = at - last >= FORGIVEN_BYTES ? 1 : breaks + 1;
     last = at;
-    return breaks > REOPENED;
+    return breaks > MOST_BREAKS;
   };
 }
 

@@ -10,21 +10,19 @@ import { isUnavailable, readObject } from './read-object.ts';
 const MARGIN_SECONDS = 30;
 
 export interface Pass {
-  /** As far as it came. */
   scan: Scan;
-  /** How it ended: at the end of the object, because time was up, or because the bucket could not be read further. */
+  /** `broken`: the bucket could not be read further. */
   ended: 'whole' | 'time' | 'broken';
-  /** Whether a line break stands behind the last record of a CSV. */
+  /** A line break follows the last record of a CSV. */
   lastRecordEnded: boolean;
-  /** Whether the file ends in the middle of a character. */
+  /** The file ends in the middle of a character. */
   cut: boolean;
 }
 
 /**
- * Reads the stored object from where the last invocation stopped: size and checksum, and records of a CSV.
- * @param csv its grammar; `null` where no records are counted
- * @throws RunError `StorageConflict` when the object is gone or another; `StorageUnavailable` when nothing of it could
- *   be read
+ * Reads the stored object from where the last invocation stopped: size, checksum, and records.
+ * @param csv `null` where no records are counted
+ * @throws RunError `StorageConflict` when the object is gone or another; `StorageUnavailable` when nothing could be read
  */
 export async function scanStored(
   file: StoredFile,

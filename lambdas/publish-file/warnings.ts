@@ -3,43 +3,36 @@ interface Facts {
   header: string[] | null;
   requested: string[];
   irregular: number;
-  /** What the judgement of the file has to say. */
+  /** Of the content (`contents.ts`). */
   remarks: string[];
   unansweredCreates: number;
   restarts: number;
   undeclaredEnd: boolean;
 }
 
-/** What a reader of the file should know, in sentences. None of them stops a publication. */
-export function warningsOf(facts: Facts): string[] {
-  return [...ofContents(facts), ...ofItsWayHere(facts)];
-}
-
-function ofContents({ rows, header, requested, irregular, remarks }: Facts): string[] {
-  const warnings = [...remarks];
-  if (rows === 0) warnings.push('The file has no rows.');
-  if (header && header.length !== requested.length) {
-    warnings.push(`The header has ${header.length} columns; ${requested.length} were asked for.`);
-  } else if (header?.some((name, index) => name !== requested[index])) {
-    warnings.push('The header names the columns otherwise than they were asked for.');
-  }
-  if (irregular > 0) warnings.push(`${irregular} rows have another number of fields than the first record.`);
-  return warnings;
-}
-
-function ofItsWayHere({ unansweredCreates, restarts, undeclaredEnd }: Facts): string[] {
-  const warnings: string[] = [];
-  if (unansweredCreates > 0) {
-    warnings.push(
+/** For readers of the file, in sentences. None of them stops a publication. */
+export function warningsOf({ header, requested, restarts, ...facts }: Facts): string[] {
+  const many = restarts === 1 ? 'once' : `${restarts} times`;
+  const warnings: [holds: boolean, warning: string][] = [
+    [facts.rows === 0, 'The file has no rows.'],
+    [
+      header !== null && header.length !== requested.length,
+      `The header has ${header?.length} columns; ${requested.length} were requested.`,
+    ],
+    [
+      header?.length === requested.length && header.some((name, index) => name !== requested[index]),
+      'The header names the columns otherwise than they were requested.',
+    ],
+    [facts.irregular > 0, `${facts.irregular} rows have another number of fields than the first record.`],
+    [
+      facts.unansweredCreates > 0,
       'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the service may hold a further export that nobody collects.',
-    );
-  }
-  if (restarts > 0) {
-    const often = restarts === 1 ? 'once' : `${restarts} times`;
-    warnings.push(`The file was begun anew ${often}: it had changed at its origin, or what was stored of it was gone.`);
-  }
-  if (undeclaredEnd) {
-    warnings.push('Nothing but the closing of the connection marked the end of the file: rows may be missing there.');
-  }
-  return warnings;
+    ],
+    [restarts > 0, `The file was restarted ${many}: it had changed at its origin, or what was stored of it was gone.`],
+    [
+      facts.undeclaredEnd,
+      'Nothing but the closing of the connection marked the end of the file: rows may be missing there.',
+    ],
+  ];
+  return [...facts.remarks, ...warnings.flatMap(([holds, warning]) => (holds ? [warning] : []))];
 }

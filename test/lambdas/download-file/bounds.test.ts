@@ -33,7 +33,7 @@ function depsWith(transfer: Transfer) {
 test.each<[string, object, Transfer, string]>([
   ['invocations', { invocations: 39 }, unfinished, 'in 40 invocations'],
   ['links', { links: 1000 }, async ({ address }) => unfinished(await given(address)), 'with 1000 links'],
-  ['restarts', { restarts: 5 }, async (options) => unfinished(restarted(options)), 'begun anew 6 times'],
+  ['restarts', { restarts: 5 }, async (options) => unfinished(restarted(options)), 'restarted 6 times'],
 ])('one more than the %s that a run may have ends it and leaves nothing', async (_, before, transfer, why) => {
   const deps = depsWith(transfer);
 

@@ -43,7 +43,7 @@ const damaged = (header: string[], row: string[]) =>
 interface Row {
   name: string;
   bytes: string | Uint8Array;
-  /** The columns that were asked for; the first three unless said. */
+  /** The requested columns; by default the first three. */
   columns?: string[];
   /** How the independent parser reads it, and whether its first record is a header. */
   reads?: { encoding?: string; headed?: boolean; skipLines?: number } & Omit<Options, 'encoding'>;
@@ -234,12 +234,12 @@ const PUBLISHED: Row[] = [
     header: ['email'],
   },
   {
-    name: 'other columns than were asked for',
+    name: 'other columns than were requested',
     bytes: csv([
       ['city', 'id'],
       ['חיפה', '1'],
     ]),
-    warns: '3 were asked for',
+    warns: '3 were requested',
   },
   { name: 'a name twice', bytes: csv([['id', 'name', 'name'], DANA]), warns: 'a column twice' },
   { name: 'a column without a name', bytes: csv([['id', 'name', ''], DANA]), header: null, warns: 'does not list' },

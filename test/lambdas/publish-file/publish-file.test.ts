@@ -299,7 +299,7 @@ test('a file that changed at its origin while it was fetched is told in the mani
 
   expect(manifestIn(bucket)).toMatchObject({
     export: { restarts: 2 },
-    warnings: [expect.stringContaining('begun anew 2 times')],
+    warnings: [expect.stringContaining('restarted 2 times')],
   });
 });
 

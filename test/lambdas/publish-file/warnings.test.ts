@@ -20,9 +20,9 @@ test('a file as it was asked for gives no warning', () => {
 
 test.each([
   ['no rows', { rows: 0 }, 'The file has no rows.'],
-  ['fewer columns', { header: ['id'] }, 'The header has 1 columns; 2 were asked for.'],
-  ['other names', { header: ['ID', 'Name'] }, 'The header names the columns otherwise than they were asked for.'],
-  ['another order', { header: ['name', 'id'] }, 'The header names the columns otherwise than they were asked for.'],
+  ['fewer columns', { header: ['id'] }, 'The header has 1 columns; 2 were requested.'],
+  ['other names', { header: ['ID', 'Name'] }, 'The header names the columns otherwise than they were requested.'],
+  ['another order', { header: ['name', 'id'] }, 'The header names the columns otherwise than they were requested.'],
   ['irregular rows', { irregular: 3 }, '3 rows have another number of fields than the first record.'],
   [
     'a lost answer',
@@ -32,7 +32,7 @@ test.each([
   [
     'a file that changed',
     { restarts: 2 },
-    'The file was begun anew 2 times: it had changed at its origin, or what was stored of it was gone.',
+    'The file was restarted 2 times: it had changed at its origin, or what was stored of it was gone.',
   ],
   [
     'an end that nothing marked',
