@@ -34,14 +34,7 @@ export type SynthOptions = CdkOptions & {
   app?: string | undefined;
 };
 
-/** The assembly that `synthesise` left. */
-export type AssemblyOptions = CdkOptions & Pick<SynthOptions, 'outputDir'>;
-
-/**
- * Prepares the account for CDK deployments.
- *
- * @throws EnvironmentError when it fails
- */
+/** Prepares the account for CDK deployments. @throws EnvironmentError when it fails */
 export async function cdkBootstrap(options: CdkOptions): Promise<void> {
   const target = `aws://${LOCAL_ACCOUNT}/${LOCAL_REGION}`;
   // Away from the project's cdk.json: with it the CLI would run the whole app first, for nothing.
@@ -50,32 +43,22 @@ export async function cdkBootstrap(options: CdkOptions): Promise<void> {
 }
 
 /**
- * Runs the app, which leaves its assembly in `outputDir`. It is run as the CDK CLI runs it, without the CLI, which takes a second
- * to start; and it asks nothing of the cloud, so it may run beside `cdkBootstrap`.
- *
+ * Runs the app as the CDK CLI does, which would take a second to start; may run beside `cdkBootstrap`.
  * @throws ConfigurationError when the app refuses the configuration, EnvironmentError when it fails
  */
 export async function synthesise(options: SynthOptions): Promise<void> {
   const { app = APP, context, outputDir, env } = options;
   await mkdir(outputDir, { recursive: true });
   const { context: flags } = JSON.parse(await readFile(join(PROJECT, 'cdk.json'), 'utf8'));
-  const settings = { ...flags, ...context };
-  const result = await runNode('synthesis', [app], {
-    ...options,
-    cwd: PROJECT,
-    env: { ...env, CDK_OUTDIR: outputDir, CDK_CONTEXT_JSON: JSON.stringify(settings), CDK_VALIDATION: 'false' },
-  });
+  const settings = { CDK_CONTEXT_JSON: JSON.stringify({ ...flags, ...context }), CDK_VALIDATION: 'false' };
+  const environment = { ...env, CDK_OUTDIR: outputDir, ...settings };
+  const result = await runNode('synthesis', [app], { ...options, cwd: PROJECT, env: environment });
   if (result.code !== 0) refuseConfiguration(result.lines);
   failUnlessDone(result, 'The stack could not be synthesised.', options);
 }
 
-/**
- * Deploys all stacks of an assembly.
- *
- * @returns the stacks' outputs
- * @throws EnvironmentError when the deployment fails
- */
-export async function cdkDeploy(options: AssemblyOptions): Promise<Record<string, string>> {
+/** Deploys all stacks of an assembly. @returns the stacks' outputs @throws EnvironmentError when it fails */
+export async function cdkDeploy(options: CdkOptions & { outputDir: string }): Promise<Record<string, string>> {
   const { outputDir } = options;
   const outputsFile = `${outputDir}.outputs.json`;
   const output = ['--progress', 'events', '--outputs-file', outputsFile];
@@ -85,12 +68,8 @@ export async function cdkDeploy(options: AssemblyOptions): Promise<Record<string
   return readOutputs(outputsFile);
 }
 
-/**
- * Destroys all stacks of an assembly that `cdkDeploy` wrote.
- *
- * @throws EnvironmentError when it fails
- */
-export async function cdkDestroy(options: AssemblyOptions): Promise<void> {
+/** Destroys all stacks of an assembly. @throws EnvironmentError when it fails */
+export async function cdkDestroy(options: CdkOptions & { outputDir: string }): Promise<void> {
   const args = ['destroy', '--all', '--force', '--app', options.outputDir];
   const result = await runCdk(args, { ...options, cwd: options.record.workDir });
   failUnlessDone(result, 'The stack could not be removed from the local cloud (cdk destroy).', options);
@@ -126,6 +105,5 @@ function failUnlessDone({ code }: CommandResult, sentence: string, { logFile }: 
 }
 
 async function readOutputs(file: string): Promise<Record<string, string>> {
-  const stacks = outputsSchema.parse(JSON.parse(await readFile(file, 'utf8')));
-  return Object.assign({}, ...Object.values(stacks));
+  return Object.assign({}, ...Object.values(outputsSchema.parse(JSON.parse(await readFile(file, 'utf8')))));
 }

@@ -19,10 +19,7 @@ export interface Cloud {
 /** Where Node 24 is, whatever the machine has: the functions run on the first `node` that the emulator finds. */
 const NODE_BIN = dirname(process.execPath);
 
-/**
- * The emulator of this start: its Python environment, then itself.
- * @throws EnvironmentError
- */
+/** The emulator of this start: its Python environment, then itself. @throws EnvironmentError */
 export async function startCloud(screen: Screen, record: RunRecord, signal: AbortSignal): Promise<Cloud> {
   const command = await screen.step('Python environment with MiniStack', () =>
     ensureMinistack({ record, signal, onProgress: (text) => screen.line(`  ${text}`) }),
@@ -34,16 +31,11 @@ export async function startCloud(screen: Screen, record: RunRecord, signal: Abor
   );
 }
 
-/**
- * A local cloud that somebody else runs.
- * @throws EnvironmentError when nothing answers there
- */
+/** A local cloud that somebody else runs. @throws EnvironmentError when nothing answers there */
 export async function existingCloud(endpoint: string, { workDir, tmpDir }: RunRecord): Promise<Cloud> {
   await fetch(endpoint, { signal: AbortSignal.timeout(5000) }).catch((error: unknown) => {
-    throw new EnvironmentError(
-      `Nothing answers at ${endpoint}: start the local cloud there, or leave out --endpoint-url.`,
-      { cause: error },
-    );
+    const message = `Nothing answers at ${endpoint}: start the local cloud there, or leave out --endpoint-url.`;
+    throw new EnvironmentError(message, { cause: error });
   });
   return { endpoint, env: clientEnvironment({ dir: join(workDir, 'client'), tmpDir, nodeBin: NODE_BIN, endpoint }) };
 }

@@ -5,10 +5,7 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.t
 
 const LINES = 6;
 
-/**
- * The last lines that the functions logged about a run, oldest first, and any crash: a crash does not know its run.
- * @param executionArn ends in the name that the lines carry
- */
+/** The last lines that the functions logged about a run, oldest first, and any crash: a crash does not know its run. */
 export async function runLog(endpoint: string, executionArn: string): Promise<string[]> {
   const credentials = { accessKeyId: LOCAL_ACCOUNT, secretAccessKey: 'local' };
   const client = new CloudWatchLogsClient({ endpoint, region: LOCAL_REGION, credentials });
@@ -16,10 +13,9 @@ export async function runLog(endpoint: string, executionArn: string): Promise<st
   const groups = Object.keys(STEPS).map((step) => `/aws/lambda/crm-export-${LOCAL_DEPLOYMENT}-${step}`);
   const found = await Promise.all(
     groups.map(async (logGroupName) => {
+      const answer = client.send(new FilterLogEventsCommand({ logGroupName }));
       // A function that was never invoked may have no group.
-      const { events = [] } = await client
-        .send(new FilterLogEventsCommand({ logGroupName }))
-        .catch(() => ({ events: [] }));
+      const { events = [] } = await answer.catch(() => ({ events: [] }));
       return events;
     }),
   );

@@ -15,10 +15,7 @@ export interface FinishedRun {
   published?: Published;
 }
 
-/**
- * Starts one run per entity, all at once, with the input that the rules give, and follows them to their ends. What is
- * published is read back as a reader would.
- */
+/** Starts one run per entity at once, follows them to their ends, and reads back what is published. */
 export async function runAll(
   target: Target,
   entities: Entity[],

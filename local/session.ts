@@ -27,12 +27,7 @@ export interface Session {
   close: () => Promise<void>;
 }
 
-export interface SessionDeps {
-  screen: Screen;
-  record: RunRecord;
-  signal: AbortSignal;
-  sandboxOptions?: SandboxOptions;
-}
+type SessionDeps = { screen: Screen; record: RunRecord; signal: AbortSignal; sandboxOptions?: SandboxOptions };
 
 /** The jobs of the sandbox take this long, so that the wait loop is seen at work. */
 const JOB_SECONDS = 2;
@@ -47,13 +42,7 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
   const cloud = options.endpointUrl
     ? await existingCloud(options.endpointUrl, record)
     : await startCloud(screen, record, signal);
-  const sandbox = options.crm
-    ? undefined
-    : await screen.step(
-        'Sandbox CRM',
-        () => startSandbox(sandboxOptions),
-        (it) => it.url,
-      );
+  const sandbox = options.crm ? undefined : await screen.step('Sandbox CRM', () => startSandbox(sandboxOptions), urlOf);
   try {
     return await prepare(options, cloud, sandbox, deps);
   } catch (error) {
@@ -103,6 +92,10 @@ async function expectAnswers(addresses: string[]): Promise<void> {
   }
 }
 
+function urlOf({ url }: { url: string }): string {
+  return url;
+}
+
 function crmOf({ baseUrl: url, authUrl, clientId, clientSecret }: Sandbox): OtherCrm {
   return { url, authUrl, clientId, clientSecret };
 }
@@ -114,14 +107,10 @@ async function deploy(
 ): Promise<void> {
   const common = { record, env, logFile: join(record.workDir, 'cdk.log'), signal };
   const context = { deployment: LOCAL_DEPLOYMENT, configuration: configurationFile };
-  const assembly = {
-    ...common,
-    logFile: join(record.workDir, 'synthesis.log'),
-    context,
-    outputDir: join(record.workDir, 'cdk.out'),
-  };
+  const outputDir = join(record.workDir, 'cdk.out');
+  const synthesis = { ...common, logFile: join(record.workDir, 'synthesis.log'), context, outputDir };
   await screen.step('cdk bootstrap, and synthesis beside it', () =>
-    Promise.all([cdkBootstrap(common), synthesise(assembly)]),
+    Promise.all([cdkBootstrap(common), synthesise(synthesis)]),
   );
-  await screen.step('cdk deploy', () => cdkDeploy({ ...common, outputDir: assembly.outputDir }));
+  await screen.step('cdk deploy', () => cdkDeploy({ ...common, outputDir }));
 }

@@ -76,17 +76,13 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
     await showLogs(screen, session.cloud, runs);
     showSummary(screen, runs, session.target.BucketName);
     const ok = runs.every(({ published }) => published !== undefined);
-    if (options.json)
-      print({
-        ok,
-        runs: runs.map(({ report }) => report),
-        ...(options.keep && { endpoints: endpointsOf(session) }),
-      });
+    const endpoints = options.keep && { endpoints: endpointsOf(session) };
+    if (options.json) print({ ok, runs: runs.map(({ report }) => report), ...endpoints });
     if (options.keep) {
       showEndpoints(screen, session, runs);
       await Promise.race([aborted(signal), died(session.cloud)]);
     }
-    return exitCodeOfRuns(runs);
+    return ok ? 0 : 1;
   } finally {
     await session.close();
   }
@@ -107,10 +103,6 @@ async function showLogs(screen: Screen, cloud: Cloud, runs: FinishedRun[]): Prom
     screen.line(`\nThe last lines of the log of ${report.entity}:`);
     for (const line of lines) screen.line(`  ${line}`);
   }
-}
-
-function exitCodeOfRuns(runs: FinishedRun[]): number {
-  return runs.every(({ published }) => published) ? 0 : 1;
 }
 
 function exitCodeOf(error: unknown, screen: Screen): number {

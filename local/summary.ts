@@ -34,11 +34,7 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
 
 /** A few lines for a terminal: cut to its width, and nothing in them that a terminal would obey. */
 function firstLines(start: Buffer): string[] {
-  const lines = start
-    .toString('utf8')
-    .replace(/^\ufeff/, '')
-    .split('\n')
-    .slice(0, 4);
+  const lines = new TextDecoder().decode(start).split('\n').slice(0, 4);
   return lines.map((line) =>
     stripVTControlCharacters(line)
       .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ')

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { ALL_STEPS, type AnyStepName, UPDATE_STEPS } from '../core/step/steps.ts';
+import { ALL_STEPS, type AnyStepName, folderOf, UPDATE_STEPS } from '../core/step/steps.ts';
 
 /**
  * Sizes, names and the direction of imports, as docs/adr asks for them; a part of `npm run lint`. Functions
@@ -161,10 +161,6 @@ function missing(texts: Map<string, string>, file: string, pattern: RegExp, what
   const text = texts.get(file);
   if (text === undefined) return [`${file}: is missing`];
   return pattern.test(text) ? [] : [`${file}: ${what}`];
-}
-
-function folderOf(step: string): string {
-  return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
 }
 
 if (import.meta.main) {

@@ -4,32 +4,19 @@ import { code, table } from './document-tables.ts';
 
 /** The tables of the documents about the operator's command. */
 
-interface Right {
-  action: string;
-  on: string;
-  commands: string[];
-}
-
 const EXPORT_RUN = 'executions of ExportRun';
 const BATCHES = 'executions of CustomerUpdates';
+const FINDING_RUNS = ['follow', 'list', 'show', 'logs', 'report', 'retry', 'stop'];
 const FOLLOWING = ['start --wait', 'follow', 'retry'];
 const READING = ['list', 'show', 'download', 'report', 'update', 'update-status'];
 const GRANT = ['authorize', 'doctor'];
 const WRITING_GRANT = ['authorize', 'doctor --refresh'];
 
 /** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
-export const COMMAND_RIGHTS: Right[] = [
+export const COMMAND_RIGHTS: { action: string; on: string; commands: string[] }[] = [
   { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry'] },
-  {
-    action: 'states:ListExecutions',
-    on: 'ExportRun',
-    commands: ['follow', 'list', 'show', 'logs', 'report', 'retry', 'stop'],
-  },
-  {
-    action: 'states:DescribeExecution',
-    on: EXPORT_RUN,
-    commands: ['follow', 'list', 'show', 'logs', 'report', 'retry', 'stop', 'start --wait'],
-  },
+  { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
+  { action: 'states:DescribeExecution', on: EXPORT_RUN, commands: [...FINDING_RUNS, 'start --wait'] },
   { action: 'states:GetExecutionHistory', on: EXPORT_RUN, commands: [...FOLLOWING, 'list', 'show', 'stop'] },
   { action: 'states:StopExecution', on: EXPORT_RUN, commands: ['stop'] },
   { action: 's3:GetObject', on: '`published/*`, `runs/*`', commands: ['list', 'show', 'download', 'report'] },

@@ -10,10 +10,7 @@ interface Arrow {
 
 const ANY_STEP = 'AnyStep';
 
-/**
- * The machine as a Mermaid state diagram. Choices are folded into labelled arrows from the step before them;
- * what is the same for all steps (the crash, the answer without a branch) is drawn once.
- */
+/** The machine as a Mermaid state diagram. Choices become labelled arrows; what is the same for all steps is drawn once. */
 export function stateDiagram(definition: Definition): string {
   const arrows = storyOrder(definition).flatMap((id) => arrowsFrom(id, definition));
   const tasks = Object.values(definition.States).filter(({ Type }) => Type === 'Task').length;

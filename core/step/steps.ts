@@ -31,3 +31,8 @@ export type Outcome<S extends AnyStepName> = (typeof ALL_STEPS)[S]['outcomes'][n
 
 /** What a step itself may answer; `FAILED` is made from errors, in one place (`outcome.ts`). */
 export type Answered<S extends AnyStepName> = Exclude<Outcome<S>, 'FAILED'>;
+
+/** The folder of a step below `lambdas/`: `CheckStatus` is in `check-status`. */
+export function folderOf(step: AnyStepName): string {
+  return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
+}

@@ -1,7 +1,4 @@
-/**
- * The closed list of alarms: an alarm's id, and the sentence that its mail begins with. The runbook has an entry for each
- * id, and the mail names it. Plain data, for tests and for the operator's command.
- */
+/** The closed list of alarms: its id, which is also its entry in the runbook, and the first sentence of its mail. */
 export const ALARMS = {
   ExecutionsFailed: 'A run ended in an error.',
   ExecutionsTimedOut: 'A run reached the time limit of its machine and was stopped.',
@@ -21,13 +18,13 @@ export const ALARMS = {
 
 export type AlarmId = keyof typeof ALARMS;
 
-/** Where the entry of an alarm stands: a heading's anchor is its text in lower case. */
+/** The entry of an alarm: a heading's anchor is its text in lower case. */
 export function runbookEntry(runbookUrl: string, id: AlarmId): string {
   return `${runbookUrl}#${id.toLowerCase()}`;
 }
 
 /**
- * Refreshes within 24 hours that are too many: each is a version of the secret, at 95 none is made any more, for a secret has
- * about 100 and AWS removes none that is younger than a day (https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html).
+ * Each refresh is a version of the secret. At 95 within 24 hours none is made any more: a secret has about 100, and AWS removes
+ * none younger than a day (https://docs.aws.amazon.com/secretsmanager/latest/userguide/reference_limits.html).
  */
 export const MOST_REFRESHES_A_DAY = 80;

@@ -6,7 +6,6 @@ import {
   type IMetric,
   type IWidget,
   MathExpression,
-  Metric,
   PeriodOverride,
   SingleValueWidget,
   Stats,
@@ -18,7 +17,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { freshnessText } from '../../core/config/freshness.ts';
 import { namespaceOf } from '../../core/log/metrics.ts';
 import type { Monitoring, Watched } from './monitoring.ts';
-import { metricsOf, type OurMetric } from './our-metrics.ts';
+import { awsMetric, metricsOf, type OurMetric } from './our-metrics.ts';
 
 interface NightDashboardProps extends Watched {
   configuration: Configuration;
@@ -28,11 +27,7 @@ interface NightDashboardProps extends Watched {
 const HOUR = Duration.hours(1);
 const DAY = Duration.days(1);
 
-/**
- * Answers "did last night work?": first the alarms, a light for each entity; then a row for each entity with the age,
- * size and length of its last export and what its runs told at their end; then what stands behind them. Two weeks, so that a
- * night is seen among others.
- */
+/** Answers "did last night work?": the alarms; a row for each entity; then what is behind them. Two weeks, to compare nights. */
 export class NightDashboard extends Construct {
   readonly name: string;
   private readonly deployment: string;
@@ -62,13 +57,13 @@ export class NightDashboard extends Construct {
   }
 
   private entityRow(entity: Entity): IWidget[] {
-    const last = (name: 'FileRows' | 'FileBytes' | 'RunDuration', label: string) =>
+    const last = (name: 'FileRows' | 'FileBytes' | 'RunDuration' | 'StatusChecks', label: string) =>
       this.ours(name, { entity }, { period: HOUR, statistic: Stats.MAXIMUM, label });
     const figures = [
       last('FileRows', 'rows'),
       last('FileBytes', 'bytes'),
       last('RunDuration', 'seconds'),
-      this.ours('StatusChecks', { entity }, { period: HOUR, statistic: Stats.MAXIMUM, label: 'status checks' }),
+      last('StatusChecks', 'status checks'),
     ];
     return [
       new SingleValueWidget({ title: `${entity}: last published`, metrics: [this.age(entity)], width: 5, height: 4 }),
@@ -85,9 +80,8 @@ export class NightDashboard extends Construct {
   }
 
   /**
-   * Hours between now, the time of the newest point, and the newest point with a count. EPOCH has a value for every point,
-   * counted or not; so its values are kept only where something was counted: where not, IF takes the point that is not
-   * there, and drops it (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
+   * Hours between now and the newest point with a count. EPOCH has a value for every point: IF keeps those where something
+   * was counted (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
    */
   private age(entity: Entity): IMetric {
     const published = this.ours('RunsEnded', { entity, outcome: 'PUBLISHED' }, { period: HOUR });
@@ -100,10 +94,7 @@ export class NightDashboard extends Construct {
     });
   }
 
-  /**
-   * Whatever outcomes the functions told: an error's name that nobody foresaw appears too. A run that crashed, was stopped or
-   * ran out of time told none, and is in the graph of its machine alone.
-   */
+  /** All outcomes, unforeseen error names too. A run that crashed or was stopped has none: its machine's graph shows it. */
   private outcomes(entity: Entity): IMetric {
     const search = `{"${namespaceOf(this.deployment)}",entity,outcome} MetricName="RunsEnded" entity="${entity}"`;
     return new MathExpression({
@@ -122,7 +113,7 @@ export class NightDashboard extends Construct {
         new GraphWidget({
           title: `${index === 0 ? 'Export' : 'Customer update'} runs, by day`,
           left: names.map((metricName) =>
-            awsMetric('AWS/States', metricName, { StateMachineArn: machine.stateMachineArn }, Stats.SUM, DAY),
+            awsMetric('AWS/States', metricName, { StateMachineArn: machine.stateMachineArn }, { period: DAY }),
           ),
           stacked: true,
           leftYAxis: { min: 0, showUnits: false },
@@ -135,8 +126,8 @@ export class NightDashboard extends Construct {
     const graph = (heading: string, metricName: string, statistic: string) =>
       new GraphWidget({
         title: heading,
-        left: functions.map(({ functionName }) =>
-          awsMetric('AWS/Lambda', metricName, { FunctionName: functionName }, statistic, HOUR, functionName),
+        left: functions.map(({ functionName: label }) =>
+          awsMetric('AWS/Lambda', metricName, { FunctionName: label }, { statistic, period: HOUR, label }),
         ),
         leftYAxis: { min: 0 },
         width: 8,
@@ -152,7 +143,7 @@ export class NightDashboard extends Construct {
     const rates = ENTITIES.map((entity) =>
       this.ours('TransferRate', { entity }, { period: HOUR, statistic: Stats.AVERAGE, label: entity }),
     );
-    const waiting = 'ApproximateNumberOfMessagesVisible';
+    const inQueue = { statistic: Stats.MAXIMUM, period: HOUR, label: 'in the queue' };
     return [
       new GraphWidget({
         title: 'Tokens: refreshes and lost grants, by day',
@@ -167,7 +158,7 @@ export class NightDashboard extends Construct {
       }),
       new GraphWidget({
         title: 'Starts that were not delivered',
-        left: [awsMetric('AWS/SQS', waiting, { QueueName: queueName }, Stats.MAXIMUM, HOUR, 'in the queue')],
+        left: [awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, inQueue)],
         leftYAxis: { min: 0, showUnits: false },
         width: 8,
       }),
@@ -200,15 +191,4 @@ function lights({ freshness, others }: Monitoring, hours: string): IWidget[] {
     ...(nights.length > 0 ? [new AlarmStatusWidget({ title: heading, alarms: nights, width: 12, height: 5 })] : []),
     new AlarmStatusWidget({ title: 'Everything else', alarms: others, width: 12, height: 5 }),
   ];
-}
-
-function awsMetric(
-  namespace: string,
-  metricName: string,
-  dimensionsMap: Record<string, string>,
-  statistic: string,
-  period: Duration,
-  label?: string,
-): Metric {
-  return new Metric({ namespace, metricName, dimensionsMap, statistic, period, ...(label && { label }) });
 }

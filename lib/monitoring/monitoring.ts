@@ -1,5 +1,5 @@
 import { Annotations, Duration, Stack } from 'aws-cdk-lib';
-import { Alarm, ComparisonOperator, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { Alarm, ComparisonOperator, type Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
@@ -10,11 +10,10 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { freshnessOf } from '../../core/config/freshness.ts';
-import { alarmArns } from '../resources/alarm-arns.ts';
-import type { EncryptionKey } from '../resources/encryption-key.ts';
+import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 import { MAP_LABEL } from '../resources/machine-logs.ts';
 import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarms.ts';
-import { metricsOf, type OurMetric } from './our-metrics.ts';
+import { awsMetric, metricsOf, type OurMetric } from './our-metrics.ts';
 
 /** What is watched. */
 export interface Watched {
@@ -43,10 +42,7 @@ interface AlarmOptions {
 
 const SOON = Duration.minutes(5);
 
-/**
- * The alarms of a deployment and the topic that all of them go to, with its e-mail addresses. Plain metric alarms only: the
- * local cloud refuses others, and deploys this very stack (`docs/adr/0018`). `lib/monitoring/alarms.ts` is the list.
- */
+/** The alarms (`alarms.ts`) and their topic. Plain metric alarms only: the local cloud refuses others (`docs/adr/0018`). */
 export class Monitoring extends Construct {
   readonly topic: Topic;
   /** By entity: whether it was published lately. There for each entity that has a night. */
@@ -71,11 +67,7 @@ export class Monitoring extends Construct {
 
   private topicWith(key: EncryptionKey): Topic {
     const stack = Stack.of(this);
-    const topic = new Topic(this, 'Topic', {
-      displayName: stack.stackName,
-      masterKey: key.key,
-      enforceSSL: true,
-    });
+    const topic = new Topic(this, 'Topic', { displayName: stack.stackName, masterKey: key.key, enforceSSL: true });
     // A topic with a policy of its own loses the one that lets everything in the account publish.
     topic.addToResourcePolicy(
       new PolicyStatement({
@@ -106,8 +98,7 @@ export class Monitoring extends Construct {
   }
 
   /**
-   * The children of its map are counted apart, under the ARN of the machine and the label of the map. None of them fails;
-   * being slowed down is what nobody else tells of them
+   * The children of its map are counted under its ARN and the label of the map. None of them fails, but they may be throttled
    * (https://docs.aws.amazon.com/step-functions/latest/dg/concepts-examine-map-run.html).
    */
   private watchUpdates(machine: IStateMachine): void {
@@ -117,9 +108,8 @@ export class Monitoring extends Construct {
   }
 
   /**
-   * Hour by hour, none of which had a published export. An hour without a number counts as one without an export: so a
-   * rule that somebody disabled raises it too. Hours, for only alarms with periods of an hour or more may look back
-   * further than a day, and up to seven
+   * An hour without a number counts as one without an export: a disabled rule raises it too. Only periods of an hour or more
+   * may look back further than a day, up to seven
    * (https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html, "Period").
    */
   private watchNights(deployment: Deployment): void {
@@ -153,12 +143,12 @@ export class Monitoring extends Construct {
   }
 
   /**
-   * SQS delivers no metric of a queue that nobody has used for six hours, whatever lies in it: what is missing then says
-   * nothing, and must not end the alarm
+   * SQS delivers no metric of a queue that was idle for six hours, whatever is in it: missing data must not end the alarm
    * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html).
    */
   private watchQueue({ queueName }: IQueue): void {
-    const metric = awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, Stats.MAXIMUM);
+    const options = { statistic: Stats.MAXIMUM, period: SOON };
+    const metric = awsMetric('AWS/SQS', 'ApproximateNumberOfMessagesVisible', { QueueName: queueName }, options);
     this.alarm('UndeliveredStarts', { metric, tellsEnd: true, missing: TreatMissingData.IGNORE });
   }
 
@@ -173,20 +163,12 @@ export class Monitoring extends Construct {
 
   /** https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html */
   private watchFunction(functionName: string): void {
-    const metric = awsMetric('AWS/Lambda', 'Throttles', { FunctionName: functionName }, Stats.SUM);
+    const metric = awsMetric('AWS/Lambda', 'Throttles', { FunctionName: functionName }, { period: SOON });
     const of = functionName.slice(Stack.of(this).stackName.length + 1);
     this.alarm('FunctionThrottled', { of, metric, tellsEnd: true });
   }
 
-  private alarm(id: AlarmId, options: AlarmOptions): void {
-    const {
-      of,
-      metric,
-      threshold = 1,
-      anyOf = 1,
-      tellsEnd = false,
-      missing = TreatMissingData.NOT_BREACHING,
-    } = options;
+  private alarm(id: AlarmId, { of, metric, threshold = 1, anyOf = 1, tellsEnd = false, missing }: AlarmOptions): void {
     const alarm = new Alarm(this, of === undefined ? id : `${id}-${of}`, {
       ...this.text(id, of),
       metric,
@@ -194,7 +176,7 @@ export class Monitoring extends Construct {
       comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
       evaluationPeriods: anyOf,
       ...(anyOf > 1 && { datapointsToAlarm: 1 }),
-      treatMissingData: missing,
+      treatMissingData: missing ?? TreatMissingData.NOT_BREACHING,
     });
     this.mail(alarm, tellsEnd);
     this.others.push(alarm);
@@ -218,9 +200,5 @@ export class Monitoring extends Construct {
 }
 
 function ofMachine(StateMachineArn: string, metricName: string): Metric {
-  return awsMetric('AWS/States', metricName, { StateMachineArn }, Stats.SUM);
-}
-
-function awsMetric(namespace: string, metricName: string, dimensionsMap: Record<string, string>, statistic: string) {
-  return new Metric({ namespace, metricName, dimensionsMap, statistic, period: SOON });
+  return awsMetric('AWS/States', metricName, { StateMachineArn }, { period: SOON });
 }

@@ -16,8 +16,16 @@ export type OurMetric = (
   options: MetricOptions,
 ) => Metric;
 
+export function awsMetric(
+  namespace: string,
+  metricName: string,
+  dimensionsMap: Record<string, string>,
+  { statistic = Stats.SUM, ...options }: MetricOptions,
+): Metric {
+  return new Metric({ namespace, metricName, dimensionsMap, statistic, ...options });
+}
+
 /** @param deployment its name, which is in the namespace */
 export function metricsOf(deployment: string): OurMetric {
-  return (metricName, dimensionsMap, { statistic = Stats.SUM, ...options }) =>
-    new Metric({ namespace: namespaceOf(deployment), metricName, dimensionsMap, statistic, ...options });
+  return (metricName, dimensions, options) => awsMetric(namespaceOf(deployment), metricName, dimensions, options);
 }

@@ -8,22 +8,17 @@ import {
 } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { Construct } from 'constructs';
-import { alarmArns } from './alarm-arns.ts';
 
-/** Services that use the key for a role of ours, on the role's behalf. */
+/** Services that use the key for a role of ours: they open data keys, and make new ones for what they write. */
 type Via = 's3' | 'secretsmanager' | 'dynamodb';
-
-/** What a service does with the key for its caller: it opens data keys, and makes new ones for what it writes. */
 type KeyAction = 'kms:Decrypt' | 'kms:GenerateDataKey';
 
 /**
  * The one key of a deployment: bucket, secrets, ledger, topic, queue and log groups (`docs/adr/0017`). Kept when the stack
- * is destroyed, and when the deployment that makes it fails: CloudFormation may have encrypted something with it by then,
- * and without it nobody could read that.
+ * is destroyed, and when its first deployment fails: something may have been encrypted with it by then.
  *
- * Roles get their rights in their own policies, through one service each. In the key's policy stand the account and the
- * three services of AWS that come by themselves; without their statements mails, undelivered starts and log lines would
- * be lost without a word.
+ * Roles get their rights in their own policies, through one service each. The key's policy names the account and three
+ * services of AWS: without their statements mails, undelivered starts and log lines would be lost silently.
  */
 export class EncryptionKey extends Construct {
   readonly key: Key;
@@ -64,9 +59,8 @@ export class EncryptionKey extends Construct {
   }
 
   /**
-   * Without a condition: what EventBridge asks of KMS carries neither account nor rule, and a statement that demands them
-   * would refuse it (same page, "aws:SourceAccount ... not supported in EventBridge-to-encrypted-topic policies"). The
-   * queue's own policy names the rules.
+   * Without a condition: EventBridge's requests to KMS carry neither account nor rule (same page, "aws:SourceAccount ... not
+   * supported in EventBridge-to-encrypted-topic policies"). The queue's own policy names the rules.
    */
   private letRulesSend(): void {
     this.letService('RulesSend', 'events.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey']);
@@ -74,18 +68,11 @@ export class EncryptionKey extends Construct {
 
   /** https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/encrypt-log-data-kms.html */
   private letLogsEncrypt(stack: Stack): void {
-    const groups = [`/aws/lambda/${stack.stackName}-*`, `/aws/vendedlogs/states/${stack.stackName}-*`].map(
-      (resourceName) =>
-        stack.formatArn({
-          service: 'logs',
-          resource: 'log-group',
-          resourceName,
-          arnFormat: ArnFormat.COLON_RESOURCE_NAME,
-        }),
-    );
+    const groups = [`/aws/lambda/${stack.stackName}-*`, `/aws/vendedlogs/states/${stack.stackName}-*`];
+    const groupArns = groups.map((name) => arnOf(stack, 'logs', 'log-group', name));
     const actions = ['kms:Encrypt*', 'kms:Decrypt*', 'kms:ReEncrypt*', 'kms:GenerateDataKey*', 'kms:Describe*'];
     this.letService('LogsEncrypt', `logs.${stack.region}.${stack.urlSuffix}`, actions, {
-      ArnLike: { 'kms:EncryptionContext:aws:logs:arn': groups },
+      ArnLike: { 'kms:EncryptionContext:aws:logs:arn': groupArns },
     });
   }
 
@@ -97,13 +84,16 @@ export class EncryptionKey extends Construct {
   ): void {
     const principals = [new ServicePrincipal(service)];
     // In a key's policy, * is this key.
-    const statement = new PolicyStatement({
-      sid,
-      principals,
-      actions,
-      resources: ['*'],
-      ...(conditions && { conditions }),
-    });
-    this.key.addToResourcePolicy(statement);
+    const statement = { sid, principals, actions, resources: ['*'], ...(conditions && { conditions }) };
+    this.key.addToResourcePolicy(new PolicyStatement(statement));
   }
+}
+
+/** The alarms of a stack, as a pattern: their names begin with the stack's. */
+export function alarmArns(stack: Stack): string {
+  return arnOf(stack, 'cloudwatch', 'alarm', `${stack.stackName}-*`);
+}
+
+function arnOf(stack: Stack, service: string, resource: string, resourceName: string): string {
+  return stack.formatArn({ service, resource, resourceName, arnFormat: ArnFormat.COLON_RESOURCE_NAME });
 }

@@ -3,7 +3,6 @@ import { type Conditions, Effect, type IPrincipal, PolicyStatement, StarPrincipa
 import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { AccessLogs } from './access-logs.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 
 interface ExportBucketProps {
@@ -11,14 +10,23 @@ interface ExportBucketProps {
   key: EncryptionKey;
 }
 
+/** What both buckets share. A bucket with anything in it cannot be removed with the stack. */
+const SHARED = {
+  blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+  enforceSSL: true,
+  minimumTLSVersion: 1.2,
+  versioned: true,
+  removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+};
+
 /** Headers by which a request chooses how its object is encrypted, as conditions of a policy. */
 const ALGORITHM = 's3:x-amz-server-side-encryption';
 const KEY_ID = 's3:x-amz-server-side-encryption-aws-kms-key-id';
 const CUSTOMER_KEY = 's3:x-amz-server-side-encryption-customer-algorithm';
 
 /**
- * The bucket of the exports. Rights are given in the bucket's policy: it can name prefixes, and the functions' own policies
- * stay without wildcards. Kept when the stack is destroyed; without a name of its own, so that a new stack never collides.
+ * The bucket of the exports. Rights are in its policy, which can name prefixes: the functions' own policies have no wildcards.
+ * Without a name of its own, so that a new stack never collides with what an earlier one left.
  */
 export class ExportBucket extends Construct {
   readonly bucket: Bucket;
@@ -28,27 +36,23 @@ export class ExportBucket extends Construct {
   constructor(scope: Construct, id: string, { deployment, key }: ExportBucketProps) {
     super(scope, id);
     this.key = key;
-    this.accessLogs = new AccessLogs(this, 'AccessLogs', deployment).bucket;
+    this.accessLogs = accessLogs(new Construct(this, 'AccessLogs'), deployment.logRetentionDays);
     this.bucket = new Bucket(this, 'Bucket', {
-      blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
+      ...SHARED,
       encryption: BucketEncryption.KMS,
       encryptionKey: key.key,
       // One data key for many objects: far fewer requests to KMS, which cost money.
       bucketKeyEnabled: true,
-      enforceSSL: true,
-      minimumTLSVersion: 1.2,
-      versioned: true,
       serverAccessLogsBucket: this.accessLogs,
       serverAccessLogsPrefix: 'exports/',
-      removalPolicy: RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
       lifecycleRules: lifecycle(deployment),
     });
     this.refuseOtherKeys();
-    // What is kept keeps its rule against plain http as well.
+    // The bucket that stays keeps its rule against plain http as well.
     this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 
-  /** Stores files of runs in parts that a later invocation goes on from, and looks at what stands there already. */
+  /** Stores files of runs in parts, and reads which parts are stored already. */
   allowStoring(role: IPrincipal): void {
     const upload = ['s3:PutObject', 's3:ListMultipartUploadParts', 's3:AbortMultipartUpload'];
     this.allow(role, [...upload, 's3:GetObject'], ['runs/*']);
@@ -82,8 +86,8 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * Whoever writes has both: a part of an upload is encrypted under the data key that the upload was begun with, so that
-   * key has to be opened (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html#mpuAndPermissions).
+   * Writers need both: a part is encrypted under the data key that the upload was begun with
+   * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html#mpuAndPermissions).
    */
   private allowKey(role: IPrincipal): void {
     this.key.allow(role, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
@@ -100,8 +104,8 @@ export class ExportBucket extends Construct {
   }
 
   /**
-   * A request may say nothing of encryption: the bucket's own key is then used. What it says must be that key, and a
-   * `Null` condition stands beside each comparison: one that finds no header would hold, and refuse the silent request too.
+   * A request names the bucket's own key or none. Each comparison has a `Null` condition: without the header it would hold, and
+   * refuse the request that names none.
    */
   private refuseOtherKeys(): void {
     const { keyArn } = this.key.key;
@@ -119,15 +123,39 @@ export class ExportBucket extends Construct {
   }
 }
 
+/**
+ * A line for each request to the bucket of the exports, within hours. S3's own key: it delivers to no bucket that has another
+ * (https://docs.aws.amazon.com/AmazonS3/latest/userguide/enable-server-access-logging.html).
+ */
+function accessLogs(scope: Construct, logRetentionDays: number): Bucket {
+  const bucket = new Bucket(scope, 'Bucket', {
+    ...SHARED,
+    encryption: BucketEncryption.S3_MANAGED,
+    lifecycleRules: [{ id: 'Lines', expiration: Duration.days(logRetentionDays) }, NONCURRENT, INCOMPLETE],
+  });
+  bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+  return bucket;
+}
+
 /** A versioned bucket keeps what expires as a noncurrent version, and after that an empty delete marker: both go too. */
+const NONCURRENT: LifecycleRule = {
+  id: 'NoncurrentVersions',
+  noncurrentVersionExpiration: Duration.days(1),
+  expiredObjectDeleteMarker: true,
+};
+const INCOMPLETE: LifecycleRule = {
+  id: 'IncompleteUploads',
+  abortIncompleteMultipartUploadAfter: Duration.days(2),
+};
+
 function lifecycle({ retentionDays, updates }: Deployment): LifecycleRule[] {
   const kept = Duration.days(retentionDays);
   return [
-    { id: 'IncompleteUploads', abortIncompleteMultipartUploadAfter: Duration.days(2) },
+    INCOMPLETE,
     { id: 'Runs', prefix: 'runs/', expiration: kept },
     { id: 'Pointers', prefix: 'published/', expiration: kept },
     // There whether updates are switched on or not: what was left when they were must go as well.
     { id: 'Updates', prefix: 'updates/', expiration: Duration.days(updates.retentionDays) },
-    { id: 'NoncurrentVersions', noncurrentVersionExpiration: Duration.days(1), expiredObjectDeleteMarker: true },
+    NONCURRENT,
   ];
 }

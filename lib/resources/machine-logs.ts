@@ -12,9 +12,8 @@ export interface WatchProps {
 }
 
 /**
- * A machine's log group and tracing: every event, without what passes between the states; the history of an execution
- * has that. The group's name begins as AWS wants it: others share one policy of limited length in the account
- * (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
+ * A machine's tracing and log group: every event, without the states' data. With another prefix its name would go into a
+ * policy of limited length (https://docs.aws.amazon.com/step-functions/latest/dg/bp-cwl.html).
  */
 export function watched(
   scope: Construct,

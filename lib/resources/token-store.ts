@@ -6,12 +6,9 @@ import { Construct } from 'constructs';
 import type { EncryptionKey } from './encryption-key.ts';
 
 /**
- * Storage of the grant. The secrets of the OAuth client and of the grant are created without a value: `authorize` writes
- * the first, the functions rotate the second. (The L2 construct would generate a random value, and a change of a value in
- * the template would overwrite the grant.) They are kept when the stack is destroyed.
- *
- * The ledger records who may spend which generation of the grant (docs/adr/0013). It holds no tokens, and means nothing
- * without its secret, so it goes with the stack.
+ * Storage of the grant. The two secrets are created without a value and kept when the stack is destroyed: `authorize` writes
+ * the client, the functions rotate the grant. (The L2 construct would generate a value, and overwrite the grant with it.)
+ * The ledger records who may spend which generation of the grant (docs/adr/0013); it holds no tokens and goes with the stack.
  */
 export class TokenStore extends Construct {
   readonly clientSecretId: string;
@@ -58,8 +55,8 @@ export class TokenStore extends Construct {
   }
 
   /**
-   * The construct takes no key where the Region is not fixed, so the key is named in the template. It has to stay the table
-   * of earlier releases: with two ledgers, while a deployment switches the functions, a generation could be claimed twice.
+   * The construct takes no key where the Region is not fixed: the key is named in the template. The table must never be
+   * replaced: with two ledgers during a deployment, a generation could be claimed twice.
    */
   private newLedger(): TableV2 {
     const table = new TableV2(this, 'Ledger', {

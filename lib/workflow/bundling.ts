@@ -27,20 +27,12 @@ const OPTIONS = {
   logLevel: 'warning',
 } satisfies BuildOptions;
 
-/** A file of a bundle. */
-interface BundledFile {
-  name: string;
-  contents: Uint8Array;
-}
-
-let bundled: Map<string, BundledFile[]> | undefined;
+let bundled: ReturnType<typeof bundleSteps> | undefined;
 
 /**
- * The code of a step, bundled by the esbuild of this process. CDK's `NodejsFunction` starts npx for each function, which takes
- * longer than all the bundling. The SDK is bundled too, so that the same bits run here and on AWS; the configuration lies
- * beside the code, checked and with its defaults, so that no function needs the schema (`docs/adr/0015`).
- * `test/lib/bundle.test.ts` holds every bundle to a limit.
- *
+ * The code of a step, bundled in this process: CDK's `NodejsFunction` starts npx for each function, which takes longer. The SDK
+ * is bundled too, so that the same bits run here and on AWS; the configuration is beside the code, checked and with its
+ * defaults, so that no function needs the schema (`docs/adr/0015`). `test/lib/bundle.test.ts` limits every bundle.
  * @param folder of the step, below `lambdas/`
  */
 export function bundledCode(folder: string, deployment: Deployment): AssetCode {
@@ -59,7 +51,7 @@ export function bundledCode(folder: string, deployment: Deployment): AssetCode {
 }
 
 /** The bundles of all steps by folder, made together: what they share is read and parsed once. */
-function bundleSteps(): Map<string, BundledFile[]> {
+function bundleSteps() {
   const entryPoints = readdirSync(LAMBDAS).map((folder) => ({
     in: join(LAMBDAS, folder, 'handler.ts'),
     out: join(folder, 'index'),

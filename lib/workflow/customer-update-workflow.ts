@@ -64,8 +64,7 @@ export class CustomerUpdateWorkflow extends Construct {
     const ends = failStates(this, ids);
     connectStep(this, 'ValidateBatch', validate, { VALIDATED: applyChunks, CONTINUE: waitBeforeValidate }, ends);
     applyChunks.next(summarize);
-    // Whatever happened to the map, the result says what became of each line. By the document of AWS, States.ALL leaves an
-    // output that is too large.
+    // Whatever happened to the map, the result names each line's outcome. States.ALL does not catch an output that is too large.
     applyChunks.addCatch(summarize, { errors: ['States.DataLimitExceeded'], resultPath: '$.crash' });
     applyChunks.addCatch(summarize, { resultPath: '$.crash' });
     connectStep(this, 'SummarizeBatch', summarize, { SUMMARIZED: applied, CONTINUE: waitBeforeSummarize }, ends);
@@ -73,9 +72,8 @@ export class CustomerUpdateWorkflow extends Construct {
   }
 
   /**
-   * A child for each chunk. None of their failures stops the others: a child that failed left its results, or none, and
-   * both are told line by line. What the children answer counts on AWS before it is discarded: 256 KB for all of them. So
-   * no child fails: each failure would be kept as a whole record of some 1.4 KB.
+   * A child for each chunk; none of their failures stops the others. AWS limits all their answers together to 256 KB, although
+   * they are discarded, and a failed child counts some 1.4 KB: so no child fails.
    */
   private applyChunks({ functions, bucket, concurrency }: CustomerUpdateWorkflowProps): DistributedMap {
     const map = new DistributedMap(this, 'ApplyChunks', {
@@ -99,12 +97,8 @@ export class CustomerUpdateWorkflow extends Construct {
   }
 
   private child(lambdaFunction: IFunction): IChainable {
-    const apply = stepTask(
-      this,
-      'ApplyChunk',
-      'Sends the lines of one chunk, notes what became of each',
-      lambdaFunction,
-    );
+    const comment = 'Sends the lines of one chunk, notes what became of each';
+    const apply = stepTask(this, 'ApplyChunk', comment, lambdaFunction);
     const waitBeforeApply = waitState(this, 'WaitBeforeApply', 'The chunk goes on in another invocation', apply);
     const finished = new Succeed(this, 'ChunkFinished', { comment: 'Each of its lines has a result' });
     const answer = this.answer('AnswerChunk', 'The number of the chunk is all that it answers').next(finished);
@@ -112,7 +106,7 @@ export class CustomerUpdateWorkflow extends Construct {
     return apply;
   }
 
-  /** What went wrong stands in the history of the child, in the input of these states; the batch tells it line by line. */
+  /** What went wrong is in the history of the child, in the input of these states, and line by line in the batch's result. */
   private chunkEnds(): Ends {
     const unfinished = new Succeed(this, 'ChunkUnfinished', { comment: 'The summary tells what became of its lines' });
     const end = (id: string, comment: string) => this.answer(id, comment, { unfinished: true }).next(unfinished);

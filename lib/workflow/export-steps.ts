@@ -17,9 +17,8 @@ export interface StepsProps {
 }
 
 /**
- * A call of the service with everything around it: it may take 30 seconds, its repetition with a fresh token the same, the
- * refresh in between 50, or a minute of waiting for another's. CreateExport makes two, of which the second may take as long
- * as the configuration allows. It is not sent where the time left is too short; here there is enough for its repetition.
+ * A call of the service may take 30 seconds, the refresh of the token 50 or a minute of waiting for another's, and the repeated
+ * call 30. CreateExport makes two calls; the second may take as long as the configuration allows.
  */
 const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 240;

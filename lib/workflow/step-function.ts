@@ -4,7 +4,7 @@ import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } fro
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
-import { type AnyStepName, UPDATE_STEPS } from '../../core/step/steps.ts';
+import { type AnyStepName, folderOf, UPDATE_STEPS } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { bundledCode } from './bundling.ts';
 
@@ -16,10 +16,7 @@ export interface StepFunctionProps {
   environment: Record<string, string>;
 }
 
-/**
- * The function of one step, with a role and a log group of its own. `id` is the name of the state that invokes it; the code
- * is in the folder of the same name.
- */
+/** The function of one step, with a role and a log group of its own. `id` is the name of the state that invokes it. */
 export class StepFunction extends Construct {
   readonly role: Role;
   readonly functionName: string;
@@ -55,11 +52,6 @@ export class StepFunction extends Construct {
     this.functionName = functionName;
     this.alias = new Alias(this, 'Live', { aliasName: 'live', version: handler.currentVersion });
   }
-}
-
-/** `CheckStatus` is in `check-status`. */
-function folderOf(step: AnyStepName): string {
-  return step.replace(/(?<!^)[A-Z]/g, '-$&').toLowerCase();
 }
 
 /** What a machine invokes. */

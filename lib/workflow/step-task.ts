@@ -23,10 +23,7 @@ const SERVICE_ERRORS = [
 /** The runtime died under the function: killed at its time limit, out of memory, or gone without a word. */
 const DEAD_RUNTIME = ['Lambda.Unknown', 'Sandbox.Timedout', 'Runtime.ExitError', 'Runtime.OutOfMemory'];
 
-/**
- * Throttling lasts as long as other functions of the account are at work, minutes and not seconds: 15 + 30 + 60 + 120 + 240
- * and five times 300, together 1965 seconds. Drawn delays could be far shorter in sum.
- */
+/** Throttling lasts for minutes: 15 + 30 + 60 + 120 + 240 and five times 300 = 1965 seconds. Jitter could shorten the sum. */
 const UNTIL_FREE = {
   interval: Duration.seconds(15),
   backoffRate: 2,
@@ -47,18 +44,15 @@ const PATIENT = {
 /** Waits of at most 5 + 10 = 15 seconds together. */
 const BRIEF = { ...PATIENT, interval: Duration.seconds(5), maxAttempts: 2 };
 
-/**
- * Retries of a chunk, none of which comes sooner than two minutes. A child may be invoked 2,000 times and last three days:
- * only time bounds how many retries come on top, and so its history (`test/lib/history-budget.test.ts`).
- */
+/** A child may be invoked 2,000 times: two minutes between retries bound its history (`test/lib/history-budget.test.ts`). */
 const OF_A_CHUNK = { ...UNTIL_FREE, interval: Duration.seconds(120) };
 
 /** What the platform did to a call, never what our code decided: that is an outcome, and has its branch. */
 function retriesOf(id: AnyStepName): RetryProps[] {
   if (id === 'ApplyChunk') {
     return [
-      // Two hours: where a batch takes up the concurrency of the account itself, a turn comes free when another chunk has
-      // ended, which may take half an hour (1,000 lines, 20 per second for 40 chunks), and others may be there first.
+      // Two hours: where the batch itself takes up the account's concurrency, a chunk that ends makes room for another, which
+      // may take half an hour (1,000 lines, 20 per second for 40 chunks), and others may be first.
       { ...OF_A_CHUNK, errors: NOT_INVOKED, maxAttempts: 25 },
       { ...OF_A_CHUNK, errors: SERVICE_ERRORS, maxAttempts: 5 },
       { ...OF_A_CHUNK, errors: DEAD_RUNTIME, maxAttempts: 2 },
@@ -89,12 +83,8 @@ export interface Ends {
 
 /** The task of a step: given the whole state, answering the whole state. */
 export function stepTask(scope: Construct, id: AnyStepName, comment: string, lambdaFunction: IFunction): LambdaInvoke {
-  return new LambdaInvoke(scope, id, {
-    comment,
-    lambdaFunction,
-    outputPath: '$.Payload',
-    retryOnServiceExceptions: false,
-  });
+  const options = { outputPath: '$.Payload', retryOnServiceExceptions: false };
+  return new LambdaInvoke(scope, id, { comment, lambdaFunction, ...options });
 }
 
 /**

@@ -5,7 +5,7 @@ import { EnvironmentError } from '../processes/environment-error.ts';
 const run = promisify(execFile);
 
 /** The oldest Python that MiniStack runs on. */
-const OLDEST = { major: 3, minor: 10 };
+const OLDEST = '3.10';
 const USUAL_NAMES = ['python3', 'python', 'python3.13', 'python3.12', 'python3.11', 'python3.10'];
 const PROBE = 'import sys; print("%d.%d.%d" % sys.version_info[:3]); print(sys.executable)';
 const PROBE_WITHIN_MS = 20_000;
@@ -16,10 +16,8 @@ const HOW_TO_INSTALL =
 export type Python = { path: string; version: string };
 
 /**
- * Finds a Python that is new enough for MiniStack: the one in the variable PYTHON if that is set, otherwise the first
- * of the usual names in PATH.
- *
- * @throws EnvironmentError when there is none, or none new enough
+ * Finds a Python that is new enough for MiniStack: that of the variable PYTHON, else the first of the usual names in PATH.
+ * @throws EnvironmentError when there is none
  */
 export async function findPython(env: NodeJS.ProcessEnv): Promise<Python> {
   const names = env.PYTHON ? [env.PYTHON] : USUAL_NAMES;
@@ -27,7 +25,7 @@ export async function findPython(env: NodeJS.ProcessEnv): Promise<Python> {
   for (const name of names) {
     const python = await probe(name, env);
     if (python === undefined) continue;
-    if (isNewEnough(python.version)) return python;
+    if (python.version.localeCompare(OLDEST, 'en', { numeric: true }) >= 0) return python;
     tooOld.push(python);
   }
   throw new EnvironmentError(explain(env.PYTHON, tooOld[0]));
@@ -41,11 +39,6 @@ async function probe(name: string, env: NodeJS.ProcessEnv): Promise<Python | und
   } catch {
     return undefined; // not there, or not a Python that works
   }
-}
-
-function isNewEnough(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > OLDEST.major || (major === OLDEST.major && minor >= OLDEST.minor);
 }
 
 function explain(named: string | undefined, tooOld: Python | undefined): string {

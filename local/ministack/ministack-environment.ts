@@ -6,15 +6,11 @@ export const LOCAL_ACCOUNT = '000000000000';
 export const LOCAL_REGION = 'us-east-1';
 
 /**
- * `dir`: its own, for state; `tmpDir`: for temporary files, the functions' code among them; `nodeBin`: where `node`
- * is.
+ * `dir`: its own, for state; `tmpDir`: for temporary files, the functions' code among them; `nodeBin`: where `node` is.
  */
 export type Place = { dir: string; tmpDir: string; nodeBin: string };
 
-/**
- * MiniStack's whole environment. The functions inherit it, so it holds nothing of the user's; and without
- * AWS_ENDPOINT_URL, which MiniStack sets for the functions itself.
- */
+/** MiniStack's whole environment, which the functions inherit. MiniStack itself adds AWS_ENDPOINT_URL for them. */
 export function serverEnvironment(
   options: Place & { port: number; word: string; waitScale?: number | undefined },
 ): Record<string, string> {
@@ -37,9 +33,8 @@ export function serverEnvironment(
 }
 
 /**
- * The whole environment for programs that use MiniStack as AWS. Made from nothing, so that neither the user's profile
- * and credentials nor a proxy can lead anything elsewhere. The CDK CLI keeps a cache of accounts by access key in
- * CDK_HOME.
+ * The whole environment for programs that use MiniStack as AWS, made from nothing: no profile, credentials or proxy of the
+ * user's leads anything elsewhere. The CDK CLI keeps a cache of accounts by access key in CDK_HOME.
  */
 export function clientEnvironment(options: Place & { endpoint: string }): Record<string, string> {
   const { dir, endpoint } = options;

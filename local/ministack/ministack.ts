@@ -37,9 +37,7 @@ export type MinistackOptions = MinistackCommand & {
 /** A running MiniStack, empty at first. */
 export type Ministack = {
   endpoint: string;
-  /**
-   * The whole environment for programs that use it as AWS (CDK CLI, our CLI). Nothing of the user's own AWS settings.
-   */
+  /** The whole environment for programs that use it as AWS (CDK CLI, our CLI). */
   env: Record<string, string>;
   pid: number;
   logFile: string;
@@ -54,7 +52,6 @@ export type Ministack = {
 
 /**
  * Starts MiniStack on loopback with an environment of its own and waits until it answers.
- *
  * @throws EnvironmentError when the functions would not run on Node 24, or MiniStack does not come up
  */
 export async function startMinistack(options: MinistackOptions): Promise<Ministack> {
@@ -92,23 +89,19 @@ async function tryPort(options: MinistackOptions, place: Place, port: number, la
     throw new EnvironmentError('The local cloud (MiniStack) did not start. The log says why.', { logFile });
   } catch (error) {
     await server.stop();
-    if (!last && (await portWasTaken(logFile))) return undefined;
+    const portTaken = (await lastLines(logFile, 50)).some((line) => /already in use/i.test(line));
+    if (portTaken && !last) return undefined;
     throw error;
   }
 }
 
 async function isReady(endpoint: string, word: string, server: RunningProcess, signal: AbortSignal | undefined) {
   let exited = false;
-  let ready = false;
   void server.exited.then(() => {
     exited = true;
   });
-  const look = async () => {
-    ready = !exited && (await answers(endpoint, word));
-    return ready || exited;
-  };
-  await waitUntil(look, { withinMs: READY_WITHIN_MS, signal });
-  return ready;
+  const settled = async () => exited || (await answers(endpoint, word));
+  return (await waitUntil(settled, { withinMs: READY_WITHIN_MS, signal })) && !exited;
 }
 
 async function answers(endpoint: string, word: string): Promise<boolean> {
@@ -120,23 +113,14 @@ async function answers(endpoint: string, word: string): Promise<boolean> {
   }
 }
 
-async function portWasTaken(logFile: string): Promise<boolean> {
-  const lines = await lastLines(logFile, 50);
-  return lines.some((line) => /already in use/i.test(line));
-}
-
-function handle(server: RunningProcess, endpoint: string, place: Place, logFile: string) {
+function handle(server: RunningProcess, endpoint: string, place: Place, logFile: string): Ministack {
   const post = async (path: string, body: unknown) => {
-    const signal = AbortSignal.timeout(ADMIN_WITHIN_MS);
-    const response = await fetch(`${endpoint}/_ministack/${path}`, {
-      method: 'POST',
-      body: JSON.stringify(body),
-      signal,
-    });
+    const request = { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(ADMIN_WITHIN_MS) };
+    const response = await fetch(`${endpoint}/_ministack/${path}`, request);
     if (!response.ok) throw new Error(`MiniStack answered ${response.status} to ${path}`);
     return response.json();
   };
-  const ministack: Ministack = {
+  return {
     endpoint,
     env: clientEnvironment({ ...place, endpoint }),
     pid: server.pid,
@@ -152,15 +136,13 @@ function handle(server: RunningProcess, endpoint: string, place: Place, logFile:
       if (unknown.length > 0) throw new Error(`MiniStack did not accept the setting ${unknown.join(', ')}`);
     },
   };
-  return ministack;
 }
 
 async function checkNode(nodeBin: string): Promise<void> {
   const advice = 'Run "npm install" (with scripts allowed for the package "node"), then start again.';
   const found = await run('node', ['--version'], { env: { PATH: nodeBin } }).catch((cause: unknown) => {
-    throw new EnvironmentError(`There is no Node ${NODE_MAJOR} in ${nodeBin} to run the functions. ${advice}`, {
-      cause,
-    });
+    const message = `There is no Node ${NODE_MAJOR} in ${nodeBin} to run the functions. ${advice}`;
+    throw new EnvironmentError(message, { cause });
   });
   const version = found.stdout.trim();
   if (!version.startsWith(`v${NODE_MAJOR}.`)) {

@@ -18,9 +18,7 @@ const MINISTACK: PythonEnvironment = {
 const CHECK_WITHIN_MS = 20_000;
 const run = promisify(execFile);
 
-/**
- * Where to install, and for whom. `env` is the caller's environment: PATH, PYTHON, and the user's PIP_ settings count.
- */
+/** `env` is the caller's environment: PATH, PYTHON, and the user's PIP_ settings count. */
 export type InstallOptions = {
   record: RunRecord;
   env?: NodeJS.ProcessEnv;
@@ -46,9 +44,7 @@ export type PythonEnvironment = {
 export type MinistackCommand = { command: string; args: string[] };
 
 /**
- * Makes sure that MiniStack, exactly as pinned in requirements.txt, is installed in a virtual environment of its own
- * under the cache directory. Made once per Python version and set of requirements.
- *
+ * Installs MiniStack, as pinned in requirements.txt, once per Python version and set of requirements.
  * @throws EnvironmentError when Python is missing, too old or without venv, or when pip cannot install
  */
 export async function ensureMinistack(options: InstallOptions): Promise<MinistackCommand> {
@@ -58,12 +54,7 @@ export async function ensureMinistack(options: InstallOptions): Promise<Ministac
   return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
 }
 
-/**
- * The same for any other set of requirements.
- *
- * @returns the directory of the environment: its interpreter is `bin/python`
- * @throws EnvironmentError as `ensureMinistack` does
- */
+/** The same for any requirements. @returns the directory of the environment, whose interpreter is `bin/python` */
 export async function ensureEnvironment(environment: PythonEnvironment, options: InstallOptions): Promise<string> {
   const { record, onProgress, env = process.env } = options;
   const { name, requirements, modules } = environment;
@@ -84,10 +75,7 @@ async function keyOf(requirements: string, more = ''): Promise<string> {
   return createHash('sha256').update(content).update(more).digest('hex').slice(0, 16);
 }
 
-/**
- * Adds packages to a finished environment, once: the note of it is written last. In place, for nothing that a running
- * MiniStack uses is touched: both files pin what they share to the same version, which pip leaves alone.
- */
+/** Adds packages to a finished environment, once. A running MiniStack is not disturbed: both files pin the same versions. */
 async function add(requirements: string, home: string, options: BuildOptions): Promise<void> {
   const note = join(home, `added-${await keyOf(requirements)}`);
   if (existsSync(note)) return;
@@ -96,9 +84,8 @@ async function add(requirements: string, home: string, options: BuildOptions): P
 }
 
 /**
- * Puts a finished environment into its final place, in one step: nobody ever sees half of one, and of two starts at
- * once the first wins. It can be moved because nothing of it but the interpreter is used, never its scripts with their
- * absolute first lines.
+ * Puts a finished environment into its place in one step: of two starts at once the first wins. It can be moved because only
+ * its interpreter is used, never its scripts with their absolute first lines.
  */
 async function moveInto(home: string, building: string, modules: string): Promise<void> {
   try {
@@ -110,10 +97,8 @@ async function moveInto(home: string, building: string, modules: string): Promis
 }
 
 async function works(home: string, modules: string): Promise<boolean> {
-  return run(interpreter(home), ['-I', '-c', `import ${modules}`], { timeout: CHECK_WITHIN_MS }).then(
-    () => true,
-    () => false,
-  );
+  const check = run(interpreter(home), ['-I', '-c', `import ${modules}`], { timeout: CHECK_WITHIN_MS });
+  return check.then(Boolean, () => false);
 }
 
 type BuildOptions = InstallOptions & { env: NodeJS.ProcessEnv; what: string };

@@ -5,10 +5,7 @@ export class EnvironmentError extends Error {
   /** A log whose last lines explain the failure. */
   readonly logFile: string | undefined;
 
-  /**
-   * @param message One sentence that says what is wrong, then what to do.
-   * @param options `logFile`: a file whose last lines the caller shows.
-   */
+  /** @param message One sentence that says what is wrong, then what to do. */
   constructor(message: string, options: { logFile?: string; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
     this.logFile = options.logFile;

@@ -9,14 +9,11 @@ export async function lastLines(file: string, count: number): Promise<string[]> 
   return text === '' ? [] : text.split(/\r?\n/).slice(-count);
 }
 
-/** Follows a file; `finish` reads what is left, hands over an unfinished last line and resolves. */
-export type Follower = { finish(): Promise<void> };
-
 /**
- * Hands every line that is appended to a file to `onLine`, from byte `offset` on. A file instead of a pipe: a child
- * that writes to a file neither stalls nor breaks when its starter does.
+ * Hands every line that is appended to a file to `onLine`, from byte `offset` on; `finish` reads what is left. A file instead of
+ * a pipe: a child that writes to a file neither stalls nor breaks when its starter does.
  */
-export function followLines(file: string, offset: number, onLine: (line: string) => void): Follower {
+export function followLines(file: string, offset: number, onLine: (line: string) => void) {
   const stopped = new AbortController();
   const reader = lineReader(file, offset, onLine);
   const loop = async () => {
@@ -28,12 +25,11 @@ export function followLines(file: string, offset: number, onLine: (line: string)
     reader.flush();
   };
   const done = loop();
-  return {
-    finish: () => {
-      stopped.abort();
-      return done;
-    },
+  const finish = () => {
+    stopped.abort();
+    return done;
   };
+  return { finish };
 }
 
 function lineReader(file: string, offset: number, onLine: (line: string) => void) {

@@ -6,7 +6,6 @@ const KILL_WITHIN_MS = 5_000;
 
 /**
  * Ends processes: SIGTERM, and SIGKILL for those that are still there after 5 seconds.
- *
  * @param find lists those of them that still run; asked again until there are none
  */
 export async function endProcesses(find: () => ProcessEntry[]): Promise<void> {

@@ -24,10 +24,7 @@ export function startTimeOf(pid: number): string | undefined {
     : fromPs().find((entry) => entry.pid === pid)?.startedAt;
 }
 
-/**
- * Whether the mark in a process's environment begins with `prefix`. It finds what left its process group, or was
- * started just before the starter was killed. Only Linux shows environments; elsewhere the answer is always no.
- */
+/** Whether a process's mark begins with `prefix`: finds what left its group. Only Linux shows environments; else false. */
 export function hasMark(pid: number, prefix: string): boolean {
   if (process.platform !== 'linux') return false;
   const variables = read(`/proc/${pid}/environ`)?.split('\0') ?? [];

@@ -6,7 +6,7 @@ import { endProcesses } from './process-end.ts';
 import { hasMark, PROCESS_MARK, runningProcesses } from './process-table.ts';
 import type { RunRecord } from './run-record.ts';
 
-/** What to start. `env` is the whole environment; output is appended to `logFile`. */
+/** `env` is the whole environment; output is appended to `logFile`. */
 export type StartOptions = {
   name: string;
   command: string;
@@ -29,11 +29,7 @@ export type RunningProcess = {
   stop(): Promise<void>;
 };
 
-/**
- * Starts a process in its own process group and notes it in the record.
- *
- * @throws EnvironmentError when the command cannot be started
- */
+/** Starts a process in its own process group and notes it in the record. @throws EnvironmentError when it cannot start */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
   const { name, record } = options;
   const mark = `${record.id}/${name}/${performance.now()}`;
@@ -59,12 +55,8 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
 function spawnToLog({ command, args, cwd, env, logFile }: StartOptions, mark: string): ChildProcess {
   const log = openSync(logFile, 'a');
   try {
-    return spawn(command, args, {
-      cwd,
-      env: { ...env, [PROCESS_MARK]: mark },
-      detached: true,
-      stdio: ['ignore', log, log],
-    });
+    const options = { cwd, env: { ...env, [PROCESS_MARK]: mark }, detached: true };
+    return spawn(command, args, { ...options, stdio: ['ignore', log, log] });
   } finally {
     closeSync(log);
   }
@@ -73,7 +65,6 @@ function spawnToLog({ command, args, cwd, env, logFile }: StartOptions, mark: st
 async function startFailure(child: ChildProcess, { name, command }: StartOptions): Promise<never> {
   const [cause] = await once(child, 'error').catch((error: unknown) => [error]);
   const why = cause instanceof Error ? cause.message : String(cause);
-  throw new EnvironmentError(`${name} could not be started (${why}). Check that ${command} exists and may be run.`, {
-    cause,
-  });
+  const message = `${name} could not be started (${why}). Check that ${command} exists and may be run.`;
+  throw new EnvironmentError(message, { cause });
 }

@@ -8,21 +8,17 @@ export type CommandOptions = StartOptions & {
   signal?: AbortSignal | undefined;
 };
 
-/** How a command ended, and all that it wrote to standard output and error. */
+/** How a command ended, and all that it printed. */
 export type CommandResult = ExitStatus & { lines: string[] };
 
 /**
  * Runs a command to its end.
- *
  * @throws EnvironmentError when it cannot be started; the signal's reason when it was stopped
  */
 export async function runCommand(options: CommandOptions): Promise<CommandResult> {
   const { logFile, onLine, signal } = options;
   signal?.throwIfAborted();
-  const offset = await stat(logFile).then(
-    ({ size }) => size,
-    () => 0,
-  );
+  const { size: offset } = await stat(logFile).catch(() => ({ size: 0 }));
   const running = await startProcess(options);
   const lines: string[] = [];
   const follower = followLines(logFile, offset, (line) => {

@@ -16,28 +16,20 @@ const recordSchema = z.object({
 const TMP_PREFIX = 'crm-export-';
 type RecordedProcess = z.infer<typeof recordSchema>['processes'][number];
 
-/**
- * What one start of the program has running, kept on disk so that a later start can end it should this one be killed.
- */
+/** What one start of the program has running, kept on disk: a later start ends it if this one is killed. */
 export type RunRecord = {
   readonly id: string;
   /** Kept between runs. */
   readonly cacheDir: string;
   /** This run's own directory: logs, assemblies, whatever is worth a look after a failure. */
   readonly workDir: string;
-  /**
-   * This run's own directory for temporary files, outside of the project: what runs there must not find the project's
-   * package.json and node_modules in a directory above it.
-   */
+  /** For temporary files, outside of the project: what runs there must not find the project's package.json above it. */
   readonly tmpDir: string;
   /** Notes a process; `stop` is what `close` calls. */
   add(process: { name: string; pid: number; stop: () => Promise<void> }): void;
   /** Forgets a process that has ended. */
   remove(pid: number): void;
-  /**
-   * Stops whatever still runs and removes both directories. With `keepWorkDir` they stay for the user to read, until
-   * the next start.
-   */
+  /** Stops whatever still runs and removes both directories; with `keepWorkDir` they stay until the next start. */
   close(options?: { keepWorkDir?: boolean }): Promise<void>;
 };
 
@@ -73,12 +65,7 @@ export async function openRunRecord(cacheDir: string): Promise<RunRecord> {
   };
 }
 
-/**
- * Ends what earlier starts left running because they were killed, and removes their records and directories. Starts
- * that are still alive are left alone.
- *
- * @returns the names of the processes that were ended
- */
+/** Ends what starts that were killed left running, and removes their files. @returns the names of the ended processes */
 export async function endLeftovers(cacheDir: string): Promise<string[]> {
   const files = await readdir(join(cacheDir, 'runs')).catch(() => []);
   const ids = files.filter((name) => name.endsWith('.json')).map((name) => basename(name, '.json'));

@@ -1,20 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** How long to wait, and how often to look; milliseconds. */
-export type Patience = { withinMs: number; everyMs?: number; signal?: AbortSignal | undefined };
-
-/**
- * Looks at a condition again and again until it holds or the time is up.
- *
- * @returns whether the condition came to hold
- * @throws the signal's reason when it is aborted
- */
-export async function waitUntil(condition: () => boolean | Promise<boolean>, patience: Patience): Promise<boolean> {
-  const deadline = performance.now() + patience.withinMs;
+/** Checks a condition until it holds (true) or the time is up (false). @throws the signal's reason when it is aborted */
+export async function waitUntil(
+  condition: () => boolean | Promise<boolean>,
+  { withinMs, everyMs = 25, signal }: { withinMs: number; everyMs?: number; signal?: AbortSignal | undefined },
+): Promise<boolean> {
+  const deadline = performance.now() + withinMs;
   while (!(await condition())) {
     if (performance.now() >= deadline) return false;
-    patience.signal?.throwIfAborted();
-    await delay(patience.everyMs ?? 25);
+    signal?.throwIfAborted();
+    await delay(everyMs);
   }
   return true;
 }
