@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { BASELINE, checkOutBaseline, hasBaseline } from './feedback/baseline.ts';
 import { startListCloud } from './feedback/list-cloud.ts';
-import { atMost, median, printReport, type Target } from './support/report.ts';
+import { atMost, median, printReport } from './support/report.ts';
 
 /**
  * `npm run bench:feedback`: how long a person waits, against an earlier commit, on one machine and taking turns. `list` asks a
@@ -27,12 +27,7 @@ if (!hasBaseline() || !(rounds >= 1)) {
   await main();
 }
 
-interface Trees {
-  old: string;
-  current: string;
-}
-
-type Row = Record<string, string>;
+type Trees = { old: string; current: string };
 
 async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
@@ -47,11 +42,9 @@ async function main(): Promise<void> {
     ...(values.tests ? await tests(trees) : []),
   ];
   cloud.close();
-  printReport(
-    values.json,
-    measured.map(({ target }) => target),
-    measured.map(({ row }) => row),
-  );
+  const targets = measured.map(({ target }) => target);
+  const rows = measured.map(({ row }) => row);
+  printReport(values.json, targets, rows);
 }
 
 /** Medians of runs that alternate, so that whatever else the machine does hits both. The first of each only warms up. */
@@ -72,7 +65,7 @@ async function tests({ old, current }: Trees) {
   return [compared('unit / npm test', 1 / 6, before, unit), compared('npm test', 0.5, before, whole)];
 }
 
-function compared(id: string, limit: number, old: number, current: number): { row: Row; target: Target } {
+function compared(id: string, limit: number, old: number, current: number) {
   const target = atMost(id, limit, current / old);
   return { target, row: { what: id, [`${BASELINE} s`]: old.toFixed(2), 'now s': current.toFixed(2) } };
 }

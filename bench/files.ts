@@ -14,9 +14,9 @@ import { starts } from './files/start.ts';
 import { printReport } from './support/report.ts';
 
 /**
- * `npm run bench:files`: the transfer engine side by side with `curl | curl`, the AWS CLI, rclone and lib-storage, each as it
- * is by default. Both ends speak TLS through nginx on the second core; the client has the first to itself. Every figure is a
- * median over interleaved runs. `--quick` runs everything once with small files: whether it works, not how fast.
+ * `npm run bench:files`: the transfer engine side by side with `curl | curl`, the AWS CLI, rclone and lib-storage, each with
+ * its defaults. Both ends speak TLS through nginx on the second core, the client has the first. Medians over interleaved
+ * runs. `--quick` runs everything once with small files: whether it works, not how fast.
  */
 
 const EXPERIMENTS: { ids: string[]; limits?: true; run: (bench: Bench) => Promise<Found> }[] = [
@@ -55,11 +55,8 @@ async function main(): Promise<void> {
     const found = await runAll({ servers, bundles, print, ...(values.quick ? QUICK : FULL) });
     const programs = Object.entries(versions()).map(([test, client]) => ({ test, client }));
     const runs = [...found.flatMap((one) => one.runs), ...programs];
-    printReport(
-      values.json,
-      found.flatMap((one) => one.targets),
-      runs,
-    );
+    const targets = found.flatMap((one) => one.targets);
+    printReport(values.json, targets, runs);
   } finally {
     await servers.stop();
   }

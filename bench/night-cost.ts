@@ -27,19 +27,14 @@ export function costLines({ runs, logBytes, alarms }: Night): { runs: CostLine[]
   // An upper bound each: every request to the bucket asks the key once, every function reads two secrets and the ledger.
   const secretReads = 2 * 3 * runs.length;
   const traces = invocations + runs.length;
-  const nightly = (what: string, counted: string, dollars: number) => ({
-    what,
-    counted,
-    dollars: dollars * NIGHTS_A_MONTH,
-  });
+  const nightly = (what: string, counted: string, nightlyDollars: number) => {
+    return { what, counted, dollars: nightlyDollars * NIGHTS_A_MONTH };
+  };
+  const compute = gbSeconds * PRICE.gbSecond + invocations * PRICE.invocation;
   return {
     runs: [
       nightly('Step Functions', `${transitions} transitions`, transitions * PRICE.transition),
-      nightly(
-        'Lambda',
-        `${gbSeconds.toFixed(1)} GB-s, ${invocations} invocations`,
-        gbSeconds * PRICE.gbSecond + invocations * PRICE.invocation,
-      ),
+      nightly('Lambda', `${gbSeconds.toFixed(1)} GB-s, ${invocations} invocations`, compute),
       nightly('S3', `${stored} requests`, stored * PRICE.storeRequest),
       nightly('CloudWatch Logs', `${(logBytes / 1000).toFixed(0)} KB`, (logBytes / 1e9) * PRICE.logGigabyte),
       nightly('X-Ray', `at most ${traces} traces`, traces * PRICE.trace),

@@ -12,9 +12,8 @@ import { type CostLine, costLines, type Night, total } from './night-cost.ts';
 import { withSession } from './support/session.ts';
 
 /**
- * `npm run bench:cost`: what a month costs, from what a real night used. All entities run once in the local cloud, ten looks
- * at the status and 10 MB each; transitions, requests, GB-seconds and log lines are counted, and taken times the list
- * prices. `--write` puts the tables into docs/cost.md.
+ * `npm run bench:cost`: what a month costs, from what a real night used: all entities once in the local cloud, ten looks at
+ * the status and 10 MB each, counted and multiplied by list prices. `--write` puts the tables into docs/cost.md.
  */
 
 const CHECKS = 10;
@@ -67,10 +66,8 @@ async function alarmsOf({ cloud }: Session): Promise<number> {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudFormationClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
   let alarms = 0;
-  for await (const { StackResourceSummaries = [] } of paginateListStackResources(
-    { client },
-    { StackName: 'crm-export-local' },
-  )) {
+  const pages = paginateListStackResources({ client }, { StackName: 'crm-export-local' });
+  for await (const { StackResourceSummaries = [] } of pages) {
     alarms += StackResourceSummaries.filter(({ ResourceType }) => ResourceType === 'AWS::CloudWatch::Alarm').length;
   }
   return alarms;
@@ -96,8 +93,6 @@ async function intoDocument(tables: string): Promise<void> {
   const document = await readFile(file, 'utf8');
   const marked = /(?<=<!-- tables -->\n)[\s\S]*(?=<!-- end of tables -->)/;
   if (!marked.test(document)) throw new Error(`${file} has no place for the tables.`);
-  await writeFile(
-    file,
-    document.replace(marked, () => `\n${tables}\n\n`),
-  );
+  const changed = document.replace(marked, () => `\n${tables}\n\n`);
+  await writeFile(file, changed);
 }

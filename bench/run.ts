@@ -11,8 +11,7 @@ import { withSession } from './support/session.ts';
 /**
  * `npm run bench:run`: what a run costs beside the work itself, as ratios within one run on this machine.
  *
- * seven-at-once: seven runs at once against the slowest of them alone. The jobs of the sandbox take ten seconds, which is
- * short for an export; the functions are warm, as cold starts of 28 processes on two cores say nothing about AWS.
+ * seven-at-once: seven runs at once against the slowest of them alone; jobs take ten seconds, the functions are warm.
  * cost: what that last run used, counted from its history and its logs, and its list price.
  * after-ready: from PROCESSED to published, 10 MB, against `curl` fetching the same file and putting it to the same S3.
  */

@@ -10,10 +10,9 @@ import { inProcesses } from './tokens/processes.ts';
 import { createWorld } from './tokens/world.ts';
 
 /**
- * `npm run bench:tokens`: what a token costs, against the local cloud and a strictly rotating sandbox. Times are compared
- * with a bare GetSecretValue, the first of a fresh process, measured in the same run: the time of a process to come up is
- * in neither. Contending clients each have a cache of their own and find the token expired; `x same` compares them with
- * the same clients in the same processes that do one bare GetSecretValue each. Losers wait for 0.25 to 1.5 s by design.
+ * `npm run bench:tokens`: what a token costs, against the local cloud and a strictly rotating sandbox. Times are compared with
+ * a bare GetSecretValue of a fresh process, without the start of the process. Contending clients have a cache each and find
+ * the token expired; `x same` compares them with as many bare reads. Losers wait for 0.25 to 1.5 s by design.
  */
 
 const ROUNDS = 7;

@@ -14,11 +14,9 @@ import { writeFileOf } from './updates/customers.ts';
  * `npm run bench:updates`: what customer updates cost beside the calls themselves, on this machine.
  *
  * apply-N: lines per second of the step ApplyChunk in N processes, against N processes of `curl` that keep their connection
- * and send the same PATCHes to the same sandbox. Our side also reads the input, looks at the stop flag before each line,
- * logs, and stores the results, all in a bucket in memory in a process of its own. Not in it: the state machine, cold
- * starts, a bucket and a service at a distance, and the rate limit. The sandbox is one process: where it is the limit, both
- * sides meet the same; it answers in half a millisecond, so each run is done again with answers that take 50 ms, as those of
- * a service elsewhere do.
+ * and send the same PATCHes to the same sandbox. Our side also reads the input and the stop flag, logs, and stores the
+ * results, in a bucket in memory. Not in it: the state machine, cold starts, distances, the rate limit. Each run is done
+ * again with answers that take 50 ms, as those of a service elsewhere do.
  * validate: files of 1,000 to 1,000,000 lines from the disk, each in a fresh process.
  */
 

@@ -2,10 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { ALL_STEPS, type AnyStepName, folderOf, UPDATE_STEPS } from '../core/step/steps.ts';
 
-/**
- * Sizes, names and the direction of imports, as docs/adr asks for them; a part of `npm run lint`. Functions
- * are measured by Biome (`noExcessiveLinesPerFunction`).
- */
+/** Sizes, names and the direction of imports; a part of `npm run lint`. Biome measures functions. */
 
 const SOURCES = ['bin', 'lib', 'lambdas', 'core', 'transfer', 'cli', 'sandbox', 'local', 'bench', 'scripts'];
 const LARGEST_SOURCE = 250;

@@ -52,10 +52,8 @@ function schemaText(
   target: 'draft-7' | 'draft-2020-12' = 'draft-2020-12',
 ): string {
   const text = JSON.stringify(z.toJSONSchema(schema, { io: 'input', target }), undefined, 2);
-  return execFileSync('node_modules/.bin/biome', ['format', `--stdin-file-path=${file}`], {
-    input: text,
-    encoding: 'utf8',
-  });
+  const args = ['format', `--stdin-file-path=${file}`];
+  return execFileSync('node_modules/.bin/biome', args, { input: text, encoding: 'utf8' });
 }
 
 /** The document with each section between its two markers. */

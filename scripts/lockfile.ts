@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 
-/**
- * What package.json and package-lock.json must hold, whatever the npm settings of the machine: lockfile-lint skips
- * entries that name no address, as those of a lockfile written with `omit-lockfile-registry-resolved`.
- */
+/** What package.json and package-lock.json must hold; lockfile-lint skips entries that name no address. */
 
 const packageSchema = z.looseObject({
   name: z.string().optional(),

@@ -11,10 +11,7 @@ import { reportPage } from '../cli/report/page.ts';
 import { reportDataOf } from '../cli/report/report-data.ts';
 import { madeUpMonth } from './made-up-month.ts';
 
-/**
- * Makes the two pictures of README.md (`npm run pictures`): the report of a made-up month, and the screen that
- * `npm start` leaves in a terminal. Needs Chromium and Python 3.
- */
+/** `npm run pictures`: the two pictures of README.md, a made-up report and the screen of `npm start`. Needs Chromium, Python 3. */
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const PICTURES = join(import.meta.dirname, '..', 'docs', 'pictures');
@@ -44,13 +41,8 @@ async function picture(dir: string, name: string, page: string, { width, height 
   const [source, file] = [join(dir, `${name}.html`), join(PICTURES, `${name}.png`)];
   await writeFile(source, page);
   const window = [`--window-size=${width},${height}`, '--hide-scrollbars', '--force-device-scale-factor=1'];
-  const quiet = [
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-dev-shm-usage',
-    `--user-data-dir=${dir}/profile`,
-  ];
+  const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];
+  const quiet = [...flags, `--user-data-dir=${dir}/profile`];
   await promisify(execFile)(chromium, [...quiet, ...window, `--screenshot=${file}`, pathToFileURL(source).href]);
   const { size } = await stat(file);
   process.stdout.write(`docs/pictures/${name}.png: ${width} x ${height}, ${size} bytes\n`);

@@ -6,8 +6,8 @@ import { interleaved, type Result } from './rounds.ts';
 const MOST = 8;
 
 /**
- * T1, T2, T11: a fast origin. The engine's time counts from the moment that the function has the address, as the modules of a
- * function are loaded by then; the other programs are nothing but the transfer. The table has the whole process as well.
+ * T1, T2, T11: a fast origin. The engine's time counts from the moment that the function has the address: its modules are
+ * loaded by then. The table has the whole process as well.
  */
 export async function fastOrigin(bench: Bench): Promise<Found> {
   const mib = bench.sizes.large;

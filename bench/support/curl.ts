@@ -8,10 +8,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 const run = promisify(execFile);
 
-/**
- * Fetches a fresh export of leads with `curl` and puts it to the same S3 with `curl`, signed: what a script would do.
- * @returns seconds for both together, the link ready beforehand
- */
+/** Seconds for `curl` to fetch a fresh export of leads, whose link is ready, and for `curl` to put it to the same S3. */
 export async function curlSeconds({ sandbox, target, cloud }: Session, dir: string): Promise<number> {
   if (!sandbox) throw new Error('the comparison needs the sandbox');
   const link = await readyLink(sandbox);

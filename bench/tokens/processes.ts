@@ -4,10 +4,7 @@ import type { Cost, Job } from './job.ts';
 
 const CHILD = join(import.meta.dirname, 'spend-child.ts');
 
-/**
- * Does a job in fresh processes that begin at one moment, once all of them are up.
- * @returns the cost of all together: wall from that moment to the end of the last, the rest as sums
- */
+/** Does a job in fresh processes that begin at once. @returns the cost of all: wall to the end of the last, the rest as sums */
 export async function inProcesses(job: Job, count: number, env: Record<string, string>): Promise<Cost> {
   const children = Array.from({ length: count }, () => startChild<Cost>(CHILD, job, env));
   try {
@@ -21,13 +18,10 @@ export async function inProcesses(job: Job, count: number, env: Record<string, s
 }
 
 function together(a: Cost, b: Cost): Cost {
+  const sum = (key: Exclude<keyof Cost, 'tokens'>) => a[key] + b[key];
   return {
-    wallMs: Math.max(a.wallMs, b.wallMs),
-    cpuMs: a.cpuMs + b.cpuMs,
-    reads: a.reads + b.reads,
-    versions: a.versions + b.versions,
-    ledgerWrites: a.ledgerWrites + b.ledgerWrites,
-    refusedClaims: a.refusedClaims + b.refusedClaims,
+    ...{ wallMs: Math.max(a.wallMs, b.wallMs), cpuMs: sum('cpuMs'), reads: sum('reads'), versions: sum('versions') },
+    ...{ ledgerWrites: sum('ledgerWrites'), refusedClaims: sum('refusedClaims') },
     tokens: [...new Set([...a.tokens, ...b.tokens])],
   };
 }

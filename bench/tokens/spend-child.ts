@@ -42,14 +42,11 @@ dynamo.middlewareStack.add(
 function client(): GetAccessToken {
   return createGetAccessToken(
     accessTokenDeps(job.places, {
-      crm: job.crm,
+      ...{ secrets, dynamo, crm: job.crm, random: Math.random, authorizeCommand: '' },
       now: () => new Date(),
       sleep: (ms) => sleep(ms),
-      random: Math.random,
       secondsLeft: () => 900,
       count: () => undefined,
-      authorizeCommand: '',
-      ...{ secrets, dynamo },
     }),
   );
 }

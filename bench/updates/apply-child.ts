@@ -10,12 +10,9 @@ import { createLightRead } from '../../core/storage/fast-read.ts';
 import { type ApplyChunkDeps, applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { JOB, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
-import type { ApplyJob, PreparedBatch } from './job.ts';
+import type { ApplyJob, PreparedBatch } from './apply.ts';
 
-/**
- * The step ApplyChunk in a process of its own, as a warm function: real client of the service, real client of S3, real log.
- * Its token is cached. It sends "ready" when it has warmed up with a batch, begins at a message, and reports what it cost.
- */
+/** The step ApplyChunk as a warm function: real clients of the service and of S3, real log, a cached token. */
 
 const job: ApplyJob = JSON.parse(process.env[JOB] ?? '');
 const now = () => new Date();

@@ -1,14 +1,34 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { startChild } from '../support/children.ts';
 import type { ProcessCost } from '../support/process-cost.ts';
 import { median } from '../support/report.ts';
-import { curlLoopSeconds } from './curl-loop.ts';
-import { jsonLine } from './customers.ts';
-import type { ApplyJob, PreparedBatch } from './job.ts';
+import { jsonLine, recordOf } from './customers.ts';
 
+const run = promisify(execFile);
 const ROUNDS = 3;
 const WARM_UP_RECORDS = 100;
+
+/** What a process of the step is to do. */
+export interface ApplyJob {
+  bucketUrl: string;
+  baseUrl: string;
+  accessToken: string;
+  /** The batch to warm up with, and the one that is measured. */
+  warmUp: PreparedBatch;
+  measured: PreparedBatch;
+}
+
+/** A batch of one chunk whose input is in the bucket. */
+export interface PreparedBatch {
+  batch: string;
+  bytes: number;
+  records: number;
+  etag: string;
+}
 
 export interface ApplyWorld {
   sandbox: Sandbox;
@@ -16,17 +36,13 @@ export interface ApplyWorld {
   dir: string;
 }
 
-/**
- * Lines per second of the step ApplyChunk in so many processes, and of as many processes of `curl` that send the same
- * changes. Alternating, so that whatever else the machine does hits both.
- */
+/** Lines per second of ApplyChunk in so many processes, and of as many processes of `curl`, taking turns. */
 export async function applyRatio(world: ApplyWorld, concurrency: number, records: number) {
   const { accessToken } = world.sandbox.issueTokens();
-  const { baseUrl } = world.sandbox;
   const ours: { seconds: number; cpuSeconds: number }[] = [];
   const curl: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    curl.push(await curlLoopSeconds({ baseUrl, accessToken, dir: world.dir, concurrency, records }));
+    curl.push(await curlSeconds(world, accessToken, concurrency, records));
     ours.push(await applySeconds(world, accessToken, concurrency, records));
     world.sandbox.ledger.clear();
   }
@@ -67,4 +83,36 @@ async function prepare(bucketUrl: string, from: number, records: number): Promis
   const body = Buffer.from(Array.from({ length: records }, (_, n) => jsonLine(from + n)).join(''));
   const answer = await fetch(`${bucketUrl}/bench/updates/${batch}/input.jsonl`, { method: 'PUT', body });
   return { batch, bytes: body.length, records, etag: answer.headers.get('etag') ?? '' };
+}
+
+/** Sends the same changes with nothing but `curl`: no check, no token, no result. */
+async function curlSeconds({ sandbox, dir }: ApplyWorld, accessToken: string, concurrency: number, records: number) {
+  const files = await Promise.all(
+    Array.from({ length: concurrency }, async (_, process) => {
+      const file = join(dir, `curl-${process}.txt`);
+      const numbers = Array.from({ length: records }, (_, n) => process * records + n);
+      await writeFile(file, numbers.map((n) => requestOf(sandbox.baseUrl, accessToken, n)).join('next\n'));
+      return file;
+    }),
+  );
+  const started = performance.now();
+  const answers = await Promise.all(files.map((file) => run('curl', ['--config', file])));
+  const seconds = (performance.now() - started) / 1000;
+  const expected = '200'.repeat(records);
+  if (answers.some(({ stdout }) => stdout !== expected)) throw new Error('curl was answered otherwise than 200');
+  return seconds;
+}
+
+function requestOf(baseUrl: string, accessToken: string, n: number): string {
+  const { id, ...fields } = recordOf(n);
+  const options: [string, string][] = [
+    ['url', `${baseUrl}/customers/${id}`],
+    ['request', 'PATCH'],
+    ['header', `Authorization: Bearer ${accessToken}`],
+    ['header', 'Content-Type: application/json'],
+    ['data', JSON.stringify(fields)],
+    ['output', '/dev/null'],
+    ['write-out', '%{http_code}'],
+  ];
+  return `silent\n${options.map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`).join('')}`;
 }

@@ -100,10 +100,7 @@ export const CUSTOMER_RULES: Readonly<Record<string, Rule>> = {
   customFields,
 };
 
-/**
- * Names of the fields that do not hold, those included that are no fields.
- * @param acceptsNull whether `null` empties a field; the document does not say
- */
+/** Names of unknown and invalid fields. @param acceptsNull whether `null` empties a field; the document does not say */
 export function fieldsAtFault(update: object, acceptsNull: boolean): string[] {
   return Object.entries(update).flatMap(([name, value]) => {
     const rule = Object.hasOwn(CUSTOMER_RULES, name) ? CUSTOMER_RULES[name] : undefined;

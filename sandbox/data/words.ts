@@ -61,17 +61,10 @@ export const NOTES = [
 ] as const;
 
 /** The person whom a record is about; the parts fit together. */
-export interface Person {
-  first: string;
-  last: string;
-  engFirst: string;
-  engLast: string;
-  email: string;
-  cell: string;
-}
+export type Person = ReturnType<typeof drawPerson>;
 
 /** The person of a record; to be drawn first, before its columns. */
-export function drawPerson(draw: Draw): Person {
+export function drawPerson(draw: Draw) {
   const [first, engFirst] = draw.pick(FIRST);
   const [last, engLast] = draw.pick(LAST);
   const email = `${engFirst}.${engLast}${draw.index}@example.com`.toLowerCase();

@@ -43,8 +43,7 @@ export interface Scanned {
 }
 
 /**
- * Scans the example deployment, with and without customer updates, and the workflows. Needs the Python package index the
- * first time.
+ * Scans the example deployment, with and without customer updates, and the workflows.
  * @throws EnvironmentError when the scanners cannot be installed
  */
 export async function scanTemplates(record: RunRecord): Promise<Scanned> {
