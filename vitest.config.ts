@@ -40,7 +40,7 @@ export default defineConfig({
           name: 'e2e',
           globalSetup: LOCAL_CLOUD,
           include: ['test/e2e/**/*.test.ts'],
-          testTimeout: 120 * SECONDS,
+          testTimeout: 180 * SECONDS,
           hookTimeout: 180 * SECONDS,
           sequence: { groupOrder: ORDER.e2e },
           // A file mostly waits for processes: functions, commands, the cloud.

@@ -25,6 +25,7 @@ const publishedSchema = z.strictObject({
   manifestKey: z.string().endsWith('/_manifest.json'),
   bytes: z.int().positive(),
   rows: z.int().positive(),
+  warningCount: z.literal(0),
   checks: z.int().positive(),
   seconds: z.number().positive(),
 });

@@ -41,7 +41,7 @@ export function run(file: string, args: string[], env: NodeJS.ProcessEnv = {}): 
   });
   const find = (pattern: RegExp) => pattern.exec(written.stdout) ?? pattern.exec(written.stderr);
   const says = async (pattern: RegExp) => {
-    await waitUntil(() => find(pattern) !== null || !running.has(child), { withinMs: 90_000 });
+    await waitUntil(() => find(pattern) !== null || !running.has(child), { withinMs: 150_000 });
     const found = find(pattern);
     if (found) return found;
     throw new Error(`${file} did not say ${pattern}:\n${written.stdout}\n${written.stderr}`);
