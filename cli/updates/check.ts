@@ -1,7 +1,9 @@
 import { LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
 import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
-import { STRICT } from '../../core/updates/fast-check.ts';
-import type { Problem, ProblemReport } from '../../core/updates/problems.ts';
+import { STRICT, type WithId } from '../../core/updates/fast-check.ts';
+import type { ProblemReport } from '../../core/updates/problems.ts';
+import { readUpdates } from '../../core/updates/read-updates.ts';
+import { isProblem } from '../../core/updates/record-check.ts';
 import { table } from '../support/table.ts';
 import { manyText } from '../support/text.ts';
 import { refused, type UpdateSource } from './source.ts';
@@ -43,14 +45,31 @@ function problemsText({ first, total, perField }: ProblemReport): string {
   return `${table(['line', 'field', 'problem'], rows)}${more}\n\n${table(['field', 'problems'], fields)}\n`;
 }
 
-function problemsSentence(name: string, { total, first }: ProblemReport): string {
-  const [only] = first;
-  return total === 1 && only
-    ? `${placeOf(name, only)} ${only.sentence}.`
-    : `${name} has ${manyText(total, 'problem')}.`;
+function problemsSentence(name: string, { total, first: [only] }: ProblemReport): string {
+  if (total > 1 || !only) return `${name} has ${manyText(total, 'problem')}.`;
+  const { line, field, sentence } = only;
+  const place = line === 0 ? name : `${name}, line ${line}${field === null ? '' : `, ${field}`}:`;
+  return `${place} ${sentence}.`;
 }
 
-function placeOf(name: string, { line, field }: Problem): string {
-  if (line === 0) return name;
-  return `${name}, line ${line}${field === null ? '' : `, ${field}`}:`;
+const SAMPLES = 3;
+/** Enough of an id to find its line again, too little to look somebody up. */
+const SHOWN_OF_ID = 8;
+
+/** The requests that the first records become. Values are hidden unless they are asked for. */
+export async function samplesOf(source: UpdateSource, showValues: boolean): Promise<string[]> {
+  const samples: string[] = [];
+  for await (const entry of readUpdates(source.reader, source.open(), { allowNull: true })) {
+    if (isProblem(entry)) continue;
+    samples.push(`line ${entry.line}: ${requestText(entry.record, showValues)}`);
+    if (samples.length === SAMPLES) break;
+  }
+  return samples;
+}
+
+function requestText({ id, ...fields }: WithId, showValues: boolean): string {
+  if (showValues) return `PATCH /customers/${id}\n  ${JSON.stringify(fields)}`;
+  // That a field is emptied tells nothing about the customer but is what a person wants to see.
+  const masked = Object.entries(fields).map(([name, value]) => [name, value === null ? null : '***']);
+  return `PATCH /customers/${id.slice(0, SHOWN_OF_ID)}…\n  ${JSON.stringify(Object.fromEntries(masked))}`;
 }

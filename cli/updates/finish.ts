@@ -1,20 +1,15 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DescribeExecutionCommand, type DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
+import { keysOf } from '../../core/batch/batch-keys.ts';
+import type { Counts } from '../../core/batch/batch-manifest.ts';
+import { untilInterrupted } from '../runs/follow-interrupt.ts';
+import { secondsBetween } from '../runs/run-report.ts';
 import { commandFor } from '../support/command-options.ts';
-import { CommandError, INTERRUPTED } from '../support/exit.ts';
-import type { Target } from '../support/target.ts';
-import { followBatch } from './batch.ts';
-import {
-  type BatchReport,
-  countsText,
-  failuresText,
-  firstFailures,
-  notApplied,
-  readBatchManifest,
-  reportOfManifest,
-  storeOf,
-} from './outcome.ts';
+import { countsText, failuresText, readBatchManifest } from './outcome.ts';
 import { createProgressDisplay } from './progress.ts';
 import { ResultTally } from './tally.ts';
 import type { UpdateOptions } from './update.ts';
+import type { UpdatesTarget } from './updates-target.ts';
 
 interface Started {
   batch: string;
@@ -28,56 +23,63 @@ interface Started {
  * @throws CommandError (exit code 130) on Ctrl-C, which ends the following, not the batch
  */
 export async function finishBatch(
-  target: Target,
+  target: UpdatesTarget,
   started: Started,
   options: UpdateOptions,
 ): Promise<string | undefined> {
-  const store = storeOf(target);
-  const tally = new ResultTally(store, started.batch);
-  const execution = await followVisibly(target, started, tally, options);
-  const manifest = await readBatchManifest(store, started.batch);
-  const report: BatchReport = manifest
-    ? reportOfManifest(manifest)
-    : { ok: false, batch: started.batch, counts: tally.completed(started.records), resultKey: null, manifestKey: null };
-  const lines = options.json ? [JSON.stringify(report)] : [countsText(report.counts)];
-  if (!options.json && report.resultKey && !report.ok) {
-    const failures = await firstFailures(store, report.resultKey);
-    lines.push('', failuresText(failures, notApplied(report.counts)), '', ...advice(report, options));
-  }
+  const { store } = target;
+  const { batch, records } = started;
+  const tally = new ResultTally(store, batch);
+  const look = commandFor(`update-status ${batch}`, options);
+  const execution = await untilInterrupted(
+    `No longer following; the batch ${batch} goes on. Look at it: ${look}`,
+    (signal) => followBatch(target, started, tally, signal),
+  );
+  const manifest = await readBatchManifest(store, batch);
+  const counts = manifest?.counts ?? tally.completed(records);
+  const ok = manifest !== undefined && counts.APPLIED === manifest.input.records;
+  const keys = { resultKey: manifest?.result.key ?? null, manifestKey: manifest ? keysOf(batch).manifest : null };
+  const failures = options.json ? [] : await failuresText(store, { counts, ...keys });
+  const advice = failures.length > 0 ? adviceFor(batch, counts, options) : [];
+  const lines = options.json
+    ? [JSON.stringify({ ok, batch, counts, ...keys })]
+    : [countsText(counts), ...failures, ...advice];
   process.stdout.write(`${lines.join('\n')}\n`);
-  if (report.ok) return undefined;
-  return `${execution.error ?? execution.status}: ${execution.cause ?? 'no cause was given.'}`;
+  return ok ? undefined : `${execution.error ?? execution.status}: ${execution.cause ?? 'no cause was given.'}`;
 }
 
-async function followVisibly(target: Target, started: Started, tally: ResultTally, options: UpdateOptions) {
-  const interrupt = new AbortController();
-  const onInterrupt = () => interrupt.abort(stoppedFollowing(started, options));
+/** The longer a batch takes, the less often it is looked at. */
+const [FIRST_PAUSE_MS, LARGEST_PAUSE_MS] = [1000, 5000];
+
+/** @throws the signal's reason */
+async function followBatch(
+  { sfn }: UpdatesTarget,
+  { executionArn, records }: Started,
+  tally: ResultTally,
+  signal: AbortSignal,
+): Promise<DescribeExecutionCommandOutput> {
   const display = createProgressDisplay(process.stderr);
-  process.once('SIGINT', onInterrupt);
   try {
-    return await followBatch(target, started.executionArn, tally, {
-      records: started.records,
-      signal: interrupt.signal,
-      onProgress: display.show,
-    });
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LARGEST_PAUSE_MS, pause * 1.05)) {
+      signal.throwIfAborted();
+      const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+      // After the status, so that results written before the end are counted.
+      await tally.refresh();
+      const seconds = secondsBetween(execution.startDate, execution.stopDate ?? new Date());
+      display.show({ counts: tally.counts, lines: tally.lines, records, seconds });
+      if (execution.status !== 'RUNNING') return execution;
+      await sleep(pause, undefined, { signal });
+    }
   } finally {
-    process.off('SIGINT', onInterrupt);
     display.end();
   }
 }
 
-function stoppedFollowing({ batch }: Started, options: UpdateOptions): CommandError {
-  const look = commandFor(`update-status ${batch}`, options);
-  return new CommandError(`No longer following; the batch ${batch} goes on. Look at it: ${look}`, INTERRUPTED);
-}
-
-function advice({ batch, counts, resultKey, manifestKey }: BatchReport, options: UpdateOptions): string[] {
+function adviceFor(batch: string, counts: Counts, options: UpdateOptions): string[] {
   const resumable = counts.FAILED + counts.UNKNOWN + counts.NOT_SENT > 0;
+  const correct = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
   return [
-    `Result: ${resultKey}, ${manifestKey}`,
-    ...(counts.REJECTED > 0
-      ? [`To correct lines: ${commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options)}`]
-      : []),
+    ...(counts.REJECTED > 0 ? [`To correct lines: ${correct}`] : []),
     ...(resumable ? [`To send the others again: ${commandFor(`update --resume ${batch}`, options)}`] : []),
   ];
 }

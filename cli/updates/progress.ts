@@ -1,23 +1,29 @@
 import { createLogUpdate } from 'log-update';
+import type { Counts } from '../../core/batch/batch-manifest.ts';
 import { manyText } from '../support/text.ts';
-import type { BatchProgress } from './batch.ts';
+
+/** How far a batch is. */
+export interface BatchProgress {
+  counts: Counts;
+  /** Lines with an outcome. */
+  lines: number;
+  records: number;
+  seconds: number;
+}
 
 const BAR_CELLS = 24;
 /** Elsewhere than on a terminal: a line for so many percent more. */
 const STEP_PERCENT = 5;
 
-/** Shows a person how far a batch is: one live row on a terminal, a line now and then elsewhere. */
-export interface ProgressDisplay {
-  show: (progress: BatchProgress) => void;
-  /** Leaves the last row standing. */
-  end: () => void;
-}
-
-export function createProgressDisplay(stream: NodeJS.WriteStream): ProgressDisplay {
+/** Shows a person how far a batch is: one live row on a terminal, which `end` leaves; a line now and then elsewhere. */
+export function createProgressDisplay(stream: NodeJS.WriteStream) {
   // A terminal that does not know its size has no room for a row.
   if (stream.isTTY && stream.columns > 0 && stream.rows > 0) {
     const update = createLogUpdate(stream);
-    return { show: (progress) => update(`${barOf(progress)} ${progressText(progress)}`), end: () => update.done() };
+    return {
+      show: (progress: BatchProgress) => update(`${barOf(progress)} ${progressText(progress)}`),
+      end: () => update.done(),
+    };
   }
   let shown = -1;
   const show = (progress: BatchProgress) => {

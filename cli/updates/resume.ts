@@ -1,20 +1,21 @@
+import { createHash } from 'node:crypto';
+import type { DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { failedLines, TO_RESUME } from '../../core/batch/failed-lines.ts';
 import { linesOf } from '../../core/updates/line-blocks.ts';
 import { VALIDATED_JSONL } from '../../core/updates/read-jsonl.ts';
-import type { Target } from '../support/target.ts';
-import { type BatchExecution, executionOf } from './executions.ts';
-import { readBatchManifest, storeOf } from './outcome.ts';
-import { refuseSecondResume } from './resumed.ts';
+import { readBatchManifest } from './outcome.ts';
 import { refused, type UpdateSource } from './source.ts';
+import { executionOf } from './status.ts';
+import type { UpdatesTarget } from './updates-target.ts';
 
 /**
  * The lines of a finished batch that were neither applied nor rejected, as a new input. Each keeps its number of line:
  * empty lines stand for the others. They are not judged again: they were found valid, perhaps by an earlier release. Nothing
  * is kept on this computer.
  */
-export function unfinishedLines(store: Pick<BatchStore, 'stream' | 'list'>, batch: string): UpdateSource {
+export function unfinishedLines(store: BatchStore, batch: string): UpdateSource {
   return {
     name: `what is left of ${batch}`,
     reader: VALIDATED_JSONL,
@@ -27,17 +28,14 @@ export function unfinishedLines(store: Pick<BatchStore, 'stream' | 'list'>, batc
 }
 
 /** @throws CommandError (exit code 2) when there is no such batch */
-export async function* inputOf(store: Pick<BatchStore, 'stream'>, batch: string): AsyncGenerator<Uint8Array> {
+export async function* inputOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
   const object = await store.stream(keysOf(batch).input);
   if (!object) throw refused(`There is no batch ${batch} in the bucket.`);
   yield* object.chunks;
 }
 
 /** All that is known of the lines of a batch, in their order: the result, or else the parts of it that were written. */
-export async function* resultsOf(
-  store: Pick<BatchStore, 'stream' | 'list'>,
-  batch: string,
-): AsyncGenerator<Uint8Array> {
+export async function* resultsOf(store: BatchStore, batch: string): AsyncGenerator<Uint8Array> {
   const result = await store.stream(keysOf(batch).result);
   if (result) return yield* result.chunks;
   for (const { key } of await store.list(keysOf(batch).results)) {
@@ -72,22 +70,36 @@ async function* inPlace(
  * @throws CommandError (exit code 2) saying why it is not resumed
  */
 export async function refuseToResume(
-  target: Target,
-  stateMachineArn: string,
+  target: UpdatesTarget,
   batch: string,
-): Promise<BatchExecution | undefined> {
-  const store = storeOf(target);
+): Promise<DescribeExecutionCommandOutput | undefined> {
+  const { store } = target;
   const manifest = await readBatchManifest(store, batch);
-  if (manifest) {
-    const { FAILED, UNKNOWN, NOT_SENT } = manifest.counts;
-    if (FAILED + UNKNOWN + NOT_SENT > 0) {
-      await refuseSecondResume(store, batch);
-      return undefined;
-    }
+  if (manifest && manifest.counts.FAILED + manifest.counts.UNKNOWN + manifest.counts.NOT_SENT === 0) {
     throw refused(`Every line of ${batch} was applied or rejected: there is nothing to resume.`);
   }
-  const execution = await executionOf({ sfn: target.sfn, store }, stateMachineArn, batch);
+  const execution = manifest ? undefined : await executionOf(target, batch);
   if (execution?.status === 'RUNNING') throw refused(`The batch ${batch} is still under way: wait for its end.`);
-  await refuseSecondResume(store, batch);
+  if (await store.read(keysOf(resumedName(batch)).started)) throw resumedAlready(batch);
   return execution;
+}
+
+const LONGEST_NAME = 60;
+
+/**
+ * The name of the batch that resumes a batch: `BATCH-r2`, then `BATCH-r3`. It is fixed, so that two who resume at once make
+ * one batch.
+ */
+export function resumedName(batch: string): string {
+  const [, stem = batch, last = '1'] = /^(.+)-r(\d{1,4})$/.exec(batch) ?? [];
+  const suffix = `-r${Number(last) + 1}`;
+  if (stem.length + suffix.length <= LONGEST_NAME) return stem + suffix;
+  return `${stem.slice(0, 40)}-${createHash('sha256').update(batch).digest('hex').slice(0, 8)}${suffix}`;
+}
+
+export function resumedAlready(batch: string) {
+  const name = resumedName(batch);
+  return refused(
+    `The batch ${batch} was resumed already, as ${name}: look at that with update-status, and resume that for what it leaves.`,
+  );
 }

@@ -8,7 +8,6 @@ import { CommandError, USAGE } from '../support/exit.ts';
 
 /** Where updates come from. Read more than once: checked first, sent then. */
 export interface UpdateSource {
-  /** How a person calls it. */
   name: string;
   reader: UpdateReader;
   /** All bytes from the first on; throws CommandError (exit code 2) where they are not those of before. */

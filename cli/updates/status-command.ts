@@ -1,19 +1,22 @@
+import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
-import type { Outcome } from '../../core/batch/result-line.ts';
-import { OUTCOMES } from '../../core/batch/result-line.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
+import { failedLines } from '../../core/batch/failed-lines.ts';
+import { OUTCOMES, type Outcome } from '../../core/batch/result-line.ts';
+import { formatOf } from '../../core/updates/file-format.ts';
 import { withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { pathArgument } from '../support/paths.ts';
 import { printOut } from '../support/print.ts';
 import { table } from '../support/table.ts';
-import { connect, type TargetOptions } from '../support/target.ts';
+import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { sendsUntil, timeText } from './drain.ts';
-import { writeFailedLines } from './failed-file.ts';
-import { updatesMachineOf } from './machine.ts';
-import { countsText, failuresText, firstFailures, notApplied, storeOf } from './outcome.ts';
+import { sendsUntil } from './drain.ts';
+import { countsText, failuresText } from './outcome.ts';
+import { inputOf, resultsOf } from './resume.ts';
 import { type BatchStatus, lastBatches, oneBatch } from './status.ts';
 import { batchArgument } from './update.ts';
+import { connectForUpdates } from './updates-target.ts';
 
 interface StatusOptions extends TargetOptions {
   failedTo?: string;
@@ -41,27 +44,25 @@ export function addUpdateStatus(command: Command): void {
 
 async function show(batch: string | undefined, options: StatusOptions): Promise<void> {
   if (batch === undefined && options.failedTo !== undefined) {
-    throw new CommandError('Name the batch whose lines --failed-to is to write.', USAGE);
+    throw usage('Name the batch whose lines --failed-to is to write.');
   }
-  const target = await connect(options);
-  const stateMachineArn = updatesMachineOf(target, options);
+  const target = await connectForUpdates(options);
   if (batch === undefined) {
-    const batches = await lastBatches(target, stateMachineArn, LISTED);
-    return void printOut(options.json ? JSON.stringify({ batches }) : listText(batches));
+    const batches = await lastBatches(target, LISTED);
+    return printOut(options.json ? JSON.stringify({ batches }) : listText(batches));
   }
-  const status = await oneBatch(target, stateMachineArn, batch);
+  const status = await oneBatch(target, batch);
   if (options.json) printOut(JSON.stringify(status));
-  else for (const line of await detailsOf(target, status)) printOut(line);
+  else printOut([...detailsOf(status), ...(await failuresText(target.store, status))].join('\n'));
   if (options.failedTo === undefined) return;
-  const written = await writeFailedLines(storeOf(target), status, options.failedTo);
+  const written = await writeFailedLines(target.store, status, options.failedTo);
   process.stderr.write(`Wrote ${manyText(written, 'line')} to ${options.failedTo}, which holds customer data.\n`);
-  const until =
-    status.manifestKey === null && status.finishedAt ? sendsUntil(new Date(status.finishedAt), new Date()) : undefined;
-  if (until) process.stderr.write(mayChangeText(status.batch, timeText(until)));
-}
-
-function mayChangeText(batch: string, until: string): string {
-  return `Warning: functions of ${batch} may still be sending, until ${until} UTC at most: lines of this file may be applied all the same. Write it again after that, or use update --resume, which waits for them.\n`;
+  const { finishedAt, manifestKey } = status;
+  const until = manifestKey === null && finishedAt ? sendsUntil(finishedAt) : undefined;
+  if (until === undefined) return;
+  process.stderr.write(
+    `Warning: functions of ${batch} may still be sending, until ${until} UTC at most: lines of this file may be applied all the same. Write it again after that, or use update --resume, which waits for them.\n`,
+  );
 }
 
 function listText(batches: BatchStatus[]): string {
@@ -76,17 +77,52 @@ function listText(batches: BatchStatus[]): string {
   return table(['batch', 'started (UTC)', 'status', ...outcomes], rows);
 }
 
-async function detailsOf(target: Parameters<typeof storeOf>[0], status: BatchStatus): Promise<string[]> {
-  const { batch, startedAt, finishedAt, error, cause, counts, resultKey, manifestKey } = status;
+function detailsOf(status: BatchStatus): string[] {
+  const { batch, startedAt, finishedAt, error, cause, counts } = status;
   const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
-  const head = [
+  return [
     `${batch}: ${status.status ?? 'its execution is forgotten'}, ${records}`,
     `From ${startedAt ?? 'an unknown time'} to ${finishedAt ?? 'now'}.`,
     ...(error ? [`${error}: ${cause ?? 'no cause was given.'}`] : []),
     '',
     countsText(counts),
   ];
-  if (!resultKey || notApplied(counts) === 0) return head;
-  const failures = await firstFailures(storeOf(target), resultKey);
-  return [...head, '', failuresText(failures, notApplied(counts)), '', `Result: ${resultKey}, ${manifestKey}`];
+}
+
+/**
+ * Writes the lines of a batch that were not applied, byte for byte, into a new file that only its owner may read.
+ * @returns how many
+ * @throws CommandError (exit code 2) when there is nothing to write or the file is there already
+ */
+async function writeFailedLines(
+  store: BatchStore,
+  { batch, status, resultKey, counts, records }: BatchStatus,
+  path: string,
+): Promise<number> {
+  if (formatOf(path) !== 'jsonl')
+    throw usage(`${path} must have a name that ends in .jsonl: lines are written as JSON.`);
+  if (status === 'RUNNING') throw usage(`The batch ${batch} is still under way: wait for its end.`);
+  if (resultKey !== null && counts.APPLIED === records) throw usage(`Every line of ${batch} was applied.`);
+  const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
+    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    throw usage(exists ? `${path} exists already, and is not written over.` : `${path} cannot be written.`, error);
+  });
+  try {
+    let lines = 0;
+    for await (const bytes of failedLines(inputOf(store, batch), resultsOf(store, batch))) {
+      await file.writeFile(bytes);
+      for (const byte of bytes) if (byte === 0x0a) lines += 1;
+    }
+    await file.close();
+    return lines;
+  } catch (error) {
+    await file.close();
+    // An incomplete file would look complete.
+    await rm(path, { force: true });
+    throw error;
+  }
+}
+
+function usage(sentence: string, cause?: unknown): CommandError {
+  return new CommandError(sentence, USAGE, { cause });
 }

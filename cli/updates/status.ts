@@ -1,15 +1,21 @@
+import {
+  DescribeExecutionCommand,
+  type DescribeExecutionCommandOutput,
+  ListExecutionsCommand,
+} from '@aws-sdk/client-sfn';
+import * as z from 'zod';
 import { keysOf } from '../../core/batch/batch-keys.ts';
-import type { BatchManifest, Counts } from '../../core/batch/batch-manifest.ts';
+import type { Counts } from '../../core/batch/batch-manifest.ts';
+import { parseJson } from '../../core/json.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import type { Target } from '../support/target.ts';
-import { type BatchExecution, executionOf, lastExecutions } from './executions.ts';
-import { readBatchManifest, storeOf } from './outcome.ts';
+import { readBatchManifest } from './outcome.ts';
 import { ResultTally } from './tally.ts';
+import type { UpdatesTarget } from './updates-target.ts';
 
 /** A batch as `update-status --json` prints it. What is not known is null. */
 export interface BatchStatus {
   batch: string;
-  /** Step Functions' own word; null where the execution is forgotten. */
+  /** As Step Functions names it; null where the execution is forgotten. */
   status: string | null;
   error: string | null;
   cause: string | null;
@@ -23,41 +29,82 @@ export interface BatchStatus {
   manifestKey: string | null;
 }
 
-/** The batches that were started last, newest first. */
-export async function lastBatches(target: Target, stateMachineArn: string, most: number): Promise<BatchStatus[]> {
-  const executions = await lastExecutions(target.sfn, stateMachineArn, most);
+/** The batches of the newest executions, newest first, without those refused because another execution has their batch. */
+export async function lastBatches(target: UpdatesTarget, most: number): Promise<BatchStatus[]> {
   const statuses: BatchStatus[] = [];
-  for (const execution of executions) {
-    if (execution.batch !== null) statuses.push(await statusOf(target, execution.batch, execution));
+  for (const execution of await lastExecutions(target, most)) {
+    const batch = batchOf(execution);
+    if (batch !== undefined) statuses.push(await statusOf(target, batch, execution));
   }
   return statuses;
 }
 
 /** @throws CommandError (exit code 2) when neither bucket nor machine know the batch */
-export async function oneBatch(target: Target, stateMachineArn: string, batch: string): Promise<BatchStatus> {
-  const known = { sfn: target.sfn, store: storeOf(target) };
-  const status = await statusOf(target, batch, await executionOf(known, stateMachineArn, batch));
+export async function oneBatch(target: UpdatesTarget, batch: string): Promise<BatchStatus> {
+  const status = await statusOf(target, batch, await executionOf(target, batch));
   if (status.status !== null || status.manifestKey !== null) return status;
   throw new CommandError(`There is no batch ${batch} here.`, USAGE);
 }
 
-async function statusOf(target: Target, batch: string, execution: BatchExecution | undefined): Promise<BatchStatus> {
-  const store = storeOf(target);
+async function statusOf(
+  { store }: UpdatesTarget,
+  batch: string,
+  execution: DescribeExecutionCommandOutput | undefined,
+): Promise<BatchStatus> {
   const manifest = await readBatchManifest(store, batch);
-  const common = {
+  const tally = new ResultTally(store, batch);
+  if (!manifest) await tally.refresh();
+  return {
     batch,
     status: execution?.status ?? null,
     error: execution?.error ?? null,
     cause: execution?.cause ?? null,
-    startedAt: execution?.startedAt?.toISOString() ?? manifest?.startedAt ?? null,
-    finishedAt: execution?.stoppedAt?.toISOString() ?? manifest?.finishedAt ?? null,
+    startedAt: execution?.startDate?.toISOString() ?? manifest?.startedAt ?? null,
+    finishedAt: execution?.stopDate?.toISOString() ?? manifest?.finishedAt ?? null,
+    records: manifest?.input.records ?? null,
+    counts: manifest?.counts ?? tally.counts,
+    resultKey: manifest?.result.key ?? null,
+    manifestKey: manifest ? keysOf(batch).manifest : null,
   };
-  if (manifest) return { ...common, ...ofManifest(manifest) };
-  const tally = new ResultTally(store, batch);
-  await tally.refresh();
-  return { ...common, records: null, counts: tally.counts, resultKey: null, manifestKey: null };
 }
 
-function ofManifest({ batch, counts, input, result }: BatchManifest) {
-  return { records: input.records, counts, resultKey: result.key, manifestKey: keysOf(batch).manifest };
+const claimSchema = z.object({ execution: z.string() });
+
+/**
+ * The execution that claimed a batch; where none did yet, one of the last 100 whose input names it.
+ * @returns `undefined` where none is known any more
+ */
+export async function executionOf(
+  target: UpdatesTarget,
+  batch: string,
+): Promise<DescribeExecutionCommandOutput | undefined> {
+  const { sfn, store, UpdatesStateMachineArn } = target;
+  const claim = parseJson(claimSchema, (await store.read(keysOf(batch).started))?.text);
+  if (!claim) return (await lastExecutions(target, 100)).find((execution) => batchOf(execution) === batch);
+  const describe = new DescribeExecutionCommand({
+    executionArn: executionArn(UpdatesStateMachineArn, claim.execution),
+  });
+  return sfn.send(describe).catch((error: unknown) => {
+    // Forgotten after 90 days.
+    if (error instanceof Error && error.name === 'ExecutionDoesNotExist') return undefined;
+    throw error;
+  });
+}
+
+export function executionArn(machineArn: string, name: string): string {
+  return `${machineArn.replace(':stateMachine:', ':execution:')}:${name}`;
+}
+
+async function lastExecutions({ sfn, UpdatesStateMachineArn: stateMachineArn }: UpdatesTarget, maxResults: number) {
+  const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn, maxResults }));
+  const described = await Promise.all(
+    executions.map(({ executionArn }) => sfn.send(new DescribeExecutionCommand({ executionArn }))),
+  );
+  return described.filter(({ error }) => error !== 'UpdateAlreadyStarted');
+}
+
+const inputSchema = z.object({ file: z.string() });
+
+function batchOf({ input }: DescribeExecutionCommandOutput): string | undefined {
+  return /^updates\/([^/]+)\/input\.jsonl$/.exec(parseJson(inputSchema, input)?.file ?? '')?.[1];
 }

@@ -11,11 +11,11 @@ export class ResultTally {
   readonly counts: Counts = noCounts();
   /** Whether some function was about to send. */
   begun = false;
-  readonly #store: Pick<BatchStore, 'list' | 'read'>;
+  readonly #store: BatchStore;
   readonly #prefix: string;
   readonly #seen = new Set<string>();
 
-  constructor(store: Pick<BatchStore, 'list' | 'read'>, batch: string) {
+  constructor(store: BatchStore, batch: string) {
     this.#store = store;
     this.#prefix = keysOf(batch).results;
   }

@@ -8,19 +8,15 @@ import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { pathArgument } from '../support/paths.ts';
 import { printErr, printOut } from '../support/print.ts';
-import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { newBatchName } from './batch.ts';
-import { type CheckedUpdates, checkUpdates } from './check.ts';
+import { type CheckedUpdates, checkUpdates, samplesOf } from './check.ts';
 import { drainBatch } from './drain.ts';
 import { finishBatch } from './finish.ts';
-import { updatesMachineOf } from './machine.ts';
-import { storeOf } from './outcome.ts';
-import { refuseToResume, unfinishedLines } from './resume.ts';
-import { resumedAlready, resumedName } from './resumed.ts';
-import { samplesOf } from './samples.ts';
+import { refuseToResume, resumedAlready, resumedName, unfinishedLines } from './resume.ts';
 import { openUpdateFile, refused, type UpdateSource } from './source.ts';
-import { type BatchOptions, startBatch, startResumed } from './start-batch.ts';
+import { type BatchOptions, newBatchName, startBatch, startResumed } from './start-batch.ts';
+import { connectForUpdates, type UpdatesTarget } from './updates-target.ts';
 import { uploadInput } from './upload.ts';
 
 export interface UpdateOptions extends TargetOptions, BatchOptions {
@@ -71,19 +67,19 @@ async function update(file: string | undefined, options: UpdateOptions): Promise
   if (options.dryRun && options.json)
     throw new CommandError('--dry-run has no JSON document: leave out --json.', USAGE);
   if (file !== undefined) return withSource(await openUpdateFile(file), options);
-  const target = await connect(options);
+  const target = await connectForUpdates(options);
   const batch = options.resume ?? '';
-  const unsummarized = await refuseToResume(target, updatesMachineOf(target, options), batch);
-  if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized, printErr);
+  const unsummarized = await refuseToResume(target, batch);
+  if (unsummarized && !options.dryRun) await drainBatch(target, batch, unsummarized.stopDate);
   printErr(`Sending again what is left of ${batch}; numbers of lines stay those of the first file.`);
-  return withSource(unfinishedLines(storeOf(target), batch), options, target);
+  return withSource(unfinishedLines(target.store, batch), options, target);
 }
 
-async function withSource(source: UpdateSource, options: UpdateOptions, target?: Target): Promise<void> {
+async function withSource(source: UpdateSource, options: UpdateOptions, target?: UpdatesTarget): Promise<void> {
   try {
     const checked = await checkUpdates(source, printErr, rulesOf(options));
     if (options.dryRun) return await showDryRun(checked, options);
-    return await send(checked, target ?? (await connect(options)), options);
+    return await send(checked, target ?? (await connectForUpdates(options)), options);
   } finally {
     await source.close();
   }
@@ -103,12 +99,11 @@ async function showDryRun({ source, records, lines }: CheckedUpdates, { showValu
   for (const sample of await samplesOf(source, showValues)) printOut(sample);
 }
 
-async function send(checked: CheckedUpdates, target: Target, options: UpdateOptions): Promise<void> {
-  updatesMachineOf(target, options);
+async function send(checked: CheckedUpdates, target: UpdatesTarget, options: UpdateOptions): Promise<void> {
   await askBefore(checked, options);
   const { maxRate, stopAfterFailures, resume } = options;
   const batch = resume === undefined ? newBatchName() : resumedName(resume);
-  const key = await uploadInput(target, batch, checked, resume !== undefined);
+  const key = await uploadInput(target.store, batch, checked, resume !== undefined);
   // Before the start, whose answer may be lost: this is the name to look up.
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
   const how = { maxRate, stopAfterFailures };

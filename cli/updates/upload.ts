@@ -1,13 +1,11 @@
 import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import { keysOf, LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
+import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { RunError } from '../../core/errors.ts';
-import type { Bucket } from '../../core/storage/bucket.ts';
 import { csvToJsonl } from '../../core/updates/csv-to-jsonl.ts';
 import { CommandError } from '../support/exit.ts';
-import type { Target } from '../support/target.ts';
 import { type CheckedUpdates, tooLarge } from './check.ts';
-import { storeOf } from './outcome.ts';
 import { changed } from './source.ts';
 
 /**
@@ -19,7 +17,7 @@ import { changed } from './source.ts';
  *   where other bytes stand there
  */
 export async function uploadInput(
-  target: Pick<Target, 's3' | 'BucketName'>,
+  store: BatchStore,
   batch: string,
   checked: CheckedUpdates,
   resumes = false,
@@ -29,7 +27,6 @@ export async function uploadInput(
   const same = sameBytes(checked);
   const body = Readable.from(limited(csv ? csvToJsonl(same) : same, source.name), { objectMode: false });
   const key = keysOf(batch).input;
-  const store = storeOf(target);
   try {
     if (await store.uploadOnce(key, body, 'application/x-ndjson')) return key;
   } catch (error) {
@@ -46,7 +43,7 @@ export async function uploadInput(
 }
 
 /** Read whole: what S3 keeps as the checksum of an upload in parts is one of the checksums of its parts. */
-async function isStored(store: Bucket, key: string, checked: CheckedUpdates): Promise<boolean> {
+async function isStored(store: BatchStore, key: string, checked: CheckedUpdates): Promise<boolean> {
   const object = await store.stream(key);
   let sum = 0;
   for await (const piece of object?.chunks ?? []) {

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import type { BatchProgress } from '../../../cli/updates/batch.ts';
-import { createProgressDisplay, progressText } from '../../../cli/updates/progress.ts';
+import { type BatchProgress, createProgressDisplay, progressText } from '../../../cli/updates/progress.ts';
 import { noCounts } from '../../../core/batch/batch-manifest.ts';
 import { terminal } from '../../local/support/terminal.ts';
 
 function at(lines: number, more: Partial<BatchProgress> = {}): BatchProgress {
-  return { counts: { ...noCounts(), APPLIED: lines }, lines, records: 1000, seconds: 10, status: 'RUNNING', ...more };
+  return { counts: { ...noCounts(), APPLIED: lines }, lines, records: 1000, seconds: 10, ...more };
 }
 
 function shown(isTTY: boolean, seen: BatchProgress[]): string[] {

@@ -7,6 +7,7 @@ import { checkUpdates } from '../../../cli/updates/check.ts';
 import { openUpdateFile } from '../../../cli/updates/source.ts';
 import { addUpdate } from '../../../cli/updates/update.ts';
 import { uploadInput } from '../../../cli/updates/upload.ts';
+import { createBatchStore } from '../../../core/batch/batch-store.ts';
 import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { run } from '../../local/support/running.ts';
 import { tempDir } from '../../local/support/support.ts';
@@ -296,7 +297,7 @@ test('a file that changes between the check and the upload is not sent', async (
   await appendFile(file, jsonl([{ id: idOf(99), city: 'Haifa' }]));
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const s3 = new S3Client({ endpoint, region: 'us-east-1', credentials, forcePathStyle: true, maxAttempts: 1 });
-  await expect(uploadInput({ s3, BucketName: 'bucket' }, 'b', checked)).rejects.toMatchObject({
+  await expect(uploadInput(createBatchStore(s3, 'bucket'), 'b', checked)).rejects.toMatchObject({
     ...{ name: 'CommandError', exitCode: 2 },
     message: `${file} changed while it was read: wait until it is complete. Nothing was sent.`,
   });
