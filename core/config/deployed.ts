@@ -64,9 +64,10 @@ export function differencesFrom(outputs: DeployedOutputs, configuration: Deploym
   const plain = PLAIN.flatMap(([name, key]): Difference[] =>
     outputs[name] === ours[name] ? [] : [{ key, deployed: outputs[name], file: ours[name] }],
   );
-  const deployed = new Set(outputs.ConfigurationDigests.split(' '));
-  const changed = ours.ConfigurationDigests.split(' ').filter((digest) => !deployed.has(digest));
-  return [...plain, ...changed.map((digest) => ({ key: digest.replace(/:.*/, '') }))];
+  const digests = [ours, outputs].flatMap(({ ConfigurationDigests }) => ConfigurationDigests.split(' '));
+  const changed = digests.filter((digest) => digests.indexOf(digest) === digests.lastIndexOf(digest));
+  const keys = new Set(changed.map((digest) => digest.replace(/:.*/, '')));
+  return [...plain, ...[...keys].map((key) => ({ key }))];
 }
 
 const PLAIN = [
