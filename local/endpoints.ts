@@ -11,7 +11,7 @@ export function endpointsOf({ cloud, crm }: Session) {
 
 /** Prints the endpoints and commands to paste into another terminal. */
 export function showEndpoints(screen: Screen, session: Session, runs: FinishedRun[]): void {
-  const { cloud, crm, target, configurationFile, sandbox, updates } = session;
+  const { cloud, crm, target, sandbox, updates } = session;
   const arn = runs[0]?.report.executionArn ?? 'ARN';
   const place = `--deployment ${LOCAL_DEPLOYMENT} --region ${LOCAL_REGION} --endpoint-url ${cloud.endpoint}`;
   for (const line of [
@@ -24,10 +24,10 @@ export function showEndpoints(screen: Screen, session: Session, runs: FinishedRu
     'See what a run did, all nights as a page, and whether the next run would work:',
     `  npm run cli -- show leads ${place}`,
     `  npm run cli -- report ${place}`,
-    `  npm run cli -- doctor --configuration ${configurationFile} ${place}`,
+    `  npm run cli -- doctor ${place}`,
     ...(updates ? ['Update customers by a file (docs/updates.md):', `  npm run cli -- update FILE.csv ${place}`] : []),
     'Authorize anew:',
-    `  npm run cli -- authorize --configuration ${configurationFile} ${place}`,
+    `  npm run cli -- authorize ${place}`,
     'With the AWS CLI:',
     `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_DEFAULT_REGION=${LOCAL_REGION} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
     `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,

@@ -17,7 +17,6 @@ import type { RunRecord } from './processes/run-record.ts';
 export interface Session {
   cloud: Cloud;
   crm: OtherCrm;
-  configurationFile: string;
   target: Target;
   /** Whether customers can be updated. */
   updates: boolean;
@@ -77,9 +76,8 @@ async function prepare(
   const consent = { crm: configuration.deployment.crm, clientId, clientSecret, signal, onUrl };
   const scopes = ({ scope }: { scope: string }) => `scopes: ${scope}`;
   await screen.step('Authorization code flow', () => authorize(target, consent), scopes);
-  const { file: configurationFile, deployment } = configuration;
-  const updates = deployment.customerUpdates;
-  return { cloud, crm, configurationFile, target, updates, sandbox, close: async () => sandbox?.close() };
+  const updates = configuration.deployment.customerUpdates;
+  return { cloud, crm, target, updates, sandbox, close: async () => sandbox?.close() };
 }
 
 /** Before everything else, for what comes then takes a while and ends in waiting for a person. */

@@ -6,7 +6,7 @@ import { DeleteSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { doctor } from '../../cli/doctor/doctor.ts';
-import { switchRule } from '../../cli/schedule/pause-rules.ts';
+import { switchRule } from '../../cli/schedule/rules.ts';
 import type { DeployedOutputs } from '../../core/config/deployed.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { createGrantStore } from '../../core/oauth/grant-store.ts';

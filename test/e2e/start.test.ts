@@ -83,10 +83,9 @@ test.concurrent('--keep prints its document before it waits, can be used, and en
   expect((await fetch(`${endpoints.crm}/leads/fields`)).status).toBe(401);
   expect((await fetch(`${endpoints.auth}/authorize`)).status).toBe(400);
 
-  const [, configuration = ''] = await kept.says(/--configuration (\S+)/);
   const place = ['--deployment', 'local', '--region', 'us-east-1'];
   place.push('--endpoint-url', endpoints.aws.replace('127.0.0.1', 'localhost'));
-  const authorize = run(CLI, ['authorize', '--json', '--configuration', configuration, ...place]);
+  const authorize = run(CLI, ['authorize', '--json', ...place]);
   const [, url = ''] = await authorize.says(/^Open: (http\S+)$/m);
   expect(await approveConsent(url)).toMatch(/^200 .*Authorized/s);
   expect(await authorize.ended, authorize.stderr()).toBe(0);
@@ -95,6 +94,10 @@ test.concurrent('--keep prints its document before it waits, can be used, and en
     scope: 'openid profile global:export customers:update',
     notes: [],
   });
+
+  const doctor = run(CLI, ['doctor', ...place]);
+  expect(await doctor.ended, doctor.stderr()).toBe(0);
+  expect(doctor.stdout()).toMatch(/\nA nightly run would work\.\n$/);
 
   const started = run(CLI, ['start', 'contacts', '--wait', ...place]);
   expect(await started.ended, started.stderr()).toBe(0);

@@ -12,7 +12,6 @@ function shown(sandbox: object | undefined): string[] {
     cloud: { endpoint: 'http://127.0.0.1:4566' },
     crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
     target: { StateMachineArn: 'arn:aws:states:x', BucketName: 'bucket' },
-    configurationFile: '/tmp/local.json',
     updates: sandbox !== undefined,
     sandbox,
   };
