@@ -6,24 +6,23 @@ import { crc32Text } from '../../transfer/index.ts';
 import type { Target } from '../support/target.ts';
 import { failed } from './find.ts';
 import { bytesFrom, type StoredFile, storedFile } from './object.ts';
-import { openPart, type PartFile } from './part.ts';
+import { openPart } from './part.ts';
 
 export interface DownloadOptions {
-  /** May replace what stands at the path. */
+  /** May replace an existing file. */
   force: boolean;
-  /** Told after every chunk, bytes of all and bytes so far. */
   onProgress: (moved: { bytes: number; totalBytes: number }) => void;
-  /** Ends it; what came stays for the next attempt. */
+  /** Ends it; what was downloaded stays for the next attempt. */
   signal?: AbortSignal | undefined;
 }
 
 type Place = Pick<Target, 's3' | 'BucketName'>;
 
 /**
- * Downloads the file of a manifest to a path, continuing an earlier attempt. It gets its name only when size and checksum
- * match the manifest.
+ * Downloads the file of a manifest, going on with what an earlier attempt left. It gets its name only when size and checksum
+ * agree with the manifest.
  * @returns how many bytes were there already
- * @throws CommandError: 1 when the file is not what its manifest says, 2 when it cannot be written there
+ * @throws CommandError: 1 when the file is not what its manifest says, 2 when it cannot be written
  */
 export async function downloadTo(
   target: Place,
@@ -57,7 +56,7 @@ export async function downloadTo(
 async function fill(
   target: Place,
   file: StoredFile,
-  part: Pick<PartFile, 'append'>,
+  part: { append: (chunk: Uint8Array) => Promise<void> },
   from: number,
   before: number,
   { onProgress, signal }: DownloadOptions,
@@ -74,7 +73,7 @@ async function fill(
 
 /**
  * Writes the file of a manifest to a stream.
- * @throws CommandError (exit code 1) when what was written does not match the manifest
+ * @throws CommandError (exit code 1) when what was written is not what the manifest says
  */
 export async function downloadInto(target: Place, manifest: Manifest, stream: NodeJS.WritableStream): Promise<void> {
   const file = await storedFile(target, manifest);
@@ -91,7 +90,7 @@ export async function downloadInto(target: Place, manifest: Manifest, stream: No
   if (crc32Text(crc) !== manifest.file.crc32) throw failed(`Not whole: ${corruptText(manifest, crc)}`);
 }
 
-/** Standard output, as a stream that writes every byte or fails: that of Node drops what a full disk does not take. */
+/** Standard output that writes every byte or fails: that of Node drops what a full disk does not take. */
 export function wholeOutput(): NodeJS.WritableStream {
   return fstatSync(1).isFile() ? createWriteStream('', { fd: 1, autoClose: false }) : process.stdout;
 }

@@ -16,10 +16,7 @@ import { findManifest, type Which } from './find.ts';
 import { createManifests } from './manifests.ts';
 import { refuseExisting } from './part.ts';
 
-interface Options extends TargetOptions {
-  date?: string;
-  run?: string;
-  latest?: boolean;
+interface Options extends TargetOptions, Which {
   output?: string;
   force?: boolean;
   json?: boolean;
@@ -51,10 +48,10 @@ async function download(entity: Entity, options: Options): Promise<void> {
   // First, because calls of AWS take seconds.
   if (output !== undefined && output !== '-') await refuseExisting(output, force);
   const target = await connect(options);
-  const manifest = await findManifest(createManifests(target), entity, whichOf(options));
+  const manifest = await findManifest(createManifests(target), entity, options);
   if (output === '-') {
     await downloadInto(target, manifest, wholeOutput());
-    return void process.stderr.write(`Whole: ${factsOf(manifest)}.\n`);
+    return printErr(`Whole: ${factsOf(manifest)}.`);
   }
   const path = output ?? pathArgument(`${entity}-${manifest.date}${extensionsOf(manifest.file.key)}`);
   const row = progressRow(plainLine(path));
@@ -73,11 +70,6 @@ async function download(entity: Entity, options: Options): Promise<void> {
 /** `.csv`, `.csv.gz` */
 function extensionsOf(key: string): string {
   return /\.[^/]*$/.exec(basename(key))?.[0] ?? '';
-}
-
-function whichOf({ date, run }: Options): Which {
-  if (run !== undefined) return { run };
-  return date === undefined ? { latest: true } : { date };
 }
 
 function factsOf({ entity, date, execution, file }: Manifest): string {

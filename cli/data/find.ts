@@ -4,17 +4,21 @@ import type { Pointer } from '../../core/export/pointer.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Manifests } from './manifests.ts';
 
-/** What to download: the newest date, a date, or a run by the name of its execution. */
-export type Which = { latest: true } | { date: string } | { run: string };
+/** What to download: a date, a run by the name of its execution, or without both the newest date. */
+export interface Which {
+  latest?: boolean;
+  date?: string;
+  run?: string;
+}
 
 /**
  * Follows the pointer to the manifest.
- * @throws CommandError (exit code 1) saying in one sentence what is not there, and what is
+ * @throws CommandError (exit code 1) that names what is missing, and what there is
  */
-export async function findManifest(manifests: Manifests, entity: Entity, which: Which): Promise<Manifest> {
-  if ('run' in which) return ofRun(manifests, entity, which.run);
-  const pointer = await manifests.pointer(entity, 'date' in which ? which.date : 'latest');
-  if (!pointer) throw failed(await nothingFor(manifests, entity, which));
+export async function findManifest(manifests: Manifests, entity: Entity, { date, run }: Which): Promise<Manifest> {
+  if (run !== undefined) return ofRun(manifests, entity, run);
+  const pointer = await manifests.pointer(entity, date ?? 'latest');
+  if (!pointer) throw failed(await nothingFor(manifests, entity, date));
   const manifest = await manifests.manifest(pointer.manifestKey);
   if (manifest) return manifest;
   throw failed(goneText(entity, pointer, `the manifest ${pointer.manifestKey}`));
@@ -27,23 +31,23 @@ async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise
   throw failed(`The run "${name}" published no file of ${entity}: list ${entity} names the runs that did.`);
 }
 
-async function nothingFor(manifests: Manifests, entity: Entity, which: Which): Promise<string> {
+async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {
   const dates = await manifests.dates(entity);
   if (dates.length === 0) {
     return `Nothing of ${entity} is published here yet: start a run, or list ${entity} to see what became of those before.`;
   }
-  if (!('date' in which))
+  if (date === undefined)
     return `There is no pointer to the latest ${entity}, but one to ${dates.at(-1)}: name it with --date.`;
-  const near = [dates.findLast((date) => date < which.date), dates.find((date) => date > which.date)];
-  return `Nothing of ${entity} is published for ${which.date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
+  const near = [dates.findLast((other) => other < date), dates.find((other) => other > date)];
+  return `Nothing of ${entity} is published for ${date}; the nearest: ${near.filter(Boolean).join(' and ')}.`;
 }
 
-/** What a pointer or a manifest names, and is not there. */
+/** What a pointer or a manifest names is missing. */
 export function goneText(
   entity: Entity,
   { date, keptUntil }: Pick<Pointer, 'date' | 'keptUntil'>,
   what: string,
-  today: string = new Date().toISOString().slice(0, 10),
+  today = new Date().toISOString().slice(0, 10),
 ): string {
   if (keptUntil <= today) return `The ${entity} of ${date} have expired: they were kept until ${keptUntil}.`;
   return `The ${entity} of ${date} are published, but ${what} is gone, though it was to be kept until ${keptUntil}.`;

@@ -1,45 +1,30 @@
-import { ListObjectsV2Command } from '@aws-sdk/client-s3';
-import * as z from 'zod/mini';
+import { type _Object, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import type * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { datePointerKey, latestPointerKey, type Pointer, pointerSchema } from '../../core/export/pointer.ts';
-import { jsonOrUndefined } from '../../core/json.ts';
+import { datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
+import { parseJson } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
-/** Objects that are read at the same time: enough to hide the way to the bucket, few enough for any machine. */
+/** Objects that are read at the same time. */
 const AT_ONCE = 16;
 
-/** A run that was published, and what the pointers say of it. */
+/** A published run. */
 export interface PublishedRun {
   manifestKey: string;
   manifest: Manifest;
 }
 
-/** What of the bucket a person reads: pointers and manifests, never `runs/` as a reader of files. */
-export interface Manifests {
-  /** The pointer to a date, or to the newest; `undefined` when there is none. */
-  pointer(entity: Entity, date: string | 'latest'): Promise<Pointer | undefined>;
-  /** Dates for which something is published, oldest first. */
-  dates(entity: Entity): Promise<string[]>;
-  /** `undefined` when there is none under this key. */
-  manifest(key: string): Promise<Manifest | undefined>;
-  /** The manifest of an execution by its name, or `undefined`. */
-  manifestOfRun(entity: Entity, execution: string): Promise<PublishedRun | undefined>;
-  /**
-   * Manifests of an entity, superseded ones too, of runs that wrote theirs since a time. What cannot be read as a manifest
-   * is left out and told to `warn`, in a sentence.
-   */
-  runs(entity: Entity, since: Date, warn: (sentence: string) => void): Promise<PublishedRun[]>;
-}
+export type Manifests = ReturnType<typeof createManifests>;
 
 /** An object that is not what its key says: exit code 1. */
 class UnreadableObject extends CommandError {}
 
-/** Reads what a command can do without: an object that is not what its key says is told, and is as if it were not there. */
+/** Reads what a command can do without: an object that is not what its key says is reported and left out. */
 export async function ifReadable<T>(reading: Promise<T>, warn: (sentence: string) => void): Promise<T | undefined> {
   try {
     return await reading;
@@ -51,57 +36,57 @@ export async function ifReadable<T>(reading: Promise<T>, warn: (sentence: string
 }
 
 /**
- * Reads pointers and manifests as `docs/schemas` describes them. Every method throws CommandError (exit code 3) where the
- * bucket refuses or does not answer, RunError `StorageDenied` or `StorageUnavailable` where nobody knows why, and
- * UnreadableObject.
+ * Reads pointers and manifests as `docs/schemas` describes them; what does not exist is `undefined`. Every method throws
+ * CommandError (exit code 3) where the bucket refuses or does not answer, RunError `StorageDenied` or `StorageUnavailable`
+ * for an unknown reason, and UnreadableObject.
  */
-export function createManifests(target: Pick<Target, 's3' | 'BucketName'>): Manifests {
+export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
   const bucket = createBucket(target.s3, target.BucketName);
   const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T | undefined> => {
     const object = await bucket.read(key).catch(refused);
     if (!object) return undefined;
-    const parsed = z.safeParse(schema, jsonOrUndefined(object.text));
-    if (parsed.success) return parsed.data;
+    const value = parseJson(schema, object.text);
+    if (value !== undefined) return value;
     throw new UnreadableObject(`The object ${key} does not hold what it should: another program wrote it.`, RUN_FAILED);
   };
   const manifest = (key: string) => read(key, manifestSchema);
   return {
     manifest,
-    pointer: (entity, date) =>
+    pointer: (entity: Entity, date: string | 'latest') =>
       read(date === 'latest' ? latestPointerKey(entity) : datePointerKey(entity, date), pointerSchema),
-    dates: async (entity) => {
+    /** Dates for which something is published, oldest first. */
+    dates: async (entity: Entity) => {
       const found = await listObjects(target, `published/entity=${entity}/date=`);
-      return found.flatMap(({ key }) => /\/date=(\d{4}-\d\d-\d\d)\.json$/.exec(key)?.[1] ?? []).sort();
+      return found.flatMap(({ Key = '' }) => /\/date=(\d{4}-\d\d-\d\d)\.json$/.exec(Key)?.[1] ?? []).sort();
     },
-    manifestOfRun: async (entity, execution) => {
-      const manifestKey = manifestKeyOf(entity, execution);
+    /** @param execution the name of the execution */
+    manifestOfRun: async (entity: Entity, execution: string): Promise<PublishedRun | undefined> => {
+      const manifestKey = `runs/entity=${entity}/run=${encodeURIComponent(execution)}/_manifest.json`;
       const found = await manifest(manifestKey);
       return found && { manifestKey, manifest: found };
     },
-    runs: async (entity, since, warn) => {
+    /** Runs that wrote their manifests since a time, superseded ones too. */
+    runs: async (entity: Entity, since: Date, warn: (sentence: string) => void): Promise<PublishedRun[]> => {
       const found = await listObjects(target, `runs/entity=${entity}/`);
-      const wanted = found.filter(({ key, modified }) => key.endsWith('/_manifest.json') && modified >= since);
-      const runs = await eachOf(wanted, async ({ key }): Promise<PublishedRun[]> => {
-        const one = await ifReadable(manifest(key), warn);
-        return one ? [{ manifestKey: key, manifest: one }] : [];
+      const wanted = found.filter(
+        ({ Key = '', LastModified }) => Key.endsWith('/_manifest.json') && (!LastModified || LastModified >= since),
+      );
+      const runs = await eachOf(wanted, async ({ Key: manifestKey = '' }) => {
+        const one = await ifReadable(manifest(manifestKey), warn);
+        return one ? [{ manifestKey, manifest: one }] : [];
       });
       return runs.flat();
     },
   };
 }
 
-/** Whoever typed the command is told what to do about it; what is nobody's known trouble stays what it is. */
+/** @throws CommandError with what to do, where the trouble is known */
 function refused(error: unknown): never {
   const trouble = awsErrorText(error);
   throw trouble === undefined ? error : new CommandError(trouble, ENVIRONMENT, { cause: error });
 }
 
-/** Where the manifest of a run lies; `execution` is the name of its execution. */
-function manifestKeyOf(entity: Entity, execution: string): string {
-  return `runs/entity=${entity}/run=${encodeURIComponent(execution)}/_manifest.json`;
-}
-
-/** Does something with each of a list, a few at a time; the answers come in the order of the list. */
+/** Does something with each of a list, a few at a time; the answers are in the order of the list. */
 export async function eachOf<T, R>(list: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const answers: R[] = [];
   const left = list.entries();
@@ -112,23 +97,13 @@ export async function eachOf<T, R>(list: readonly T[], work: (item: T) => Promis
   return answers;
 }
 
-interface Listed {
-  key: string;
-  modified: Date;
-}
-
-async function listObjects({ s3, BucketName }: Pick<Target, 's3' | 'BucketName'>, Prefix: string): Promise<Listed[]> {
-  const found: Listed[] = [];
+async function listObjects({ s3, BucketName: Bucket }: Pick<Target, 's3' | 'BucketName'>, Prefix: string) {
+  const found: _Object[] = [];
   for (let ContinuationToken: string | undefined; ; ) {
     const page = await s3
-      .send(new ListObjectsV2Command({ Bucket: BucketName, Prefix, ContinuationToken }))
-      .catch((error: unknown) => {
-        return refused(storageError(error, 'read', Prefix));
-      });
-    const modifiedAt = (time: Date | undefined) => time ?? new Date();
-    found.push(
-      ...(page.Contents ?? []).map(({ Key = '', LastModified }) => ({ key: Key, modified: modifiedAt(LastModified) })),
-    );
+      .send(new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken }))
+      .catch((error: unknown) => refused(storageError(error, 'read', Prefix)));
+    found.push(...(page.Contents ?? []));
     if (!page.IsTruncated) return found;
     ContinuationToken = page.NextContinuationToken;
   }

@@ -4,12 +4,12 @@ import { refusedCondition, storageError } from '../../core/storage/storage-error
 import type { Target } from '../support/target.ts';
 import { failed, goneText } from './find.ts';
 
-/** Connections in a row that may break without a byte. */
+/** Connections in a row that break without a byte. */
 const BROKEN_IN_A_ROW = 4;
 
 type Place = Pick<Target, 's3' | 'BucketName'>;
 
-/** The file as it stands in the bucket now: every later request is for exactly this version of it. */
+/** The file as it is in the bucket now: every later request is for this version. */
 export interface StoredFile {
   key: string;
   etag: string;

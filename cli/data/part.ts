@@ -1,40 +1,25 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, rename, stat } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { failed } from './find.ts';
-import { lockPart } from './lock.ts';
 
 const OWNER_ONLY = 0o600;
 /** A link that somebody else put there is not followed. */
 const TO_APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW;
 const BLOCK_BYTES = 1 << 20;
 
-/** A file that is not proven yet, beside the place where it will stand. */
-export interface PartFile {
-  /** What was there already, of an earlier attempt. */
-  bytes: number;
-  crc: number;
-  /** Writes all of it. @throws CommandError (exit code 2) where that cannot be, as on a full disk */
-  append(chunk: Uint8Array): Promise<void>;
-  /** Forgets what is there. */
-  reset(): Promise<void>;
-  /** Puts the proven file into its place. @throws CommandError when something stands there, or the disk holds less */
-  finish(): Promise<void>;
-  /** Leaves it for the next attempt. */
-  close(): Promise<void>;
-}
-
 /**
- * Opens `FILE.part`, which only its owner may read and no other download writes, and measures what is there.
+ * Opens `FILE.part`, which only its owner may read and no other download writes, and measures what an earlier attempt left.
  * @param wholeBytes size of the whole file; a longer part is discarded
- * @throws CommandError (exit code 2) when FILE is there and may not be replaced, or nothing can be written there
+ * @throws CommandError (exit code 2) when FILE exists and may not be replaced, or cannot be written; so do the methods
  */
 export async function openPart(
   path: string,
   { wholeBytes, force, signal }: { wholeBytes: number; force: boolean; signal?: AbortSignal | undefined },
-): Promise<PartFile> {
+) {
   await refuseExisting(path, force);
   const cannot = (error: unknown) => {
     throw error instanceof CommandError ? error : new CommandError(cannotText(path, error), USAGE, { cause: error });
@@ -48,8 +33,9 @@ export async function openPart(
     if ((await handle.stat()).size > wholeBytes) await handle.truncate(0);
     return {
       ...(await measure(handle, signal)),
-      append: (chunk) => handle.appendFile(chunk).catch(cannot),
+      append: (chunk: Uint8Array) => handle.appendFile(chunk).catch(cannot),
       reset: () => handle.truncate(0),
+      /** Moves the proven file into its place. */
       finish: async () => {
         await handle.sync().catch(cannot);
         const { size } = await handle.stat();
@@ -58,12 +44,39 @@ export async function openPart(
         await refuseExisting(path, force);
         await rename(partPath, path);
       },
+      /** Leaves it for the next attempt. */
       close: () => handle.close().finally(unlock),
     };
   } catch (error) {
     await unlock();
     throw error;
   }
+}
+
+/**
+ * Takes `FILE.part.lock`, so that one download at a time writes `FILE.part`.
+ * @returns a function that removes it
+ * @throws CommandError (exit code 2) where another process has it; the error of the system where it cannot be made
+ */
+async function lockPart(partPath: string): Promise<() => Promise<void>> {
+  const lock = `${partPath}.lock`;
+  try {
+    await writeFile(lock, `process ${process.pid} on ${hostname()}`, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    const held = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    if (held) throw new CommandError(await heldText(lock, partPath), USAGE, { cause: error });
+    // On a full disk it is created empty.
+    await rm(lock, { force: true });
+    throw error;
+  }
+  return () => rm(lock, { force: true });
+}
+
+/** The lock of a dead process stays: that process may be of another machine, so only a person can tell. */
+async function heldText(lock: string, partPath: string): Promise<string> {
+  const text = await readFile(lock, 'utf8').catch(() => '');
+  const holder = /^process \d+ on [\w.-]+$/.exec(text)?.[0] ?? 'another process';
+  return `${partPath} is being written by ${holder}: wait for its end, or name another file with -o. If that process is dead, remove ${lock}, then start again.`;
 }
 
 /** @throws CommandError (exit code 2) */
@@ -79,7 +92,7 @@ function cannotText(path: string, error: unknown): string {
   return `${path}.part cannot be written (${code || 'unknown trouble'}): name a file elsewhere with -o.`;
 }
 
-async function measure(handle: FileHandle, signal?: AbortSignal): Promise<{ bytes: number; crc: number }> {
+async function measure(handle: FileHandle, signal?: AbortSignal) {
   const block = Buffer.alloc(BLOCK_BYTES);
   let [bytes, crc] = [0, 0];
   for (;;) {

@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { comparePlaces, datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
-import { jsonOrUndefined } from '../../core/json.ts';
+import { parseJson } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import type { RunReport } from '../runs/run-report.ts';
@@ -18,15 +18,15 @@ export interface Published {
 
 /**
  * Reads a published run back as a reader would: pointer, manifest, then every byte of the file.
- * @throws CommandError (exit code 1) saying what does not hold.
+ * @throws CommandError (exit code 1) that names what does not hold
  */
 export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: RunReport): Promise<Published> {
   const bucket = createBucket(target.s3, target.BucketName);
   const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T> => {
     const object = await bucket.read(key);
     if (!object) throw unverified(run, `there is no object ${key}`);
-    const parsed = z.safeParse(schema, jsonOrUndefined(object.text));
-    if (parsed.success) return parsed.data;
+    const value = parseJson(schema, object.text);
+    if (value !== undefined) return value;
     throw unverified(run, `the object ${key} does not hold what it should`);
   };
   if (!run.manifestKey) throw unverified(run, 'it names no manifest');

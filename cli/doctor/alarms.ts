@@ -1,21 +1,19 @@
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Target } from '../support/target.ts';
+import { manyText } from '../support/text.ts';
 import { type Check, ok, orWarning, warning } from './check.ts';
 
 const ID = 'alarms';
 
 /**
  * Whether alarms reach anybody. A night works without, so this never fails. Addresses are counted, not shown.
- * @param addresses of the configuration, where it can be read
  */
 export async function alarmsCheck(
   { sns, AlarmTopicArn }: Pick<Target, 'sns' | 'AlarmTopicArn'>,
   addresses: string[] = [],
 ): Promise<Check> {
-  if (!AlarmTopicArn) {
-    return warning(ID, 'The stack is of a release without alarms.', 'Deploy again.');
-  }
+  if (!AlarmTopicArn) return warning(ID, 'The stack is of a release without alarms.', 'Deploy again.');
   return orWarning(ID, 'Who hears of alarms could not be looked at.', async () => {
     const subscriptions: Subscription[] = [];
     for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
@@ -50,7 +48,7 @@ function subscriptionsCheck(subscriptions: Subscription[], topic: string, addres
     );
   }
   const text = [
-    `Alarms go to ${confirmed} confirmed ${confirmed === 1 ? 'subscription' : 'subscriptions'}`,
+    `Alarms go to ${manyText(confirmed, 'confirmed subscription')}`,
     ...(open > 0 ? [`${open} ${isOrAre(open)} not confirmed yet`] : []),
     ...(lapsed > 0 ? [`${lapsed} of alarms.email ${isOrAre(lapsed)} not subscribed`] : []),
   ].join('; ');

@@ -4,12 +4,11 @@ import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, codeOf, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { plain } from '../support/text.ts';
 
-/** The result of one check. `failed` means that a nightly run would not work; `exitCode` is the class of the cause. */
+/** `failed` means that a nightly run would not work; `exitCode` is the class of the cause. */
 export interface Check {
   id: string;
   status: 'ok' | 'warning' | 'failed';
   text: string;
-  /** What to do, where there is something to do. */
   advice: string | null;
   exitCode: number;
 }
@@ -26,7 +25,7 @@ export function failed(id: string, text: string, advice: string, exitCode: numbe
   return { id, status: 'failed', text, advice, exitCode };
 }
 
-/** An error as a failed check. The message of an unexpected error may quote data: only its name is shown. */
+/** An error as a failed check. An unexpected error may quote data: only its name is shown. */
 export function failedBy(id: string, error: unknown): Check {
   if (error instanceof RunError) {
     return failed(id, `${error.name}: ${error.message}`, ERRORS[error.name].advice, codeOf(error));
@@ -43,7 +42,7 @@ export function failedBy(id: string, error: unknown): Check {
   return failed(id, `This could not be looked at (${plain(name)}).`, 'Tell the developers.', ENVIRONMENT);
 }
 
-/** A check that never fails: AWS refusing to answer is a warning with this text. */
+/** A check that never fails: a refusal by AWS is a warning with this text. */
 export async function orWarning(id: string, text: string, check: () => Promise<Check>): Promise<Check> {
   try {
     return await check();
@@ -75,7 +74,7 @@ export class Findings {
   }
 }
 
-/** 0 only if nothing failed. Checks are ordered by cause, so the first that failed gives the class. */
+/** Checks are ordered by cause, so the first that failed gives the class. */
 export function exitCodeOf(checks: Check[]): number {
   return checks.find(({ status }) => status === 'failed')?.exitCode ?? 0;
 }
@@ -101,7 +100,7 @@ function good(checks: Check[]): string {
   return refreshed ? `${what} at the service.` : `${what}: add --refresh.`;
 }
 
-/** One line per check, and what it all means. */
+/** One line per check, and the conclusion. */
 export function linesOf(checks: Check[]): string[] {
   const lines = checks.map(({ id, status, text, advice }) =>
     [`${SIGNS[status]} ${id}:`, text, advice && `-> ${advice}`].filter(Boolean).join(' '),

@@ -7,10 +7,7 @@ import { type Check, ok, orWarning, warning } from './check.ts';
 
 const ID = 'concurrency';
 
-/**
- * Compares the account's concurrency with what this deployment may need. What does not fit waits, so this never fails.
- * @param deployment `undefined` where the configuration cannot be read
- */
+/** Compares the account's concurrency with what this deployment may need. What does not fit waits, so this never fails. */
 export async function concurrencyCheck(
   { lambda }: Pick<Target, 'lambda'>,
   deployment: Deployment | undefined,
@@ -18,10 +15,8 @@ export async function concurrencyCheck(
   return orWarning(ID, 'How many functions the account may run at once could not be looked at.', async () => {
     const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}));
     const { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free = all } = AccountLimit ?? {};
-    if (all === undefined || free === undefined) {
-      return warning(ID, 'AWS Lambda did not say how many functions the account may run at once.', 'Look again.');
-    }
-    return judged(all, free, deployment);
+    if (all !== undefined && free !== undefined) return judged(all, free, deployment);
+    return warning(ID, 'AWS Lambda did not say how many functions the account may run at once.', 'Look again.');
   });
 }
 
@@ -30,10 +25,8 @@ function judged(all: number, free: number, deployment: Deployment | undefined): 
   if (!deployment) return ok(ID, `${account}.`);
   const runs = ENTITIES.filter((entity) => entityPlan(deployment, entity).enabled).length;
   const chunks = deployment.customerUpdates ? deployment.updates.concurrency : 0;
-  const what = [`${runs} nightly runs`, ...(chunks > 0 ? [`${chunks} chunks of a batch of updates`] : [])].join(
-    ' and ',
-  );
-  const text = `${account}; this deployment may want ${runs + chunks}: ${what}.`;
+  const updates = chunks > 0 ? ` and ${chunks} chunks of a batch of updates` : '';
+  const text = `${account}; this deployment may want ${runs + chunks}: ${runs} nightly runs${updates}.`;
   if (runs + chunks <= free) return ok(ID, text);
   const fewer = chunks > 0 && free > runs ? `, or set updates.concurrency to ${free - runs} at most` : '';
   const advice = `What does not fit waits, half an hour at most, a chunk two hours. Have the quota "Concurrent executions" of AWS Lambda raised${fewer}.`;

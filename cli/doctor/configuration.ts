@@ -17,11 +17,10 @@ const NOT_DEPLOYED = 'What is deployed is looked at here, by the outputs of the 
 
 /** The configuration that a nightly run is checked against. */
 export interface Configured {
-  /** How the service is reached, as it is deployed. */
-  crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl' | 'scopes' | 'clientAuthentication'>;
-  /** The file, where there is one that can be used. */
+  crm: ReturnType<typeof deployedCrm>;
+  /** `undefined` where there is none that can be used. */
   file: Deployment | undefined;
-  /** Entities of which the file has another plan than the one deployed. */
+  /** Entities whose plan in the file is not the one deployed. */
   unknownPlans: Entity[];
   checks: Check[];
 }
@@ -37,8 +36,12 @@ export function configured(options: ConfigurationOptions, outputs: DeployedOutpu
     if (!outputs) throw found;
     const text = `${found.message.replaceAll('\n', '; ')}. ${NOT_DEPLOYED}`;
     const advice = 'To compare it with a file: --configuration FILE. Correct the file before the next deploy.';
-    const checks = [warning(ID, text, advice)];
-    return { crm: deployedCrm(outputs), file: undefined, unknownPlans: [...ENTITIES], checks };
+    return {
+      crm: deployedCrm(outputs),
+      file: undefined,
+      unknownPlans: [...ENTITIES],
+      checks: [warning(ID, text, advice)],
+    };
   }
   const { file, deployment } = found;
   const rest = runbookUrlChecks(deployment);

@@ -3,10 +3,11 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
-import { type Clock, watchClock } from '../support/aws-clock.ts';
-import { commandFor, quoted, withExamples } from '../support/command-options.ts';
+import { watchClock } from '../support/aws-clock.ts';
+import { commandFor, withExamples } from '../support/command-options.ts';
+import type { ConfigurationOptions } from '../support/configuration-file.ts';
 import { pathArgument } from '../support/paths.ts';
-import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { connect, type Target } from '../support/target.ts';
 import { alarmsCheck } from './alarms.ts';
 import { type Check, documentOf, exitCodeOf, Findings, linesOf, ok, warning } from './check.ts';
 import { concurrencyCheck } from './concurrency.ts';
@@ -17,19 +18,15 @@ import { refresh, refreshCheck } from './refresh.ts';
 import { rulesCheck } from './rules.ts';
 import { serviceChecks } from './service.ts';
 
-export interface DoctorOptions extends TargetOptions {
-  configuration?: string;
-  /** Spends a generation of the grant; else nothing is changed. */
+interface DoctorOptions extends ConfigurationOptions {
+  /** Spends a generation of the grant; without it, nothing is changed. */
   refresh?: boolean;
   json?: boolean;
 }
 
-type Commands = Pick<Around, 'authorizeCommand' | 'refreshCommand'>;
-
 /**
- * Checks everything that a nightly run needs, in the order in which the run would need it. What is deployed counts, not the
- * local file. Problems are results, never exceptions.
- * @returns the checks; none holds a token
+ * Checks everything that a nightly run needs, in the order in which it needs it. What is deployed counts, not the local file.
+ * @returns results, also of what cannot be read; none holds a token
  */
 export async function doctor(options: DoctorOptions): Promise<Check[]> {
   const findings = new Findings();
@@ -52,9 +49,10 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
   await lookAtNights(findings, target, known?.file, options);
   const clock = watchClock(target.secrets);
   const commands = commandsFor(options);
-  const stored = await lookAtPlaces(findings, target, known?.crm, clock, commands);
+  const around = () => ({ ...commands, now: clock.now() });
+  const stored = await lookAtPlaces(findings, target, known?.crm, clock, around);
   if (known && stored.generation) {
-    await lookAtGrant(findings, target, known, stored, stored.generation, { clock, commands, options });
+    await lookAtGrant(findings, target, known, { ...stored, generation: stored.generation }, around, options.refresh);
   } else {
     const lacking = known ? 'a grant' : 'a valid configuration';
     findings.add(notLooked('service', lacking));
@@ -78,54 +76,45 @@ async function lookAtNights(
   await findings.look('alarms', () => alarmsCheck(target, deployment?.alarms.email), same);
 }
 
-interface With {
-  clock: Clock;
-  commands: Commands;
-  options: DoctorOptions;
-}
-
 /** Uses the grant: refreshes it with `--refresh`, then calls the service with it. */
 async function lookAtGrant(
   findings: Findings,
   target: Target,
   known: Configured,
-  { client, spendable }: Stored,
-  before: Generation,
-  { clock, commands, options }: With,
+  { client, spendable, generation: before }: Stored & { generation: Generation },
+  around: () => Around,
+  wanted: boolean | undefined,
 ): Promise<void> {
   const { crm } = known;
+  const { authorizeCommand, refreshCommand } = around();
+  const now = () => around().now;
+  const possible = client && spendable;
   const refreshed =
-    options.refresh && client && spendable
+    wanted && possible
       ? await findings.look(
           'refresh',
-          () => refresh(target, before, { crm, now: clock.now, ...commands }),
-          (found) => refreshCheck(found, commands.authorizeCommand),
+          () => refresh(target, before, { crm, now, authorizeCommand }),
+          (found) => refreshCheck(found, authorizeCommand),
         )
       : undefined;
-  if (options.refresh && !(client && spendable)) findings.add(notLooked('refresh', 'a grant that can be spent'));
+  if (wanted && !possible) findings.add(notLooked('refresh', 'a grant that can be spent'));
   const { tokens } = refreshed?.after ?? before;
-  const around = { ...commands, now: clock.now() };
-  findings.add(scopesCheck(tokens, crm.scopes, around), accessTokenCheck(tokens, around));
-  if (tokenFreshness(tokens, undefined, clock.now()) === 'stale') {
-    const advice = options.refresh ? undefined : `Look with --refresh: ${commands.refreshCommand}.`;
-    findings.add(notLooked('service', 'an access token that lives', advice));
-    return;
+  findings.add(scopesCheck(tokens, crm.scopes, around()), accessTokenCheck(tokens, around()));
+  if (tokenFreshness(tokens, undefined, now()) === 'stale') {
+    const advice = wanted ? undefined : `Look with --refresh: ${refreshCommand}.`;
+    return findings.add(notLooked('service', 'an access token that lives', advice));
   }
-  const how = { now: clock.now, refreshed: refreshed !== undefined, refreshCommand: commands.refreshCommand };
-  findings.add(...(await serviceChecks(known, tokens, how)));
+  findings.add(...(await serviceChecks(known, tokens, { now, refreshed: refreshed !== undefined, refreshCommand })));
 }
 
 function notLooked(id: string, lacking: string, advice = 'Mend what failed above, then look again.'): Check {
   return warning(id, `Not looked at, for lack of ${lacking}.`, advice);
 }
 
-/** With the options of this command, which find the deployment. */
-function commandsFor({ deployment, profile, region, endpointUrl, configuration }: DoctorOptions): Commands {
-  const given = { profile, region, 'endpoint-url': endpointUrl, configuration, deployment };
-  const options = Object.entries(given).flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []));
+function commandsFor({ configuration, ...place }: DoctorOptions): Omit<Around, 'now'> {
   return {
-    authorizeCommand: `npm run cli -- authorize ${options.join(' ')}`,
-    refreshCommand: `npm run cli -- doctor ${options.join(' ')} --refresh`,
+    authorizeCommand: commandFor('authorize', place, { configuration }),
+    refreshCommand: `${commandFor('doctor', place, { configuration })} --refresh`,
   };
 }
 

@@ -20,7 +20,7 @@ export interface Around {
 const SHORT_LIFE_MS = 20 * 60_000;
 /** How far the clock of a claim may be ahead before the claim counts as longer than a lease. */
 const CLOCKS_MS = 15_000;
-/** Scopes about the person or the refresh token, which many services grant without naming them, and the one for updates. */
+/** Many services grant those about the person or the refresh token without naming them; the last is for updates. */
 const FOR_NO_EXPORT = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access', 'customers:update'];
 
 /** @param labelled what AWSCURRENT names; @param newest the end of its successors */
@@ -85,7 +85,6 @@ function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
   return `No refresh of the current generation got an answer that could be used${since}${times}`;
 }
 
-/** Compares the granted scopes with those needed. */
 export function scopesCheck({ scope }: Tokens, needed: string[], { authorizeCommand }: Around): Check {
   const held = scope.split(' ').filter(Boolean);
   const missing = needed.filter((name) => !held.includes(name));
@@ -126,7 +125,6 @@ function ago(now: Date, time: string): string {
   return `${duration(Math.max(0, now.getTime() - Date.parse(time)))} ago`;
 }
 
-/** `59 s`, `20 min`, `26 h`, `3 days`. */
 function duration(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 120) return `${seconds} s`;

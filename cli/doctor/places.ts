@@ -9,7 +9,7 @@ import type { Target } from '../support/target.ts';
 import { type Check, type Findings, failed, ok, warning } from './check.ts';
 import { type Around, grantCheck, ledgerCheck } from './grant.ts';
 
-/** The stored client and newest generation, `undefined` where they cannot be read. */
+/** What is stored; `undefined` where it cannot be read. */
 export interface Stored {
   client: OAuthClient | undefined;
   generation: Generation | undefined;
@@ -17,23 +17,20 @@ export interface Stored {
   spendable: boolean;
 }
 
-type Commands = Pick<Around, 'authorizeCommand' | 'refreshCommand'>;
-
 /** Reads both secrets and the ledger. */
 export async function lookAtPlaces(
   findings: Findings,
   target: Target,
   crm: OAuthSettings | undefined,
   clock: Clock,
-  commands: Commands,
+  around: () => Around,
 ): Promise<Stored> {
   const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
   const client = await findings.look(
     'client-secret',
     () => readOAuthClient(secrets, ClientSecretId),
-    (found) => clientCheck(found, crm, commands),
+    (found) => clientCheck(found, crm, around()),
   );
-  const around = () => ({ ...commands, now: clock.now() });
   const grant = await findings.look(
     'grant',
     () => newestOf(createGrantStore(secrets, TokensSecretId)),
@@ -56,7 +53,7 @@ export async function lookAtPlaces(
 }
 
 /** The generation with the label AWSCURRENT, and its last successor. @throws RunError */
-export async function newestOf(store: GrantStore): Promise<{ labelled: Generation; newest: Generation }> {
+export async function newestOf(store: GrantStore) {
   const labelled = await store.current();
   let newest = labelled;
   for (;;) {
@@ -69,7 +66,7 @@ export async function newestOf(store: GrantStore): Promise<{ labelled: Generatio
 function clientCheck(
   { clientId, clientSecret }: OAuthClient,
   crm: OAuthSettings | undefined,
-  { authorizeCommand }: Commands,
+  { authorizeCommand }: Around,
 ): Check {
   if (clientSecret || !crm || crm.clientAuthentication === 'none') {
     return ok('client-secret', `The OAuth client is stored (id of ${clientId.length} characters).`);

@@ -15,7 +15,6 @@ interface RefreshOptions {
   authorizeCommand: string;
 }
 
-/** What a refresh did. */
 export interface Refreshed {
   before: Generation;
   after: Generation;
@@ -25,10 +24,7 @@ export interface Refreshed {
   lost: boolean;
 }
 
-/**
- * One real refresh by the functions' own rule: it spends the generation that is given.
- * @throws RunError
- */
+/** One real refresh by the functions' own rule; it spends the generation. @throws RunError */
 export async function refresh(target: Target, before: Generation, options: RefreshOptions): Promise<Refreshed> {
   const seen: Refreshed = { before, after: before, calls: [], lost: false };
   const places = {
@@ -65,12 +61,8 @@ export function refreshCheck({ before, after, calls, lost }: Refreshed, authoriz
   const id = 'refresh';
   if (lost) {
     const text = 'The service gave a new grant, but it could not be stored; the old one is spent.';
-    return failed(
-      id,
-      text,
-      `See that the secret can be written, then authorize again: ${authorizeCommand}.`,
-      RUN_FAILED,
-    );
+    const advice = `See that the secret can be written, then authorize again: ${authorizeCommand}.`;
+    return failed(id, text, advice, RUN_FAILED);
   }
   const last = calls.at(-1);
   if (last?.answer.kind !== 'granted') {

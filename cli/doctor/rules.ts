@@ -1,7 +1,7 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import { pausedRules } from '../schedule/paused-rules.ts';
+import { pausedRules } from '../schedule/rules.ts';
 import type { Target } from '../support/target.ts';
 import { type Check, ok, orWarning, warning } from './check.ts';
 
@@ -9,7 +9,6 @@ const ID = 'rules';
 
 /**
  * Which nightly rules are enabled in the account. Somebody may have switched one off on purpose, so this never fails.
- * @param deployment `undefined` where the configuration cannot be read
  * @param resume the command that switches rules on again
  */
 export async function rulesCheck(
@@ -37,8 +36,6 @@ function judged(off: Entity[], deployment: Deployment | undefined, resume: (enti
     return warning(ID, text, 'Set entities.NAME.enabled in the configuration and deploy, if nights are wanted.');
   }
   const still = ENTITIES.filter((entity) => !wanted(entity) && !off.includes(entity));
-  return ok(
-    ID,
-    still.length === 0 ? text : `${text} The configuration switches off ${still.join(', ')}: not deployed yet.`,
-  );
+  if (still.length === 0) return ok(ID, text);
+  return ok(ID, `${text} The configuration switches off ${still.join(', ')}: not deployed yet.`);
 }

@@ -10,14 +10,14 @@ import { RUN_FAILED } from '../support/exit.ts';
 import { type Check, failed, failedBy, ok, warning } from './check.ts';
 import type { Configured } from './configuration.ts';
 
-export interface ServiceOptions {
+interface ServiceOptions {
   now: () => Date;
   /** Then a refusal is final; else a run would refresh first. */
   refreshed: boolean;
   refreshCommand: string;
 }
 
-/** The service refused a valid token. A run would refresh it; this command does only with `--refresh`. */
+/** The service refused a valid token; without `--refresh` it is not refreshed. */
 class TokenRefused extends Error {}
 
 /** Reads the columns of all entities, with one token and without refreshing it. */

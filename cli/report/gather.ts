@@ -2,7 +2,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { createManifests, eachOf, ifReadable, type PublishedRun } from '../data/manifests.ts';
 import { unpublishedRuns } from '../runs/list/list-runs.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
-import { pausedRules } from '../schedule/paused-rules.ts';
+import { pausedRules } from '../schedule/rules.ts';
 import type { Target } from '../support/target.ts';
 import type { Attempt, Facts } from './report-data.ts';
 

@@ -3,27 +3,24 @@ import { configurationFile, readConfiguration } from '../../core/config/configur
 import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import type { TargetOptions } from '../support/target.ts';
+import type { ConfigurationOptions } from '../support/configuration-file.ts';
 
-const DAY_MINUTES = 24 * 60;
-
-/** When the nightly runs are due, as far as the configuration that lies here says it. */
+/** When the nightly runs are due, by the configuration file. */
 export interface NightlyPlan {
   /** The zone in which a run gets its date. */
   timeZone: string;
-  /** Minutes after midnight UTC; `null` where the entity keeps a rhythm of its own, such as once a week. */
+  /** Minutes after midnight UTC; `null` where the entity does not run daily. */
   startMinute: Record<Entity, number | null>;
   /** Whether the rule is switched on by the configuration. */
   enabled: Record<Entity, boolean>;
 }
 
 /**
- * The plan from `config/NAME.json`, or from the defaults where there is no such file.
- * @param warn called where the defaults are used
+ * The plan from `config/NAME.json`, or of the defaults, with a warning, where there is no such file.
  * @throws ConfigurationError where there is a file, and it cannot be used
  */
 export function nightlyPlan(
-  { deployment, configuration, endpointUrl }: TargetOptions & { configuration?: string | undefined },
+  { deployment, configuration, endpointUrl }: ConfigurationOptions,
   warn: (sentence: string) => void,
 ): NightlyPlan {
   const file = configuration ?? configurationFile(deployment);
@@ -37,12 +34,10 @@ export function nightlyPlan(
   return planOf(readConfiguration(deployment, configuration, endpointUrl ?? process.env.AWS_ENDPOINT_URL).deployment);
 }
 
-/** What holds where nothing is configured. */
 export function planOfDefaults(): NightlyPlan {
   return planOf(DEFAULTS);
 }
 
-/** The addresses are those of nobody. */
 const DEFAULTS = deploymentSchema.parse({
   crm: { baseUrl: 'https://crm.invalid/api/v1', authUrl: 'https://crm.invalid/auth' },
 });
@@ -62,10 +57,10 @@ function startMinute(deployment: Deployment, entity: Entity, index: number): num
   const { schedule } = entityPlan(deployment, entity);
   if (schedule !== undefined) return dailyMinute(schedule);
   const [hour = 0, minute = 0] = deployment.nightly.startUtc.split(':').map(Number);
-  return (hour * 60 + minute + index * deployment.nightly.spreadMinutes) % DAY_MINUTES;
+  return (hour * 60 + minute + index * deployment.nightly.spreadMinutes) % (24 * 60);
 }
 
-/** The minute of an expression that means every day at one time. */
+/** The minute of an expression for every day at one time. */
 function dailyMinute(schedule: string): number | null {
   const [, minute, hour] = /^cron\((\d{1,2}) (\d{1,2}) (?:\*|\?) \* (?:\*|\?) \*\)$/.exec(schedule) ?? [];
   return minute === undefined ? null : Number(hour) * 60 + Number(minute);

@@ -1,23 +1,20 @@
 import type { Command } from 'commander';
-import { ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
+import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { freshnessText } from '../../core/config/freshness.ts';
 import { entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
+import { type ConfigurationOptions, configurationOrError } from '../support/configuration-file.ts';
 import { partialFailure } from '../support/partial-failure.ts';
 import { pathArgument } from '../support/paths.ts';
-import { connect, type TargetOptions } from '../support/target.ts';
-import { type SwitchedRule, switchRule } from './pause-rules.ts';
+import { connect } from '../support/target.ts';
+import { type SwitchedRule, switchRule } from './rules.ts';
 
-interface PauseOptions extends TargetOptions {
-  configuration?: string;
+interface PauseOptions extends ConfigurationOptions {
   all?: boolean;
   json?: boolean;
 }
-
-/** For a configuration that is not at hand. */
-const FRESHNESS = '26 hours or more (fewer only where freshnessHours says so)';
 
 /** Registers `pause`: the nightly rules of entities are switched off. */
 export function addPause(command: Command): void {
@@ -46,8 +43,10 @@ function withEntities(command: Command): Command {
 }
 
 async function pause(named: Entity[], options: PauseOptions): Promise<void> {
-  const { deployment } = configured(options);
-  const hours = deployment ? freshnessText(deployment, entitiesOrAll(named, options.all)) : FRESHNESS;
+  const deployment = configurationAtHand(options);
+  const hours = deployment
+    ? freshnessText(deployment, entitiesOrAll(named, options.all))
+    : '26 hours or more (fewer only where freshnessHours says so)';
   await switchRules(named, 'DISABLED', options);
   process.stderr.write(
     `The alarm NoPublishedExport is raised ${hours} after the last published export of each; it names no cause.\n` +
@@ -56,9 +55,10 @@ async function pause(named: Entity[], options: PauseOptions): Promise<void> {
 }
 
 async function resume(named: Entity[], options: PauseOptions): Promise<void> {
-  const { off } = configured(options);
+  const deployment = configurationAtHand(options);
   const rules = await switchRules(named, 'ENABLED', options);
-  const against = rules.flatMap(({ entity }) => (off.includes(entity) ? [entity] : []));
+  const entities = rules.map(({ entity }) => entity);
+  const against = deployment ? entities.filter((entity) => !entityPlan(deployment, entity).enabled) : [];
   if (against.length > 0) {
     process.stderr.write(
       `The configuration has switched off ${against.join(', ')}: a deploy that changes the rule switches it off again.\n`,
@@ -79,43 +79,25 @@ async function switchRules(
     const rule = await switchRule(target, entity, state).catch((error: unknown) => {
       if (rules.length === 0) throw error;
       const names = rules.map((switched) => switched.entity).join(', ');
-      const word = wordFor(state);
-      throw partialFailure(
-        error,
-        `Switched ${word} before that: ${names}; not: ${entity}.`,
-        options.json ? { rules } : undefined,
-      );
+      const done = `Switched ${wordFor(state)} before that: ${names}; not: ${entity}.`;
+      throw partialFailure(error, done, options.json ? { rules } : undefined);
     });
     rules.push(rule);
-    if (!options.json) process.stdout.write(`${entity}: ${stateText(rule)} (rule ${rule.rule}).\n`);
+    const text = `${rule.changed ? 'switched' : 'was'} ${wordFor(state)}${rule.changed ? '' : ' already'}`;
+    if (!options.json) process.stdout.write(`${entity}: ${text} (rule ${rule.rule}).\n`);
   }
   if (options.json) process.stdout.write(`${JSON.stringify({ ok: true, rules })}\n`);
   return rules;
-}
-
-function stateText({ state, changed }: SwitchedRule): string {
-  return changed ? `switched ${wordFor(state)}` : `was ${wordFor(state)} already`;
 }
 
 function wordFor(state: SwitchedRule['state']): 'on' | 'off' {
   return state === 'ENABLED' ? 'on' : 'off';
 }
 
-/**
- * What the configuration says about nights, where it is at hand: the account knows it otherwise.
- * @throws ConfigurationError where a file was named and cannot be used
- */
-function configured({ deployment: name, configuration, endpointUrl }: PauseOptions): {
-  deployment?: Deployment;
-  off: Entity[];
-} {
-  try {
-    const endpoint = endpointUrl ?? process.env.AWS_ENDPOINT_URL;
-    const { deployment } = readConfiguration(name, configuration, endpoint);
-    const off = ENTITIES.filter((entity) => !entityPlan(deployment, entity).enabled);
-    return { deployment, off };
-  } catch (error) {
-    if (configuration !== undefined || !(error instanceof ConfigurationError)) throw error;
-    return { off: [] };
-  }
+/** @throws ConfigurationError where a file was named and cannot be used */
+function configurationAtHand(options: PauseOptions): Deployment | undefined {
+  const found = configurationOrError(options);
+  if (!(found instanceof ConfigurationError)) return found.deployment;
+  if (options.configuration !== undefined) throw found;
+  return undefined;
 }

@@ -42,9 +42,13 @@ export function numberArgument(sentence: string, least: number, most: number, di
   };
 }
 
-/** A command to paste, for the same place. */
-export function commandFor(command: string, { deployment, profile, region, endpointUrl }: TargetOptions): string {
-  const given = { profile, region, 'endpoint-url': endpointUrl, deployment };
+/** A command to paste, for the same place. @param more options of this command */
+export function commandFor(
+  command: string,
+  { deployment, profile, region, endpointUrl }: TargetOptions,
+  more: Record<string, string | undefined> = {},
+): string {
+  const given = { profile, region, 'endpoint-url': endpointUrl, ...more, deployment };
   const options = Object.entries(given).flatMap(([name, value]) => (value ? [`--${name} ${quoted(value)}`] : []));
   return `npm run cli -- ${command} ${options.join(' ')}`;
 }
