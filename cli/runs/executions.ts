@@ -8,14 +8,13 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
-import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
-import type { FileProgress, Moved } from './file-progress.ts';
+import type { FileProgress } from './file-progress.ts';
 import { type Progress, parseState, type RunReport, reportOf, secondsBetween } from './run-report.ts';
-import { waitingOf } from './waiting.ts';
+import { type Seen, waitingOf } from './waiting.ts';
 
 /**
- * Starts a run. Its name has entity and time: `leads-20261120T020000Z-1a2b3c`.
+ * Starts a run, named by entity and time: `leads-20261120T020000Z-1a2b3c`.
  * @returns the ARN of the execution
  */
 export async function startRun(
@@ -34,18 +33,18 @@ export async function startRun(
   return started.executionArn ?? '';
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
   onProgress?: (progress: Progress) => void;
-  /** Reads how far the file is; without it, bytes are known when it is stored. */
+  /** Without it, bytes are known when the file is stored. */
   fileProgress?: FileProgress;
 }
 
 const MOVING = ['DownloadFile', 'WaitBeforeDownload'];
 
 /**
- * Follows a run to its end. Stopping to follow (`signal`) never stops the run.
+ * Follows a run to its end. The `signal` ends the following, never the run.
  * @throws the signal's reason
  */
 export async function followRun(
@@ -55,48 +54,43 @@ export async function followRun(
   options: FollowOptions = {},
 ): Promise<RunReport> {
   const { everyMs = 1000, signal, onProgress, fileProgress } = options;
+  const look = { abortSignal: signal };
   for (;;) {
-    const look = { abortSignal: signal };
     const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }), look);
+    const { status = 'RUNNING', startDate, stopDate } = execution;
+    const running = status === 'RUNNING';
     const seen = await lastSeen(sfn, executionArn, look);
-    const moves = execution.status === 'RUNNING' && MOVING.includes(seen.name);
-    const moved = moves && seen.state ? await fileProgress?.(seen.state) : undefined;
+    const { name, state } = seen;
+    const moved = running && MOVING.includes(name) && state ? await fileProgress?.(state) : undefined;
+    const stored = state?.file?.bytes;
     onProgress?.({
       entity,
-      state: seen.name,
-      status: execution.status ?? 'RUNNING',
-      checks: seen.state?.checks ?? 0,
-      ...bytesOf(seen.state, moved),
-      waiting: (execution.status === 'RUNNING' && waitingOf(seen)) || null,
-      seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
+      state: name,
+      status,
+      checks: state?.checks ?? 0,
+      bytes: stored ?? moved?.bytes ?? null,
+      totalBytes: stored ?? moved?.totalBytes ?? null,
+      waiting: (running && waitingOf(seen)) || null,
+      seconds: secondsBetween(startDate, stopDate ?? new Date()),
     });
-    if (execution.status !== 'RUNNING') return reportOf(entity, execution, seen.state);
+    if (!running) return reportOf(entity, execution, state);
     await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
 }
 
-function bytesOf(state: RunState | undefined, moved: Moved | undefined): Pick<Progress, 'bytes' | 'totalBytes'> {
-  const stored = state?.file?.bytes;
-  if (stored !== undefined) return { bytes: stored, totalBytes: stored };
-  return { bytes: moved?.bytes ?? null, totalBytes: moved?.totalBytes ?? null };
-}
-
-/** The state entered last, when, and its input, from the newest events. */
+/** The state entered last, when, and the newest input. */
 export async function lastSeen(
   sfn: SFNClient,
   executionArn: string,
   look: { abortSignal?: AbortSignal | undefined } = {},
-): Promise<{ name: string; at: Date | undefined; state: RunState | undefined }> {
+): Promise<Seen> {
   const newest = { executionArn, reverseOrder: true, maxResults: 100, includeExecutionData: true };
   const { events = [] } = await sfn.send(new GetExecutionHistoryCommand(newest), look);
   const entered = events.filter(isStay);
-  const states = entered.map((event) => parseState(event.stateEnteredEventDetails?.input));
+  const states = entered.map(({ stateEnteredEventDetails: details }) => parseState(details?.input));
   const [last] = entered;
-  return {
-    name: last?.stateEnteredEventDetails?.name ?? '',
-    at: last?.timestamp,
-    state: states.find((state) => state !== undefined),
-  };
+  const name = last?.stateEnteredEventDetails?.name ?? '';
+  return { name, at: last?.timestamp, state: states.find((state) => state !== undefined) };
 }
 
 /** Entering a state other than a Choice, which only AWS records and which takes no time. */

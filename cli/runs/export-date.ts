@@ -3,14 +3,12 @@ import { dateIn, dateProblem } from '../../core/export/logical-date.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
-/** UTC+14, where every date begins first: what is still to come there is so everywhere. */
+/** UTC+14, where every date begins first. */
 const FIRST_ZONE = 'Etc/GMT-14';
 
 /**
- * Refuses a logical date that CreateExport would refuse, before anything is started. Of a deployment that does not tell its
- * zone, what is doubtful is left to CreateExport.
- * @param advice said behind what is wrong
- * @throws CommandError (exit code 2)
+ * Refuses a logical date that CreateExport would refuse, as far as the zone of the deployment is known.
+ * @throws CommandError (exit code 2), with the advice
  */
 export function refuseDate(
   { TimeZone = FIRST_ZONE }: Pick<Target, 'TimeZone'>,

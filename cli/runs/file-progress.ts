@@ -1,22 +1,21 @@
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { ListMultipartUploadsCommand, ListPartsCommand } from '@aws-sdk/client-s3';
 import * as z from 'zod';
-import { jsonOrUndefined } from '../../core/json.ts';
+import { parseJson } from '../../core/json.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
 
-/** How far the file of a run is; the size is `null` as long as it is not known. */
-export interface Moved {
+/** Never throws; `undefined` where nothing can be read. */
+export type FileProgress = (state: RunState) => Promise<Moved | undefined>;
+interface Moved {
   bytes: number;
+  /** `null` as long as it is not known. */
   totalBytes: number | null;
 }
 
-/** Reads how far the file is; `undefined` if that cannot be read. Never throws. */
-export type FileProgress = (state: RunState) => Promise<Moved | undefined>;
-
 type Place = Pick<Target, 's3' | 'BucketName' | 'logs' | 'downloadLogGroup'>;
 
-/** A function that moves a file logs it every five seconds; older lines are of a stalled file, or of another. */
+/** Logged every five seconds while a file moves; older lines are of a stalled file, or of another. */
 const LINES_OF_SECONDS = 120;
 const movedSchema = z.object({
   message: z.literal('moved'),
@@ -26,11 +25,9 @@ const movedSchema = z.object({
 });
 
 /**
- * Watches the file of one run while it moves, from what the bucket and the function tell: the parts that are stored, which
- * are newer, and the lines `moved`, which know the size. Counts only: nothing of the data is read. Each of the two is left out
- * where the person who asks has no right to it.
- *
- * @param everyMs how long an answer is good: every look is a few calls
+ * Watches the file of one run while it moves, by the stored parts (newer) and the log lines `moved` (which know the size).
+ * Each of the two is left out without the right to it.
+ * @param everyMs how long an answer is kept: every look is a few calls
  */
 export function watchFile(place: Place, { everyMs }: { everyMs: number }): FileProgress {
   const parts = unlessDenied((state) => storedBytes(place, state));
@@ -46,7 +43,7 @@ export function watchFile(place: Place, { everyMs }: { everyMs: number }): FileP
   };
 }
 
-/** A failed look is left out; a forbidden one is not tried again. */
+/** A look that is denied is not tried again. */
 function unlessDenied<T>(look: (state: RunState) => Promise<T | undefined>) {
   let denied = false;
   return async (state: RunState): Promise<T | undefined> => {
@@ -69,7 +66,7 @@ async function storedBytes({ s3, BucketName: Bucket }: Place, { run }: RunState)
   if (!newest) return undefined;
   let bytes = 0;
   const upload = { Bucket, Key: newest.Key, UploadId: newest.UploadId };
-  // Not by the SDK's paginator: the last page names a next one too, and it would go round for ever.
+  // Not by the SDK's paginator, which would not end: the last page names a next one too.
   for (let PartNumberMarker: string | undefined; ; ) {
     const page = await s3.send(new ListPartsCommand({ ...upload, PartNumberMarker }));
     bytes += (page.Parts ?? []).reduce((sum, { Size = 0 }) => sum + Size, 0);
@@ -78,10 +75,7 @@ async function storedBytes({ s3, BucketName: Bucket }: Place, { run }: RunState)
   }
 }
 
-async function lastLine(
-  { logs, downloadLogGroup }: Place,
-  execution: string,
-): Promise<z.infer<typeof movedSchema> | undefined> {
+async function lastLine({ logs, downloadLogGroup }: Place, execution: string) {
   const wanted = {
     logGroupName: downloadLogGroup,
     filterPattern: `"moved" "${execution}"`,
@@ -89,7 +83,7 @@ async function lastLine(
   };
   let last: z.infer<typeof movedSchema> | undefined;
   for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, wanted)) {
-    const lines = events.flatMap(({ message = '' }) => movedSchema.safeParse(jsonOrUndefined(message)).data ?? []);
+    const lines = events.flatMap(({ message = '' }) => parseJson(movedSchema, message) ?? []);
     last = lines.findLast((line) => line.execution === execution) ?? last;
   }
   return last;

@@ -1,18 +1,16 @@
 import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
-import { jsonOrUndefined } from '../../core/json.ts';
+import { parseJson } from '../../core/json.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
-/** An execution of the machine ExportRun. */
 export interface FoundRun {
   executionArn: string;
   name: string;
   /** `undefined` where its input names none. */
   entity: Entity | undefined;
-  /** Step Functions' own word. */
   status: string;
   startDate: Date;
   stopDate: Date | undefined;
@@ -20,14 +18,14 @@ export interface FoundRun {
 
 type Place = Pick<Target, 'sfn' | 'StateMachineArn'>;
 
-/** If no run has the name, the nearest of so many of the newest is suggested. */
+/** Of the newest: the nearest to an unknown name is suggested. */
 const NAMES_LOOKED_AT = 200;
-/** Asked at once for their inputs; Step Functions allows some fifteen such calls a second. */
+/** Step Functions allows some fifteen such calls a second. */
 const DESCRIBED_AT_ONCE = 10;
 
 /**
- * RUN: an execution's name, its ARN, or an entity (its newest run).
- * @throws CommandError (exit code 2) with what is near to it
+ * @param run an execution's name, its ARN, or an entity (its newest run)
+ * @throws CommandError (exit code 2) with the nearest name
  */
 export async function findRun(target: Place, run: string): Promise<FoundRun> {
   const entity = entitySchema.safeParse(run);
@@ -41,15 +39,13 @@ export async function findRun(target: Place, run: string): Promise<FoundRun> {
   throw new CommandError(await unknownRun(target, run), USAGE);
 }
 
-/** Which runs. */
 interface Sought {
   since?: Date | undefined;
   /** Only those that ended in anything but success. */
   failed?: boolean | undefined;
-  /** Only those under way. */
   running?: boolean | undefined;
   entity?: Entity | undefined;
-  /** Entities that are known already, by the name of the execution: these are not described. */
+  /** By the name of the execution; these are not described. */
   known?: ReadonlyMap<string, Entity> | undefined;
 }
 
@@ -75,11 +71,7 @@ export async function* executionsOf(
 }
 
 /** A name by `startRun` begins with the entity; of any other run only the input names it. */
-async function withEntity(
-  place: Pick<Target, 'sfn'>,
-  item: ExecutionListItem,
-  known: Sought['known'],
-): Promise<FoundRun> {
+async function withEntity(place: Pick<Target, 'sfn'>, item: ExecutionListItem, known: Sought['known']) {
   const { name = '' } = item;
   const named = entitySchema.safeParse(/^(.+)-\d{8}T\d{6}Z-[0-9a-f]{6}$/.exec(name)?.[1]).data;
   const entity = named ?? known?.get(name);
@@ -92,7 +84,7 @@ const inputSchema = z.object({ entity: entitySchema });
 async function describe({ sfn }: Pick<Target, 'sfn'>, executionArn: string): Promise<FoundRun | undefined> {
   try {
     const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-    return foundRun(execution, inputSchema.safeParse(jsonOrUndefined(execution.input)).data?.entity);
+    return foundRun(execution, parseJson(inputSchema, execution.input)?.entity);
   } catch (error) {
     if (error instanceof Error && /^(ExecutionDoesNotExist|InvalidArn)$/.test(error.name)) return undefined;
     throw error;
@@ -109,8 +101,8 @@ function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string
   const prefix = `${StateMachineArn.replace(':stateMachine:', ':execution:')}:`;
   if (run.startsWith(prefix)) return run;
   if (run.startsWith('arn:')) {
-    const where = `it begins with ${prefix}`;
-    throw new CommandError(`This ARN is no run of the deployment, of which ${where}: check --deployment.`, USAGE);
+    const text = `This ARN is no run of the deployment, of which it begins with ${prefix}: check --deployment.`;
+    throw new CommandError(text, USAGE);
   }
   return /^[^\s"#%\\^|~`$&,;:/<>{}[\]?*]{1,80}$/.test(run) ? `${prefix}${run}` : undefined;
 }

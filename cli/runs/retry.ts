@@ -2,7 +2,7 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { entitySchema } from '../../core/config/entities.ts';
-import { jsonOrUndefined } from '../../core/json.ts';
+import { parseJson } from '../../core/json.ts';
 import { commandFor, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
@@ -10,7 +10,7 @@ import { connect, type Target } from '../support/target.ts';
 import { lastSeen } from './executions.ts';
 import { refuseDate } from './export-date.ts';
 import { type FoundRun, findRun } from './find-run.ts';
-import type { FollowCommandOptions } from './follow-runs.ts';
+import type { FollowCommandOptions } from './follow.ts';
 import { afterStart, startNamed } from './start.ts';
 
 interface RetryOptions extends FollowCommandOptions {
@@ -55,7 +55,7 @@ const inputSchema = z.looseObject({
 });
 
 /**
- * The input of the old run, with its logical date made explicit: without one the new run would take today's.
+ * The input of the old run with its logical date: without one the new run would take today's.
  * @throws CommandError (exit code 2) where that input names no entity
  */
 export async function inputAnew(
@@ -63,14 +63,12 @@ export async function inputAnew(
   { executionArn, name, startDate }: FoundRun,
 ): Promise<z.infer<typeof inputSchema>> {
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-  const parsed = inputSchema.safeParse(jsonOrUndefined(execution.input));
-  if (!parsed.success) {
+  const parsed = parseJson(inputSchema, execution.input);
+  if (!parsed) {
     throw new CommandError(`The input of ${name} names no entity: begin anew with npm run cli -- start.`, USAGE);
   }
-  const { scheduledFor = startDate.toISOString(), ...input } = parsed.data;
+  const { scheduledFor = startDate.toISOString(), ...input } = parsed;
   const date = input.date ?? (await lastSeen(sfn, executionArn)).state?.run?.date;
-  // Where the date is known, the moment would only make the new run look like one of the nightly rule.
-  if (date !== undefined) return { ...input, date };
-  // The day of this moment in the deployment's time zone is what the old run would have taken.
-  return { ...input, scheduledFor };
+  // With `scheduledFor` too, the new run would look like one of the nightly rule.
+  return date === undefined ? { ...input, scheduledFor } : { ...input, date };
 }

@@ -1,11 +1,10 @@
 import type { DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
-import * as z from 'zod';
 import type { Entity } from '../../core/config/entities.ts';
-import { jsonOrUndefined } from '../../core/json.ts';
+import { parseJson } from '../../core/json.ts';
 import { type RunState, runStateSchema } from '../../core/step/states.ts';
 import type { Waiting } from './waiting.ts';
 
-/** One run as `--json` prints it. `status` is Step Functions' own word; what a run did not come to is null. */
+/** One run as `--json` prints it, with the status of Step Functions; what is not known is null. */
 export interface RunReport {
   entity: Entity;
   executionArn: string;
@@ -17,7 +16,7 @@ export interface RunReport {
   manifestKey: string | null;
   bytes: number | null;
   rows: number | null;
-  /** How many warnings the manifest holds; `show` prints them. */
+  /** Of the manifest. */
   warningCount: number | null;
   checks: number;
   seconds: number;
@@ -26,25 +25,23 @@ export interface RunReport {
 /** Where a run is right now. */
 export interface Progress {
   entity: Entity;
-  /** The state that was entered last. */
+  /** Entered last. */
   state: string;
   status: string;
   checks: number;
-  /** Stored so far; `null` where there is nothing yet, or it cannot be seen. */
+  /** Stored so far; `null` where it is not known. */
   bytes: number | null;
-  /** Size of the file; `null` as long as it is not known. */
   totalBytes: number | null;
   waiting: Waiting | null;
   seconds: number;
 }
 
-/** The state of a run as some event of its history shows it, or `undefined` before the first step has it. */
+/** The state of a run in an event of its history, or `undefined` before the first step has it. */
 export function parseState(text: string | undefined): RunState | undefined {
-  const state = runStateSchema.safeParse(jsonOrUndefined(text));
-  return state.success ? state.data : undefined;
+  return parseJson(runStateSchema, text);
 }
 
-/** What came of an execution. `last` is the state of the run as it was seen last, for executions without an output. */
+/** The result of an execution. `last` is the state seen last, for executions without an output. */
 export function reportOf(
   entity: Entity,
   execution: DescribeExecutionCommandOutput,
@@ -53,7 +50,7 @@ export function reportOf(
   const state = execution.status === 'SUCCEEDED' ? (parseState(execution.output) ?? last) : last;
   return {
     entity,
-    executionArn: z.string().parse(execution.executionArn),
+    executionArn: execution.executionArn ?? '',
     status: execution.status ?? 'RUNNING',
     error: execution.error ?? null,
     cause: execution.cause ?? null,

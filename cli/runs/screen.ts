@@ -1,30 +1,20 @@
 import { createLogUpdate } from 'log-update';
-import { createColors } from 'picocolors';
 import { movedText } from '../support/bytes-text.ts';
 import { table } from '../support/table.ts';
-import { manyText } from '../support/text.ts';
+import { colorsFor, manyText } from '../support/text.ts';
 import type { Progress } from './run-report.ts';
 import { reasonText, timesText } from './waiting.ts';
 
-/** Where a person follows what happens: live on a terminal, one line per event elsewhere. */
-export interface Screen {
-  line(text: string): void;
-  /** Runs one step and shows its name, how long it took, and what came of it. */
-  step<T>(title: string, work: () => Promise<T>, result?: (value: T) => string): Promise<T>;
-  /** Shows how far the runs are. */
-  progress(rows: Progress[]): void;
-  /** Leaves the last rows standing. */
-  endProgress(): void;
-}
+export type Screen = ReturnType<typeof createScreen>;
+type Colors = ReturnType<typeof colorsFor>;
 
-type Colors = ReturnType<typeof createColors>;
-
-export function createScreen(stream: NodeJS.WriteStream): Screen {
+/** Shows a person what happens: live on a terminal, one line per event elsewhere. */
+export function createScreen(stream: NodeJS.WriteStream) {
   const live = stream.isTTY === true;
-  const colors = createColors(live && !process.env.NO_COLOR);
+  const colors = colorsFor(stream);
   const update = createLogUpdate(stream);
   const shown = new Map<string, string>();
-  /** What stands below the lines on a terminal, and is drawn anew below the next one. */
+  /** Redrawn below each line on a terminal. */
   let below = '';
   const show = (text: string) => {
     below = text;
@@ -38,7 +28,8 @@ export function createScreen(stream: NodeJS.WriteStream): Screen {
   };
   return {
     line,
-    step: async (title, work, result = () => '') => {
+    /** Runs one step and shows its name, how long it took, and its result. */
+    step: async <T>(title: string, work: () => Promise<T>, result: (value: T) => string = () => ''): Promise<T> => {
       const started = performance.now();
       const took = () => colors.dim(`${((performance.now() - started) / 1000).toFixed(1)} s`);
       if (live) show(`${colors.cyan('…')} ${title}`);
@@ -53,14 +44,16 @@ export function createScreen(stream: NodeJS.WriteStream): Screen {
         throw error;
       }
     },
-    progress: (rows) => {
+    progress: (rows: Progress[]) => {
       if (live) return show(liveRows(rows, colors));
       for (const row of rows.filter(({ state }) => state)) {
-        const text = `${row.entity}: ${[stateText(row), manyText(row.checks, 'check'), movedText(row), ...waitingTexts(row)].filter(Boolean).join(', ')}`;
+        const facts = [stateText(row), manyText(row.checks, 'check'), movedText(row), ...waitingTexts(row)];
+        const text = `${row.entity}: ${facts.filter(Boolean).join(', ')}`;
         if (shown.get(row.entity) !== text) line(`  ${text} (${row.seconds.toFixed(1)} s)`);
         shown.set(row.entity, text);
       }
     },
+    /** Leaves the last rows. */
     endProgress: () => {
       below = '';
       if (live) update.done();
@@ -69,24 +62,18 @@ export function createScreen(stream: NodeJS.WriteStream): Screen {
 }
 
 function liveRows(rows: Progress[], colors: Colors): string {
-  const cells = rows.map((row) => [
-    row.entity,
-    stateText(row),
-    `${row.checks}`,
-    movedText(row),
-    `${row.seconds.toFixed(1)} s`,
-  ]);
+  const cells = rows.map((row) => {
+    const { entity, checks, seconds } = row;
+    return [entity, stateText(row), `${checks}`, movedText(row), `${seconds.toFixed(1)} s`];
+  });
   const [head = '', ...lines] = table(['entity', 'state', 'checks', 'bytes', 'elapsed'], cells).split('\n');
   const shown = rows.map((row, index) => {
-    const line = paintOf(row, colors)(lines[index] ?? '');
+    const { status } = row;
+    const paint = status === 'SUCCEEDED' ? colors.green : status === 'RUNNING' ? String : colors.red;
+    const line = paint(lines[index] ?? '');
     return row.waiting?.trouble ? `${line}\n${colors.yellow(`    ${waitingTexts(row).join(', ')}`)}` : line;
   });
   return [colors.dim(head), ...shown].join('\n');
-}
-
-function paintOf({ status }: Progress, colors: Colors): (text: string) => string {
-  if (status === 'SUCCEEDED') return colors.green;
-  return status === 'RUNNING' ? String : colors.red;
 }
 
 function stateText({ state, status }: Progress): string {

@@ -5,7 +5,7 @@ import { partialFailure } from '../support/partial-failure.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate } from './export-date.ts';
-import { type FollowCommandOptions, followToTheEnd, type NamedRun } from './follow-runs.ts';
+import { type FollowCommandOptions, followToTheEnd, type NamedRun } from './follow.ts';
 
 interface StartOptions extends FollowCommandOptions {
   all?: boolean;
@@ -38,7 +38,7 @@ async function start(named: Entity[], options: StartOptions): Promise<void> {
   await afterStart(target, runs, options);
 }
 
-/** Follows what was started with `--wait`; else prints how to follow it. */
+/** Follows the runs with `--wait`; else prints how to. */
 export async function afterStart(
   target: Target,
   runs: NamedRun[],
@@ -61,7 +61,7 @@ async function startNext(target: Target, entity: Entity, runs: NamedRun[], optio
   }
 }
 
-/** Starts a run and prints its ARN at once: what comes next may fail. */
+/** Prints the ARN at once, because a later step may fail. */
 export async function startNamed(
   target: Target,
   entity: Entity,

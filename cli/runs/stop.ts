@@ -41,7 +41,6 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   process.stdout.write(options.json ? `${JSON.stringify(document)}\n` : `${name}: stopped.\n`);
 }
 
-/** What happens to what the run has made so far. */
 export function consequences(found: FoundRun, state: string, last: RunState | undefined): string[] {
   const { entity = 'unknown entity', name, startDate } = found;
   const exportId = last?.run?.exportId;
@@ -65,18 +64,17 @@ async function askBefore({ name }: FoundRun, { yes }: StopOptions): Promise<void
   if (!(await confirm(asking, `Stop ${name}?`))) throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
 }
 
-/** @returns Step Functions' word for what it is now; @throws CommandError (exit code 1) where it had ended before */
+/** @returns the status; @throws CommandError (exit code 1) where the run had ended before */
 async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: FoundRun): Promise<string> {
   const cause = `An operator stopped it: npm run cli -- stop ${name}.`;
-  await sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause })).catch(ignoreEnded);
+  const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
+  await stopped.catch((error: unknown) => {
+    // It ended meanwhile; its status is read below.
+    if (!(error instanceof Error && error.name === 'ValidationException')) throw error;
+  });
   const { status = 'RUNNING', stopDate } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
   if (status === 'ABORTED' || status === 'RUNNING') return 'ABORTED';
   throw new CommandError(`${endText({ name, status, stopDate })}, before it could be stopped.`, RUN_FAILED);
-}
-
-/** It ended between the look and the stop; what it ended in is looked up anyhow. */
-function ignoreEnded(error: unknown): void {
-  if (!(error instanceof Error && error.name === 'ValidationException')) throw error;
 }
 
 function endText({ name, status, stopDate }: Pick<FoundRun, 'name' | 'status' | 'stopDate'>): string {

@@ -1,11 +1,17 @@
 import type { RunState } from '../../core/step/states.ts';
 import { manyText } from '../support/text.ts';
 
-/** Why a run waits, and for how long. */
+/** A state of the machine that a run has entered. */
+export interface Seen {
+  name: string;
+  at: Date | undefined;
+  state: RunState | undefined;
+}
+
+/** Why a run waits, and until when. */
 export interface Waiting {
-  /** Its state in the machine. */
   state: string;
-  /** Looks at the status of the export that the service answered. */
+  /** Status checks that the service answered. */
   checks: number;
   /** Errors in a row until now; null where the service only needs more time. */
   trouble: { error: string; status: number | null; count: number } | null;
@@ -15,7 +21,7 @@ export interface Waiting {
 }
 
 /** `undefined` where the run does not wait. */
-export function waitingOf({ name, at, state }: Place): Waiting | undefined {
+export function waitingOf({ name, at, state }: Seen): Waiting | undefined {
   if (!name.startsWith('WaitBefore') || !state || !at) return undefined;
   const { checks, run, waitSeconds } = state;
   const { error, status, count, deadline } = state.trouble ?? {};
@@ -26,13 +32,6 @@ export function waitingOf({ name, at, state }: Place): Waiting | undefined {
     nextTryAt: new Date(at.getTime() + waitSeconds * 1000).toISOString(),
     deadline: run?.deadline ?? deadline ?? null,
   };
-}
-
-interface Place {
-  name: string;
-  /** When it was entered. */
-  at: Date | undefined;
-  state: RunState | undefined;
 }
 
 /** `WaitBeforeCheck, 2 looks answered, the last 3 refused: 503, next look 03:12:05, deadline 07:00:00 UTC` */
@@ -52,8 +51,8 @@ export function reasonText({ trouble, ...waiting }: Pick<Waiting, 'trouble' | 's
 
 /** `next look 03:12:05, deadline 07:00:00 UTC` */
 export function timesText({ nextTryAt, deadline, ...waiting }: Waiting, now: Date = new Date()): string {
-  const next = `next ${isLook(waiting) ? 'look' : 'try'} ${clockText(nextTryAt, now)}`;
-  return `${[next, ...(deadline === null ? [] : [`deadline ${clockText(deadline, now)}`])].join(', ')} UTC`;
+  const end = deadline === null ? '' : `, deadline ${clockText(deadline, now)}`;
+  return `next ${isLook(waiting) ? 'look' : 'try'} ${clockText(nextTryAt, now)}${end} UTC`;
 }
 
 function isLook({ state }: Pick<Waiting, 'state'>): boolean {

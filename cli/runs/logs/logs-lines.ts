@@ -1,18 +1,17 @@
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
-import { jsonOrUndefined } from '../../../core/json.ts';
+import { parseJson } from '../../../core/json.ts';
 import { STEPS } from '../../../core/step/steps.ts';
 import type { Target } from '../../support/target.ts';
 import { plainLine } from '../../support/text.ts';
 import type { FoundRun } from '../find-run.ts';
 
-/** A line that a function logged about a run: structured, of the fields that the functions' list allows. */
+/** A structured line that a function logged about a run. */
 export interface RunLine {
-  /** Of CloudWatch, unique. */
   id: string;
   /** When it was written, milliseconds since 1970. */
   at: number;
-  /** The time of CloudWatch, by which lines are filtered. */
+  /** By the clock of CloudWatch, for the filter. */
   storedAt: number;
   fields: z.infer<typeof lineSchema>;
 }
@@ -30,24 +29,18 @@ const lineSchema = z.looseObject({
 const BEFORE_MS = 60_000;
 const AFTER_MS = 20 * 60_000;
 
-interface LinesWanted {
-  /** Only lines whose `storedAt` is not before this. */
-  since?: number | undefined;
-  signal?: AbortSignal | undefined;
-}
-
 /**
- * The lines of all functions about one run, in order of time. A crash that Lambda itself logs names no run and is not
- * among them.
+ * The lines of all functions about one run, in order of time; not those that Lambda itself logs, which name no run.
+ * @param since only lines whose `storedAt` is not before this
  */
 export async function linesOfRun(
   { logs, stack }: Pick<Target, 'logs' | 'stack'>,
   run: Pick<FoundRun, 'name' | 'startDate' | 'stopDate'>,
-  { since, signal }: LinesWanted = {},
+  { since = 0, signal }: { since?: number; signal?: AbortSignal | undefined } = {},
 ): Promise<RunLine[]> {
   const wanted = {
     filterPattern: `{ $.execution = "${run.name}" }`,
-    startTime: Math.max(since ?? 0, run.startDate.getTime() - BEFORE_MS),
+    startTime: Math.max(since, run.startDate.getTime() - BEFORE_MS),
     endTime: run.stopDate && run.stopDate.getTime() + AFTER_MS,
   };
   const groups = Object.keys(STEPS).map((step) => `/aws/lambda/${stack}-${step}`);
@@ -66,7 +59,7 @@ async function linesIn(
   try {
     for await (const { events = [] } of paginateFilterLogEvents({ client }, wanted, { abortSignal })) {
       for (const { eventId = '', timestamp = 0, message } of events) {
-        const fields = lineSchema.safeParse(jsonOrUndefined(message)).data;
+        const fields = parseJson(lineSchema, message);
         if (!fields) continue;
         const at = fields.timestamp ? Date.parse(fields.timestamp) : timestamp;
         lines.push({ id: eventId || `${timestamp} ${message}`, at, storedAt: timestamp, fields });
@@ -80,24 +73,17 @@ async function linesIn(
 }
 
 /** In columns of their own, or equal on every line, or of no use to a person. */
-const NOT_REPEATED = new Set([
-  'level',
-  'message',
-  'timestamp',
-  'step',
-  'execution',
-  'entity',
-  'exportId',
-  'xray_trace_id',
-  'requestId',
-]);
+const NOT_REPEATED = new Set(
+  'level message timestamp step execution entity exportId xray_trace_id requestId'.split(' '),
+);
 
 export const HEADINGS = lineText('time (UTC)', 'step', 'level', 'message');
 
-/** One row of a table with columns of fixed width. */
 export function textOf({ at, fields }: RunLine): string {
   const facts = Object.entries(fields).flatMap(([name, value]) =>
-    NOT_REPEATED.has(name) || value === null || value === undefined ? [] : [`${name}=${factText(value)}`],
+    NOT_REPEATED.has(name) || value === null || value === undefined
+      ? []
+      : [`${name}=${typeof value === 'object' ? JSON.stringify(value) : value}`],
   );
   const time = new Date(at).toISOString().slice(0, -1).replace('T', ' ');
   return lineText(time, fields.step ?? '', fields.level, [fields.message, ...facts].map(plainLine).join('  '));
@@ -105,8 +91,4 @@ export function textOf({ at, fields }: RunLine): string {
 
 function lineText(time: string, step: string, level: string, rest: string): string {
   return `${time.padEnd(23)}  ${plainLine(step).padEnd(12)}  ${plainLine(level).padEnd(5)}  ${rest}`;
-}
-
-function factText(value: unknown): string {
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

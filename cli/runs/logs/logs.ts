@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
-import { createColors } from 'picocolors';
 import { commandFor, withExamples } from '../../support/command-options.ts';
 import { partialFailure } from '../../support/partial-failure.ts';
+import { printErr } from '../../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../../support/target.ts';
+import { colorsFor } from '../../support/text.ts';
 import { type FoundRun, findRun } from '../find-run.ts';
 import { untilInterrupted } from '../follow-interrupt.ts';
 import { HEADINGS, linesOfRun, type RunLine, textOf } from './logs-lines.ts';
@@ -14,10 +15,9 @@ interface LogsOptions extends TargetOptions {
   json?: boolean;
 }
 
-const LOOK_EVERY_MS = 2_000;
 /** CloudWatch shows lines some seconds after they were written. */
 const LOOKS_AFTER_THE_END = 3;
-/** Lines of one function may be there before older ones of another: so far back each look goes. */
+/** How far back each look goes: older lines of another function may come later. */
 const LATE_MS = 5 * 60_000;
 
 /** Registers `logs`, which changes nothing. */
@@ -53,9 +53,7 @@ async function logs(run: string, options: LogsOptions): Promise<void> {
   if (options.json) {
     process.stdout.write(`${JSON.stringify(documentOf(found, lines))}\n`);
   } else if (lines.length === 0) {
-    process.stderr.write(
-      `${found.name} (${found.status}) has no log lines, or has none any more (logRetentionDays).\n`,
-    );
+    printErr(`${found.name} (${found.status}) has no log lines, or has none any more (logRetentionDays).`);
   }
 }
 
@@ -63,10 +61,9 @@ function documentOf({ name }: FoundRun, lines: RunLine[]) {
   return { execution: name, lines: lines.map(({ fields }) => fields) };
 }
 
-/** Lines as rows on standard output; none where a document is to come. */
 function writerFor({ json }: LogsOptions): (line: RunLine) => void {
   if (json) return () => undefined;
-  const colors = createColors(process.stdout.isTTY === true && !process.env.NO_COLOR);
+  const colors = colorsFor(process.stdout);
   let before = false;
   return (line) => {
     if (!before) process.stdout.write(`${colors.dim(HEADINGS)}\n`);
@@ -76,17 +73,11 @@ function writerFor({ json }: LogsOptions): (line: RunLine) => void {
   };
 }
 
-interface FollowLines {
-  show: (line: RunLine) => void;
-  signal?: AbortSignal;
-  everyMs?: number;
-}
-
 /** Shows each line once, until the run has ended and its last lines had time to come. */
 export async function followLines(
   target: Pick<Target, 'sfn' | 'logs' | 'stack'>,
   run: FoundRun,
-  { show, signal, everyMs = LOOK_EVERY_MS }: FollowLines,
+  { show, signal, everyMs = 2_000 }: { show: (line: RunLine) => void; signal?: AbortSignal; everyMs?: number },
 ): Promise<void> {
   const shown = new Set<string>();
   let newest = 0;

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { followToTheEnd } from '../../../cli/runs/follow-runs.ts';
+import { followToTheEnd } from '../../../cli/runs/follow.ts';
 import { run, runState, storedFile } from '../../support/builders.ts';
 import { arnOf, readingCloud } from '../support/reading-cloud.ts';
 
