@@ -72,12 +72,12 @@ function compared(id: string, limit: number, old: number, current: number) {
 
 /** One `npm` command, whose output is shown only when it fails. */
 async function seconds(dir: string, args: string[]): Promise<number> {
-  process.stderr.write(`npm ${args.join(' ')} (${dir === PROJECT ? 'now' : BASELINE})\n`);
   const { AWS_ENDPOINT_URL: _, ...env } = process.env;
   const began = performance.now();
   const child = spawn('npm', args, { cwd: dir, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   const took = (performance.now() - began) / 1000;
   if (code !== 0) throw new Error(`npm ${args.join(' ')} ended with ${code} in ${dir}:\n${(out + err).slice(-2000)}`);
+  process.stderr.write(`npm ${args.join(' ')} (${dir === PROJECT ? 'now' : BASELINE}): ${took.toFixed(2)} s\n`);
   return took;
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -29,7 +29,17 @@ export function checkOutBaseline(): string {
   const lockOf = (project: string) => readFileSync(join(project, 'package-lock.json'), 'utf8');
   if (lockOf(dir) === lockOf(PROJECT)) execFileSync('cp', ['-al', join(PROJECT, 'node_modules'), dir]);
   else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+  copyMinistack(dir);
   return dir;
+}
+
+/** What `npm start` would install first; it may be moved, and counts only where the commit pins the same. */
+function copyMinistack(dir: string): void {
+  const from = join(PROJECT, '.cache');
+  const to = join(dir, '.cache');
+  mkdirSync(to);
+  const names = existsSync(from) ? readdirSync(from).filter((name) => name.startsWith('ministack-')) : [];
+  for (const name of names) execFileSync('cp', ['-a', join(from, name), to]);
 }
 
 function git(...args: string[]): void {
