@@ -38,9 +38,8 @@ try {
   const runs = [alone.bare, alone.valid, alone.warm];
   const targets = alone.targets;
   for (const [clients, processes] of CONTENDERS) {
-    const contended = await screen.step(expired(clients, processes), () =>
-      contend(bench, clients, processes, alone.bareMs),
-    );
+    const work = () => contend(bench, clients, processes, alone.bareMs);
+    const contended = await screen.step(expired(clients, processes), work);
     runs.push(contended.run);
     targets.push(...contended.targets);
   }
@@ -55,8 +54,8 @@ interface Bench extends Awaited<ReturnType<typeof createWorld>> {
   env: Record<string, string>;
 }
 
-function jobOf({ places, crm }: Bench, work: Job['work'], clients: number): Job {
-  return { work, clients, places, crm };
+function spend({ places, crm, env }: Bench, work: Job['work'], clients = 1, processes = 1): Promise<Cost> {
+  return inProcesses({ work, clients, places, crm }, processes, env);
 }
 
 /** Alternating, so that whatever else the machine does hits both. */
@@ -66,10 +65,10 @@ async function oneClient(bench: Bench) {
   await bench.store(3600);
   bench.sandbox.ledger.clear();
   for (let round = 0; round < ROUNDS; round += 1) {
-    bare.push(await inProcesses(jobOf(bench, 'secret', 1), 1, bench.env));
-    valid.push(await inProcesses(jobOf(bench, 'token', 1), 1, bench.env));
+    bare.push(await spend(bench, 'secret'));
+    valid.push(await spend(bench, 'token'));
   }
-  const warm = await inProcesses(jobOf(bench, 'warm', 1), 1, bench.env);
+  const warm = await spend(bench, 'warm');
   const perCall = { ...warm, wallMs: warm.wallMs / WARM_CALLS, cpuMs: warm.cpuMs / WARM_CALLS };
   const calls = bench.sandbox.ledger.count({ kind: 'token' });
   const bareMs = median(bare.map(({ wallMs }) => wallMs));
@@ -91,10 +90,10 @@ async function oneClient(bench: Bench) {
 
 async function contend(bench: Bench, clients: number, processes: number, bareMs: number) {
   const each = clients / processes;
-  const same = await inProcesses(jobOf(bench, 'secret', each), processes, bench.env);
+  const same = await spend(bench, 'secret', each, processes);
   await bench.store(-60);
   bench.sandbox.ledger.clear();
-  const cost = await inProcesses(jobOf(bench, 'token', each), processes, bench.env);
+  const cost = await spend(bench, 'token', each, processes);
   const calls = bench.sandbox.ledger.count({ kind: 'token' });
   const reuses = bench.sandbox.ledger.violations().length;
   const run = row(expired(clients, processes), cost, calls, bareMs, same.wallMs);

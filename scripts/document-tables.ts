@@ -8,11 +8,7 @@ import { ALARMS } from '../lib/monitoring/alarms.ts';
 
 type Schema = z.core.JSONSchema.BaseSchema;
 
-const RETRIED = {
-  final: 'no',
-  transient: 'until the deadline',
-  machine: 'no; the state machine itself ends the run',
-};
+const RETRIED = { final: 'no', transient: 'until the deadline', machine: 'no; the state machine itself ends the run' };
 
 /** Every field of `config/NAME.json`. */
 export function configurationTable(): string {
@@ -36,10 +32,8 @@ export function errorTable(): string {
 }
 
 export function alarmTable(): string {
-  return table(
-    ['Alarm', 'Meaning'],
-    Object.entries(ALARMS).map(([name, meaning]) => [link(name), meaning]),
-  );
+  const rows = Object.entries(ALARMS).map(([name, meaning]) => [link(name), meaning]);
+  return table(['Alarm', 'Meaning'], rows);
 }
 
 const FIX = /^\*\*Fix\.\*\* .*$/m;

@@ -29,12 +29,10 @@ export type Manifest = z.infer<typeof manifestSchema>;
 const REGISTRY = 'https://registry.npmjs.org/';
 const WHERE = 'package-lock.json';
 
-/** The lockfile in a directory. */
 export function readLockfile(root = '.'): Lockfile {
   return lockfileSchema.parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')));
 }
 
-/** The packages that package.json in a directory names. */
 export function readManifest(root = '.'): Manifest {
   return manifestSchema.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 }

@@ -65,13 +65,8 @@ function begun(ago: number, entity: Entity) {
   const startedAt = new Date(start).toISOString();
   const stamp = startedAt.replace(/[-:]|\.\d+/g, '');
   const draw = new Draw(`month/${entity}`, ago);
-  return {
-    start,
-    startedAt,
-    date: startedAt.slice(0, 10),
-    execution: `${entity}-${stamp}-${draw.reference('run', 9999).slice(0, 6)}`,
-    draw,
-  };
+  const execution = `${entity}-${stamp}-${draw.reference('run', 9999).slice(0, 6)}`;
+  return { start, startedAt, date: startedAt.slice(0, 10), execution, draw };
 }
 
 function publishedRun(ago: number, entity: Entity): PublishedRun {

@@ -7,10 +7,7 @@ export interface Places {
 
 const PARTS = '<ListPartsResult><UploadId>upload-1</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>';
 
-/**
- * nginx for both ends: TLS, the origin's files, and an S3 that keeps nothing. Bodies go on to `world.py` as they come; no
- * copy of one is written to a file. Objects that are requested are the origin's files of the same name.
- */
+/** nginx for both ends: TLS, the origin's files, and an S3 that keeps nothing; bodies stream through to `world.py`. */
 export function nginxConf({ dir, ports }: Places): string {
   return `
 user root; worker_processes 1; worker_rlimit_nofile 4096; pid ${dir}/nginx.pid; error_log ${dir}/error.log;

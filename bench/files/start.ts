@@ -9,20 +9,15 @@ import type { Bench, Found } from './bench.ts';
 
 const STARTS = 15;
 
-interface Bundle {
-  name: string;
-  file: string;
-  kb: number;
-}
+type Bundle = { name: string; file: string; kb: number };
 
 /** T8: size of what is loaded, and how long a process takes to load it, against one that loads nothing. */
 export async function starts({ servers, print }: Bench): Promise<Found> {
   const empty = join(servers.dir, 'empty.mjs');
   writeFileSync(empty, 'export const handler = async () => {};\n');
   print('Bundling the functions');
-  const index = join(import.meta.dirname, '..', '..', 'transfer', 'index.ts');
   const engine = join(servers.dir, 'engine-only.mjs');
-  bundle(index, engine);
+  bundle(join(import.meta.dirname, '..', '..', 'transfer', 'index.ts'), engine);
   const files: [string, string][] = [['engine', engine], ...functionBundles(servers.dir)];
   const bundles = files.map(([name, file]) => ({ name, file, kb: statSync(file).size / 1000 }));
   const nothing = { name: 'empty function', file: empty, kb: 0.1 };

@@ -10,10 +10,9 @@ const reportSchema = z.object({
 });
 const refusalSchema = z.object({ message: z.string() });
 
-/** Advisories of the registry against the packages; `refused` when it does not answer. */
+/** Advisories of high or critical severity against packages of the lockfile; `refused` when the registry does not answer. */
 export type Audit = { problems: string[] } | { refused: string };
 
-/** Asks the registry for advisories of high or critical severity against any package of the lockfile. */
 export async function auditPackages(): Promise<Audit> {
   const args = ['audit', '--json', '--package-lock-only', '--audit-level', 'high'];
   // npm ends with a code other than 0 when it found something, and when it could not ask.
@@ -25,7 +24,6 @@ export async function auditPackages(): Promise<Audit> {
   return readAudit(stdout);
 }
 
-/** Reads what `npm audit --json` wrote. */
 export function readAudit(text: string): Audit {
   const answer: unknown = JSON.parse(text);
   const report = reportSchema.safeParse(answer);

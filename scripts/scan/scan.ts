@@ -19,13 +19,8 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const LOCKFILE_LINT = fileURLToPath(import.meta.resolve('lockfile-lint/bin/lockfile-lint.js'));
 const run = promisify(execFile);
 
-/** What a check found wrong, a line each, and a note for the reader. */
-interface Result {
-  problems: string[];
-  note: string;
-  /** The check could not be made. */
-  unchecked?: boolean;
-}
+/** What a check found wrong, a line each, a note for the reader, and whether the check could not be made. */
+type Result = { problems: string[]; note: string; unchecked?: boolean };
 
 function ownRules(): Result {
   const lockfile = readLockfile();

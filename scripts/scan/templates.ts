@@ -35,12 +35,8 @@ const checkovSchema = z.object({
 });
 const zizmorSchema = z.array(z.object({ ident: z.string(), desc: z.string(), url: z.string() }));
 
-/** What the scanners said. */
-export interface Scanned {
-  findings: Finding[];
-  /** How many checks of checkov passed: a scan of nothing has no findings either. */
-  passed: number;
-}
+/** Findings, and how many checks of checkov passed: a scan of nothing has no findings either. */
+type Scanned = { findings: Finding[]; passed: number };
 
 /**
  * Scans the example deployment, with and without customer updates, and the workflows.
