@@ -16,10 +16,7 @@ export function parseJson<T>(schema: z.core.$ZodType<T>, text: string | undefine
   return parsed.success ? parsed.data : undefined;
 }
 
-/**
- * The bytes of an object in the bucket: equal values have equal bytes. Readers ignore what they do not know, so that a
- * release can be rolled back; what is written is all of it known: a value with anything else is a bug.
- */
+/** The text of an object in the bucket: equal values have equal bytes. A value with keys that the schema lacks is a bug. */
 export function strictText(schema: z.core.$ZodType, value: object): string {
   const known = z.parse(schema, value);
   if (!isDeepStrictEqual(known, value))

@@ -9,13 +9,10 @@ export function suggestion(typed: string, known: readonly string[]): string {
   return near && distance(plain(typed), nearest) <= Math.max(2, near.length / 3) ? ` (did you mean "${near}"?)` : '';
 }
 
-/**
- * A name from outside, for a message, with a suggestion. What could be a pasted token or a piece of a record is not
- * repeated.
- */
+/** A name from outside, for a message. What could be a pasted token or a piece of a record is not repeated. */
 export function quotedName(typed: string, known: readonly string[] = []): string {
-  const told = isPlainName(typed) ? `"${typed}"` : `a name of ${typed.length} characters that is not repeated here`;
-  return `${told}${suggestion(typed.slice(0, LONGEST_NAME), known)}`;
+  const quoted = isPlainName(typed) ? `"${typed}"` : `a name of ${typed.length} characters that is not repeated here`;
+  return `${quoted}${suggestion(typed.slice(0, LONGEST_NAME), known)}`;
 }
 
 const LONGEST_NAME = 40;

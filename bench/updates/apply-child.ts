@@ -6,7 +6,7 @@ import { createBatchStore } from '../../core/batch/batch-store.ts';
 import { deploymentSchema } from '../../core/config/deployment.ts';
 import { createCrmClient } from '../../core/crm/client.ts';
 import { createLog } from '../../core/log/log.ts';
-import { createLightRead } from '../../core/storage/fast-read.ts';
+import { createFastRead } from '../../core/storage/fast-read.ts';
 import { type ApplyChunkDeps, applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { JOB, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
@@ -20,7 +20,7 @@ const log = createLog('ApplyChunk');
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
 const bucket = { endpoint: job.bucketUrl, region: 'us-east-1' };
 const s3 = new S3Client({ ...bucket, credentials, forcePathStyle: true });
-const read = createLightRead({ ...bucket, bucket: 'bench', credentials: async () => credentials });
+const read = createFastRead({ ...bucket, bucket: 'bench', credentials: async () => credentials });
 const token = { accessToken: job.accessToken, scope: 'customers:update' };
 const deps: ApplyChunkDeps = {
   ...{ log, now, random: Math.random, secondsLeft: () => 900, sleep, requests: { crm: 0, file: 0, store: 0 } },

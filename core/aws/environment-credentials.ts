@@ -1,15 +1,9 @@
-interface Credentials {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string;
-}
-
 /**
  * Replaces `@aws-sdk/credential-provider-node` in the bundles (`lib/workflow/bundling.ts`): Lambda passes credentials
  * in the environment only, and the other sources are 140 KB of code.
  * @throws Error `CredentialsProviderError`, as the provider of the SDK does
  */
-export function defaultProvider(): () => Promise<Credentials> {
+export function defaultProvider() {
   return async () => {
     const {
       AWS_ACCESS_KEY_ID: accessKeyId,

@@ -2,7 +2,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../aws/aws-limits.ts';
 import { defaultProvider } from '../aws/environment-credentials.ts';
 import { bucketPlace, readEnv } from '../config/env.ts';
-import { createLightRead } from '../storage/fast-read.ts';
+import { createFastRead } from '../storage/fast-read.ts';
 import { type BatchStore, createBatchStore } from './batch-store.ts';
 
 /** The bucket that the environment of a function names. */
@@ -14,6 +14,6 @@ export function batchStoreFromEnv(): BatchStore {
 export function quickBatchStoreFromEnv(): BatchStore {
   const { env } = process;
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
-  const read = createLightRead({ ...bucketPlace(env), endpoint, credentials: defaultProvider() });
+  const read = createFastRead({ ...bucketPlace(env), endpoint, credentials: defaultProvider() });
   return { ...batchStoreFromEnv(), read };
 }

@@ -3,25 +3,22 @@ import { basename, join, relative, resolve } from 'node:path';
 import type * as z from 'zod';
 import { type Deployment, deploymentSchema } from './deployment.ts';
 
-/** A configuration that cannot be used; the message has a line for every mistake, each with the path of its field. */
+/** The message has a line for every mistake, each with the path of its field. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigInvalid';
 }
 
 export interface Configuration {
-  /** Name of the deployment: the stack is `crm-export-NAME`. */
+  /** Of the deployment: the stack is `crm-export-NAME`. */
   name: string;
-  /** Where it was read from. */
   file: string;
-  /** Checked, with its defaults: what travels with the functions' code. */
   deployment: Deployment;
 }
 
 /**
- * Reads and checks the configuration of a deployment.
  * @param name from `-c deployment=NAME`
- * @param file where it is read from; default `config/NAME.json`
- * @param endpoint value of AWS_ENDPOINT_URL: a local configuration goes nowhere but to a loopback address
+ * @param file default `config/NAME.json`
+ * @param endpoint AWS_ENDPOINT_URL: a local configuration is deployed to a loopback address only
  * @throws ConfigurationError
  */
 export function readConfiguration(name: unknown, file: unknown, endpoint: string | undefined): Configuration {
@@ -34,12 +31,10 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
   if (!existsSync(path))
     throw new ConfigurationError(`${path} does not exist; there are ${deploymentNames().join(', ')}`);
   const parsed = deploymentSchema.safeParse(parseJson(path));
-  if (!parsed.success)
-    throw new ConfigurationError(
-      problems(parsed.error)
-        .map((line) => `${path}: ${line}`)
-        .join('\n'),
-    );
+  if (!parsed.success) {
+    const lines = problems(parsed.error).map((line) => `${path}: ${line}`);
+    throw new ConfigurationError(lines.join('\n'));
+  }
   if (parsed.data.local && !isLoopback(endpoint)) {
     throw new ConfigurationError(
       `${path}: local: is true, so AWS_ENDPOINT_URL must name a loopback address (npm start does that)`,
@@ -48,7 +43,7 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
   return { name, file: path, deployment: parsed.data };
 }
 
-/** Where the configuration of a deployment lies, whatever directory the command was typed in. */
+/** Relative to the current directory. */
 export function configurationFile(name: string): string {
   return join(folder(), `${name}.json`);
 }
@@ -67,7 +62,6 @@ function parseJson(path: string): unknown {
   }
 }
 
-/** One line per mistake: the path of the field, then what is wrong with it. */
 function problems(error: z.ZodError): string[] {
   const lines = error.issues.map((issue) => {
     const keys = issue.code === 'unrecognized_keys' ? issue.keys : [];
@@ -78,15 +72,10 @@ function problems(error: z.ZodError): string[] {
 }
 
 function pathText(path: PropertyKey[]): string {
-  return (
-    path.reduce<string>(
-      (text, part) => (typeof part === 'number' ? `${text}[${part}]` : `${text}${text && '.'}${String(part)}`),
-      '',
-    ) || '(whole file)'
-  );
+  const parts = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`));
+  return parts.join('').replace(/^\./, '') || '(whole file)';
 }
 
-/** Whether an endpoint is on this machine. */
 export function isLoopback(endpoint: string | undefined): boolean {
   const host = endpoint && URL.canParse(endpoint) ? new URL(endpoint).hostname : '';
   return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);

@@ -5,8 +5,8 @@ import { ENTITIES, type Entity } from './entities.ts';
 import { PLAN_DEFAULTS } from './entity-plan.ts';
 
 /**
- * What the outputs of a stack tell of its configuration. Anybody who may describe the stack reads them: filters of the
- * plans and addresses of people are in the digests only.
+ * The configuration in the outputs of a stack. Anybody who may describe the stack reads them: filters of the plans and
+ * e-mail addresses are in the digests only.
  */
 export const deployedSchema = z.object({
   CrmBaseUrl: z.string(),
@@ -14,12 +14,11 @@ export const deployedSchema = z.object({
   /** Separated by blanks. */
   CrmScopes: z.string(),
   CrmClientAuthentication: z.enum(['basic', 'basic_raw', 'post', 'none']),
-  /** `KEY:DIGEST` for every other part of the configuration, separated by blanks. */
+  /** `KEY:DIGEST` of every other part of the configuration, separated by blanks. */
   ConfigurationDigests: z.string(),
 });
 export type DeployedOutputs = z.infer<typeof deployedSchema>;
 
-/** The outputs that tell the configuration of a stack. */
 export function deployedOutputs({ crm, ...others }: Deployment): DeployedOutputs {
   const { baseUrl, authUrl, scopes, clientAuthentication, ...rest } = crm;
   const { $schema: _, entities, ...parts } = others;
@@ -35,30 +34,27 @@ export function deployedOutputs({ crm, ...others }: Deployment): DeployedOutputs
   };
 }
 
-/** The part of the configuration that holds the plan of an entity. */
 export function planKey(entity: Entity): string {
   return `entities.${entity}`;
 }
 
 /** How to reach the service, as it is deployed. */
-export function deployedCrm(outputs: DeployedOutputs) {
-  const {
-    CrmBaseUrl: baseUrl,
-    CrmAuthUrl: authUrl,
-    CrmScopes,
-    CrmClientAuthentication: clientAuthentication,
-  } = outputs;
-  return { baseUrl, authUrl, scopes: CrmScopes.split(' '), clientAuthentication };
+export function deployedCrm({ CrmBaseUrl, CrmAuthUrl, CrmScopes, CrmClientAuthentication }: DeployedOutputs) {
+  return {
+    baseUrl: CrmBaseUrl,
+    authUrl: CrmAuthUrl,
+    scopes: CrmScopes.split(' '),
+    clientAuthentication: CrmClientAuthentication,
+  };
 }
 
-/** A part of the configuration that is not what is deployed; both values where the outputs tell them. */
+/** A part of the configuration that is not what is deployed; both values where the outputs have them. */
 export interface Difference {
   key: string;
   deployed?: string;
   file?: string;
 }
 
-/** Where a configuration differs from what is deployed. */
 export function differencesFrom(outputs: DeployedOutputs, configuration: Deployment): Difference[] {
   const ours = deployedOutputs(configuration);
   const plain = PLAIN.flatMap(([name, key]): Difference[] =>
@@ -77,12 +73,10 @@ const PLAIN = [
   ['CrmClientAuthentication', 'crm.clientAuthentication'],
 ] as const;
 
-/** Short, for people see it; keys are sorted, for their order means nothing. */
+/** Short, for people see it; whatever the order of keys. */
 function digestOf(value: unknown): string {
-  return createHash('sha256')
-    .update(JSON.stringify(sorted(value)))
-    .digest('hex')
-    .slice(0, 8);
+  const text = JSON.stringify(sorted(value));
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }
 
 function sorted(value: unknown): unknown {

@@ -7,17 +7,16 @@ import { requestKeys } from './request-keys.ts';
 import { isSchedule } from './schedule-expression.ts';
 
 /**
- * The configuration of a deployment, `config/NAME.json`. It is checked at synth (`core/config/configuration.ts`), and what the check
- * returns travels with the code of every function as `deployment.json`: a function's environment is limited to 4 KB in
- * total. `config/schema.json`, for editors, is generated from here (`npm run generate`).
+ * The configuration of a deployment, `config/NAME.json`. It is checked at synth, and goes with its defaults into the bundle
+ * of every function as `deployment.json`: a function's environment is limited to 4 KB.
  *
- * Functions take types from here and no values: all of zod is several times the size of what they need of it.
+ * Functions import types from here and no values, for all of zod is large.
  */
 
 /** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
-/** A service that is started anew at night is back after so long. Less is for local deployments. */
+/** A service that restarts at night is back after so long. Less is for local deployments. */
 const LEAST_CREATE_PAUSE_SECONDS = 300;
 
 const UPDATE_SCOPE = 'customers:update';
@@ -192,14 +191,13 @@ export const deploymentSchema = shape
     crm: { ...deployment.crm, scopes: withUpdateScope(deployment), fileHosts: fileHostsOf(deployment.crm) },
   }));
 
-/** Updates need a scope of their own, which a person need not remember. */
 function withUpdateScope({ crm: { scopes }, customerUpdates }: Deployment): string[] {
   return !customerUpdates || scopes.includes(UPDATE_SCOPE) ? scopes : [...scopes, UPDATE_SCOPE];
 }
 
 type Contradiction = { path: string[]; message: string };
 
-/** What no single field can see: addresses against `local`, waits against each other, extra keys against our own. */
+/** Between fields: addresses and `local`, waits, extra keys and our own. */
 function contradictions(deployment: Deployment): Contradiction[] {
   const { local, crm } = deployment;
   const addresses = (['baseUrl', 'authUrl'] as const)
@@ -214,7 +212,7 @@ function contradictions(deployment: Deployment): Contradiction[] {
       path: [...place, 'extra', key],
       message: 'has a setting of its own: give it there',
     }));
-    // What is the deployment's own mistake is told once, at its own place.
+    // A mistake of the deployment's own polling is reported once, at its own place.
     const overrides = deployment.entities[entity]?.polling !== undefined;
     return [...(overrides ? pollingContradictions(polling, local, [...place, 'polling']) : []), ...extras];
   });

@@ -64,26 +64,24 @@ interface Origin {
   fileHosts: string[];
 }
 
-/**
- * The hosts of the list. Without one, files come from where the interface is: the safe guess. Empty where that is an IP
- * address or a name of the own network, which no list may hold; a local deployment needs neither.
- */
+/** By default the host of the interface; empty where that is an IP address or a name of the own network. */
 export function fileHostsOf({ baseUrl, fileHosts }: Origin): string[] {
   if (fileHosts.length > 0) return fileHosts;
   const hostname = URL.parse(baseUrl)?.hostname ?? '';
   return HOST_PATTERN.test(hostname) ? [hostname] : [];
 }
 
-interface FileDeployment {
+export function fileContradictions({
+  local,
+  crm,
+  files,
+}: {
   local: boolean;
   crm: Origin;
   files: z.infer<typeof filesSchema>;
-}
-
-/** What no single one of these fields can see. */
-export function fileContradictions({ local, crm, files }: FileDeployment): { path: string[]; message: string }[] {
+}): { path: string[]; message: string }[] {
   const { initial, most } = files.connections;
-  // What is wrong with the address itself is told at its own place.
+  // A mistake in the address itself is reported at its own place.
   const wanted = !local && URL.parse(crm.baseUrl)?.protocol === 'https:';
   const hosts =
     'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is no full name';

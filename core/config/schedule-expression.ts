@@ -13,18 +13,15 @@ const FIELDS: { from: number; to: number; names?: string[] }[] = [
 const DAY_OF_MONTH = 2;
 const DAY_OF_WEEK = 4;
 
-/**
- * Whether EventBridge accepts an expression (user guide, "Schedule expressions"). A wrong one would fail a deployment
- * late.
- */
+/** Whether EventBridge accepts an expression (user guide, "Schedule expressions"): a wrong one fails a deployment late. */
 export function isSchedule(expression: string): boolean {
   if (/^rate\((1 (minute|hour|day)|([2-9]|[1-9]\d+) (minutes|hours|days))\)$/.test(expression)) return true;
   const fields = /^cron\((.+)\)$/.exec(expression)?.[1]?.split(' ') ?? [];
   if (fields.length !== FIELDS.length) return false;
-  const unsaid = [DAY_OF_MONTH, DAY_OF_WEEK].filter((index) => fields[index] === '?');
+  const unspecified = [DAY_OF_MONTH, DAY_OF_WEEK].filter((index) => fields[index] === '?');
   return (
-    unsaid.length === 1 &&
-    fields.every((field, index) => (field === '?' ? unsaid.includes(index) : isField(field, index)))
+    unspecified.length === 1 &&
+    fields.every((field, index) => (field === '?' ? unspecified.includes(index) : isField(field, index)))
   );
 }
 

@@ -3,15 +3,12 @@ import { RunError } from '../errors.ts';
 import { UnreadableBody, type WholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { isPlainName } from '../suggestion.ts';
-import { type Call, isCreate, unanswered } from './call.ts';
+import { type CrmCall, isCreate, nameOf, unanswered } from './call.ts';
 
-/**
- * The JSON of an answer, parsed by a schema.
- * @throws RunError `CrmContractError` naming the keys seen, never values; for an unreadable answer, see `unreadable`
- */
-export async function readJson<T>(response: WholeAnswer, call: Call, schema: z.core.$ZodType<T>): Promise<T> {
+/** @throws RunError `CrmContractError` naming the keys seen, never values; for an unreadable answer, see `unreadable` */
+export async function readJson<T>(response: WholeAnswer, call: CrmCall, schema: z.core.$ZodType<T>): Promise<T> {
   const value = await jsonOf(response, call);
-  const where = `${call.method.toUpperCase()} ${call.template} was answered ${response.status}`;
+  const where = `${nameOf(call)} was answered ${response.status}`;
   const parsed = z.safeParse(schema, value);
   if (parsed.success) return parsed.data;
   const paths = parsed.error.issues.map((issue) => issue.path.join('.')).filter(Boolean);
@@ -19,54 +16,50 @@ export async function readJson<T>(response: WholeAnswer, call: Call, schema: z.c
   throw new RunError('CrmContractError', `${where} in a shape that is not known${problem}: ${shapeOf(value)}.`);
 }
 
-/** The shape of a value for messages: no values. */
+/** For messages: no values. */
 export function shapeOf(value: unknown): string {
   if (value === null) return 'null';
-  if (Array.isArray(value))
-    return value.length > 0
-      ? `an array of ${value.length}, first ${Array.isArray(value[0]) ? 'another array' : shapeOf(value[0])}`
-      : 'an empty array';
+  if (Array.isArray(value)) {
+    const first = Array.isArray(value[0]) ? 'another array' : shapeOf(value[0]);
+    return value.length > 0 ? `an array of ${value.length}, first ${first}` : 'an empty array';
+  }
   if (typeof value !== 'object') return `a ${typeof value}`;
   const keys = Object.keys(value);
-  // A key may be data as well, such as an address of a person.
+  // A key may be data, such as an e-mail address.
   const named = keys.filter(isPlainName).slice(0, 20);
   const others = keys.length > named.length ? [`${keys.length - named.length} that are not repeated here`] : [];
   return keys.length > 0 ? `an object with the keys ${[...named, ...others].join(', ')}` : 'an object without keys';
 }
 
-async function jsonOf(response: WholeAnswer, call: Call): Promise<unknown> {
-  let text: string;
-  try {
-    text = await response.text();
-  } catch (error) {
+async function jsonOf(response: WholeAnswer, call: CrmCall): Promise<unknown> {
+  const text = await response.text().catch((error: unknown) => {
     if (!(error instanceof UnreadableBody)) throw error;
     throw unreadable(call, error.message, { cause: error, cut: error.reason === 'cut off' });
-  }
+  });
   const value = jsonOrUndefined(text);
   if (value !== undefined) return value;
-  const type = contentType(response);
-  throw unreadable(call, `${response.status}${type}, but not in JSON (${text.length} characters)`);
+  throw unreadable(call, `${response.status}${contentType(response)}, but not in JSON (${text.length} characters)`);
 }
 
 /**
- * Of a create: `CreateUnanswered`. Where the run has an export, a `CrmContractError` that is waited out; of the first
- * calls of a run a final one, or `CrmUnavailable` where the answer broke off.
+ * Of a create: `CreateUnanswered`. Where the run has an export: a `CrmContractError` that is waited out. Before: a final
+ * one, or `CrmUnavailable` where the answer broke off.
  */
-function unreadable(call: Call, what: string, { cut, cause }: { cut?: boolean; cause?: unknown } = {}): RunError {
+function unreadable(call: CrmCall, what: string, { cut, cause }: { cut?: boolean; cause?: unknown } = {}): RunError {
   const answered = `was answered ${what}`;
   const hasExport = call.template.includes('{id}');
   if (isCreate(call) || (cut && !hasExport)) return unanswered(call, answered, { cause });
-  const message = `${call.method.toUpperCase()} ${call.template} ${answered}.`;
+  const message = `${nameOf(call)} ${answered}.`;
   return new RunError('CrmContractError', message, { cause, momentary: hasExport && cut !== false });
 }
 
-/** The media type for messages, if it is a plain one. */
+/** For messages. */
 export function contentType({ headers }: Pick<WholeAnswer, 'headers'>): string {
   const type = headers.get('content-type')?.match(/^[a-z]+\/[a-z+.-]+/i)?.[0];
   return type ? ` (${type})` : '';
 }
 
-/** A schema of what services answer bare, or wrapped in an object under one of these keys. */
+/** What services answer bare, or wrapped in an object under one of these keys. */
 export function unwrapped<T extends z.core.$ZodType>(schema: T, ...wrappers: string[]) {
   return z.pipe(
     z.transform((answer) => (z.safeParse(schema, answer).success ? answer : unwrap(answer, ...wrappers))),

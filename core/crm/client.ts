@@ -7,19 +7,14 @@ import { type WholeAnswer, wholeAnswer } from '../http/whole-answer.ts';
 import type { Log } from '../log/log.ts';
 import type { AccessToken, GetAccessToken } from '../oauth/access-token.ts';
 import { readJson } from './answers.ts';
-import type { Call } from './call.ts';
+import { type CrmCall, nameOf } from './call.ts';
 import { notReached, refusal } from './refusals.ts';
 
-/** Of one attempt with its whole answer, unless the call says otherwise. */
 const TIMEOUT_MS = 30_000;
-
-/** Bytes; no answer of this interface is a file. */
-const LARGEST_ANSWER = 5_000_000;
-
-/** Seconds of an invocation that remain for what comes after the answer. */
+const LARGEST_ANSWER_BYTES = 5_000_000;
+/** Left of an invocation for what comes after the answer. */
 const MARGIN_SECONDS = 5;
 
-/** The service; `exports.ts` and `fields.ts` make their calls with it. */
 export interface CrmClient {
   /**
    * Makes one call and parses its JSON answer. A 401 refreshes the token and repeats the call once; a 403 repeats it
@@ -28,10 +23,10 @@ export interface CrmClient {
    *   `ExportNotFound`, `CrmContractError`, and what `GetAccessToken` throws
    * @param onRetryAfter called with the seconds of `Retry-After`, of a good answer too
    */
-  call<T>(call: Call, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
+  call<T>(call: CrmCall, schema: z.core.$ZodType<T>, onRetryAfter?: (seconds: number) => void): Promise<T>;
 }
 
-/** An answer of any status, or none. `trouble`: why a call that was refused with 401 or 403 could not be repeated. */
+/** An answer of any status, or none. `trouble`: why a call could not be repeated after a 401 or 403. */
 type Exchange =
   | { response: WholeAnswer; token: AccessToken; trouble?: RunError | undefined }
   | { response: undefined; unanswered: RunError };
@@ -40,12 +35,11 @@ type Exchange =
 export interface CrmExchange {
   /**
    * Makes one call as `CrmClient.call` does, and returns whatever was answered.
-   * @param inTime whether enough time is left, asked before each request. Without: an error for the first request,
-   *   `trouble` for its repetition.
+   * @param inTime whether enough time is left for a request; if not, the first is an error, its repetition has `trouble`
    * @throws RunError what `GetAccessToken` throws for the first token; where no time is left, `TokenRefreshInProgress`
    *   if the token took it, else `CrmUnavailable`: nothing was sent
    */
-  exchange(call: Call, inTime?: () => boolean): Promise<Exchange>;
+  exchange(call: CrmCall, inTime?: () => boolean): Promise<Exchange>;
 }
 
 interface ClientDeps {
@@ -53,7 +47,7 @@ interface ClientDeps {
   getAccessToken: GetAccessToken;
   log: Log;
   now: () => Date;
-  /** Told of every request. */
+  /** Called for every request. */
   count?: () => void;
 }
 
@@ -64,7 +58,7 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
     redirect: 'manual',
     throwHttpErrors: false,
     timeout: false,
-    // Wait states repeat calls; ky only covers a kept-alive connection that the server has just closed.
+    // Only for a kept-alive connection that the server has just closed: wait states repeat calls.
     retry: { limit: 1, methods: ['get'], backoffLimit: 1000, jitter: true },
   });
   return {
@@ -84,7 +78,7 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
 
 async function exchangeOver(
   http: KyInstance,
-  call: Call,
+  call: CrmCall,
   deps: ClientDeps,
   inTime: () => boolean = () => true,
 ): Promise<Exchange> {
@@ -102,15 +96,12 @@ async function exchangeOver(
   return repeated(second, 403, http, call, timely);
 }
 
-/**
- * Repeats a refused call with another token, where there is one. What was refused was not done: even a create may be
- * repeated.
- */
+/** Repeats a refused call with another token, where there is one. It was not processed: even a create may be repeated. */
 async function repeated(
   refused: Exchange,
   status: 401 | 403,
   http: KyInstance,
-  call: Call,
+  call: CrmCall,
   deps: ClientDeps,
 ): Promise<Exchange> {
   if (!refused.response || refused.response.status !== status || refused.trouble) return refused;
@@ -135,8 +126,7 @@ async function otherToken(
   }
 }
 
-/** The answer, or the error that stands for none. */
-async function send(http: KyInstance, call: Call, token: AccessToken, deps: ClientDeps): Promise<Exchange> {
+async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: ClientDeps): Promise<Exchange> {
   const started = performance.now();
   deps.count?.();
   const options = {
@@ -144,7 +134,7 @@ async function send(http: KyInstance, call: Call, token: AccessToken, deps: Clie
     headers: { authorization: `Bearer ${token.accessToken}`, accept: 'application/json' },
     ...(call.json === undefined ? {} : { json: call.json }),
   };
-  const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER };
+  const limits = { milliseconds: call.timeoutMs ?? TIMEOUT_MS, bytes: LARGEST_ANSWER_BYTES };
   try {
     const response = await wholeAnswer((signal) => http(call.path, { ...options, signal }), limits);
     const { method, template: path } = call;
@@ -156,12 +146,11 @@ async function send(http: KyInstance, call: Call, token: AccessToken, deps: Clie
   }
 }
 
-function notSentFor(reason: string, { method, template }: Call): string {
-  const call = `${method.toUpperCase()} ${template}`;
-  return `${reason} left too little time in this invocation for ${call}: it was not sent, the next invocation sends it.`;
+function notSentFor(reason: string, call: CrmCall): string {
+  return `${reason} left too little time in this invocation for ${nameOf(call)}: it was not sent, the next invocation sends it.`;
 }
 
-/** An invocation that is killed while it waits leaves open what the service did. */
-function hasTime({ timeoutMs = TIMEOUT_MS, secondsLeft }: Call): boolean {
+/** Else the invocation would be killed while it waits, and what the service did not be known. */
+function hasTime({ timeoutMs = TIMEOUT_MS, secondsLeft }: CrmCall): boolean {
   return secondsLeft === undefined || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS;
 }

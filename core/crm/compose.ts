@@ -9,29 +9,32 @@ import { RefreshPause } from '../oauth/refresh-pause.ts';
 import type { Invocation } from '../step/invocation.ts';
 import { type CrmClient, type CrmExchange, createCrmClient } from './client.ts';
 
-/** A client of the service for each invocation, which fetches its tokens by itself. Clients of AWS and the token are shared. */
+/** A client of the service for each invocation. Clients of AWS and the token are shared. */
 export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchange {
-  const env = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');
-  const places = {
-    clientSecretId: env.CLIENT_SECRET_ID,
-    tokensSecretId: env.TOKENS_SECRET_ID,
-    ledgerTable: env.LEDGER_TABLE,
-  };
+  const {
+    DEPLOYMENT,
+    CLIENT_SECRET_ID: clientSecretId,
+    TOKENS_SECRET_ID: tokensSecretId,
+    LEDGER_TABLE: ledgerTable,
+  } = readEnv(process.env, 'DEPLOYMENT', 'CLIENT_SECRET_ID', 'TOKENS_SECRET_ID', 'LEDGER_TABLE');
   const clients = { secrets: new SecretsManagerClient(LEASE_LIMITS), dynamo: new DynamoDBClient(LEASE_LIMITS) };
-  const authorizeCommand = `npm run cli -- authorize --deployment ${env.DEPLOYMENT}`;
+  const authorizeCommand = `npm run cli -- authorize --deployment ${DEPLOYMENT}`;
   const cache: TokenCache = { pause: new RefreshPause(() => new Date()) };
   return ({ deployment: { crm }, log, now, random, secondsLeft, requests }) => {
-    const deps = accessTokenDeps(places, {
-      ...clients,
-      crm,
-      now,
-      random,
-      sleep,
-      secondsLeft,
-      count: (event) => log.measure({ [event]: 1 }),
-      onOddities: (oddities) => log.info('the token endpoint answered oddly', { oddities }),
-      authorizeCommand,
-    });
+    const deps = accessTokenDeps(
+      { clientSecretId, tokensSecretId, ledgerTable },
+      {
+        ...clients,
+        crm,
+        now,
+        random,
+        sleep,
+        secondsLeft,
+        count: (event) => log.measure({ [event]: 1 }),
+        onOddities: (oddities) => log.info('the token endpoint answered oddly', { oddities }),
+        authorizeCommand,
+      },
+    );
     const getAccessToken = createGetAccessToken(deps, cache);
     const count = () => {
       requests.crm += 1;

@@ -3,38 +3,31 @@ import type { RunError, RunErrorName } from '../errors.ts';
 import { neverSent } from '../http/network-errors.ts';
 import type { WholeAnswer } from '../http/whole-answer.ts';
 import { jsonOrUndefined } from '../json.ts';
-import type { Call } from './call.ts';
+import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './client.ts';
 import { refusal } from './refusals.ts';
 
 const UPDATE_SCOPE = 'customers:update';
 
-/** Result of one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). Holds no value of a customer. */
+/** Of one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). Holds no value of a customer. */
 export interface UpdateAnswer {
-  /** HTTP status; `null` when the request was sent and never answered. */
+  /** `null` when the request was sent and never answered. */
   status: number | null;
-  /**
-   * `made`: a 200 with a JSON object. `refused`: a 4xx. `unclear`: anything else; a gateway may answer 5xx to a change
-   * that was made.
-   */
+  /** `made`: a 200 with a JSON object. `refused`: a 4xx. `unclear`: anything else. */
   change: 'made' | 'refused' | 'unclear';
-  /** `null` where the change was confirmed. */
   error: { name: RunErrorName; message: string } | null;
-  /** The wait that the service asks for before the next attempt. */
   retryAfterSeconds?: number | undefined;
   /** Of a 422: those of the sent fields that the service names. */
   fields?: string[];
-  /** Why a call could not be repeated with another token now; the next invocation may. */
+  /** Why the call could not be repeated with another token; the next invocation may. */
   trouble?: RunError;
-  /** Of a 403: the token lacks the scope for updates, as far as its scopes are known. */
+  /** Of a 403. */
   scopeMissing?: boolean;
 }
 
 /**
  * Sends one change. An update is idempotent: one without an answer may be sent again.
- * @param inTime whether enough time is left, asked right before sending
- * @throws RunError when nothing was sent: no connection (`CrmUnavailable`), no token (what `GetAccessToken` throws), no
- *   time (`TokenRefreshInProgress` if the token took it, else `CrmUnavailable`)
+ * @throws RunError when nothing was sent: `CrmUnavailable`, or what `CrmExchange.exchange` throws
  */
 export async function updateCustomer(
   crm: CrmExchange,
@@ -43,7 +36,7 @@ export async function updateCustomer(
   now: () => Date,
   inTime: () => boolean = () => true,
 ): Promise<UpdateAnswer> {
-  const call: Call = { method: 'patch', path: `customers/${id}`, template: '/customers/{id}', json: fields };
+  const call: CrmCall = { method: 'patch', path: `customers/${id}`, template: '/customers/{id}', json: fields };
   const exchange = await crm.exchange(call, inTime);
   if (!exchange.response) {
     if (neverSent(exchange.unanswered)) throw exchange.unanswered;
@@ -69,8 +62,8 @@ export async function updateCustomer(
   };
 }
 
-/** Only what the document promises confirms a change: a proxy may answer 200 as well. */
-async function confirmation(response: WholeAnswer, call: Call): Promise<UpdateAnswer> {
+/** A proxy may answer 200 as well. */
+async function confirmation(response: WholeAnswer, call: CrmCall): Promise<UpdateAnswer> {
   const { status } = response;
   const text = await response.text().catch(() => undefined);
   if (status === 200 && text !== undefined && isJsonObject(text)) return { status, change: 'made', error: null };

@@ -3,7 +3,7 @@ import type { Entity } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import type { ExportRequest } from '../step/states.ts';
 import { shapeOf, unwrapped } from './answers.ts';
-import type { Call } from './call.ts';
+import type { CrmCall } from './call.ts';
 import type { CrmClient } from './client.ts';
 
 /** The three stages of an export (`docs/interface/`, section 4.2). */
@@ -22,22 +22,22 @@ function fieldSchema<T>(field: string, schema: z.core.$ZodType<T>) {
   );
 }
 
-/** Seconds without a break: servers of one service may not know an export at first, or while one of them is away. */
+/** Servers of one service may not know an export at first, or while one of them is down. */
 const UNKNOWN_SECONDS = 1800;
 
-/** Whether an export that the service has not known since then is still to be waited for. */
+/** @param since when the service has not known the export */
 export function mayBecomeKnown(since: string, now: Date): boolean {
   return now.getTime() - Date.parse(since) < UNKNOWN_SECONDS * 1000;
 }
 
-/** Words of the document, in any letter case. */
+/** In any letter case. */
 const STATUSES = ['INITIATED', 'PROCESSING', 'PROCESSED', 'FAILED'] as const;
 export interface StatusAnswer {
   status: (typeof STATUSES)[number];
   retryAfterSeconds?: number | undefined;
 }
 
-/** Trouble by which the service neither knows an export nor says that it does not: what comes behind it is no row with what was before. */
+/** Errors that do not say whether the service knows an export: they interrupt a row of `ExportNotFound`. */
 export function isOutage(error: unknown): error is RunError {
   return error instanceof RunError && ['CrmUnavailable', 'RateLimited', 'CrmContractError'].includes(error.name);
 }
@@ -45,10 +45,7 @@ export function isOutage(error: unknown): error is RunError {
 const plainRecord = z.looseObject({ status: z.string() });
 const wrappedRecord = fieldSchema('data', plainRecord);
 
-/**
- * The record of stage 2, bare or under `data`. Both may have a `status` and an id: a bare one is recognised by a known
- * status, or by the id of the export.
- */
+/** Bare or under `data`. Both may have a `status` and an id: a bare one has a known status, or the id of the export. */
 function recordSchema(exportId: string) {
   const recordIn = (answer: unknown): unknown => {
     const bare = plainRecord.safeParse(answer).data;
@@ -76,14 +73,13 @@ const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
 /**
  * Stage 1.
- * @param time limit of the call, and what is left of the invocation
  * @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws
  */
 export async function createExport(
   crm: CrmClient,
   entity: Entity,
   request: ExportRequest,
-  time: Pick<Call, 'timeoutMs' | 'secondsLeft'>,
+  time: Pick<CrmCall, 'timeoutMs' | 'secondsLeft'>,
 ): Promise<string> {
   const template = `/${entity}/exports`;
   const call = { method: 'post', path: `${entity}/exports`, template, json: request, ...time } as const;
@@ -132,12 +128,8 @@ export async function requestDownload(crm: CrmClient, entity: Entity, exportId: 
   try {
     return (await crm.call(call, linkSchema)).url;
   } catch (error) {
-    if (error instanceof RunError && error.name === 'CrmRejectedRequest') {
-      throw new RunError(
-        'ExportNotReady',
-        `The service does not give out the file of export ${exportId} yet: ${error.message}`,
-      );
-    }
-    throw error;
+    if (!(error instanceof RunError) || error.name !== 'CrmRejectedRequest') throw error;
+    const what = `The service does not give out the file of export ${exportId} yet: ${error.message}`;
+    throw new RunError('ExportNotReady', what);
   }
 }

@@ -4,53 +4,52 @@ import { codeOf, neverSent } from '../http/network-errors.ts';
 import type { WholeAnswer } from '../http/whole-answer.ts';
 import type { AccessToken } from '../oauth/access-token.ts';
 import { contentType } from './answers.ts';
-import { type Call, unanswered } from './call.ts';
+import { type CrmCall, nameOf, unanswered } from './call.ts';
 
 /**
- * Not taken: busy, or not reached (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the call may
- * have been done.
+ * Busy, or not reached (521, 523, 525 and 526 are Cloudflare's). With any other 5xx, 408 or 425 the call may have been
+ * processed.
  */
-const NOT_TAKEN = new Set([503, 521, 523, 525, 526]);
-const LEFT_OPEN = new Set([408, 425]);
+const NOT_PROCESSED = [503, 521, 523, 525, 526];
+const MAYBE_PROCESSED = [408, 425];
 
-/** A call without any answer, as an error: certainly not sent, or perhaps received and its answer lost. */
-export function notReached(error: unknown, call: Call): RunError {
+/** The error of a call without an answer: not sent, or its answer was lost. */
+export function notReached(error: unknown, call: CrmCall): RunError {
   const code = codeOf(error);
   if (neverSent(error)) {
     const what = code?.includes('CERT')
       ? `the certificate of the service is not accepted (${code})`
       : `no connection to the service (${code})`;
-    return new RunError('CrmUnavailable', `${call.method.toUpperCase()} ${call.template}: ${what}.`, { cause: error });
+    return new RunError('CrmUnavailable', `${nameOf(call)}: ${what}.`, { cause: error });
   }
-  return unanswered(call, `got no answer (${code ?? (error instanceof Error ? error.name : 'unknown')})`, {
-    cause: error,
-  });
+  const reason = code ?? (error instanceof Error ? error.name : 'unknown');
+  return unanswered(call, `got no answer (${reason})`, { cause: error });
 }
 
-/** An answer outside 2xx, as an error that quotes only status and media type: the body may hold records. */
+/** The error of an answer outside 2xx. Quotes only status and media type: the body may hold records. */
 export function refusal(
   response: Pick<WholeAnswer, 'status' | 'headers'>,
-  call: Call,
+  call: CrmCall,
   token: AccessToken,
   now: Date,
 ): RunError {
   const { status } = response;
-  const what = `${call.method.toUpperCase()} ${call.template} was answered ${status}${contentType(response)}`;
+  const what = `${nameOf(call)} was answered ${status}${contentType(response)}`;
   const retry = { retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after'), now), status };
   if (status >= 300 && status < 400)
     return new RunError('CrmContractError', `${what}, a redirect, which is not followed with credentials.`);
   if (status === 401) return new RunError('AuthRefused', `${what} twice, the second time with a fresh token.`);
   if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token, call)}`);
   if (status === 429) return new RunError('RateLimited', `${what}: too many requests.`, retry);
-  if (NOT_TAKEN.has(status)) return new RunError('CrmUnavailable', `${what}.`, retry);
-  if (status >= 500 || LEFT_OPEN.has(status))
+  if (NOT_PROCESSED.includes(status)) return new RunError('CrmUnavailable', `${what}.`, retry);
+  if (status >= 500 || MAYBE_PROCESSED.includes(status))
     return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
   if ((status === 404 || status === 410) && call.template.includes('{id}'))
     return new RunError('ExportNotFound', `${what}.`, { status });
   return new RunError('CrmRejectedRequest', `${what}.`);
 }
 
-function scopesOf(token: AccessToken, call: Call): string {
+function scopesOf(token: AccessToken, call: CrmCall): string {
   const needed = call.method === 'patch' ? 'updates need "customers:update"' : 'exports need "global:export"';
   return `The token has the scopes "${token.scope}"; ${needed} or what crm.scopes names for it.`;
 }

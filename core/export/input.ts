@@ -5,7 +5,7 @@ import { requestKeys } from '../config/request-keys.ts';
 import { RunError } from '../errors.ts';
 import { isPlainName, quotedName, suggestion } from '../suggestion.ts';
 
-/** What a rule or a person may give to the machine. Everything but the entity has its default in the configuration. */
+/** From a rule or a person. Everything but the entity has its default in the configuration. */
 const inputSchema = z.strictObject({
   entity: entitySchema,
   /** The event time of the rule that started the run. */
@@ -21,28 +21,23 @@ const inputSchema = z.strictObject({
 });
 export type ExportInput = z.infer<typeof inputSchema>;
 
-/** Problems that are named: fifty sorts and fifty filters may each have one, and the cause of a failure is to be read. */
-const MENTIONED = 10;
+const MOST_PROBLEMS = 10;
 
-/** zod/mini comes without any words. */
+/** zod/mini comes without messages. */
 const { localeError } = en();
 
-const HELP = `Known entities: ${ENTITIES.join(', ')}.`;
-
-/**
- * The input of an execution, checked.
- * @throws RunError `InvalidInput` saying what is wrong, the entities, and (as its advice) an example to paste.
- */
+/** @throws RunError `InvalidInput` */
 export function parseInput(input: unknown): ExportInput {
   const parsed = inputSchema.safeParse(input, { error: localeError });
   if (parsed.success) return parsed.data;
   const problem =
     objectProblem(input) ??
     parsed.error.issues
-      .slice(0, MENTIONED)
+      .slice(0, MOST_PROBLEMS)
       .map((issue) => issueText(issue, input))
       .join('; ');
-  throw new RunError('InvalidInput', `${problem.charAt(0).toUpperCase()}${problem.slice(1)}. ${HELP}`);
+  const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`;
+  throw new RunError('InvalidInput', `${sentence}. Known entities: ${ENTITIES.join(', ')}.`);
 }
 
 function objectProblem(input: unknown): string | undefined {
@@ -53,7 +48,11 @@ function objectProblem(input: unknown): string | undefined {
 }
 
 function issueText(issue: z.core.$ZodIssue, input: unknown): string {
-  if (issue.code === 'unrecognized_keys') return `unknown: ${issue.keys.slice(0, 10).map(keyText).join(', ')}`;
+  if (issue.code === 'unrecognized_keys') {
+    const known = Object.keys(inputSchema.shape);
+    const named = issue.keys.slice(0, 10).map((key) => quotedName(key, known));
+    return `unknown: ${named.join(', ')}`;
+  }
   if (issue.path[0] === 'entity') return entityText(input);
   return `"${issue.path.join('.')}" is wrong (${issue.message})`;
 }
@@ -61,12 +60,7 @@ function issueText(issue: z.core.$ZodIssue, input: unknown): string {
 function entityText(input: unknown): string {
   const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
   if (entity === undefined) return 'the input lacks "entity"';
-  // What else was typed there may be anything, a pasted token included: it is not repeated.
+  // May be a pasted token.
   if (typeof entity !== 'string' || !isPlainName(entity)) return '"entity" is not one of the known';
   return `"${entity}" is not a known entity${suggestion(entity, ENTITIES)}`;
-}
-
-function keyText(key: string): string {
-  const known = Object.keys(inputSchema.shape);
-  return quotedName(key, known);
 }

@@ -1,9 +1,9 @@
-/** An earlier date is a typing error or a clock that stands at zero. */
+/** An earlier one is a typing error, or of a clock that stands at zero. */
 const FIRST_DATE = '2000-01-01';
 
 /**
- * The calendar date (YYYY-MM-DD) in a time zone. Put together from its parts, for no locale guarantees a format. A year
- * that needs a sign comes in UTC with sign and six digits, to be refused.
+ * YYYY-MM-DD in a time zone, made of its parts: no locale guarantees a format. A year that needs a sign comes in UTC, to be
+ * refused.
  */
 export function dateIn(timeZone: string, time: Date): string {
   const [inUtc = ''] = time.toISOString().split('T');
@@ -17,9 +17,9 @@ export function dateIn(timeZone: string, time: Date): string {
   return `${year.padStart(4, '0')}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
 }
 
-/** What is wrong with the logical date of an export. A pointer to a future date would block every night until then. */
+/** What is wrong with a date. A pointer to a future one would block every night until then. */
 export function dateProblem(date: string, today: string, timeZone: string): string | undefined {
-  // A year that needs a sign is outside, on whichever side.
+  // A year that needs a sign is outside.
   if (/^\d{4}-/.test(date) && date >= FIRST_DATE && date <= today) return undefined;
   return `${date} is no date for an export: they go from ${FIRST_DATE} to today, ${today} in ${timeZone}.`;
 }

@@ -19,8 +19,8 @@ const dialectSchema = z.object({
 });
 
 /**
- * What one run left, written once after everything was verified: no manifest, no data. Made of state and stored object
- * alone, so that a repeated step writes the same bytes. Read loosely, as pointers are.
+ * Written once, after everything was verified. Made of state and stored object alone: a repeated step writes the same bytes.
+ * Read loosely, as pointers are.
  */
 export const manifestSchema = z.object({
   schemaVersion: layoutVersion,
@@ -86,19 +86,18 @@ export type Manifest = z.infer<typeof manifestSchema>;
 
 const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(1) });
 
-/** Equal in two manifests of one run: which run, and which bytes. */
+/** Equal in two manifests of one run. */
 const meaningSchema = z.object({
   ...z.pick(manifestSchema, { entity: true, date: true, execution: true, startedAt: true }).shape,
   file: z.pick(manifestSchema.shape.file, { key: true, bytes: true, crc32: true }),
 });
 
-/** The bytes of a manifest: equal manifests have equal bytes. */
 export function manifestText(manifest: Manifest): string {
   return strictText(writtenSchema, manifest);
 }
 
 /**
- * Writes the manifest once. One that means the same is success: the step is repeated, perhaps by another release.
+ * Writes the manifest once. An existing one of the same run and file is success: the step was repeated.
  * @throws RunError `StorageConflict` when it is of another run or file
  */
 export async function writeManifest(bucket: Bucket, key: string, manifest: Manifest): Promise<void> {

@@ -4,7 +4,7 @@ import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 
-/** Of pointers and manifests. Fields never change their meaning: read those that are needed, whatever the version. */
+/** Of pointers and manifests. */
 export const layoutVersion = z
   .int()
   .check(
@@ -12,10 +12,7 @@ export const layoutVersion = z
     z.describe('1 so far. Fields may be added: read those that you need, whatever the version, and ignore the rest.'),
   );
 
-/**
- * Names the run of a date (`date=YYYY-MM-DD.json`) or the newest (`latest.json`). Read loosely: after a rollback the
- * pointers of the later release remain.
- */
+/** Names the run of a date, or the newest. Read loosely: after a rollback the pointers of the later release remain. */
 export const pointerSchema = z.object({
   schemaVersion: layoutVersion,
   entity: entitySchema,
@@ -30,14 +27,14 @@ export const pointerSchema = z.object({
 export type Pointer = z.infer<typeof pointerSchema>;
 
 const writtenSchema = z.extend(pointerSchema, { schemaVersion: z.literal(1) });
-/** What decides which run is further on. */
+/** Decides which run is further on. */
 const placeSchema = z.pick(pointerSchema, { date: true, startedAt: true, execution: true });
 type Place = z.infer<typeof placeSchema>;
 
 export const datePointerKey = (entity: Entity, date: string) => `published/entity=${entity}/date=${date}.json`;
 export const latestPointerKey = (entity: Entity) => `published/entity=${entity}/latest.json`;
 
-/** Each of the runs that publish the same entity at the same moment loses a few rounds at most. */
+/** Runs that publish the same entity at the same moment lose a few rounds at most. */
 const ROUNDS = 10;
 
 /** A pointer as it was read. */
@@ -54,8 +51,7 @@ export async function readPointer(bucket: Bucket, key: string): Promise<Standing
 }
 
 /**
- * Moves a pointer forward: by date, then start, then name of the run. One that is at this run or further stays, so that
- * order of arrival and repetition do not matter.
+ * Moves a pointer forward (`comparePlaces`); one that is at this run or further stays.
  * @param standing as it was read; read again where others have moved it
  * @returns whether it names this run now
  * @throws RunError `StorageConflict` when the object is no pointer, `StorageUnavailable` when it keeps changing
@@ -74,7 +70,7 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
   throw new RunError('StorageUnavailable', `The pointer ${key} was moved by others ${ROUNDS} times in a row.`);
 }
 
-/** Which of two runs is further on: by date, then by start, then by name. Negative: the first is behind. */
+/** By date, then by start, then by name. Negative: the first is behind. */
 export function comparePlaces(a: Place, b: Place): number {
   const partsOf = ({ date, startedAt, execution }: Place) => [date, new Date(startedAt).toISOString(), execution];
   const [ours, theirs] = [partsOf(a), partsOf(b)];
@@ -86,8 +82,6 @@ export function comparePlaces(a: Place, b: Place): number {
 function parsePlace(key: string, text: string): Place {
   const place = parseJson(placeSchema, text);
   if (place) return place;
-  throw new RunError(
-    'StorageConflict',
-    `The object at ${key} is no pointer of this software; remove it if nobody needs it.`,
-  );
+  const what = `The object at ${key} is no pointer of this software; remove it if nobody needs it.`;
+  throw new RunError('StorageConflict', what);
 }

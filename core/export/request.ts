@@ -7,12 +7,11 @@ import type { ExportRequest, Listed } from '../step/states.ts';
 import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
 
-/** Bytes of request and listed fields. The request travels in the state, perhaps twice, which AWS limits to 256 KB. */
+/** Of request and listed fields. They are in the state, perhaps twice, which AWS limits to 256 KB. */
 const LARGEST_CARRIED = 64_000;
 
 /**
- * The body of the create request: input before configuration. What nobody set is left out, so that defaults of the
- * service hold.
+ * The body of the create request: input before configuration. What nobody set is left out.
  * @throws RunError `ConfigInvalid` when it is too large
  */
 export function buildRequest(
@@ -40,14 +39,11 @@ export function buildRequest(
   );
 }
 
-/**
- * The columns to request.
- * @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists
- */
-export function resolveColumns(asked: 'all' | string[], fieldNames: string[], entity: Entity): string[] {
-  if (asked === 'all') return fieldNames;
-  const unknown = asked.filter((column) => !fieldNames.includes(column));
-  if (unknown.length === 0) return asked;
+/** @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists */
+export function resolveColumns(columns: 'all' | string[], fieldNames: string[], entity: Entity): string[] {
+  if (columns === 'all') return fieldNames;
+  const unknown = columns.filter((column) => !fieldNames.includes(column));
+  if (unknown.length === 0) return columns;
   const named = unknown.slice(0, 20).map((column) => quotedName(column, fieldNames));
   throw new RunError(
     'ConfigInvalid',
@@ -55,21 +51,15 @@ export function resolveColumns(asked: 'all' | string[], fieldNames: string[], en
   );
 }
 
-/**
- * The listed fields by which the file will be recognised. Too many to be carried: first the labels are left out, then
- * the names.
- */
+/** The fields by which the file will be recognised. If they are too many, first the labels are left out, then the names. */
 export function listedOf(fields: readonly Field[], request: ExportRequest): Listed {
   const columns = new Set(request.columns);
   const others = fields.map(({ name }) => name).filter((name) => !columns.has(name));
   const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
   const labels = [...request.columns, ...others].map((name) => labelOf.get(name) ?? null);
   const fits = (listed: Listed) => bytesOf(request) + bytesOf(listed) <= LARGEST_CARRIED;
-  const found = [
-    { others, labels },
-    { others, labels: null },
-  ].find(fits);
-  return found ?? { others: [], labels: null };
+  if (fits({ others, labels })) return { others, labels };
+  return { others: fits({ others, labels: null }) ? others : [], labels: null };
 }
 
 function bytesOf(value: unknown): number {
@@ -78,7 +68,6 @@ function bytesOf(value: unknown): number {
 
 /** SHA-256 of entity and request, hexadecimal. */
 export function fingerprintOf(entity: Entity, request: ExportRequest): string {
-  return createHash('sha256')
-    .update(JSON.stringify([entity, request]))
-    .digest('hex');
+  const text = JSON.stringify([entity, request]);
+  return createHash('sha256').update(text).digest('hex');
 }

@@ -1,6 +1,6 @@
 /**
- * Codes of a connection that was never made, or failed in its handshake: the request cannot have been processed. Not
- * all of ERR_SSL_*: some may come in the middle of an answer.
+ * The connection was never made, or failed in its handshake: the request cannot have been processed. Not all of
+ * ERR_SSL_*: some may come in the middle of an answer.
  */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
@@ -31,16 +31,11 @@ export function codeOf(error: unknown): string | undefined {
 
 /** Whether a failed request cannot have arrived: none of the addresses of the host was connected to. */
 export function neverSent(error: unknown): boolean {
-  return chain(error).some((at) => attemptsOf(at).every(notConnected));
-}
-
-function notConnected(error: unknown): boolean {
-  return wordOf('syscall')(error) === 'connect' || NEVER_SENT.has(wordOf('code')(error) ?? '');
-}
-
-/** Node tries all addresses of a host, and reports them together. */
-function attemptsOf(error: unknown): unknown[] {
-  return error instanceof AggregateError && error.errors.length > 0 ? error.errors : [error];
+  return chain(error).some((link) => {
+    // Node tries all addresses of a host, and reports them together.
+    const attempts = link instanceof AggregateError && link.errors.length > 0 ? link.errors : [link];
+    return attempts.every((at) => wordOf('syscall')(at) === 'connect' || NEVER_SENT.has(wordOf('code')(at) ?? ''));
+  });
 }
 
 /** The error and its causes. */

@@ -1,14 +1,6 @@
-/** An answer with its body read, or found unreadable. */
 export interface WholeAnswer extends Pick<Response, 'status' | 'ok' | 'headers'> {
   /** @throws `UnreadableBody` where the body broke off, took too long or was too large. */
   text(): Promise<string>;
-}
-
-/** Of one request with its whole answer. */
-export interface AnswerLimits {
-  milliseconds: number;
-  /** Of the body, unpacked: nothing beyond is read. */
-  bytes: number;
 }
 
 /** The message continues "The service answered". */
@@ -24,15 +16,14 @@ export class UnreadableBody extends Error {
 }
 
 /**
- * Sends a request and reads its whole answer within one time limit.
- * The timer ends the waiting itself: `fetch` holds its signal weakly once the headers are there, and a silent body
- * would be waited for without end.
- * @throws what `send` throws, and a `TimeoutError` where no status came in time; what is wrong with the body, `text`
- *   throws
+ * Sends a request and reads its whole answer within one time limit. The timer ends the wait itself: `fetch` holds its
+ * signal weakly once the headers are there, and would wait for a silent body without end.
+ * @param limits bytes of the body, unpacked
+ * @throws what `send` throws, and a `TimeoutError` where no status came in time; of the body, `text` throws
  */
 export async function wholeAnswer(
   send: (signal: AbortSignal) => Promise<Response>,
-  { milliseconds, bytes }: AnswerLimits,
+  { milliseconds, bytes }: { milliseconds: number; bytes: number },
 ): Promise<WholeAnswer> {
   const controller = new AbortController();
   const late = Promise.withResolvers<never>();
@@ -45,7 +36,11 @@ export async function wholeAnswer(
     const response = await Promise.race([send(controller.signal), late.promise]);
     const body = await bodyOf(response, late.promise, bytes);
     const { status, ok, headers } = response;
-    return { status, ok, headers, text: async () => textOrThrow(body) };
+    const text = async () => {
+      if (body instanceof UnreadableBody) throw body;
+      return body;
+    };
+    return { status, ok, headers, text };
   } finally {
     clearTimeout(timer);
   }
@@ -73,12 +68,7 @@ async function bodyOf(
     const end = timeout ? 'did not end in time' : 'broke off in the middle';
     return new UnreadableBody('cut off', `${status}, but the answer ${end}`, cause);
   } finally {
-    // Not waited for: the connection of a body that never ends is closed meanwhile. After its end this does nothing.
+    // Not awaited: closes the connection of a body that never ends.
     reader.cancel().catch(() => undefined);
   }
-}
-
-function textOrThrow(body: string | UnreadableBody): string {
-  if (typeof body === 'string') return body;
-  throw body;
 }

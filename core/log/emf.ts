@@ -1,6 +1,5 @@
 import { type Dimension, METRICS, type MetricName, type MetricUnit } from './metrics.ts';
 
-/** Values of metrics, in the unit of each. */
 export type Measures = { [N in MetricName]?: number | undefined };
 
 interface Context {
@@ -10,7 +9,6 @@ interface Context {
   dimensions: { [D in Dimension]?: string | undefined };
 }
 
-/** One metric of a line: where it counts, and under which sets of dimensions. */
 interface Directive {
   Namespace: string;
   Dimensions: Dimension[][];
@@ -18,8 +16,8 @@ interface Directive {
 }
 
 /**
- * The members of a log line in the embedded metric format of CloudWatch; `undefined` where no metric is left. A set of
- * dimensions counts where all of them are known.
+ * A log line in the embedded metric format of CloudWatch; `undefined` where no metric is left. A set of dimensions counts
+ * where all of them are known.
  * Not by `@aws-lambda-powertools/metrics`: it gives all metrics of a line the same sets, writes an invalid
  * `"Dimensions": []`, is silent where POWERTOOLS_METRICS_DISABLED or POWERTOOLS_DEV is set, and adds 11 KB.
  */

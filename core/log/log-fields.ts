@@ -1,19 +1,18 @@
 import type { Entity } from '../config/entities.ts';
 
-/** What every line of an invocation says of the run that it serves. */
+/** In every line of an invocation. */
 export interface RunFields {
   entity?: Entity | undefined;
-  /** Name of the execution. */
   execution?: string | undefined;
   exportId?: string | undefined;
-  /** Name of a batch of customer updates, and one of its chunks. */
+  /** Of customer updates. */
   batch?: string | undefined;
   chunk?: number | undefined;
 }
 
-/** Everything that a log line may say: a field that is not listed here does not compile. No bodies, URLs or tokens. */
+/** All fields of log lines. No bodies, URLs or tokens. */
 export interface LogFields extends RunFields {
-  /** Lines of a chunk that have a result now, or of a batch. */
+  /** Of a chunk that have a result now, or of a batch. */
   lines?: number;
   outcome?: string;
   /** Name of an error. */
@@ -25,19 +24,17 @@ export interface LogFields extends RunFields {
   status?: number;
   milliseconds?: number;
   key?: string;
-  /** Requests of one invocation: to the service, for the file, and to the bucket. */
   crmRequests?: number;
   fileRequests?: number;
   storeRequests?: number;
   bytes?: number;
-  /** Size of the whole file, where it is known beforehand. */
   totalBytes?: number | null;
   rows?: number | null;
-  /** Whether `latest.json` names this run now; not so when an older date was exported anew. */
+  /** Whether `latest.json` names this run now. */
   latest?: boolean;
-  /** How many sentences stand in the warnings of the manifest. */
+  /** Number of warnings in the manifest. */
   warnings?: number;
-  /** Oddities of an answer of the token endpoint, in words of our own. */
+  /** Of an answer of the token endpoint, in words of our own. */
   oddities?: string[];
   requestId?: string;
   /** Name of a crash and its frames: a message may quote data. */
@@ -55,10 +52,9 @@ const LISTED: Record<keyof LogFields, true> = {
   ...{ requestId: true, crash: true, frames: true },
 };
 
-/** Longer texts are cut. */
 const LONGEST_TEXT = 1000;
 
-/** The listed fields of an object, with plain values only: what a cast or a library added is left out. */
+/** Leaves out what a cast or a library added. */
 export function onlyListed(fields: object): Record<string, unknown> {
   const entries = Object.entries(fields).filter(([name]) => Object.hasOwn(LISTED, name));
   return Object.fromEntries(entries.map(([name, value]) => [name, plain(value)]));

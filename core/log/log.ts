@@ -3,26 +3,23 @@ import { embeddedMetrics, type Measures } from './emf.ts';
 import { type LogFields, onlyListed, type RunFields, shortText } from './log-fields.ts';
 import { namespaceOf } from './metrics.ts';
 
-/** Structured log: one line per boundary that is crossed. */
 export interface Log {
   info(message: string, fields: LogFields): void;
   error(message: string, fields: LogFields): void;
 }
 
-/** The log of one function. */
 export interface FunctionLog extends Log {
   /** The same log, whose lines name this run. */
   about(run: RunFields): FunctionLog;
   /**
-   * Writes metrics, as one line of the log. Their dimensions are the entity that `about` names and `outcome`; a metric that
-   * lacks one of its own is left out. Written whatever the log level is: alarms live on these lines.
+   * Writes metrics, as one line of the log, whatever its level. Their dimensions are the entity that `about` names and
+   * `outcome`; a metric that lacks one of its own is left out.
    */
   measure(values: Measures, outcome?: string): void;
 }
 
 /**
- * The level is that of POWERTOOLS_LOG_LEVEL or LOG_LEVEL. Lowering it shows nothing more: lines have the listed fields
- * only, and events are never logged.
+ * The level is that of POWERTOOLS_LOG_LEVEL or LOG_LEVEL. Events are never logged.
  * @param deployment names the namespace of the metrics; without it none are written
  */
 export function createLog(step: string, deployment: string | undefined = process.env.DEPLOYMENT): FunctionLog {

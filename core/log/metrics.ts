@@ -1,7 +1,6 @@
 /**
- * All metrics of the functions, read by alarms, dashboard and tests. Dimensions are never ids: each combination is a
- * metric that is paid for.
- * `dimensions` are sets: one line counts under each of them; the empty set is the metric without dimensions.
+ * All metrics of the functions. Each combination of dimensions is paid for: they are never ids. `dimensions` are sets: a line
+ * counts under each of them; the empty set is the metric without dimensions.
  */
 export const METRICS = {
   /** `outcome` is PUBLISHED or APPLIED, or the name of the error. */
@@ -14,7 +13,7 @@ export const METRICS = {
   StatusChecks: { unit: 'Count', dimensions: [['entity']] },
   /** Warnings in the manifest of a published file; only where there are any. */
   FileWarnings: { unit: 'Count', dimensions: [[]] },
-  /** Bytes of a stored file by the time since its first byte was asked for. */
+  /** Bytes of a stored file by the time since its first byte was requested. */
   TransferRate: { unit: 'Bytes/Second', dimensions: [['entity']] },
   /** A refreshed grant was stored: one version of the secret. */
   TokenRefreshes: { unit: 'Count', dimensions: [[]] },

@@ -16,7 +16,7 @@ export function crash(step: AnyStepName, error: unknown, requestId: string, log:
   return thrown;
 }
 
-/** Where it happened. The stack holds the message as well, and lines of it may look like frames. */
+/** The stack holds the message as well, whose lines may look like frames. */
 function framesOf(error: unknown): string[] {
   if (!(error instanceof Error)) return [];
   const places = (error.stack ?? '').replace(error.message, () => '').split('\n');
@@ -24,11 +24,11 @@ function framesOf(error: unknown): string[] {
 }
 
 /**
- * Frames of a stack with places in the bundle replaced by places in the sources, by the source map that lies beside it.
- * Only a crash asks for it: Node's `--enable-source-maps` reads the map at every start, and half an empty start longer.
- * @param bundle address of the bundled file, which this module is a part of; where it is not bundled, nothing changes
+ * Frames with places in the sources, by the source map beside the bundle that this module is a part of. Node's
+ * `--enable-source-maps` would read the map at every start, which takes half as long again.
  */
-function originalFrames(frames: string[], bundle: string = import.meta.url): string[] {
+function originalFrames(frames: string[]): string[] {
+  const bundle = import.meta.url;
   const map = sourceMapOf(bundle);
   if (!map) return frames;
   return frames.map((frame) => {
@@ -47,7 +47,7 @@ function sourceMapOf(bundle: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')));
   } catch {
-    // Not bundled, or no map: the place in the file that runs is the best there is.
+    // Not bundled, or no map.
     return undefined;
   }
 }

@@ -6,16 +6,16 @@ import { type Answer, type AnyState, EXPORT_RUN, type Machine, outcomeOf } from 
 import type { RunState } from './states.ts';
 import type { AnyStepName, StepName } from './steps.ts';
 
-/** A step: no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else it throws is a bug. */
+/** Has no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else is a bug. */
 export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
 
 /**
- * Makes the clients, once per container; what it returns adds them to each invocation. A `RunError` of either (a bad
- * environment) is an outcome as well, and the next invocation tries again.
+ * Makes the clients, once per container; what it returns adds them to each invocation. A `RunError` of either is an
+ * outcome as well, and the next invocation tries again.
  */
 export type Connect<D> = () => (invocation: Invocation) => D;
 
-/** Makes a Lambda handler of a step of the machine ExportRun. */
+/** A Lambda handler of a step of ExportRun. */
 export function asStep<S extends StepName, D extends Invocation>(
   name: S,
   step: Step<RunState, D, Answer<S>>,
@@ -25,10 +25,7 @@ export function asStep<S extends StepName, D extends Invocation>(
   return handlerOf(EXPORT_RUN, name, step, connect, platform);
 }
 
-/**
- * Makes a Lambda handler of a step of any machine. Errors become outcomes (`outcome.ts`); a bug is logged and thrown on as
- * a crash (`crash.ts`).
- */
+/** The same for any machine. Errors become outcomes (`outcome.ts`); a bug is logged and thrown on (`crash.ts`). */
 export function handlerOf<T extends AnyState, D extends Invocation>(
   machine: Machine<T>,
   name: AnyStepName,
@@ -55,15 +52,9 @@ export function handlerOf<T extends AnyState, D extends Invocation>(
 }
 
 /** One line and, where the run ends, its metrics. */
-function report<T extends AnyState>(
-  machine: Machine<T>,
-  before: T,
-  answer: T,
-  invocation: Invocation,
-  began: Date,
-): void {
+function report<T extends AnyState>(machine: Machine<T>, before: T, answer: T, invocation: Invocation, began: Date) {
   const now = invocation.now();
-  // A step may have learnt more of its run; what has failed lacks the input, and may be known by nothing else.
+  // The answer may name the run better; after a failure only the input names it.
   const log = invocation.log.about(machine.about({ ...answer, input: before.input }));
   log[answer.outcome === 'FAILED' ? 'error' : 'info']('answered', {
     outcome: answer.outcome ?? '',

@@ -5,7 +5,7 @@ import { createLog, type FunctionLog } from '../log/log.ts';
 import type { Random } from './pacing.ts';
 import type { AnyStepName } from './steps.ts';
 
-/** What a function runs on. Tests give another. */
+/** Replaced by tests. */
 export interface Platform {
   log: FunctionLog;
   now: () => Date;
@@ -13,7 +13,7 @@ export interface Platform {
   deployment: () => Deployment;
 }
 
-/** One invocation of a function: made anew for each call, and given to the step beside its clients. */
+/** One invocation of a function, passed to the step beside its clients. */
 export interface Invocation {
   deployment: Deployment;
   /** Names the run. */
@@ -22,18 +22,18 @@ export interface Invocation {
   random: Random;
   /** Seconds until the platform kills the invocation. */
   secondsLeft: () => number;
-  /** Requests to the service, for the file and to the bucket so far. */
+  /** Requests so far: to the service, for the file, to the bucket. */
   requests: { crm: number; file: number; store: number };
-  /** Of this invocation alone: the repetition of a call has another. */
+  /** A repeated call has another. */
   requestId: string;
 }
 
-/** The configuration lies beside the bundled code, in the same folder. */
 export function lambdaPlatform(step: AnyStepName): Platform {
   return {
     log: createLog(step),
     now: () => new Date(),
     random: Math.random,
+    // The file lies beside the bundled code.
     deployment: once(() => readDeployment(new URL('deployment.json', import.meta.url))),
   };
 }
@@ -50,7 +50,7 @@ export function begin({ log, now, random, deployment }: Platform, context: Conte
   };
 }
 
-/** Makes something at its first use, and anew where that has thrown. */
+/** Makes something at its first use, and again where that has thrown. */
 export function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined;
   return () => {

@@ -7,15 +7,15 @@ import { exportRunEnd, type RunEnd } from './run-end.ts';
 import { type RunState, runStateSchema, type Trouble } from './states.ts';
 import { ALL_STEPS, type Answered, type AnyStepName, type StepName } from './steps.ts';
 
-/** What a step returns: an outcome of its own and the parts of the state that it changes. */
+/** An outcome of a step and the parts of the state that it changes. */
 export type Answer<S extends StepName> = AnswerOf<RunState, S>;
 
-/** The same in any machine: `T` is what passes between its states. */
+/** The same in any machine: `T` is the state that passes between its steps. */
 export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Answered<S> } & Partial<
   Omit<Known<T>, 'outcome' | 'failure'>
 >;
 
-/** Without unknown keys, so that a misspelt one in an answer does not compile. */
+/** Without unknown keys: a misspelt one does not compile. */
 type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 
 /** The part of the state that all machines have. */
@@ -24,13 +24,12 @@ export type AnyState = Pick<
   'input' | 'execution' | 'waits' | 'trouble' | 'outcome' | 'waitSeconds' | 'failure'
 >;
 
-/** What the wrapper has to know of a machine. */
 export interface Machine<T extends AnyState> {
   schema: z.core.$ZodType<T>;
   pacing: (state: T, invocation: Invocation) => Pacing;
-  /** The run, as every log line of an invocation names it. */
+  /** Names the run in every log line. */
   about: (state: T) => RunFields;
-  /** What is counted where the run ends with this answer. */
+  /** Metrics where the run ends with this answer. */
   endOf: (answer: T, now: Date) => RunEnd | undefined;
 }
 
@@ -46,8 +45,8 @@ export const EXPORT_RUN: Machine<RunState> = {
 };
 
 /**
- * The state that follows. A `final` error becomes FAILED with its name and a sentence; a `transient` one the step's waiting
- * outcome with a wait, until the deadline turns it into FAILED under its own name.
+ * The next state. A `final` error becomes FAILED with its name and a sentence; a `transient` one the step's waiting outcome
+ * until the deadline, then FAILED.
  * @throws what is no RunError: a bug
  */
 export async function outcomeOf<T extends AnyState>(
@@ -66,7 +65,7 @@ export async function outcomeOf<T extends AnyState>(
       const trouble = troubleAfter(error, state, machine.pacing(state, invocation));
       return { ...state, ...wait, trouble, outcome: ALL_STEPS[name].waiting };
     }
-    // Nobody reads the input any more: a huge one would break the limit of a state, and hide the error.
+    // A huge input would break the limit of a state, and hide the error.
     return { ...state, input: null, outcome: 'FAILED', failure: error.failure };
   }
 }
@@ -76,7 +75,7 @@ export function waitFor(state: RunState, invocation: Invocation, retryAfterSecon
   return waitOf(EXPORT_RUN, state, invocation, retryAfterSeconds);
 }
 
-/** The same after an error, which the state then tells. */
+/** The same after an error, which becomes the `trouble` of the state. */
 export function waitAfter(error: RunError, state: RunState, invocation: Invocation): Wait | undefined {
   const wait = waitFor(state, invocation, error.retryAfterSeconds);
   return wait && { ...wait, trouble: troubleOf(error, state, invocation) };

@@ -13,10 +13,10 @@ export interface Pacing {
   deadline: Date;
 }
 
-/** Draws in [0, 1); injected so that tests are exact. */
+/** In [0, 1). */
 export type Random = () => number;
 
-/** The pacing of a run: its own once it has begun, that of the configuration before. */
+/** Of the run once it has begun, else of the configuration. */
 export function pacingOf(state: RunState, deployment: Deployment): Pacing {
   if (state.run) return { ...state.run, deadline: new Date(state.run.deadline) };
   const entity = requestedEntity(state.input);
@@ -24,10 +24,10 @@ export function pacingOf(state: RunState, deployment: Deployment): Pacing {
   return { ...polling, deadline: deadlineOf(state.startedAt, polling.deadlineSeconds) };
 }
 
-/** The entity that an input asks for, whatever else is wrong with it. */
+/** The entity of an input, whatever else is wrong with it. */
 export function requestedEntity(input: unknown): Entity | undefined {
-  const asked = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
-  return entitySchema.safeParse(asked).data;
+  const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
+  return entitySchema.safeParse(entity).data;
 }
 
 export function deadlineOf(startedAt: string, deadlineSeconds: number): Date {
@@ -35,9 +35,8 @@ export function deadlineOf(startedAt: string, deadlineSeconds: number): Date {
 }
 
 /**
- * The next wait in whole seconds; `undefined` when the deadline has passed.
- * Waits grow by half up to the largest and are never shorter than `retryAfterSeconds`; the last one ends at the
- * deadline, so that a run gives up only after a last look.
+ * In whole seconds; `undefined` when the deadline has passed. Waits grow by half up to the largest and are never shorter
+ * than `retryAfterSeconds`; the last one ends at the deadline, so that a run fails only after a last look.
  */
 export function nextWait(
   waits: number,

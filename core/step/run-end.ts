@@ -13,8 +13,7 @@ interface Ended {
 }
 
 /**
- * The end of a run of ExportRun, or `undefined` where it goes on. What the machine ends by itself (crash, time limit,
- * stop) is in the metrics of Step Functions instead.
+ * Of ExportRun; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step Functions.
  * A repeated invocation counts twice: alarms only ask whether there was any.
  */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
@@ -34,10 +33,7 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   };
 }
 
-/**
- * Of CustomerUpdates: APPLIED, or the name of the error. A chunk ends no batch; `apply-chunk.ts` counts a dead grant
- * itself.
- */
+/** Of CustomerUpdates. A chunk ends no batch; `apply-chunk.ts` counts a dead grant itself. */
 export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | undefined {
   if (answer.outcome === 'SUMMARIZED') return { outcome: 'APPLIED', measures: { RunsEnded: 1 } };
   return answer.chunk ? undefined : failedEnd(answer);

@@ -2,16 +2,15 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 
 /**
- * The state object: given whole to every step, answered whole. It ends in the execution history, which anyone with read
- * access sees for 90 days: keys, ids and counts only.
- * Loose, so that what another release wrote (runs wait for hours) passes through unchanged.
+ * The state that passes between the steps. It ends in the execution history, which anyone with read access sees for 90
+ * days: keys, ids and counts only. Loose, so that what another release wrote passes unchanged.
  */
 
-/** The body of stage 1 as it was sent; its keys besides `columns` depend on the configuration. */
+/** The body of stage 1; its other keys depend on the configuration. */
 export const exportRequestSchema = z.looseObject({ columns: z.array(z.string()) });
 export type ExportRequest = z.infer<typeof exportRequestSchema>;
 
-/** Fields of the entity beside the requested columns: a file is recognised by them. */
+/** Fields of the entity, by which a file is recognised. */
 const listedSchema = z.looseObject({
   /** Names that were not requested. */
   others: z.array(z.string()),
@@ -23,7 +22,6 @@ export type Listed = z.infer<typeof listedSchema>;
 const runSchema = z.looseObject({
   schemaVersion: z.literal(1),
   entity: entitySchema,
-  /** The id that the service gave to the export. */
   exportId: z.guid(),
   /** The logical date, YYYY-MM-DD. */
   date: z.iso.date(),
@@ -35,13 +33,12 @@ const runSchema = z.looseObject({
   /** Until when the lifecycle rules keep the run's objects. */
   keptUntil: z.iso.date(),
   request: exportRequestSchema,
-  /** `null` in runs of earlier releases: their files prove themselves by the columns of the request alone. */
+  /** `null` in runs of earlier releases: their files are recognised by the columns of the request alone. */
   listed: z._default(z.nullable(listedSchema), null),
   /** SHA-256 of entity and request, hexadecimal: equal requests have equal fingerprints. */
   fingerprint: z.string(),
   /** When the service had accepted the export. */
   createdAt: z.iso.datetime(),
-  /** The release that began the run. */
   softwareVersion: z.string(),
 });
 export type Run = z.infer<typeof runSchema>;
@@ -85,16 +82,12 @@ const movingSchema = z.looseObject({
 });
 export type DownloadProgress = z.infer<typeof movingSchema>;
 
-/**
- * Progress of PublishFile's pass over the stored object. From `records` on, the place inside the CSV grammar
- * (`core/files/csv-scan.ts`): numbers and flags, nothing of the file.
- */
+/** Progress of PublishFile in the stored object. From `records` on, the state of the CSV grammar (`core/files/csv-scan.ts`). */
 const scanSchema = z.looseObject({
   /** A scan of another version is not continued. */
   version: z._default(z.int(), 1),
-  /** ETag of the object. */
   etag: z._default(z.nullable(z.string()), null),
-  /** Invocations that ended because the object could not be read further. */
+  /** Invocations in which reading broke off. */
   handedOn: z._default(z.int(), 0),
   offset: z._default(z.int(), 0),
   crc32: z._default(z.int(), 0),
@@ -119,14 +112,14 @@ const scanSchema = z.looseObject({
   blankLines: z._default(z.int(), 0),
   /** Which line breaks ended records, as bits. */
   lineBreaks: z._default(z.int(), 0),
-  /** Places that readers of CSV take differently. */
+  /** Places that readers of CSV interpret differently. */
   doubts: z._default(z.int(), 0),
   /** There are characters with the code 0. */
   zeros: z._default(z.boolean(), false),
   encoding: z._default(z.enum(['utf-8', 'windows-1255', 'unknown']), 'utf-8'),
   /** Bytes that are still to come of the current UTF-8 character. */
   continuation: z._default(z.int(), 0),
-  /** What speaks for Hebrew in windows-1255, see `core/files/hebrew.ts`. */
+  /** See `core/files/hebrew.ts`. */
   mayBeHebrew: z._default(z.boolean(), true),
   highBytes: z._default(z.int(), 0),
   joinedLetters: z._default(z.int(), 0),
@@ -135,7 +128,7 @@ const scanSchema = z.looseObject({
 export type Scan = z.infer<typeof scanSchema>;
 export const NOTHING_SCANNED = scanSchema.parse({ version: 3 });
 
-/** Trouble that a run waits for to pass: errors in a row, with the last one's name and HTTP status. */
+/** Transient errors in a row: name and HTTP status of the last. */
 export const troubleSchema = z.looseObject({
   error: z.string(),
   /** `null` where there was no answer. */
@@ -157,7 +150,7 @@ export const runStateSchema = z.looseObject({
   waits: z._default(z.int(), 0),
   /** `null` where the last step had none. */
   trouble: z._default(z.nullable(troubleSchema), null),
-  /** Create requests that may have worked, and gave no id. */
+  /** Create requests that may have worked. */
   unansweredCreates: z._default(z.int(), 0),
   run: z._default(z.nullable(runSchema), null),
   moving: z._default(z.nullable(movingSchema), null),
@@ -176,7 +169,6 @@ export const runStateSchema = z.looseObject({
 });
 export type RunState = z.infer<typeof runStateSchema>;
 
-/** @throws Error for a state without a run: a bug of the definition */
 export function runOf(state: RunState): Run {
   if (!state.run) throw new Error('the state has no run: CreateExport was skipped');
   return state.run;

@@ -1,6 +1,6 @@
 /**
- * The steps of ExportRun with their outcomes. `waiting` is the outcome that a transient error becomes. The types of the
- * answers, the Choice behind each task and the tests of the definition come from here.
+ * The steps of ExportRun with their outcomes; a transient error becomes the `waiting` one. The types of the answers and the
+ * Choice behind each task come from here.
  */
 export const STEPS = {
   CreateExport: { outcomes: ['CREATED', 'RETRY', 'FAILED'], waiting: 'RETRY' },
@@ -18,18 +18,13 @@ export const UPDATE_STEPS = {
 
 export const ALL_STEPS = { ...STEPS, ...UPDATE_STEPS };
 
-/** A step of the machine ExportRun. */
 export type StepName = keyof typeof STEPS;
-
-/** A step of the machine CustomerUpdates. */
 export type UpdateStepName = keyof typeof UPDATE_STEPS;
-
 export type AnyStepName = StepName | UpdateStepName;
 
-/** All outcomes of a step, `FAILED` included. */
 export type Outcome<S extends AnyStepName> = (typeof ALL_STEPS)[S]['outcomes'][number];
 
-/** What a step itself may answer; `FAILED` is made from errors, in one place (`outcome.ts`). */
+/** `FAILED` is made from errors, in `outcome.ts`. */
 export type Answered<S extends AnyStepName> = Exclude<Outcome<S>, 'FAILED'>;
 
 /** The folder of a step below `lambdas/`: `CheckStatus` is in `check-status`. */

@@ -3,37 +3,34 @@ import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client
 import { RunError } from '../errors.ts';
 import { refusedCondition, storageError } from './storage-errors.ts';
 
-/**
- * The bucket, as steps and commands use it. Nothing is ever overwritten but by `replace`, and that only what was read.
- * Every method throws RunError `StorageDenied` or `StorageUnavailable`.
- */
+/** Only `replace` overwrites, and only what was read. Every method throws RunError `StorageDenied` or `StorageUnavailable`. */
 export interface Bucket {
   /** Writes an object once; `false` when the key exists. */
   putOnce(key: string, body: string): Promise<boolean>;
-  /** Writes over exactly the version that was read; `false` when another has come in between. */
+  /** Overwrites the version that was read; `false` when another has come in between. */
   replace(key: string, body: string, etag: string): Promise<boolean>;
-  /** A small object's text, or `undefined` when there is none. */
+  /** A small object; `undefined` when there is none. */
   read(key: string): Promise<{ text: string; etag: string } | undefined>;
   /**
-   * The bytes of an object, or of a part of it; `undefined` when there is no such object, or nothing of such a part.
-   * @throws RunError `StorageConflict` also when it is another object than `etag` says
+   * The bytes of an object or a part of it; `undefined` when there are none.
+   * @throws RunError `StorageConflict` also when the object has another `etag`
    */
   stream(key: string, part?: ObjectPart): Promise<ObjectStream | undefined>;
-  /** The objects under a prefix in the order of their keys, at most so many. */
+  /** In the order of keys. */
   list(prefix: string, most?: number): Promise<ListedObject[]>;
 }
 
-/** A part of an object: from a byte on, up to another, not included. */
+/** `to` is not included. */
 export interface ObjectPart {
   from?: number;
   to?: number;
-  /** What the object must still be. */
+  /** The object must still have it. */
   etag?: string | undefined;
 }
 
 export interface ObjectStream {
   etag: string;
-  /** Of the part that was asked for. */
+  /** Of the part. */
   bytes: number;
   chunks: AsyncIterable<Uint8Array>;
 }
@@ -41,11 +38,10 @@ export interface ObjectStream {
 interface ListedObject {
   key: string;
   bytes: number;
-  /** When it was written. */
   at: Date | undefined;
 }
 
-/** @param count called for every request, those that the client repeats by itself aside. */
+/** @param count called for every request, except retries of the client. */
 export function createBucket(client: S3Client, name: string, count: () => void = () => undefined): Bucket {
   const json = { Bucket: name, ContentType: 'application/json' };
 
@@ -90,7 +86,7 @@ export function createBucket(client: S3Client, name: string, count: () => void =
   };
 }
 
-/** A connection that breaks in the middle of an object is the bucket's trouble, not a bug of the reader. */
+/** A connection that breaks in the middle of an object is an error of the bucket, not a bug of the reader. */
 async function* unbroken(body: AsyncIterable<Uint8Array>, key: string): AsyncGenerator<Uint8Array> {
   try {
     yield* body;

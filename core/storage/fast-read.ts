@@ -13,17 +13,17 @@ import {
 import { RunError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
 
-/** It is read before every line: 25 seconds at most, with one retry. */
-const QUICK = { ...LIMITS, attempts: 2, connectMs: 2_000, firstByteMs: 5_000 };
+/** 25 seconds at most, with one retry. */
+const FAST_LIMITS = { ...LIMITS, attempts: 2, connectMs: 2_000, firstByteMs: 5_000 };
 
 /**
- * Reads small objects with the engine's client of the bucket in place of the SDK's, which takes a multiple of the time for
- * a call that is made before every line. Connections are kept.
+ * Reads small objects by the client of the transfer engine: that of the SDK takes a multiple of the time, and this call is
+ * made before every line.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
-export function createLightRead(
+export function createFastRead(
   options: Pick<StoreOptions, 'bucket' | 'region' | 'urlSuffix' | 'endpoint' | 'credentials'>,
-  limits = QUICK,
+  limits = FAST_LIMITS,
 ): Bucket['read'] {
   const context: RequestContext = { limits, random: Math.random, signal: new AbortController().signal };
   const client = new StoreClient({ ...options, partChecksums: 'omitted', objectChecksum: false }, context);
@@ -44,7 +44,7 @@ async function once(client: StoreClient, key: string, withinMs: number): ReturnT
   request.end();
   const response = await pending;
   const { statusCode, headers } = response;
-  // Of a 200 nothing but the object comes: one that looks like a refusal of the bucket is an object all the same.
+  // Whatever a 200 holds is the object, even one that looks like a refusal of the bucket.
   if (statusCode === 200) return { text: await bodyOf(response, withinMs), etag: headers.etag ?? '' };
   await readResponse(response, { action: 'read', withinMs, accept: [404] });
   return undefined;

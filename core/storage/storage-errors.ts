@@ -1,33 +1,24 @@
 import { refusedBy } from '../../transfer/index.ts';
 import { RunError } from '../errors.ts';
 
-const DENIED = new Set([
-  'AccessDenied',
-  'NoSuchBucket',
-  'AllAccessDisabled',
-  'KMS.DisabledException',
-  'KMS.NotFoundException',
-  'KMS.KMSInvalidStateException',
-]);
-
 /** 412: the condition of a conditional write does not hold. Recorded on AWS for Put and Complete alike (docs/adr/0006). */
 export function refusedCondition(error: unknown): boolean {
   return nameOf(error) === 'PreconditionFailed' || statusOf(error) === 412;
 }
 
-/** What S3 answered, as an error of the run. What is one already (thrown by the stream that was being stored) stays so. */
+/** An error of S3 as one of the run; a RunError (of the stream that was being stored) stays as it is. */
 export function storageError(error: unknown, how: 'read' | 'write', key: string): RunError {
   if (error instanceof RunError) return error;
   const name = nameOf(error);
   const who = refusedBy(name, error instanceof Error ? error.message : '');
   const what = `${who} did not let ${key} be ${how === 'read' ? 'read' : 'written'} (${name}).`;
-  const denied = DENIED.has(name) || name.startsWith('KMS.') || statusOf(error) === 403;
+  const denied = /^(AccessDenied|NoSuchBucket|AllAccessDisabled|KMS\..*)$/.test(name) || statusOf(error) === 403;
   return new RunError(denied ? 'StorageDenied' : 'StorageUnavailable', what, { cause: error });
 }
 
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  // Trouble of the connection has no name of its own: ECONNRESET says more than Error.
+  // ECONNRESET says more than Error.
   return error.name === 'Error' && 'code' in error ? String(error.code) : error.name;
 }
 

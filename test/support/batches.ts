@@ -6,7 +6,7 @@ import { asBatchStep } from '../../core/batch/batch-step.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import type { Chunk } from '../../core/batch/chunk-index.ts';
 import { parseResults, type ResultLine, resultLineSchema } from '../../core/batch/result-line.ts';
-import type { Call } from '../../core/crm/call.ts';
+import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { RunError } from '../../core/errors.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
@@ -80,7 +80,7 @@ export type Reply = number | Response | { response: Response; trouble: RunError 
 
 /** A service that answers each update as told; `sent` has the lines in the order in which they came. */
 export function fakeExchange(
-  reply: (line: number, nth: number, call: Call) => Reply = () => 200,
+  reply: (line: number, nth: number, call: CrmCall) => Reply = () => 200,
   scope = 'openid customers:update',
 ) {
   const sent: number[] = [];

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Call } from '../../core/crm/call.ts';
+import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmClient } from '../../core/crm/client.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { CrmClient } from '../../core/crm/client.ts';
 export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSeconds?: number | undefined][]) {
   const left = [...answers];
   const calls: { line: string; json: unknown }[] = [];
-  const given: Call[] = [];
+  const given: CrmCall[] = [];
   const crm: CrmClient = {
     call: async (call, schema, onRetryAfter) => {
       const line = `${call.method} ${call.template}`;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import * as z from 'zod';
-import type { Call } from '../../../core/crm/call.ts';
+import type { CrmCall } from '../../../core/crm/call.ts';
 import { createCrmClient } from '../../../core/crm/client.ts';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { CANARY } from '../../support/builders.ts';
@@ -12,9 +12,14 @@ import { cutOff, deadAddress, type Exchange, hangUp, type Reply, serverFor } fro
 const CREATE = '/api/v1/leads/exports';
 const FIELDS = '/api/v1/leads/fields';
 const STATUS = '/api/v1/leads/exports/7';
-const create: Call = { method: 'post', path: 'leads/exports', template: '/leads/exports', json: { columns: ['id'] } };
-const fields: Call = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
-const status: Call = { method: 'get', path: 'leads/exports/7', template: '/leads/exports/{id}' };
+const create: CrmCall = {
+  method: 'post',
+  path: 'leads/exports',
+  template: '/leads/exports',
+  json: { columns: ['id'] },
+};
+const fields: CrmCall = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
+const status: CrmCall = { method: 'get', path: 'leads/exports/7', template: '/leads/exports/{id}' };
 const tooLarge = { text: `"${CANARY.repeat(500_000)}"` };
 const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: `<html>${CANARY}</html>` };
 
@@ -38,7 +43,7 @@ function clientAt(url: string, authorized?: { accessToken: string; scope: string
   return { ...client, asked, log };
 }
 
-async function callOf(call: Call, ...exchanges: Exchange[]) {
+async function callOf(call: CrmCall, ...exchanges: Exchange[]) {
   const server = await serverFor(...exchanges);
   const client = clientAt(server.url);
   return { answer: () => client.call(call, z.unknown()), client, ...client, ...server };
@@ -155,14 +160,14 @@ test.each([
   expect((await failureOf(answer(), 'RateLimited')).retryAfterSeconds).toBe(seconds);
 });
 
-test.each<[Call, string, number, RunErrorName]>([
-  ...[408, 425, 500, 501, 502, 504, 507, 520, 522, 524, 530].map((code): [Call, string, number, RunErrorName] => [
+test.each<[CrmCall, string, number, RunErrorName]>([
+  ...[408, 425, 500, 501, 502, 504, 507, 520, 522, 524, 530].map((code): [CrmCall, string, number, RunErrorName] => [
     create,
     `POST ${CREATE}`,
     code,
     'CreateUnanswered',
   ]),
-  ...[503, 521, 523, 525, 526].map((code): [Call, string, number, RunErrorName] => [
+  ...[503, 521, 523, 525, 526].map((code): [CrmCall, string, number, RunErrorName] => [
     create,
     `POST ${CREATE}`,
     code,
@@ -219,7 +224,7 @@ test('a GET whose connection is closed twice is CrmUnavailable', async () => {
   await failureOf(answer(), 'CrmUnavailable');
 });
 
-test.each<[Call, string, RunErrorName]>([
+test.each<[CrmCall, string, RunErrorName]>([
   [create, `POST ${CREATE}`, 'CreateUnanswered'],
   [fields, `GET ${FIELDS}`, 'CrmUnavailable'],
   [status, `GET ${STATUS}`, 'CrmContractError'],
@@ -238,7 +243,7 @@ test('of a refusal that breaks off the status counts', async () => {
   await failureOf(answer(), 'CrmUnavailable');
 });
 
-test.each<[string, Call, string, Reply, RunErrorName, boolean]>([
+test.each<[string, CrmCall, string, Reply, RunErrorName, boolean]>([
   ['a web page to a create', create, `POST ${CREATE}`, secret, 'CreateUnanswered', false],
   ['nothing to a create', create, `POST ${CREATE}`, { status: 204 }, 'CreateUnanswered', false],
   ['half an answer to a create', create, `POST ${CREATE}`, { text: `{"id":"${CANARY}` }, 'CreateUnanswered', false],

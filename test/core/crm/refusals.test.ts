@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import type { Call } from '../../../core/crm/call.ts';
+import type { CrmCall } from '../../../core/crm/call.ts';
 import { notReached, refusal } from '../../../core/crm/refusals.ts';
 import { CANARY } from '../../support/builders.ts';
 
-const create: Call = { method: 'post', path: 'leads/exports', template: '/leads/exports' };
-const read: Call = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
+const create: CrmCall = { method: 'post', path: 'leads/exports', template: '/leads/exports' };
+const read: CrmCall = { method: 'get', path: 'leads/fields', template: '/leads/fields' };
 const TOKEN = { accessToken: CANARY, scope: 'openid' };
 const NOW = new Date('2026-11-20T01:00:00Z');
 

@@ -3,13 +3,13 @@ import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import ky from 'ky';
 import { expect, test } from 'vitest';
-import { type AnswerLimits, wholeAnswer } from '../../../core/http/whole-answer.ts';
+import { wholeAnswer } from '../../../core/http/whole-answer.ts';
 import { forceCollections } from '../../support/collections.ts';
 import { cutOff, hangUp, type Reply, serverFor } from '../../support/http-server.ts';
 
 const GENEROUS = { milliseconds: 20_000, bytes: 1000 };
 
-async function answerTo(reply: Reply, limits: AnswerLimits = GENEROUS) {
+async function answerTo(reply: Reply, limits = GENEROUS) {
   const { url } = await serverFor(['GET /', reply]);
   const options = { timeout: false, retry: 0, throwHttpErrors: false } as const;
   return wholeAnswer((signal) => ky.get(url, { ...options, signal }), limits);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createLightRead } from '../../../core/storage/fast-read.ts';
+import { createFastRead } from '../../../core/storage/fast-read.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type Exchange, type Reply, serverFor } from '../../support/http-server.ts';
 
@@ -10,7 +10,7 @@ async function reading(...replies: Reply[]) {
     ...replies.map((reply): Exchange => ['GET /bucket/updates/b1/stop.json', reply]),
   );
   const credentials = async () => ({ accessKeyId: 'a', secretAccessKey: 's' });
-  const read = createLightRead({ endpoint: url, region: 'eu-west-1', bucket: 'bucket', credentials });
+  const read = createFastRead({ endpoint: url, region: 'eu-west-1', bucket: 'bucket', credentials });
   return { answer: read('updates/b1/stop.json'), seen };
 }
 
