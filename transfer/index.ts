@@ -1,14 +1,7 @@
 /**
  * Moves a file of any size from an address on the web to a bucket of Amazon S3, in little memory, and never stores a file that
- * is incomplete.
- *
- * ```ts
- * const result = await transfer({ address, policy, nameObject, store, resume: null, maxBytes, secondsLeft, … });
- * if (result.done) publish(result.key, result.bytes, result.crc32);
- * else remember(result.resume); // less than 1 KB; call `transfer` with it in the next process
- * ```
- *
- * The first response of the origin is the first piece of the file, and decides the strategy:
+ * is incomplete (docs/design/transfer-engine.md). The first response of the origin is the first piece of the file, and decides
+ * the strategy:
  *
  * ```text
  *                        ┌ up to 16 MiB, length known ──── small ──── one PutObject
@@ -32,17 +25,8 @@
  *                                               the observer was given last, or abort it with `abortUpload`
  * ```
  *
- * What makes it safe, each with its tests:
- * - One place completes an upload (`strategies/commit.ts`): after every part was stored with the checksum computed here, no part
- *   is missing, and their bytes add up to the declared size. It sends size, checksum and `If-None-Match: *` along.
- * - Every byte is requested at its offset and verified: `Content-Range`, `If-Match`, declared length, surplus.
- * - The address is untrusted (`source/guard.ts`): scheme, host, every redirect, and what the name resolves to at the moment of
- *   the connection. No credentials go to the origin, and no message quotes the address.
- * - Every wait has a limit (`base/limits.ts`), every failure a retry budget (`base/retry.ts`); the origin is read no faster than
- *   the store accepts.
- *
- * Depends on Node, `@smithy/signature-v4` (14 KB) and `ipaddr.js` only. Two rules keep its start cheap: no value import of
- * `node:http`, no `fetch` (figures in docs/adr/0014).
+ * Every wait has a limit (`base/limits.ts`), every failure a retry budget (`base/retry.ts`). No value import of `node:http`, no
+ * `fetch`: they cost start time (figures in docs/adr/0014).
  */
 export { crc32Text } from './base/crc32.ts';
 export { RetryableError, TransferError, type TransferReason } from './base/errors.ts';

@@ -105,7 +105,7 @@ describe('time that runs out between two parts', () => {
       { size: SIZE },
       {
         faults: ({ operation }) => (operation === 'CompleteMultipartUpload' ? 'stall' : undefined),
-        secondsLeft: lifeOf(1.2),
+        secondsLeft: lifeOf(2),
       },
     );
     expect(paused.outcome).toBe('unfinished');
@@ -121,21 +121,21 @@ describe('time that runs out between two parts', () => {
   });
 });
 
-/** A process that lives that long. */
+/** A process that lives that long: two seconds are enough on a busy machine for what has to come before its end. */
 function lifeOf(seconds: number): () => number {
   const end = performance.now() + seconds * 1000;
   return () => (end - performance.now()) / 1000;
 }
 
-describe('time that runs out in the middle of everything', () => {
+describe.concurrent('time that runs out in the middle of everything', () => {
   test.each(LANES)('(%s): the transfer ends in order before its process does', async (_name, behaviour) => {
-    const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 200_000 }) });
+    const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 60_000 }) });
     const began = performance.now();
-    const first = await transfers.transferOf(file, { secondsLeft: lifeOf(0.6) });
+    const first = await transfers.transferOf(file, { secondsLeft: lifeOf(2) });
     const tookMs = performance.now() - began;
 
     expect(first.outcome).toBe('unfinished');
-    expect(tookMs).toBeLessThan(600);
+    expect(tookMs).toBeLessThan(2000);
     const [kept] = transfers.open(first.key);
     file.setScript(() => behaviour);
     const ran = await transfers.transferOf(file, { key: first.key, resume: first.resume });
@@ -148,7 +148,7 @@ describe('time that runs out in the middle of everything', () => {
   test('while the origin is silent', async () => {
     const first = await transfers.transferOf(
       { size: SIZE, script: inOrder({}, { stallAfter: 0 }) },
-      { secondsLeft: lifeOf(0.5), connections: { initial: 2, most: 2 } },
+      { secondsLeft: lifeOf(2), connections: { initial: 2, most: 2 } },
     );
 
     expect(first.outcome).toBe('unfinished');
@@ -158,7 +158,7 @@ describe('time that runs out in the middle of everything', () => {
   test.each(['stall', 'stallAnswer'] as const)('while the store is silent (%s)', async (fault) => {
     const first = await transfers.transferOf(
       { size: SIZE },
-      { secondsLeft: lifeOf(0.5), faults: ({ partNumber }) => (partNumber === 4 ? fault : undefined) },
+      { secondsLeft: lifeOf(2), faults: ({ partNumber }) => (partNumber === 4 ? fault : undefined) },
     );
 
     expect(first.outcome).toBe('unfinished');
@@ -168,10 +168,11 @@ describe('time that runs out in the middle of everything', () => {
   });
 
   test('while the origin asks for a pause', async () => {
-    const script = inOrder({}, { status: 503, headers: { 'Retry-After': '1' } });
+    const script = inOrder({}, { status: 503, headers: { 'Retry-After': '9' } });
+    const limits = { longestWaitSeconds: 10 };
     const first = await transfers.transferOf(
       { size: SIZE, script },
-      { secondsLeft: lifeOf(0.4), connections: { initial: 1, most: 1 } },
+      { secondsLeft: lifeOf(2), connections: { initial: 1, most: 1 }, limits },
     );
 
     expect(first.outcome).toBe('unfinished');
@@ -183,13 +184,13 @@ describe('time that runs out in the middle of everything', () => {
     const file = transfers.origin.file({ size: SIZE, script });
     const began = performance.now();
     const first = await transfers.transferOf(file, {
-      secondsLeft: lifeOf(0.8),
+      secondsLeft: lifeOf(2),
       faults: failing('AbortMultipartUpload', 'stall'),
     });
     const tookMs = performance.now() - began;
 
     expect([first.outcome, first.resume]).toEqual(['unfinished', first.uploads[0]]);
-    expect(tookMs).toBeLessThan(800);
+    expect(tookMs).toBeLessThan(2000);
     const ran = await transfers.transferOf(file, { key: first.key, resume: first.resume, faults: () => undefined });
     expect(ran.outcome).toBe('stored');
     expect(transfers.open(ran.key)).toEqual([]);
@@ -201,22 +202,22 @@ describe('time that runs out in the middle of everything', () => {
     // Ended, and known no more: the third call is the one at the end.
     const faults: FaultScript = ({ operation, attempt }) =>
       operation === 'AbortMultipartUpload' && attempt > 2 ? 'stall' : undefined;
-    const ran = await transfers.transferOf({ size: SIZE, script }, { secondsLeft: lifeOf(1.5), faults });
+    const ran = await transfers.transferOf({ size: SIZE, script }, { secondsLeft: lifeOf(3), faults });
 
     expectStored(ran);
     expect(callsOf(ran, 'AbortMultipartUpload').map(({ status }) => status)).toEqual([204, 404, 0]);
-    expect(performance.now() - began).toBeLessThan(1500);
+    expect(performance.now() - began).toBeLessThan(3000);
   });
 
   test('while an upload is given up from outside: it ends under its name', async () => {
     const faults = failing('AbortMultipartUpload', 'stall');
     const { key, resume } = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(8), faults });
     const began = performance.now();
-    const options = { store: transfers.storeOptions(), limits: LIMITS, secondsLeft: lifeOf(0.4) };
+    const options = { store: transfers.storeOptions(), limits: LIMITS, secondsLeft: lifeOf(2) };
     const ended = abortUpload(options, resume as Resume);
 
     await expect(ended).rejects.toMatchObject({ name: 'TransferError', reason: 'store-unavailable' });
-    expect(performance.now() - began).toBeLessThan(400);
+    expect(performance.now() - began).toBeLessThan(2000);
     expect(transfers.open(key)).toHaveLength(1);
   });
 
@@ -262,7 +263,7 @@ describe('an address that is not given', () => {
     const { address, fail } = silentAfter(1, () => file.url);
 
     const connections = { initial: 2, most: 2 };
-    const first = await transfers.transferOf(file, { address, connections, secondsLeft: lifeOf(1.2) });
+    const first = await transfers.transferOf(file, { address, connections, secondsLeft: lifeOf(2) });
     fail();
 
     expect([first.outcome, first.asks]).toEqual(['unfinished', 2]);
@@ -331,7 +332,7 @@ describe('a file of unknown length of which no part is stored yet', () => {
   /** A process that could store no part. */
   const begun = () => {
     const file = transfers.origin.file({ size: SIZE, script: () => UNKNOWN });
-    return transfers.transferOf(file, { secondsLeft: lifeOf(0.6), faults: failing('UploadPart', 'stall') });
+    return transfers.transferOf(file, { secondsLeft: lifeOf(2), faults: failing('UploadPart', 'stall') });
   };
 
   test('is judged like a new one: a web page in its place is asked for again', async () => {
@@ -421,17 +422,12 @@ describe('a process that is killed', () => {
   );
 });
 
-describe('time that runs out while the upload is completed', () => {
-  const soon = (seconds: number) => {
-    const end = Date.now() + seconds * 1000;
-    return () => (end - Date.now()) / 1000;
-  };
-
+describe.concurrent('time that runs out while the upload is completed', () => {
   test.each(LANES)('(%s): the next call finds the object, and fetches nothing again', async (_name, behaviour) => {
     const first = await transfers.transferOf(
       { size: SIZE, script: () => behaviour },
       {
-        secondsLeft: soon(2),
+        secondsLeft: lifeOf(3),
         limits: { completeMs: 5000 },
         faults: ({ operation }) => (operation === 'CompleteMultipartUpload' ? 'stallAnswer' : undefined),
       },

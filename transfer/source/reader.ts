@@ -10,22 +10,34 @@ export interface OpenBody {
   body: Body;
 }
 
+/** What distinguishes the readers. */
+interface Kind {
+  /** Opens a connection whose next byte is that at `offset`. */
+  open: (offset: number) => Promise<OpenBody>;
+  /** Whether `offset` is the end of what is to be read, as far as that is known before the body ends. */
+  atEnd: (offset: number) => boolean;
+  /** Whether the end of the body is read too, and not only the last byte. */
+  readsEnd: boolean;
+  /** Called when the origin reports overload. */
+  onOverload?: (() => void) | undefined;
+}
+
 /** Bytes of the file in order, over one connection after the other, with a budget for failures. */
-export abstract class Reader {
+export class Reader {
   /** Place of the next byte in the file. */
   offset: number;
   /** Some of what was read had no other end than that of its connection. */
   undeclaredEnd = false;
-  protected readonly source: Source;
+  readonly #kind: Kind;
   readonly #budget: RetryBudget;
   #current: OpenBody | undefined;
   #rest: Buffer | undefined;
 
-  constructor(source: Source, offset: number, first: OpenBody | undefined) {
-    this.source = source;
+  constructor(source: Source, offset: number, kind: Kind, first: OpenBody | undefined) {
     this.offset = offset;
+    this.#kind = kind;
     this.#budget = new RetryBudget(source);
-    if (first) this.adopt(first);
+    if (first) this.#adopt(first);
   }
 
   /**
@@ -58,31 +70,26 @@ export abstract class Reader {
     this.#rest = undefined;
   }
 
-  /** Reads on from a response that stands at `offset`. */
-  protected adopt(next: OpenBody): void {
+  /** Reads what must be the end. @throws TransferError `incomplete` where more comes than was declared */
+  async finish(): Promise<void> {
+    if (await this.read(1)) throw new TransferError('incomplete', 'The file is longer than its origin declared.');
+  }
+
+  #adopt(next: OpenBody): void {
     this.undeclaredEnd ||= next.opened.undeclaredEnd;
     this.#current = next;
   }
 
-  /** Opens a connection whose next byte is that of `offset`, and adopts it. */
-  protected abstract open(): Promise<void>;
-  /** Whether `offset` is the end of what is to be read, as far as that is known before the body ends. */
-  protected abstract atEnd(): boolean;
-  /** Whether the end of the body is read too, and not only the last byte. */
-  protected readonly readsEnd: boolean = false;
-  /** Called when the origin reports overload. */
-  protected onOverload?: (() => void) | undefined;
-
   async #next(): Promise<Buffer | null> {
     for (;;) {
-      if (!this.readsEnd && this.atEnd()) return null;
+      if (!this.#kind.readsEnd && this.#kind.atEnd(this.offset)) return null;
       try {
         const chunk = await this.#chunk();
         if (chunk !== undefined) return chunk;
       } catch (error) {
         this.close();
         if (!(error instanceof RetryableError)) throw error;
-        if (error.reason === 'rate-limited' || error.reason === 'source-unavailable') this.onOverload?.();
+        if (error.reason === 'rate-limited' || error.reason === 'source-unavailable') this.#kind.onOverload?.();
         await this.#budget.waitAfter(error);
       }
     }
@@ -90,7 +97,7 @@ export abstract class Reader {
 
   /** `undefined` where another connection has to go on. */
   async #chunk(): Promise<Buffer | null | undefined> {
-    if (!this.#current) await this.open();
+    if (!this.#current) this.#adopt(await this.#kind.open(this.offset));
     const chunk = await this.#current?.body.next();
     if (!chunk) return this.#ended() ? null : undefined;
     this.#budget.moved(chunk.length);
@@ -108,94 +115,67 @@ export abstract class Reader {
     if (short && to !== null && to - from < PROGRESS_BYTES) {
       throw new RetryableError('incomplete', `The file server sent ${to - from} bytes of a longer range.`);
     }
-    return this.atEnd();
-  }
-
-  /** GETs a range, or all, of a file whose size must be the known one. */
-  protected async openSized(range: Range | undefined, etag: string | null, size: number | null): Promise<OpenBody> {
-    const opened = await openSource(this.source, range, etag);
-    if (opened.head.length !== size) {
-      opened.body.destroy();
-      throw new StartOver('The file at the origin has another size than before.');
-    }
-    return { opened, body: new Body(opened.body, this.source) };
+    return this.#kind.atEnd(this.offset);
   }
 }
 
 /** A contiguous piece of a file whose origin supports ranges and has a strong ETag. */
-export class RangedReader extends Reader {
-  readonly #file: { etag: string; size: number };
-  readonly #to: number;
-
-  constructor(
-    source: Source,
-    file: { etag: string; size: number },
-    { from, to }: { from: number; to: number },
-    { first, onOverload }: { first?: OpenBody | undefined; onOverload?: () => void } = {},
-  ) {
-    super(source, from, first);
-    this.#file = file;
-    this.#to = to;
-    this.onOverload = onOverload;
-  }
-
-  protected override async open(): Promise<void> {
-    const { etag, size } = this.#file;
-    this.adopt(await this.openSized({ from: this.offset, to: this.#to }, etag, size));
-  }
-
-  protected override atEnd(): boolean {
-    return this.offset >= this.#to;
-  }
+export function rangedReader(
+  source: Source,
+  { etag, size }: { etag: string; size: number },
+  { from, to }: { from: number; to: number },
+  { first, onOverload }: { first?: OpenBody | undefined; onOverload?: () => void },
+): Reader {
+  const open = (offset: number) => openSized(source, { from: offset, to }, etag, size);
+  return new Reader(source, from, { open, atEnd: (offset) => offset >= to, readsEnd: false, onOverload }, first);
 }
 
 /**
  * A file that is read from its start only. After a break it is read from the start again: the bytes up to `offset` are skipped,
  * and must have the same checksum as before.
+ * @param crc32Before CRC-32 of the bytes that were read, which the caller computes anyway
  */
-export class WholeReader extends Reader {
-  protected override readonly readsEnd = true;
-  readonly #size: number | null;
-  readonly #crc32Before: () => number;
+export function wholeReader(
+  source: Source,
+  size: number | null,
+  crc32Before: () => number,
+  { offset, first }: { offset: number; first?: OpenBody | undefined },
+): Reader {
+  const open = async (known: number) => {
+    const next = await openSized(source, undefined, null, size);
+    const checksum = await skip(next.body, known);
+    if (checksum !== crc32Before()) throw new StartOver('The file at the origin is another than before.');
+    return next;
+  };
+  const atEnd = (at: number) => size === null || at >= size;
+  return new Reader(source, offset, { open, atEnd, readsEnd: true }, first);
+}
 
-  /** @param crc32Before CRC-32 of the first `offset` bytes, which the caller computes anyway. */
-  constructor(
-    source: Source,
-    size: number | null,
-    crc32Before: () => number,
-    { offset, first }: { offset: number; first?: OpenBody | undefined },
-  ) {
-    super(source, offset, first);
-    this.#size = size;
-    this.#crc32Before = crc32Before;
+/** GETs a range, or all, of a file whose size must be the known one. */
+async function openSized(
+  source: Source,
+  range: Range | undefined,
+  etag: string | null,
+  size: number | null,
+): Promise<OpenBody> {
+  const opened = await openSource(source, range, etag);
+  if (opened.head.length !== size) {
+    opened.body.destroy();
+    throw new StartOver('The file at the origin has another size than before.');
   }
+  return { opened, body: new Body(opened.body, source) };
+}
 
-  protected override async open(): Promise<void> {
-    const next = await this.openSized(undefined, null, this.#size);
-    await this.#skip(next.body);
-    this.adopt(next);
+/** Reads so many bytes and returns their CRC-32. */
+async function skip(body: Body, bytes: number): Promise<number> {
+  let checksum = 0;
+  for (let left = bytes; left > 0; ) {
+    const chunk = await body.next();
+    if (!chunk) throw new StartOver('The file at the origin is shorter than before.');
+    const known = chunk.subarray(0, left);
+    checksum = crc32(known, checksum);
+    left -= known.length;
+    if (known.length < chunk.length) body.unread(chunk.subarray(known.length));
   }
-
-  async #skip(body: Body): Promise<void> {
-    let measured = 0;
-    let left = this.offset;
-    while (left > 0) {
-      const chunk = await body.next();
-      if (!chunk) throw new StartOver('The file at the origin is shorter than before.');
-      const known = chunk.subarray(0, left);
-      measured = crc32(known, measured);
-      left -= known.length;
-      if (known.length < chunk.length) body.unread(chunk.subarray(known.length));
-    }
-    if (measured !== this.#crc32Before()) throw new StartOver('The file at the origin is another than before.');
-  }
-
-  /** Reads what must be the end. @throws TransferError `incomplete` where more comes than was declared */
-  async finish(): Promise<void> {
-    if (await this.read(1)) throw new TransferError('incomplete', 'The file is longer than its origin declared.');
-  }
-
-  protected override atEnd(): boolean {
-    return this.#size === null || this.offset >= this.#size;
-  }
+  return checksum;
 }

@@ -2,36 +2,22 @@ import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import type { StoreOptions } from '../base/types.ts';
 
-type Data = string | ArrayBuffer | ArrayBufferView;
-
 /** Node's SHA-256 in the shape that the signer wants. */
 class Sha256 {
-  readonly #key: Uint8Array | undefined;
-  #hash!: Hash | Hmac;
+  readonly #hash: Hash | Hmac;
 
-  constructor(key?: Data) {
-    this.#key = key === undefined ? undefined : bytesOf(key);
-    this.reset();
+  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
+    // The cast: the signer passes text or a Uint8Array, of all that its type allows.
+    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', key as string | Uint8Array);
   }
 
-  reset(): void {
-    this.#hash = this.#key ? createHmac('sha256', this.#key) : createHash('sha256');
-  }
-
-  update(data: Data): void {
-    this.#hash.update(bytesOf(data));
+  update(data: string | NodeJS.ArrayBufferView): void {
+    this.#hash.update(data);
   }
 
   async digest(): Promise<Uint8Array> {
     return this.#hash.digest();
   }
-}
-
-function bytesOf(data: Data): Uint8Array {
-  if (typeof data === 'string') return Buffer.from(data);
-  return ArrayBuffer.isView(data)
-    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-    : new Uint8Array(data);
 }
 
 type Headers = Record<string, string>;

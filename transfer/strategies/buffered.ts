@@ -3,13 +3,13 @@ import { crc32Of } from '../base/crc32.ts';
 import { TransferError } from '../base/errors.ts';
 import { bytesOf, growingPartBytes, prefixOf, S3_MOST_PARTS, type StoredPart } from '../base/parts.ts';
 import type { NamedObject, Resume, Stored, Unfinished } from '../base/types.ts';
-import { WholeReader } from '../source/reader.ts';
+import { type Reader, wholeReader } from '../source/reader.ts';
 import type { Attempt } from './attempt.ts';
 import { commitParts, commitSmall } from './commit.ts';
 import { type FirstResponse, tooLarge } from './first-response.ts';
 
 /** Reads until the buffer is full or the file ends; returns how many bytes it read. */
-async function fill(reader: WholeReader, buffer: Buffer, onChunk: (chunk: Buffer) => void): Promise<number> {
+async function fill(reader: Reader, buffer: Buffer, onChunk: (chunk: Buffer) => void): Promise<number> {
   let filled = 0;
   while (filled < buffer.length) {
     const chunk = await reader.read(buffer.length - filled);
@@ -25,7 +25,7 @@ async function fill(reader: WholeReader, buffer: Buffer, onChunk: (chunk: Buffer
 export async function storeSmall(attempt: Attempt, first: FirstResponse, length: number): Promise<Stored> {
   const buffer = Buffer.allocUnsafe(length);
   let checksum = 0;
-  const reader = new WholeReader(attempt.source, length, () => checksum, { offset: 0, first });
+  const reader = wholeReader(attempt.source, length, () => checksum, { offset: 0, first });
   const filled = await fill(reader, buffer, (chunk) => {
     checksum = crc32(chunk, checksum);
   });
@@ -47,7 +47,7 @@ export async function storeUnsized(
   let checksum = crc32Of(stored);
   let total = bytesOf(stored);
   attempt.stored(total, null);
-  const reader = new WholeReader(attempt.source, null, () => checksum, { offset: total, first });
+  const reader = wholeReader(attempt.source, null, () => checksum, { offset: total, first });
   // One part is sent while the next is read.
   let sending: Promise<StoredPart> | undefined;
   const sent = async () => {

@@ -1,14 +1,13 @@
 import { TransferError } from '../base/errors.ts';
 import { type Part, partsOf, type StoredPart } from '../base/parts.ts';
 import type { Resume } from '../base/types.ts';
-import { type OpenBody, RangedReader } from '../source/reader.ts';
+import { type OpenBody, type Reader, rangedReader } from '../source/reader.ts';
 import type { Attempt } from './attempt.ts';
 import { Connections } from './connections.ts';
-import { PartMover } from './part-mover.ts';
+import { movePart } from './part-mover.ts';
 import { type Segment, Segments } from './segments.ts';
 
-/** An upload of a file with a strong ETag and a known size. */
-export type RangedUpload = Resume & { etag: string; size: number };
+type RangedUpload = Resume & { etag: string; size: number };
 
 /**
  * Several long GETs at once, each cut into parts that stream through.
@@ -20,13 +19,11 @@ export async function fetchRanged(
   before: readonly StoredPart[],
   first?: OpenBody,
 ): Promise<StoredPart[]> {
-  const fetching = new RangedFetch(attempt, upload, before, first);
-  await fetching.run();
-  return fetching.stored;
+  return new RangedFetch(attempt, upload, before, first).run();
 }
 
 class RangedFetch {
-  readonly stored: StoredPart[];
+  readonly #stored: StoredPart[];
   readonly #attempt: Attempt;
   readonly #upload: RangedUpload;
   readonly #segments: Segments;
@@ -41,15 +38,15 @@ class RangedFetch {
     const isStored = ({ number, from, to }: Part) => known.get(number)?.bytes === to - from;
     this.#attempt = attempt;
     this.#upload = upload;
-    this.stored = parts.filter(isStored).flatMap(({ number }) => known.get(number) ?? []);
+    this.#stored = parts.filter(isStored).flatMap(({ number }) => known.get(number) ?? []);
     const missing = parts.filter((part) => !isStored(part));
     this.#connections = new Connections(attempt.options.connections);
     this.#segments = new Segments(missing, this.#connections.wanted);
     this.#first = first;
-    for (const { bytes } of this.stored) attempt.stored(bytes, upload.size);
+    for (const { bytes } of this.#stored) attempt.stored(bytes, upload.size);
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<StoredPart[]> {
     const { measureMs } = this.#attempt.context.limits;
     let moved = this.#attempt.moved;
     const timer = setInterval(() => {
@@ -63,6 +60,7 @@ class RangedFetch {
         await Promise.all(this.#workers);
         // Workers that were started meanwhile may still be active.
       } while (this.#active > 0 || (this.#attempt.mayBegin() && this.#segments.left));
+      return this.#stored;
     } catch (error) {
       this.#attempt.stop(error);
       await Promise.allSettled(this.#workers);
@@ -73,7 +71,7 @@ class RangedFetch {
     }
   }
 
-  /** Starts workers, one for each connection, up to the number that is wanted. */
+  /** A worker is a connection. */
   #startWorkers(): void {
     while (this.#active < this.#connections.wanted) {
       const segment = this.#attempt.mayBegin() ? this.#segments.take() : undefined;
@@ -91,14 +89,14 @@ class RangedFetch {
   async #work(first: Segment): Promise<void> {
     for (let segment: Segment | undefined = first; segment; segment = this.#segments.take()) {
       await this.#fetch(segment);
-      // Always: `run` waits for segments that nobody has taken.
-      segment.release();
+      // What is not begun is left to other connections; `run` waits for segments that nobody has taken.
+      segment.taken = false;
       if (this.#active > this.#connections.wanted || !this.#attempt.mayBegin()) return;
     }
   }
 
   async #fetch(segment: Segment): Promise<void> {
-    let reader: RangedReader | undefined;
+    let reader: Reader | undefined;
     try {
       while (this.#attempt.mayBegin() && this.#active <= this.#connections.wanted) {
         const part = segment.begin();
@@ -107,7 +105,7 @@ class RangedFetch {
           reader?.close();
           reader = this.#readerFor(part, segment.contiguousEnd(part));
         }
-        this.stored.push(await new PartMover(this.#attempt, this.#upload, reader).move(part));
+        this.#stored.push(await movePart(this.#attempt, this.#upload, reader, part));
       }
     } catch (error) {
       // An origin that refuses one connection too many: its part is left to the others. The last one's failure is final.
@@ -120,10 +118,10 @@ class RangedFetch {
     }
   }
 
-  #readerFor({ from }: Part, to: number): RangedReader {
+  #readerFor({ from }: Part, to: number): Reader {
     const first = from === 0 ? this.#first : undefined;
     if (first) this.#first = undefined;
     const onOverload = () => this.#connections.overloaded();
-    return new RangedReader(this.#attempt.source, this.#upload, { from, to }, { first, onOverload });
+    return rangedReader(this.#attempt.source, this.#upload, { from, to }, { first, onOverload });
   }
 }

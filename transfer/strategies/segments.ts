@@ -5,6 +5,7 @@ export class Segment {
   readonly #parts: readonly Part[];
   #next: number;
   #end: number;
+  /** Whether a connection works on it. */
   taken = false;
 
   constructor(parts: readonly Part[], next: number, end: number) {
@@ -46,11 +47,6 @@ export class Segment {
   /** The part that was begun last has to be begun again. */
   giveBack(): void {
     this.#next -= 1;
-  }
-
-  /** Leaves what is not begun to other connections. */
-  release(): void {
-    this.taken = false;
   }
 }
 

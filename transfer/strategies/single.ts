@@ -1,9 +1,10 @@
 import { combineCrc32, crc32Of } from '../base/crc32.ts';
 import { bytesOf, partsOf, prefixOf, type StoredPart } from '../base/parts.ts';
 import type { Resume } from '../base/types.ts';
-import { type OpenBody, WholeReader } from '../source/reader.ts';
+import { type OpenBody, wholeReader } from '../source/reader.ts';
+import type { PartUpload } from '../store/part-upload.ts';
 import type { Attempt } from './attempt.ts';
-import { PartMover } from './part-mover.ts';
+import { movePart } from './part-mover.ts';
 
 /**
  * One GET of a file of known size, cut into parts that stream through.
@@ -21,16 +22,19 @@ export async function fetchSingle(
     return part && bytes === part.to - part.from;
   });
   attempt.stored(bytesOf(stored), upload.size);
+  let sending: PartUpload | undefined;
   const crc32Before = () => {
-    const { crc32 = 0, bytes = 0 } = mover.current ?? {};
+    const { crc32 = 0, bytes = 0 } = sending ?? {};
     return combineCrc32(crc32Of(stored), crc32, bytes);
   };
-  const reader = new WholeReader(attempt.source, upload.size, crc32Before, { offset: bytesOf(stored), first });
-  const mover = new PartMover(attempt, upload, reader);
+  const reader = wholeReader(attempt.source, upload.size, crc32Before, { offset: bytesOf(stored), first });
   try {
     for (const part of parts.slice(stored.length)) {
       if (!attempt.mayBegin()) break;
-      stored.push(await mover.move(part));
+      const moved = await movePart(attempt, upload, reader, part, (sent) => {
+        sending = sent;
+      });
+      stored.push(moved);
     }
     if (stored.length === parts.length) await reader.finish();
     return stored;
