@@ -17,10 +17,8 @@ const END_SECONDS = 8;
 
 /**
  * Moves a file from an address to a bucket (see `index.ts`).
- *
- * @returns the stored object; or, shortly before `secondsLeft` is 0, the upload to continue.
- * @throws TransferError, and what `address`, `nameObject` or the observer throw. The upload stays open then: continue the one
- *   that the observer was given last, or abort it with `abortUpload`.
+ * @returns the stored object; or, shortly before `secondsLeft` is 0, the upload to continue
+ * @throws TransferError, and what `address`, `nameObject` or the observer throw; the upload stays open then
  */
 export async function transfer(options: TransferOptions): Promise<Stored | Unfinished> {
   const deadline = deadlineOf(options);

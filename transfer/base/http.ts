@@ -26,10 +26,7 @@ export function agentFor(protocol: string, options: { lookup?: RequestOptions['l
   } as ConstructorParameters<typeof https.Agent>[0]);
 }
 
-/**
- * What went wrong with a request after its response had begun: the parser reports bytes behind the declared end of a body to
- * the request and not to the body.
- */
+/** Errors after the response had begun: bytes behind the declared end of a body are reported to the request only. */
 export const lateFailures = new WeakMap<IncomingMessage, Error>();
 
 export interface SendOptions {
@@ -49,10 +46,7 @@ export interface SentRequest {
   response: Promise<IncomingMessage>;
 }
 
-/**
- * Begins a request; the caller writes its body and ends it. The response is timed from the end of the body, so that a long
- * upload is not taken for silence.
- */
+/** Begins a request; the caller writes its body and ends it. The response is timed from the end of the body. */
 export function send(url: URL, { side, method, headers, agent, context, peer, responseMs }: SendOptions): SentRequest {
   const { signal, limits, count } = context;
   count?.(side);

@@ -20,7 +20,7 @@ export function partBytesFor(size: number, connections: number, limits: Limits):
   return enough >= MIB ? Math.ceil(enough / MIB) * MIB : enough;
 }
 
-/** A part of a file: bytes from `from` up to, not including, `to`. */
+/** Bytes from `from` up to, not including, `to`. */
 export interface Part {
   number: number;
   from: number;

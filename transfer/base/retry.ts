@@ -14,7 +14,7 @@ export interface RequestContext {
   count?: ((side: 'source' | 'store') => void) | undefined;
 }
 
-/** How many failures in a row one reader, or one request to the store, may have. Waits grow, with full jitter. */
+/** The failures in a row that one reader, or one request to the store, may have. Waits grow, with full jitter. */
 export class RetryBudget {
   readonly #context: RequestContext;
   #failures = 0;
@@ -45,7 +45,7 @@ export class RetryBudget {
   }
 }
 
-/** Repeats what fails with a `RetryableError` until it succeeds or its budget is used up. */
+/** @throws TransferError when the budget is used up; any other error at once */
 export async function withRetries<T>(context: RequestContext, attempt: () => Promise<T>): Promise<T> {
   const budget = new RetryBudget(context);
   for (;;) {

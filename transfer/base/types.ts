@@ -10,7 +10,7 @@ export interface SourcePolicy {
 
 /** What the headers of the origin declare. */
 export interface FileHead {
-  /** Size of the whole file in bytes; `null` when it is not declared. */
+  /** Bytes of the whole file; `null` when not declared. */
   length: number | null;
   contentType: string;
   disposition: string;
@@ -34,12 +34,6 @@ export interface Resume extends NamedObject {
   partBytes: number;
 }
 
-interface Credentials {
-  accessKeyId: string;
-  secretAccessKey: string;
-  sessionToken?: string | undefined;
-}
-
 export interface StoreOptions {
   bucket: string;
   region: string;
@@ -47,11 +41,8 @@ export interface StoreOptions {
   urlSuffix?: string | undefined;
   /** Another store than Amazon S3, for example `http://127.0.0.1:9000`; the bucket is then a part of the path. */
   endpoint?: string | undefined;
-  credentials: () => Promise<Credentials>;
-  /**
-   * How a part is verified. `trailer`: its CRC-32 follows its bytes, and every store must check it. `omitted`: none is sent;
-   * the store computes it, and the part counts only with that checksum in the response. A little cheaper, where it is allowed.
-   */
+  credentials: () => Promise<{ accessKeyId: string; secretAccessKey: string; sessionToken?: string | undefined }>;
+  /** Whether the CRC-32 of a part follows its bytes, or is computed by the store and compared. */
   partChecksums: 'trailer' | 'omitted';
   /** Whether the store checks the CRC-32 and the size of the whole object when an upload is completed, as Amazon S3 does. */
   objectChecksum: boolean;
@@ -71,8 +62,8 @@ interface Observer {
 
 export interface TransferOptions {
   /**
-   * Requests the address of the file; called again when the address has expired. A secret: no message quotes it. What it
-   * throws ends the transfer and passes through; what it returns or throws after time is up is ignored.
+   * Requests the address of the file, a secret; called again when the address has expired. What it throws ends the transfer and
+   * passes through, unless time is up.
    */
   address: () => Promise<string>;
   policy: SourcePolicy;

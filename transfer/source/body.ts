@@ -9,7 +9,7 @@ const READ_AHEAD_BYTES = 512 * 1024;
 
 /**
  * The bytes of one response, pulled: a slow store slows the origin down instead of filling the memory. Chunks are passed on as
- * they came: joining them into larger blocks (`read()` of a stream does) cost a third of the CPU in garbage collection.
+ * they came: joining them, as `read()` of a stream does, cost a third of the CPU.
  */
 export class Body {
   readonly #response: IncomingMessage;
@@ -77,7 +77,7 @@ export class Body {
     socket.off('data', surplus);
   }
 
-  /** What has arrived already, without waiting. */
+  /** What has arrived already. */
   take(): Buffer | undefined {
     const unread = this.#unread;
     this.#unread = undefined;

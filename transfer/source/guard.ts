@@ -5,9 +5,9 @@ import { TransferError } from '../base/errors.ts';
 import type { SourcePolicy } from '../base/types.ts';
 
 /**
- * The check before every request for a file, whose address is untrusted: `checkAddress` judges the address and each redirect,
- * `guardedLookup` what the name resolves to at the moment of the connection. Neither is enough alone: a name may change its
- * addresses between a check and the connection, and Node looks up no IP address. The address is a secret: no message quotes it.
+ * The address of a file is untrusted: `checkAddress` judges it and each redirect, `guardedLookup` what the name resolves to at the
+ * moment of the connection. Neither is enough alone: a name may change its addresses, and Node looks up no IP address. The address
+ * is a secret: no message quotes it.
  */
 
 /** How names are resolved: `dns.lookup` for all addresses. */
@@ -18,9 +18,8 @@ export type Resolve = (
 ) => void;
 
 /**
- * Entries of a list of hosts: exact ("files.example.com"), or with a leading dot every name below one (".example.com" matches
- * "eu.example.com", not "example.com"). At least two labels, the last no number: neither an IP address nor a name of the own
- * network can be written this way.
+ * Exact, or with a leading dot every name below one. At least two labels, the last no number: neither an IP address nor a name of
+ * the own network can be written this way.
  */
 export const HOST_PATTERN = /^\.?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** RFC 1035, in text. */
@@ -32,8 +31,7 @@ const PRINTED_SCHEMES = ['http:', 'ftp:', 'file:', 'data:', 'javascript:', 'blob
 
 /**
  * Parses the address of a file once and checks it. Request the URL that is returned, which has no fragment.
- *
- * @param base the checked URL that redirected to this address, which may be relative to it
+ * @param base the checked URL that redirected to this address
  * @param hop number of this redirect, for the message
  * @throws TransferError `address-rejected`
  */
@@ -87,8 +85,7 @@ function printableHost(host: string): string {
 
 /**
  * The `lookup` of requests for a file. One address that is not public refuses the name; else the connection gets exactly the
- * addresses that were checked. The request fails with TransferError `address-rejected` where an address is refused,
- * `source-unavailable` where there is none, or the error of the resolver itself, which quotes the host.
+ * addresses that were checked. Fails with TransferError, or the error of the resolver itself, which quotes the host.
  */
 export function guardedLookup({ local }: SourcePolicy, resolve: Resolve = systemLookup): LookupFunction {
   return (hostname, { all, family, hints }, callback) => {

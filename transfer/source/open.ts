@@ -20,7 +20,7 @@ export interface Source extends RequestContext {
   allowUndeclaredEnd: boolean;
 }
 
-/** Bytes from one up to, not including, another (`null` = the end). */
+/** Up to, not including, `to` (`null` = the end). */
 export interface Range {
   from: number;
   to: number | null;
@@ -44,8 +44,7 @@ export interface Opened {
 
 /**
  * GETs a range of the file, or the file as such, without any credential.
- *
- * @param etag what the file must still be (`If-Match`).
+ * @param etag what the file must still be (`If-Match`)
  * @throws RetryableError; StartOver when the file has changed; TransferError `address-rejected`
  */
 export async function openSource(source: Source, range: Range | undefined, etag: string | null): Promise<Opened> {
@@ -80,19 +79,13 @@ async function follow(source: Source, address: string, headers: Record<string, s
     const sent = send(url, { side: 'source', method: 'GET', headers, agent, context: source, peer: ORIGIN });
     sent.request.end();
     const response = await sent.response;
-    const location = redirectOf(response);
-    if (!location) return response;
+    const { location } = response.headers;
+    if (!location || ![301, 302, 303, 307, 308].includes(response.statusCode ?? 0)) return response;
     response.destroy();
     url = checkAddress(location, source.policy, url, hop + 1);
   }
-  throw new TransferError(
-    'address-rejected',
-    `The address of the file leads through more than ${REDIRECTS} redirects.`,
-  );
-}
-
-function redirectOf({ statusCode = 0, headers }: IncomingMessage): string | undefined {
-  return [301, 302, 303, 307, 308].includes(statusCode) ? headers.location : undefined;
+  const message = `The address of the file leads through more than ${REDIRECTS} redirects.`;
+  throw new TransferError('address-rejected', message);
 }
 
 function describe(source: Source, body: IncomingMessage, range: Range | undefined, etag: string | null): Opened {

@@ -21,10 +21,7 @@ export function refusalOf(status: number, code: string, action: string, message 
   return new TransferError(denied ? 'store-denied' : 'store-unavailable', what);
 }
 
-/**
- * Whether the bucket or its key refused, as far as S3 tells: codes of the key begin with `KMS.`, and the message of an
- * `AccessDenied` names the action. That message also names roles and keys, and is not passed on.
- */
+/** Whether the bucket or its key refused, as far as S3 tells. The message also names roles and keys, and is not passed on. */
 export function refusedBy(code: string, message: string): string {
   if (code.startsWith('KMS.') || /\bkms:[A-Z]/.test(message)) return 'The encryption key of the bucket';
   if (code === 'AccessDenied' && !/\bs3:[A-Z]/.test(message)) return 'The bucket, or its encryption key,';

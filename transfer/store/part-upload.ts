@@ -10,10 +10,7 @@ const FRAME_BYTES = 1024 * 1024;
 const TRAILER = 'x-amz-checksum-crc32';
 const ACTION = 'stored in part';
 
-interface UploadPart {
-  number: number;
-  length: number;
-}
+type UploadPart = { number: number; length: number };
 
 /** Begins a part of known length, whose bytes the caller writes. */
 export async function beginPart(
@@ -32,10 +29,7 @@ export async function beginPart(
   return new PartUpload(sent, part, trailer, client.context.limits.idleMs);
 }
 
-/**
- * One part on its way: bytes are checksummed and written as they come, never kept. The part counts only when the store responds
- * with the same checksum.
- */
+/** One part on its way: its bytes are checksummed and written as they come, never kept. */
 export class PartUpload {
   readonly #part: UploadPart;
   readonly #trailer: boolean;

@@ -25,10 +25,7 @@ type Headers = Record<string, string>;
 /** Returns the headers of the signed request. */
 export type Sign = (method: string, url: URL, headers: Headers) => Promise<Headers>;
 
-/**
- * Signs requests to the store (Signature Version 4). The body is not signed: TLS protects it, its CRC-32 proves what arrived,
- * and hashing it would cost a quarter of the transfer's CPU.
- */
+/** Signature Version 4 without the body: TLS protects it, its CRC-32 proves what arrived, and hashing it costs a quarter of the CPU. */
 export function createSign({ region, credentials }: StoreOptions): Sign {
   const signer = new SignatureV4({
     service: 's3',

@@ -79,10 +79,7 @@ export class Store {
     }
   }
 
-  /**
-   * Aborts an upload until the store does not know it: a part that was on its way may arrive after an abort and stay
-   * (documented for S3, seen at versitygw).
-   */
+  /** Until the store does not know the upload: a part that was on its way may arrive after an abort (S3's documents). */
   async abort({ key, uploadId }: Upload): Promise<void> {
     const { limits, signal } = this.#client.context;
     try {

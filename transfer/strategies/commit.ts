@@ -11,12 +11,9 @@ import type { Attempt } from './attempt.ts';
 type Outcome = Pick<Stored, 'strategy' | 'undeclaredEnd'>;
 
 /**
- * The one place where an object is made. Everything was checked before; the store checks once more.
- *
- * After a lost response the object may exist: it is measured, and counts if size and checksum are those of the file; only then is
- * the request repeated. A repeated request may find what the first one did, which stores report in different ways: the key
- * exists, the upload is gone, a conflict.
- *
+ * The one place where an object is made. After a lost response the object may exist: it is measured, and counts if size and
+ * checksum are those of the file; only otherwise is the request repeated. It may find what the first one did, which stores report
+ * in different ways: the key exists, the upload is gone, a conflict.
  * @throws TransferError `conflict` when the key has another object, `store-…`; StartOver when the upload is gone
  */
 async function commit(

@@ -7,10 +7,7 @@ const STEP = 2;
 /** An addition was useful if the total rate rose by this factor, and harmful if it fell by it. */
 const WORTH = 1.1;
 
-/**
- * How many connections to the origin are useful: more while the total rate rises, up to the network of a function. An addition
- * that lowered it is undone; an origin that reports overload halves them.
- */
+/** How many connections are useful: more while the total rate rises. An addition that lowered it is undone; overload halves them. */
 export class Connections {
   #most: number;
   readonly #enough: number;

@@ -14,11 +14,7 @@ export interface FirstResponse extends OpenBody {
   object: NamedObject;
 }
 
-/**
- * Requests the first bytes. What is no file (a sign-in page with status 200) is retried with a fresh link: such pages are
- * often temporary.
- * @throws TransferError
- */
+/** Requests the first bytes. What is no file (a sign-in page) is retried with a fresh link. @throws TransferError */
 export function requestFirst({ context, source, options }: Attempt): Promise<FirstResponse> {
   return withRetries(context, async () => {
     const opened = await openFirst(source, context.limits.smallBytes);
@@ -59,9 +55,7 @@ async function openFirst(source: Attempt['source'], bytes: number): Promise<Open
   }
 }
 
-export function tooLarge(maxBytes: number): TransferError {
-  return new TransferError(
-    'too-large',
-    `The file is larger than the ${maxBytes} bytes that are allowed, or than can be stored without knowing its size.`,
-  );
+export function tooLarge(most: number): TransferError {
+  const message = `The file is larger than the ${most} bytes that are allowed, or than can be stored without knowing its size.`;
+  return new TransferError('too-large', message);
 }

@@ -50,10 +50,7 @@ export class Segment {
   }
 }
 
-/**
- * The missing parts in long segments: one request to the origin fetches a segment. Work stealing: an idle connection takes half
- * of the longest remaining segment, so that all connections end together.
- */
+/** The missing parts. Work stealing: an idle connection takes half of the longest remaining segment, so that all end together. */
 export class Segments {
   readonly #segments: Segment[];
 
