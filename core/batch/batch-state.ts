@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { troubleSchema } from '../step/states.ts';
 import { chunkSchema } from './chunk-index.ts';
 
-/**
- * What passes between the states of the machine CustomerUpdates: one object, as in `states.ts`. It ends in the execution
- * history: keys, counts and numbers of lines only. Objects are loose, for states of other releases.
+/*
+ * What passes between the states of the machine CustomerUpdates. It ends in the execution history: keys, counts and numbers of
+ * lines only. Objects are loose, for states of other releases.
  */
 
 const batchSchema = z.looseObject({

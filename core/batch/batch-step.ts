@@ -30,7 +30,7 @@ export function isLastWait({ waits }: Pick<BatchState, 'waits'>): boolean {
   return waits >= MOST_WAITS;
 }
 
-/** Makes a Lambda handler of a step of the machine CustomerUpdates, under the same contract as `asStep`. */
+/** `asStep` for the machine CustomerUpdates. */
 export function asBatchStep<S extends UpdateStepName, D extends Invocation>(
   name: S,
   step: Step<BatchState, D, BatchAnswer<S>>,

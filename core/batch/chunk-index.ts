@@ -4,7 +4,7 @@ import * as z from 'zod';
 const MOST_CHUNKS = 1000;
 /** Fewer are not worth a child. */
 const SMALLEST_CHUNK = 100;
-/** Starts that are remembered: enough that chunks put together from them differ by an eighth at most. */
+/** Enough that chunks put together from them differ by an eighth at most. */
 const MOST_STARTS = 16 * MOST_CHUNKS;
 
 /** One line of `chunks.jsonl`: what one child applies. Holds no customer data. */
@@ -24,15 +24,12 @@ interface Start {
   records: number;
 }
 
-/**
- * Cuts a file of JSON Lines into at most 1,000 chunks while it is being read once, so without knowing how many records come:
- * groups of 100 records are noted, and put together two by two whenever there are too many of them.
- */
+/** Cuts a file into chunks while it is read once: groups of records are noted, and joined by two when there are too many. */
 export class ChunkIndex {
   #starts: Start[] = [];
   #groupSize = SMALLEST_CHUNK;
 
-  /** Notes a record: its line, and where that line begins in bytes. Lines come in order. */
+  /** Notes a record: its line, and the byte at which it begins. Lines come in order. */
   add(line: number, from: number): void {
     const open = this.#starts.at(-1);
     if (open && open.records < this.#groupSize) {
@@ -45,14 +42,13 @@ export class ChunkIndex {
   }
 
   #halve(): void {
-    this.#starts = this.#starts.flatMap((start, index) => {
-      if (index % 2 === 1) return [];
-      return [{ ...start, records: start.records + (this.#starts[index + 1]?.records ?? 0) }];
-    });
+    const all = this.#starts;
+    const first = all.filter((_, index) => index % 2 === 0);
+    this.#starts = first.map((start, at) => ({ ...start, records: start.records + (all[2 * at + 1]?.records ?? 0) }));
     this.#groupSize *= 2;
   }
 
-  /** The chunks of the whole file, which has so many lines and bytes. They touch each other and leave nothing out. */
+  /** The chunks of the whole file; they leave nothing out. */
   chunks(lines: number, bytes: number): Chunk[] {
     const count = Math.min(this.#starts.length, MOST_CHUNKS);
     const cut = (chunk: number) => Math.floor((chunk * this.#starts.length) / count);

@@ -10,7 +10,7 @@ const AT_ONCE = 10;
 
 /**
  * Counts the parts that a function may still be sending: claimed after `since`, and without results, or closed by another function
- * (`chunk-results.ts`). A function ends at most its time limit after it claimed a part. A finished batch costs a listing only.
+ * (`chunk-results.ts`). A finished batch costs a listing only.
  */
 export async function openClaims(
   store: Pick<BatchStore, 'list' | 'read'>,

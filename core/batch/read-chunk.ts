@@ -20,10 +20,7 @@ export interface Stretch {
   to: number;
 }
 
-/**
- * The records of a stretch of the validated input, in order.
- * @throws RunError `StorageConflict` when the input is not what was validated
- */
+/** The records of a stretch, in order. @throws RunError `StorageConflict` when the input is not what was validated */
 export async function* recordsOf(
   store: BatchStore,
   batch: Batch,
@@ -55,7 +52,6 @@ async function pieceOf(store: BatchStore, { inputKey, etag }: Batch, from: numbe
   return buffer(piece.chunks);
 }
 
-/** The error for a file that is not the one that was validated. */
 export function changed(key: string): RunError {
   return new RunError('StorageConflict', `The object at ${key} is not the one that was validated any more.`);
 }

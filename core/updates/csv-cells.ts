@@ -17,8 +17,8 @@ const NEVER_CLOSED = 'opens a quotation mark that is never closed';
 
 /**
  * Cuts the text of a CSV file into records and cells: RFC 4180, strictly; line breaks are LF or CRLF, empty lines are no records.
- * A malformed record costs its line, and reading goes on behind it. csv-parse cannot do that: after a misplaced closing quotation
- * mark it stays inside the cell, and its errors quote cells. A property test compares the two.
+ * A malformed record costs its line only: after a misplaced closing quotation mark csv-parse stays inside the cell, and its errors
+ * quote cells. A property test compares the two.
  */
 export class CsvCells {
   #text = '';

@@ -23,10 +23,7 @@ const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
   flag: (cell) => (cell === 'true' ? true : cell === 'false' ? false : cell),
 };
 
-/**
- * The columns of a header, and its problems. `columns` is `null`, and the file unreadable, when `id` is missing or a name occurs
- * twice. An unknown column is reported and left out.
- */
+/** `columns` is `null`, and the file unreadable, when `id` is missing or a name occurs twice. An unknown column is left out. */
 export function readHeader({ line, cells, wrong }: CsvRecord): {
   columns: (CsvColumn | null)[] | null;
   problems: Problem[];

@@ -3,10 +3,7 @@ const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 const NOT_BLANK = /[^ \t\r\n]/g;
 
-/**
- * How many keys stand in a valid JSON text, objects within objects included. `JSON.parse` drops the first of two equal
- * keys silently; comparing this count with the keys that are left shows it.
- */
+/** The number of keys in a valid JSON text: `JSON.parse` drops the first of two equal keys silently, which the count shows. */
 export function countKeys(json: string): number {
   let keys = 0;
   let open = json.indexOf(QUOTE);
@@ -18,26 +15,24 @@ export function countKeys(json: string): number {
   return keys;
 }
 
-/** Where a text ends that begins before `from`. */
+/** Where the string ends that begins before `from`. */
 export function closingQuote(json: string, from: number): number {
   let close = json.indexOf(QUOTE, from);
   while (close !== -1 && isEscaped(json, close)) close = json.indexOf(QUOTE, close + 1);
   return close === -1 ? json.length : close;
 }
 
-/** An odd number of backslashes before a mark makes it part of the text. */
 function isEscaped(json: string, at: number): boolean {
   let first = at;
   while (json.charCodeAt(first - 1) === BACKSLASH) first -= 1;
   return (at - first) % 2 === 1;
 }
 
-/** Whether the text in front of this is a key. */
+/** Whether the string that ends here is a key. */
 export function isColonNext(json: string, from: number): boolean {
   const next = json.charCodeAt(from);
   if (next === COLON) return true;
   if (next > 0x20) return false;
   NOT_BLANK.lastIndex = from;
-  const found = NOT_BLANK.exec(json);
-  return found?.[0] === ':';
+  return NOT_BLANK.exec(json)?.[0] === ':';
 }

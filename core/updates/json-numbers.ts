@@ -1,10 +1,9 @@
 import { closingQuote, isColonNext } from './json-keys.ts';
 
-/** What is said of a number that would be sent otherwise than it is written. */
 export const ROUNDED = 'has more digits than a number keeps: another number would be sent';
 
 const NUMBERS = /-?\d[\d.]*(?:[eE][-+]?\d+)?/g;
-/** All that can be rounded has so many digits and points in a row, or a negative exponent of three digits. */
+/** What can be rounded has so many digits and points in a row, or a negative exponent of three digits. */
 const RUN = 16;
 /** What may stand behind a number, or behind the bytes. */
 const ENDS = new Set([...Buffer.from(',}] \t\r\n'), undefined]);
@@ -22,10 +21,7 @@ export function keepsDigits(text: string): boolean {
   return plainOf(text) === plainOf(String(Number(text)));
 }
 
-/**
- * Whether any number among these bytes, lines of JSON, may be one that `JSON.parse` does not keep: a look that costs little,
- * for nearly no file has one. What stands in strings counts too.
- */
+/** Whether `JSON.parse` may round a number among these lines of JSON: a cheap look, for nearly no file has one. Strings count too. */
 export function mayRound(bytes: Buffer): boolean {
   return hasLongRun(bytes) || hasTinyExponent(bytes, 'e-') || hasTinyExponent(bytes, 'E-');
 }

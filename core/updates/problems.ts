@@ -10,7 +10,7 @@ export interface Problem {
 
 /** Problems that are listed; the rest is counted. */
 const KEPT = 20;
-/** Fields that are counted each; names are the file's own, so there may be any number of them. */
+/** Names are the file's own: there may be any number of them. */
 const COUNTED_FIELDS = 200;
 const LONGEST_NAME = 40;
 

@@ -17,14 +17,12 @@ export const updateLineSchema = customerFieldsSchema
     minProperties: 2,
   });
 
-/** Unknown fields of one line that are reported: finding near names takes time. */
+/** Finding near names takes time. */
 const MOST_UNKNOWN = 100;
 
 const NAMES = ['id', ...FIELD_RULES.keys()];
 
-/**
- * A problem for each wrong field of a record; empty when it is valid. Slow: use it only where `isUpdateLine` is false.
- */
+/** A problem for each wrong field of a record; empty when it is valid. Slow: use it only where `isUpdateLine` is false. */
 export function problemsOf(line: number, record: unknown, { allowNull } = STRICT): Problem[] {
   const judged = allowNull ? withoutNulls(record) : record;
   const parsed = updateLineSchema.safeParse(judged);
@@ -50,9 +48,8 @@ function withoutNulls(record: unknown): unknown {
 function problemsOfIssue(line: number, issue: z.core.$ZodIssue, record: unknown): Problem[] {
   const at = issue.path[0];
   if (issue.code === 'unrecognized_keys' && at === undefined) {
-    return issue.keys
-      .slice(0, MOST_UNKNOWN)
-      .map((name) => ({ line, field: shownName(name), sentence: unknownField(name) }));
+    const names = issue.keys.slice(0, MOST_UNKNOWN);
+    return names.map((name) => ({ line, field: shownName(name), sentence: unknownField(name) }));
   }
   if (at === undefined) return [{ line, field: null, sentence: wholeLine(issue, record) }];
   const field = String(at);
