@@ -2,7 +2,6 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { errorWord } from '../../core/oauth/token-endpoint.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
-import { scopeAdvice } from './authorize-advice.ts';
 
 /** What an answer of the authorization endpoint is held against. */
 export interface Expected {
@@ -28,19 +27,33 @@ export function judgeAnswer(query: URLSearchParams, expected: Expected): Service
   const issuer = query.get('iss');
   if (issuer !== null && !isIssuerOf(issuer, crm.authUrl)) {
     // Its value is not printed: it may hold a token.
-    const why = `The redirect names another issuer than crm.authUrl does (${crm.authUrl}). Nothing was stored:`;
-    const advice =
-      'compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.';
-    return { kind: 'refused', error: new CommandError(`${why} ${advice}`, RUN_FAILED) };
+    return refused(
+      `The redirect names another issuer than crm.authUrl does (${crm.authUrl}). Nothing was stored: compare crm.authUrl with "iss" in the address line of the browser, correct what is wrong, and authorize again.`,
+    );
   }
   const error = query.get('error');
   if (error) {
     const advice = error === 'invalid_scope' ? ` ${scopeAdvice(expected)}` : '';
-    const sentence = `The service refused the authorization: ${errorWord(error)}.${advice}`;
-    return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
+    return refused(`The service refused the authorization: ${errorWord(error)}.${advice}`);
   }
   const code = query.get('code');
   return code ? { kind: 'code', code } : { kind: 'unusable', why: 'The answer holds no code.' };
+}
+
+function refused(sentence: string): ServiceAnswer {
+  return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
+}
+
+/** Which scopes were asked for, and where a person changes that. */
+export function scopeAdvice({
+  crm,
+  configuration,
+}: {
+  crm: Pick<Expected['crm'], 'scopes'>;
+  configuration: string;
+}): string {
+  const updates = crm.scopes.includes('customers:update') ? ' ("customerUpdates": true adds customers:update)' : '';
+  return `These scopes were asked for: ${crm.scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
 }
 
 /** In constant time. */
@@ -49,9 +62,7 @@ function sameText(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/**
- * The issuer is known by nothing but the address of its endpoints: it is that address, or one above it on the same host.
- */
+/** Only the address of its endpoints is known: the issuer is that, or one above it on the same host. */
 function isIssuerOf(issuer: string, authUrl: string): boolean {
   if (!URL.canParse(issuer)) return false;
   const [its, ours] = [new URL(issuer), new URL(authUrl)];

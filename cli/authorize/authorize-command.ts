@@ -84,7 +84,7 @@ async function run(options: AuthorizeCommandOptions): Promise<void> {
     redirectUri: options.redirectUri,
     timeoutSeconds: options.timeout,
     paste,
-    onUrl: (url, waiting) => show(url, { ...waiting, ...options, paste: paste !== undefined }, tell),
+    onUrl: (url, waiting) => show(url, waiting, options, paste !== undefined, tell),
     onWait: () => tell('Something else is using the grant right now; waiting for it, up to a minute.'),
   });
   for (const line of options.json ? [JSON.stringify({ ok: true, ...done })] : linesOf(done)) printOut(line);
@@ -110,25 +110,22 @@ function settingsOf(
 
 const OAUTH_KEYS = new Set(['crm.authUrl', 'crm.scopes', 'crm.clientAuthentication']);
 
-interface Shown {
-  redirectUri: string;
-  listening: boolean;
-  paste: boolean;
-  browser: boolean;
-  timeout: number;
-}
-
-function show(url: string, shown: Shown, tell: (line: string) => void): void {
-  const { redirectUri, listening, paste, browser, timeout } = shown;
+function show(
+  url: string,
+  { redirectUri, listening }: { redirectUri: string; listening: boolean },
+  { browser, timeout }: AuthorizeCommandOptions,
+  pasting: boolean,
+  tell: (line: string) => void,
+): void {
   tell(`Open: ${url}`);
   if (listening) {
-    const { port } = new URL(redirectUri);
+    const port = new URL(redirectUri).port || 80;
     tell(`Waiting for the browser at ${redirectUri}, ${timeout} seconds at most.`);
     tell(
-      `Is the browser on another machine? There: ssh -L ${port || 80}:127.0.0.1:${port || 80} THIS-MACHINE, then open the address.`,
+      `Is the browser on another machine? There: ssh -L ${port}:127.0.0.1:${port} THIS-MACHINE, then open the address.`,
     );
   }
-  if (paste) {
+  if (pasting) {
     tell(
       'Or paste here the address to which the browser was sent at the end, or the code in it (it is not shown), and press Enter.',
     );

@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { type Expected, judgeAnswer, type ServiceAnswer } from './authorization-answer.ts';
-import { type Page, showPage } from './callback-page.ts';
 import type { Callback } from './redirect-uri.ts';
 
 /** Waits on loopback for the browser to come back from the service. */
@@ -59,31 +59,61 @@ function answerIn(request: IncomingMessage, path: string, expected: Expected): S
   return judgeAnswer(url.searchParams, expected);
 }
 
+type Page = [status: number, heading: string, text: string];
+
 function pageOf(answer: ServiceAnswer | undefined): Page {
-  if (!answer) return { status: 404, heading: 'There is nothing here', text: STILL_WAITS };
-  if (answer.kind === 'unusable') return { status: 400, heading: answer.why.replace(/\.$/, ''), text: STILL_WAITS };
-  if (answer.kind === 'code') {
-    const text = 'The command in the terminal goes on and says what came of it. This window can be closed.';
-    return { status: 200, heading: 'Authorized at the service', text };
-  }
-  const text = 'The command in the terminal says why. This window can be closed.';
-  return { status: 200, heading: 'The authorization was refused', text };
+  if (!answer) return [404, 'There is nothing here', STILL_WAITS];
+  if (answer.kind === 'unusable') return [400, answer.why.replace(/\.$/, ''), STILL_WAITS];
+  const [heading, what] =
+    answer.kind === 'code'
+      ? ['Authorized at the service', 'goes on and says what came of it']
+      : ['The authorization was refused', 'says why'];
+  return [200, heading, `The command in the terminal ${what}. This window can be closed.`];
 }
 
 /** Machines without IPv6 have no ::1: what is at 127.0.0.1 answers for `localhost` then. */
 const NO_SUCH_ADDRESS = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 async function listen(servers: Server[], answer: RequestListener, port: number, host: string): Promise<number> {
-  const server = createServer(answer);
-  const { promise: listening, resolve, reject } = Promise.withResolvers<number>();
-  server.once('error', (error: NodeJS.ErrnoException) => {
-    if (servers.length > 0 && NO_SUCH_ADDRESS.has(error.code ?? '')) return resolve(port);
-    const why = `The port ${port} on ${host} cannot be listened on (${error.message}): choose another with --port.`;
-    reject(new CommandError(why, ENVIRONMENT));
-  });
-  server.listen(port, host, () => {
-    servers.push(server);
-    resolve((server.address() as AddressInfo).port);
-  });
-  return listening;
+  const server = createServer(answer).listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (servers.length > 0 && NO_SUCH_ADDRESS.has(code)) return port;
+    const why = `The port ${port} on ${host} cannot be listened on (${message}): choose another with --port.`;
+    throw new CommandError(why, ENVIRONMENT);
+  }
+  servers.push(server);
+  return (server.address() as AddressInfo).port;
+}
+
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
+};
+
+/** A page without styles, scripts or anything that the browser brought. */
+function showPage(response: ServerResponse, [status, heading, text]: Page): void {
+  response.writeHead(status, HEADERS);
+  response.end(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${heading} - CRM export</title>
+</head>
+<body>
+<main>
+<h1>${heading}</h1>
+<p>${text}</p>
+</main>
+</body>
+</html>
+`);
 }

@@ -2,22 +2,13 @@ import type { OAuthSettings } from '../../core/config/deployment.ts';
 import type { OAuthClient, Tokens } from '../../core/oauth/secrets.ts';
 import { callTokenEndpoint, type Grant } from '../../core/oauth/token-endpoint.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
-import { clientAdvice, scopeAdvice } from './authorize-advice.ts';
+import { scopeAdvice } from './authorization-answer.ts';
 
-interface Around {
+interface Exchange {
   crm: OAuthSettings;
   configuration: string;
-}
-
-interface Exchange extends Around {
-  /** What the times of the tokens are told by. */
+  /** Dates the tokens. */
   now: () => Date;
-}
-
-/** A grant that can be kept, and what a person should know about it. */
-export interface Exchanged {
-  tokens: Tokens;
-  notes: string[];
 }
 
 const TIMEOUT_MS = 30_000;
@@ -25,21 +16,22 @@ const TIMEOUT_MS = 30_000;
 const SHORT_LIFE_MS = 20 * 60_000;
 
 /**
- * Exchanges the code, once: a second try with it may make the service revoke what the first one gave.
+ * Exchanges the code, once: a second try may make the service revoke what the first one gave.
  * @throws CommandError that says what to change; nothing was stored then
  */
 export async function exchangeCode(
   client: OAuthClient,
   grant: Grant & { grant_type: 'authorization_code' },
-  { crm, configuration, now }: Exchange,
-): Promise<Exchanged> {
+  exchange: Exchange,
+): Promise<{ tokens: Tokens; notes: string[] }> {
+  const { crm, now } = exchange;
   const scope = crm.scopes.join(' ');
   const answer = await callTokenEndpoint({ crm, client, grant, scope, timeoutMs: TIMEOUT_MS, now });
-  if (answer.kind !== 'granted') throw refused(answer.message, { crm, configuration });
+  if (answer.kind !== 'granted') throw refused(answer.message, exchange);
   const { refreshToken, ...rest } = answer.tokens;
   if (!refreshToken) {
     throw new CommandError(
-      `The service gave no refresh token, without which no night works; many services give one for the scope "offline_access" only. ${scopeAdvice({ crm, configuration })} Nothing was stored.`,
+      `The service gave no refresh token, without which no night works; many services give one for the scope "offline_access" only. ${scopeAdvice(exchange)} Nothing was stored.`,
       RUN_FAILED,
     );
   }
@@ -47,17 +39,25 @@ export async function exchangeCode(
   return { tokens, notes: notesOn(tokens, answer.oddities, crm.scopes) };
 }
 
-function refused(said: string, { crm, configuration }: Around): CommandError {
-  if (/: invalid_client/.test(said)) {
-    return new CommandError(
-      `${said} ${clientAdvice(crm.clientAuthentication, configuration)} Nothing was stored.`,
-      USAGE,
-    );
+function refused(message: string, exchange: Exchange): CommandError {
+  const error = /: (invalid_client|invalid_scope)/.exec(message)?.[1];
+  if (!error) {
+    return new CommandError(`${message} Nothing was stored; authorize again, for a code works once.`, RUN_FAILED);
   }
-  if (/: invalid_scope/.test(said)) {
-    return new CommandError(`${said} ${scopeAdvice({ crm, configuration })} Nothing was stored.`, USAGE);
-  }
-  return new CommandError(`${said} Nothing was stored; authorize again, for a code works once.`, RUN_FAILED);
+  const advice = error === 'invalid_client' ? clientAdvice(exchange) : scopeAdvice(exchange);
+  return new CommandError(`${message} ${advice} Nothing was stored.`, USAGE);
+}
+
+const OTHERS = {
+  basic: '"basic_raw" or "post"',
+  basic_raw: '"basic" or "post"',
+  post: '"basic" or "basic_raw"',
+  none: '"basic" or "post", if the client has a secret',
+} satisfies Record<OAuthSettings['clientAuthentication'], string>;
+
+/** What to try when the service does not know the client. Never tried by itself: a service may lock the client. */
+function clientAdvice({ crm: { clientAuthentication: how }, configuration }: Exchange): string {
+  return `Check the id and the secret of the client; if both are right, set crm.clientAuthentication to ${OTHERS[how]} in ${configuration} (it is "${how}").`;
 }
 
 function notesOn({ expiresAt, obtainedAt, scope }: Tokens, oddities: string[], requested: string[]): string[] {

@@ -4,7 +4,7 @@ import { CommandError, USAGE } from '../support/exit.ts';
 
 export interface ClientOptions {
   crm: Pick<Deployment['crm'], 'clientAuthentication'>;
-  /** Taken from the stored client where it is not given. */
+  /** Default: the stored client. */
   clientId?: string | undefined;
   /** From CRM_CLIENT_SECRET; never an argument, which other users of the machine could read. */
   clientSecret?: string | undefined;

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
@@ -8,15 +9,9 @@ const OPENERS: Partial<Record<NodeJS.Platform, [command: string, ...args: string
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 };
 
-interface Surroundings {
-  /** False with --no-browser. */
-  wanted: boolean;
-  isTTY: boolean;
-  env: NodeJS.ProcessEnv;
-}
-
 /** Whether there may be a person in front of this machine: never in tests, in CI or in a script. */
-export function mayOpenBrowser({ wanted, isTTY, env }: Surroundings): boolean {
+export function mayOpenBrowser(options: { wanted: boolean; isTTY: boolean; env: NodeJS.ProcessEnv }): boolean {
+  const { wanted, isTTY, env } = options;
   return wanted && isTTY && !env.CI && !env.VITEST;
 }
 
@@ -35,13 +30,13 @@ export async function openBrowser(
   const [command, ...args] = opener;
   const child = spawn(command, [...args, leading.page], { stdio: 'ignore', detached: true });
   child.unref();
-  return new Promise((resolve) => {
-    child.once('spawn', () => resolve(true));
-    child.once('error', () => {
-      leading.server.close();
-      resolve(false);
-    });
-  });
+  try {
+    await once(child, 'spawn');
+    return true;
+  } catch {
+    leading.server.close();
+    return false;
+  }
 }
 
 /** A page that answers once: whoever reads its address later, among the processes of this machine, gets nothing. */
@@ -50,15 +45,12 @@ async function leadingTo(url: string): Promise<{ page: string; server: Server }>
   const headers = { location: url, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', connection: 'close' };
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== path) {
-      response.writeHead(404, { connection: 'close' }).end();
-      return;
+      return void response.writeHead(404, { connection: 'close' }).end();
     }
     response.writeHead(302, headers).end();
     server.close();
   });
-  await new Promise<void>((listening, failed) => {
-    server.once('error', failed).listen(0, '127.0.0.1', listening);
-  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   // Nobody waits for a browser that never comes.
   server.unref();
   const { port } = server.address() as AddressInfo;

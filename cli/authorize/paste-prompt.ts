@@ -1,4 +1,4 @@
-import { type HiddenLines, hiddenLines, type Input } from '../support/hidden-input.ts';
+import { hiddenLines, type Input } from '../support/hidden-input.ts';
 import { type Expected, judgeAnswer, type ServiceAnswer } from './authorization-answer.ts';
 
 /** What a person pasted, understood or not. */
@@ -6,41 +6,26 @@ type Pasted = ServiceAnswer & { note?: string };
 
 const AGAIN = 'Paste the whole address to which the browser was sent, or the code in it, and press Enter.';
 
-export interface PastePrompt {
-  /** @throws CommandError when the person or the service refused. */
-  code: Promise<string>;
-  /** The input has ended, or was understood. */
-  ended: Promise<void>;
-  close: () => void;
-}
-
 /**
  * Reads the answer of the service from a person whose browser cannot reach this machine: the redirect address or the bare
- * code. Asks again for what it cannot parse. `code` never settles when the input ends: the browser may still come.
+ * code. Asks again for what it cannot parse.
+ * @returns `code` rejects with a CommandError when the person or the service refused; `ended` settles when the input has
+ *   ended or was understood; `code` stays open at the end of the input, for the browser may still come
  */
-export function promptForPaste(expected: Expected, input: Input): PastePrompt {
+export function promptForPaste(expected: Expected, input: Input) {
   const lines = hiddenLines(input);
   const { promise: code, resolve, reject } = Promise.withResolvers<string>();
   code.catch(() => {});
-  const ended = readUntilUnderstood(lines, expected, input.print, resolve).catch(reject);
-  return { code, ended, close: lines.close };
-}
-
-async function readUntilUnderstood(
-  lines: HiddenLines,
-  expected: Expected,
-  print: Input['print'],
-  take: (code: string) => void,
-): Promise<void> {
-  for (;;) {
-    const line = await lines.next();
-    if (line === undefined) return;
-    const pasted = understand(line, expected);
-    if (pasted?.note) print(`${pasted.note}\n`);
-    if (pasted?.kind === 'refused') throw pasted.error;
-    if (pasted?.kind === 'code') return take(pasted.code);
-    if (pasted) print(`${pasted.why} ${AGAIN}\n`);
-  }
+  const readUntilUnderstood = async () => {
+    for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
+      const pasted = understand(line, expected);
+      if (pasted?.note) input.print(`${pasted.note}\n`);
+      if (pasted?.kind === 'refused') throw pasted.error;
+      if (pasted?.kind === 'code') return resolve(pasted.code);
+      if (pasted) input.print(`${pasted.why} ${AGAIN}\n`);
+    }
+  };
+  return { code, ended: readUntilUnderstood().catch(reject), close: lines.close };
 }
 
 /** `undefined` for an empty line. */

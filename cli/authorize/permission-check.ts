@@ -11,18 +11,14 @@ import { RESTORE } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
-/** What is stored of the OAuth client, unread; `undefined` before the first authorization. */
-export interface StoredClient {
-  client: string | undefined;
-}
+export type GrantTarget = Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' | 'TokensSecretId' | 'LedgerTableName'>;
 
 /**
  * Checks the permissions before a person consents: reads and writes both secrets and the ledger without changing them.
+ * @returns the value of the secret of the client; `undefined` before the first authorization
  * @throws CommandError (exit code 3)
  */
-export async function checkPermissions(
-  target: Pick<Target, 'secrets' | 'dynamo' | 'ClientSecretId' | 'TokensSecretId' | 'LedgerTableName'>,
-): Promise<StoredClient> {
+export async function checkPermissions(target: GrantTarget): Promise<string | undefined> {
   const { secrets, dynamo, ClientSecretId, TokensSecretId, LedgerTableName } = target;
   const client = await checkSecret(secrets, ClientSecretId);
   const tokens = await checkSecret(secrets, TokensSecretId);
@@ -36,7 +32,7 @@ export async function checkPermissions(
     const what = `The table ${LedgerTableName}, in which the refreshes are recorded, could not be used (${nameOf(error)}).`;
     throw impossible(what, error);
   }
-  return { client: client?.SecretString };
+  return client?.SecretString;
 }
 
 /** The value as it is, put again under its own VersionId, is documented to change nothing. */
@@ -50,12 +46,9 @@ async function checkSecret(client: SecretsManagerClient, SecretId: string) {
   // AWS refuses to read a secret without a value; the local cloud answers an empty text.
   const stored = current?.SecretString && current.VersionId ? current : undefined;
   try {
-    if (stored) {
-      const same = { ClientRequestToken: stored.VersionId, SecretString: stored.SecretString };
-      await client.send(new PutSecretValueCommand({ SecretId, ...same, VersionStages: ['AWSCURRENT'] }));
-    } else {
-      await client.send(new PutSecretValueCommand({ SecretId }));
-    }
+    const { VersionId, SecretString } = stored ?? {};
+    const same = stored && { ClientRequestToken: VersionId, SecretString, VersionStages: ['AWSCURRENT'] };
+    await client.send(new PutSecretValueCommand({ SecretId, ...same }));
   } catch (error) {
     // A put without a value is invalid, but only with the right to put does AWS say so.
     if (!stored && INCOMPLETE.has(nameOf(error))) return undefined;
@@ -72,9 +65,9 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : 'an unknown error';
 }
 
-/** @param secretId where it is a secret that was read, which AWS refuses so while the secret is scheduled for deletion */
-function impossible(what: string, error: unknown, secretId?: string): CommandError {
-  const advice = adviceFor(nameOf(error), secretId);
+/** @param readSecret the secret that was read: AWS refuses that while the secret is scheduled for deletion */
+function impossible(what: string, error: unknown, readSecret?: string): CommandError {
+  const advice = adviceFor(nameOf(error), readSecret);
   return new CommandError(`${what} ${advice} Nobody was asked to consent yet.`, ENVIRONMENT, { cause: error });
 }
 

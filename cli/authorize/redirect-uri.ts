@@ -23,7 +23,13 @@ const LOOPBACK: Record<string, string[]> = {
  * port and path as given, where the port 0 stands for any free one.
  * @throws CommandError (exit code 2) when the redirect URI is none
  */
-export function callbackOf({ port = 0, redirectUri }: { port?: number | undefined; redirectUri?: string | undefined }) {
+export function callbackOf({
+  port = 0,
+  redirectUri,
+}: {
+  port?: number | undefined;
+  redirectUri?: string | undefined;
+}): Callback {
   const wanted = redirectUri ?? `http://127.0.0.1:${port}/callback`;
   const url = URL.parse(wanted);
   if (!url?.host || url.hash || url.username) {
@@ -33,12 +39,11 @@ export function callbackOf({ port = 0, redirectUri }: { port?: number | undefine
     );
   }
   const hosts = url.protocol === 'http:' ? (LOOPBACK[url.hostname] ?? []) : [];
-  const callback: Callback = {
+  return {
     hosts,
     port: Number(url.port || 80),
     path: url.pathname,
     // As given, for it is compared letter by letter.
     uriAt: (actual) => (url.port === '0' ? wanted.replace(`${url.hostname}:0`, `${url.hostname}:${actual}`) : wanted),
   };
-  return callback;
 }

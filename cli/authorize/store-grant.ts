@@ -12,7 +12,7 @@ import { withRetries } from '../support/with-retries.ts';
 export interface StoreDeps {
   store: GrantStore;
   ledger: Ledger;
-  /** The time by which the claim is dated for the functions, milliseconds since the epoch; by default this machine's. */
+  /** Dates the claim for the functions, milliseconds since the epoch; by default this machine's time. */
   now?: () => number;
   /** A clock that only runs forward, milliseconds: this machine's idea of the time is never compared with the functions'. */
   elapsed?: () => number;
@@ -31,7 +31,8 @@ const LOOK_MS = 1000;
  * @throws RunError `TokenStoreUnavailable`, `ConfigInvalid`
  */
 export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Generation> {
-  const deps = { now: Date.now, elapsed: () => performance.now(), sleep, onWait: () => {}, ...definedOf(given) };
+  const onWait = given.onWait ?? (() => undefined);
+  const deps = { now: Date.now, elapsed: () => performance.now(), sleep, ...given, onWait };
   for (;;) {
     const before = await withRetries(() => newest(deps.store), deps);
     const claim = await claimWhenFree(before, deps);
@@ -51,11 +52,6 @@ async function obtainedBefore(versionId: string, { store, now }: Deps): Promise<
   return before ? obtainedLately(before.tokens, new Date(now())) : [];
 }
 
-function definedOf(given: StoreDeps): StoreDeps {
-  const defined = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { ...given, ...Object.fromEntries(defined) };
-}
-
 /** The end of the chain of generations; the stage label may be stale or missing. */
 async function newest(store: GrantStore): Promise<string> {
   let versionId = (await store.currentVersionId()) ?? BEFORE_THE_FIRST;
@@ -68,9 +64,8 @@ async function exists(store: GrantStore, versionId: string): Promise<boolean> {
   try {
     return (await store.version(versionId)) !== undefined;
   } catch (error) {
-    if (error instanceof RunError && error.name === 'ConfigInvalid' && (await store.currentVersionId()) === versionId) {
-      return true;
-    }
+    const unreadable = error instanceof RunError && error.name === 'ConfigInvalid';
+    if (unreadable && (await store.currentVersionId()) === versionId) return true;
     throw error;
   }
 }
