@@ -95,9 +95,7 @@ const COMPLETION = {
   description: 'write the shell function crm-export, which does the same as npm run cli --, with completion',
 };
 
-/**
- * The program. Only the commands named in `args` have their own arguments and options; all of them without `args`.
- */
+/** Only the commands named in `args` have their own arguments and options; all of them without `args`. */
 export async function createProgram(args?: string[]): Promise<Command> {
   const program = new Command('npm run cli --').description("The operator's command");
   program.exitOverride().showHelpAfterError('To see all options and examples, add --help.');
@@ -139,10 +137,7 @@ function withTarget(command: Command): Command {
     .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL');
 }
 
-/**
- * Runs a command line.
- * @returns the exit code
- */
+/** @returns the exit code */
 export async function runCommandLine(args: string[]): Promise<number> {
   try {
     const program = await createProgram(args);

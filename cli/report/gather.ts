@@ -19,7 +19,7 @@ interface Wanted {
   warn: (sentence: string) => void;
 }
 
-/** Looks at bucket, machine and rules. Whatever but the bucket cannot be asked is told, and left out. */
+/** Looks at bucket, machine and rules. What cannot be read, except for the bucket, is reported and left out. */
 export async function gatherFacts(target: Place, { warn, ...wanted }: Wanted): Promise<Facts> {
   const since = new Date(wanted.now.getTime() - (wanted.nights + 1) * DAY_MS);
   const [published, paused] = await Promise.all([

@@ -1,6 +1,6 @@
 import { bytesText } from '../support/bytes-text.ts';
 import { html, type Markup } from './html.ts';
-import { type Cell, lastCells, type Outcome, type ReportData } from './report-data.ts';
+import type { Cell, Outcome, ReportData } from './report-data.ts';
 import { cellText, longDate, monthOf, SIGNS, shortDate, tookText } from './words.ts';
 
 /** The id under which the facts of a cell stand. */
@@ -15,7 +15,7 @@ export function hasFacts({ outcome }: Cell): boolean {
 
 /** Last night, an entity a line: the answer in words and figures. */
 export function lastNightTable(data: ReportData): Markup {
-  const night = lastCells(data);
+  const night = data.rows.map(({ last }) => last);
   const severalDates = night.some(({ date }) => date !== data.lastNight);
   const rows = night.map((cell) => {
     const { entity, outcome, published } = cell;
@@ -53,7 +53,9 @@ function usualRows(data: ReportData, { entity, date }: Cell): string {
 /** Nights by entities, a cell for each; the newest night is on the right, where a narrow window begins to look. */
 export function gridTable(data: ReportData): Markup {
   const { nights, rows } = data;
-  const months = [...Map.groupBy(nights, (date) => date.slice(0, 7)).values()];
+  const months = [...Map.groupBy(nights, (date) => date.slice(0, 7))].map(([month, { length }]) => {
+    return html`<th scope="colgroup" colspan="${length}">${length > 2 ? monthOf(month) : ''}</th>`;
+  });
   const heads = nights.map((date) => {
     const last = date === data.lastNight ? html` class="last"` : null;
     return html`<th scope="col"${last}><span aria-hidden="true">${Number(date.slice(8))}</span><span class="hidden">${shortDate(date)}</span></th>`;
@@ -65,16 +67,10 @@ export function gridTable(data: ReportData): Markup {
   return html`<p class="hint" id="nights-hint">A click, or Enter, on a cell opens what is known of it; the arrow keys move between cells.</p>
 <div class="scroll nights" role="region" aria-labelledby="nights-caption" aria-describedby="nights-hint" tabindex="0"><table class="grid">
 <caption id="nights-caption" class="hidden">Outcome of each entity in the last ${nights.length} nights</caption>
-<thead><tr class="months"><td></td>${months.map(monthHead)}</tr>
+<thead><tr class="months"><td></td>${months}</tr>
 <tr><th scope="col"><span class="hidden">Entity</span></th>${heads}</tr></thead>
 <tbody>${body}</tbody></table></div>
 <ul class="legend" aria-label="What the signs mean">${legend(data)}</ul>`;
-}
-
-function monthHead(dates: string[]): Markup {
-  const [first = ''] = dates;
-  const name = dates.length > 2 ? monthOf(first) : '';
-  return html`<th scope="colgroup" colspan="${dates.length}">${name}</th>`;
 }
 
 function gridCell(cell: Cell): Markup {

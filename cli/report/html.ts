@@ -1,4 +1,7 @@
-/** A piece of a page that is markup already. Everything else that comes into a page is text, and is escaped. */
+/**
+ * A piece of a page that is markup already: made by `html`, a style sheet, a script, a drawing of the plotting library.
+ * Everything else that comes into a page is text, and is escaped.
+ */
 export class Markup {
   readonly text: string;
 
@@ -20,11 +23,6 @@ const ENTITIES_OF_HTML: Record<string, string> = {
 /** A template of markup. Values are escaped, in text and in quoted attributes alike; `null` is nothing. */
 export function html(strings: TemplateStringsArray, ...values: Value[]): Markup {
   return new Markup(strings.map((part, index) => part + (index < values.length ? textOf(values[index]) : '')).join(''));
-}
-
-/** What no value of ours or of others is in: a style sheet, a script, a drawing of the plotting library. */
-export function trusted(text: string): Markup {
-  return new Markup(text);
 }
 
 function textOf(value: Value | undefined): string {

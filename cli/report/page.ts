@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { factsOf } from './facts.ts';
 import { gridTable, lastNightTable } from './grid.ts';
-import { html, trusted } from './html.ts';
+import { html, Markup } from './html.ts';
 import { plotSections } from './plots.ts';
 import type { ReportData } from './report-data.ts';
 import { SCRIPT } from './script.ts';
@@ -26,7 +26,7 @@ export function reportPage(data: ReportData, warnings: string[] = []): string {
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <title>${text} (${deployment})</title>
-<style>${trusted(STYLE)}</style>
+<style>${new Markup(STYLE)}</style>
 </head>
 <body>
 <a class="skip" href="#nights">To the nights</a>
@@ -45,7 +45,7 @@ ${factsOf(data)}
 <p>Deployment ${deployment}, ${nights.length} nights, dates in ${timeZone}. Made ${timeText(madeAt)} from the manifests in the
 bucket and the executions of the last 90 days: of failed runs before that nothing is known.</p>
 </footer>
-<script>${trusted(SCRIPT)}</script>
+<script>${new Markup(SCRIPT)}</script>
 </body>
 </html>
 `.text;

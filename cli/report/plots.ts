@@ -2,7 +2,7 @@ import * as Plot from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import type { Entity } from '../../core/config/entities.ts';
 import { bytesText } from '../support/bytes-text.ts';
-import { html, type Markup, trusted } from './html.ts';
+import { html, Markup } from './html.ts';
 import { type Cell, isMissing, isPublished, type ReportData } from './report-data.ts';
 import { shortDate } from './words.ts';
 
@@ -95,7 +95,7 @@ function drawing(measure: Measure, cells: Cell[], label: string): Markup {
   for (const group of svg.querySelectorAll('[aria-label]')) group.removeAttribute('aria-label');
   svg.setAttribute('role', 'img');
   svg.setAttribute('aria-label', label);
-  return trusted(svg.outerHTML);
+  return new Markup(svg.outerHTML);
 }
 
 /** At most four, the newest among them. */

@@ -118,11 +118,6 @@ function sinceOf({ published, attempts }: Facts, entity: Entity): Date | undefin
   return first === undefined ? undefined : new Date(first);
 }
 
-/** The last night, a cell for each entity. */
-export function lastCells({ rows }: ReportData): Cell[] {
-  return rows.map(({ last }) => last);
-}
-
 /** Whether the run is under way or due later. */
 export function isOpen({ outcome }: Cell): boolean {
   return outcome === 'running' || outcome === 'due';

@@ -7,7 +7,7 @@ import { outputArgument, pathArgument } from '../support/paths.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
-import { isMissing, isOpen, isPublished, lastCells, type ReportData, reportDataOf } from './report-data.ts';
+import { isMissing, isOpen, isPublished, type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
 
 interface ReportOptions extends TargetOptions {
@@ -17,17 +17,10 @@ interface ReportOptions extends TargetOptions {
   json?: boolean;
 }
 
-const MOST_NIGHTS = 400;
-
 /** Registers `report`, which changes nothing in the deployment. */
 export function addReport(command: Command): void {
   const described = command
-    .option(
-      '--nights <number>',
-      'how many nights',
-      numberArgument(`A whole number from 1 to ${MOST_NIGHTS}.`, 1, MOST_NIGHTS),
-      30,
-    )
+    .option('--nights <number>', 'how many nights', numberArgument('A whole number from 1 to 400.', 1, 400), 30)
     .option(
       '-o, --output <file>',
       'where it is written, over what is there; - is standard output; default: report.html',
@@ -68,7 +61,7 @@ async function report(options: ReportOptions): Promise<void> {
 }
 
 function documentOf(data: ReportData, file: string) {
-  const night = lastCells(data);
+  const night = data.rows.map(({ last }) => last);
   const names = (wanted: (cell: (typeof night)[number]) => boolean) => night.filter(wanted).map(({ entity }) => entity);
   return {
     ...{ file, headline: headlineOf(data).text, lastNight: data.lastNight, nights: data.nights.length },

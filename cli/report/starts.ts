@@ -2,9 +2,9 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { dateIn } from '../../core/export/logical-date.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 
-const DAY_MINUTES = 24 * 60;
-const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
+const DAY_MINUTES = 24 * 60;
+const DAY_MS = DAY_MINUTES * MINUTE_MS;
 
 /** A start by a nightly rule, and the date that its run gets. */
 export interface Start {
@@ -36,12 +36,8 @@ export function nightOf({ startMinute, timeZone }: NightlyPlan, now: Date): Map<
   });
   const first = firstMinute(planned.map(({ minute }) => minute));
   const began = lastStart(first, now);
-  return new Map(
-    planned.map(({ entity, minute }) => {
-      const at = new Date(began + minutesAfter(first, minute) * MINUTE_MS);
-      return [entity, dateIn(timeZone, at)];
-    }),
-  );
+  const start = (minute: number) => new Date(began + minutesAfter(first, minute) * MINUTE_MS);
+  return new Map(planned.map(({ entity, minute }) => [entity, dateIn(timeZone, start(minute))]));
 }
 
 /** A night begins behind the longest time of the day without a start. */

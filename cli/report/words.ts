@@ -1,6 +1,6 @@
 import { bytesText } from '../support/bytes-text.ts';
 import { durationText, manyText } from '../support/text.ts';
-import { type Cell, isMissing, isOpen, isPublished, lastCells, type Outcome, type ReportData } from './report-data.ts';
+import { type Cell, isMissing, isOpen, isPublished, type Outcome, type ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
 export const SIGNS: Record<Outcome, { sign: string; word: string }> = {
@@ -25,7 +25,7 @@ export interface Headline {
 
 /** What is said first. */
 export function headlineOf(data: ReportData): Headline {
-  const night = lastCells(data);
+  const night = data.rows.map(({ last }) => last);
   const expected = night.filter(({ outcome }) => outcome !== 'paused' && outcome !== 'none');
   const missing = expected.filter(isMissing);
   const published = expected.filter(isPublished);
@@ -51,7 +51,7 @@ export function headlineOf(data: ReportData): Headline {
 
 /** What the night that began last is called, as long as it goes on and after. */
 export function nightName(data: ReportData): string {
-  return lastCells(data).some(isOpen) ? 'This night' : 'Last night';
+  return data.rows.some(({ last }) => isOpen(last)) ? 'This night' : 'Last night';
 }
 
 function notesOf(data: ReportData, night: Cell[]): string[] {

@@ -3,7 +3,7 @@ import * as z from 'zod';
 
 /** The time of AWS, seen from a machine whose clock may be wrong. */
 export interface Clock {
-  /** Of AWS, where this machine is off by more than can be told apart from the way of an answer; else of this machine. */
+  /** Of AWS, where this machine is off by more than the accuracy of the measurement; else of this machine. */
   now: () => Date;
   /** Milliseconds by which AWS is ahead, 0 where both agree; `undefined` where AWS did not say its time. */
   offset: () => number | undefined;

@@ -2,15 +2,8 @@ import * as z from 'zod';
 import { RunError } from '../../core/errors.ts';
 import { plain } from './text.ts';
 
-const CREDENTIALS = new Set([
-  ...['AuthFailure', 'IncompleteSignature', 'InvalidAccessKeyId', 'InvalidClientTokenId'],
-  ...[
-    'InvalidSignatureException',
-    'MissingAuthenticationToken',
-    'SignatureDoesNotMatch',
-    'UnrecognizedClientException',
-  ],
-]);
+const CREDENTIALS =
+  /^(AuthFailure|IncompleteSignature|Invalid(AccessKeyId|ClientTokenId|SignatureException)|MissingAuthenticationToken|SignatureDoesNotMatch|UnrecognizedClientException)$/;
 const GONE = /^(StateMachineDoesNotExist|ResourceNotFound(Exception)?|NotFound(Exception)?)$/;
 const SILENT = /ECONNREFUSED|ECONNRESET|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|TimeoutError/;
 const LOOPBACK = /\b127(\.\d{1,3}){3}(:\d+)?|::1(:\d+)?|\blocalhost\b/;
@@ -31,18 +24,16 @@ export function awsErrorText(error: unknown): string | undefined {
   if (/^(ExpiredToken|RequestExpired|TokenRefreshRequired)/.test(name)) {
     return `The AWS credentials have expired (${name}): log in again, or name others with --profile.`;
   }
-  if (CREDENTIALS.has(name)) return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
+  if (CREDENTIALS.test(name)) return `AWS does not accept these credentials (${name}): log in, or check --profile.`;
   if (/^(AccessDenied|AuthorizationError|Forbidden|NotAuthorized|UnauthorizedOperation)/.test(name)) {
     const what = sentence(message || 'it does not say what');
     return `AWS denies access (${name}): ${what} Use credentials that may do it (--profile), or have the right granted.`;
   }
   if (/^Throttling|TooManyRequests/.test(name)) return `AWS is asked too often (${name}): try again in a minute.`;
-  if (GONE.test(name)) {
-    return `A part of the deployment is gone (${[name, message].filter(Boolean).join(': ')}): ${RESTORE}.`;
-  }
+  const both = [name, message].filter(Boolean).join(': ');
+  if (GONE.test(name)) return `A part of the deployment is gone (${both}): ${RESTORE}.`;
   if (name === 'NoSuchBucket') {
-    const advice = 'restore it under its old name, or make the deployment anew (docs/runbook.md, StorageDenied)';
-    return `The bucket of the deployment is gone (${[name, message].filter(Boolean).join(': ')}): ${advice}.`;
+    return `The bucket of the deployment is gone (${both}): restore it under its old name, or make the deployment anew (docs/runbook.md, StorageDenied).`;
   }
   return onTheWay(`${name} ${message}`, message);
 }

@@ -9,16 +9,8 @@ export interface Input {
   interrupt?: () => void;
 }
 
-/** Lines that are read without showing them; `close` gives the terminal back. */
-export interface HiddenLines {
-  next: () => Promise<string | undefined>;
-  close: () => void;
-}
-
-/**
- * Reads lines without echo: a terminal key by key, anything else line by line. `next` returns `undefined` at the end.
- */
-export function hiddenLines({ stream, interrupt = () => process.kill(process.pid, 'SIGINT') }: Input): HiddenLines {
+/** Reads lines without echo: a terminal key by key, anything else line by line. `next` returns `undefined` at the end. */
+export function hiddenLines({ stream, interrupt = () => process.kill(process.pid, 'SIGINT') }: Input) {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stream, output: nowhere, terminal: stream.isTTY === true, historySize: 0 });
   const waiting: ((line: string | undefined) => void)[] = [];

@@ -75,13 +75,12 @@ async function stackOutputs(client: CloudFormationClient, StackName: string) {
   const { Stacks } = await client.send(new DescribeStacksCommand({ StackName })).catch(async (error: unknown) => {
     throw new CommandError(await unreachable(client, StackName, error), ENVIRONMENT, { cause: error });
   });
-  const outputs = Object.fromEntries(
-    (Stacks?.[0]?.Outputs ?? []).map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]),
-  );
+  const { Outputs = [], StackStatus } = Stacks?.[0] ?? {};
+  const outputs = Object.fromEntries(Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
   const parsed = outputsSchema.safeParse(outputs);
   if (parsed.success) return { ...parsed.data, deployed: deployedSchema.safeParse(outputs).data };
   throw new CommandError(
-    `The stack ${StackName} is only half deployed (${Stacks?.[0]?.StackStatus}): deploy it again.`,
+    `The stack ${StackName} is only half deployed (${StackStatus}): deploy it again.`,
     ENVIRONMENT,
   );
 }
