@@ -2,7 +2,7 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { dateIn } from '../../../core/export/logical-date.ts';
-import { jsonOrUndefined } from '../../../core/json.ts';
+import { parseJson } from '../../../core/json.ts';
 import { eachOf, type PublishedRun } from '../../data/manifests.ts';
 import { awsErrorText } from '../../support/aws-error.ts';
 import type { Target } from '../../support/target.ts';
@@ -12,7 +12,7 @@ import { parseState, secondsBetween } from '../run-report.ts';
 import { type Waiting, waitingOf } from '../waiting.ts';
 import { type Published, publishedOrNone, type Standing } from './published-runs.ts';
 
-/** Step Functions forgets an execution so long after its end. */
+/** Step Functions deletes an execution so long after its end. */
 export const FORGOTTEN_AFTER_DAYS = 90;
 
 /** One run as `list --json` prints it. What is not known is null. */
@@ -21,40 +21,38 @@ export interface RunRow {
   entity: Entity | null;
   /** The logical date. */
   date: string | null;
-  /** Of Step Functions; null if it has forgotten the run, which is then known by its manifest only. */
+  /** Of Step Functions; null where only the manifest is left. */
   status: string | null;
   error: string | null;
   cause: string | null;
   startedAt: string;
-  /** From start to end, or until now; null where only the manifest is left. */
+  /** From start to end, or until now. */
   seconds: number | null;
   rows: number | null;
   bytes: number | null;
   standing: Standing;
-  /** How many warnings the manifest of a published run holds. */
   warningCount: number | null;
-  /** Of a run that waits: why, and until when. */
   waiting: Waiting | null;
 }
 
-export interface Wanted {
+interface Wanted {
   /** Empty: all. */
   entities: Entity[];
   since: Date;
   failed: boolean;
-  /** Only those under way. */
   running?: boolean;
-  /** Only so many, the newest. */
+  /** Only the newest. */
   limit?: number | undefined;
   /** The zone in which a run gets its date. */
   timeZone: string;
-  /** Gets a sentence for what could not be read. */
+  /** Called for what cannot be read. */
   warn: (sentence: string) => void;
 }
 
-type Place = Pick<Target, 'sfn' | 'StateMachineArn' | 's3' | 'BucketName'>;
+type Machine = Pick<Target, 'sfn' | 'StateMachineArn'>;
+type Place = Machine & Pick<Target, 's3' | 'BucketName'>;
 
-/** Runs from Step Functions joined with what the manifests say, newest first. */
+/** Runs from Step Functions joined with their manifests, newest first. */
 export async function listRuns(target: Place, wanted: Wanted): Promise<RunRow[]> {
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = wanted.failed || wanted.running ? new Map() : await publishedOrNone(target, entities, wanted);
@@ -69,12 +67,9 @@ export async function listRuns(target: Place, wanted: Wanted): Promise<RunRow[]>
   return all.slice(0, wanted.limit);
 }
 
-/**
- * Runs without a file that counts, of any input: those that failed or are under way, and those that succeeded and whose
- * file is not among the published ones, though it is still to be kept.
- */
+/** Runs that failed or are under way, and those that succeeded and whose file is missing though it is not expired. */
 export async function unpublishedRuns(
-  target: Pick<Target, 'sfn' | 'StateMachineArn'>,
+  target: Machine,
   published: PublishedRun[],
   { since, now, timeZone }: Pick<Wanted, 'since' | 'timeZone'> & { now: Date },
 ): Promise<RunRow[]> {
@@ -85,7 +80,7 @@ export async function unpublishedRuns(
     const ended = await endOf(target, run, timeZone);
     const expired = ended.keptUntil !== undefined && ended.keptUntil <= now.toISOString().slice(0, 10);
     if (run.status === 'SUCCEEDED' && expired) return [];
-    // What was published while this looks is not among the published ones yet.
+    // Its file was published after the published ones were read.
     const justNow = run.stopDate !== undefined && run.stopDate > now;
     return [rowWith(justNow ? { ...run, status: 'RUNNING' } : run, undefined, ended)];
   });
@@ -93,7 +88,7 @@ export async function unpublishedRuns(
 }
 
 async function foundRuns(
-  target: Pick<Target, 'sfn' | 'StateMachineArn'>,
+  target: Machine,
   entities: Entity[],
   { since, failed, running }: Pick<Wanted, 'since' | 'failed' | 'running'>,
   published: Map<string, PublishedRun>,
@@ -109,18 +104,13 @@ async function foundRuns(
 }
 
 /** Step Functions allows few such calls a second: only what is in no manifest is read there. */
-async function rowOf(
-  target: Pick<Target, 'sfn'>,
-  run: FoundRun,
-  published: Map<string, Published>,
-  { timeZone, warn }: Wanted,
-): Promise<RunRow> {
+async function rowOf(target: Machine, run: FoundRun, published: Map<string, Published>, { timeZone, warn }: Wanted) {
   const found = published.get(run.name);
   const row = rowWith(run, found, run.status === 'SUCCEEDED' ? undefined : await endOf(target, run, timeZone));
   return run.status === 'RUNNING' ? { ...row, waiting: await waitOf(target, run, warn) } : row;
 }
 
-async function waitOf({ sfn }: Pick<Target, 'sfn'>, run: FoundRun, warn: Wanted['warn']): Promise<Waiting | null> {
+async function waitOf({ sfn }: Machine, run: FoundRun, warn: Wanted['warn']): Promise<Waiting | null> {
   try {
     return waitingOf(await lastSeen(sfn, run.executionArn)) ?? null;
   } catch (error) {
@@ -132,19 +122,20 @@ async function waitOf({ sfn }: Pick<Target, 'sfn'>, run: FoundRun, warn: Wanted[
 }
 
 function rowWith(run: FoundRun, found: Published | undefined, ended: End | undefined): RunRow {
+  const { file, date, warnings } = found?.manifest ?? {};
   return {
     run: run.name,
     entity: run.entity ?? null,
-    date: found?.manifest.date ?? ended?.date ?? null,
+    date: date ?? ended?.date ?? null,
     status: run.status,
     error: ended?.error ?? null,
     cause: ended?.cause ?? null,
     startedAt: run.startDate.toISOString(),
     seconds: secondsBetween(run.startDate, run.stopDate ?? new Date()),
-    rows: found?.manifest.file.rows ?? null,
-    bytes: found?.manifest.file.bytes ?? null,
+    rows: file?.rows ?? null,
+    bytes: file?.bytes ?? null,
     standing: found?.standing ?? null,
-    warningCount: found?.manifest.warnings.length ?? null,
+    warningCount: warnings?.length ?? null,
     waiting: null,
   };
 }
@@ -161,23 +152,16 @@ const inputSchema = z.object({
   scheduledFor: z.iso.datetime({ offset: true }).optional(),
 });
 
-/** What is known of an execution. */
-interface End {
-  date: string;
-  error: string | undefined;
-  cause: string | undefined;
-  /** Of a run that succeeded. */
-  keptUntil: string | undefined;
-}
-
 /** The date that CreateExport gives to a run. */
 export function reckonedDate(input: string | undefined, startDate: Date, timeZone: string): string {
-  const { date, scheduledFor } = inputSchema.safeParse(jsonOrUndefined(input)).data ?? {};
+  const { date, scheduledFor } = parseJson(inputSchema, input) ?? {};
   return date ?? dateIn(timeZone, scheduledFor ? new Date(scheduledFor) : startDate);
 }
 
+type End = Awaited<ReturnType<typeof endOf>>;
+
 /** What is known of a run without a manifest. */
-async function endOf({ sfn }: Pick<Target, 'sfn'>, run: FoundRun, timeZone: string): Promise<End> {
+async function endOf({ sfn }: Machine, run: FoundRun, timeZone: string) {
   const { executionArn } = run;
   const { input, output, error, cause } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
   const made = parseState(output)?.run;

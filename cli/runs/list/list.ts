@@ -1,4 +1,5 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import * as z from 'zod';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { nightlyPlan } from '../../schedule/nightly-plan.ts';
 import { bytesText } from '../../support/bytes-text.ts';
@@ -10,7 +11,6 @@ import { connect, type TargetOptions } from '../../support/target.ts';
 import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
 import { waitingText } from '../waiting.ts';
 import { FORGOTTEN_AFTER_DAYS, listRuns, type RunRow } from './list-runs.ts';
-import { sinceArgument } from './since.ts';
 
 interface ListOptions extends TargetOptions {
   since?: Date;
@@ -21,6 +21,7 @@ interface ListOptions extends TargetOptions {
   json?: boolean;
 }
 
+const limitArgument = numberArgument('A whole number from 1 to 99999.', 1, 99_999);
 const LINES = `
 In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run, warnings, and why a run waits.`;
 
@@ -31,11 +32,7 @@ export function addList(command: Command): void {
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
     .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
     .option('--running', 'only runs that are under way')
-    .option(
-      '--limit <number>',
-      'only so many, the newest',
-      numberArgument('A whole number from 1 to 99999.', 1, 99_999),
-    )
+    .option('--limit <number>', 'only so many, the newest', limitArgument)
     .option('--configuration <file>', 'says the time zone of the dates; default: what is deployed', pathArgument)
     .option('--json', 'one JSON document')
     .action(list);
@@ -76,10 +73,9 @@ export function runsText(
     return outcomeOf(run) === 'published' ? colors.green : colors.red;
   };
   const rows = lines.map((line, index) => paint(runs[index - 1])(line));
-  const forgotten = runs.some(({ status }) => status === null);
-  const forgottenNote = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
+  const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
   const notes = [
-    ...(forgotten ? [forgottenNote] : []),
+    ...(runs.some(({ status }) => status === null) ? [forgotten] : []),
     ...(leftOut.length > 0 ? [`No room for: ${leftOut.join(', ')}; --json has all.`] : []),
   ];
   return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
@@ -112,7 +108,7 @@ function cellsOf(run: RunRow): string[] {
     startedAt.slice(0, 19).replace('T', ' '),
     entity ?? '?',
     date ?? '',
-    [outcomeOf(run), run.warningCount ? '(!)' : ''].filter(Boolean).join(' '),
+    `${outcomeOf(run)}${run.warningCount ? ' (!)' : ''}`,
     seconds === null ? '' : durationText(seconds),
     rows?.toLocaleString('en-US') ?? '',
     bytesText(bytes),
@@ -123,21 +119,12 @@ function cellsOf(run: RunRow): string[] {
 
 function lineOf(run: RunRow): string {
   const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
-  const cells = [
-    startedAt,
-    entity,
-    date,
-    outcomeOf(run),
-    seconds,
-    rows,
-    bytes,
-    standing,
-    plainLine(run.run),
-    run.warningCount || null,
-  ];
-  const waits = run.waiting ? waitingText(run.waiting) : '';
-  const line = [...cells, waits].map((cell) => cell ?? '').join('\t');
-  return line.trimEnd();
+  const measures = [seconds, rows, bytes, standing, plainLine(run.run), run.warningCount || null];
+  const cells = [startedAt, entity, date, outcomeOf(run), ...measures, run.waiting && waitingText(run.waiting)];
+  return cells
+    .map((cell) => cell ?? '')
+    .join('\t')
+    .trimEnd();
 }
 
 function outcomeOf({ status, error }: RunRow): string {
@@ -145,4 +132,20 @@ function outcomeOf({ status, error }: RunRow): string {
   if (status === 'SUCCEEDED') return 'published';
   if (status === 'RUNNING') return 'running';
   return plainLine(error ?? status);
+}
+
+const UNITS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };
+
+/** `12h`, `7d`, `2w`, or a date, which means its beginning in UTC. @throws InvalidArgumentError for anything else */
+export function sinceArgument(text: string, now: Date = new Date()): Date {
+  const [, count, unit] = /^(\d{1,5})([hdw])$/.exec(text) ?? [];
+  if (unit) return new Date(now.getTime() - Number(count) * UNITS[unit as keyof typeof UNITS]);
+  if (!z.iso.date().safeParse(text).success) {
+    throw new InvalidArgumentError(
+      'A length of time such as 12h, 7d or 2w, or a date that exists, such as 2026-11-20.',
+    );
+  }
+  const time = new Date(`${text}T00:00:00Z`);
+  if (time <= now) return time;
+  throw new InvalidArgumentError(`That date is still to come: now it is ${now.toISOString().slice(0, 16)} UTC.`);
 }

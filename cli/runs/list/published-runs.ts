@@ -6,43 +6,32 @@ import { createManifests, eachOf, ifReadable, type Manifests, type PublishedRun 
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 
-/**
- * Of a published run: the newest date's, the one that counts for its date, or one that a later run replaced. Null where no
- * pointer came as far as this run.
- */
+/** Of a published run, by the pointers: of the newest date, of its date, or replaced by a later run; null without a pointer. */
 export type Standing = 'latest' | 'current' | 'superseded' | null;
 
 export type Published = PublishedRun & { standing: Standing };
 
-type Place = Pick<Target, 's3' | 'BucketName'>;
-
-interface Wanted {
-  since: Date;
-  warn: (sentence: string) => void;
-}
+type Warn = (sentence: string) => void;
 
 /** Published runs by the name of the execution; none, with a warning, where the bucket cannot be read. */
 export async function publishedOrNone(
-  target: Place,
+  target: Pick<Target, 's3' | 'BucketName'>,
   entities: Entity[],
-  wanted: Wanted,
+  { since, warn }: { since: Date; warn: Warn },
 ): Promise<Map<string, Published>> {
   try {
-    return await publishedRuns(target, entities, wanted);
+    return await publishedRuns(createManifests(target), entities, since, warn);
   } catch (error) {
     if (!(error instanceof CommandError || error instanceof RunError)) throw error;
-    wanted.warn(
-      `Dates, rows and bytes of what was published are not shown: the bucket could not be read. ${error.message}`,
-    );
+    warn(`Dates, rows and bytes of what was published are not shown: the bucket could not be read. ${error.message}`);
     return new Map();
   }
 }
 
-async function publishedRuns(target: Place, entities: Entity[], wanted: Wanted): Promise<Map<string, Published>> {
-  const manifests = createManifests(target);
+async function publishedRuns(manifests: Manifests, entities: Entity[], since: Date, warn: Warn) {
   const all = await eachOf(entities, async (entity) => {
-    const named = (which: string) => ifReadable(manifests.pointer(entity, which), wanted.warn);
-    const [runs, latest] = await Promise.all([manifests.runs(entity, wanted.since, wanted.warn), named('latest')]);
+    const named = (which: string) => ifReadable(manifests.pointer(entity, which), warn);
+    const [runs, latest] = await Promise.all([manifests.runs(entity, since, warn), named('latest')]);
     const dates = [...new Set(runs.map(({ manifest }) => manifest.date))];
     const pointers = new Map(await eachOf(dates, async (date) => [date, await named(date)] as const));
     return runs.map((run) => ({ ...run, standing: standingOf(run.manifest, pointers.get(run.manifest.date), latest) }));
@@ -50,19 +39,14 @@ async function publishedRuns(target: Place, entities: Entity[], wanted: Wanted):
   return new Map(all.flat().map((run) => [run.manifest.execution, run]));
 }
 
-/** By the pointers alone: a run may have failed after it wrote its manifest. */
+/** Only the pointers count: a run may have failed after it wrote its manifest. */
 function standingOf(manifest: Manifest, ofDate: Pointer | undefined, latest: Pointer | undefined): Standing {
   if (manifest.execution === latest?.execution) return 'latest';
   if (manifest.execution === ofDate?.execution) return 'current';
   return ofDate && comparePlaces(ofDate, manifest) >= 0 ? 'superseded' : null;
 }
 
-/** The same, with the pointers read. */
-export async function standingBy(
-  manifests: Manifests,
-  manifest: Manifest,
-  warn: (sentence: string) => void,
-): Promise<Standing> {
+export async function standingBy(manifests: Manifests, manifest: Manifest, warn: Warn): Promise<Standing> {
   const named = (which: string) => ifReadable(manifests.pointer(manifest.entity, which), warn);
   const [latest, ofDate] = await Promise.all([named('latest'), named(manifest.date)]);
   return standingOf(manifest, ofDate, latest);

@@ -3,16 +3,15 @@ import type { RunState } from '../../../core/step/states.ts';
 import { isStay } from '../executions.ts';
 import { parseState } from '../run-report.ts';
 
-/** What a run does in some states of the machine. */
 export type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'end';
 
 /** A stay in one state of the machine. */
 export interface Stay {
   name: string;
   from: Date;
-  /** When the next state was entered, or the execution ended; now, where it goes on. */
+  /** When the next state was entered, or the execution ended, or now. */
   to: Date;
-  /** The input of the state, and of the next one; only the last of a failed run has no `after`. */
+  /** The input of the state, and of the next one; the last of a failed run has no `after`. */
   before: RunState | undefined;
   after: RunState | undefined;
 }
@@ -35,7 +34,6 @@ const PHASES: Record<string, Phase> = {
   WaitBeforePublish: 'publish',
 };
 
-/** The whole history of an execution, from its first event. */
 export async function historyOf(client: SFNClient, executionArn: string): Promise<HistoryEvent[]> {
   const all: HistoryEvent[] = [];
   const wanted = { executionArn, includeExecutionData: true };
@@ -43,13 +41,9 @@ export async function historyOf(client: SFNClient, executionArn: string): Promis
   return all;
 }
 
-/**
- * Folds a history into stretches.
- * @param end when the execution ended, or now
- * @param output of an execution that succeeded
- */
+/** @param end when the execution ended, or now; @param output of an execution that succeeded */
 export function stretchesOf(events: HistoryEvent[], end: Date, output: string | undefined): Stretch[] {
-  // Every engine writes these, and they are enough: the input of a state is the answer of the one before.
+  // Enough, and written by every engine: the input of a state is the answer of the one before.
   const entered = events
     .filter(isStay)
     .flatMap(({ timestamp, stateEnteredEventDetails: details }) =>

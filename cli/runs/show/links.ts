@@ -2,7 +2,7 @@ import { ERRORS } from '../../../core/errors.ts';
 import { STEPS } from '../../../core/step/steps.ts';
 import type { Target } from '../../support/target.ts';
 
-/** Where to look further; a local cloud has no console, only an address. */
+/** A local cloud has no console, only an address. */
 export interface Links {
   execution: string | null;
   /** By step. */
@@ -37,7 +37,7 @@ const HOSTS: Record<string, string> = {
   'aws-us-gov': 'console.amazonaws-us-gov.com',
 };
 
-/** Entries for runs that Step Functions or a person ended. */
+/** For runs that Step Functions or a person ended. */
 const BY_STATUS: Record<string, string> = {
   FAILED: 'ExecutionsFailed',
   TIMED_OUT: 'ExecutionsTimedOut',

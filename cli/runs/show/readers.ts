@@ -1,12 +1,13 @@
 import * as z from 'zod';
 import { RunError } from '../../../core/errors.ts';
-import { jsonOrUndefined } from '../../../core/json.ts';
+import { parseJson } from '../../../core/json.ts';
 import { ifReadable, type Manifests } from '../../data/manifests.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { FoundRun } from '../find-run.ts';
 import { reckonedDate } from '../list/list-runs.ts';
+import type { ShownRun } from './show-run.ts';
 
-/** What readers have where a run brought nothing: the date's file, the latest one, and the run that each is from. */
+/** What readers have where a run failed. */
 export interface Readers {
   ofDate: Published | null;
   latest: Published | null;
@@ -17,20 +18,14 @@ interface Published {
   run: string;
 }
 
-interface Aftermath {
-  date: string | null;
-  readers: Readers | null;
-  makeUp: string | null;
-}
-
-/** What a run that failed means for readers, and the command that makes it up where nothing is published for its date. */
+/** What readers have after a failed run, and the command that makes it up where nothing is published for its date. */
 export async function aftermathOf(
   manifests: Manifests,
   { name, entity, status, startDate }: FoundRun,
   { date: begun, input, timeZone, warn }: Known,
-): Promise<Aftermath> {
-  if (!entity || status === 'RUNNING' || status === 'SUCCEEDED')
-    return { date: begun ?? null, readers: null, makeUp: null };
+): Promise<Pick<ShownRun, 'date' | 'readers' | 'makeUp'>> {
+  const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';
+  if (!entity || !failed) return { date: begun ?? null, readers: null, makeUp: null };
   const date = begun ?? (timeZone && reckonedDate(input, startDate, timeZone));
   const named = async (which: string | undefined) => {
     const pointer = which && (await ifReadable(manifests.pointer(entity, which), warn));
@@ -45,8 +40,7 @@ export async function aftermathOf(
       return null;
     },
   );
-  const plain = plainInputSchema.safeParse(jsonOrUndefined(input)).success;
-  const makeUp = plain && date ? `start ${entity} --date ${date}` : `retry ${name}`;
+  const makeUp = parseJson(plainInputSchema, input) && date ? `start ${entity} --date ${date}` : `retry ${name}`;
   return { date: date ?? null, readers, makeUp: readers?.ofDate ? null : makeUp };
 }
 
@@ -54,7 +48,6 @@ interface Known {
   /** Of the run, where it had begun. */
   date: string | undefined;
   input: string | undefined;
-  /** The zone in which a run gets its date. */
   timeZone: string | undefined;
   warn: (sentence: string) => void;
 }

@@ -7,29 +7,28 @@ import { type FoundRun, findRun } from '../find-run.ts';
 import type { RunRow } from '../list/list-runs.ts';
 import { standingBy } from '../list/published-runs.ts';
 import { parseState, secondsBetween } from '../run-report.ts';
-import { type Waiting, waitingOf } from '../waiting.ts';
+import { waitingOf } from '../waiting.ts';
 import { forgottenRun, ofManifest } from './forgotten-run.ts';
-import { historyOf, type Stay, stretchesOf } from './history.ts';
+import { historyOf, stretchesOf } from './history.ts';
 import { type Links, linksOf, runbookEntry } from './links.ts';
 import { aftermathOf, type Readers } from './readers.ts';
 import { type Moment, timelineOf } from './timeline.ts';
 
 /** One run as `show --json` prints it. What is not known is null. */
-export interface ShownRun extends Omit<RunRow, 'startedAt' | 'warningCount'> {
+export interface ShownRun extends Omit<RunRow, 'warningCount'> {
   executionArn: string | null;
-  startedAt: string;
   endedAt: string | null;
   exportId: string | null;
   checks: number | null;
-  /** The entry of the runbook for the error, as a path in this repository. */
+  /** A path in this repository. */
   runbook: string | null;
   timeline: Moment[];
   /** In the bucket; the manifest is null as long as nothing is published. */
   files: { bucket: string; key: string | null; manifestKey: string | null; keptUntil: string | null };
   warnings: string[];
-  /** Of a run that failed: what readers have instead. */
+  /** Of a run that failed. */
   readers: Readers | null;
-  /** Of a run that failed, where nothing is published for its date: the command that makes it up. */
+  /** The command that makes it up, where nothing is published for its date. */
   makeUp: string | null;
   links: Links;
 }
@@ -37,7 +36,7 @@ export interface ShownRun extends Omit<RunRow, 'startedAt' | 'warningCount'> {
 type Place = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
 
 /**
- * A run by name, ARN or entity (its newest), from its history; from its manifest alone where Step Functions has forgotten it.
+ * A run by name, ARN or entity (its newest), from its history, or from its manifest where Step Functions has deleted it.
  * @param endpoint of a local cloud
  * @throws CommandError (exit code 2) when neither knows it
  */
@@ -59,36 +58,29 @@ async function ofExecution(
   run: FoundRun,
   endpoint: string | undefined,
 ): Promise<ShownRun> {
-  const { executionArn } = run;
+  const { name, executionArn, entity = null, status, startDate, stopDate } = run;
   const execution = await target.sfn.send(new DescribeExecutionCommand({ executionArn }));
-  const stretches = stretchesOf(
-    await historyOf(target.sfn, executionArn),
-    run.stopDate ?? new Date(),
-    execution.output,
-  );
+  const { input, output, error = null, cause = null } = execution;
+  const stretches = stretchesOf(await historyOf(target.sfn, executionArn), stopDate ?? new Date(), output);
   const last = stretches.at(-1)?.stays.at(-1);
-  const state = parseState(execution.output) ?? last?.after ?? last?.before;
-  const [error, cause] = [execution.error ?? null, execution.cause ?? null];
+  const state = parseState(output) ?? last?.after ?? last?.before;
   const manifestKey = state?.manifestKey ?? null;
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
   const manifest = manifestKey === null ? undefined : await ifReadable(manifests.manifest(manifestKey), warn);
+  const known = { date: state?.run?.date, input, timeZone: target.TimeZone, warn };
+  const seen = last && { name: last.name, at: last.from, state: last.before };
   return {
+    ...{ run: name, executionArn, entity, status, error, cause },
+    ...(await aftermathOf(manifests, run, known)),
     ...ofState(state),
-    ...(await aftermathOf(manifests, run, {
-      date: state?.run?.date,
-      input: execution.input,
-      timeZone: target.TimeZone,
-      warn,
-    })),
-    waiting: waitingIn(run, last),
-    ...{ run: run.name, executionArn, entity: run.entity ?? null, status: run.status, error, cause },
-    startedAt: run.startDate.toISOString(),
-    endedAt: run.stopDate?.toISOString() ?? null,
-    seconds: secondsBetween(run.startDate, run.stopDate ?? new Date()),
+    waiting: (status === 'RUNNING' && seen && waitingOf(seen)) || null,
+    startedAt: startDate.toISOString(),
+    endedAt: stopDate?.toISOString() ?? null,
+    seconds: secondsBetween(startDate, stopDate ?? new Date()),
     standing: manifest ? await standingBy(manifests, manifest, warn) : null,
-    runbook: runbookEntry(error, run.status),
-    timeline: timelineOf(stretches, { status: run.status, error, startedAt: run.startDate, endedAt: run.stopDate }),
+    runbook: runbookEntry(error, status),
+    timeline: timelineOf(stretches, { status, error, startedAt: startDate, endedAt: stopDate }),
     files: {
       bucket: target.BucketName,
       key: state?.file?.key ?? null,
@@ -98,11 +90,6 @@ async function ofExecution(
     warnings: [...warnings, ...(manifest?.warnings ?? [])],
     links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
   };
-}
-
-function waitingIn({ status }: FoundRun, last: Stay | undefined): Waiting | null {
-  if (status !== 'RUNNING' || !last) return null;
-  return waitingOf({ name: last.name, at: last.from, state: last.before }) ?? null;
 }
 
 function ofState(state: RunState | undefined) {

@@ -29,10 +29,10 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
   const colors = colorsFor(stream);
   const good = shown.status === 'SUCCEEDED' || shown.status === null;
   const paint = good ? colors.green : shown.status === 'RUNNING' ? colors.cyan : colors.red;
-  const width = Math.max(...shown.timeline.map(({ seconds }) => tookText(seconds).length));
+  const times = shown.timeline.map(({ seconds }) => (seconds === null ? '' : durationText(seconds)));
+  const width = Math.max(...times.map(({ length }) => length));
   const moments = shown.timeline.map(
-    ({ at, seconds, text }) =>
-      `  ${colors.dim(at.slice(11, 19))}  ${tookText(seconds).padEnd(width)}  ${plainLine(text)}`,
+    ({ at, text }, index) => `  ${colors.dim(at.slice(11, 19))}  ${times[index]?.padEnd(width)}  ${plainLine(text)}`,
   );
   return [
     paint(`${plainLine(shown.run)}: ${headOf(shown)}`),
@@ -57,10 +57,6 @@ function headOf({ entity, date, status, error, standing, rows, bytes }: ShownRun
     superseded: 'superseded by a later run',
   };
   return [`${what}, published`, size, standing && standings[standing]].filter(Boolean).join(', ');
-}
-
-function tookText(seconds: number | null): string {
-  return seconds === null ? '' : durationText(seconds);
 }
 
 function failureOf(shown: ShownRun): string[] {

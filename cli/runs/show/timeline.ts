@@ -4,7 +4,6 @@ import { durationText, manyText } from '../../support/text.ts';
 import { reasonText, timesText, waitingOf } from '../waiting.ts';
 import { type Phase, type Stay, type Stretch, secondsIn } from './history.ts';
 
-/** One line of the timeline. */
 export interface Moment {
   at: string;
   phase: Phase;
@@ -13,7 +12,7 @@ export interface Moment {
   text: string;
 }
 
-export interface Ended {
+interface Ended {
   status: string;
   error: string | null;
   startedAt: Date;
@@ -44,28 +43,32 @@ function begun(state: RunState | undefined, { startedAt }: Ended): Moment {
   const due = rule ? new Date(String(input.scheduledFor)) : undefined;
   // A rule leaves the date to the run; a retry names it, and keeps all else.
   const anew = rule && 'date' in input;
-  const by =
-    due && !anew && !Number.isNaN(due.getTime())
-      ? `by the nightly rule, due at ${due.toISOString().slice(11, 16)} UTC`
-      : `${anew ? 'anew ' : ''}by a person or a program`;
-  return { at: startedAt.toISOString(), phase: 'begin', seconds: null, text: `Started ${by}.` };
+  const nightly = due && !anew && !Number.isNaN(due.getTime());
+  const by = nightly ? `the nightly rule, due at ${due.toISOString().slice(11, 16)} UTC` : 'a person or a program';
+  return {
+    at: startedAt.toISOString(),
+    phase: 'begin',
+    seconds: null,
+    text: `Started ${anew ? 'anew ' : ''}by ${by}.`,
+  };
 }
 
 function ended({ status, error, startedAt, endedAt = startedAt }: Ended): Moment {
   const took = durationText((endedAt.getTime() - startedAt.getTime()) / 1000);
   const how: Record<string, string> = {
-    SUCCEEDED: `Published, ${took} after the start`,
-    TIMED_OUT: `Ended by the time limit of the machine, ${took} after the start`,
-    ABORTED: `Stopped by a person, ${took} after the start`,
+    SUCCEEDED: 'Published',
+    TIMED_OUT: 'Ended by the time limit of the machine',
+    ABORTED: 'Stopped by a person',
   };
-  const text = how[status] ?? `Failed with ${error ?? 'an error without a name'}, ${took} after the start`;
-  return { at: endedAt.toISOString(), phase: 'end', seconds: null, text: `${text}.` };
+  const text = how[status] ?? `Failed with ${error ?? 'an error without a name'}`;
+  return { at: endedAt.toISOString(), phase: 'end', seconds: null, text: `${text}, ${took} after the start.` };
 }
 
 const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
   create: (stretch) => {
     const { run } = afterOf(stretch) ?? {};
-    const tries = triesText(stretch, 'CreateExport');
+    const count = staysIn(stretch, 'CreateExport').length;
+    const tries = count > 1 ? ` at the ${count === 2 ? '2nd' : count === 3 ? '3rd' : `${count}th`} try` : '';
     if (!run) return `Requested an export${tries}; none was created`;
     return `Export ${run.exportId} of ${run.date} created${tries}, with ${manyText(run.request.columns.length, 'column')}`;
   },
@@ -115,9 +118,4 @@ function afterOf({ stays }: Stretch): RunState | undefined {
 
 function staysIn({ stays }: Stretch, name: string): Stay[] {
   return stays.filter((stay) => stay.name === name);
-}
-
-function triesText(stretch: Stretch, name: string): string {
-  const tries = staysIn(stretch, name).length;
-  return tries > 1 ? ` at the ${tries === 2 ? '2nd' : tries === 3 ? '3rd' : `${tries}th`} try` : '';
 }

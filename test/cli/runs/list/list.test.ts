@@ -1,8 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { runsText } from '../../../../cli/runs/list/list.ts';
+import { runsText, sinceArgument } from '../../../../cli/runs/list/list.ts';
 import { listRuns, type RunRow } from '../../../../cli/runs/list/list-runs.ts';
-import { sinceArgument } from '../../../../cli/runs/list/since.ts';
 import { durationText, plainLine } from '../../../../cli/support/text.ts';
 import { run, runState } from '../../../support/builders.ts';
 import { type Execution, readingCloud } from '../../support/reading-cloud.ts';
