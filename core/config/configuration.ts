@@ -23,9 +23,8 @@ export interface Configuration {
  */
 export function readConfiguration(name: unknown, file: unknown, endpoint: string | undefined): Configuration {
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,30}$/.test(name)) {
-    throw new ConfigurationError(
-      `no deployment is named: add -c deployment=NAME, one of ${deploymentNames().join(', ')} (config/NAME.json)`,
-    );
+    const known = `one of ${deploymentNames().join(', ')} (config/NAME.json)`;
+    throw new ConfigurationError(`no deployment is named: add -c deployment=NAME, ${known}`);
   }
   const path = typeof file === 'string' ? file : configurationFile(name);
   if (!existsSync(path))
@@ -36,9 +35,8 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
     throw new ConfigurationError(lines.join('\n'));
   }
   if (parsed.data.local && !isLoopback(endpoint)) {
-    throw new ConfigurationError(
-      `${path}: local: is true, so AWS_ENDPOINT_URL must name a loopback address (npm start does that)`,
-    );
+    const what = 'local: is true, so AWS_ENDPOINT_URL must name a loopback address (npm start does that)';
+    throw new ConfigurationError(`${path}: ${what}`);
   }
   return { name, file: path, deployment: parsed.data };
 }

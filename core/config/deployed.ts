@@ -4,10 +4,7 @@ import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 import { PLAN_DEFAULTS } from './entity-plan.ts';
 
-/**
- * The configuration in the outputs of a stack. Anybody who may describe the stack reads them: filters of the plans and
- * e-mail addresses are in the digests only.
- */
+/** Anybody who may describe the stack reads its outputs: filters and e-mail addresses are in the digests only. */
 export const deployedSchema = z.object({
   CrmBaseUrl: z.string(),
   CrmAuthUrl: z.string(),

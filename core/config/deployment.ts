@@ -223,23 +223,14 @@ function contradictions(deployment: Deployment): Contradiction[] {
 function pollingContradictions(polling: Deployment['polling'], local: boolean, place: string[]): Contradiction[] {
   const { firstWaitSeconds: first, largestWaitSeconds: largest, deadlineSeconds: deadline } = polling;
   const most = LARGEST_DEADLINE_IN_WAITS * largest;
-  const rules = [
-    {
-      holds: first <= largest,
-      field: 'firstWaitSeconds',
-      message: `must not be above largestWaitSeconds (${largest})`,
-    },
-    { holds: deadline >= first, field: 'deadlineSeconds', message: `must not be below firstWaitSeconds (${first})` },
-    {
-      holds: deadline <= most,
-      field: 'deadlineSeconds',
-      message: `must be at most ${LARGEST_DEADLINE_IN_WAITS} times largestWaitSeconds, here ${most}`,
-    },
-    {
-      holds: local || polling.createAgainSeconds >= LEAST_CREATE_PAUSE_SECONDS,
-      field: 'createAgainSeconds',
-      message: `must be at least ${LEAST_CREATE_PAUSE_SECONDS} (less is for local deployments)`,
-    },
+  const longEnough = local || polling.createAgainSeconds >= LEAST_CREATE_PAUSE_SECONDS;
+  const atMost = `must be at most ${LARGEST_DEADLINE_IN_WAITS} times largestWaitSeconds, here ${most}`;
+  const atLeast = `must be at least ${LEAST_CREATE_PAUSE_SECONDS} (less is for local deployments)`;
+  const rules: [holds: boolean, field: string, message: string][] = [
+    [first <= largest, 'firstWaitSeconds', `must not be above largestWaitSeconds (${largest})`],
+    [deadline >= first, 'deadlineSeconds', `must not be below firstWaitSeconds (${first})`],
+    [deadline <= most, 'deadlineSeconds', atMost],
+    [longEnough, 'createAgainSeconds', atLeast],
   ];
-  return rules.filter(({ holds }) => !holds).map(({ field, message }) => ({ path: [...place, field], message }));
+  return rules.flatMap(([holds, field, message]) => (holds ? [] : [{ path: [...place, field], message }]));
 }

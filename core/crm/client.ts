@@ -106,24 +106,16 @@ async function repeated(
 ): Promise<Exchange> {
   if (!refused.response || refused.response.status !== status || refused.trouble) return refused;
   const { accessToken } = refused.token;
-  const newer = await otherToken(status === 401 ? { rejected: accessToken } : { reread: accessToken }, deps);
+  const options = status === 401 ? { rejected: accessToken } : { reread: accessToken };
+  const newer = await deps.getAccessToken(options).catch((error: unknown) => {
+    if (error instanceof RunError) return error;
+    throw error;
+  });
   if (newer instanceof RunError) return { ...refused, trouble: newer };
   if (newer.accessToken === accessToken) return refused;
   const again = await send(http, call, newer, deps);
   if (!again.response && neverSent(again.unanswered)) return { ...refused, trouble: again.unanswered };
   return again;
-}
-
-async function otherToken(
-  than: { rejected: string } | { reread: string },
-  deps: ClientDeps,
-): Promise<AccessToken | RunError> {
-  try {
-    return await deps.getAccessToken(than);
-  } catch (error) {
-    if (error instanceof RunError) return error;
-    throw error;
-  }
 }
 
 async function send(http: KyInstance, call: CrmCall, token: AccessToken, deps: ClientDeps): Promise<Exchange> {

@@ -71,10 +71,7 @@ function wordOf(status: string): StatusAnswer['status'] | undefined {
 
 const linkSchema = unwrapped(z.object({ url: z.url() }), 'data');
 
-/**
- * Stage 1.
- * @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws
- */
+/** Stage 1. @throws RunError `CrmContractError` when the answer holds no UUID, and what `CrmClient.call` throws */
 export async function createExport(
   crm: CrmClient,
   entity: Entity,
@@ -89,10 +86,7 @@ export async function createExport(
   throw new RunError('CrmContractError', `POST ${template} answered no UUID of an export: ${shapeOf(answer)}.`);
 }
 
-/**
- * Stage 2: the status, and the seconds to wait that the service asks for.
- * @throws RunError `CrmContractError` on any other word and on the record of another export
- */
+/** Stage 2. @throws RunError `CrmContractError` on any other word and on the record of another export */
 export async function readStatus(crm: CrmClient, entity: Entity, exportId: string): Promise<StatusAnswer> {
   let retryAfterSeconds: number | undefined;
   const template = `/${entity}/exports/{id}`;
@@ -111,10 +105,8 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
   if (status) return { status, retryAfterSeconds };
   const word = record.status.trim().toUpperCase();
   const quoted = /^[A-Z][A-Z_ -]{0,23}$/.test(word) ? `"${word}"` : `a word of ${word.length} characters`;
-  throw new RunError(
-    'CrmContractError',
-    `The status of export ${exportId} is ${quoted}; known are ${STATUSES.join(', ')}.`,
-  );
+  const what = `The status of export ${exportId} is ${quoted}; known are ${STATUSES.join(', ')}.`;
+  throw new RunError('CrmContractError', what);
 }
 
 /**

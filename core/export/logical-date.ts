@@ -1,10 +1,7 @@
 /** An earlier one is a typing error, or of a clock that stands at zero. */
 const FIRST_DATE = '2000-01-01';
 
-/**
- * YYYY-MM-DD in a time zone, made of its parts: no locale guarantees a format. A year that needs a sign comes in UTC, to be
- * refused.
- */
+/** YYYY-MM-DD, made of its parts: no locale guarantees a format. A year that needs a sign comes in UTC, to be refused. */
 export function dateIn(timeZone: string, time: Date): string {
   const [inUtc = ''] = time.toISOString().split('T');
   if (inUtc < '0001-01-02' || inUtc > '9999-12-30') return inUtc;

@@ -10,10 +10,7 @@ import type { ExportInput } from './input.ts';
 /** Of request and listed fields. They are in the state, perhaps twice, which AWS limits to 256 KB. */
 const LARGEST_CARRIED = 64_000;
 
-/**
- * The body of the create request: input before configuration. What nobody set is left out.
- * @throws RunError `ConfigInvalid` when it is too large
- */
+/** Input before configuration; what nobody set is left out. @throws RunError `ConfigInvalid` when it is too large */
 export function buildRequest(
   input: ExportInput,
   plan: EntityPlan,
@@ -33,10 +30,8 @@ export function buildRequest(
   };
   const size = bytesOf(request);
   if (size <= LARGEST_CARRIED) return request;
-  throw new RunError(
-    'ConfigInvalid',
-    `The request for this export has ${size} bytes; at most ${LARGEST_CARRIED} can be carried.`,
-  );
+  const what = `The request for this export has ${size} bytes; at most ${LARGEST_CARRIED} can be carried.`;
+  throw new RunError('ConfigInvalid', what);
 }
 
 /** @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists */
@@ -45,10 +40,8 @@ export function resolveColumns(columns: 'all' | string[], fieldNames: string[], 
   const unknown = columns.filter((column) => !fieldNames.includes(column));
   if (unknown.length === 0) return columns;
   const named = unknown.slice(0, 20).map((column) => quotedName(column, fieldNames));
-  throw new RunError(
-    'ConfigInvalid',
-    `${entity} has no column ${named.join(', ')}; GET /${entity}/fields lists ${fieldNames.length} columns.`,
-  );
+  const what = `${entity} has no column ${named.join(', ')}; GET /${entity}/fields lists ${fieldNames.length} columns.`;
+  throw new RunError('ConfigInvalid', what);
 }
 
 /** The fields by which the file will be recognised. If they are too many, first the labels are left out, then the names. */

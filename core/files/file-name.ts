@@ -27,10 +27,7 @@ const SPELLINGS: Partial<Record<FileFormat, string[]>> = { json: ['json', 'jsonl
 /** And where not enough was seen. */
 const OPEN_SPELLINGS: Partial<Record<FileFormat, string[]>> = { ...SPELLINGS, zip: ['zip', 'xlsx'] };
 
-/**
- * The extension of a file, by its bytes. Name and type decide what these leave open, such as JSON or JSON Lines.
- * @param kind `open`: not enough was seen to be sure
- */
+/** By the bytes; name and type decide what these leave open. @param kind `open`: not enough was seen to be sure */
 export function extensionFor(
   file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>,
   kind: { format: FileFormat | null; gzipped: boolean; open: boolean },

@@ -28,10 +28,7 @@ export type Judgement =
   /** In words, without anything of its content. */
   | { result: 'refused'; looks: string };
 
-/**
- * Judges a file by its first bytes.
- * @param complete whether these are all
- */
+/** @param complete whether `first` is all of the file */
 export function judgeFile(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   const kind = kindOf(first, complete);
   const { gzipped } = kind;

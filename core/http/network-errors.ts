@@ -1,7 +1,4 @@
-/**
- * The connection was never made, or failed in its handshake: the request cannot have been processed. Not all of
- * ERR_SSL_*: some may come in the middle of an answer.
- */
+/** No connection, or no handshake: the request cannot have been processed. Other ERR_SSL_* may come in an answer. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',

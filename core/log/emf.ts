@@ -1,4 +1,4 @@
-import { type Dimension, METRICS, type MetricName, type MetricUnit } from './metrics.ts';
+import { type Dimension, METRICS, type MetricName } from './metrics.ts';
 
 export type Measures = { [N in MetricName]?: number | undefined };
 
@@ -7,12 +7,6 @@ interface Context {
   /** Milliseconds since 1970. */
   at: number;
   dimensions: { [D in Dimension]?: string | undefined };
-}
-
-interface Directive {
-  Namespace: string;
-  Dimensions: Dimension[][];
-  Metrics: { Name: MetricName; Unit: MetricUnit }[];
 }
 
 /**
@@ -25,13 +19,11 @@ export function embeddedMetrics(
   values: Measures,
   { namespace, at, dimensions }: Context,
 ): Record<string, unknown> | undefined {
-  const directives = Object.entries(values).flatMap(([name, value]): Directive[] => {
-    if (!Number.isFinite(value)) return [];
-    const { unit, dimensions: sets }: { unit: MetricUnit; dimensions: readonly (readonly Dimension[])[] } =
-      METRICS[name as MetricName];
-    const known = sets.filter((set) => set.every((dimension) => dimensions[dimension])).map((set) => [...set]);
-    if (known.length === 0) return [];
-    return [{ Namespace: namespace, Dimensions: known, Metrics: [{ Name: name as MetricName, Unit: unit }] }];
+  const directives = (Object.keys(values) as MetricName[]).flatMap((name) => {
+    const sets: readonly (readonly Dimension[])[] = METRICS[name].dimensions;
+    const known = sets.filter((set) => set.every((dimension) => dimensions[dimension]));
+    if (!Number.isFinite(values[name]) || known.length === 0) return [];
+    return [{ Namespace: namespace, Dimensions: known, Metrics: [{ Name: name, Unit: METRICS[name].unit }] }];
   });
   if (directives.length === 0) return undefined;
   const names = directives.flatMap(({ Metrics }) => Metrics.map(({ Name }) => [Name, values[Name]]));

@@ -1,62 +1,27 @@
-import type { Entity } from '../config/entities.ts';
+const OF_A_RUN = ['entity', 'execution', 'exportId', 'batch', 'chunk'] as const;
+/** `path` is one of the interface document, ids as `{id}`; `latest`: `latest.json` names this run; `crash`, `frames`: no message. */
+const OTHERS = [
+  ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames', 'oddities'],
+  ...['method', 'path', 'status', 'milliseconds', 'crmRequests', 'fileRequests', 'storeRequests'],
+  ...['key', 'bytes', 'totalBytes', 'rows', 'lines', 'warnings', 'latest'],
+] as const;
+const LISTED: ReadonlySet<string> = new Set([...OF_A_RUN, ...OTHERS]);
 
 /** In every line of an invocation. */
-export interface RunFields {
-  entity?: Entity | undefined;
-  execution?: string | undefined;
-  exportId?: string | undefined;
-  /** Of customer updates. */
-  batch?: string | undefined;
-  chunk?: number | undefined;
-}
+export type RunFields = { [F in (typeof OF_A_RUN)[number]]?: (F extends 'chunk' ? number : string) | undefined };
 
-/** All fields of log lines. No bodies, URLs or tokens. */
-export interface LogFields extends RunFields {
-  /** Of a chunk that have a result now, or of a batch. */
-  lines?: number;
-  outcome?: string;
-  /** Name of an error. */
-  error?: string | undefined;
-  waitSeconds?: number;
-  method?: string;
-  /** A path of the interface document, ids as `{id}`. */
-  path?: string;
-  status?: number;
-  milliseconds?: number;
-  key?: string;
-  crmRequests?: number;
-  fileRequests?: number;
-  storeRequests?: number;
-  bytes?: number;
-  totalBytes?: number | null;
-  rows?: number | null;
-  /** Whether `latest.json` names this run now. */
-  latest?: boolean;
-  /** Number of warnings in the manifest. */
-  warnings?: number;
-  /** Of an answer of the token endpoint, in words of our own. */
-  oddities?: string[];
-  requestId?: string;
-  /** Name of a crash and its frames: a message may quote data. */
-  crash?: string;
-  frames?: string[];
-}
-
-/** For the run time; the compiler keeps the two lists equal. */
-const LISTED: Record<keyof LogFields, true> = {
-  ...{ entity: true, execution: true, exportId: true, batch: true, chunk: true },
-  ...{ lines: true, outcome: true, error: true, waitSeconds: true },
-  ...{ method: true, path: true, status: true, milliseconds: true, key: true },
-  ...{ crmRequests: true, fileRequests: true, storeRequests: true },
-  ...{ bytes: true, totalBytes: true, rows: true, latest: true, warnings: true, oddities: true },
-  ...{ requestId: true, crash: true, frames: true },
+/** All fields of log lines: one that is not listed does not compile. No bodies, URLs or tokens. */
+export type LogFields = RunFields & {
+  [F in (typeof OTHERS)[number]]?:
+    | (F extends 'oddities' | 'frames' ? string[] : string | number | boolean | null)
+    | undefined;
 };
 
 const LONGEST_TEXT = 1000;
 
 /** Leaves out what a cast or a library added. */
 export function onlyListed(fields: object): Record<string, unknown> {
-  const entries = Object.entries(fields).filter(([name]) => Object.hasOwn(LISTED, name));
+  const entries = Object.entries(fields).filter(([name]) => LISTED.has(name));
   return Object.fromEntries(entries.map(([name, value]) => [name, plain(value)]));
 }
 

@@ -18,10 +18,7 @@ export interface FunctionLog extends Log {
   measure(values: Measures, outcome?: string): void;
 }
 
-/**
- * The level is that of POWERTOOLS_LOG_LEVEL or LOG_LEVEL. Events are never logged.
- * @param deployment names the namespace of the metrics; without it none are written
- */
+/** The level is that of POWERTOOLS_LOG_LEVEL or LOG_LEVEL. @param deployment without it no metrics are written */
 export function createLog(step: string, deployment: string | undefined = process.env.DEPLOYMENT): FunctionLog {
   const logger = new Logger({ logFormatter: new ListedFieldsFormatter(step) });
   return logAbout({}, { logger, step, deployment });

@@ -28,7 +28,7 @@ export type MetricName = keyof typeof METRICS;
 export type Dimension = 'entity' | 'outcome';
 
 /** Words of CloudWatch. */
-export type MetricUnit = 'Count' | 'Seconds' | 'Bytes' | 'Bytes/Second';
+type MetricUnit = 'Count' | 'Seconds' | 'Bytes' | 'Bytes/Second';
 
 /** The stack's name: two deployments in one account must not mix their numbers. */
 export function namespaceOf(deployment: string): string {

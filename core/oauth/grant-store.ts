@@ -43,32 +43,23 @@ export function createGrantStore(client: SecretsManagerClient, secretId: string)
     current: async () => {
       const stored = await read({ VersionStage: 'AWSCURRENT' });
       if (stored) return parse(stored);
-      throw new RunError(
-        'ConfigInvalid',
-        `The secret ${secretId} has no value yet (npm run cli -- authorize stores it).`,
-      );
+      const what = `The secret ${secretId} has no value yet (npm run cli -- authorize stores it).`;
+      throw new RunError('ConfigInvalid', what);
     },
     version: async (VersionId) => {
       const stored = await read({ VersionId });
       return stored && parse(stored);
     },
-    store: (versionId, tokens, signal) => put(client, secretId, { versionId, tokens }, signal),
+    store: async (versionId, tokens, abortSignal) => {
+      const value = { ClientRequestToken: versionId, SecretString: JSON.stringify(tokens) };
+      const command = new PutSecretValueCommand({ SecretId: secretId, ...value, VersionStages: ['AWSCURRENT'] });
+      try {
+        await client.send(command, abortSignal && { abortSignal });
+        return true;
+      } catch (error) {
+        if (error instanceof ResourceExistsException) return false;
+        throw secretError('written', secretId, error);
+      }
+    },
   };
-}
-
-async function put(
-  client: SecretsManagerClient,
-  SecretId: string,
-  { versionId, tokens }: Generation,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  const value = { ClientRequestToken: versionId, SecretString: JSON.stringify(tokens) };
-  try {
-    const command = new PutSecretValueCommand({ SecretId, ...value, VersionStages: ['AWSCURRENT'] });
-    await client.send(command, signal && { abortSignal: signal });
-    return true;
-  } catch (error) {
-    if (error instanceof ResourceExistsException) return false;
-    throw secretError('written', SecretId, error);
-  }
 }

@@ -60,7 +60,6 @@ export async function spend(generation: Generation, claim: Claim, deps: SpendDep
   throw new RunError('RateLimited', answer.message, { retryAfterSeconds: answer.retryAfterSeconds });
 }
 
-/** What must be there before the token is presented. */
 async function prepare(
   { versionId }: Generation,
   claim: Claim,
@@ -70,10 +69,8 @@ async function prepare(
   const successor = await deps.store.version(successorOf(versionId));
   if (successor) return { successor };
   if (deps.secondsLeft() < SECONDS_NEEDED) {
-    throw new RunError(
-      'TokenRefreshInProgress',
-      'Too little time is left in this invocation to refresh the grant safely.',
-    );
+    const what = 'Too little time is left in this invocation to refresh the grant safely.';
+    throw new RunError('TokenRefreshInProgress', what);
   }
   const client = await deps.readClient();
   if (requestTime(claim, deps) < FIRST_TIMEOUT_MS) {
@@ -110,9 +107,7 @@ async function present(
   if (first.kind !== 'lost' || requestTime(claim, deps) < SECOND_TIMEOUT_MS) return first;
   const second = await deps.callTokenEndpoint(client, tokens, SECOND_TIMEOUT_MS);
   // Whatever the second answer is, the first request may have been processed.
-  return second.kind === 'granted' || second.kind === 'invalidGrant'
-    ? second
-    : { kind: 'lost', message: first.message };
+  return second.kind === 'granted' || second.kind === 'invalidGrant' ? second : first;
 }
 
 /** Milliseconds left for requests under this claim: after its deadline another function may present the token. */
@@ -188,7 +183,6 @@ async function marked(generation: Generation, claim: Claim, { ledger }: SpendDep
   return generation;
 }
 
-/** The error of a dead grant: secret, generation, time, reason, command. */
 export function reauthorization(
   versionId: string,
   death: { reason: string; diedAt: string },
@@ -196,8 +190,6 @@ export function reauthorization(
 ): RunError {
   const since = death.diedAt ? ` since ${death.diedAt}` : '';
   const reason = /[.!?]$/.test(death.reason) ? death.reason : `${death.reason}.`;
-  return new RunError(
-    'ReauthorizationRequired',
-    `The grant in the secret ${names.secretId} (generation ${versionId}) is dead${since}: ${reason} Run: ${names.authorizeCommand}.`,
-  );
+  const what = `The grant in the secret ${names.secretId} (generation ${versionId}) is dead${since}: ${reason} Run: ${names.authorizeCommand}.`;
+  return new RunError('ReauthorizationRequired', what);
 }

@@ -12,10 +12,7 @@ interface Ended {
   failure: { error: string; cause: string } | null;
 }
 
-/**
- * Of ExportRun; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step Functions.
- * A repeated invocation counts twice: alarms only ask whether there was any.
- */
+/** Of ExportRun; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step Functions. */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome !== 'PUBLISHED') return failedEnd(answer);
   const { startedAt, file, rows, warningCount, checks } = answer;

@@ -47,8 +47,6 @@ async function readStart(bucket: Bucket, key: string, to: number) {
 
 export function notWhatWasReceived({ key, bytes, crc32 }: StoredFile, found: number, checksum?: string): RunError {
   const with32 = checksum === undefined ? ' or fewer' : ` with CRC-32 ${checksum}`;
-  return new RunError(
-    'StorageConflict',
-    `The object at ${key} has ${found} bytes${with32}; ${bytes} with ${crc32} were received.`,
-  );
+  const what = `The object at ${key} has ${found} bytes${with32}; ${bytes} with ${crc32} were received.`;
+  return new RunError('StorageConflict', what);
 }

@@ -71,10 +71,8 @@ function goOnLater(state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'
   if (scan.handedOn < MOST_HANDED_ON) {
     return { outcome: 'CONTINUE', scan: { ...scan, handedOn: scan.handedOn + 1 }, ...wait };
   }
-  throw new RunError(
-    'StorageUnavailable',
-    `Reading the object at ${state.file?.key} broke off in ${scan.handedOn} invocations.`,
-  );
+  const what = `Reading the object at ${state.file?.key} broke off in ${scan.handedOn} invocations.`;
+  throw new RunError('StorageUnavailable', what);
 }
 
 /** The object must be what DownloadFile received, and a CSV file must end outside of quotation marks. */
@@ -93,10 +91,8 @@ function verify(file: StoredFile, { scan, cut }: Pass): void {
 function refuseDoubtfulEnd(file: StoredFile, csv: Csv | null, pass: Pass): void {
   const doubt = file.undeclaredEnd && doubtOf(file, csv, pass);
   if (!doubt) return;
-  throw new RunError(
-    'FileRejected',
-    `The file at ${file.key} came without a declared end, and whether it is whole cannot be known: ${doubt}.`,
-  );
+  const what = `The file at ${file.key} came without a declared end, and whether it is whole cannot be known: ${doubt}.`;
+  throw new RunError('FileRejected', what);
 }
 
 function doubtOf({ bytes }: StoredFile, csv: Csv | null, { scan, lastRecordEnded }: Pass): string | undefined {
