@@ -101,7 +101,7 @@ it('fetches a file anew that changes while it is fetched, and the manifest says 
   const manifest = await manifestOf(report);
 
   expect(manifest.export).toMatchObject({ restarts: 1 });
-  expect(manifest.warnings.join()).toContain('anew');
+  expect(manifest.warnings.join()).toContain('restarted once');
   system.sandbox.faults.clear();
   const { sha256, uploads } = bucketTools(system.target);
   expect(await sha256(manifest.file.key)).toBe(await originSha256('contacts', report.exportId));
