@@ -11,10 +11,7 @@ import { printOut } from './support/print.ts';
 const NAME = 'crm-export';
 const PROGRAM = resolve(import.meta.dirname, 'main.ts');
 
-/**
- * Registers `completion SHELL`, and the hidden `complete -- WORDS` that shells ask. To be called when all other commands are
- * registered: the library reads them.
- */
+/** Registers `completion SHELL`, and the hidden `complete -- WORDS` for shells, after all other commands: the library reads them. */
 export function addCompletion(program: Command, description: string): void {
   const { commands } = tab(program, { completionCommandName: 'completion' });
   for (const { options, arguments: places } of commands.values()) {

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import type { Screen } from '../cli/runs/screen.ts';
-import { bytesText } from '../cli/support/bytes-text.ts';
 import { table } from '../cli/support/table.ts';
+import { bytesText } from '../cli/support/text.ts';
 import type { FinishedRun } from './runs.ts';
 
 /** What came of the runs, one file opened, and where to look next. */

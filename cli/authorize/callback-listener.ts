@@ -6,7 +6,6 @@ import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { type Expected, judgeAnswer, type ServiceAnswer } from './authorization-answer.ts';
 import type { Callback } from './redirect-uri.ts';
 
-/** Waits on loopback for the browser to come back from the service. */
 export interface CallbackListener {
   redirectUri: string;
   /** The code that the service gave. @throws CommandError when the person or the service refused. */

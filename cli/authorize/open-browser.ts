@@ -39,7 +39,7 @@ export async function openBrowser(
   }
 }
 
-/** A page that answers once: whoever reads its address later, among the processes of this machine, gets nothing. */
+/** A page that answers once: whoever finds its address later among the processes gets nothing. */
 async function leadingTo(url: string): Promise<{ page: string; server: Server }> {
   const path = `/${randomUUID()}`;
   const headers = { location: url, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', connection: 'close' };

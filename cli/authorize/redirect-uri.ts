@@ -1,6 +1,6 @@
 import { CommandError, USAGE } from '../support/exit.ts';
 
-/** Where the service sends the browser back to, and what of this machine is listened on for it. */
+/** Where the service sends the browser back to. */
 export interface Callback {
   /** Addresses of this machine; empty when the redirect goes elsewhere, and its address can only be pasted. */
   hosts: string[];

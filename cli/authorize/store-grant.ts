@@ -14,7 +14,7 @@ export interface StoreDeps {
   ledger: Ledger;
   /** Dates the claim for the functions, milliseconds since the epoch; by default this machine's time. */
   now?: () => number;
-  /** A clock that only runs forward, milliseconds: this machine's idea of the time is never compared with the functions'. */
+  /** A monotonic clock, milliseconds: this machine's time is never compared with the functions'. */
   elapsed?: () => number;
   sleep?: (ms: number) => Promise<unknown>;
   /** Called once, when the grant is held by something else and is waited for. */

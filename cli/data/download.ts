@@ -4,13 +4,17 @@ import { createLogUpdate } from 'log-update';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { untilInterrupted } from '../runs/follow-interrupt.ts';
-import { bytesText, movedText } from '../support/bytes-text.ts';
-import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';
+import {
+  dateArgument,
+  entitiesArgument,
+  outputArgument,
+  pathArgument,
+  withExamples,
+} from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { outputArgument, pathArgument } from '../support/paths.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { manyText, plainLine } from '../support/text.ts';
+import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
 import { downloadInto, downloadTo, wholeOutput } from './download-file.ts';
 import { findManifest, type Which } from './find.ts';
 import { createManifests } from './manifests.ts';

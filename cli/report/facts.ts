@@ -1,7 +1,6 @@
 import type { PublishedRun } from '../data/manifests.ts';
 import { runbookEntry } from '../runs/show/links.ts';
-import { bytesText } from '../support/bytes-text.ts';
-import { manyText } from '../support/text.ts';
+import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
 import type { Attempt, Cell, ReportData } from './report-data.ts';

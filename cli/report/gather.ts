@@ -1,7 +1,6 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { createManifests, eachOf, ifReadable, type PublishedRun } from '../data/manifests.ts';
 import { unpublishedRuns } from '../runs/list/list-runs.ts';
-import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 import { pausedRules } from '../schedule/rules.ts';
 import type { Target } from '../support/target.ts';
 import type { Attempt, Facts } from './report-data.ts';
@@ -10,12 +9,8 @@ const DAY_MS = 86_400_000;
 
 type Place = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack'>;
 
-interface Wanted {
-  deployment: string;
-  plan: NightlyPlan;
-  nights: number;
-  now: Date;
-  /** Told, in a sentence, of what could not be had. */
+interface Wanted extends Pick<Facts, 'deployment' | 'plan' | 'nights' | 'now'> {
+  /** Called for what could not be read. */
   warn: (sentence: string) => void;
 }
 

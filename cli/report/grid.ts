@@ -1,19 +1,17 @@
-import { bytesText } from '../support/bytes-text.ts';
+import { bytesText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
 import type { Cell, Outcome, ReportData } from './report-data.ts';
 import { cellText, longDate, monthOf, SIGNS, shortDate, tookText } from './words.ts';
 
-/** The id under which the facts of a cell stand. */
 export function factsId({ entity, date }: Cell): string {
   return `${entity}-${date}`;
 }
 
-/** Whether there is anything to say of a cell beyond its outcome. */
+/** Whether more than its outcome is known of a cell. */
 export function hasFacts({ outcome }: Cell): boolean {
   return outcome !== 'none' && outcome !== 'paused' && outcome !== 'due';
 }
 
-/** Last night, an entity a line: the answer in words and figures. */
 export function lastNightTable(data: ReportData): Markup {
   const night = data.rows.map(({ last }) => last);
   const severalDates = night.some(({ date }) => date !== data.lastNight);

@@ -10,10 +10,7 @@ import { headlineOf, nightName, timeText } from './words.ts';
 
 const MARKS = { good: '✓', bad: '✕', open: '…' };
 
-/**
- * The whole report: one page that needs nothing but itself.
- * @param warnings what could not be had, in sentences
- */
+/** The report: one page that needs nothing but itself. @param warnings what could not be read */
 export function reportPage(data: ReportData, warnings: string[] = []): string {
   const { tone, text, notes } = headlineOf(data);
   const { deployment, madeAt, timeZone, nights } = data;

@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { parseHTML } from 'linkedom';
 import type { Entity } from '../../core/config/entities.ts';
-import { bytesText } from '../support/bytes-text.ts';
+import { bytesText } from '../support/text.ts';
 import { html, Markup } from './html.ts';
 import { type Cell, isMissing, isPublished, type ReportData } from './report-data.ts';
 import { shortDate } from './words.ts';
@@ -11,7 +11,6 @@ const HEIGHT = 124;
 /** For labels of 10 px: `100.5 MB` beside its tick, and half of `20 Nov` below the newest point. */
 const MARGINS = { marginLeft: 60, marginRight: 20, marginTop: 10, marginBottom: 28 };
 
-/** What is drawn over the nights. */
 interface Measure {
   id: string;
   title: string;
@@ -55,7 +54,6 @@ function figure(measure: Measure, entity: Entity, cells: Cell[]): Markup {
   return html`<figure><figcaption><b>${entity}</b>${summary.map((line) => html` <span>${line}</span>`)}</figcaption>${drawing(measure, cells, label)}</figure>`;
 }
 
-/** What a person would read off the drawing. */
 function summaryOf({ of, text }: Measure, cells: Cell[]): string[] {
   const values = cells.flatMap((cell) => of(cell) ?? []);
   const last = cells.findLast((cell) => of(cell) !== null);

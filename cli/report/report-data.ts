@@ -22,12 +22,10 @@ export interface Attempt {
   cause: string | null;
 }
 
-/** What was found: the only source of the report. */
 export interface Facts {
   deployment: string;
   plan: NightlyPlan;
   now: Date;
-  /** How many nights are looked at. */
   nights: number;
   /** The runs that count for their date. */
   published: PublishedRun[];
@@ -56,7 +54,6 @@ export interface ReportData {
   rows: Row[];
 }
 
-/** An entity. */
 interface Row {
   entity: Entity;
   paused: boolean;
@@ -70,7 +67,6 @@ const DAY_MS = 86_400_000;
 /** A rule that fired just now may not have its execution listed yet. */
 const GRACE_MS = 15 * 60_000;
 
-/** The nights by entities, each with its outcome. */
 export function reportDataOf(facts: Facts): ReportData {
   const { deployment, plan, now } = facts;
   const night = nightOf(plan, now);
@@ -99,16 +95,13 @@ function rowOf(facts: Facts, entity: Entity, nights: string[], lastNight: string
   return { entity, paused, last, cells };
 }
 
-/** The planned starts, and the first known run: before that nothing is missing. */
+/** Before the first known run nothing is missing. */
 interface Expected {
   starts: Start[];
   since: Date | undefined;
 }
 
-/**
- * The start of the first known run of an entity, or of all entities for one that never ran. Not its date, which may be long
- * ago.
- */
+/** The start of the first known run of an entity, or of all entities for one that never ran. */
 function sinceOf({ published, attempts }: Facts, entity: Entity): Date | undefined {
   const of = (manifests: Manifest[], others: Attempt[]) =>
     (manifests.length > 0 ? manifests : others).map(({ startedAt }) => startedAt).sort()[0];
@@ -118,7 +111,6 @@ function sinceOf({ published, attempts }: Facts, entity: Entity): Date | undefin
   return first === undefined ? undefined : new Date(first);
 }
 
-/** Whether the run is under way or due later. */
 export function isOpen({ outcome }: Cell): boolean {
   return outcome === 'running' || outcome === 'due';
 }

@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { nightlyPlan } from '../schedule/nightly-plan.ts';
-import { numberArgument, withExamples } from '../support/command-options.ts';
+import { numberArgument, outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
-import { outputArgument, pathArgument } from '../support/paths.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';

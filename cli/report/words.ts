@@ -1,5 +1,4 @@
-import { bytesText } from '../support/bytes-text.ts';
-import { durationText, manyText } from '../support/text.ts';
+import { bytesText, durationText, manyText } from '../support/text.ts';
 import { type Cell, isMissing, isOpen, isPublished, type Outcome, type ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
@@ -19,11 +18,9 @@ export interface Headline {
   tone: 'good' | 'bad' | 'open';
   /** The answer to "did last night work?". */
   text: string;
-  /** What else there is to say of that night, in sentences. */
   notes: string[];
 }
 
-/** What is said first. */
 export function headlineOf(data: ReportData): Headline {
   const night = data.rows.map(({ last }) => last);
   const expected = night.filter(({ outcome }) => outcome !== 'paused' && outcome !== 'none');
@@ -98,7 +95,7 @@ const FORMAT = new Intl.DateTimeFormat('en', {
   ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
 });
 
-/** Put together from its parts: in which order and with which marks a locale writes them is nobody's promise. */
+/** Put together from its parts: their order and marks in a locale may change. */
 function inWords(date: string, ...wanted: Intl.DateTimeFormatPartTypes[]): string {
   const parts = new Map(FORMAT.formatToParts(new Date(date)).map(({ type, value }) => [type, value]));
   return wanted.map((type) => parts.get(type)).join(' ');

@@ -1,7 +1,6 @@
 import { createLogUpdate } from 'log-update';
-import { movedText } from '../support/bytes-text.ts';
 import { table } from '../support/table.ts';
-import { colorsFor, manyText } from '../support/text.ts';
+import { colorsFor, manyText, movedText } from '../support/text.ts';
 import type { Progress } from './run-report.ts';
 import { reasonText, timesText } from './waiting.ts';
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { commandFor, dateArgument, entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
-import { partialFailure } from '../support/partial-failure.ts';
+import { partialFailure } from '../support/ended.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate } from './export-date.ts';

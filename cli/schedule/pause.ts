@@ -4,10 +4,9 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { freshnessText } from '../../core/config/freshness.ts';
-import { entitiesArgument, entitiesOrAll, withExamples } from '../support/command-options.ts';
+import { entitiesArgument, entitiesOrAll, pathArgument, withExamples } from '../support/command-options.ts';
 import { type ConfigurationOptions, configurationOrError } from '../support/configuration-file.ts';
-import { partialFailure } from '../support/partial-failure.ts';
-import { pathArgument } from '../support/paths.ts';
+import { partialFailure } from '../support/ended.ts';
 import { connect } from '../support/target.ts';
 import { type SwitchedRule, switchRule } from './rules.ts';
 

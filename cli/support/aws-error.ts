@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { RunError } from '../../core/errors.ts';
 import { plain } from './text.ts';
 
@@ -55,15 +54,12 @@ function onTheWay(facts: string, message: string): string | undefined {
   return `The local cloud does not answer at ${place} (${silence}): it has ended. Start one: npm start -- --keep; it prints its --endpoint-url.`;
 }
 
-const errorSchema = z.object({ name: z.string(), message: z.string() });
-const severalSchema = z.object({ errors: z.array(errorSchema).min(1) });
-
 /** A host with several addresses fails with an error for each, and no words of its own. */
 function factsOf(error: unknown): { name: string; message: string } {
-  const { name, message } = errorSchema.safeParse(error).data ?? { name: '', message: '' };
-  const several = severalSchema.safeParse(error).data?.errors ?? [];
-  const first = [message, ...several.map((each) => each.message)].find((text) => text !== '') ?? '';
-  return { name, message: plain(first.split('\n')[0] ?? '') };
+  if (!(error instanceof Error)) return { name: '', message: '' };
+  const all: unknown[] = error instanceof AggregateError ? [error, ...error.errors] : [error];
+  const messages = all.map((each) => (each instanceof Error ? each.message : ''));
+  return { name: error.name, message: plain(messages.find(Boolean)?.split('\n')[0] ?? '') };
 }
 
 function sentence(text: string): string {

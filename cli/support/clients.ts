@@ -34,19 +34,14 @@ export type Clients = { [Name in keyof Makers]: ReturnType<Makers[Name]> };
 
 /** Each client is loaded and made at its first use: a command needs two or three, and all take longer than its work. */
 export function lazyClients(settings: Settings): Clients {
-  return lazily<Clients>(makers(settings));
-}
-
-/** An object whose properties are made at their first use, once. */
-function lazily<T extends object>(makers: { [Key in keyof T]: () => T[Key] }): T {
-  const made = {} as T;
-  for (const key of Object.keys(makers) as (keyof T)[]) {
+  const made = {} as Clients;
+  for (const [name, make] of Object.entries(makers(settings))) {
     const get = () => {
-      const value = makers[key]();
-      Object.defineProperty(made, key, { value, enumerable: true });
+      const value = make();
+      Object.defineProperty(made, name, { value, enumerable: true });
       return value;
     };
-    Object.defineProperty(made, key, { get, enumerable: true, configurable: true });
+    Object.defineProperty(made, name, { get, enumerable: true, configurable: true });
   }
   return made;
 }

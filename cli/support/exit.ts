@@ -11,7 +11,7 @@ export const INTERRUPTED = 130;
 
 interface CommandErrorOptions {
   cause?: unknown;
-  /** The one document of `--json` is written already; else the error itself is told as one. */
+  /** The document of `--json` is written already; else the error is printed as one. */
   documented?: boolean;
 }
 

@@ -13,27 +13,12 @@ export interface Input {
 export function hiddenLines({ stream, interrupt = () => process.kill(process.pid, 'SIGINT') }: Input) {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: stream, output: nowhere, terminal: stream.isTTY === true, historySize: 0 });
-  const waiting: ((line: string | undefined) => void)[] = [];
-  const arrived: string[] = [];
-  let ended = false;
-  lines.on('line', (line) => {
-    const taker = waiting.shift();
-    if (taker) taker(line);
-    else arrived.push(line);
-  });
   lines.on('SIGINT', () => {
     lines.close();
     interrupt();
   });
-  lines.on('close', () => {
-    ended = true;
-    for (const taker of waiting.splice(0)) taker(undefined);
-  });
-  const next = () =>
-    new Promise<string | undefined>((resolve) => {
-      if (arrived.length > 0 || ended) resolve(arrived.shift());
-      else waiting.push(resolve);
-    });
+  const arriving = lines[Symbol.asyncIterator]();
+  const next = async (): Promise<string | undefined> => (await arriving.next()).value;
   return { next, close: () => lines.close() };
 }
 

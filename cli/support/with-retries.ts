@@ -10,9 +10,7 @@ interface Time {
 /** Well before the claim under which the grant is stored ends. */
 const LONGEST_MS = 20_000;
 
-/**
- * Repeats an action after transient errors, with waits that double: a person who has consented should not have to do it again.
- */
+/** Repeats an action after transient errors, with waits that double: a person who consented should not have to again. */
 export async function withRetries<T>(
   action: () => Promise<T>,
   { elapsed, sleep: pause }: Time = { elapsed: () => performance.now(), sleep },

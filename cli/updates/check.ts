@@ -14,9 +14,8 @@ export interface CheckedUpdates extends Omit<Validation, 'problems' | 'chunks'> 
 }
 
 /**
- * Validates all lines here, before anything is sent.
- * @param print told what a person should see besides the last sentence: a table of problems, warnings
- * @param rules what the deployment allows
+ * Validates all lines before anything is sent.
+ * @param print for a table of problems, and for warnings
  * @throws CommandError (exit code 2) when anything is wrong
  */
 export async function checkUpdates(

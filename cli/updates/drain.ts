@@ -13,10 +13,9 @@ const LONGEST_MS = LONGEST_INVOCATION_SECONDS * 1000 + CLOCK_MS;
 const PAUSE_MS = 2000;
 
 /**
- * Waits until no function of a stopped batch can send any more, because stopping an execution does not stop its functions.
- * Raises the stop flag first, also for a batch stopped long ago, because a redrive would send again. After that, lines are
- * sent only under existing claims without results: so it waits for those results, at most a function's time limit after the
- * stop.
+ * Waits until no function of a stopped batch can send any more: stopping an execution does not stop its functions. Raises the
+ * stop flag first, also for a batch stopped long ago, because a redrive would send again. After that, lines are sent only under
+ * existing claims without results: it waits for those results, at most a function's time limit after the stop.
  */
 export async function drainBatch({ sfn, store }: UpdatesTarget, batch: string, stoppedAt: Date | undefined) {
   const awsNow = () => Date.now() + sfn.config.systemClockOffset;

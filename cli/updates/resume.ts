@@ -11,9 +11,8 @@ import { executionOf } from './status.ts';
 import type { UpdatesTarget } from './updates-target.ts';
 
 /**
- * The lines of a finished batch that were neither applied nor rejected, as a new input. Each keeps its number of line:
- * empty lines stand for the others. They are not judged again: they were found valid, perhaps by an earlier release. Nothing
- * is kept on this computer.
+ * The lines of a finished batch that were neither applied nor rejected, with empty lines for the others, so that numbers of
+ * lines stay. They are not validated again: they were found valid, perhaps by an earlier release.
  */
 export function unfinishedLines(store: BatchStore, batch: string): UpdateSource {
   return {
@@ -44,7 +43,7 @@ export async function* resultsOf(store: BatchStore, batch: string): AsyncGenerat
   }
 }
 
-/** Puts lines that were taken out of a file back on their places. No two lines are equal, for each has an id of its own. */
+/** Puts lines taken out of a file back in their places. No two lines are equal: each has an id of its own. */
 async function* inPlace(
   whole: AsyncIterable<Uint8Array>,
   taken: AsyncIterable<Uint8Array>,
@@ -86,10 +85,7 @@ export async function refuseToResume(
 
 const LONGEST_NAME = 60;
 
-/**
- * The name of the batch that resumes a batch: `BATCH-r2`, then `BATCH-r3`. It is fixed, so that two who resume at once make
- * one batch.
- */
+/** `BATCH-r2`, then `BATCH-r3`: fixed, so that two who resume at once make one batch. */
 export function resumedName(batch: string): string {
   const [, stem = batch, last = '1'] = /^(.+)-r(\d{1,4})$/.exec(batch) ?? [];
   const suffix = `-r${Number(last) + 1}`;

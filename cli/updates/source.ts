@@ -6,7 +6,7 @@ import { JSONL } from '../../core/updates/read-jsonl.ts';
 import type { UpdateReader } from '../../core/updates/read-updates.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 
-/** Where updates come from. Read more than once: checked first, sent then. */
+/** Where updates come from. Read twice: to check, and to send. */
 export interface UpdateSource {
   name: string;
   reader: UpdateReader;

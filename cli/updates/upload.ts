@@ -10,8 +10,7 @@ import { changed } from './source.ts';
 
 /**
  * Streams the checked bytes to the input of a new batch, CSV as JSON Lines with the same line numbers. Stores all or nothing.
- *
- * @param resumes whether the same bytes, of JSON Lines, may stand there already, from somebody who resumes the same batch
+ * @param resumes whether the same bytes may be there already, from somebody who resumes the same batch
  * @returns the key
  * @throws CommandError (exit code 2) when the bytes are not those that were checked; RunError of the bucket, `StorageConflict`
  *   where other bytes stand there

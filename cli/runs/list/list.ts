@@ -2,13 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { nightlyPlan } from '../../schedule/nightly-plan.ts';
-import { bytesText } from '../../support/bytes-text.ts';
-import { entitiesArgument, numberArgument, withExamples } from '../../support/command-options.ts';
-import { pathArgument } from '../../support/paths.ts';
+import { entitiesArgument, numberArgument, pathArgument, withExamples } from '../../support/command-options.ts';
 import { printErr } from '../../support/print.ts';
 import { fittedTable } from '../../support/table.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
-import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
+import { bytesText, colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
 import { waitingText } from '../waiting.ts';
 import { FORGOTTEN_AFTER_DAYS, listRuns, type RunRow } from './list-runs.ts';
 

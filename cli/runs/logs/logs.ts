@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import { commandFor, withExamples } from '../../support/command-options.ts';
-import { partialFailure } from '../../support/partial-failure.ts';
+import { partialFailure } from '../../support/ended.ts';
 import { printErr } from '../../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../../support/target.ts';
 import { colorsFor } from '../../support/text.ts';

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { bytesText } from '../../support/bytes-text.ts';
 import { commandFor, withExamples } from '../../support/command-options.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
-import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
+import { bytesText, colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
 import type { Phase } from './history.ts';
 import { readersText } from './readers.ts';
 import { type ShownRun, showRun } from './show-run.ts';

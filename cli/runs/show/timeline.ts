@@ -1,6 +1,5 @@
 import type { RunState } from '../../../core/step/states.ts';
-import { bytesText } from '../../support/bytes-text.ts';
-import { durationText, manyText } from '../../support/text.ts';
+import { bytesText, durationText, manyText } from '../../support/text.ts';
 import { reasonText, timesText, waitingOf } from '../waiting.ts';
 import { type Phase, type Stay, type Stretch, secondsIn } from './history.ts';
 

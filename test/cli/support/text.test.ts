@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bytesText, movedText } from '../../../cli/support/bytes-text.ts';
+import { bytesText, movedText } from '../../../cli/support/text.ts';
 
 test('bytes are written for a person', () => {
   const texts = [null, 0, 9_999, 10_000, 80_073, 12_345_678, 2_000_000_000, 5e15].map(bytesText);
