@@ -9,7 +9,7 @@ import { printOut } from './support/print.ts';
 
 /** What a person types instead of `npm run cli --`, whose arguments no shell completes. */
 const NAME = 'crm-export';
-const PROGRAM = resolve(import.meta.dirname, 'main.ts');
+const PROGRAM = resolve(import.meta.dirname, 'main.js');
 
 /** Registers `completion SHELL`, and the hidden `complete -- WORDS` for shells, after all other commands: the library reads them. */
 export function addCompletion(program: Command, description: string): void {

@@ -39,7 +39,7 @@ test.for(['zsh', 'bash', 'fish', 'powershell'])(
   async (shell) => {
     const { code, stdout } = await runCli('completion', shell);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^(function )?crm-export.*cli\/main\.ts/);
+    expect(stdout).toMatch(/^(function )?crm-export.*cli\/main\.js/);
     expect(stdout).toContain(`# ${shell} completion for crm-export`);
   },
 );
