@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { USAGE } from './support/exit.ts';
 import { printErr } from './support/print.ts';
 
@@ -131,10 +131,20 @@ function termOf(command: Command): string {
 /** The options by which every command finds its deployment. */
 function withTarget(command: Command): Command {
   return command
-    .option('--deployment <name>', 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is')
-    .option('--profile <name>', 'AWS profile to use')
-    .option('--region <name>', 'AWS region of the stack')
-    .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL');
+    .option(
+      '--deployment <name>',
+      'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is',
+      notEmpty,
+    )
+    .option('--profile <name>', 'AWS profile to use', notEmpty)
+    .option('--region <name>', 'AWS region of the stack', notEmpty)
+    .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL', notEmpty);
+}
+
+/** `--deployment "$NAME"` without that variable must not mean the default. */
+function notEmpty(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It is empty.');
+  return text;
 }
 
 /** @returns the exit code */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import { awsErrorText } from '../support/aws-error.ts';
-import { commandFor, withExamples } from '../support/command-options.ts';
+import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
@@ -47,7 +47,7 @@ async function follow(run: string, options: FollowCommandOptions): Promise<void>
  * @throws CommandError: 1 where a run was not published, 130 where Ctrl-C ended the following (never the run)
  */
 export async function followToTheEnd(target: Target, runs: NamedRun[], options: FollowCommandOptions): Promise<void> {
-  const again = runs.map(({ name }) => commandFor(`follow ${name}`, options)).join('\n  ');
+  const again = runs.map(({ name }) => commandFor(`follow ${quoted(name)}`, options)).join('\n  ');
   const words = runs.length === 1 ? `the run goes on: ${again}` : `the runs go on:\n  ${again}`;
   const reports = await untilInterrupted(`Stopped following; ${words}`, async (signal) => {
     try {
@@ -98,7 +98,7 @@ function print(reports: RunReport[], options: FollowCommandOptions): void {
 function publishedText({ entity, rows, bytes, key, warningCount, executionArn }: RunReport, options: TargetOptions) {
   const text = `${entity}: published, ${rows ?? 'uncounted'} rows, ${bytes} bytes, ${plainLine(key ?? '')}`;
   if (!warningCount) return text;
-  return `${text}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${executionArn.split(':').at(-1)}`, options)}`;
+  return `${text}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${quoted(executionArn.split(':').at(-1) ?? '')}`, options)}`;
 }
 
 function failureText({ entity, status, error, cause }: RunReport): string {

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import * as z from 'zod';
 import { entitySchema } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
-import { commandFor, withExamples } from '../support/command-options.ts';
+import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
@@ -36,7 +36,7 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
   const target = await connect(options);
   const found = await findRun(target, run);
   if (found.status === 'RUNNING' && !options.force) {
-    const stop = commandFor(`stop ${found.name}`, options);
+    const stop = commandFor(`stop ${quoted(found.name)}`, options);
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
   }
   const { entity, ...input } = await inputAnew(target, found);

@@ -60,13 +60,11 @@ export async function outcomeOf<T extends AnyState>(
     return { ...state, trouble: null, ...(await step()) };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    const wait = error.transient ? waitOf(machine, state, invocation, error.retryAfterSeconds) : undefined;
-    if (wait) {
-      const trouble = troubleAfter(error, state, machine.pacing(state, invocation));
-      return { ...state, ...wait, trouble, outcome: ALL_STEPS[name].waiting };
-    }
+    const trouble = error.transient ? troubleAfter(error, state, machine.pacing(state, invocation)) : null;
+    const wait = trouble && waitOf(machine, state, invocation, error.retryAfterSeconds);
+    if (wait) return { ...state, ...wait, trouble, outcome: ALL_STEPS[name].waiting };
     // A huge input would break the limit of a state, and hide the error.
-    return { ...state, input: null, outcome: 'FAILED', failure: error.failure };
+    return { ...state, input: null, trouble, outcome: 'FAILED', failure: error.failure };
   }
 }
 

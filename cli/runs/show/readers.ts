@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { RunError } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/json.ts';
 import { ifReadable, type Manifests } from '../../data/manifests.ts';
+import { quoted } from '../../support/command-options.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { FoundRun } from '../find-run.ts';
 import { reckonedDate } from '../list/list-runs.ts';
@@ -40,7 +41,8 @@ export async function aftermathOf(
       return null;
     },
   );
-  const makeUp = parseJson(plainInputSchema, input) && date ? `start ${entity} --date ${date}` : `retry ${name}`;
+  const makeUp =
+    parseJson(plainInputSchema, input) && date ? `start ${entity} --date ${date}` : `retry ${quoted(name)}`;
   return { date: date ?? null, readers, makeUp: readers?.ofDate ? null : makeUp };
 }
 

@@ -41,6 +41,18 @@ test('without any the mistake names what there is', async () => {
   expect(stderr).toMatch(/required option '--deployment <name>' not specified.*CRM_EXPORT_DEPLOYMENT.*example, local/);
 });
 
+test.for(['--deployment', '--endpoint-url', '--profile', '--region'])(
+  'an empty %s, as a variable that is not set leaves it, never means another place',
+  async (option) => {
+    vi.stubEnv('CRM_EXPORT_DEPLOYMENT', 'prod');
+    const { code, stderr } = await runCli('stop', 'leads', '--yes', option, '');
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${option} `);
+    expect(stderr).toContain('It is empty');
+    expect(stderr).not.toContain('Deployment prod');
+  },
+);
+
 test('--version is that of the package', async () => {
   const { default: manifest } = await import('../../../package.json', { with: { type: 'json' } });
   expect(await runCli('--version')).toEqual({ code: 0, stdout: `${manifest.version}\n`, stderr: '' });

@@ -32,6 +32,11 @@ test('an equal configuration has no difference, in whatever order its keys stand
   ).toEqual([]);
 });
 
+test('what only the deployed configuration has is a difference', () => {
+  const more = { ...outputs, ConfigurationDigests: `${outputs.ConfigurationDigests} quarantine:01234567` };
+  expect(differencesFrom(more, deployment())).toEqual([{ key: 'quarantine' }]);
+});
+
 test.for<[string, object, object[]]>([
   [
     'an address, with both values',

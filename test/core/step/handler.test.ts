@@ -314,6 +314,18 @@ describe('trouble that a run waits for', () => {
     expect((await answered(runState({ trouble: told(3) }), lambdaContext())).trouble).toBeNull();
   });
 
+  test('is over where the run ends in another error, and counts the last try where it ends in the same', async () => {
+    const final = throwing('CheckStatus', new RunError('ExportFailed', CANARY));
+    const late = throwing('CheckStatus', busy);
+
+    const failed = await final.handler(runState({ trouble: told(3) }), lambdaContext());
+    const state = runState({ trouble: told(3), run: run({ deadline: '2020-01-01T00:00:00.000Z' }) });
+    const exceeded = await late.handler(state, lambdaContext());
+
+    expect(failed).toMatchObject({ outcome: 'FAILED', trouble: null });
+    expect(exceeded).toMatchObject({ outcome: 'FAILED', trouble: { error: 'CrmUnavailable', count: 4 } });
+  });
+
   test('is none in a state of an earlier release', async () => {
     const { trouble: _, warningCount: __, ...earlier } = runState();
     const { handler } = throwing('CheckStatus', busy);

@@ -257,6 +257,15 @@ test('a failed run of an input of its own is made up by a retry', async () => {
   });
 });
 
+test('the command can be pasted, whatever name a person gave the run', async () => {
+  const run = "it's(mine)!";
+  const cloud = await readingCloud({
+    executions: [{ ...failed, name: run, input: { entity: 'leads', columns: ['id'] } }],
+  });
+  const shown = await showRun(cloud.target, run, cloud.endpoint);
+  expect(shown.makeUp).toBe(`retry 'it'\\''s(mine)!'`);
+});
+
 test('a failed run is shown also where the bucket is gone, which may be why it failed', async () => {
   const cloud = await readingCloud({ executions: [failed], bucket: { status: 404, code: 'NoSuchBucket' } });
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
