@@ -86,7 +86,7 @@ function folderProblems(texts: Map<string, string>): string[] {
   const edges = sources.flatMap(([file, text]) => valueImportsOf(file, text).map((imported) => ({ file, imported })));
   const between = Map.groupBy(
     edges.filter(({ file, imported }) => dirname(file) !== dirname(imported)),
-    ({ file, imported }) => `${dirname(file)} ${dirname(imported)}`,
+    ({ file, imported }) => foldersOf(file, imported).join(' '),
   );
   const mutual = [...between].flatMap(([pair, [one]]) => {
     const [other] = between.get(pair.split(' ').toReversed().join(' ')) ?? [];
@@ -103,14 +103,22 @@ function folderProblems(texts: Map<string, string>): string[] {
   ];
 }
 
+/** The folders of two files, from the place where their paths part: a folder has those below it. */
+function foldersOf(file: string, other: string): [string, string] {
+  const [one, two] = [dirname(file).split(sep), dirname(other).split(sep)];
+  const parted = one.findIndex((name, depth) => name !== two[depth]);
+  if (parted === -1 || parted >= two.length) return [dirname(file), dirname(other)];
+  return [one.slice(0, parted + 1).join(sep), two.slice(0, parted + 1).join(sep)];
+}
+
 /** Imports of values, and of types from anywhere but a folder above. */
 function valueImportsOf(file: string, text: string): string[] {
   const types = /\b(?:import|export)\s+type\b[^;]*?\bfrom\s+'(\.[^']*)'/g;
-  const above = (imported: string) => dirname(file).startsWith(`${dirname(imported)}/`);
-  const fromAbove = [...text.matchAll(types)]
-    .map((match) => relative('.', join(dirname(file), match[1] ?? '')))
-    .filter(above);
-  return importsOf(file, text).filter((imported) => !fromAbove.includes(imported));
+  const isAbove = (specifier: string) => dirname(file).startsWith(`${dirname(join(dirname(file), specifier))}/`);
+  return importsOf(
+    file,
+    text.replace(types, (statement, specifier) => (isAbove(specifier) ? '' : statement)),
+  );
 }
 
 /** Folder, files, function, state, construct and test of a step carry one name. */

@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander';
 import { createLogUpdate } from 'log-update';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { untilInterrupted } from '../runs/follow-interrupt.ts';
 import {
   dateArgument,
   entitiesArgument,
@@ -15,6 +14,7 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, movedText, plainLine } from '../support/text.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
 import { downloadInto, downloadTo, wholeOutput } from './download-file.ts';
 import { findManifest, type Which } from './find.ts';
 import { createManifests } from './manifests.ts';

@@ -5,7 +5,6 @@ import { comparePlaces, datePointerKey, latestPointerKey, pointerSchema } from '
 import { parseJson } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { crc32Text } from '../../transfer/index.ts';
-import type { RunReport } from '../runs/run-report.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
@@ -16,11 +15,16 @@ export interface Published {
   start: Buffer;
 }
 
+interface ReportedRun {
+  entity: string;
+  manifestKey: string | null;
+}
+
 /**
  * Reads a published run back as a reader would: pointer, manifest, then every byte of the file.
  * @throws CommandError (exit code 1) that names what does not hold
  */
-export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: RunReport): Promise<Published> {
+export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: ReportedRun): Promise<Published> {
   const bucket = createBucket(target.s3, target.BucketName);
   const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T> => {
     const object = await bucket.read(key);
@@ -58,6 +62,6 @@ async function measure(chunks: AsyncIterable<Uint8Array>) {
   return { bytes, crc: crc32Text(crc), start: Buffer.concat(first).subarray(0, 65_536) };
 }
 
-function unverified(run: RunReport, why: string): CommandError {
+function unverified(run: ReportedRun, why: string): CommandError {
   return new CommandError(`The run of ${run.entity} is published, but ${why}.`, RUN_FAILED);
 }

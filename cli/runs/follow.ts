@@ -5,10 +5,10 @@ import { commandFor, quoted, withExamples } from '../support/command-options.ts'
 import { CommandError, ENVIRONMENT, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { manyText, plainLine } from '../support/text.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
 import { followRun } from './executions.ts';
 import { watchFile } from './file-progress.ts';
 import { findRun } from './find-run.ts';
-import { untilInterrupted } from './follow-interrupt.ts';
 import type { Progress, RunReport } from './run-report.ts';
 import { createScreen } from './screen.ts';
 

@@ -11,7 +11,7 @@ export function batchStoreFromEnv(): BatchStore {
 }
 
 /** The same, for a step that reads a small object before every line. */
-export function quickBatchStoreFromEnv(): BatchStore {
+export function fastBatchStoreFromEnv(): BatchStore {
   const { env } = process;
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
   const read = createFastRead({ ...bucketPlace(env), endpoint, credentials: defaultProvider() });

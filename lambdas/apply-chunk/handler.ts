@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asBatchStep } from '../../core/batch/batch-step.ts';
-import { quickBatchStoreFromEnv } from '../../core/batch/compose-store.ts';
+import { fastBatchStoreFromEnv } from '../../core/batch/compose-store.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { applyChunk } from './apply-chunk.ts';
 
 /** State ApplyChunk of the children of the machine CustomerUpdates: leaves the results of the lines of one chunk. */
 export const handler = asBatchStep('ApplyChunk', applyChunk, () => {
-  const [crm, store] = [crmFromEnv(), quickBatchStoreFromEnv()];
+  const [crm, store] = [crmFromEnv(), fastBatchStoreFromEnv()];
   return (invocation) => ({ ...invocation, crm: crm(invocation), store, sleep });
 });

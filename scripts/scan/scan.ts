@@ -60,8 +60,8 @@ async function templates(): Promise<Result> {
 
 async function report(name: string, check: () => Result | Promise<Result>): Promise<void> {
   const { problems, note, unchecked } = await check();
-  const verdict = problems.length > 0 ? 'FAIL' : unchecked ? '?   ' : 'ok  ';
-  process.stdout.write(`${verdict} ${name} (${note})\n`);
+  const result = problems.length > 0 ? 'FAIL' : unchecked ? '?   ' : 'ok  ';
+  process.stdout.write(`${result} ${name} (${note})\n`);
   for (const problem of problems) process.stdout.write(`       ${problem}\n`);
   if (problems.length > 0) process.exitCode = 1;
 }

@@ -274,7 +274,7 @@ describe('a service that does not give what is needed', () => {
 describe('what comes after the consent', () => {
   test('is tried again while it may pass, for the person cannot be asked again lightly', async () => {
     const { go, places } = await setting();
-    // The first two writes are the rehearsal.
+    // The first two writes are the permission check.
     failing(places.secrets, 'PutSecretValueCommand', 'ThrottlingException', (_, call) => call === 3 || call === 5);
     await go();
     expect((await places.tokens()).refreshToken).toBeTruthy();

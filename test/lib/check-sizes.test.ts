@@ -195,6 +195,25 @@ describe('folders', () => {
     ]);
   });
 
+  test('that import each other through a folder below are told', () => {
+    const problems = problemsWith({
+      'cli/data/a.ts': "import { b } from '../runs/b.ts';\n",
+      'cli/runs/list/c.ts': "import { d } from '../../data/d.ts';\n",
+    });
+
+    expect(problems).toEqual([
+      'cli/data/a.ts: imports cli/runs/b.ts, but cli/runs/list/c.ts imports cli/data/d.ts: no two folders import each other',
+    ]);
+  });
+
+  test('may not take a value beside a type from the folder above that uses them', () => {
+    const both = "import type { A } from '../a.ts';\nimport { a } from '../a.ts';\n";
+
+    expect(
+      problemsWith({ 'cli/runs/a.ts': "import { b } from './show/b.ts';\n", 'cli/runs/show/c.ts': both }),
+    ).toHaveLength(1);
+  });
+
   test('may take types, and nothing else, from the folder above that uses them', () => {
     const parent = { 'cli/runs/a.ts': "import { b } from './show/b.ts';\n" };
 

@@ -14,7 +14,7 @@ import { type Changes, failing, LIMITS, PART, type Ran, secondsFor, seeded } fro
 /** Two for each of four connections, so that every part is as small as can be. */
 const PARTS = 8;
 const SIZE = PARTS * PART - 5;
-const LANES: [string, Behaviour][] = [
+const STRATEGIES: [string, Behaviour][] = [
   ['with ranges', {}],
   ['without ranges', { ignoreRange: true }],
   ['of unknown length', { ignoreRange: true, framing: 'chunked' }],
@@ -34,7 +34,7 @@ async function inCalls(first: Ran, changes: () => Changes, most = 40): Promise<R
 }
 
 describe('time that runs out between two parts', () => {
-  test.each(LANES)('(%s): what is stored is kept, and many calls later the file is whole', async (_name, behaviour) => {
+  test.each(STRATEGIES)('(%s): what is stored is kept, and many calls later the file is whole', async (_name, behaviour) => {
     const soon = () => ({ secondsLeft: secondsFor(5) });
     const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, soon());
 
@@ -83,7 +83,7 @@ describe('time that runs out between two parts', () => {
     expectStored(await transfers.transferOf(paused.file, { key: paused.key, resume: none.resume }));
   });
 
-  test.each(LANES)(
+  test.each(STRATEGIES)(
     'none left before the first part (%s): there may be no upload yet, and the next call begins',
     async (_name, behaviour) => {
       const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, { secondsLeft: secondsFor(1) });
@@ -128,7 +128,7 @@ function lifeOf(seconds: number): () => number {
 }
 
 describe.concurrent('time that runs out in the middle of everything', () => {
-  test.each(LANES)('(%s): the transfer ends in order before its process does', async (_name, behaviour) => {
+  test.each(STRATEGIES)('(%s): the transfer ends in order before its process does', async (_name, behaviour) => {
     const file = transfers.origin.file({ size: SIZE, script: () => ({ ...behaviour, bytesPerSecond: 60_000 }) });
     const began = performance.now();
     const first = await transfers.transferOf(file, { secondsLeft: lifeOf(2) });
@@ -372,7 +372,7 @@ describe('an upload with parts that are not ours', () => {
     calls.close();
   }
 
-  test.each(LANES.slice(0, 2))(
+  test.each(STRATEGIES.slice(0, 2))(
     '(%s): parts of a wrong size, or that the file does not have, are not used',
     async (_name, behaviour) => {
       const first = await transfers.transferOf(
@@ -423,7 +423,7 @@ describe('a process that is killed', () => {
 });
 
 describe.concurrent('time that runs out while the upload is completed', () => {
-  test.each(LANES)('(%s): the next call finds the object, and fetches nothing again', async (_name, behaviour) => {
+  test.each(STRATEGIES)('(%s): the next call finds the object, and fetches nothing again', async (_name, behaviour) => {
     const first = await transfers.transferOf(
       { size: SIZE, script: () => behaviour },
       {

@@ -6,8 +6,8 @@ import { partialFailure } from '../../support/ended.ts';
 import { printErr } from '../../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../../support/target.ts';
 import { colorsFor } from '../../support/text.ts';
+import { untilInterrupted } from '../../support/until-interrupted.ts';
 import { type FoundRun, findRun } from '../find-run.ts';
-import { untilInterrupted } from '../follow-interrupt.ts';
 import { HEADINGS, linesOfRun, type RunLine, textOf } from './logs-lines.ts';
 
 interface LogsOptions extends TargetOptions {

@@ -3,8 +3,8 @@ import { checkPermissions } from '../../../cli/authorize/permission-check.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { FakeTable } from '../../oauth/support/fake-table.ts';
 
-/** A rehearsal whose secret of the tokens, or whose table, answers so. */
-async function rehearsal(name: string, part: 'secret' | 'table') {
+/** A permission check where the secret of the tokens, or the table, answers so. */
+async function permissionCheck(name: string, part: 'secret' | 'table') {
   const secrets = new FakeSecrets(
     () => new Date(0),
     async () => undefined,
@@ -31,7 +31,7 @@ test.each([
     'It is scheduled for deletion: aws secretsmanager restore-secret --secret-id tokens restores it.',
   ],
 ] as const)('a %s that answers %s ends the command before a person is asked', async (part, name, advice) => {
-  await expect(rehearsal(name, part)).rejects.toMatchObject({
+  await expect(permissionCheck(name, part)).rejects.toMatchObject({
     exitCode: 3,
     message: expect.stringContaining(`(${name}). ${advice} Nobody was asked to consent yet.`),
   });

@@ -65,14 +65,14 @@ describe('checks', () => {
   });
 
   it('promise a good night only where the service was asked with the grant', () => {
-    const verdict = (...checks: Check[]) => linesOf(checks).at(-1);
+    const lastLine = (...checks: Check[]) => linesOf(checks).at(-1);
     const untried = warning('service', 'Not looked at.', 'Look.');
 
-    expect(verdict(ok('grant', 'There.'), ok('service', 'It answers.'))).toBe('A nightly run would work.');
-    expect(verdict(ok('grant', 'There.'), untried)).toBe(
+    expect(lastLine(ok('grant', 'There.'), ok('service', 'It answers.'))).toBe('A nightly run would work.');
+    expect(lastLine(ok('grant', 'There.'), untried)).toBe(
       'Nothing was found that stops a nightly run, but the grant was not tried: add --refresh.',
     );
-    expect(verdict(ok('refresh', 'Done.'), untried)).toBe(
+    expect(lastLine(ok('refresh', 'Done.'), untried)).toBe(
       'Nothing was found that stops a nightly run, but the grant was not tried at the service.',
     );
   });

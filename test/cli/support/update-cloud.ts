@@ -6,10 +6,10 @@ import { type BatchManifest, noCounts } from '../../../core/batch/batch-manifest
 import type { ResultLine } from '../../../core/batch/result-line.ts';
 
 /** What becomes of a line: the parts of its result that differ from an applied one. */
-type Verdict = (line: number) => Partial<ResultLine>;
+type LineOutcome = (line: number) => Partial<ResultLine>;
 
 interface Options {
-  verdict?: Verdict;
+  lineOutcome?: LineOutcome;
   /** `false`: a stack of a configuration without updates. */
   updates?: boolean;
   /** Looks at the execution before it is over. */
@@ -41,7 +41,7 @@ interface Execution {
  */
 export async function updateCloud(options: Options = {}) {
   const {
-    verdict = () => ({}),
+    lineOutcome = () => ({}),
     updates = true,
     looks = 2,
     crash,
@@ -76,7 +76,7 @@ export async function updateCloud(options: Options = {}) {
     if (ended(execution)) return;
     execution.looks -= 1;
     const folder = `updates/${execution.batch}`;
-    const results = resultsOf(objects.get(`${folder}/input.jsonl`)?.toString() ?? '', verdict);
+    const results = resultsOf(objects.get(`${folder}/input.jsonl`)?.toString() ?? '', lineOutcome);
     const half = Math.ceil(results.length / 2);
     const part = (number: number, lines: ResultLine[]) => {
       objects.set(`${folder}/results/chunk-0001.00000${number}.begun.json`, Buffer.from('{}'));
@@ -146,10 +146,10 @@ export async function updateCloud(options: Options = {}) {
 
 const arnOf = (name: string) => `${ARN.replace(':stateMachine:', ':execution:')}:${name}`;
 
-function resultsOf(input: string, verdict: Verdict): ResultLine[] {
+function resultsOf(input: string, lineOutcome: LineOutcome): ResultLine[] {
   return input.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return [];
-    return [{ line: index + 1, id: String(JSON.parse(line).id), ...APPLIED, ...verdict(index + 1) }];
+    return [{ line: index + 1, id: String(JSON.parse(line).id), ...APPLIED, ...lineOutcome(index + 1) }];
   });
 }
 

@@ -214,10 +214,10 @@ const refusedLine: Partial<ResultLine> = {
 };
 const failedLine: Partial<ResultLine> = { outcome: 'FAILED', error: 'CrmUnavailable', status: 503, attempts: 3 };
 const applied = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: '2026-11-20T02:00:01.000Z' };
-const verdict = (line: number) => (line % 10 === 3 ? refusedLine : line % 10 === 7 ? failedLine : {});
+const lineOutcome = (line: number) => (line % 10 === 3 ? refusedLine : line % 10 === 7 ? failedLine : {});
 
 test('lines that were not applied are told without ids and values, and the exit code is 1', async () => {
-  const { endpoint } = await updateCloud({ verdict });
+  const { endpoint } = await updateCloud({ lineOutcome });
   const { code, stdout, stderr } = await cli(['update', await fileOf(jsonl(people(150))), '--yes'], endpoint);
   expect(code).toBe(1);
   expect(stdout).toMatch(/APPLIED +120 .*\n +REJECTED +15 .*\n +FAILED +15 /);
@@ -232,7 +232,7 @@ test('lines that were not applied are told without ids and values, and the exit 
 });
 
 test('--json prints one document of exactly five keys', async () => {
-  const { endpoint, executions } = await updateCloud({ verdict });
+  const { endpoint, executions } = await updateCloud({ lineOutcome });
   const { code, stdout } = await cli(['update', await fileOf(jsonl(people(10))), '--yes', '--json'], endpoint);
   const [batch] = [...executions.keys()];
   expect(code).toBe(1);
@@ -307,7 +307,9 @@ test('a file that changes between the check and the upload is not sent', async (
 
 test('a batch is resumed with the lines that were neither applied nor rejected, on the lines where they stood', async () => {
   let turn = 0;
-  const { endpoint, objects, executions } = await updateCloud({ verdict: (line) => (turn === 0 ? verdict(line) : {}) });
+  const { endpoint, objects, executions } = await updateCloud({
+    lineOutcome: (line) => (turn === 0 ? lineOutcome(line) : {}),
+  });
   await cli(['update', await fileOf(`\n${jsonl(people(25))}`), '--yes'], endpoint);
   turn = 1;
   const [first = ''] = [...executions.keys()];
@@ -387,7 +389,7 @@ test('what functions of a stopped batch are still sending is waited for, and not
 test('two who resume one batch at once make one batch, and a third is told its name', async () => {
   let turn = 0;
   const { endpoint, calls, executions } = await updateCloud({
-    verdict: (line) => (turn === 0 ? verdict(line) : {}),
+    lineOutcome: (line) => (turn === 0 ? lineOutcome(line) : {}),
     looks: 4,
   });
   await cli(['update', await fileOf(jsonl(people(25))), '--yes'], endpoint);
@@ -410,7 +412,9 @@ test('two who resume one batch at once make one batch, and a third is told its n
 
 test('a resumed batch that was uploaded, and never started, is started by the next who resumes', async () => {
   let turn = 0;
-  const { endpoint, objects, executions } = await updateCloud({ verdict: (line) => (turn === 0 ? verdict(line) : {}) });
+  const { endpoint, objects, executions } = await updateCloud({
+    lineOutcome: (line) => (turn === 0 ? lineOutcome(line) : {}),
+  });
   await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
   turn = 1;
   const [first = ''] = [...executions.keys()];
@@ -426,7 +430,7 @@ test.each<[what: string, standing: string]>([
   ['of another size', jsonl(people(1))],
   ['of the same size', '\n'.repeat(6) + jsonl(people(7).slice(6)).replace('Haifa', 'Jaffa')],
 ])('a file %s in the place of the resumed batch is not taken for its own', async (_, standing) => {
-  const { endpoint, objects, executions } = await updateCloud({ verdict });
+  const { endpoint, objects, executions } = await updateCloud({ lineOutcome });
   await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
   const [first = ''] = [...executions.keys()];
   objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from(standing));
@@ -440,7 +444,9 @@ test.each<[what: string, standing: string]>([
 
 test('lines that an earlier release found valid are sent again as they stand', async () => {
   let turn = 0;
-  const { endpoint, objects, executions } = await updateCloud({ verdict: (line) => (turn === 0 ? verdict(line) : {}) });
+  const { endpoint, objects, executions } = await updateCloud({
+    lineOutcome: (line) => (turn === 0 ? lineOutcome(line) : {}),
+  });
   const records = people(10).map((person) => ({ ...person, notes: null }));
   const sending = ['update', await fileOf(jsonl(records)), '--yes', '--configuration', await nullsAllowed()];
   await cli(sending, endpoint);
@@ -487,7 +493,7 @@ test.each([
 });
 
 test('update-status lists the last batches, and shows one', async () => {
-  const { endpoint, executions } = await updateCloud({ verdict });
+  const { endpoint, executions } = await updateCloud({ lineOutcome });
   const none = await cli(['update-status'], endpoint);
   expect(none).toMatchObject({ code: 0, stdout: 'There is no batch yet.\n' });
   for (const count of [10, 20]) await cli(['update', await fileOf(jsonl(people(count))), '--yes'], endpoint);
@@ -506,7 +512,7 @@ test('update-status lists the last batches, and shows one', async () => {
 });
 
 test('--failed-to writes what was not applied, for its owner only, and never over another file', async () => {
-  const { endpoint, executions } = await updateCloud({ verdict });
+  const { endpoint, executions } = await updateCloud({ lineOutcome });
   await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
   const [batch = ''] = [...executions.keys()];
   const file = join(await tempDir(), 'failed.jsonl');

@@ -1,4 +1,4 @@
-import { CommandError, INTERRUPTED } from '../support/exit.ts';
+import { CommandError, INTERRUPTED } from './exit.ts';
 
 /** Work that Ctrl-C ends. @throws CommandError (exit code 130) with these words */
 export async function untilInterrupted<T>(words: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
