@@ -34,22 +34,25 @@ async function inCalls(first: Ran, changes: () => Changes, most = 40): Promise<R
 }
 
 describe('time that runs out between two parts', () => {
-  test.each(STRATEGIES)('(%s): what is stored is kept, and many calls later the file is whole', async (_name, behaviour) => {
-    const soon = () => ({ secondsLeft: secondsFor(5) });
-    const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, soon());
+  test.each(STRATEGIES)(
+    '(%s): what is stored is kept, and many calls later the file is whole',
+    async (_name, behaviour) => {
+      const soon = () => ({ secondsLeft: secondsFor(5) });
+      const first = await transfers.transferOf({ size: SIZE, script: () => behaviour }, soon());
 
-    const all = await inCalls(first, soon);
+      const all = await inCalls(first, soon);
 
-    expect(first.outcome).toBe('unfinished');
-    expect(all.length).toBeGreaterThan(2);
-    expectStored(all.at(-1) as Ran);
-    // Nothing that was begun is given up, so nothing is sent twice.
-    expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
-      Array.from({ length: PARTS }, (_, index) => index + 1),
-    );
-    expect(all.flatMap((ran) => callsOf(ran, 'CompleteMultipartUpload'))).toHaveLength(1);
-    expect(all.every(({ restarts }) => restarts === 0)).toBe(true);
-  });
+      expect(first.outcome).toBe('unfinished');
+      expect(all.length).toBeGreaterThan(2);
+      expectStored(all.at(-1) as Ran);
+      // Nothing that was begun is given up, so nothing is sent twice.
+      expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
+        Array.from({ length: PARTS }, (_, index) => index + 1),
+      );
+      expect(all.flatMap((ran) => callsOf(ran, 'CompleteMultipartUpload'))).toHaveLength(1);
+      expect(all.every(({ restarts }) => restarts === 0)).toBe(true);
+    },
+  );
 
   test('what is handed on is small, and holds no secret', async () => {
     const { resume } = await transfers.transferOf(
