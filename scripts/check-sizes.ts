@@ -11,7 +11,7 @@ const LARGEST_STACK = 80;
 
 /** What is wrong with the tree, a line for each; empty when all holds. */
 export function findProblems(root: string): string[] {
-  const files = [...SOURCES, 'test'].flatMap((folder) => typeScriptFiles(root, folder));
+  const files = [...SOURCES, 'test'].flatMap((folder) => codeFiles(root, folder));
   const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
   return [
     ...[...texts].flatMap(([file, text]) => [...sizeProblems(file, text), ...importProblems(file, text)]),
@@ -20,10 +20,10 @@ export function findProblems(root: string): string[] {
   ];
 }
 
-function typeScriptFiles(root: string, folder: string): string[] {
+function codeFiles(root: string, folder: string): string[] {
   if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.split(sep).includes('node_modules'))
+    .filter((file) => /\.[jt]s$/.test(file) && !file.split(sep).includes('node_modules'))
     .map((file) => join(folder, file))
     .sort();
 }

@@ -56,12 +56,13 @@ export function consequences(found: FoundRun, state: string, last: RunState | un
   ];
 }
 
-async function askBefore({ name }: FoundRun, { yes }: StopOptions): Promise<void> {
+async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): Promise<void> {
   if (yes) return;
   if (!process.stdin.isTTY)
     throw new CommandError('Nobody is there to be asked: add --yes. Nothing was stopped.', USAGE);
   const asking = { stream: process.stdin, print: (text: string) => process.stderr.write(text) };
-  if (!(await confirm(asking, `Stop ${name}?`))) throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
+  if (!(await confirm(asking, `Stop ${name} of the deployment ${deployment}?`)))
+    throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
 }
 
 /** @returns the status; @throws CommandError (exit code 1) where the run had ended before */

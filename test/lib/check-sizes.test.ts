@@ -122,6 +122,7 @@ describe('imports', () => {
       'lambdas/check-status/check-status.ts',
       'core imports transfer only',
     ],
+    ['transfer/a.js', '../core/errors.ts', 'core/errors.ts', 'transfer imports nothing else of the project'],
     ['transfer/a.ts', '../core/errors.ts', 'core/errors.ts', 'transfer imports nothing else of the project'],
     ['cli/list.ts', '../local/start.ts', 'local/start.ts', 'cli imports core and transfer only'],
     [

@@ -23,7 +23,7 @@ interface Published {
 export async function aftermathOf(
   manifests: Manifests,
   { name, entity, status, startDate }: FoundRun,
-  { date: begun, input, timeZone, warn }: Known,
+  { date: begun, input, error, timeZone, warn }: Known,
 ): Promise<Pick<ShownRun, 'date' | 'readers' | 'makeUp'>> {
   const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';
   if (!entity || !failed) return { date: begun ?? null, readers: null, makeUp: null };
@@ -43,13 +43,16 @@ export async function aftermathOf(
   );
   const makeUp =
     parseJson(plainInputSchema, input) && date ? `start ${entity} --date ${date}` : `retry ${quoted(name)}`;
-  return { date: date ?? null, readers, makeUp: readers?.ofDate ? null : makeUp };
+  // The same input is refused again.
+  const vain = readers?.ofDate || error === 'InvalidInput';
+  return { date: date ?? null, readers, makeUp: vain ? null : makeUp };
 }
 
 interface Known {
   /** Of the run, where it had begun. */
   date: string | undefined;
   input: string | undefined;
+  error: string | null;
   timeZone: string | undefined;
   warn: (sentence: string) => void;
 }

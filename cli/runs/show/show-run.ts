@@ -68,7 +68,7 @@ async function ofExecution(
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
   const manifest = manifestKey === null ? undefined : await ifReadable(manifests.manifest(manifestKey), warn);
-  const known = { date: state?.run?.date, input, timeZone: target.TimeZone, warn };
+  const known = { date: state?.run?.date, input, error, timeZone: target.TimeZone, warn };
   const seen = last && { name: last.name, at: last.from, state: last.before };
   return {
     ...{ run: name, executionArn, entity, status, error, cause },

@@ -73,8 +73,3 @@ test.for<[string, object, object[]]>([
   expect(found).toHaveLength(expected.length);
   expect(found).toEqual(expect.arrayContaining(expected));
 });
-
-test('a key that is deployed and absent in the file is a difference', () => {
-  const deployed = { ...outputs, ConfigurationDigests: `${outputs.ConfigurationDigests} crm.optional:0123abcd` };
-  expect(differencesFrom(deployed, deployment())).toEqual([{ key: 'crm.optional' }]);
-});
