@@ -29,6 +29,7 @@ export default defineConfig({
           maxWorkers: 3,
           // Loading the SDK and CDK again for each file costs half of the time: a test puts back what it changes.
           isolate: false,
+          setupFiles: ['test/support/setup.ts'],
           unstubEnvs: true,
           unstubGlobals: true,
           restoreMocks: true,

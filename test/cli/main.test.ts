@@ -97,7 +97,7 @@ test('a wrong configuration is told with the path of every wrong field', async (
     nightly: { startUtc: '25:00' },
   };
   await writeFile(file, JSON.stringify({ local: true, crm, entities, ...rest, colour: 'red' }));
-  const { code, stderr } = await cli(['authorize', ...local, '--configuration', file]);
+  const { code, stderr } = await runCli('authorize', ...local, '--configuration', file);
   expect(code).toBe(2);
   const lines = stderr.trim().split('\n');
   for (const field of [
@@ -114,7 +114,7 @@ test('a wrong configuration is told with the path of every wrong field', async (
     expect(lines).toContainEqual(expect.stringContaining(`ConfigInvalid: ${file}: ${field}: `));
   }
   await writeFile(file, '{"crm":');
-  const broken = await cli(['authorize', ...local, '--configuration', file]);
+  const broken = await runCli('authorize', ...local, '--configuration', file);
   expect(broken).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/^ConfigInvalid: .*wrong\.json: is not JSON/),

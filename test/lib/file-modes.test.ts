@@ -49,6 +49,6 @@ function isClosed(path: string): boolean {
 
 /** The whole program, bundling included, in a process of its own: a worker has no umask to set. */
 async function synthesiseUnder(umask: string, context: Record<string, string>, outdir: string): Promise<void> {
-  const env = { PATH: process.env.PATH, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) };
+  const env = { ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) };
   await promisify(execFile)('sh', ['-c', `umask ${umask} && exec "$0" bin/app.ts`, process.execPath], { env });
 }

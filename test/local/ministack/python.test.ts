@@ -1,14 +1,17 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { findPython } from '../../../local/ministack/find-python.ts';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { EnvironmentError } from '../../../local/processes/environment-error.ts';
 import { lastLines } from '../../../local/processes/log-tail.ts';
-import { script, tempDir, tempRecord } from '../support/support.ts';
+import { openRunRecord } from '../../../local/processes/run-record.ts';
+import { CACHE, script, tempDir, tempRecord } from '../support/support.ts';
 
+const run = promisify(execFile);
 const answerVersion = (version: string) => `if [ "$1" = -c ]; then echo ${version}; echo "$0"; exit 0; fi`;
 /** A venv module that makes an interpreter of which pip and the check always succeed. */
 const FAKE_VENV = `mkdir -p "$3/bin"; echo made >> "$FAKE_LOG"; printf '#!/bin/sh\\nexit 0\\n' > "$3/bin/python"; chmod +x "$3/bin/python"`;
@@ -20,14 +23,26 @@ async function install(pythons: Record<string, string>, env: NodeJS.ProcessEnv =
   return ensureMinistack({ record: await tempRecord(), env: { PATH: bin, ...env } });
 }
 
-/** A virtual environment of the machine's own Python, of which the tests get copies: to make one takes seconds. */
+/**
+ * A virtual environment of the machine's own Python with nothing but pip, of which the tests get copies: to install pip takes
+ * seconds, so it is that of the local cloud's environment.
+ */
 let emptyVenv: string;
 beforeAll(async () => {
   const dir = await mkdtemp(join(tmpdir(), 'local-test-'));
   emptyVenv = join(dir, 'venv');
-  await promisify(execFile)('python3', ['-m', 'venv', emptyVenv]);
+  const record = await openRunRecord(CACHE);
+  const { command } = await ensureMinistack({ record });
+  await record.close();
+  await run((await findPython(process.env)).path, ['-m', 'venv', '--without-pip', emptyVenv]);
+  const into = await sitePackages(join(emptyVenv, 'bin', 'python'));
+  await cp(join(await sitePackages(command), 'pip'), join(into, 'pip'), { recursive: true });
   return () => rm(dir, { recursive: true });
-});
+}, 180_000);
+
+async function sitePackages(python: string): Promise<string> {
+  return (await run(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'])).stdout.trim();
+}
 
 /** Installs with the machine's own Python and pip. */
 async function reallyInstall(pip: NodeJS.ProcessEnv) {

@@ -1,0 +1,2 @@
+/** A trace of a hundred calls, as Vitest wants it, takes a tenth of the tests in which errors are what happens. */
+Error.stackTraceLimit = 20;
