@@ -22,8 +22,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/**/*.test.ts'],
           exclude: [...configDefaults.exclude, 'test/e2e/**', 'test/long/**', AFTER_E2E],
-          testTimeout: 30 * SECONDS,
-          hookTimeout: 60 * SECONDS,
+          testTimeout: 60 * SECONDS,
+          hookTimeout: 120 * SECONDS,
           sequence: { groupOrder: ORDER.unit },
           // One more than there are cores: much of it waits for processes and sockets.
           maxWorkers: 3,
