@@ -119,6 +119,8 @@ const scanSchema = z.looseObject({
   encoding: z._default(z.enum(['utf-8', 'windows-1255', 'unknown']), 'utf-8'),
   /** Bytes that are still to come of the current UTF-8 character. */
   continuation: z._default(z.int(), 0),
+  /** The first byte of that character where it is all that was read and not every byte may follow it, else 0. */
+  lead: z._default(z.int(), 0),
   /** See `core/files/hebrew.ts`. */
   mayBeHebrew: z._default(z.boolean(), true),
   highBytes: z._default(z.int(), 0),

@@ -133,6 +133,19 @@ test('the encoding is told alike wherever the pieces are cut', () => {
   );
 });
 
+test.for([
+  [0xe0, 0x92, 0x92],
+  [0xed, 0xa0, 0x80],
+  [0xf0, 0x80, 0x80, 0x80],
+  [0xf4, 0x90, 0x80, 0x80],
+])('a sequence that UTF-8 forbids is noticed wherever it is cut: %s', (forbidden) => {
+  const pieces = (at: number) => [Buffer.from(forbidden.slice(0, at)), Buffer.from(forbidden.slice(at))];
+  const encodings = forbidden.map((_, at) => scanOf(...pieces(at)).encoding);
+
+  expect(new Set(encodings)).toEqual(new Set([scanOf(Buffer.from(forbidden)).encoding]));
+  expect(encodings).not.toContain('utf-8');
+});
+
 test('half of a quoted record is always noticed', () => {
   fc.assert(
     fc.property(
