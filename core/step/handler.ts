@@ -2,9 +2,8 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { crash } from './crash.ts';
 import { begin, type Invocation, lambdaPlatform, once, type Platform } from './invocation.ts';
-import { type Answer, type AnyState, EXPORT_RUN, type Machine, outcomeOf } from './outcome.ts';
-import type { RunState } from './states.ts';
-import type { AnyStepName, StepName } from './steps.ts';
+import { type AnyState, type Machine, outcomeOf } from './outcome.ts';
+import type { AnyStepName } from './steps.ts';
 
 /** Has no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else is a bug. */
 export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
@@ -15,17 +14,7 @@ export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
  */
 export type Connect<D> = () => (invocation: Invocation) => D;
 
-/** A Lambda handler of a step of ExportRun. */
-export function asStep<S extends StepName, D extends Invocation>(
-  name: S,
-  step: Step<RunState, D, Answer<S>>,
-  connect: Connect<D>,
-  platform: Platform = lambdaPlatform(name),
-): (event: unknown, context: Context) => Promise<RunState> {
-  return handlerOf(EXPORT_RUN, name, step, connect, platform);
-}
-
-/** The same for any machine. Errors become outcomes (`outcome.ts`); a bug is logged and thrown on (`crash.ts`). */
+/** The Lambda handler of a step of a machine. Errors become outcomes (`outcome.ts`); a bug is logged and thrown on (`crash.ts`). */
 export function handlerOf<T extends AnyState, D extends Invocation>(
   machine: Machine<T>,
   name: AnyStepName,

@@ -2,15 +2,12 @@ import type * as z from 'zod/mini';
 import { RunError } from '../errors.ts';
 import type { RunFields } from '../log/log-fields.ts';
 import type { Invocation } from './invocation.ts';
-import { nextWait, type Pacing, pacingOf, requestedEntity } from './pacing.ts';
-import { exportRunEnd, type RunEnd } from './run-end.ts';
-import { type RunState, runStateSchema, type Trouble } from './states.ts';
-import { ALL_STEPS, type Answered, type AnyStepName, type StepName } from './steps.ts';
+import { nextWait, type Pacing } from './pacing.ts';
+import type { RunEnd } from './run-end.ts';
+import type { RunState, Trouble } from './states.ts';
+import { ALL_STEPS, type Answered, type AnyStepName } from './steps.ts';
 
-/** An outcome of a step and the parts of the state that it changes. */
-export type Answer<S extends StepName> = AnswerOf<RunState, S>;
-
-/** The same in any machine: `T` is the state that passes between its steps. */
+/** An outcome of a step and the parts of the state that it changes; `T` is the state of its machine. */
 export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Answered<S> } & Partial<
   Omit<Known<T>, 'outcome' | 'failure'>
 >;
@@ -32,17 +29,6 @@ export interface Machine<T extends AnyState> {
   /** Metrics where the run ends with this answer. */
   endOf: (answer: T, now: Date) => RunEnd | undefined;
 }
-
-export const EXPORT_RUN: Machine<RunState> = {
-  schema: runStateSchema,
-  pacing: (state, { deployment }) => pacingOf(state, deployment),
-  about: ({ run, input, execution }) => ({
-    entity: run?.entity ?? requestedEntity(input),
-    execution,
-    exportId: run?.exportId,
-  }),
-  endOf: exportRunEnd,
-};
 
 /**
  * The next state. A `final` error becomes FAILED with its name and a sentence; a `transient` one the step's waiting outcome
@@ -68,28 +54,15 @@ export async function outcomeOf<T extends AnyState>(
   }
 }
 
-/** The next wait of a run as a part of its state, or `undefined` when its deadline has passed. */
-export function waitFor(state: RunState, invocation: Invocation, retryAfterSeconds?: number): Wait | undefined {
-  return waitOf(EXPORT_RUN, state, invocation, retryAfterSeconds);
-}
-
-/** The same after an error, which becomes the `trouble` of the state. */
-export function waitAfter(error: RunError, state: RunState, invocation: Invocation): Wait | undefined {
-  const wait = waitFor(state, invocation, error.retryAfterSeconds);
-  return wait && { ...wait, trouble: troubleOf(error, state, invocation) };
-}
-
-export function troubleOf(error: RunError, state: RunState, invocation: Invocation): Trouble {
-  return troubleAfter(error, state, EXPORT_RUN.pacing(state, invocation));
-}
-
-function troubleAfter({ name, status }: RunError, { trouble }: AnyState, { deadline }: Pacing): Trouble {
+/** What the state says of a transient error. */
+export function troubleAfter({ name, status }: RunError, { trouble }: AnyState, { deadline }: Pacing): Trouble {
   return { error: name, status: status ?? null, count: (trouble?.count ?? 0) + 1, deadline: deadline.toISOString() };
 }
 
-type Wait = Pick<AnyState, 'waits' | 'waitSeconds'> & { trouble?: Trouble };
+export type Wait = Pick<AnyState, 'waits' | 'waitSeconds'>;
 
-function waitOf<T extends AnyState>(
+/** The next wait as a part of the state, or `undefined` when the deadline has passed. */
+export function waitOf<T extends AnyState>(
   machine: Machine<T>,
   state: T,
   invocation: Invocation,

@@ -1,8 +1,8 @@
 import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, readStatus, type StatusAnswer } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
+import { type Answer, waitAfter, waitFor } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { type Answer, waitAfter, waitFor } from '../../core/step/outcome.ts';
 import { type RunState, runOf } from '../../core/step/states.ts';
 
 export interface CheckStatusDeps extends Invocation {

@@ -7,8 +7,8 @@ import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
 import { dateAfter, dateIn, dateProblem } from '../../core/export/logical-date.ts';
 import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../core/export/request.ts';
+import { type Answer, troubleOf } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { type Answer, troubleOf } from '../../core/step/outcome.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
 

@@ -1,6 +1,6 @@
 import { readEnv } from '../../core/config/env.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
-import { asStep } from '../../core/step/handler.ts';
+import { asStep } from '../../core/step/export-run.ts';
 import { createExport } from './create-export.ts';
 
 /** State CreateExport of the machine ExportRun: checks the input and leaves an export at the service. */

@@ -1,8 +1,8 @@
 import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
+import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { type Answer, waitAfter } from '../../core/step/outcome.ts';
 import { type DownloadProgress, type RunState, runOf } from '../../core/step/states.ts';
 import {
   type abortUpload,

@@ -1,5 +1,5 @@
 import { crmFromEnv } from '../../core/crm/compose.ts';
-import { asStep } from '../../core/step/handler.ts';
+import { asStep } from '../../core/step/export-run.ts';
 import { abortUpload, transfer } from '../../transfer/index.ts';
 import { downloadFile } from './download-file.ts';
 import { storeFromEnv } from './store-from-env.ts';

@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/config/env.ts';
-import { asStep } from '../../core/step/handler.ts';
+import { asStep } from '../../core/step/export-run.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { publishFile } from './publish-file.ts';
 

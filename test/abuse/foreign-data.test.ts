@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createCrmClient } from '../../core/crm/client.ts';
 import { createLog } from '../../core/log/log.ts';
 import type { GetAccessToken } from '../../core/oauth/access-token.ts';
-import { asStep } from '../../core/step/handler.ts';
+import { asStep } from '../../core/step/export-run.ts';
 import { checkStatus } from '../../lambdas/check-status/check-status.ts';
 import { EXPORT_ID, runState } from '../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../support/deps.ts';

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import http, { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { asStep } from '../../core/step/handler.ts';
+import { asStep } from '../../core/step/export-run.ts';
 import { downloadFile } from '../../lambdas/download-file/download-file.ts';
 import { abortUpload, transfer } from '../../transfer/index.ts';
 import { checkAddress, guardedLookup } from '../../transfer/source/guard.ts';

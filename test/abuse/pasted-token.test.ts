@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../../core/log/log.ts';
-import { asStep } from '../../core/step/handler.ts';
+import { asStep } from '../../core/step/export-run.ts';
 import { createExport } from '../../lambdas/create-export/create-export.ts';
 import { EXPORT_ID, newState } from '../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../support/deps.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../../../core/log/log.ts';
 import type { LogFields } from '../../../core/log/log-fields.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { written } from '../../support/written.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ERRORS, RunError } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import type { Answer } from '../../../core/step/export-run.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import type { Invocation } from '../../../core/step/invocation.ts';
-import type { Answer } from '../../../core/step/outcome.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { type Outcome, STEPS, type StepName } from '../../../core/step/steps.ts';
 import { CANARY, newState, run, runState } from '../../support/builders.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { asBatchStep } from '../../../core/batch/batch-step.ts';
 import { RunError } from '../../../core/errors.ts';
 import { createLog } from '../../../core/log/log.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import { batchEnd, exportRunEnd } from '../../../core/step/run-end.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { deployment, EXPORT_ID, newState, runState, STARTED_AT, storedFile } from '../../support/builders.ts';

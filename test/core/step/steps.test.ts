@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import { type RunState, runStateSchema } from '../../../core/step/states.ts';
 import { type Outcome, STEPS, type StepName } from '../../../core/step/steps.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';

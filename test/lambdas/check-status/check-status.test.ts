@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createCrmClient } from '../../../core/crm/client.ts';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';

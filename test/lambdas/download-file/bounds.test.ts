@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import type { TransferOptions } from '../../../transfer/index.ts';
 import { EXPORT_ID, runState } from '../../support/builders.ts';

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import type { Measures } from '../../../core/log/emf.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { runState } from '../../support/builders.ts';
 import { at, composed, lambdaContext } from '../../support/deps.ts';

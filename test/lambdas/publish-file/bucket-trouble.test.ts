@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';

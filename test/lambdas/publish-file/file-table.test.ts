@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { type Options, parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { run } from '../../support/builders.ts';

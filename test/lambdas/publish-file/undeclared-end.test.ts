@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Deployment } from '../../../core/config/deployment.ts';
 import type { CrmClient } from '../../../core/crm/client.ts';
 import type { FunctionLog } from '../../../core/log/log.ts';
-import { asStep } from '../../../core/step/handler.ts';
+import { asStep } from '../../../core/step/export-run.ts';
 import type { Invocation } from '../../../core/step/invocation.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import type { StepName } from '../../../core/step/steps.ts';

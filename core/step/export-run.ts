@@ -1,0 +1,52 @@
+import type { Context } from 'aws-lambda';
+import type { RunError } from '../errors.ts';
+import { type Connect, handlerOf, type Step } from './handler.ts';
+import { type Invocation, lambdaPlatform, type Platform } from './invocation.ts';
+import { type AnswerOf, type Machine, troubleAfter, type Wait, waitOf } from './outcome.ts';
+import { pacingOf, requestedEntity } from './pacing.ts';
+import { exportRunEnd } from './run-end.ts';
+import { type RunState, runStateSchema, type Trouble } from './states.ts';
+import type { StepName } from './steps.ts';
+
+const EXPORT_RUN: Machine<RunState> = {
+  schema: runStateSchema,
+  pacing: (state, { deployment }) => pacingOf(state, deployment),
+  about: ({ run, input, execution }) => ({
+    entity: run?.entity ?? requestedEntity(input),
+    execution,
+    exportId: run?.exportId,
+  }),
+  endOf: exportRunEnd,
+};
+
+/** What a step of ExportRun returns: an outcome of its own and the parts of the state that it changes. */
+export type Answer<S extends StepName> = AnswerOf<RunState, S>;
+
+/** A Lambda handler of a step of ExportRun. */
+export function asStep<S extends StepName, D extends Invocation>(
+  name: S,
+  step: Step<RunState, D, Answer<S>>,
+  connect: Connect<D>,
+  platform: Platform = lambdaPlatform(name),
+): (event: unknown, context: Context) => Promise<RunState> {
+  return handlerOf(EXPORT_RUN, name, step, connect, platform);
+}
+
+/** The next wait of a run as a part of its state, or `undefined` when its deadline has passed. */
+export function waitFor(state: RunState, invocation: Invocation, retryAfterSeconds?: number): Wait | undefined {
+  return waitOf(EXPORT_RUN, state, invocation, retryAfterSeconds);
+}
+
+/** The same after an error, which becomes the `trouble` of the state. */
+export function waitAfter(
+  error: RunError,
+  state: RunState,
+  invocation: Invocation,
+): (Wait & { trouble: Trouble }) | undefined {
+  const wait = waitFor(state, invocation, error.retryAfterSeconds);
+  return wait && { ...wait, trouble: troubleOf(error, state, invocation) };
+}
+
+export function troubleOf(error: RunError, state: RunState, invocation: Invocation): Trouble {
+  return troubleAfter(error, state, EXPORT_RUN.pacing(state, invocation));
+}
