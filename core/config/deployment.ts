@@ -90,11 +90,12 @@ const updatesSchema = z.strictObject({
     ),
   retentionDays: z
     .int()
-    // A batch may be under way for two and a half days, and the rules of a bucket count from midnight.
     .min(4)
     .max(3650)
     .default(30)
-    .describe('Days that batches and their results are kept.'),
+    .describe(
+      'Days that batches and their results are kept. At least 4: a batch may take two and a half, and S3 counts from midnight.',
+    ),
   allowNull: z
     .boolean()
     .default(false)

@@ -16,7 +16,7 @@ function rowsOf(heading: string): string[][] {
 
 /** As the whole title of a test. */
 function stands({ file, name }: { file: string; name: string }): boolean {
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  const text = existsSync(file) ? readFileSync(file, 'utf8').replaceAll(/\(\s+/g, '(') : '';
   return ["'", '"'].some((quote) => text.includes(`(${quote}${name}${quote}`));
 }
 

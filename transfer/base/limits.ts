@@ -1,6 +1,6 @@
 const MIB = 1024 * 1024;
 
-/** Waits and sizes, measured and reasoned in docs/adr/0014; a test scales them down. */
+/** Waits and sizes, with reasons in docs/design/transfer-engine.md; a test scales them down. */
 export const LIMITS = {
   connectMs: 5_000,
   firstByteMs: 30_000,
