@@ -101,9 +101,11 @@ export async function createProgram(args?: string[]): Promise<Command> {
   program.exitOverride().showHelpAfterError('To see all options and examples, add --help.');
   program.configureHelp({ subcommandTerm: termOf });
   program.version(packageVersion(), '--version');
-  program.hook('preAction', async (_, command) =>
-    (await import('./support/deployment-choice.ts')).giveDeployment(command),
-  );
+  program.hook('preAction', async (_, command) => {
+    const named = command.getOptionValue('deployment') !== undefined;
+    if (named || !command.options.some(({ long }) => long === '--deployment')) return;
+    (await import('./support/deployment-choice.ts')).giveDeployment(command);
+  });
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
   for (const [name, { description, load }] of Object.entries(COMMANDS)) {
     const command = withTarget(program.command(name).description(description));

@@ -6,12 +6,16 @@ import { text } from 'node:stream/consumers';
 const MACHINE = 'arn:aws:states:us-east-1:000000000000:stateMachine:crm-export-local-ExportRun';
 const OUTPUTS = {
   StateMachineArn: MACHINE,
-  ...{ BucketName: 'bucket', ClientSecretId: 'client', TokensSecretId: 'tokens', LedgerTableName: 'ledger' },
+  BucketName: 'bucket',
+  TimeZone: 'UTC',
+  ClientSecretId: 'client',
+  TokensSecretId: 'tokens',
+  LedgerTableName: 'ledger',
 };
 const RUNS = 7;
 const HOUR_S = 3600;
 
-/** An AWS on loopback that answers at once: a stack with seven runs that failed today, and an empty bucket. */
+/** An AWS on loopback that answers at once: a stack of this release with seven runs that failed today, and an empty bucket. */
 export async function startListCloud(): Promise<{ endpoint: string; close: () => void }> {
   const server = createServer(async (request, response) => {
     const { status = 200, type, body } = answerTo(request, await text(request));

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type * as z from 'zod';
+import type * as z from 'zod/mini';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { comparePlaces, datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';

@@ -1,6 +1,6 @@
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { ListMultipartUploadsCommand, ListPartsCommand } from '@aws-sdk/client-s3';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { parseJson } from '../../core/json.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
@@ -21,7 +21,7 @@ const movedSchema = z.object({
   message: z.literal('moved'),
   execution: z.string(),
   bytes: z.number(),
-  totalBytes: z.number().nullish(),
+  totalBytes: z.nullish(z.number()),
 });
 
 /**

@@ -1,5 +1,5 @@
 import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { suggestion } from '../../core/suggestion.ts';

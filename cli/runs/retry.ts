@@ -1,6 +1,6 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { entitySchema } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
@@ -50,8 +50,8 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
 
 const inputSchema = z.looseObject({
   entity: entitySchema,
-  date: z.string().optional(),
-  scheduledFor: z.string().optional(),
+  date: z.optional(z.string()),
+  scheduledFor: z.optional(z.string()),
 });
 
 /**

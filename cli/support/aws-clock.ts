@@ -1,5 +1,5 @@
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 
 /** The time of AWS, seen from a machine whose clock may be wrong. */
 export interface Clock {

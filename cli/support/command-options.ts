@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from './exit.ts';

@@ -22,11 +22,10 @@ export function chooseDeployment(
 }
 
 /**
- * Gives a command its deployment before it runs, and prints which one that is.
+ * Gives a command that names none its deployment before it runs, and prints which one that is.
  * @throws CommanderError (exit code 2) where none can be chosen
  */
 export function giveDeployment(command: Command): void {
-  if (!command.options.some(({ long }) => long === '--deployment') || command.getOptionValue('deployment')) return;
   const endpoint = command.getOptionValue('endpointUrl') ?? process.env.AWS_ENDPOINT_URL;
   const configured = deploymentNames();
   const chosen = chooseDeployment(endpoint, process.env, configured);

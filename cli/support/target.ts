@@ -1,5 +1,5 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { type DeployedOutputs, deployedSchema } from '../../core/config/deployed.ts';
 import { awsErrorText } from './aws-error.ts';
@@ -23,12 +23,12 @@ const outputsSchema = z.object({
   TokensSecretId: z.string(),
   LedgerTableName: z.string(),
   /** Only where the configuration says `customerUpdates`. */
-  UpdatesStateMachineArn: z.string().optional(),
+  UpdatesStateMachineArn: z.optional(z.string()),
   /** These three a stack of an earlier release does not have yet. */
-  AlarmTopicArn: z.string().optional(),
-  DashboardName: z.string().optional(),
+  AlarmTopicArn: z.optional(z.string()),
+  DashboardName: z.optional(z.string()),
   /** The zone in which a run gets its date. */
-  TimeZone: z.string().optional(),
+  TimeZone: z.optional(z.string()),
 });
 
 /** A deployment within reach: its resources, and the clients to reach them. */

@@ -3,7 +3,7 @@ import {
   type DescribeExecutionCommandOutput,
   ListExecutionsCommand,
 } from '@aws-sdk/client-sfn';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import type { Counts } from '../../core/batch/batch-manifest.ts';
 import { parseJson } from '../../core/json.ts';

@@ -1,5 +1,5 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { dateIn } from '../../../core/export/logical-date.ts';
 import { parseJson } from '../../../core/json.ts';
@@ -148,8 +148,8 @@ function forgottenRow({ manifest, standing }: Published): RunRow {
 }
 
 const inputSchema = z.object({
-  date: z.iso.date().optional(),
-  scheduledFor: z.iso.datetime({ offset: true }).optional(),
+  date: z.optional(z.iso.date()),
+  scheduledFor: z.optional(z.iso.datetime({ offset: true })),
 });
 
 /** The date that CreateExport gives to a run. */

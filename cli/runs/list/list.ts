@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import { nightlyPlan } from '../../schedule/nightly-plan.ts';
 import { entitiesArgument, numberArgument, pathArgument, withExamples } from '../../support/command-options.ts';
 import { printErr } from '../../support/print.ts';
 import { fittedTable } from '../../support/table.ts';
@@ -43,9 +42,11 @@ export function addList(command: Command): void {
 }
 
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
-  const file = options.configuration === undefined ? undefined : nightlyPlan(options, printErr);
+  // Loaded where it is asked for: what reads a configuration takes longer to load than all else here.
+  const plan = async () => (await import('../../schedule/nightly-plan.ts')).nightlyPlan(options, printErr);
+  const file = options.configuration === undefined ? undefined : await plan();
   const target = await connect(options);
-  const timeZone = file?.timeZone ?? target.TimeZone ?? nightlyPlan(options, printErr).timeZone;
+  const timeZone = file?.timeZone ?? target.TimeZone ?? (await plan()).timeZone;
   const { since = sinceArgument('7d'), failed = false, running = false, limit } = options;
   const runs = await listRuns(target, { entities, since, failed, running, limit, timeZone, warn: printErr });
   const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed, running });

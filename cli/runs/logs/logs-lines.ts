@@ -1,5 +1,5 @@
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
 import { STEPS } from '../../../core/step/steps.ts';
 import type { Target } from '../../support/target.ts';
@@ -20,9 +20,9 @@ const lineSchema = z.looseObject({
   level: z.string(),
   message: z.string(),
   execution: z.string(),
-  step: z.string().optional(),
+  step: z.optional(z.string()),
   /** When it was written; an engine may give one time to all lines of an invocation. */
-  timestamp: z.iso.datetime().optional(),
+  timestamp: z.optional(z.iso.datetime()),
 });
 
 /** Clocks differ, and a function goes on for up to 15 minutes after its run was stopped. */

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { RunError } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/json.ts';
 import { ifReadable, type Manifests } from '../../data/manifests.ts';
@@ -60,8 +60,8 @@ interface Known {
 /** An input that `start` can give; `retry` gives any. */
 const plainInputSchema = z.strictObject({
   entity: z.string(),
-  date: z.string().optional(),
-  scheduledFor: z.string().optional(),
+  date: z.optional(z.string()),
+  scheduledFor: z.optional(z.string()),
 });
 
 export function readersText({ ofDate, latest }: Readers, entity: string, date: string | null): string {
