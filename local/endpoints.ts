@@ -1,4 +1,4 @@
-import type { Screen } from '../cli/runs/screen.ts';
+import { quoted } from '../cli/support/command-options.ts';
 import { LOCAL_DEPLOYMENT } from './configuration.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import type { FinishedRun } from './runs.ts';
@@ -9,12 +9,22 @@ export function endpointsOf({ cloud, crm }: Session) {
   return { aws: cloud.endpoint, crm: crm.url, auth: crm.authUrl };
 }
 
-/** Prints the endpoints and commands to paste into another terminal. */
-export function showEndpoints(screen: Screen, session: Session, runs: FinishedRun[]): void {
-  const { cloud, crm, target, sandbox, updates } = session;
+/** What the lines name of a session. */
+interface Running {
+  cloud: { endpoint: string };
+  crm: { url: string; authUrl: string };
+  target: { StateMachineArn: string; BucketName: string };
+  sandbox: { url: string } | undefined;
+  updates: boolean;
+  configurationFile: string;
+}
+
+/** The endpoints, and commands to paste into another terminal. */
+export function endpointLines(running: Running, runs: FinishedRun[]): string[] {
+  const { cloud, crm, target, sandbox, updates, configurationFile } = running;
   const arn = runs[0]?.report.executionArn ?? 'ARN';
   const place = `--deployment ${LOCAL_DEPLOYMENT} --region ${LOCAL_REGION} --endpoint-url ${cloud.endpoint}`;
-  for (const line of [
+  return [
     'Everything is left running; Ctrl-C ends it.',
     `  AWS: ${cloud.endpoint}   CRM: ${crm.url}   OAuth: ${crm.authUrl}`,
     '',
@@ -24,18 +34,16 @@ export function showEndpoints(screen: Screen, session: Session, runs: FinishedRu
     'See what a run did, all nights as a page, and whether the next run would work:',
     `  npm run cli -- show leads ${place}`,
     `  npm run cli -- report ${place}`,
-    `  npm run cli -- doctor ${place}`,
+    `  npm run cli -- doctor --configuration ${quoted(configurationFile)} ${place}`,
     ...(updates ? ['Update customers by a file (docs/updates.md):', `  npm run cli -- update FILE.csv ${place}`] : []),
-    'Authorize anew:',
-    `  npm run cli -- authorize ${place}`,
+    'Authorize again:',
+    `  npm run cli -- authorize --configuration ${quoted(configurationFile)} ${place}`,
     'With the AWS CLI:',
     `  export AWS_ENDPOINT_URL=${cloud.endpoint} AWS_DEFAULT_REGION=${LOCAL_REGION} AWS_ACCESS_KEY_ID=${LOCAL_ACCOUNT} AWS_SECRET_ACCESS_KEY=local`,
     `  aws stepfunctions start-execution --state-machine-arn ${target.StateMachineArn} --input '{"entity":"leads"}'`,
     `  aws stepfunctions get-execution-history --execution-arn ${arn}`,
     `  aws s3 ls s3://${target.BucketName} --recursive`,
-  ]) {
-    screen.line(line);
-  }
+  ];
 }
 
 function faultLines(url: string): string[] {

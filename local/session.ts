@@ -20,6 +20,8 @@ export interface Session {
   target: Target;
   /** Whether customers can be updated. */
   updates: boolean;
+  /** What is deployed: `config/local.json` with the addresses of this start. */
+  configurationFile: string;
   /** The CRM of this process, unless another is used. */
   sandbox: Sandbox | undefined;
   /** Ends what runs in this process; the processes beside it end with the record of the start. */
@@ -77,7 +79,15 @@ async function prepare(
   const scopes = ({ scope }: { scope: string }) => `scopes: ${scope}`;
   await screen.step('Authorization code flow', () => authorize(target, consent), scopes);
   const updates = configuration.deployment.customerUpdates;
-  return { cloud, crm, target, updates, sandbox, close: async () => sandbox?.close() };
+  return {
+    cloud,
+    crm,
+    target,
+    updates,
+    configurationFile: configuration.file,
+    sandbox,
+    close: async () => sandbox?.close(),
+  };
 }
 
 /** Before everything else, for what comes then takes a while and ends in waiting for a person. */

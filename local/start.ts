@@ -64,7 +64,7 @@ async function withRecord(
 async function start(options: StartOptions, screen: Screen, record: RunRecord, signal: AbortSignal): Promise<number> {
   // Loaded when it is needed: a mistyped option is answered at once.
   enableCompileCache(join(CACHE, 'compiled'));
-  const [{ openSession }, { runAll }, { endpointsOf, showEndpoints }] = await Promise.all([
+  const [{ openSession }, { runAll }, { endpointsOf, endpointLines }] = await Promise.all([
     import('./session.ts'),
     import('./runs.ts'),
     import('./endpoints.ts'),
@@ -79,8 +79,8 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
     const endpoints = options.keep && { endpoints: endpointsOf(session) };
     if (options.json) print({ ok, runs: runs.map(({ report }) => report), ...endpoints });
     if (options.keep) {
-      showEndpoints(screen, session, runs);
-      await Promise.race([aborted(signal), died(session.cloud)]);
+      for (const line of endpointLines(session, runs)) screen.line(line);
+      await aborted(signal, died(session.cloud));
     }
     return ok ? 0 : 1;
   } finally {

@@ -10,3 +10,10 @@ test('what waits for Ctrl-C stays up until it comes, also with nothing of its ow
   child.kill('SIGINT');
   expect([await ended, stdout()]).toEqual([0, 'waiting\ndone\n']);
 });
+
+test('what waits for Ctrl-C ends by itself when the local cloud does', async () => {
+  const { child, ended, says, stdout } = run('test/local/fixtures/waiting.ts', []);
+  await says(/waiting/);
+  child.kill('SIGUSR2');
+  expect([await ended, stdout()]).toEqual([0, 'waiting\nthe local cloud ended\n']);
+});

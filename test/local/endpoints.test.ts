@@ -1,25 +1,16 @@
 import { expect, test } from 'vitest';
 import { createProgram } from '../../cli/program.ts';
-import type { Screen } from '../../cli/runs/screen.ts';
-import { showEndpoints } from '../../local/endpoints.ts';
-import type { Session } from '../../local/session.ts';
+import { endpointLines } from '../../local/endpoints.ts';
 import { faultSchema } from '../../sandbox/world/fault-schema.ts';
 
-/** What `--keep` prints. */
-function shown(sandbox: object | undefined): string[] {
-  const lines: string[] = [];
-  const session = {
-    cloud: { endpoint: 'http://127.0.0.1:4566' },
-    crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
-    target: { StateMachineArn: 'arn:aws:states:x', BucketName: 'bucket' },
-    updates: sandbox !== undefined,
-    sandbox,
-  };
-  showEndpoints({ line: (text: string) => lines.push(text) } as unknown as Screen, session as unknown as Session, []);
-  return lines;
-}
+const RUNNING = {
+  cloud: { endpoint: 'http://127.0.0.1:4566' },
+  crm: { url: 'http://127.0.0.1:4010/api/v1', authUrl: 'http://127.0.0.1:4010/auth' },
+  target: { StateMachineArn: 'arn:aws:states:x', BucketName: 'bucket' },
+  configurationFile: '/cache/local.json',
+};
 
-const withSandbox = shown({ url: 'http://127.0.0.1:4010' });
+const withSandbox = endpointLines({ ...RUNNING, sandbox: { url: 'http://127.0.0.1:4010' }, updates: true }, []);
 const commands = withSandbox.flatMap((line) => /^ {2}npm run cli -- (.+)$/.exec(line)?.[1] ?? []);
 
 test('the commands to look around with are named', () => {
@@ -41,10 +32,18 @@ test.each(commands)('the command knows: %s', async (line) => {
   expect(parsed).toBe(true);
 });
 
+test('the commands that read a configuration are given the one that is deployed', () => {
+  const reading = commands.filter((command) => /^(doctor|authorize) /.test(command));
+  expect(reading).toHaveLength(2);
+  for (const command of reading) expect(command).toContain(`--configuration ${RUNNING.configurationFile}`);
+});
+
 test('how to make a fault, and to end it, is printed for the sandbox only', () => {
   const [, url, fault = ''] = /curl (\S+) --json '(.+)'/.exec(withSandbox.join('\n')) ?? [];
   expect(url).toBe('http://127.0.0.1:4010/_sandbox/faults');
   expect(faultSchema.safeParse(JSON.parse(fault)).error).toBeUndefined();
   expect(withSandbox.join('\n')).toContain('curl -X DELETE http://127.0.0.1:4010/_sandbox/faults');
-  expect(shown(undefined).join('\n')).not.toMatch(/_sandbox|cli -- update/);
+  expect(endpointLines({ ...RUNNING, sandbox: undefined, updates: false }, []).join('\n')).not.toMatch(
+    /_sandbox|cli -- update/,
+  );
 });
