@@ -11,7 +11,7 @@ export interface Usage {
   transitions: number;
   invocations: number;
   gbSeconds: number;
-  /** Calls of the service, requests for the file, requests to the bucket. */
+  /** Calls of the CRM, requests for the file, requests to the bucket. */
   crmRequests: number;
   fileRequests: number;
   storeRequests: number;

@@ -16,11 +16,11 @@ import { writeFileOf } from './updates/customers.ts';
  * apply-N: lines per second of the step ApplyChunk in N processes, against N processes of `curl` that keep their connection
  * and send the same PATCHes to the same sandbox. Our side also reads the input and the stop flag, logs, and stores the
  * results, in a bucket in memory. Not in it: the state machine, cold starts, distances, the rate limit. Each run is done
- * again with answers that take 50 ms, as those of a service elsewhere do.
+ * again with answers that take 50 ms, as those of a CRM elsewhere do.
  * validate: files of 1,000 to 1,000,000 lines from the disk, each in a fresh process.
  */
 
-/** Processes, lines of each, and how long the service takes for an answer. */
+/** Processes, lines of each, and how long the CRM takes for an answer. */
 const APPLY: [concurrency: number, records: number, delayMs: number][] = [
   [1, 1000, 0],
   [4, 500, 0],

@@ -12,51 +12,55 @@ export const ERRORS = {
   ),
   ConfigInvalid: final('Correct the configuration or the secret that is named here, then start the run again.'),
   AuthRefused: final(
-    'Let an administrator of the service grant the missing right, then authorize again: npm run cli -- authorize.',
+    'Let an administrator of the CRM grant the missing right, then authorize again: npm run cli -- authorize.',
   ),
   ReauthorizationRequired: final('Authorize again: npm run cli -- authorize. No export runs until then.'),
   TokenRefreshInProgress: transient(
-    'It ends by itself: within a minute, or when the token endpoint of the service answers again. If it lasts, check whether it answers.',
+    'It ends by itself: within a minute, or when the token endpoint of the CRM answers again. If it lasts, check whether it answers.',
   ),
   SecretVersionsExhausted: transient(
-    'Ask the service for access tokens that live longer, or space the nightly starts so that they share a token, then start the run again.',
+    'Ask the operator of the CRM for access tokens that live longer, or space the nightly starts so that they share a token, then start the run again.',
   ),
   TokenStoreUnavailable: transient(
     'Look at the health of AWS Secrets Manager and at the role of the function, then start the run again.',
   ),
-  CrmUnavailable: transient('Ask the service whether it is down; when it is up again, start the run again.'),
+  CrmUnavailable: transient(
+    'Ask the operator of the CRM whether it is down; when it is up again, start the run again.',
+  ),
   RateLimited: transient(
-    'Spread the nightly starts further apart, or ask the service for a higher limit, then start the run again.',
+    'Spread the nightly starts further apart, or ask the operator of the CRM for a higher limit, then start the run again.',
   ),
   CrmRejectedRequest: final(
-    'Compare columns, sorts and filters of this entity in the configuration with the service, then start the run again.',
+    'Compare columns, sorts and filters of this entity in the configuration with the CRM, then start the run again.',
   ),
   CrmContractError: final(
     'The answer does not match the interface document: compare it with docs/interface/open-points.md, then tell the developers.',
   ),
   CreateUnanswered: final(
-    'The service may hold exports that nobody collects, which does no harm. Start the run again when it answers again; if it makes the export before it answers, raise crm.createTimeoutSeconds first.',
+    'The CRM may hold exports that nobody collects, which does no harm. Start the run again when it answers again; if it makes the export before it answers, raise crm.createTimeoutSeconds first.',
   ),
-  ExportFailed: final('Start the run again; if it fails again, give the export id to the support of the service.'),
-  ExportNotFound: final('The export was deleted or has expired at the service. Start the run again.'),
-  ExportNotReady: transient('Give the export id to the support of the service, then start the run again.'),
+  ExportFailed: final('Start the run again; if it fails again, give the export id to the support of the CRM.'),
+  ExportNotFound: final('The export was deleted or has expired at the CRM. Start the run again.'),
+  ExportNotReady: transient('Give the export id to the support of the CRM, then start the run again.'),
   ExportDeadlineExceeded: final(
-    'Raise polling.deadlineSeconds for this entity if such exports are just slow, or ask the service, then start the run again.',
+    'Raise polling.deadlineSeconds for this entity if such exports are just slow, or ask the operator of the CRM, then start the run again.',
   ),
   DownloadUrlRejected: final(
-    'The service sent an address that must not be fetched: tell the service, and do not fetch it by hand.',
+    'The CRM sent an address that must not be fetched: tell the operator of the CRM, and do not fetch it by hand.',
   ),
-  DownloadLinkExpired: transient('Ask the service why its links are refused so early, then start the run again.'),
-  DownloadStalled: transient('Ask the service why its file server is so slow, then start the run again.'),
+  DownloadLinkExpired: transient(
+    'Ask the operator of the CRM why its links are refused so early, then start the run again.',
+  ),
+  DownloadStalled: transient('Ask the operator of the CRM why its file server is so slow, then start the run again.'),
   DownloadTooLarge: final(
     'If files may be that large, raise files.maxBytes in the configuration and deploy; then start the run again.',
   ),
   DownloadUnfinished: final(
-    'Ask the service about its file server, or export fewer records at a time; then start the run again.',
+    'Ask the operator of the CRM about its file server, or export fewer records at a time; then start the run again.',
   ),
-  DownloadIncomplete: transient('Ask the service about its file server, then start the run again.'),
+  DownloadIncomplete: transient('Ask the operator of the CRM about its file server, then start the run again.'),
   FileRejected: final(
-    'Nothing was published. Look at the stored file, if one is named here, then start the run again. If the service does export such files, allow them in files.formats.',
+    'Nothing was published. Look at the stored file, if one is named here, then start the run again. If the CRM does export such files, allow them in files.formats.',
   ),
   StorageUnavailable: transient('Look at the health of Amazon S3, then start the run again.'),
   StorageDenied: final(

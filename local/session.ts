@@ -94,7 +94,7 @@ async function prepare(
 async function expectAnswers(addresses: string[]): Promise<void> {
   for (const address of addresses) {
     await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(10_000) }).catch((error: unknown) => {
-      const advice = 'Check --crm-url and --auth-url, and whether the service is up.';
+      const advice = 'Check --crm-url and --auth-url, and whether the CRM is up.';
       throw new EnvironmentError(`The CRM does not answer at ${address}. ${advice}`, { cause: error });
     });
   }

@@ -18,7 +18,7 @@ function number(from: number, to: number, whole: boolean): (text: string) => num
 function readOptions(argv: string[]): SandboxOptions {
   const seconds = number(0, 10_000_000, false);
   const program = new Command('npm run sandbox --')
-    .description('A CRM service on this computer that speaks the whole interface document.')
+    .description('A CRM on this computer that speaks the whole interface document.')
     .option('--port <number>', 'port on 127.0.0.1; 0 = any free one', number(0, 65_535, true), 4010)
     .option('--rows <number>', 'records of each kind', number(0, MAX_ROWS, true))
     .option('--bytes <number>', 'size of each file instead, generated while it is sent', number(1, MAX_BYTES, true))

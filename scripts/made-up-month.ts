@@ -34,7 +34,7 @@ const TROUBLE: [nightsAgo: number, entity: Entity, error: ErrorName | undefined]
   [21, 'employers', undefined],
 ];
 
-/** A night on which the service was slow, and a file came with rows of another length. */
+/** A night on which the CRM was slow, and a file came with rows of another length. */
 const WARNED: [nightsAgo: number, entity: Entity] = [9, 'customers'];
 
 /** All published in the last night; `last` adds failures to it. */
@@ -101,9 +101,9 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
 }
 
 const HAPPENED: Partial<Record<ErrorName, string>> = {
-  CrmUnavailable: 'The service answered 503 to every request until the deadline of the run.',
+  CrmUnavailable: 'The CRM answered 503 to every request until the deadline of the run.',
   ExportDeadlineExceeded: 'The export was still being made at the deadline of the run.',
-  ReauthorizationRequired: 'The service does not accept the refresh token any more (invalid_grant).',
+  ReauthorizationRequired: 'The CRM does not accept the refresh token any more (invalid_grant).',
 };
 
 function attempt(ago: number, entity: Entity, error: ErrorName): Attempt {

@@ -12,7 +12,7 @@ import { JOB, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
 import type { ApplyJob, PreparedBatch } from './apply.ts';
 
-/** The step ApplyChunk as a warm function: real clients of the service and of S3, real log, a cached token. */
+/** The step ApplyChunk as a warm function: real clients of the CRM and of S3, real log, a cached token. */
 
 const job: ApplyJob = JSON.parse(process.env[JOB] ?? '');
 const now = () => new Date();

@@ -18,7 +18,7 @@ export type ServiceAnswer =
   | { kind: 'refused'; error: CommandError }
   | { kind: 'unusable'; why: string };
 
-/** Judges the query with which the service sends a browser back (RFC 6749, 4.1.2; RFC 9207). */
+/** Judges the query with which the CRM sends a browser back (RFC 6749, 4.1.2; RFC 9207). */
 export function judgeAnswer(query: URLSearchParams, expected: Expected): ServiceAnswer {
   const { state, crm } = expected;
   if (!sameText(query.get('state') ?? '', state)) {
@@ -34,7 +34,7 @@ export function judgeAnswer(query: URLSearchParams, expected: Expected): Service
   const error = query.get('error');
   if (error) {
     const advice = error === 'invalid_scope' ? ` ${scopeAdvice(expected)}` : '';
-    return refused(`The service refused the authorization: ${errorWord(error)}.${advice}`);
+    return refused(`The CRM refused the authorization: ${errorWord(error)}.${advice}`);
   }
   const code = query.get('code');
   return code ? { kind: 'code', code } : { kind: 'unusable', why: 'The answer holds no code.' };

@@ -8,7 +8,7 @@ import type { Callback } from './redirect-uri.ts';
 
 export interface CallbackListener {
   redirectUri: string;
-  /** The code that the service gave. @throws CommandError when the person or the service refused. */
+  /** The code that the CRM gave. @throws CommandError when the person or the CRM refused. */
   code: Promise<string>;
   close(): void;
 }
@@ -50,7 +50,7 @@ export async function listenForCallback(
   }
 }
 
-/** `undefined` for what is no answer of the service at all. */
+/** `undefined` for what is no answer of the CRM at all. */
 function answerIn(request: IncomingMessage, path: string, expected: Expected): ServiceAnswer | undefined {
   // Anyone on this machine can send anything here, also an invalid address.
   const url = URL.parse(request.url ?? '/', 'http://127.0.0.1');
@@ -65,7 +65,7 @@ function pageOf(answer: ServiceAnswer | undefined): Page {
   if (answer.kind === 'unusable') return [400, answer.why.replace(/\.$/, ''), STILL_WAITS];
   const [heading, what] =
     answer.kind === 'code'
-      ? ['Authorized at the service', 'goes on and says what came of it']
+      ? ['Authorized at the CRM', 'goes on and says what came of it']
       : ['The authorization was refused', 'says why'];
   return [200, heading, `The command in the terminal ${what}. This window can be closed.`];
 }

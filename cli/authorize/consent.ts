@@ -35,7 +35,7 @@ export async function consent(
   const prompt = paste && promptForPaste(expected, paste);
   const { promise: over, reject } = Promise.withResolvers<never>();
   const fail = (sentence: string) => reject(new CommandError(sentence, RUN_FAILED));
-  const late = `Nobody came back from the service within ${timeoutSeconds} seconds. Nothing was stored.`;
+  const late = `Nobody came back from the CRM within ${timeoutSeconds} seconds. Nothing was stored.`;
   const timer = setTimeout(() => fail(late), timeoutSeconds * 1000);
   const aborting = signal && addAbortListener(signal, () => reject(signal.reason));
   Promise.resolve()

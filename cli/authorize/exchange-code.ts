@@ -16,7 +16,7 @@ const TIMEOUT_MS = 30_000;
 const SHORT_LIFE_MS = 20 * 60_000;
 
 /**
- * Exchanges the code, once: a second try may make the service revoke what the first one gave.
+ * Exchanges the code, once: a second try may make the CRM revoke what the first one gave.
  * @throws CommandError that says what to change; nothing was stored then
  */
 export async function exchangeCode(
@@ -31,7 +31,7 @@ export async function exchangeCode(
   const { refreshToken, ...rest } = answer.tokens;
   if (!refreshToken) {
     throw new CommandError(
-      `The service gave no refresh token, without which no night works; many services give one for the scope "offline_access" only. ${scopeAdvice(exchange)} Nothing was stored.`,
+      `The CRM gave no refresh token, without which no night works; many services give one for the scope "offline_access" only. ${scopeAdvice(exchange)} Nothing was stored.`,
       RUN_FAILED,
     );
   }
@@ -55,7 +55,7 @@ const OTHERS = {
   none: '"basic" or "post", if the client has a secret',
 } satisfies Record<OAuthSettings['clientAuthentication'], string>;
 
-/** What to try when the service does not know the client. Never tried by itself: a service may lock the client. */
+/** What to try when the CRM does not know the client. Never tried by itself: a service may lock the client. */
 function clientAdvice({ crm: { clientAuthentication: how }, configuration }: Exchange): string {
   return `Check the id and the secret of the client; if both are right, set crm.clientAuthentication to ${OTHERS[how]} in ${configuration} (it is "${how}").`;
 }
@@ -66,9 +66,9 @@ function notesOn({ expiresAt, obtainedAt, scope }: Tokens, oddities: string[], r
   const withheld = requested.filter((name) => !given.has(name));
   return [
     oddities.length > 0 ? `The token endpoint answers oddly: ${oddities.join(', ')}.` : '',
-    withheld.length > 0 ? `The service did not give all scopes: ${withheld.join(', ')} is lacking.` : '',
+    withheld.length > 0 ? `The CRM did not give all scopes: ${withheld.join(', ')} is lacking.` : '',
     life !== undefined && life < SHORT_LIFE_MS
-      ? `An access token lives ${Math.round(life / 60_000)} minutes only: ask the service for 20 or more.`
+      ? `An access token lives ${Math.round(life / 60_000)} minutes only: ask the operator of the CRM for 20 or more.`
       : '',
   ].filter(Boolean);
 }

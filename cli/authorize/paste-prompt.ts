@@ -7,9 +7,9 @@ type Pasted = ServiceAnswer & { note?: string };
 const AGAIN = 'Paste the whole address to which the browser was sent, or the code in it, and press Enter.';
 
 /**
- * Reads the answer of the service from a person whose browser cannot reach this machine: the redirect address or the bare
+ * Reads the answer of the CRM from a person whose browser cannot reach this machine: the redirect address or the bare
  * code. Asks again for what it cannot parse.
- * @returns `code` rejects with a CommandError when the person or the service refused; `ended` settles when the input has
+ * @returns `code` rejects with a CommandError when the person or the CRM refused; `ended` settles when the input has
  *   ended or was understood; `code` stays open at the end of the input, for the browser may still come
  */
 export function promptForPaste(expected: Expected, input: Input) {

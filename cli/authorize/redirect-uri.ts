@@ -1,6 +1,6 @@
 import { CommandError, USAGE } from '../support/exit.ts';
 
-/** Where the service sends the browser back to. */
+/** Where the CRM sends the browser back to. */
 export interface Callback {
   /** Addresses of this machine; empty when the redirect goes elsewhere, and its address can only be pasted. */
   hosts: string[];
@@ -19,7 +19,7 @@ const LOOPBACK: Record<string, string[]> = {
 };
 
 /**
- * The callback on 127.0.0.1 with any port (RFC 8252, 7.3), or what a service that compares exactly has registered: host,
+ * The callback on 127.0.0.1 with any port (RFC 8252, 7.3), or what a CRM that compares exactly has registered: host,
  * port and path as given, where the port 0 stands for any free one.
  * @throws CommandError (exit code 2) when the redirect URI is none
  */

@@ -89,7 +89,7 @@ export function documentOf(checks: Check[]) {
 
 const SIGNS = { ok: '✓', warning: '!', failed: '✗' };
 
-/** Only a call to the service with the grant proves that the grant works. */
+/** Only a call to the CRM with the grant proves that the grant works. */
 function good(checks: Check[]): string {
   const tried = checks.some(({ id, status }) => id === 'service' && status === 'ok');
   const unknownColumns = checks.some(({ id }) => id === 'columns');
@@ -97,7 +97,7 @@ function good(checks: Check[]): string {
   if (tried) return 'Nothing was found that stops a nightly run, but not all of the deployed columns were looked at.';
   const refreshed = checks.some(({ id }) => id === 'refresh');
   const what = 'Nothing was found that stops a nightly run, but the grant was not tried';
-  return refreshed ? `${what} at the service.` : `${what}: add --refresh.`;
+  return refreshed ? `${what} at the CRM.` : `${what}: add --refresh.`;
 }
 
 /** One line per check, and the conclusion. */

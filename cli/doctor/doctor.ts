@@ -75,7 +75,7 @@ async function lookAtNights(
   await findings.look('alarms', () => alarmsCheck(target, deployment?.alarms.email), same);
 }
 
-/** Uses the grant: refreshes it with `--refresh`, then calls the service with it. */
+/** Uses the grant: refreshes it with `--refresh`, then calls the CRM with it. */
 async function lookAtGrant(
   findings: Findings,
   target: Target,

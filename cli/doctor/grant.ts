@@ -88,7 +88,7 @@ function unansweredText({ unanswered, unansweredSince }: LedgerItem): string {
 export function scopesCheck({ scope }: Tokens, needed: string[], { authorizeCommand }: Around): Check {
   const held = scope.split(' ').filter(Boolean);
   const missing = needed.filter((name) => !held.includes(name));
-  // Only requested scopes by name: others are text of the service.
+  // Only requested scopes by name: others are text of the CRM.
   const [ours, others] = [held.filter((name) => needed.includes(name)), held.length - needed.length + missing.length];
   const lists = `held: ${ours.join(' ') || 'none'}${others > 0 ? ` and ${others} more` : ''}; needed: ${needed.join(' ')}`;
   if (missing.length === 0) return ok('scopes', `All are there (${lists}).`);
@@ -97,7 +97,7 @@ export function scopesCheck({ scope }: Tokens, needed: string[], { authorizeComm
     const advice = `No export needs these. If they are wanted: ${authorizeCommand}; else take them out of the configuration.`;
     return warning('scopes', text, advice);
   }
-  const advice = `Let an administrator of the service grant them, or correct crm.scopes; then: ${authorizeCommand}.`;
+  const advice = `Let an administrator of the CRM grant them, or correct crm.scopes; then: ${authorizeCommand}.`;
   return failed('scopes', text, advice, RUN_FAILED);
 }
 
@@ -105,14 +105,14 @@ export function scopesCheck({ scope }: Tokens, needed: string[], { authorizeComm
 export function accessTokenCheck(tokens: Tokens, { now, refreshCommand }: Around): Check {
   const id = 'access-token';
   if (tokens.expiresAt === null) {
-    const text = 'The service does not say how long its access tokens live (no usable expires_in).';
-    return warning(id, text, 'An hour is assumed, and a 401 refreshes: ask the operator of the service to send it.');
+    const text = 'The CRM does not say how long its access tokens live (no usable expires_in).';
+    return warning(id, text, 'An hour is assumed, and a 401 refreshes: ask the operator of the CRM to send it.');
   }
   const life = Date.parse(tokens.expiresAt) - Date.parse(tokens.obtainedAt);
   const lives = `It lives for ${duration(life)}`;
   if (life < SHORT_LIFE_MS) {
     const text = `${lives}; every refresh stores a version of the secret, and Secrets Manager allows about 100 a day.`;
-    return warning(id, text, 'Ask the operator of the service for a life of 20 minutes or more.');
+    return warning(id, text, 'Ask the operator of the CRM for a life of 20 minutes or more.');
   }
   if (tokenFreshness(tokens, undefined, now) === 'stale') {
     const text = `${lives} and is stale (it ends or ended at ${tokens.expiresAt}); the next run refreshes it.`;

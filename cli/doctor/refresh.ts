@@ -20,7 +20,7 @@ export interface Refreshed {
   after: Generation;
   /** Calls of the token endpoint; none if another function refreshed at the same time. */
   calls: { answer: TokenAnswer; milliseconds: number }[];
-  /** The service gave new tokens that could not be stored. */
+  /** The CRM gave new tokens that could not be stored. */
   lost: boolean;
 }
 
@@ -60,14 +60,14 @@ export async function refresh(target: Target, before: Generation, options: Refre
 export function refreshCheck({ before, after, calls, lost }: Refreshed, authorizeCommand: string): Check {
   const id = 'refresh';
   if (lost) {
-    const text = 'The service gave a new grant, but it could not be stored; the old one is spent.';
+    const text = 'The CRM gave a new grant, but it could not be stored; the old one is spent.';
     const advice = `See that the secret can be written, then authorize again: ${authorizeCommand}.`;
     return failed(id, text, advice, RUN_FAILED);
   }
   const last = calls.at(-1);
   if (last?.answer.kind !== 'granted') {
     const text = `Another function refreshed the grant at the same time; generation ${after.versionId} is there.`;
-    return warning(id, text, 'To measure the service, refresh again when no run is under way.');
+    return warning(id, text, 'To measure the CRM, refresh again when no run is under way.');
   }
   const { refreshToken, expiresAt, obtainedAt } = last.answer.tokens;
   const rotated = refreshToken !== undefined && refreshToken !== before.tokens.refreshToken;
@@ -80,5 +80,5 @@ export function refreshCheck({ before, after, calls, lost }: Refreshed, authoriz
   ].join('; ');
   const odd = [...(calls.length > 1 ? ['the first answer was lost'] : []), ...last.answer.oddities];
   if (odd.length === 0) return ok(id, `${text}.`);
-  return warning(id, `${text}. Odd: ${odd.join(', ')}.`, 'Nothing is lost by it; tell the operator of the service.');
+  return warning(id, `${text}. Odd: ${odd.join(', ')}.`, 'Nothing is lost by it; tell the operator of the CRM.');
 }

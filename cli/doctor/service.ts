@@ -17,7 +17,7 @@ interface ServiceOptions {
   refreshCommand: string;
 }
 
-/** The service refused a valid token; without `--refresh` it is not refreshed. */
+/** The CRM refused a valid token; without `--refresh` it is not refreshed. */
 class TokenRefused extends Error {}
 
 /** Reads the columns of all entities, with one token and without refreshing it. */
@@ -49,7 +49,7 @@ function ofPlan({ unknownPlans }: Configured, entity: Entity, check: Check): Che
 
 function unknownPlans({ unknownPlans: entities }: Configured): Check[] {
   if (entities.length === 0) return [];
-  const text = `Whether the service has the columns that are deployed is not known for ${entities.join(', ')}.`;
+  const text = `Whether the CRM has the columns that are deployed is not known for ${entities.join(', ')}.`;
   return [warning('columns', text, 'Look with the configuration that was deployed: --configuration FILE.')];
 }
 
@@ -59,7 +59,7 @@ function clientWith({ crm }: Configured, { accessToken, scope }: Tokens, options
     getAccessToken: async ({ rejected } = {}) => {
       if (rejected === undefined) return { accessToken, scope };
       if (!options.refreshed) throw new TokenRefused();
-      throw new RunError('AuthRefused', 'The service answers 401 to a token that it gave out just now.');
+      throw new RunError('AuthRefused', 'The CRM answers 401 to a token that it gave out just now.');
     },
     log: { info: () => undefined, error: () => undefined },
     now: options.now,
@@ -68,7 +68,7 @@ function clientWith({ crm }: Configured, { accessToken, scope }: Tokens, options
 
 function refused(refreshCommand: string): Check {
   const text =
-    'The service refuses the stored access token before its end (401), as it does where the grant was withdrawn; the lists of fields were not read.';
+    'The CRM refuses the stored access token before its end (401), as it does where the grant was withdrawn; the lists of fields were not read.';
   const advice = `A run would refresh it first; to see now whether that works, add --refresh: ${refreshCommand}.`;
   return failed('service', text, advice, RUN_FAILED);
 }
@@ -80,7 +80,7 @@ export function columnsCheck(deployment: Deployment, entity: Entity, fieldNames:
   try {
     const columns = resolveColumns(plan.columns, fieldNames, entity);
     buildRequest({ entity }, plan, deployment.crm, columns);
-    if (plan.columns === 'all') return ok(id, `All ${columns.length} columns that the service lists are exported.`);
+    if (plan.columns === 'all') return ok(id, `All ${columns.length} columns that the CRM lists are exported.`);
     return ok(id, `${columns.length} of ${fieldNames.length} columns are exported; all of them exist.`);
   } catch (error) {
     return forEntity(deployment, entity, failedBy(id, error));

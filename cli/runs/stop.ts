@@ -47,8 +47,8 @@ export function consequences(found: FoundRun, state: string, last: RunState | un
   return [
     `${name} (${entity}) runs since ${secondsBetween(startDate, new Date())} s and is at ${state || 'its start'}.`,
     exportId
-      ? `Export ${exportId} stays at the service, which cannot cancel it; nobody collects it, and it expires there.`
-      : 'If the service has taken on an export already, it stays there and expires; nobody collects it.',
+      ? `Export ${exportId} stays at the CRM, which cannot cancel it; nobody collects it, and it expires there.`
+      : 'If the CRM has taken on an export already, it stays there and expires; nobody collects it.',
     'What is stored of the file is named by no pointer: parts are removed after 2 days, objects when their retention ends.',
     state === 'PublishFile'
       ? 'PublishFile is at work and is not broken off: it may still publish the file.'

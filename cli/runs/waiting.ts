@@ -11,9 +11,9 @@ export interface Seen {
 /** Why a run waits, and until when. */
 export interface Waiting {
   state: string;
-  /** Status checks that the service answered. */
+  /** Status checks that the CRM answered. */
   checks: number;
-  /** Errors in a row until now; null where the service only needs more time. */
+  /** Errors in a row until now; null where the CRM only needs more time. */
   trouble: { error: string; status: number | null; count: number } | null;
   nextTryAt: string;
   /** When the run gives up; null if its state does not have it. */

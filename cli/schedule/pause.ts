@@ -20,7 +20,7 @@ export function addPause(command: Command): void {
   withEntities(command).action(pause);
   withExamples(command, {
     'pause leads --deployment prod': 'no more nights of leads, until resume',
-    'pause --all --deployment prod': 'while the service is being rebuilt',
+    'pause --all --deployment prod': 'while the CRM is being rebuilt',
   });
 }
 

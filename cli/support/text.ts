@@ -28,7 +28,7 @@ export function manyText(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Text of the service, for a terminal: short, and without control characters. */
+/** Text of the CRM, for a terminal: short, and without control characters. */
 export function plain(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '').slice(0, 200);
 }

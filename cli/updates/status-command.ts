@@ -24,7 +24,7 @@ interface StatusOptions extends TargetOptions {
 
 const LISTED = 10;
 
-/** Registers `update-status`, which changes nothing at the service. */
+/** Registers `update-status`, which changes nothing at the CRM. */
 export function addUpdateStatus(command: Command): void {
   command
     .argument('[batch]', 'name of a batch', batchArgument)

@@ -3,9 +3,9 @@ import { ERRORS, type ErrorName, RunError } from '../errors.ts';
 
 /** Every outcome of a line, and what it means for the customer. */
 export const OUTCOMES = {
-  APPLIED: 'the service confirmed the change',
-  REJECTED: 'the service refused the change for what it is (400, 404, 409, 412, 422): correct the line',
-  FAILED: 'the service did not take the change (401, 403; 408, 425, 429 after the retries): send it again',
+  APPLIED: 'the CRM confirmed the change',
+  REJECTED: 'the CRM refused the change for what it is (400, 404, 409, 412, 422): correct the line',
+  FAILED: 'the CRM did not take the change (401, 403; 408, 425, 429 after the retries): send it again',
   UNKNOWN:
     'sent, and nothing confirms or rules out the change (no answer, a 5xx, a 2xx that is no JSON object): send it again',
   NOT_SENT: 'never sent',
@@ -33,7 +33,7 @@ export const resultLineSchema = z.strictObject({
     .datetime()
     .nullable()
     .describe('When the outcome was known; null when not sent, and where no function lived to tell.'),
-  fields: z.array(z.string()).optional().describe('Fields that the service named in refusing (422); never values.'),
+  fields: z.array(z.string()).optional().describe('Fields that the CRM named in refusing (422); never values.'),
 });
 export type ResultLine = z.infer<typeof resultLineSchema>;
 

@@ -35,7 +35,7 @@ export function planKey(entity: Entity): string {
   return `entities.${entity}`;
 }
 
-/** How to reach the service, as it is deployed. */
+/** How to reach the CRM, as it is deployed. */
 export function deployedCrm({ CrmBaseUrl, CrmAuthUrl, CrmScopes, CrmClientAuthentication }: DeployedOutputs) {
   return {
     baseUrl: CrmBaseUrl,

@@ -16,7 +16,7 @@ import { isSchedule } from './schedule-expression.ts';
 /** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
 export const LARGEST_DEADLINE_IN_WAITS = 500;
 
-/** A service that restarts at night is back after so long. Less is for local deployments. */
+/** A CRM that restarts at night is back after so long. Less is for local deployments. */
 const LEAST_CREATE_PAUSE_SECONDS = 300;
 
 const UPDATE_SCOPE = 'customers:update';

@@ -16,5 +16,5 @@ export const requestKeys = {
     .array(described)
     .check(z.maxLength(50), z.describe('Filter definitions, passed to the CRM unchanged. At most 50.')),
   filtersOperator: z.enum(['and', 'or']).check(z.describe('How several filters are combined.')),
-  sendEmail: z.boolean().check(z.describe('Whether the service also sends the export by e-mail.')),
+  sendEmail: z.boolean().check(z.describe('Whether the CRM also sends the export by e-mail.')),
 };

@@ -1,6 +1,6 @@
 import { RunError } from '../errors.ts';
 
-/** One call of the service's interface. */
+/** One call of the CRM's interface. */
 export interface CrmCall {
   method: 'get' | 'post' | 'patch';
   /** Relative to the base address, without a leading slash. */

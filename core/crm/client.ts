@@ -142,7 +142,7 @@ function notSentFor(reason: string, call: CrmCall): string {
   return `${reason} left too little time in this invocation for ${nameOf(call)}: it was not sent, the next invocation sends it.`;
 }
 
-/** Else the invocation would be killed while it waits, and what the service did not be known. */
+/** Else the invocation would be killed while it waits, and what the CRM did not be known. */
 function hasTime({ timeoutMs = TIMEOUT_MS, secondsLeft }: CrmCall): boolean {
   return secondsLeft === undefined || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS;
 }

@@ -9,7 +9,7 @@ import { RefreshPause } from '../oauth/refresh-pause.ts';
 import type { Invocation } from '../step/invocation.ts';
 import { type CrmClient, type CrmExchange, createCrmClient } from './client.ts';
 
-/** A client of the service for each invocation. Clients of AWS and the token are shared. */
+/** A client of the CRM for each invocation. Clients of AWS and the token are shared. */
 export function crmFromEnv(): (invocation: Invocation) => CrmClient & CrmExchange {
   const {
     DEPLOYMENT,

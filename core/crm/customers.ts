@@ -17,7 +17,7 @@ export interface UpdateAnswer {
   change: 'made' | 'refused' | 'unclear';
   error: { name: RunErrorName; message: string } | null;
   retryAfterSeconds?: number | undefined;
-  /** Of a 422: those of the sent fields that the service names. */
+  /** Of a 422: those of the sent fields that the CRM names. */
   fields?: string[];
   /** Why the call could not be repeated with another token; the next invocation may. */
   trouble?: RunError;

@@ -22,10 +22,10 @@ function fieldSchema<T>(field: string, schema: z.core.$ZodType<T>) {
   );
 }
 
-/** Servers of one service may not know an export at first, or while one of them is down. */
+/** Servers of one CRM may not know an export at first, or while one of them is down. */
 const UNKNOWN_SECONDS = 1800;
 
-/** @param since when the service has not known the export */
+/** @param since when the CRM has not known the export */
 export function mayBecomeKnown(since: string, now: Date): boolean {
   return now.getTime() - Date.parse(since) < UNKNOWN_SECONDS * 1000;
 }
@@ -37,7 +37,7 @@ export interface StatusAnswer {
   retryAfterSeconds?: number | undefined;
 }
 
-/** Errors that do not say whether the service knows an export: they interrupt a row of `ExportNotFound`. */
+/** Errors that do not say whether the CRM knows an export: they interrupt a row of `ExportNotFound`. */
 export function isOutage(error: unknown): error is RunError {
   return error instanceof RunError && ['CrmUnavailable', 'RateLimited', 'CrmContractError'].includes(error.name);
 }
@@ -111,7 +111,7 @@ export async function readStatus(crm: CrmClient, entity: Entity, exportId: strin
 
 /**
  * Stage 3: the address of the file, a secret that lives for minutes.
- * @throws RunError `ExportNotReady` when the service refuses it (409 or another 4xx); `ExportNotFound` on 404 and 410,
+ * @throws RunError `ExportNotReady` when the CRM refuses it (409 or another 4xx); `ExportNotFound` on 404 and 410,
  *   which may mean the same
  */
 export async function requestDownload(crm: CrmClient, entity: Entity, exportId: string): Promise<string> {
@@ -121,7 +121,7 @@ export async function requestDownload(crm: CrmClient, entity: Entity, exportId: 
     return (await crm.call(call, linkSchema)).url;
   } catch (error) {
     if (!(error instanceof RunError) || error.name !== 'CrmRejectedRequest') throw error;
-    const what = `The service does not give out the file of export ${exportId} yet: ${error.message}`;
+    const what = `The CRM does not give out the file of export ${exportId} yet: ${error.message}`;
     throw new RunError('ExportNotReady', what);
   }
 }

@@ -7,7 +7,7 @@ import type { CrmClient } from './client.ts';
 /** A column that an export can have. */
 export interface Field {
   name: string;
-  /** `null` where the service has none, or not a plain one. */
+  /** `null` where the CRM has none, or not a plain one. */
   label: string | null;
 }
 
@@ -27,7 +27,7 @@ const fieldsSchema = unwrapped(
   'items',
 );
 
-/** In the service's order. */
+/** In the CRM's order. */
 export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
   const call = { method: 'get', path: `${entity}/fields`, template: `/${entity}/fields` } as const;
   const fields = await crm.call(call, fieldsSchema);

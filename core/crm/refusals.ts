@@ -18,8 +18,8 @@ export function notReached(error: unknown, call: CrmCall): RunError {
   const code = codeOf(error);
   if (neverSent(error)) {
     const what = code?.includes('CERT')
-      ? `the certificate of the service is not accepted (${code})`
-      : `no connection to the service (${code})`;
+      ? `the certificate of the CRM is not accepted (${code})`
+      : `no connection to the CRM (${code})`;
     return new RunError('CrmUnavailable', `${nameOf(call)}: ${what}.`, { cause: error });
   }
   const reason = code ?? (error instanceof Error ? error.name : 'unknown');

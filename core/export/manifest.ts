@@ -34,7 +34,7 @@ export const manifestSchema = z.object({
     crc32: z
       .string()
       .check(z.describe('CRC-32 of all bytes: base64 of four bytes, big-endian, as Amazon S3 writes it.')),
-    contentType: z.string().check(z.describe('As the service declared it.')),
+    contentType: z.string().check(z.describe('As the CRM declared it.')),
     // Manifests of earlier releases say nothing of these three.
     format: z
       ._default(z.nullable(z.string()), null)
@@ -51,11 +51,11 @@ export const manifestSchema = z.object({
     header: z
       .nullable(z.array(z.string()))
       .check(
-        z.describe('Names of the columns, as the service lists them; null where the first record is not made of them.'),
+        z.describe('Names of the columns, as the CRM lists them; null where the first record is not made of them.'),
       ),
   }),
   export: z.object({
-    id: z.guid().check(z.describe('The id that the service gave to the export.')),
+    id: z.guid().check(z.describe('The id that the CRM gave to the export.')),
     createdAt: z.iso.datetime(),
     storedAt: z.iso.datetime(),
     checks: z.int().check(z.minimum(1), z.describe('How often its status was read.')),
@@ -64,7 +64,7 @@ export const manifestSchema = z.object({
       .check(
         z.minimum(0),
         z.describe(
-          'Requests that may have made an export, though their answer (lost, unreadable, or an error) does not say so: the service may hold as many further exports.',
+          'Requests that may have made an export, though their answer (lost, unreadable, or an error) does not say so: the CRM may hold as many further exports.',
         ),
       ),
     // Manifests of earlier releases do not say it.

@@ -14,7 +14,7 @@ export interface CsvStart {
   width: number;
   /** Records end with a carriage return alone. */
   breaksAtCr: boolean;
-  /** Names of the columns as the service lists them; `null` where the first record holds others. */
+  /** Names of the columns as the CRM lists them; `null` where the first record holds others. */
   header: string[] | null;
   /** It has labels in the place of names. */
   labelled: boolean;

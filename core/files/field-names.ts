@@ -4,7 +4,7 @@ import type { Run } from '../step/states.ts';
 export interface ListedFields {
   /** The requested columns, in order. */
   columns: readonly string[];
-  /** All that the service lists. */
+  /** All that the CRM lists. */
   fields: readonly { name: string; label: string | null }[];
 }
 

@@ -40,7 +40,7 @@ export function extensionFor(
   return gzipped ? `${extension}.gz` : extension;
 }
 
-/** From Content-Disposition, else from Content-Type, else `bin`. No name of the service gets into a key. */
+/** From Content-Disposition, else from Content-Type, else `bin`. No name of the CRM gets into a key. */
 function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
   const [, inner = '', last = ''] = NAMED.exec(file.disposition.toLowerCase()) ?? [];
   if (last === 'gz' && KNOWN.has(inner)) return `${inner}.gz`;

@@ -82,7 +82,7 @@ function judgeJson(text: string, complete: boolean, index: FieldIndex): KindJudg
   const proven = provesJson(text, complete, index);
   if (proven === undefined) return { result: 'open', format: 'json' };
   if (proven) return { result: 'accepted', format: 'json', csv: null };
-  return { result: 'refused', looks: 'JSON whose first record has other keys than the fields that the service lists' };
+  return { result: 'refused', looks: 'JSON whose first record has other keys than the fields that the CRM lists' };
 }
 
 function markupOf(begins: string): string {
@@ -92,7 +92,7 @@ function markupOf(begins: string): string {
 function textOf({ fields, listed }: { fields: number; listed: number }, { width }: FieldIndex): string {
   if (fields === 0) return 'text without a single record';
   const many = fields === 1 ? 'one field' : `${fields} fields`;
-  return `text whose first record has ${many}, ${listed} of them listed by the service; ${width} were requested`;
+  return `text whose first record has ${many}, ${listed} of them listed by the CRM; ${width} were requested`;
 }
 
 /** A sentence without any of the content. @param contentType as declared; '' = not at all */

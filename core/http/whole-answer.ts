@@ -3,7 +3,7 @@ export interface WholeAnswer extends Pick<Response, 'status' | 'ok' | 'headers'>
   text(): Promise<string>;
 }
 
-/** The message continues "The service answered". */
+/** The message continues "was answered". */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
   /** A retry may help where it was cut off. */

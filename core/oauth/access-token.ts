@@ -10,12 +10,12 @@ import { versionsExhausted } from './version-limit.ts';
 
 export interface AccessToken {
   accessToken: string;
-  /** Scopes that the token has, blank-separated, as the service named them. */
+  /** Scopes that the token has, blank-separated, as the CRM named them. */
   scope: string;
 }
 
 /**
- * The access token for one call of the service.
+ * The access token for one call of the CRM.
  * @param options.rejected a token that was refused with 401: it is not returned again
  * @param options.reread a token that was refused with 403: costs one read of the secret for a newer one
  * @throws RunError `ConfigInvalid`, `ReauthorizationRequired`, `TokenRefreshInProgress`, `TokenStoreUnavailable`,

@@ -40,7 +40,7 @@ export function expressionValues(plain: Record<string, string | number>): Attrib
 export function parseItem(attributes: Attributes | undefined): LedgerItem {
   const plain = Object.entries(attributes ?? {}).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
   const item = itemSchema.parse(Object.fromEntries(plain));
-  // The previous release marked such a claim by the reason of the death alone, and quoted the service in brackets there.
+  // The previous release marked such a claim by the reason of the death alone, and quoted the CRM in brackets there.
   const authorized = item.state === 'CLAIMED' && (item.authorizedAt !== '' || item.reason !== '');
   return { ...item, state: authorized ? 'AUTHORIZED' : item.state, reason: item.reason.replace(/ \(.*\)/s, '') };
 }

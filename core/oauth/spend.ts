@@ -133,13 +133,13 @@ async function keep(
   const standing = stored === 'exists' ? await deps.store.version(versionId) : undefined;
   if (standing) return marked(standing, claim, deps);
   if (tokens.refreshToken === generation.tokens.refreshToken) {
-    // The service does not rotate: what is stored refreshes again.
+    // The CRM does not rotate: what is stored refreshes again.
     await givenBack(claim, deps);
     return { versionId, tokens };
   }
   // The grant lives on in this answer alone: use it here, and keep everybody from presenting the old token.
   deps.count('GrantRotatedButNotStored');
-  const reason = 'the service rotated the grant, but it could not be stored';
+  const reason = 'the CRM rotated the grant, but it could not be stored';
   // Best effort: when the ledger fails as well, this token still is the last one that there will be.
   await deps.ledger.markDead(claim, reason, deps.now()).catch(() => undefined);
   return { versionId, tokens };

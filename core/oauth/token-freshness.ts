@@ -4,7 +4,7 @@ import type { Tokens } from './secrets.ts';
 const HARD_MARGIN_MS = 30_000;
 /** Refreshed ahead of its end by this, or by a fifth of its life if that is less. */
 const SOFT_MARGIN_MS = 300_000;
-/** Where the service does not say: unknown is not zero, and a 401 tells for certain. */
+/** Where the CRM does not say: unknown is not zero, and a 401 tells for certain. */
 const UNKNOWN_LIFE_MS = 3_600_000;
 
 /** `fresh`: use it. `ageing`: use it, but refresh it if nobody else does. `stale`: it must be refreshed. */

@@ -22,7 +22,7 @@ export interface Invocation {
   random: Random;
   /** Seconds until the platform kills the invocation. */
   secondsLeft: () => number;
-  /** Requests so far: to the service, for the file, to the bucket. */
+  /** Requests so far: to the CRM, for the file, to the bucket. */
   requests: { crm: number; file: number; store: number };
   /** A repeated call has another. */
   requestId: string;

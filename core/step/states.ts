@@ -37,7 +37,7 @@ const runSchema = z.looseObject({
   listed: z._default(z.nullable(listedSchema), null),
   /** SHA-256 of entity and request, hexadecimal: equal requests have equal fingerprints. */
   fingerprint: z.string(),
-  /** When the service had accepted the export. */
+  /** When the CRM had accepted the export. */
   createdAt: z.iso.datetime(),
   softwareVersion: z.string(),
 });
@@ -75,7 +75,7 @@ const movingSchema = z.looseObject({
   /** Requested addresses. */
   links: z.int(),
   restarts: z.int(),
-  /** Since when the service has answered without a break that it does not know the export. */
+  /** Since when the CRM has answered without a break that it does not know the export. */
   unknownSince: z._default(z.nullable(z.iso.datetime()), null),
   /** Time spent on transferring, waits aside. */
   milliseconds: z._default(z.int(), 0),

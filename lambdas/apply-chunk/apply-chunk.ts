@@ -75,7 +75,7 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   const [batch, chunk] = [batchOf(state), chunkIn(state)];
   const place: Place = state.place ?? { line: chunk.firstLine, byte: chunk.from, part: 1, rounds: 0 };
   const spent = place.rounds + state.waits;
-  // A service that always requests waits must not fill the history of the child.
+  // A CRM that always requests waits must not fill the history of the child.
   if (spent >= MOST_ROUNDS) {
     throw new RunError('UpdateStopped', `Chunk ${chunk.chunk} was handed on ${spent} times without coming to its end.`);
   }

@@ -1,9 +1,9 @@
 import type { Outcome } from '../../core/batch/result-line.ts';
 import type { UpdateAnswer } from '../../core/crm/customers.ts';
 
-/** When the service fails or does not answer: an update is idempotent. */
+/** When the CRM fails or does not answer: an update is idempotent. */
 const ATTEMPTS = 3;
-/** When the service requests a wait. */
+/** When the CRM requests a wait. */
 const THROTTLED_ATTEMPTS = 8;
 
 /** Any other 4xx refuses the line itself, and would do so again. */

@@ -21,7 +21,7 @@ export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promi
   const checks = state.checks + 1;
   if (status === 'PROCESSED') return { outcome: 'READY', checks };
   if (status === 'FAILED') {
-    throw new RunError('ExportFailed', `The service reports that export ${run.exportId} of ${run.entity} failed.`);
+    throw new RunError('ExportFailed', `The CRM reports that export ${run.exportId} of ${run.entity} failed.`);
   }
   // A Retry-After of days must not replace the remaining looks.
   const wait = waitFor(state, deps, retryAfterSeconds && Math.min(retryAfterSeconds, run.largestWaitSeconds));

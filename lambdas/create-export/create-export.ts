@@ -17,7 +17,7 @@ export interface CreateExportDeps extends Invocation {
   softwareVersion: string;
 }
 
-/** Of a create that may have worked; the manifest warns that the service may hold two exports. */
+/** Of a create that may have worked; the manifest warns that the CRM may hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
 /** Checks the input, creates the export and begins the run. Answers CREATED with `run`. */
@@ -40,7 +40,7 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
   }
 }
 
-/** Long enough for a service that restarts; `undefined` after the second create, and where the deadline is too near. */
+/** Long enough for a CRM that restarts; `undefined` after the second create, and where the deadline is too near. */
 function waitForSecond(
   state: RunState,
   entity: Entity,

@@ -38,7 +38,7 @@ const NOTHING_MOVED: DownloadProgress = {
 /**
  * Requests the address of the file (a secret that lives for minutes), and transfers the file to the bucket.
  * Answers STORED with `file`; CONTINUE with `moving` when time is up, or after a transient error; NOT_READY when the
- * service does not release the file yet.
+ * CRM does not release the file yet.
  */
 export async function downloadFile(state: RunState, deps: DownloadFileDeps): Promise<Answer<'DownloadFile'>> {
   const moving = { ...(state.moving ?? NOTHING_MOVED) };
@@ -126,7 +126,7 @@ async function interrupted(
   throw withSince(error, moving);
 }
 
-/** The service may give a link later. Notes since when it does not know the export. */
+/** The CRM may give a link later. Notes since when it does not know the export. */
 function isWithheld(error: unknown, moving: DownloadProgress, now: Date): boolean {
   const name = error instanceof RunError ? error.name : undefined;
   if (name === 'ExportNotReady' || isOutage(error)) moving.unknownSince = null;
@@ -137,7 +137,7 @@ function isWithheld(error: unknown, moving: DownloadProgress, now: Date): boolea
 
 function withSince(error: unknown, { unknownSince }: DownloadProgress): unknown {
   if (!(error instanceof RunError) || error.name !== 'ExportNotFound') return error;
-  return new RunError(error.name, `The service has not known the export since ${unknownSince}: ${error.message}`);
+  return new RunError(error.name, `The CRM has not known the export since ${unknownSince}: ${error.message}`);
 }
 
 /** One that cannot be aborted, the bucket removes after two days. */

@@ -55,7 +55,7 @@ function headerRemarks({ header, headed, labelled }: Csv): string[] {
   if (header && new Set(header).size < header.length) return ['The header names a column twice.'];
   if (header) return labelled ? ['The first line names the columns by their labels.'] : [];
   if (headed === false) return ['The file has no header: its first line is a row.'];
-  return headed ? ['The first line names columns that the service does not list under one name.'] : [];
+  return headed ? ['The first line names columns that the CRM does not list under one name.'] : [];
 }
 
 /** @param scan `null` where only the beginning was seen */

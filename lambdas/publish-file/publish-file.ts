@@ -81,7 +81,7 @@ function verify(file: StoredFile, { scan, cut }: Pass): void {
   if (scan.offset !== file.bytes || crc32 !== file.crc32) throw notWhatWasReceived(file, scan.offset, crc32);
   if (!scan.quoted && !cut) return;
   const where = cut ? 'in the middle of a character' : 'inside a quoted field';
-  throw new RunError('FileRejected', `The CSV file at ${file.key} ends ${where}: the service cut it off.`);
+  throw new RunError('FileRejected', `The CSV file at ${file.key} ends ${where}: the CRM cut it off.`);
 }
 
 /**

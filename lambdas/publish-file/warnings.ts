@@ -26,7 +26,7 @@ export function warningsOf({ header, requested, restarts, ...facts }: Facts): st
     [facts.irregular > 0, `${facts.irregular} rows have another number of fields than the first record.`],
     [
       facts.unansweredCreates > 0,
-      'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the service may hold a further export that nobody collects.',
+      'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the CRM may hold a further export that nobody collects.',
     ],
     [restarts > 0, `The file was restarted ${many}: it had changed at its origin, or what was stored of it was gone.`],
     [

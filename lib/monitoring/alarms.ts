@@ -9,7 +9,7 @@ export const ALARMS = {
   UndeliveredStarts: 'A rule could not start a run; the start is in the queue of undelivered starts.',
   ReauthorizationRequired: 'The OAuth grant is no longer valid: no export runs until somebody authorizes again.',
   GrantRotatedButNotStored: 'A refreshed grant was lost before it could be stored; somebody has to authorize again.',
-  TokenEndpointUnanswered: 'The token endpoint of the service has not answered any refresh for four hours.',
+  TokenEndpointUnanswered: 'The token endpoint of the CRM has not answered any refresh for four hours.',
   SecretVersionsNearLimit:
     'The grant was refreshed so often in a day that refreshes may soon stop until versions are a day old.',
   FunctionThrottled:

@@ -150,7 +150,7 @@ export class NightDashboard extends Construct {
         left: [this.ours('TokenRefreshes', {}, { period: DAY, label: 'refreshes' })],
         right: [
           this.ours('GrantRotatedButNotStored', {}, { period: DAY, label: 'lost grants' }),
-          this.ours('TokenEndpointUnanswered', {}, { period: DAY, label: 'looks at a service that does not answer' }),
+          this.ours('TokenEndpointUnanswered', {}, { period: DAY, label: 'looks at a CRM that does not answer' }),
         ],
         leftYAxis: { min: 0 },
         rightYAxis: { min: 0 },

@@ -17,7 +17,7 @@ export interface StepsProps {
 }
 
 /**
- * A call of the service may take 30 seconds, the refresh of the token 50 or a minute of waiting for another's, and the repeated
+ * A call of the CRM may take 30 seconds, the refresh of the token 50 or a minute of waiting for another's, and the repeated
  * call 30. CreateExport makes two calls; the second may take as long as the configuration allows.
  */
 const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };

@@ -42,8 +42,8 @@ export class ExportWorkflow extends Construct {
     const download = stepTask(this, 'DownloadFile', 'Asks for the link, stores the bytes', functions.DownloadFile);
     const publish = stepTask(this, 'PublishFile', 'Verifies the file, then names it', functions.PublishFile);
 
-    const waitBeforeCreate = waitState(this, 'WaitBeforeCreate', 'The service could not take the request yet', create);
-    const waitBeforeCheck = waitState(this, 'WaitBeforeCheck', 'The service works on the export; waits grow', check);
+    const waitBeforeCreate = waitState(this, 'WaitBeforeCreate', 'The CRM could not take the request yet', create);
+    const waitBeforeCheck = waitState(this, 'WaitBeforeCheck', 'The CRM works on the export; waits grow', check);
     const waitBeforeDownload = waitState(this, 'WaitBeforeDownload', 'The file could not be fetched yet', download);
     const waitBeforePublish = waitState(this, 'WaitBeforePublish', 'The file is not wholly verified yet', publish);
     const published = new Succeed(this, 'ExportPublished', { comment: 'Manifest and pointers name the file' });

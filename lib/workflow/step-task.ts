@@ -63,7 +63,7 @@ function retriesOf(id: AnyStepName): RetryProps[] {
   return [throttled, { ...PATIENT, errors: SERVICE_ERRORS }, { ...BRIEF, errors: DEAD_RUNTIME }];
 }
 
-/** Whether a step may run twice for one state. CreateExport may not: each run leaves an export at the service. */
+/** Whether a step may run twice for one state. CreateExport may not: each run leaves an export at the CRM. */
 const REPEATABLE: Record<AnyStepName, boolean> = {
   CreateExport: false,
   CheckStatus: true,

@@ -12,7 +12,7 @@ import { asked } from '../support/downloads.ts';
 import { fakeCrm } from '../support/fake-crm.ts';
 import { NO_STORE } from '../support/fake-transfer.ts';
 
-/** Abuse cases: what the service answers for the address of a file leads into the function's own surroundings. */
+/** Abuse cases: what the CRM answers for the address of a file leads into the function's own surroundings. */
 
 const FILES = 'files.example.com';
 const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://crm.example.com/auth' };
@@ -34,7 +34,7 @@ const INSIDE = [
   'file:///proc/self/environ',
 ];
 
-describe('the service returns a link', () => {
+describe('the CRM returns a link', () => {
   test.each(INSIDE)('to %s: nothing is fetched, and nothing of the link is told', async (address) => {
     const deps = testDeps({ deployment: production });
     const link = asked({ url: `${address}?${CANARY}` });

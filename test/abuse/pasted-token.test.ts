@@ -28,7 +28,7 @@ const REFUSED: [string, (token: string) => unknown][] = [
   ['a key of a sort', (token) => ({ entity: 'leads', sorts: [token] })],
 ];
 
-/** Where any text is taken, and sent to the service: it stays in the state and in the manifest, whose `request` it is. */
+/** Where any text is taken, and sent to the CRM: it stays in the state and in the manifest, whose `request` it is. */
 const TAKEN: [string, (token: string) => unknown][] = [
   ['the comment', (token) => ({ entity: 'leads', Comment: token })],
   ['the value of a filter', (token) => ({ entity: 'leads', filters: [{ field: 'id', value: token }] })],

@@ -54,7 +54,7 @@ test.for(['{"entity":"leeds"}', '[]', 'x'])('a run with the input %s cannot be r
 
 test('before a run is stopped, it is said what becomes of the export, of the file and of a step at work', () => {
   const text = (state: string) => consequences(found, state, undefined).join('\n');
-  expect(text('CheckStatus')).toMatch(/at CheckStatus\.\nIf the service has taken on an export .*\n.*no pointer/);
+  expect(text('CheckStatus')).toMatch(/at CheckStatus\.\nIf the CRM has taken on an export .*\n.*no pointer/);
   expect(text('CheckStatus')).toContain('A function that is at work ends its step');
   expect(text('PublishFile')).toContain('it may still publish the file');
 });

@@ -39,7 +39,7 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
   }
 
   async function callbackPage() {
-    // The service's own page has a heading too.
+    // The CRM's own page has a heading too.
     expect(await browser.value('/\\/callback|back/.test(location.pathname) && document.title || null')).toBeTruthy();
     return JSON.parse(String(await browser.value(PAGE)));
   }
@@ -60,8 +60,8 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
     expect(done).toMatchObject({ scope: tokens.scope, expiresAt: tokens.expiresAt });
     const shown = await page;
     expect(shown).toMatchObject({
-      ...{ language: 'en', title: 'Authorized at the service - CRM export', landmarks: 1, scripts: 0 },
-      heading: ['Authorized at the service'],
+      ...{ language: 'en', title: 'Authorized at the CRM - CRM export', landmarks: 1, scripts: 0 },
+      heading: ['Authorized at the CRM'],
       text: expect.stringMatching(/This window can be closed\.$/),
       colours: ['rgb(0, 0, 0)', expect.stringMatching(/rgba\(0, 0, 0, 0\)|rgb\(255, 255, 255\)/)],
     });

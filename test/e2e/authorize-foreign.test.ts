@@ -77,7 +77,7 @@ function person() {
       if (prompt === 'login') form.set('login', 'operator');
       response = await go(new URL(action, url).href, form);
     }
-    throw new Error('The service asks on and on.');
+    throw new Error('The CRM asks on and on.');
   };
 }
 
@@ -111,7 +111,7 @@ test('a person logs in and consents there, the grant is stored, rotates, and an 
   const first = await places.tokens();
   expect(done).toMatchObject({ scope: 'openid profile global:export', notes: [] });
   expect(first.scope).toBe('openid profile global:export');
-  expect(shown.join()).toContain('<h1>Authorized at the service</h1>');
+  expect(shown.join()).toContain('<h1>Authorized at the CRM</h1>');
 
   const { accessToken } = await functionAt(places, crm)({ rejected: first.accessToken });
   const second = await places.tokens();
@@ -155,13 +155,13 @@ test('a client that authenticates otherwise than agreed is told what to change',
   expect(await places.tokensText()).toBe('');
 });
 
-test('scopes that the service leaves out are named', async () => {
+test('scopes that the CRM leaves out are named', async () => {
   const issuer = await foreignServer();
   const { crm } = deployment({ crm: { authUrl: issuer, scopes: ['openid', 'global:everything'] } });
   const places = await makePlaces(cloud.endpoint);
 
   const done = await authorize(places.target, { crm, ...CLIENT, onUrl: person() });
 
-  // This service leaves out what it does not know, and says so in its answer.
-  expect(done.notes).toEqual(['The service did not give all scopes: global:everything is lacking.']);
+  // This CRM leaves out what it does not know, and says so in its answer.
+  expect(done.notes).toEqual(['The CRM did not give all scopes: global:everything is lacking.']);
 });

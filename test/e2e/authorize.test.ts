@@ -217,13 +217,13 @@ describe('before anybody is asked', () => {
   });
 });
 
-describe('a service that does not give what is needed', () => {
+describe('a CRM that does not give what is needed', () => {
   test('is believed when the person denies, and nothing is stored', async () => {
     const { go, nothingStored } = await setting();
     const onUrl = async (url: string) => fetch(await redirectOf(url, 'deny'));
     await expect(go({ onUrl })).rejects.toMatchObject({
       exitCode: 1,
-      message: 'The service refused the authorization: access_denied.',
+      message: 'The CRM refused the authorization: access_denied.',
     });
     await nothingStored();
   });

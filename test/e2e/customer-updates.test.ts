@@ -196,7 +196,7 @@ describe('the command update', () => {
     return join(dir, name);
   };
 
-  /** How often the service applied a change to each customer. */
+  /** How often the CRM applied a change to each customer. */
   const appliedSince = (since: number) =>
     [...batches.callsSince(since).values()]
       .map((calls) => calls.filter(({ applied }) => applied).length)

@@ -176,7 +176,7 @@ it('dates its claim by the time of AWS, for a slow clock here would let a functi
   expect(Math.abs((spent?.deadline ?? 0) - LEASE_MS - rightTime)).toBeLessThan(5000);
 });
 
-it('says that there is no rotation where the service keeps the refresh token', async () => {
+it('says that there is no rotation where the CRM keeps the refresh token', async () => {
   system.sandbox.settings.rotation = 'none';
 
   const { code, at } = await checked({ args: ['--refresh'] });
@@ -203,7 +203,7 @@ it('calls a stale access token no fault, and does not refresh it unasked', async
   expect(system.sandbox.ledger.count()).toBe(0);
 });
 
-it('fails where the service refuses a token that lives, and does not refresh it unasked either', async () => {
+it('fails where the CRM refuses a token that lives, and does not refresh it unasked either', async () => {
   await store();
   system.sandbox.expireAccessTokens();
   system.sandbox.ledger.clear();
@@ -226,7 +226,7 @@ it('warns of a short life', async () => {
   expect(at('access-token')).toMatchObject({ status: 'warning', text: expect.stringMatching(/10 min; .* 100 a day/) });
 });
 
-it('names scopes that are lacking, and what the service refuses for them', async () => {
+it('names scopes that are lacking, and what the CRM refuses for them', async () => {
   await store({}, ['openid', 'profile']);
 
   const { code, at, statuses } = await checked();
@@ -296,7 +296,7 @@ it('says that the token endpoint is down, or refuses the client, and leaves the 
   expect(await storedTokens(system)).toEqual(before);
 });
 
-it('says that the grant is dead: at the refresh that finds it out, and ever after without asking the service', async () => {
+it('says that the grant is dead: at the refresh that finds it out, and ever after without asking the CRM', async () => {
   await store({ refreshToken: 'rt_worth-nothing-at-all' });
 
   const first = await checked({ args: ['--refresh'] });

@@ -63,8 +63,8 @@ describe('a night without trouble', () => {
   });
 });
 
-describe.concurrent('a night with trouble at the service', () => {
-  it('names the export that the service reports as failed', async () => {
+describe.concurrent('a night with trouble at the CRM', () => {
+  it('names the export that the CRM reports as failed', async () => {
     const report = await runWith('leads', [{ path: 'status', status: 'FAILED' }]);
 
     expect(report).toMatchObject({ status: 'FAILED', error: 'ExportFailed' });
@@ -161,7 +161,7 @@ describe.concurrent('a night with more trouble', () => {
     expect(manifest.warnings.join()).toContain('further export');
   });
 
-  it('ends in the name of what stood in the way when the service stays down', async () => {
+  it('ends in the name of what stood in the way when the CRM stays down', async () => {
     const report = await runWith('workflows', [{ path: 'fields', reset: 'before' }]);
 
     expect(report).toMatchObject({ status: 'FAILED', error: 'CrmUnavailable' });
@@ -378,7 +378,7 @@ describe('what the functions say of themselves', () => {
 describe('dead parts', () => {
   it('says which secret is no JSON, and never its value', async () => {
     await putTokens(system, 'not-json-but-secret');
-    // The functions are warm: they look at the secret again only when the service refuses the token that they hold.
+    // The functions are warm: they look at the secret again only when the CRM refuses the token that they hold.
     system.sandbox.expireAccessTokens();
 
     const report = await system.run('customers');

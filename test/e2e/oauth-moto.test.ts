@@ -62,7 +62,7 @@ function functionWith(secrets: SecretsManagerClient, count?: (event: string) => 
   return functionAt({ target: { ...at.target, secrets } }, crm(), count);
 }
 
-/** A function in whose refresh something happens after the service has answered and before the answer is stored. */
+/** A function in whose refresh something happens after the CRM has answered and before the answer is stored. */
 function interrupted(meanwhile: () => Promise<unknown>, count: (event: string) => void) {
   const secrets = secretsClient();
   secrets.middlewareStack.add(
@@ -110,7 +110,7 @@ test('T40: a successor that another has stored with another content is adopted, 
 
   expect((await client()).accessToken).toBe(others.accessToken);
 
-  // The service did answer this client with tokens of its own, which were refused: they are no version of the secret.
+  // The CRM did answer this client with tokens of its own, which were refused: they are no version of the secret.
   expect(refreshes()).toEqual({ calls: 1, reuses: 0 });
   expect(counted).toEqual([]);
   expect(await at.store.current()).toEqual({ versionId: successorOf(versionId), tokens: others });

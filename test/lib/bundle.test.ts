@@ -73,7 +73,7 @@ describe('the bundled code', () => {
   );
 
   test.each(['publish-file', 'validate-batch', 'summarize-batch'])(
-    'of %s, which asks the service for nothing, carries no OAuth',
+    'of %s, which asks the CRM for nothing, carries no OAuth',
     (folder) => {
       const outfile = join(tree({}), 'index.mjs');
       bundle(resolve('lambdas', folder, 'handler.ts'), outfile);

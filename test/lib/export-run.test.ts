@@ -99,7 +99,7 @@ describe('a slow run', () => {
     expect(way(run)).toContain(loop);
   });
 
-  test('waits as long as the service asked for', async () => {
+  test('waits as long as the CRM asked for', async () => {
     const refused = new RunError('RateLimited', 'Too many requests.', { retryAfterSeconds: 1234 });
 
     const run = await walk({ ...HAPPY, CheckStatus: [refused, READY] });
@@ -120,14 +120,14 @@ describe('a run that fails', () => {
   test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
     'shows the error that %s ended in and what to do',
     async (step) => {
-      const failure = new RunError('ExportFailed', 'The service reports a failure.');
+      const failure = new RunError('ExportFailed', 'The CRM reports a failure.');
 
       const run = await walk({ ...HAPPY, [step]: [failure] });
 
       expect(run).toMatchObject({
         status: 'FAILED',
         error: 'ExportFailed',
-        cause: `The service reports a failure. ${ERRORS.ExportFailed.advice}`,
+        cause: `The CRM reports a failure. ${ERRORS.ExportFailed.advice}`,
       });
       expect(run.trail.slice(-3)).toEqual([step, `After${step}`, 'RunFailed']);
     },

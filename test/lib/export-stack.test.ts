@@ -151,7 +151,7 @@ describe('the rights', () => {
     ]);
   });
 
-  test('to the tokens belong to the steps that call the service, and only those', () => {
+  test('to the tokens belong to the steps that call the CRM, and only those', () => {
     const withTokens = steps.filter((step) => rightsOf(json, `${step}Role`, /^secrets/).length > 0);
 
     expect(withTokens).toEqual(['CreateExport', 'CheckStatus', 'DownloadFile']);
@@ -250,7 +250,7 @@ describe('the ledger of the grant', () => {
     expect(table.TableName).toBeUndefined();
   });
 
-  test('is read and updated by the three functions that call the service, and by nobody else', () => {
+  test('is read and updated by the three functions that call the CRM, and by nobody else', () => {
     const rights = all('AWS::IAM::Policy').flatMap(([id, policy]) =>
       statementsOf(policy)
         .flatMap(({ Action }) => listed(Action))

@@ -76,7 +76,7 @@ const pollings: [name: string, polling: Polling][] = [
   ['the longest deadline with the longest waits', largestAllowed(3600)],
 ];
 
-/** A service that never gets anywhere, in every way that keeps a run going. */
+/** A CRM that never gets anywhere, in every way that keeps a run going. */
 const worlds: [name: string, world: World, end: RunErrorName][] = [
   ['the export stays PROCESSING', { crm: service({ status: 'PROCESSING' }) }, 'ExportDeadlineExceeded'],
   [
@@ -298,7 +298,7 @@ interface Answers {
   download?: RunError;
 }
 
-/** A service that always says the same. */
+/** A CRM that always says the same. */
 function service({ create, status, download }: Answers): World['crm'] {
   const said = (answer: unknown) => {
     if (answer instanceof RunError) throw answer;

@@ -39,7 +39,7 @@ afterAll(() => system?.close(), 60_000);
 
 beforeEach(() => system.sandbox.faults.clear());
 
-/** Applies a batch of lines of which a tenth meet the faults, and holds its result against the ledger of the service. */
+/** Applies a batch of lines of which a tenth meet the faults, and holds its result against the ledger of the CRM. */
 async function apply(batch: string, faults: LineFault[], drive: (file: string) => Promise<Ended> = toItsEnd) {
   armFaults(system.sandbox, faults, LINES);
   const since = batches.lastCall();

@@ -181,19 +181,19 @@ export const MUTANTS: Mutant[] = [
   },
   {
     invariant: 'I7',
-    loses: 'that a service that does not answer is left alone longer each time',
+    loses: 'that a CRM that does not answer is left alone longer each time',
     file: SPEND,
     find: 'await deps.ledger.markUnanswered(claim, now).catch(() => undefined);',
     replace: '',
-    test: outage('a service that does not answer is left alone'),
+    test: outage('a CRM that does not answer is left alone'),
   },
   {
     invariant: 'I7',
-    loses: 'that a service that does not rotate loses nothing by a store that fails',
+    loses: 'that a CRM that does not rotate loses nothing by a store that fails',
     file: SPEND,
     find: 'if (tokens.refreshToken === generation.tokens.refreshToken) {',
     replace: 'if (Number(deps.now()) < 0) {',
-    test: trouble('a service that does not rotate'),
+    test: trouble('a CRM that does not rotate'),
   },
   {
     invariant: 'I8',
@@ -273,7 +273,7 @@ export const MUTANTS: Mutant[] = [
     file: ENDPOINT,
     find: 'return WORDS.includes(error) ?',
     replace: 'return error ?',
-    test: unit('token-endpoint', 'what the service repeats'),
+    test: unit('token-endpoint', 'what the CRM repeats'),
   },
   {
     invariant: 'I13',
@@ -309,11 +309,11 @@ export const MUTANTS: Mutant[] = [
   },
   {
     invariant: 'I14',
-    loses: 'what the service asked for in Retry-After',
+    loses: 'what the CRM asked for in Retry-After',
     file: PAUSE,
     find: 'return this.#now().getTime() < this.#refreshAt;',
     replace: 'return false;',
-    test: pause('a service that asks for ten minutes'),
+    test: pause('a CRM that asks for ten minutes'),
   },
   {
     invariant: 'I14',

@@ -56,7 +56,7 @@ test('a new grant is stored over a generation whose refreshes never ended', asyn
   expect(world.endpoint.calls).toBe(0);
 });
 
-/** The old token is spent: the service gave a new one for it, which could not be stored. */
+/** The old token is spent: the CRM gave a new one for it, which could not be stored. */
 async function rotatedButNotStored() {
   const world = new Simulation().stored(-1);
   world.secrets.trouble = (operation) =>
@@ -80,9 +80,7 @@ test('a command that dies over a dead generation does not bring it back to life'
     for (const answer of answers) {
       expect(answer).toMatchObject({
         name: 'ReauthorizationRequired',
-        message: expect.stringMatching(
-          /is dead since \S+Z: the service rotated the grant, but it could not be stored\./,
-        ),
+        message: expect.stringMatching(/is dead since \S+Z: the CRM rotated the grant, but it could not be stored\./),
       });
     }
   }

@@ -24,7 +24,7 @@ async function outage(seconds: number, every = 15, world = new Simulation().stor
     change: ({ callTokenEndpoint }) => ({
       callTokenEndpoint: (...of) => {
         calls.push(elapsed());
-        // Processed or not, by the service's rotation: the answer is lost.
+        // Processed or not, by the CRM's rotation: the answer is lost.
         if (elapsed() <= seconds)
           world.endpoint.faults = [world.endpoint.rotation === 'none' ? 'lostAfter' : 'lostBefore'];
         return callTokenEndpoint(...of);
@@ -61,7 +61,7 @@ describe.each(['strict', 'none'] as const)('a token endpoint that answers 502 (r
   });
 });
 
-test('a service that does not answer is left alone longer each time: a lease, then 30, 60, 120 and 120 minutes', async () => {
+test('a CRM that does not answer is left alone longer each time: a lease, then 30, 60, 120 and 120 minutes', async () => {
   const { calls } = await outage(6 * HOUR, 60);
 
   const first = calls.filter((_, index) => index % 2 === 0);
@@ -90,7 +90,7 @@ test('after four hours without an answer, and not before, an alarm is raised, th
   expect(world.counted).toContain('TokenEndpointUnanswered');
 });
 
-test('while the service is left alone nobody waits in a function, and a new grant is stored within a lease', async () => {
+test('while the CRM is left alone nobody waits in a function, and a new grant is stored within a lease', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = Array(4).fill('lostBefore');
   await world.ask([world.client()]);
@@ -192,7 +192,7 @@ function previousRelease([item]: Record<string, unknown>[], now: number): 'claim
 }
 
 describe('the previous release, which runs while a deployment switches the functions', () => {
-  test('waits while a service is left alone, and never takes a long outage for a dead grant', async () => {
+  test('waits while a CRM is left alone, and never takes a long outage for a dead grant', async () => {
     const world = new Simulation().stored(-1);
     world.endpoint.faults = Array(100).fill('lostBefore');
     for (let round = 0; round < 10; round += 1) {

@@ -32,7 +32,7 @@ test.each(REFUSALS)(
     for (const answer of answers) expect(answer).toBeInstanceOf(Error);
     expect(answers[0]).toMatchObject({ name });
     expect(world.endpoint.calls).toBeLessThanOrEqual(4);
-    // Of a silent service, one call waits for the end of the claim, and looks meanwhile.
+    // Of a silent CRM, one call waits for the end of the claim, and looks meanwhile.
     expect(world.secrets.operations.length).toBeLessThanOrEqual(fault === 'lostBefore' ? 60 : 20);
     expect(world.table.asked).toBeLessThanOrEqual(fault === 'lostBefore' ? 30 : 10);
     world.endpoint.faults = [];
@@ -123,7 +123,7 @@ test.each([
   expect(world.endpoint.calls).toBe(1);
 });
 
-test('a service that asks for ten minutes is asked again after ten minutes, and the secret is looked at meanwhile', async () => {
+test('a CRM that asks for ten minutes is asked again after ten minutes, and the secret is looked at meanwhile', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 600 }];
   const client = world.client();
@@ -140,7 +140,7 @@ test('a service that asks for ten minutes is asked again after ten minutes, and 
   expect((world.endpoint.callTimes[1] ?? 0) - start).toBeGreaterThanOrEqual(600_000);
 });
 
-test('what a person stores meanwhile is found within half a minute, whatever the service asked for', async () => {
+test('what a person stores meanwhile is found within half a minute, whatever the CRM asked for', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 86_400 }];
   const client = world.client();

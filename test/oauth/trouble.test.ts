@@ -56,7 +56,7 @@ test.each(['AccessDeniedException', 'InternalServiceError', 'LimitExceededExcept
 );
 
 test.each([true, false])(
-  'a service that does not rotate loses nothing by a store that fails (repeats the token: %s)',
+  'a CRM that does not rotate loses nothing by a store that fails (repeats the token: %s)',
   async (sends) => {
     const world = new Simulation().stored(-1);
     Object.assign(world.endpoint, { rotation: 'none', sendsRefreshToken: sends });

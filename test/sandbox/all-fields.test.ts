@@ -31,7 +31,7 @@ const EVERYTHING = {
   ...{ customerServiceContactDate: '2026-11-21T10:00+02:00', customFields: {} },
 };
 
-test('one update with all 57 fields goes from a file to the service as it is written', async () => {
+test('one update with all 57 fields goes from a file to the CRM as it is written', async () => {
   const sandbox = await sandboxFor();
   const file = join(await tempDir(), 'all.jsonl');
   await writeFile(file, `${JSON.stringify({ id: idAt('customers', 3), ...EVERYTHING })}\n`);

@@ -75,10 +75,10 @@ export function batchState(overrides: Partial<BatchState> = {}): BatchState {
   return batchStateSchema.parse({ input: {}, execution: 'b1-abc', startedAt: STARTED_AT, ...overrides });
 }
 
-/** What the service does with a call: a status, an answer, one whose repetition is impossible, or nothing. */
+/** What the CRM does with a call: a status, an answer, one whose repetition is impossible, or nothing. */
 export type Reply = number | Response | { response: Response; trouble: RunError } | 'lost' | Error;
 
-/** A service that answers each update as told; `sent` has the lines in the order in which they came. */
+/** A CRM that answers each update as told; `sent` has the lines in the order in which they came. */
 export function fakeExchange(
   reply: (line: number, nth: number, call: CrmCall) => Reply = () => 200,
   scope = 'openid customers:update',

@@ -11,7 +11,7 @@ import { LIMITS, PART } from './transfers.ts';
 
 export type CrmAnswer = [call: string, answer: unknown];
 
-/** What the service answers when it is asked for the address of the file. */
+/** What the CRM answers when it is asked for the address of the file. */
 export const asked = (answer: unknown): CrmAnswer => ['post /leads/exports/{id}/download', answer];
 
 /** The address of a file, with a secret in it. */
@@ -23,7 +23,7 @@ type Changes = Partial<Omit<DownloadFileDeps, 'log' | 'store'>> & { limits?: Par
 export const cutInThirdPart = (...then: (Behaviour | undefined)[]) =>
   inOrder(undefined, { endAfter: 1.5 * PART }, ...then);
 
-/** An origin and a store, and what the step needs to move files between them; the service is a list of answers. */
+/** An origin and a store, and what the step needs to move files between them; the CRM is a list of answers. */
 export async function startDownloads() {
   const [origin, store] = [await startOrigin(), await startStrictStore({ minPartBytes: PART })];
   const storeOptions: StoreOptions = {

@@ -3,7 +3,7 @@ import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmClient } from '../../core/crm/client.ts';
 
 /**
- * A client of the service that answers from a list, in order: `['get /leads/fields', [{ fieldName: 'id' }]]`. An Error in
+ * A client of the CRM that answers from a list, in order: `['get /leads/fields', [{ fieldName: 'id' }]]`. An Error in
  * the place of an answer is thrown; a third part is a Retry-After in seconds. Any other call, or one too many, is a bug of the step.
  */
 export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSeconds?: number | undefined][]) {
@@ -16,7 +16,7 @@ export function fakeCrm(...answers: [call: string, answer: unknown, retryAfterSe
       calls.push({ line, json: call.json });
       given.push(call);
       const next = left.shift();
-      if (next?.[0] !== line) throw new Error(`the fake service expected ${next?.[0] ?? 'no more calls'}, got ${line}`);
+      if (next?.[0] !== line) throw new Error(`the fake CRM expected ${next?.[0] ?? 'no more calls'}, got ${line}`);
       if (next[1] instanceof Error) throw next[1];
       if (next[2] !== undefined) onRetryAfter?.(next[2]);
       return z.parse(schema, next[1]);

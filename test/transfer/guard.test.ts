@@ -98,7 +98,7 @@ describe('an address', () => {
 
   test('that is refused for its host says where to allow it', () => {
     expect(refusal('https://other.example/a')).toBe(
-      'The address of the file leads to other.example, which is not in crm.fileHosts of the configuration; if the service does keep its files there, add that host and deploy.',
+      'The address of the file leads to other.example, which is not in crm.fileHosts of the configuration; if the CRM does keep its files there, add that host and deploy.',
     );
   });
 

@@ -236,7 +236,7 @@ describe.concurrent('time that runs out in the middle of everything', () => {
 });
 
 describe('an address that is not given', () => {
-  /** A service that gives the first so many addresses, and then says nothing until it is made to fail. */
+  /** A CRM that gives the first so many addresses, and then says nothing until it is made to fail. */
   function silentAfter(addresses: number, url: () => string) {
     const asked = Promise.withResolvers<void>();
     const silence = Promise.withResolvers<string>();

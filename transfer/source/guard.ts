@@ -24,7 +24,7 @@ export type Resolve = (
 export const HOST_PATTERN = /^\.?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** RFC 1035, in text. */
 const LONGEST_HOST = 253;
-/** A longer label may be a token that the service has put into the name. */
+/** A longer label may be a token that the CRM has put into the name. */
 const LONGEST_PRINTED_LABEL = 40;
 /** Anything else before a colon may be part of a secret. */
 const PRINTED_SCHEMES = ['http:', 'ftp:', 'file:', 'data:', 'javascript:', 'blob:', 'ws:', 'wss:', 's3:'];
@@ -56,7 +56,7 @@ function objectionTo(url: URL, { hosts, local }: SourcePolicy, base: URL | undef
   if (isIPv4(hostname) || hostname.startsWith('[')) return 'names an IP address in place of a host in crm.fileHosts';
   if (hostname.endsWith('.')) return 'ends its host with a dot';
   if (!isListed(hostname, hosts)) {
-    return `leads to ${printableHost(hostname)}, which is not in crm.fileHosts of the configuration; if the service does keep its files there, add that host and deploy`;
+    return `leads to ${printableHost(hostname)}, which is not in crm.fileHosts of the configuration; if the CRM does keep its files there, add that host and deploy`;
   }
   return port === '' ? undefined : 'names a port other than 443';
 }

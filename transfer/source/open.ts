@@ -8,7 +8,7 @@ import { checkAddress } from './guard.ts';
 import type { Link } from './link.ts';
 
 const REDIRECTS = 3;
-const ORIGIN = 'The file server of the service';
+const ORIGIN = 'The file server of the CRM';
 const CHANGED = 'The file at the origin is another than before.';
 
 /** The side that the file comes from. */

@@ -29,7 +29,7 @@ const endOf = (promise: Promise<unknown>) => promise.then(String, (error: unknow
 test('the code arrives at an address of this machine only', async () => {
   const waiting = await listener();
   expect(waiting.redirectUri).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
-  expect(await come(waiting, '?code=the%2Bcode&state=the-state')).toMatch(/^200 Authorized at the service\./);
+  expect(await come(waiting, '?code=the%2Bcode&state=the-state')).toMatch(/^200 Authorized at the CRM\./);
   expect(await waiting.code).toBe('the+code');
 });
 
@@ -56,21 +56,21 @@ test('an address that cannot be read does not end the command', async () => {
   expect(await come(waiting, '?code=right&state=the-state')).toMatch(/^200/);
 });
 
-test('a refusal is told by its code, and by no word of the service', async () => {
+test('a refusal is told by its code, and by no word of the CRM', async () => {
   const waiting = await listener();
   const description = encodeURIComponent('\u001b[2Jno\u0007 \u202eway\r\n<script>');
   expect(await come(waiting, `?error=access_denied&error_description=${description}&state=the-state`)).toBe(
     '200 The authorization was refused. The command in the terminal says why. This window can be closed.',
   );
   const error = await endOf(waiting.code);
-  expect(error).toEqual(new CommandError('The service refused the authorization: access_denied.', 1));
+  expect(error).toEqual(new CommandError('The CRM refused the authorization: access_denied.', 1));
 });
 
 test('a refusal by a code of its own is another word', async () => {
   const waiting = await listener();
   await come(waiting, `?error=${'x'.repeat(5000)}&state=the-state`);
   expect(await endOf(waiting.code)).toMatchObject({
-    message: 'The service refused the authorization: another word than those of RFC 6749.',
+    message: 'The CRM refused the authorization: another word than those of RFC 6749.',
   });
 });
 
@@ -110,7 +110,7 @@ test('pages are plain and accessible, hold nothing of the query, and may not be 
   }
 });
 
-test('an answer of another issuer ends it, and the issuer of the service does not', async () => {
+test('an answer of another issuer ends it, and the issuer of the CRM does not', async () => {
   for (const issuer of ['https://crm.example', 'https://crm.example/tenant', 'https://crm.example/tenant/auth']) {
     const waiting = await listener();
     await come(waiting, `?code=right&state=the-state&iss=${encodeURIComponent(issuer)}`);
@@ -128,7 +128,7 @@ test('an answer of another issuer ends it, and the issuer of the service does no
   }
 });
 
-test('no part of an issuer that is not the one of the service is repeated', async () => {
+test('no part of an issuer that is not the one of the CRM is repeated', async () => {
   const token = 'rT-live-7f3a';
   for (const issuer of [`https://evil.example/?grant=refresh_token%3D${token}`, `https://${token}.example`, token]) {
     const waiting = await listener();

@@ -66,7 +66,7 @@ test('a pasted refusal ends it, and scopes that are not known are named', async 
   const asking = prompt();
   asking.stream.write(`${BACK}?error=invalid_scope&error_description=No.&state=the-state\n`);
   await expect(asking.code).rejects.toThrow(
-    'The service refused the authorization: invalid_scope. These scopes were asked for: openid global:export. Change crm.scopes in config/dev.json.',
+    'The CRM refused the authorization: invalid_scope. These scopes were asked for: openid global:export. Change crm.scopes in config/dev.json.',
   );
 });
 

@@ -64,7 +64,7 @@ describe('checks', () => {
     });
   });
 
-  it('promise a good night only where the service was asked with the grant', () => {
+  it('promise a good night only where the CRM was asked with the grant', () => {
     const lastLine = (...checks: Check[]) => linesOf(checks).at(-1);
     const untried = warning('service', 'Not looked at.', 'Look.');
 
@@ -73,7 +73,7 @@ describe('checks', () => {
       'Nothing was found that stops a nightly run, but the grant was not tried: add --refresh.',
     );
     expect(lastLine(ok('refresh', 'Done.'), untried)).toBe(
-      'Nothing was found that stops a nightly run, but the grant was not tried at the service.',
+      'Nothing was found that stops a nightly run, but the grant was not tried at the CRM.',
     );
   });
 
@@ -137,7 +137,7 @@ describe('the grant', () => {
     ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /somebody refreshes it/],
     ['held', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
     [
-      'left alone, for the service does not answer',
+      'left alone, for the CRM does not answer',
       item({ deadline: NOW.getTime() + 1_500_000, unanswered: 2, unansweredSince: NOW.getTime() - 60_000 }),
       'failed',
       /^No refresh .* since 2026-11-20T11:59:00.000Z \(2 tried\); the next is tried after 2026-11-20T12:25:00.000Z\.$/,

@@ -202,7 +202,7 @@ test('a CSV file is sent as JSON Lines with the same numbers of lines, and its e
   expect(objects.get(`updates/${batch}/input.jsonl`)?.toString()).toBe(
     `\n${JSON.stringify({ id: idOf(1), city: 'Haifa', notes: 'two\nlines' })}\n\n${JSON.stringify({ id: idOf(2), notes: null })}\n`,
   );
-  expect(stdout).toMatch(/APPLIED +2 +the service confirmed/);
+  expect(stdout).toMatch(/APPLIED +2 +the CRM confirmed/);
   expect(stderr).toMatch(new RegExp(`^Batch ${batch}: 2 records\\.\n(.* of 2 lines \\(.*\n)*2 of 2 lines \\(100 %\\)`));
 });
 

@@ -42,7 +42,7 @@ describe('a configuration that holds', () => {
     expect(scopesOf({ customerUpdates: true }, { ...CRM, scopes: ['all'] })).toEqual(['all', 'customers:update']);
   });
 
-  test('may be as short as the two addresses of the service', () => {
+  test('may be as short as the two addresses of the CRM', () => {
     const { deployment } = readConfiguration('given', fileWith({ crm: CRM }), undefined);
 
     expect(deployment).toMatchObject({
@@ -64,21 +64,21 @@ describe('a configuration that holds', () => {
   });
 
   test.each<[string, object, string[]]>([
-    ['the host of the service where it names none', {}, ['crm.test']],
+    ['the host of the CRM where it names none', {}, ['crm.test']],
     ['that host without its port', { baseUrl: 'https://CRM.test:8443/api/v1' }, ['crm.test']],
     [
       'exactly those that it names',
       { fileHosts: ['files.test', '.s3.test.example'] },
       ['files.test', '.s3.test.example'],
     ],
-    ['those of a service that has an IP address', { baseUrl: 'https://192.0.2.1', fileHosts: ['f.test'] }, ['f.test']],
+    ['those of a CRM that has an IP address', { baseUrl: 'https://192.0.2.1', fileHosts: ['f.test'] }, ['f.test']],
   ])('takes files from %s', (_, crm, hosts) => {
     const { deployment } = readConfiguration('given', fileWith({ crm: { ...CRM, ...crm } }), undefined);
 
     expect(deployment.crm.fileHosts).toEqual(hosts);
   });
 
-  test('takes files from no host but loopback where it is local and the service is on loopback', () => {
+  test('takes files from no host but loopback where it is local and the CRM is on loopback', () => {
     const crm = { baseUrl: 'http://localhost:8080/api/v1', authUrl: 'http://[::1]:8080' };
     const { deployment } = readConfiguration('given', fileWith({ local: true, crm }), LOOPBACK);
 
@@ -150,7 +150,7 @@ describe('a mistake is told with the path of its field', () => {
     ['no time for a create', { crm: { ...CRM, createTimeoutSeconds: 4 } }, /^crm\.createTimeoutSeconds: /],
     ['more than a function has', { crm: { ...CRM, createTimeoutSeconds: 601 } }, /^crm\.createTimeoutSeconds: /],
     [
-      'a second create while a service is still being started',
+      'a second create while a CRM is still being started',
       { crm: CRM, polling: { createAgainSeconds: 299 } },
       /^polling\.createAgainSeconds: must be at least 300/,
     ],
@@ -222,7 +222,7 @@ describe('a mistake is told with the path of its field', () => {
       /^crm\.fileHosts\[1\]: must be a host name in lower case, such as "files\.example\.com", or "\.files/,
     ]),
     [
-      'a service at an IP address whose files come from nowhere',
+      'a CRM at an IP address whose files come from nowhere',
       { crm: { ...CRM, baseUrl: 'https://192.0.2.1/api/v1' } },
       /^crm\.fileHosts: must name the hosts that files come from, such as \["files\.example\.com"\]/,
     ],

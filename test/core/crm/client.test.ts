@@ -203,7 +203,7 @@ test('no connection at all is CrmUnavailable for a POST too, for nothing can hav
 
   const error = await failureOf(call(create, z.unknown()), 'CrmUnavailable');
 
-  expect(error.message).toBe('POST /leads/exports: no connection to the service (ECONNREFUSED).');
+  expect(error.message).toBe('POST /leads/exports: no connection to the CRM (ECONNREFUSED).');
 });
 
 test('a POST whose connection is closed without an answer is sent once, and may have been received', async () => {

@@ -15,12 +15,12 @@ const fetchFailed = (code: string) =>
   });
 
 test.each([
-  ['ECONNREFUSED', 'no connection to the service'],
-  ['ENOTFOUND', 'no connection to the service'],
-  ['UND_ERR_CONNECT_TIMEOUT', 'no connection to the service'],
-  ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection to the service'],
-  ['CERT_HAS_EXPIRED', 'the certificate of the service is not accepted'],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of the service is not accepted'],
+  ['ECONNREFUSED', 'no connection to the CRM'],
+  ['ENOTFOUND', 'no connection to the CRM'],
+  ['UND_ERR_CONNECT_TIMEOUT', 'no connection to the CRM'],
+  ['ERR_SSL_WRONG_VERSION_NUMBER', 'no connection to the CRM'],
+  ['CERT_HAS_EXPIRED', 'the certificate of the CRM is not accepted'],
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'the certificate of the CRM is not accepted'],
 ])('after %s a POST cannot have arrived: it may be sent again', (code, what) => {
   expect(notReached(fetchFailed(code), create)).toMatchObject({
     name: 'CrmUnavailable',
@@ -34,7 +34,7 @@ test('a host of which no address could be connected to has not seen a POST', () 
 
   expect(notReached(new TypeError('fetch failed', { cause }), create)).toMatchObject({
     name: 'CrmUnavailable',
-    message: 'POST /leads/exports: no connection to the service (ETIMEDOUT).',
+    message: 'POST /leads/exports: no connection to the CRM (ETIMEDOUT).',
   });
 });
 

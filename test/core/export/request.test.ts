@@ -17,7 +17,7 @@ function thrownBy(action: () => unknown): unknown {
   }
 }
 
-test('"all" asks for every column that the service lists, in its order', () => {
+test('"all" asks for every column that the CRM lists, in its order', () => {
   expect(resolveColumns('all', FIELDS, 'leads')).toEqual(FIELDS);
 });
 
@@ -42,7 +42,7 @@ test('a long list of unknown columns makes no long message', () => {
   expect((thrownBy(() => resolveColumns(asked, FIELDS, 'leads')) as Error).message.length).toBeLessThan(2000);
 });
 
-test('what nobody set is left out, so that the defaults of the service hold', () => {
+test('what nobody set is left out, so that the defaults of the CRM hold', () => {
   expect(buildRequest({ entity: 'leads' }, plan(), NAMES, ['id'])).toEqual({ columns: ['id'] });
 });
 
@@ -105,7 +105,7 @@ test('a request is measured in bytes, for AWS counts those: Hebrew has two per l
 const listing = (count: number, label: string | null) =>
   Array.from({ length: count }, (_, place) => ({ name: `field${place}`, label }));
 
-test('what the service lists beside the columns is carried: other names, and labels in the order of both', () => {
+test('what the CRM lists beside the columns is carried: other names, and labels in the order of both', () => {
   const fields = [
     { name: 'id', label: 'מזהה' },
     { name: 'firstName', label: null },

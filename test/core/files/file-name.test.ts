@@ -49,7 +49,7 @@ test('a file that is named as compressed says so once, also where it came as gzi
   expect(extensionFor(file('attachment; filename="leads.csv.gz"', 'text/csv', 'gzip'), UNSEEN)).toBe('csv.gz');
 });
 
-test('whatever the service sends, only letters, digits and one inner dot get into a key', () => {
+test('whatever the CRM sends, only letters, digits and one inner dot get into a key', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), fc.string(), (name, type, encoding) => {
       expect(extensionFor(file(`attachment; filename="${name}"`, type, encoding), UNSEEN)).toMatch(

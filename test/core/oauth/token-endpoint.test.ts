@@ -151,7 +151,7 @@ test.each([
   ['as it is', (token: string) => token],
   ['in Base64', (token: string) => Buffer.from(token).toString('base64')],
   ['backwards', (token: string) => [...token].reverse().join('')],
-])('what the service repeats of what was presented, %s, is in no message', async (_, echo) => {
+])('what the CRM repeats of what was presented, %s, is in no message', async (_, echo) => {
   const presented = {
     code: `${CANARY}+of/a=code`,
     redirect_uri: 'http://127.0.0.1/',

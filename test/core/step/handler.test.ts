@@ -54,7 +54,7 @@ test.each<[StepName, Outcome<StepName>]>([
   expect(answer).toMatchObject({ outcome, waits: 3, waitSeconds: 23, failure: null });
 });
 
-test('what the service asked for in Retry-After is waited', async () => {
+test('what the CRM asked for in Retry-After is waited', async () => {
   const { handler } = throwing('CheckStatus', new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 77 }));
 
   expect(await handler(runState(), lambdaContext())).toMatchObject({ outcome: 'PENDING', waitSeconds: 77 });

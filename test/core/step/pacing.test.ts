@@ -35,12 +35,12 @@ test('no wait is longer than the largest, whatever the jitter and however many c
   expect(nextWait(100_000, pacing(), clock(0.999999))).toBe(1000);
 });
 
-test('what the service asks for is a lower bound, above the largest wait too', () => {
+test('what the CRM asks for is a lower bound, above the largest wait too', () => {
   expect(nextWait(0, pacing(), clock(), 86)).toBe(86);
   expect(nextWait(0, pacing(), clock(), 3000)).toBe(3000);
 });
 
-test('a service that always says "in one second" does not shorten the own waits', () => {
+test('a CRM that always says "in one second" does not shorten the own waits', () => {
   expect(nextWait(3, pacing(), clock(), 1)).toBe(34);
 });
 

@@ -7,13 +7,13 @@ import type { LedgerCall } from '../../../sandbox/world/ledger.ts';
 
 type Effect = Omit<FaultInput, 'path' | 'customers'>;
 
-/** What the service does to a line, and what has to be said of it then. */
+/** What the CRM does to a line, and what has to be said of it then. */
 export interface LineFault {
   effect: Effect;
   outcome: Outcome;
   status: number | null;
   attempts: number;
-  /** Calls that the service sees; as many as attempts unless told. */
+  /** Calls that the CRM sees; as many as attempts unless told. */
   calls?: number;
 }
 
@@ -56,7 +56,7 @@ export function armFaults(sandbox: { faults: Faults }, faults: LineFault[], line
 
 type CallsById = Map<string, LedgerCall[]>;
 
-/** Every line of the input once, in order; and what the ledger of the service says about each. */
+/** Every line of the input once, in order; and what the ledger of the CRM says about each. */
 export function expectTruth(results: ResultLine[], lines: number, calls: CallsById): void {
   expect(results.map(({ line }) => line)).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
   for (const { id, outcome, attempts, line } of results) {

@@ -19,7 +19,7 @@ import {
 import { composed, lambdaContext } from '../../support/deps.ts';
 
 /**
- * Any service that says the truth in two cases: where it answers 200 with an object the change was made, and where it refuses
+ * Any CRM that says the truth in two cases: where it answers 200 with an object the change was made, and where it refuses
  * with a 4xx a line that it has never changed the change was not made. Nothing else that it says means anything.
  */
 
@@ -82,7 +82,7 @@ async function applied(records: number, fates: Fate[], stopsAt: number) {
   return { results: await told({ store, state }), made, seen };
 }
 
-test('whatever a service does, no line is told otherwise than it is there', async () => {
+test('whatever a CRM does, no line is told otherwise than it is there', async () => {
   const fates = fc.array(fate, { minLength: 1, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fates, fc.nat(15), async (records, happens, stopsAt) => {

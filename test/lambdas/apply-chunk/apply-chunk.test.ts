@@ -25,7 +25,7 @@ const DOWN = new RunError('StorageUnavailable', 'Down.');
 
 type ReplyTo = Parameters<typeof fakeExchange>[0];
 
-/** A chunk that is a whole input, and the service and bucket that it meets. */
+/** A chunk that is a whole input, and the CRM and bucket that it meets. */
 function world(
   records: number,
   reply?: ReplyTo,

@@ -53,7 +53,7 @@ class Killed extends Error {
 
 let requests = 0;
 
-/** A chunk, its service and its bucket. Nothing happens there before `next` lets it. */
+/** A chunk, its CRM and its bucket. Nothing happens there before `next` lets it. */
 function world(records: number, fates: Fate[], next: () => Promise<unknown>, stopsAt: number) {
   const input = inputOf(records);
   const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([wholeChunk(input)]) } });

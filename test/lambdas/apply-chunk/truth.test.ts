@@ -70,7 +70,7 @@ const brief = (results: ResultLine[]) =>
 const stopOf = ({ store }: World) => JSON.parse(store.text(KEYS.stop) ?? 'null');
 
 describe('a line whose answer was lost', () => {
-  test('is UNKNOWN where the service then refuses all connections, and the batch is stopped by that', async () => {
+  test('is UNKNOWN where the CRM then refuses all connections, and the batch is stopped by that', async () => {
     const met = world(3, (line, nth) => (line === 1 ? 200 : nth === 1 && line === 2 ? 'lost' : NO_CONNECTION));
 
     const end = await run(met);
@@ -328,7 +328,7 @@ class Life {
   }
 }
 
-/** A service and a bucket to which such things happen, in this order; after that all is well. */
+/** A CRM and a bucket to which such things happen, in this order; after that all is well. */
 function fateful(records: number, calls: (typeof CALLS)[number][], writes: (typeof WRITES)[number][]) {
   const [life, applied, seen] = [new Life(), new Set<number>(), new Set<number>()];
   const replies: Record<string, (line: number) => Reply> = {

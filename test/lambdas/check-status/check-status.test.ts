@@ -35,7 +35,7 @@ test.each(['INITIATED', 'PROCESSING'])('%s is PENDING with the next wait', async
   });
 });
 
-test('PENDING waits as long as the service asks for, on a good answer too', async () => {
+test('PENDING waits as long as the CRM asks for, on a good answer too', async () => {
   expect(await pendingWith(90)).toMatchObject({ outcome: 'PENDING', waitSeconds: 90 });
 });
 
@@ -50,7 +50,7 @@ test('a pending answer that asks for days lengthens one wait, to the largest, an
 test('FAILED ends the run and names the export', async () => {
   const error = await failureOf(check(is('FAILED')), 'ExportFailed');
 
-  expect(error.message).toBe(`The service reports that export ${EXPORT_ID} of leads failed.`);
+  expect(error.message).toBe(`The CRM reports that export ${EXPORT_ID} of leads failed.`);
 });
 
 test('an unknown word ends the run: it neither counts as done nor loops', async () => {
@@ -78,7 +78,7 @@ test('the wait before the last look ends at the deadline', async () => {
   expect(await check(is('PROCESSING'), '2026-11-20T01:59:53Z')).toMatchObject({ outcome: 'PENDING', waitSeconds: 7 });
 });
 
-test('an export that its service does not know yet is waited for during the first minute', async () => {
+test('an export that its CRM does not know yet is waited for during the first minute', async () => {
   expect(await check(gone, '2026-11-20T01:01:04.999Z')).toMatchObject({ outcome: 'PENDING', waitSeconds: 10 });
 });
 
@@ -146,7 +146,7 @@ test('a run whose deadline falls into that first minute ends under the deadline'
   await failureOf(check(gone, '2026-11-20T01:00:31Z', state), 'ExportDeadlineExceeded');
 });
 
-test('trouble of the service is left to the wrapper, without a count of a look that gave nothing', async () => {
+test('trouble of the CRM is left to the wrapper, without a count of a look that gave nothing', async () => {
   const crm = fakeCrm(status(new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 44 })));
   const handler = asStep('CheckStatus', checkStatus, ...composed({ ...testDeps(), crm }));
 

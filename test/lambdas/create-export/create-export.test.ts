@@ -80,16 +80,13 @@ test('agent numbers keep their hyphen in paths and keys', async () => {
   expect(run?.prefix).toBe('runs/entity=agent-numbers/run=night-1/');
 });
 
-test.each([[{}], [[]], [7], ['leads'], [null]])(
-  'input %j ends before the service is asked for anything',
-  async (input) => {
-    const crm = fakeCrm();
+test.each([[{}], [[]], [7], ['leads'], [null]])('input %j ends before the CRM is asked for anything', async (input) => {
+  const crm = fakeCrm();
 
-    await failureOf(createExport(newState(input), depsWith(crm)), 'InvalidInput');
+  await failureOf(createExport(newState(input), depsWith(crm)), 'InvalidInput');
 
-    expect(crm.calls).toEqual([]);
-  },
-);
+  expect(crm.calls).toEqual([]);
+});
 
 test('an unknown column ends the run before any POST', async () => {
   const crm = fakeCrm(fields());
@@ -211,7 +208,7 @@ test('the POST may take what the configuration says, and is told what is left of
   ]);
 });
 
-test('whatever a service answers until the longest deadline, at most two creates may have worked', async () => {
+test('whatever a CRM answers until the longest deadline, at most two creates may have worked', async () => {
   const maybe = () => lost;
   const not: [string, unknown] = ['post /leads/exports', new RunError('CrmUnavailable', 'It was answered 503.')];
   const polling = { firstWaitSeconds: 1, largestWaitSeconds: 300, deadlineSeconds: 86_400 };
@@ -236,7 +233,7 @@ test('whatever a service answers until the longest deadline, at most two creates
   }
 });
 
-test('a second lost answer ends the run, for the service may by now hold two exports', async () => {
+test('a second lost answer ends the run, for the CRM may by now hold two exports', async () => {
   await failureOf(
     createExport(
       newState(undefined, { unansweredCreates: 1, input: { entity: 'leads' } }),

@@ -71,7 +71,7 @@ test('the address is asked for and used, and appears in no answer and no line of
   expect(deps.log.lines).toMatchObject([{ message: 'stored', fields: { key: KEY } }]);
 });
 
-test('no credential of the service goes to the file server, and no compressed answer is asked for', async () => {
+test('no credential of the CRM goes to the file server, and no compressed answer is asked for', async () => {
   const file = servers.origin.file({ size: 10 });
 
   await downloadFile(runState(), servers.depsFor(file));
@@ -159,13 +159,13 @@ const unknown = asked(new RunError('ExportNotFound', 'POST /leads/exports/{id}/d
 
 const NOTHING = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
 
-/** What becomes of a run at a time, whose service has not known its export since then. */
+/** What becomes of a run at a time, whose CRM has not known its export since then. */
 async function askedAgain(since: string | null, now: string, ...answers: Parameters<typeof fakeCrm>) {
   const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(...answers), now: at(now) });
   return downloadFile(runState({ moving: { ...NOTHING, unknownSince: since } }), deps);
 }
 
-test('an export that the service does not know is waited for, and the state says since when', async () => {
+test('an export that the CRM does not know is waited for, and the state says since when', async () => {
   const answer = await askedAgain(null, '2026-11-20T01:10:00.000Z', unknown);
 
   expect(answer).toMatchObject({
@@ -183,7 +183,7 @@ test('it is waited for during half an hour in a row', async () => {
 
   expect(answer).toMatchObject({ outcome: 'NOT_READY', moving: { unknownSince: since } });
   expect(error.message).toBe(
-    `The service has not known the export since ${since}: POST /leads/exports/{id}/download was answered 404.`,
+    `The CRM has not known the export since ${since}: POST /leads/exports/{id}/download was answered 404.`,
   );
 });
 

@@ -11,7 +11,7 @@ import { failureOf } from '../../support/failures.ts';
 import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
 import { END_OF_ZIP, zipOf } from '../../support/zip.ts';
 
-/** What the service lists: seven fields, five of them with a label. */
+/** What the CRM lists: seven fields, five of them with a label. */
 const NAMES = ['id', 'name', 'phone', 'email', 'city', 'notes', 'status'];
 const LABELS = ['מזהה', 'שם מלא', 'טלפון', 'דוא"ל', 'עיר', null, null];
 
@@ -243,7 +243,7 @@ const PUBLISHED: Row[] = [
   },
   { name: 'a name twice', bytes: csv([['id', 'name', 'name'], DANA]), warns: 'a column twice' },
   { name: 'a column without a name', bytes: csv([['id', 'name', ''], DANA]), header: null, warns: 'does not list' },
-  { name: 'a name that the service does not list', bytes: csv([['id', 'name', 'שם אחר'], DANA]), header: null },
+  { name: 'a name that the CRM does not list', bytes: csv([['id', 'name', 'שם אחר'], DANA]), header: null },
   { name: 'a header alone', bytes: csv([THREE]), warns: 'no rows' },
   { name: 'rows of another width', bytes: 'id,name,phone\r\n1\r\n1,2,3,4\r\n', warns: '2 rows' },
   { name: 'empty lines', bytes: '\r\n\r\nid,name,phone\r\n\r\n1,a,2\r\n\r\n' },

@@ -27,7 +27,7 @@ test.each([
   [
     'a lost answer',
     { unansweredCreates: 1 },
-    'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the service may hold a further export that nobody collects.',
+    'Whether a first request made an export is not known (its answer was lost, unreadable, or an error that does not say): the CRM may hold a further export that nobody collects.',
   ],
   [
     'a file that changed',

@@ -49,7 +49,7 @@ export class PlatformError extends Error {
 
 /** What the steps themselves find in the world, as it is now. */
 export interface World {
-  /** Answers a call of the service, or throws what the client would. */
+  /** Answers a call of the CRM, or throws what the client would. */
   crm: (template: string) => unknown;
   /** How a transfer goes; an empty file is stored unless told otherwise. */
   transfer?: DownloadFileDeps['transfer'];

@@ -25,7 +25,7 @@ const common = {
   requests: { crm: 0, file: 0, store: 0 },
   requestId: 'child',
 };
-// The client of the service answers the link that the parent has asked for.
+// The client of the CRM answers the link that the parent has asked for.
 const crm = { call: async () => ({ url }) } as never;
 const store = { ...storeFromEnv(env, deployment), credentials: async () => credentials };
 const time = new Date().toISOString();

@@ -20,7 +20,7 @@ export interface Case {
   fault: (system: Deployed) => Promise<RunReport>;
   /** What a run is to end in; default: the entry's name. */
   error?: string | null;
-  /** What a person does outside of the command, at the service or in the console. */
+  /** What a person does outside of the command, at the CRM or in the console. */
   mend?: (system: Deployed) => Promise<unknown>;
 }
 
@@ -56,7 +56,7 @@ async function runUntil(system: Deployed, ends: (report: RunReport) => boolean):
   return report;
 }
 
-/** The first runs leave refreshes without an answer; the next ones find that the service is left alone. */
+/** The first runs leave refreshes without an answer; the next ones find that the CRM is left alone. */
 async function unansweredRefreshes(system: Deployed): Promise<RunReport> {
   await atTheTokenEndpoint({ reset: 'after' })(system);
   return runUntil(system, ({ error }) => error !== 'CrmUnavailable');
@@ -130,7 +130,7 @@ export const CASES: Case[] = [
 
 async function brokenSecret(system: Deployed): Promise<RunReport> {
   await putTokens(system, 'no JSON');
-  // The functions are warm: they look at the secret again only when the service refuses the token that they hold.
+  // The functions are warm: they look at the secret again only when the CRM refuses the token that they hold.
   system.sandbox.expireAccessTokens();
   return system.run(ENTITY);
 }
