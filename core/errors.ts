@@ -95,7 +95,7 @@ export type RunErrorName = { [N in ErrorName]: (typeof ERRORS)[N]['class'] exten
 export class RunError extends Error {
   override readonly name: RunErrorName;
   readonly retryAfterSeconds: number | undefined;
-  /** HTTP status of the answer, where there was one. */
+  /** HTTP status of the refusal, where there was one. */
   readonly status: number | undefined;
   readonly #momentary: boolean;
 
@@ -103,7 +103,12 @@ export class RunError extends Error {
   constructor(
     name: RunErrorName,
     message: string,
-    options: { retryAfterSeconds?: number | undefined; status?: number; cause?: unknown; momentary?: boolean } = {},
+    options: {
+      retryAfterSeconds?: number | undefined;
+      status?: number | undefined;
+      cause?: unknown;
+      momentary?: boolean;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = name;

@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { troubleSchema } from '../step/states.ts';
 import { chunkSchema } from './chunk-index.ts';
 
 /*
@@ -51,7 +50,6 @@ export const batchStateSchema = z.looseObject({
   startedAt: z.iso.datetime(),
   /** Waits in a row without progress. */
   waits: z.int().default(0),
-  trouble: z.nullable(troubleSchema).default(null),
   batch: batchSchema.nullable().default(null),
   /** In a child of the map: its chunk. */
   chunk: chunkSchema.nullable().default(null),

@@ -122,6 +122,6 @@ export async function requestDownload(crm: CrmClient, entity: Entity, exportId: 
   } catch (error) {
     if (!(error instanceof RunError) || error.name !== 'CrmRejectedRequest') throw error;
     const what = `The CRM does not give out the file of export ${exportId} yet: ${error.message}`;
-    throw new RunError('ExportNotReady', what);
+    throw new RunError('ExportNotReady', what, { status: error.status });
   }
 }

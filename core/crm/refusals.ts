@@ -37,16 +37,19 @@ export function refusal(
   const what = `${nameOf(call)} was answered ${status}${contentType(response)}`;
   const retry = { retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after'), now), status };
   if (status >= 300 && status < 400)
-    return new RunError('CrmContractError', `${what}, a redirect, which is not followed with credentials.`);
-  if (status === 401) return new RunError('AuthRefused', `${what} twice, the second time with a fresh token.`);
-  if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token, call)}`);
+    return new RunError('CrmContractError', `${what}, a redirect, which is not followed with credentials.`, {
+      status,
+    });
+  if (status === 401)
+    return new RunError('AuthRefused', `${what} twice, the second time with a fresh token.`, { status });
+  if (status === 403) return new RunError('AuthRefused', `${what}. ${scopesOf(token, call)}`, { status });
   if (status === 429) return new RunError('RateLimited', `${what}: too many requests.`, retry);
   if (NOT_PROCESSED.includes(status)) return new RunError('CrmUnavailable', `${what}.`, retry);
   if (status >= 500 || MAYBE_PROCESSED.includes(status))
     return unanswered(call, `was answered ${status}${contentType(response)}`, retry);
   if ((status === 404 || status === 410) && call.template.includes('{id}'))
     return new RunError('ExportNotFound', `${what}.`, { status });
-  return new RunError('CrmRejectedRequest', `${what}.`);
+  return new RunError('CrmRejectedRequest', `${what}.`, { status });
 }
 
 function scopesOf(token: AccessToken, call: CrmCall): string {

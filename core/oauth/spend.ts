@@ -50,14 +50,15 @@ export async function spend(generation: Generation, claim: Claim, deps: SpendDep
   const answer = await present(generation, prepared.client, claim, deps);
   if (answer.kind === 'granted') return keep(generation, answer, claim, deps);
   if (answer.kind === 'invalidGrant') return markedDead(generation, answer.message, claim, deps);
+  const { status, retryAfterSeconds } = answer;
   if (answer.kind === 'lost') {
     await unanswered(claim, deps);
-    throw new RunError('CrmUnavailable', answer.message);
+    throw new RunError('CrmUnavailable', answer.message, { status });
   }
   await givenBack(claim, deps);
-  if (answer.kind === 'refused') throw new RunError('ConfigInvalid', answer.message);
+  if (answer.kind === 'refused') throw new RunError('ConfigInvalid', answer.message, { status });
   if (answer.kind === 'notSent') throw new RunError('CrmUnavailable', answer.message);
-  throw new RunError('RateLimited', answer.message, { retryAfterSeconds: answer.retryAfterSeconds });
+  throw new RunError('RateLimited', answer.message, { status, retryAfterSeconds });
 }
 
 async function prepare(

@@ -39,6 +39,8 @@ export type TokenAnswer =
   | {
       kind: 'invalidGrant' | 'refused' | 'busy' | 'notSent' | 'lost';
       message: string;
+      /** HTTP status of a refusal. */
+      status?: number;
       retryAfterSeconds?: number | undefined;
     };
 
@@ -130,13 +132,18 @@ function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAn
   const code = error.success ? errorWord(error.data.error) : undefined;
   const message = `The token endpoint answered ${status}${code ? `: ${code}` : ''}.`;
   // A 5xx proves nothing.
-  if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', message };
+  if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', message, status };
   if (status === 429 || status === 503) {
     const seconds = retryAfterSeconds(headers.get('retry-after'), call.now());
-    return { kind: 'busy', message, retryAfterSeconds: seconds && Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) };
+    return {
+      kind: 'busy',
+      message,
+      status,
+      retryAfterSeconds: seconds && Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS),
+    };
   }
-  if (status >= 500 || status === 408) return { kind: 'lost', message };
-  return { kind: 'refused', message };
+  if (status >= 500 || status === 408) return { kind: 'lost', message, status };
+  return { kind: 'refused', message, status };
 }
 
 /** Error codes of RFC 6749, sections 4.1.2.1 and 5.2. */

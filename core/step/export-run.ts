@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda';
 import type { RunError } from '../errors.ts';
 import { type Connect, handlerOf, type Step } from './handler.ts';
 import { type Invocation, lambdaPlatform, type Platform } from './invocation.ts';
-import { type AnswerOf, type Machine, troubleAfter, type Wait, waitOf } from './outcome.ts';
+import { type AnswerOf, type Machine, type Wait, waitOf } from './outcome.ts';
 import { pacingOf, requestedEntity } from './pacing.ts';
 import { exportRunEnd } from './run-end.ts';
 import { type RunState, runStateSchema, type Trouble } from './states.ts';
@@ -16,6 +16,7 @@ const EXPORT_RUN: Machine<RunState> = {
     execution,
     exportId: run?.exportId,
   }),
+  troubleAfter: (error, state, invocation) => ({ trouble: error ? troubleOf(error, state, invocation) : null }),
   endOf: exportRunEnd,
 };
 
@@ -47,6 +48,8 @@ export function waitAfter(
   return wait && { ...wait, trouble: troubleOf(error, state, invocation) };
 }
 
-export function troubleOf(error: RunError, state: RunState, invocation: Invocation): Trouble {
-  return troubleAfter(error, state, EXPORT_RUN.pacing(state, invocation));
+export function troubleOf({ name, status }: RunError, state: RunState, { deployment }: Invocation): Trouble {
+  const count = (state.trouble?.count ?? 0) + 1;
+  const { deadline } = pacingOf(state, deployment);
+  return { error: name, status: status ?? null, count, deadline: deadline.toISOString() };
 }

@@ -4,7 +4,6 @@ import type { RunFields } from '../log/log-fields.ts';
 import type { Invocation } from './invocation.ts';
 import { nextWait, type Pacing } from './pacing.ts';
 import type { RunEnd } from './run-end.ts';
-import type { RunState, Trouble } from './states.ts';
 import { ALL_STEPS, type Answered, type AnyStepName } from './steps.ts';
 
 /** An outcome of a step and the parts of the state that it changes; `T` is the state of its machine. */
@@ -16,16 +15,22 @@ export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Ans
 type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 
 /** The part of the state that all machines have. */
-export type AnyState = Pick<
-  RunState,
-  'input' | 'execution' | 'waits' | 'trouble' | 'outcome' | 'waitSeconds' | 'failure'
->;
+export interface AnyState {
+  input: unknown;
+  execution: string;
+  waits: number;
+  outcome: string | null;
+  waitSeconds: number;
+  failure: { error: string; cause: string } | null;
+}
 
 export interface Machine<T extends AnyState> {
   schema: z.core.$ZodType<T>;
   pacing: (state: T, invocation: Invocation) => Pacing;
   /** Names the run in every log line. */
   about: (state: T) => RunFields;
+  /** What the state says of the transient error of this invocation, or of none. */
+  troubleAfter: (error: RunError | undefined, state: T, invocation: Invocation) => Partial<T>;
   /** Metrics where the run ends with this answer. */
   endOf: (answer: T, now: Date) => RunEnd | undefined;
 }
@@ -43,20 +48,15 @@ export async function outcomeOf<T extends AnyState>(
   step: () => Promise<Partial<T>>,
 ): Promise<T> {
   try {
-    return { ...state, trouble: null, ...(await step()) };
+    return { ...state, ...machine.troubleAfter(undefined, state, invocation), ...(await step()) };
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    const trouble = error.transient ? troubleAfter(error, state, machine.pacing(state, invocation)) : null;
-    const wait = trouble && waitOf(machine, state, invocation, error.retryAfterSeconds);
-    if (wait) return { ...state, ...wait, trouble, outcome: ALL_STEPS[name].waiting };
+    const trouble = machine.troubleAfter(error.transient ? error : undefined, state, invocation);
+    const wait = error.transient && waitOf(machine, state, invocation, error.retryAfterSeconds);
+    if (wait) return { ...state, ...trouble, ...wait, outcome: ALL_STEPS[name].waiting };
     // A huge input would break the limit of a state, and hide the error.
-    return { ...state, input: null, trouble, outcome: 'FAILED', failure: error.failure };
+    return { ...state, ...trouble, input: null, outcome: 'FAILED', failure: error.failure };
   }
-}
-
-/** What the state says of a transient error. */
-export function troubleAfter({ name, status }: RunError, { trouble }: AnyState, { deadline }: Pacing): Trouble {
-  return { error: name, status: status ?? null, count: (trouble?.count ?? 0) + 1, deadline: deadline.toISOString() };
 }
 
 export type Wait = Pick<AnyState, 'waits' | 'waitSeconds'>;

@@ -131,9 +131,9 @@ export type Scan = z.infer<typeof scanSchema>;
 export const NOTHING_SCANNED = scanSchema.parse({ version: 3 });
 
 /** Transient errors in a row: name and HTTP status of the last. */
-export const troubleSchema = z.looseObject({
+const troubleSchema = z.looseObject({
   error: z.string(),
-  /** `null` where there was no answer. */
+  /** Of a refusal; `null` where there was no answer, or a good one that cannot be read. */
   status: z.nullable(z.int()),
   count: z.int(),
   /** When the run gives up. */

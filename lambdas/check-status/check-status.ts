@@ -1,9 +1,9 @@
 import type { CrmClient } from '../../core/crm/client.ts';
-import { isOutage, mayBecomeKnown, readStatus, type StatusAnswer } from '../../core/crm/exports.ts';
+import { isOutage, mayBecomeKnown, readStatus } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Answer, waitAfter, waitFor } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { type RunState, runOf } from '../../core/step/states.ts';
+import { type Run, type RunState, runOf } from '../../core/step/states.ts';
 
 export interface CheckStatusDeps extends Invocation {
   crm: CrmClient;
@@ -15,42 +15,47 @@ const GRACE_SECONDS = 60;
 /** Reads the status of the export once. Answers READY when it is processed, else PENDING until the deadline. */
 export async function checkStatus(state: RunState, deps: CheckStatusDeps): Promise<Answer<'CheckStatus'>> {
   const run = runOf(state);
-  const answer = await statusOf(state, deps).catch((error: unknown) => afterOutage(error, state, deps));
+  const reading = readStatus(deps.crm, run.entity, run.exportId);
+  const answer = await reading.catch((error: unknown) => afterError(error, state, deps));
   if ('outcome' in answer) return answer;
   const { status, retryAfterSeconds } = answer;
   const checks = state.checks + 1;
-  if (status === 'PROCESSED') return { outcome: 'READY', checks };
+  // A file that is withheld again and again is one row of refusals: READY does not end it.
+  if (status === 'PROCESSED') return { outcome: 'READY', checks, ...(state.moving && { trouble: state.trouble }) };
   if (status === 'FAILED') {
     throw new RunError('ExportFailed', `The CRM reports that export ${run.exportId} of ${run.entity} failed.`);
   }
   // A Retry-After of days must not replace the remaining looks.
   const wait = waitFor(state, deps, retryAfterSeconds && Math.min(retryAfterSeconds, run.largestWaitSeconds));
   if (wait) return { outcome: 'PENDING', checks, ...wait };
-  throw new RunError(
-    'ExportDeadlineExceeded',
-    `Export ${run.exportId} of ${run.entity} was still ${status} at the deadline of the run, ${run.deadline}, after ${checks} looks.`,
-  );
+  throw deadlineExceeded(run, status, checks);
 }
 
-async function statusOf(state: RunState, { crm, now }: CheckStatusDeps): Promise<StatusAnswer> {
+/** The wait after an unknown export that may become known, and after an outage between refusals of the file. */
+function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Answer<'CheckStatus'> {
   const run = runOf(state);
-  try {
-    return await readStatus(crm, run.entity, run.exportId);
-  } catch (error) {
-    const fresh = now().getTime() - Date.parse(run.createdAt) < GRACE_SECONDS * 1000;
-    // Since DownloadFile was first refused the file, if it was.
-    const since = state.moving?.unknownSince;
-    const mayCome = fresh || (since && mayBecomeKnown(since, now()));
-    if (error instanceof RunError && error.name === 'ExportNotFound' && mayCome) return { status: 'INITIATED' };
-    throw error;
-  }
-}
-
-/** An outage interrupts the refusals of the file: their time is counted from here. */
-function afterOutage(error: unknown, state: RunState, deps: CheckStatusDeps): Answer<'CheckStatus'> {
   const { moving } = state;
-  if (!moving?.unknownSince || !isOutage(error) || !error.transient) throw error;
-  const wait = waitAfter(error, state, deps);
+  if (!(error instanceof RunError)) throw error;
+  if (error.name === 'ExportNotFound' && mayCome(state, deps.now())) {
+    const wait = waitAfter(error, state, deps);
+    if (wait) return { outcome: 'PENDING', ...wait };
+    throw deadlineExceeded(run, 'unknown to the CRM', state.checks);
+  }
+  // An outage interrupts the refusals of the file: their time is counted from here.
+  const wait = moving?.unknownSince && isOutage(error) && error.transient && waitAfter(error, state, deps);
   if (!wait) throw error;
   return { outcome: 'PENDING', moving: { ...moving, unknownSince: deps.now().toISOString() }, ...wait };
+}
+
+/** Whether an export that the CRM does not know is too new, or a part of the refusals of its file. */
+function mayCome(state: RunState, now: Date): boolean {
+  const fresh = now.getTime() - Date.parse(runOf(state).createdAt) < GRACE_SECONDS * 1000;
+  // Since DownloadFile was first refused the file, if it was.
+  const since = state.moving?.unknownSince;
+  return fresh || (!!since && mayBecomeKnown(since, now));
+}
+
+function deadlineExceeded({ exportId, entity, deadline }: Run, status: string, checks: number): RunError {
+  const what = `Export ${exportId} of ${entity} was still ${status} at the deadline of the run, ${deadline}`;
+  return new RunError('ExportDeadlineExceeded', `${what}, after ${checks} looks.`);
 }

@@ -46,7 +46,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   const pass = await scanStored(file, csv, state.scan, deps);
   const { scan } = pass;
   if (pass.ended === 'time') return { outcome: 'CONTINUE', scan, waitSeconds: 1 };
-  if (pass.ended === 'broken') return goOnLater(state, scan, deps);
+  if (pass.ended !== 'whole') return goOnLater(pass.ended, state, scan, deps);
   verify(file, pass);
   refuseDoubtfulEnd(file, csv, pass);
   const contents = contentsOf(file, judged, scan);
@@ -66,10 +66,11 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   return { outcome: 'PUBLISHED', manifestKey, rows, warningCount, scan: null };
 }
 
-function goOnLater(state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'PublishFile'> {
+function goOnLater(error: RunError, state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'PublishFile'> {
   const wait = waitFor(state, deps) ?? { waitSeconds: LATE.waitSeconds };
   if (scan.handedOn < MOST_HANDED_ON) {
-    return { outcome: 'CONTINUE', scan: { ...scan, handedOn: scan.handedOn + 1 }, ...wait };
+    const trouble = troubleOf(error, state, deps);
+    return { outcome: 'CONTINUE', scan: { ...scan, handedOn: scan.handedOn + 1 }, ...wait, trouble };
   }
   const what = `Reading the object at ${state.file?.key} broke off in ${scan.handedOn} invocations.`;
   throw new RunError('StorageUnavailable', what);

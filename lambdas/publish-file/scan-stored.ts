@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { RunError } from '../../core/errors.ts';
 import { endScan, narrowed, scanCsv, scanEncoding } from '../../core/files/csv-scan.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
@@ -11,8 +12,8 @@ const MARGIN_SECONDS = 30;
 
 export interface Pass {
   scan: Scan;
-  /** `broken`: the bucket could not be read further. */
-  ended: 'whole' | 'time' | 'broken';
+  /** An error: the bucket could not be read further. */
+  ended: 'whole' | 'time' | RunError;
   /** A line break follows the last record of a CSV. */
   lastRecordEnded: boolean;
   /** The file ends in the middle of a character. */
@@ -32,7 +33,7 @@ export async function scanStored(
 ): Promise<Pass> {
   const scan = { ...(before?.version === NOTHING_SCANNED.version ? before : NOTHING_SCANNED) };
   const from = scan.offset;
-  const stopped = (ended: 'time' | 'broken') => ({ scan, ended, lastRecordEnded: false, cut: false });
+  const stopped = { scan, lastRecordEnded: false, cut: false };
   // Half of a character waits for its other half, or is read again by the next invocation.
   let half: Uint8Array = new Uint8Array();
   try {
@@ -41,11 +42,12 @@ export async function scanStored(
       const even = isWide(csv) ? bytes.length - (bytes.length % 2) : bytes.length;
       half = bytes.slice(even);
       advance(scan, bytes.subarray(0, even), csv);
-      if (deps.secondsLeft() < MARGIN_SECONDS && scan.offset + half.length < file.bytes) return stopped('time');
+      if (deps.secondsLeft() < MARGIN_SECONDS && scan.offset + half.length < file.bytes)
+        return { ...stopped, ended: 'time' };
     }
   } catch (error) {
     if (!isUnavailable(error) || scan.offset === from) throw error;
-    return stopped('broken');
+    return { ...stopped, ended: error };
   }
   advance(scan, half, null);
   const lastRecordEnded = csv !== null && scan.blank && scan.records > 0;

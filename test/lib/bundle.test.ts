@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { STEPS, type StepName } from '../../core/step/steps.ts';
+import { folderOf, STEPS, type StepName, UPDATE_STEPS, type UpdateStepName } from '../../core/step/steps.ts';
 import { bundle } from '../../lib/workflow/bundling.ts';
 import { exampleDeployment, synthesiseInto, type Template } from '../../scripts/definition.ts';
 import { folderForAll, tree } from './support/files.ts';
@@ -72,14 +72,19 @@ describe('the bundled code', () => {
     },
   );
 
+  test.each((Object.keys(UPDATE_STEPS) as UpdateStepName[]).map(folderOf))(
+    'of %s carries nothing of the other machine',
+    (folder) => {
+      expect(sourcesOfFolder(folder)).not.toContainEqual(expect.stringMatching(/core\/step\/(states|export-run)\.ts$/));
+    },
+  );
+
   test.each(['publish-file', 'validate-batch', 'summarize-batch'])(
     'of %s, which asks the CRM for nothing, carries no OAuth',
     (folder) => {
-      const outfile = join(tree({}), 'index.mjs');
-      bundle(resolve('lambdas', folder, 'handler.ts'), outfile);
-
-      const { sources } = JSON.parse(readFileSync(`${outfile}.map`, 'utf8'));
-      expect(sources).not.toContainEqual(expect.stringMatching(/core\/oauth\/|client-(dynamodb|secrets-manager)/));
+      expect(sourcesOfFolder(folder)).not.toContainEqual(
+        expect.stringMatching(/core\/oauth\/|client-(dynamodb|secrets-manager)/),
+      );
     },
   );
 
@@ -94,6 +99,12 @@ describe('the bundled code', () => {
     expect(frames).toContainEqual(expect.stringMatching(/^at .*core\/config\/env\.ts:\d+:\d+\)?$/));
   });
 });
+
+function sourcesOfFolder(folder: string): string[] {
+  const outfile = join(tree({}), 'index.mjs');
+  bundle(resolve('lambdas', folder, 'handler.ts'), outfile);
+  return JSON.parse(readFileSync(`${outfile}.map`, 'utf8')).sources;
+}
 
 /** Invokes the handler of a bundle in a process of its own, without any environment. */
 function invoke(bundle: string): { stdout: string; stderr: string } {

@@ -83,6 +83,7 @@ test('the caller gets its token even when the ledger fails as well', async () =>
 
 test.each<[string, Fault, string]>([
   ['an answer without a token', { kind: 'lost', message: 'answered 200 without a token.' }, 'CrmUnavailable'],
+  ['a gateway without its server', { kind: 'lost', message: 'answered 502.', status: 502 }, 'CrmUnavailable'],
   ['a reset before the request', 'lostBefore', 'CrmUnavailable'],
 ])('%s is repeated once, then waited for, and proves nothing', async (_, fault, name) => {
   const world = new Simulation().stored(-1);
@@ -90,7 +91,8 @@ test.each<[string, Fault, string]>([
 
   const [answer] = await world.ask([world.client()]);
 
-  expect(answer).toMatchObject({ name, transient: true });
+  const status = typeof fault === 'object' ? fault.status : undefined;
+  expect(answer).toMatchObject({ name, transient: true, status });
   expect(world.endpoint.calls).toBe(2);
   expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
   expect(world.table.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
@@ -99,14 +101,15 @@ test.each<[string, Fault, string]>([
 
 test.each<[Fault & object, string, boolean]>([
   [{ kind: 'notSent', message: 'ECONNREFUSED' }, 'CrmUnavailable', true],
-  [{ kind: 'busy', message: '503', retryAfterSeconds: 7 }, 'RateLimited', true],
-  [{ kind: 'refused', message: '401: invalid_client' }, 'ConfigInvalid', false],
+  [{ kind: 'busy', message: '503', status: 503, retryAfterSeconds: 7 }, 'RateLimited', true],
+  [{ kind: 'refused', message: '401: invalid_client', status: 401 }, 'ConfigInvalid', false],
 ])('after %j the claim is given back, and the next caller is served at once', async (fault, name, transient) => {
   const world = new Simulation().stored(-1);
   for (let time = 0; time < 5; time += 1) {
     world.endpoint.faults = [fault];
     const [answer] = await world.ask([world.client()]);
-    expect(answer).toMatchObject({ name, transient, retryAfterSeconds: fault.retryAfterSeconds });
+    const { status, retryAfterSeconds } = fault;
+    expect(answer).toMatchObject({ name, transient, status, retryAfterSeconds });
   }
   expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
   const start = world.clock.time;

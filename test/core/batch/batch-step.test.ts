@@ -133,6 +133,10 @@ describe('the wrapper of the machine CustomerUpdates', () => {
     expect(await handler(child, lambdaContext())).toMatchObject({ outcome: 'FINISHED', place: null, waits: 0 });
   });
 
+  test('tells of no deadline where it waits, for a batch has none', async () => {
+    expect(await apply(200, DOWN)).not.toHaveProperty('trouble');
+  });
+
   test('makes a crash of a state without a batch, for that is a broken definition', () => {
     expect(() => batchOf(batchState())).toThrow('ValidateBatch was skipped');
   });

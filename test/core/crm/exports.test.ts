@@ -141,6 +141,7 @@ test.each([400, 409, 422, 423])('stage 3 refused with %i is ExportNotReady', asy
   const error = await failureOf(download({ status: code, text: CANARY }), 'ExportNotReady');
 
   expect(error.message).toContain(`POST /leads/exports/{id}/download was answered ${code}`);
+  expect(error.status).toBe(code);
 });
 
 test.each([404, 410])('stage 3 refused with %i is ExportNotFound', async (code) => {

@@ -58,6 +58,12 @@ test('an answer that takes too long is told by the name of what broke it off', (
   });
 });
 
+test.each([302, 400, 401, 403, 404, 409, 429, 500, 503])('a refusal with %i carries that status', (status) => {
+  const call = { ...read, template: '/leads/exports/{id}' };
+
+  expect(refusal({ status, headers: new Headers() }, call, TOKEN, NOW).status).toBe(status);
+});
+
 test('a type that is none is not repeated', () => {
   const response = new Response(CANARY, { status: 400, headers: { 'content-type': `${CANARY}; x` } });
 

@@ -195,7 +195,7 @@ test.each([
 ])('%i with Retry-After %s is a wait of %s seconds', async (status, value, retryAfterSeconds) => {
   const { answer } = await answerTo({ status, headers: { 'retry-after': value } });
 
-  expect(answer).toMatchObject({ kind: 'busy', retryAfterSeconds });
+  expect(answer).toMatchObject({ kind: 'busy', status, retryAfterSeconds });
 });
 
 test.each([301, 302, 303, 307, 308])(

@@ -12,7 +12,7 @@ import { cutOff, serverFor } from '../../support/http-server.ts';
 const DEADLINE = '2026-11-20T02:00:00.000Z';
 const status = (answer: unknown): [string, unknown] => ['get /leads/exports/{id}', answer];
 const is = (word: string) => status({ id: EXPORT_ID, status: word });
-const gone = status(new RunError('ExportNotFound', 'GET /leads/exports/{id} was answered 404.'));
+const gone = status(new RunError('ExportNotFound', 'GET /leads/exports/{id} was answered 404.', { status: 404 }));
 
 const check = (answer: [string, unknown], now?: string, state = runState()) =>
   checkStatus(state, { ...testDeps(now ? { now: at(now) } : {}), crm: fakeCrm(answer) });
@@ -78,8 +78,28 @@ test('the wait before the last look ends at the deadline', async () => {
   expect(await check(is('PROCESSING'), '2026-11-20T01:59:53Z')).toMatchObject({ outcome: 'PENDING', waitSeconds: 7 });
 });
 
-test('an export that its CRM does not know yet is waited for during the first minute', async () => {
-  expect(await check(gone, '2026-11-20T01:01:04.999Z')).toMatchObject({ outcome: 'PENDING', waitSeconds: 10 });
+test('an export that its CRM does not know yet is waited for during the first minute, as a refused look', async () => {
+  const answer = await check(gone, '2026-11-20T01:01:04.999Z');
+
+  expect(answer).toMatchObject({
+    outcome: 'PENDING',
+    waitSeconds: 10,
+    trouble: { error: 'ExportNotFound', status: 404 },
+  });
+  expect(answer.checks).toBeUndefined();
+});
+
+test('READY between refusals of the file goes on counting them, and ends other trouble', async () => {
+  const trouble = { error: 'ExportNotReady', status: 409, count: 3, deadline: DEADLINE };
+  const moving = { upload: null, invocations: 0, links: 0, restarts: 0, unknownSince: null, milliseconds: 0 };
+  const handler = () =>
+    asStep('CheckStatus', checkStatus, ...composed({ ...testDeps(), crm: fakeCrm(is('PROCESSED')) }));
+
+  const refused = await handler()(runState({ moving, trouble }), lambdaContext());
+  const other = await handler()(runState({ trouble }), lambdaContext());
+
+  expect(refused).toMatchObject({ outcome: 'READY', trouble });
+  expect(other).toMatchObject({ outcome: 'READY', trouble: null });
 });
 
 test('an export that is unknown after the first minute ends the run', async () => {
@@ -143,7 +163,9 @@ test.each([
 test('a run whose deadline falls into that first minute ends under the deadline', async () => {
   const state = runState({ run: run({ deadline: '2026-11-20T01:00:30.000Z' }) });
 
-  await failureOf(check(gone, '2026-11-20T01:00:31Z', state), 'ExportDeadlineExceeded');
+  const error = await failureOf(check(gone, '2026-11-20T01:00:31Z', state), 'ExportDeadlineExceeded');
+
+  expect(error.message).toContain('was still unknown to the CRM at the deadline of the run');
 });
 
 test('trouble of the CRM is left to the wrapper, without a count of a look that gave nothing', async () => {

@@ -72,7 +72,8 @@ test('a bucket that breaks off, then gives nothing for an invocation, is gone on
   const later = await handler(broken, lambdaContext());
   [breaks, down] = [false, false];
 
-  expect(broken).toMatchObject({ outcome: 'CONTINUE', lateTries: 0, scan: { handedOn: 1 } });
+  const trouble = { error: 'StorageUnavailable', count: 1 };
+  expect(broken).toMatchObject({ outcome: 'CONTINUE', lateTries: 0, scan: { handedOn: 1 }, trouble });
   expect(broken.scan?.offset).toBeGreaterThan(0);
   expect(later).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 30, lateTries: 1, scan: broken.scan });
   expect(await handler(later, lambdaContext())).toMatchObject({ outcome: 'PUBLISHED', rows: 200 });

@@ -223,6 +223,20 @@ test('a wait behind a file that was not there yet is no wait before the first lo
   expect(timeline.at(-1)?.text).toMatch(/^Waited before the next look at the status \(now in WaitBeforeCheck; /);
 });
 
+test('a status that is ready does not tell of the refusals of the file before it', async () => {
+  const trouble = { error: 'ExportNotReady', status: 409, count: 2, deadline: '2099-11-20T07:00:00.000Z' };
+  const again = { ...ready, outcome: 'NOT_READY', trouble };
+  const entered: Execution['entered'] = [
+    ['WaitBeforeCheck', at('01:00:51'), again],
+    ['CheckStatus', at('01:00:55'), again],
+    ['DownloadFile', at('01:00:56'), { ...ready, trouble }],
+  ];
+  const { stop: _, output: __, ...going } = night;
+  const cloud = await readingCloud({ executions: [{ ...going, status: 'RUNNING', entered }] });
+  const { timeline } = await showRun(cloud.target, 'leads', cloud.endpoint);
+  expect(timeline.find(({ phase }) => phase === 'check')?.text).toMatch(/; the export is ready\.$/);
+});
+
 const failed: Execution = {
   ...{ ...night, status: 'FAILED', error: 'ExportFailed', cause: 'It failed.', output: '' },
   entered: [
