@@ -24,7 +24,7 @@ export function costLines({ runs, logBytes, alarms }: Night): { runs: CostLine[]
   const sum = (field: keyof Usage) => runs.reduce((total, usage) => total + usage[field], 0);
   const [transitions, invocations, gbSeconds] = [sum('transitions'), sum('invocations'), sum('gbSeconds')];
   const stored = sum('storeRequests');
-  // An upper bound each: every request to the bucket asks the key once, every function reads two secrets and the ledger.
+  // An upper bound each: every request to the bucket uses the key once, every function reads two secrets and the ledger.
   const secretReads = 2 * 3 * runs.length;
   const traces = invocations + runs.length;
   const nightly = (what: string, counted: string, nightlyDollars: number) => {

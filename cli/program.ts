@@ -12,7 +12,7 @@ interface Listed {
   load: () => Promise<Register>;
 }
 
-/** In the order of the help. A command is loaded when it is asked for: the help of all of them loads none. */
+/** In the order of the help. A command is loaded when it is used: the help of all of them loads none. */
 const COMMANDS: Record<string, Listed> = {
   start: {
     takes: '[entity...]',
@@ -45,7 +45,7 @@ const COMMANDS: Record<string, Listed> = {
     load: async () => (await import('./data/download.ts')).addDownload,
   },
   report: {
-    description: 'tell the last nights as one HTML page that needs nothing but itself',
+    description: 'write the last nights as one HTML page that needs nothing but itself',
     load: async () => (await import('./report/report.ts')).addReport,
   },
   retry: {

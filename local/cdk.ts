@@ -30,7 +30,7 @@ export type SynthOptions = CdkOptions & {
   context: Record<string, string>;
   /** Where the assembly is written; one per run. */
   outputDir: string;
-  /** The module that makes the app: the project's own unless told otherwise. */
+  /** The module that makes the app: the project's own by default. */
   app?: string | undefined;
 };
 

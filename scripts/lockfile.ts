@@ -70,7 +70,7 @@ function originProblems(name: string, entry: LockedPackage): string[] {
 function pinProblems({ dependencies, devDependencies }: Manifest): string[] {
   return Object.entries({ ...dependencies, ...devDependencies })
     .filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
-    .map(([name, version]) => `package.json: ${name} is asked for as ${version}, not as one version`);
+    .map(([name, version]) => `package.json: ${name} is requested as ${version}, not as one version`);
 }
 
 function scriptProblems(lockfile: Lockfile, { allowScripts }: Manifest): string[] {

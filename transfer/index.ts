@@ -14,7 +14,7 @@
  *                                          the same checksum; of unknown length, parts are buffered in memory first
  * ```
  *
- * A transfer ends in one of three ways, or begins anew:
+ * A transfer ends in one of three ways, or starts over:
  *
  * ```text
  *  begun ──▶ moving ──▶ all parts stored ──▶ checked ──▶ Complete ──▶ Stored

@@ -15,7 +15,7 @@ export function canLimit(): boolean {
   return process.getuid?.() === 0 && ['cpu', 'memory'].every((name) => existsSync(`/sys/fs/cgroup/${name}/tasks`));
 }
 
-/** @param bytes more than this is refused, and the process that asks for it is killed */
+/** @param bytes more than this is refused, and the process that needs it is killed */
 export function limitMemory(bytes: number): Limit {
   return limit('memory', { 'memory.limit_in_bytes': bytes });
 }

@@ -22,8 +22,8 @@ const options = {
   maxBytes: 2 ** 46,
   allowUndeclaredEnd: false,
   secondsLeft: () => 900,
-  // Nothing goes wrong here: a run that had to begin anew measures something else, and should be looked at.
-  observer: { restarted: () => process.stderr.write('The engine began anew.\n') },
+  // Nothing goes wrong here: a run that had to start over measures something else, and should be looked at.
+  observer: { restarted: () => process.stderr.write('The engine started over.\n') },
 };
 
 await measured(async () => {

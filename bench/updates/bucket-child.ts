@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
-/** A bucket in memory that answers as S3 does to what a step asks of it, as fast as Node can. Says its address. */
+/** A bucket in memory that answers as S3 does to what a step requests, as fast as Node can. Says its address. */
 
 const objects = new Map<string, Buffer>();
 

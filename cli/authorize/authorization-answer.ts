@@ -44,7 +44,7 @@ function refused(sentence: string): ServiceAnswer {
   return { kind: 'refused', error: new CommandError(sentence, RUN_FAILED) };
 }
 
-/** Which scopes were asked for, and where a person changes that. */
+/** Which scopes were requested, and where a person changes that. */
 export function scopeAdvice({
   crm,
   configuration,
@@ -53,7 +53,7 @@ export function scopeAdvice({
   configuration: string;
 }): string {
   const updates = crm.scopes.includes('customers:update') ? ' ("customerUpdates": true adds customers:update)' : '';
-  return `These scopes were asked for: ${crm.scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
+  return `These scopes were requested: ${crm.scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
 }
 
 /** In constant time. */

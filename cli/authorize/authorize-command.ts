@@ -138,6 +138,6 @@ function linesOf({ secret, versionId, scope, expiresAt, notes }: Authorized): st
   const until = expiresAt ?? 'an unknown time';
   return [
     ...notes.map((note) => `Note: ${note}`),
-    `Authorized. Stored in ${secret}; VersionId: ${versionId}; scopes: ${scope || 'none of those asked for'}; the access token lives until ${until}; refresh token: yes.`,
+    `Authorized. Stored in ${secret}; VersionId: ${versionId}; scopes: ${scope || 'none of those requested'}; the access token lives until ${until}; refresh token: yes.`,
   ];
 }

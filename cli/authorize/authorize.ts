@@ -25,7 +25,7 @@ export interface AuthorizeOptions extends ClientOptions, ConsentOptions {
   onWait?: (() => void) | undefined;
 }
 
-/** What a person may be told of an authorization: never a token. */
+/** What is shown of an authorization: never a token. */
 export interface Authorized {
   secret: string;
   versionId: string;

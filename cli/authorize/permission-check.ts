@@ -59,7 +59,7 @@ async function checkSecret(client: SecretsManagerClient, SecretId: string) {
 
 const INCOMPLETE = new Set(['InvalidRequestException', 'InvalidParameterException', 'ValidationException']);
 
-/** The name that AWS gave the error, also where one of ours stands around it. */
+/** The name that AWS gave the error, also where one of ours wraps it. */
 function nameOf(error: unknown): string {
   if (error instanceof Error && error.cause instanceof Error) return error.cause.name;
   return error instanceof Error ? error.name : 'an unknown error';

@@ -20,7 +20,7 @@ const LOOPBACK: Record<string, string[]> = {
 
 /**
  * The callback on 127.0.0.1 with any port (RFC 8252, 7.3), or what a CRM that compares exactly has registered: host,
- * port and path as given, where the port 0 stands for any free one.
+ * port and path as given, where the port 0 means any free one.
  * @throws CommandError (exit code 2) when the redirect URI is none
  */
 export function callbackOf({

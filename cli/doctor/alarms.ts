@@ -39,12 +39,12 @@ function subscriptionsCheck(subscriptions: Subscription[], topic: string, addres
   const known = subscriptions.filter((one) => waits(one) || hears(one)).map(({ Endpoint }) => Endpoint?.toLowerCase());
   const lapsed = addresses.filter((address) => !known.includes(address.toLowerCase())).length;
   // A deployment subscribes an address once: a lapsed subscription does not come back with the next.
-  const anew = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint ADDRESS`;
+  const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint ADDRESS`;
   if (confirmed + open === 0) {
     return warning(
       ID,
       'Nobody hears of alarms: their topic has no address, or none that was confirmed in time.',
-      `Set alarms.email in the configuration and deploy; where an address stands there already: ${anew}.`,
+      `Set alarms.email in the configuration and deploy; where it has an address already: ${subscribe}.`,
     );
   }
   const text = [
@@ -57,7 +57,7 @@ function subscriptionsCheck(subscriptions: Subscription[], topic: string, addres
     'Follow the link in the mail "AWS Notification - Subscription Confirmation", which is good for two days; after that';
   const deploy = 'Deploy, if the address is new in the configuration; else';
   const advice = [...(open > 0 ? [confirm] : []), ...(lapsed > 0 ? [deploy] : [])];
-  return warning(ID, `${text}.`, advice.map((what) => `${what}: ${anew}.`).join(' '));
+  return warning(ID, `${text}.`, advice.map((what) => `${what}: ${subscribe}.`).join(' '));
 }
 
 function isOrAre(count: number): string {

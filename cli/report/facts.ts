@@ -48,9 +48,9 @@ function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Mar
 function attemptFacts({ run, startedAt, status, error, cause }: Attempt, before: boolean): Markup {
   const gone = status === 'SUCCEEDED';
   const name = gone ? 'Published, and gone' : (error ?? status);
-  const told = gone ? 'The run was published, but no pointer of this date leads to its file any more.' : (cause ?? '');
+  const text = gone ? 'The run was published, but no pointer of this date leads to its file any more.' : (cause ?? '');
   const runbook = runbookEntry(error, status);
   const entry = runbook === null ? null : html` Runbook: <code>${runbook}</code>`;
-  return html`<section><h3>${before ? 'Another attempt: ' : ''}${name}</h3><p>${told}${entry}</p>
+  return html`<section><h3>${before ? 'Another attempt: ' : ''}${name}</h3><p>${text}${entry}</p>
 <p class="small">${run}, started ${timeText(startedAt)}</p></section>`;
 }

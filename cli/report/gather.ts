@@ -21,14 +21,14 @@ export async function gatherFacts(target: Place, { warn, ...wanted }: Wanted): P
     eachOf(ENTITIES, (entity) => countingRuns(target, entity, since.toISOString().slice(0, 10), warn)),
     pausedRules(target).catch((error: unknown) => {
       warn(
-        `Whether rules are paused is taken from the configuration: EventBridge could not be asked (${nameOf(error)}).`,
+        `Whether rules are paused is taken from the configuration: EventBridge could not be read (${nameOf(error)}).`,
       );
       return ENTITIES.filter((entity) => !wanted.plan.enabled[entity]);
     }),
   ]);
   const counting = published.flat();
   const attempts = await attemptsOf(target, counting, since, wanted).catch((error: unknown) => {
-    warn(`Runs that failed are not shown: Step Functions could not be asked (${nameOf(error)}).`);
+    warn(`Runs that failed are not shown: Step Functions could not be read (${nameOf(error)}).`);
     return [];
   });
   return { ...wanted, published: counting, attempts, paused };

@@ -88,7 +88,7 @@ function drawing(measure: Measure, cells: Cell[], label: string): Markup {
       Plot.ruleY([0], { strokeOpacity: 0.35 }),
     ],
   });
-  // One picture with a name, not a heap of groups; its style stands in the page's own sheet, which the policy knows.
+  // One picture with a name, not a heap of groups; its style is in the page's own sheet, which the policy knows.
   for (const style of svg.querySelectorAll('style')) style.remove();
   for (const group of svg.querySelectorAll('[aria-label]')) group.removeAttribute('aria-label');
   svg.setAttribute('role', 'img');

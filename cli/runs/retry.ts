@@ -39,12 +39,12 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
     const stop = commandFor(`stop ${quoted(found.name)}`, options);
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
   }
-  const { entity, ...input } = await inputAnew(target, found);
-  const anew = commandFor(`start ${entity} --date YYYY-MM-DD`, options);
-  refuseDate(target, input, `\nTo run it for another: ${anew}`);
+  const { entity, ...input } = await inputAgain(target, found);
+  const other = commandFor(`start ${entity} --date YYYY-MM-DD`, options);
+  refuseDate(target, input, `\nTo run it for another: ${other}`);
   const started = await startNamed(target, entity, input, options);
   const date = input.date ?? `the date of ${input.scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`;
-  printErr(`${started.name} does ${found.name} anew, for ${date}.`);
+  printErr(`${started.name} repeats ${found.name}, for ${date}.`);
   await afterStart(target, [started], options);
 }
 
@@ -58,14 +58,14 @@ const inputSchema = z.looseObject({
  * The input of the old run with its logical date: without one the new run would take today's.
  * @throws CommandError (exit code 2) where that input names no entity
  */
-export async function inputAnew(
+export async function inputAgain(
   { sfn }: Pick<Target, 'sfn'>,
   { executionArn, name, startDate }: FoundRun,
 ): Promise<z.infer<typeof inputSchema>> {
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
   const parsed = parseJson(inputSchema, execution.input);
   if (!parsed) {
-    throw new CommandError(`The input of ${name} names no entity: begin anew with npm run cli -- start.`, USAGE);
+    throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start.`, USAGE);
   }
   const { scheduledFor = startDate.toISOString(), ...input } = parsed;
   const date = input.date ?? (await lastSeen(sfn, executionArn)).state?.run?.date;

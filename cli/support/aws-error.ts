@@ -28,11 +28,11 @@ export function awsErrorText(error: unknown): string | undefined {
     const what = sentence(message || 'it does not say what');
     return `AWS denies access (${name}): ${what} Use credentials that may do it (--profile), or have the right granted.`;
   }
-  if (/^Throttling|TooManyRequests/.test(name)) return `AWS is asked too often (${name}): try again in a minute.`;
+  if (/^Throttling|TooManyRequests/.test(name)) return `AWS is called too often (${name}): try again in a minute.`;
   const both = [name, message].filter(Boolean).join(': ');
   if (GONE.test(name)) return `A part of the deployment is gone (${both}): ${RESTORE}.`;
   if (name === 'NoSuchBucket') {
-    return `The bucket of the deployment is gone (${both}): restore it under its old name, or make the deployment anew (docs/runbook.md, StorageDenied).`;
+    return `The bucket of the deployment is gone (${both}): restore it under its old name, or make the deployment again (docs/runbook.md, StorageDenied).`;
   }
   return onTheWay(`${name} ${message}`, message);
 }

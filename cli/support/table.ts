@@ -16,7 +16,7 @@ interface Column {
 }
 
 /**
- * A table whose last column is a name to copy. Where the terminal is too narrow, it stands on a line of its own, and optional
+ * A table whose last column is a name to copy. Where the terminal is too narrow, it is on a line of its own, and optional
  * columns are left out.
  * @returns the heading, a text for each row, and the names of the columns left out
  */

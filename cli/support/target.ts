@@ -43,7 +43,7 @@ export interface Target extends z.infer<typeof outputsSchema>, Clients {
 
 /**
  * Finds a deployment by its stack.
- * @throws CommandError (exit code 3) when there is no such stack or AWS cannot be asked.
+ * @throws CommandError (exit code 3) when there is no such stack or AWS cannot be reached.
  */
 export async function connect(options: TargetOptions): Promise<Target> {
   const settings = { ...AWS_LIMITS, ...clientSettings(options) };
@@ -91,6 +91,6 @@ async function unreachable(client: CloudFormationClient, stackName: string, erro
     const place = await client.config.region();
     return `There is no stack ${stackName} here: check --deployment, --profile and --region (this is ${place}), or deploy it first.`;
   }
-  const other = `AWS could not be asked for the stack ${stackName} (${name}: ${plain(message.split('\n')[0] ?? '')}).`;
+  const other = `AWS could not describe the stack ${stackName} (${name}: ${plain(message.split('\n')[0] ?? '')}).`;
   return awsErrorText(error) ?? other;
 }

@@ -8,7 +8,7 @@ export function plainLine(text: string): string {
     .trim();
 }
 
-/** Colours for a stream: none where it is no terminal, or where NO_COLOR asks for none. */
+/** Colours for a stream: none where it is no terminal, or where NO_COLOR is set. */
 export function colorsFor(stream: { isTTY?: boolean }) {
   return createColors(stream.isTTY === true && !process.env.NO_COLOR);
 }

@@ -55,7 +55,7 @@ const SAMPLES = 3;
 /** Enough of an id to find its line again, too little to look somebody up. */
 const SHOWN_OF_ID = 8;
 
-/** The requests that the first records become. Values are hidden unless they are asked for. */
+/** The requests that the first records become. Values are hidden unless `showValues`. */
 export async function samplesOf(source: UpdateSource, showValues: boolean): Promise<string[]> {
   const samples: string[] = [];
   for await (const entry of readUpdates(source.reader, source.open(), { allowNull: true })) {

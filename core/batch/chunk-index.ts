@@ -37,7 +37,7 @@ export class ChunkIndex {
       return;
     }
     if (this.#starts.length === MOST_STARTS) this.#halve();
-    // The first chunk begins with the file, whatever stands before its first record.
+    // The first chunk begins with the file, whatever is before its first record.
     this.#starts.push(open ? { line, from, records: 1 } : { line: 1, from: 0, records: 1 });
   }
 

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 
 const described = z.record(z.string(), z.unknown());
 
-/** What an export asks for: set for every night in the configuration, and for one run in the input of an execution. */
+/** What an export requests: set for every night in the configuration, and for one run in the input of an execution. */
 export const requestKeys = {
   columns: z
     .union([z.literal('all'), z.array(z.string().check(z.minLength(1))).check(z.minLength(1), z.maxLength(1000))])

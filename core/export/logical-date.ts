@@ -1,4 +1,4 @@
-/** An earlier one is a typing error, or of a clock that stands at zero. */
+/** An earlier one is a typing error, or of a clock that is at zero. */
 const FIRST_DATE = '2000-01-01';
 /** One for each zone: to make one takes milliseconds. */
 const formats = new Map<string, Intl.DateTimeFormat>();

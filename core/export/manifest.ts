@@ -104,5 +104,5 @@ export async function writeManifest(bucket: Bucket, key: string, manifest: Manif
   if (await bucket.putOnce(key, manifestText(manifest))) return;
   const standing = await bucket.read(key);
   if (standing && isDeepStrictEqual(parseJson(meaningSchema, standing.text), meaningSchema.parse(manifest))) return;
-  throw new RunError('StorageConflict', `Another manifest stands at ${key} than this run would write.`);
+  throw new RunError('StorageConflict', `The object at ${key} is another manifest than this run would write.`);
 }

@@ -40,7 +40,7 @@ export function* recordsOf(text: string, separators: string): Generator<CsvRecor
     cells.push(parts.join('"') + rest);
     if (end !== '' && separators.includes(end)) continue;
     const next = index + whole.length;
-    // Whether a carriage return at the end of what is seen stands alone is not known.
+    // Whether a carriage return at the end of what is seen is alone is not known.
     const cut = end === '\r' && next === text.length;
     yield { cells, text: text.slice(start, next - end.length), lineBreak: cut ? '' : end };
     [cells, start] = [[], next];

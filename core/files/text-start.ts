@@ -60,7 +60,7 @@ function wideEncodingOf(bytes: Uint8Array): [Encoding, number] | undefined {
   return undefined;
 }
 
-/** @param high where in each pair of bytes the high one stands: 1 in little-endian text. */
+/** @param high where in each pair of bytes the high one is: 1 in little-endian text. */
 function isUtf16(bytes: Uint8Array, high: 0 | 1): boolean {
   const pairs = Math.floor(Math.min(bytes.length, LOOKED_AT_FOR_UTF16) / 2);
   let ascii = 0;

@@ -2,7 +2,7 @@ import type { RunError } from '../errors.ts';
 
 const LEAST_MS = 30_000;
 
-/** After a failure the container reads no secret for a while, and presents no token for as long as the CRM asks. */
+/** After a failure the container reads no secret for a while, and presents no token for as long as the CRM requests. */
 export class RefreshPause {
   #error: RunError | undefined;
   #lookAt = 0;

@@ -24,7 +24,7 @@ export interface FieldRule {
 /** The rule of each field's schema. */
 const rules = z.registry<FieldRule>();
 
-/** A plus, then 7 to 15 digits with spaces, hyphens, dots and brackets between them: it is sent as it stands. */
+/** A plus, then 7 to 15 digits with spaces, hyphens, dots and brackets between them: it is sent as it is. */
 export const PHONE = /^\+\(?\d(?:[ ().-]*\d){6,14}$/;
 
 /** ISO 8601, seconds optional. An offset is needed: a time without one is another moment for each reader. */

@@ -26,7 +26,7 @@ export function mayRound(bytes: Buffer): boolean {
   return hasLongRun(bytes) || hasTinyExponent(bytes, 'e-') || hasTinyExponent(bytes, 'E-');
 }
 
-/** A run of `RUN` digits and points: one of them stands at a multiple of `RUN`. */
+/** A run of `RUN` digits and points: one of them is at a multiple of `RUN`. */
 function hasLongRun(bytes: Buffer): boolean {
   for (let at = RUN - 1; at < bytes.length; at += RUN) {
     if (!isDigitOrPoint(bytes[at])) continue;

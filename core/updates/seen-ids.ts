@@ -48,7 +48,7 @@ class Table {
   }
 }
 
-/** Where the id stands in a table, or else the free slot where it belongs. */
+/** The slot of the id in a table, or else the free one where it belongs. */
 function placeOf(words: Uint32Array, id: Uint32Array, sum: number): number {
   let at = (sum % (words.length / WORDS)) * WORDS;
   while (words[at + LINE]) {

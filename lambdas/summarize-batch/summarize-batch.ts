@@ -110,7 +110,7 @@ async function writeManifest(store: BatchStore, key: string, manifest: BatchMani
 }
 
 function conflict(key: string): RunError {
-  return new RunError('StorageConflict', `Another content stands at ${key} than this batch would write.`);
+  return new RunError('StorageConflict', `The object at ${key} has another content than this batch would write.`);
 }
 
 function manifestOf(

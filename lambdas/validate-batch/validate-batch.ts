@@ -119,5 +119,8 @@ function beginBatch(
 async function writeIndex(store: BatchStore, { chunks }: BatchKeys, text: string): Promise<void> {
   if (await store.putOnce(chunks, text)) return;
   if ((await store.read(chunks))?.text === text) return;
-  throw new RunError('StorageConflict', `Another index of chunks stands at ${chunks} than this batch would write.`);
+  throw new RunError(
+    'StorageConflict',
+    `The object at ${chunks} is another index of chunks than this batch would write.`,
+  );
 }

@@ -5,7 +5,7 @@ import { CustomerUpdateWorkflow } from './customer-update-workflow.ts';
 import type { StepsProps } from './export-steps.ts';
 import { aliasesOf, StepFunction } from './step-function.ts';
 
-/** Updates of customers in bulk: three functions and their machine. There only where the configuration asks for it. */
+/** Updates of customers in bulk: three functions and their machine. There only where the configuration has `customerUpdates`. */
 export class CustomerUpdates {
   readonly steps: Record<UpdateStepName, StepFunction>;
   readonly machine: StateMachine;

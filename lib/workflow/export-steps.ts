@@ -22,7 +22,7 @@ export interface StepsProps {
  */
 const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 240;
-/** 15 minutes are all that Lambda gives; what 512 MB mean for large files stands in docs/adr/0007. */
+/** 15 minutes are all that Lambda gives; docs/adr/0007 says what 512 MB mean for large files. */
 const LONG = { memorySize: 512, timeout: Duration.minutes(15) };
 
 /** The four functions of the machine ExportRun, each with what it is given and allowed. */

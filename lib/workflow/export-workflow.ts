@@ -37,9 +37,9 @@ export class ExportWorkflow extends Construct {
   }
 
   private definition(functions: Record<StepName, IFunction>): IChainable {
-    const create = stepTask(this, 'CreateExport', 'Checks the input, asks for an export', functions.CreateExport);
+    const create = stepTask(this, 'CreateExport', 'Checks the input, requests an export', functions.CreateExport);
     const check = stepTask(this, 'CheckStatus', 'Reads the status of the export once', functions.CheckStatus);
-    const download = stepTask(this, 'DownloadFile', 'Asks for the link, stores the bytes', functions.DownloadFile);
+    const download = stepTask(this, 'DownloadFile', 'Requests the link, stores the bytes', functions.DownloadFile);
     const publish = stepTask(this, 'PublishFile', 'Verifies the file, then names it', functions.PublishFile);
 
     const waitBeforeCreate = waitState(this, 'WaitBeforeCreate', 'The CRM could not take the request yet', create);

@@ -26,7 +26,7 @@ export function failStates(scope: Construct, ids: { failed: string; crashed: str
   };
 }
 
-/** Waits for as long as the step before asks for. */
+/** Waits for as long as the step before requested. */
 export function waitState(scope: Construct, id: string, comment: string, next: IChainable): Wait {
   const wait = new Wait(scope, id, { comment, time: WaitTime.secondsPath('$.waitSeconds') });
   wait.next(next);

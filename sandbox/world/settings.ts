@@ -2,7 +2,7 @@ import type { Entity } from '../../core/config/entities.ts';
 
 type PerEntity = number | Partial<Record<Entity, number>>;
 
-/** How the sandbox behaves. Handlers read it anew on every call, so that a test may change it while the server runs. */
+/** How the sandbox behaves. Handlers read it on every call, so that a test may change it while the server runs. */
 export interface Settings {
   clientId: string;
   clientSecret: string;

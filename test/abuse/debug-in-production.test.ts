@@ -64,7 +64,7 @@ test('at log level DEBUG no line has more than at INFO: no event, token, answer 
   expect(metricsIn(lines.find((line) => '_aws' in line)).map(({ name }) => name)).toContain('RunsEnded');
 });
 
-test('in the development mode of the logger nothing more is told either, and the metrics stay', async () => {
+test('in the development mode of the logger nothing more is reported either, and the metrics stay', async () => {
   const { out, err } = await invoked({ ...DEBUG, POWERTOOLS_DEV: 'true' });
 
   expect(`${out}${err}`).not.toContain(CANARY);

@@ -43,7 +43,7 @@ describe('data of another customer', () => {
     const request = `GET /leads/exports/${EXPORT_ID}`;
     const again = typeof reply === 'object' && reply.status === 401 ? 2 : 1;
     const { url, seen } = await serverFor(...Array.from({ length: again }, (): [string, Reply] => [request, reply]));
-    // A token that was refused is asked for anew; the same once more would not be sent again.
+    // A token that was refused is requested again; the same once more would not be sent again.
     const getAccessToken: GetAccessToken = async ({ rejected } = {}) => {
       return { accessToken: rejected === undefined ? 'access' : 'newer', scope: 'openid' };
     };

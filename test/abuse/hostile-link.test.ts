@@ -35,7 +35,7 @@ const INSIDE = [
 ];
 
 describe('the CRM returns a link', () => {
-  test.each(INSIDE)('to %s: nothing is fetched, and nothing of the link is told', async (address) => {
+  test.each(INSIDE)('to %s: nothing is fetched, and nothing of the link is reported', async (address) => {
     const deps = testDeps({ deployment: production });
     const link = asked({ url: `${address}?${CANARY}` });
     const clients = { crm: fakeCrm(link), store: NO_STORE, transfer, abortUpload };

@@ -38,7 +38,7 @@ test('the ledger lets nobody spend the old version, though every later one was d
   expect(world.endpoint).toMatchObject({ calls: 3, reuses: 0 });
 });
 
-test('an old grant that is stored anew under a new name is presented once, and then everybody says what to do', async () => {
+test('an old grant that is stored again under a new name is presented once, and then everybody says what to do', async () => {
   const { world, old } = await afterThreeRefreshes();
   world.secrets.place(randomUUID(), old);
 

@@ -46,7 +46,7 @@ async function start(input: unknown) {
 }
 
 describe.each(TOKENS)('%s that is pasted', (_, token) => {
-  test.each(REFUSED)('as %s ends the run, and stands in no error, log or metric', async (_place, inputWith) => {
+  test.each(REFUSED)('as %s ends the run, and is in no error, log or metric', async (_place, inputWith) => {
     const { answer, text, lines } = await start(inputWith(token));
 
     expect(answer?.outcome).toBe('FAILED');
@@ -55,7 +55,7 @@ describe.each(TOKENS)('%s that is pasted', (_, token) => {
     expect(lines).toContainEqual(expect.objectContaining({ RunsEnded: 1, outcome: answer?.failure?.error }));
   });
 
-  test.each(TAKEN)('as %s stands in no log', async (_place, inputWith) => {
+  test.each(TAKEN)('as %s is in no log', async (_place, inputWith) => {
     const { answer, text, lines } = await start(inputWith(token));
 
     expect(answer?.outcome).toBe('CREATED');

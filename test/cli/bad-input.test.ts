@@ -167,7 +167,7 @@ test('a host that is not found, a session that has ended, and a network that is 
     'The AWS credentials have expired: Token is expired. To refresh this SSO session run aws sso login. Log in again.',
   );
   expect(failed('connect ETIMEDOUT 10.0.0.1:443')).toMatch(/^AWS does not answer \(ETIMEDOUT\): check the network/);
-  expect(failed('Rate exceeded', 'ThrottlingException')).toMatch(/^AWS is asked too often/);
+  expect(failed('Rate exceeded', 'ThrottlingException')).toMatch(/^AWS is called too often/);
   expect(awsErrorText(new AggregateError([new Error('connect ECONNREFUSED ::1:4566')]))).toMatch(
     /does not answer at ::1/,
   );

@@ -13,7 +13,7 @@ function helpOf(command: Command): string {
   return text;
 }
 
-/** What stands behind `npm run cli -- ` in the examples of a help, up to a pipe. */
+/** What is behind `npm run cli -- ` in the examples of a help, up to a pipe. */
 function examplesOf(help: string): string[] {
   const [, examples = ''] = help.split('\nExamples:\n');
   return [...examples.matchAll(/^ {2}npm run cli -- (.+)$/gm)].map(([, line = '']) => line.replace(/ [|>].*$/, ''));

@@ -81,7 +81,7 @@ test.for(wrong)('%s is a matter of usage', async ([, args, sentence]) => {
   expect(stderr).not.toMatch(/^ +at /m);
 });
 
-test('a wrong configuration is told with the path of every wrong field', async () => {
+test('a wrong configuration is reported with the path of every wrong field', async () => {
   const file = join(await tempDir(), 'wrong.json');
   const crm = {
     baseUrl: 'ftp://crm.example',

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { inputAnew } from '../../cli/runs/retry.ts';
+import { inputAgain } from '../../cli/runs/retry.ts';
 import { consequences } from '../../cli/runs/stop.ts';
 import { tempDir } from '../local/support/support.ts';
 import { deploymentServer, jsonServer, OUTPUTS, RUN_ARNS, sfnAt, stackReply } from './support/aws-server.ts';
@@ -32,7 +32,7 @@ async function anew(input: string, ...states: string[]) {
       ? { output: { executionArn, name: NAME, status: 'FAILED', startDate: 1, input } }
       : { output: { events } },
   );
-  return inputAnew({ sfn: sfnAt(endpoint) }, found);
+  return inputAgain({ sfn: sfnAt(endpoint) }, found);
 }
 
 test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
@@ -70,7 +70,7 @@ async function withRun(...statuses: string[]) {
 }
 const prod = (endpoint: string) => ['--deployment', 'prod', '--endpoint-url', endpoint];
 
-test('a run that ended just before it was stopped is told as ended, not as stopped', async () => {
+test('a run that ended just before it was stopped is reported as ended, not as stopped', async () => {
   const { endpoint } = await withRun('RUNNING', 'SUCCEEDED');
   const { code, stdout, stderr } = await runCli('stop', NAME, '--yes', ...prod(endpoint));
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -124,7 +124,7 @@ async function refusingTheThird(operation: string) {
   });
 }
 
-test('whatever ends a start of several, those that were started are told', async () => {
+test('whatever ends a start of several, those that were started are reported', async () => {
   const start = async (...json: string[]) => {
     const { endpoint } = await refusingTheThird('StartExecution');
     return runCli('start', 'leads', 'contacts', 'meetings', ...json, ...prod(endpoint));
@@ -141,7 +141,7 @@ test('whatever ends a start of several, those that were started are told', async
   });
 });
 
-test('whatever ends a pause of several, those that were switched off are told', async () => {
+test('whatever ends a pause of several, those that were switched off are reported', async () => {
   const { endpoint } = await refusingTheThird('DescribeRule');
   const { code, stdout, stderr } = await runCli('pause', '--all', '--json', ...prod(endpoint));
   expect(code).toBe(3);

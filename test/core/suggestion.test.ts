@@ -6,12 +6,12 @@ test.each([
   ['ID_NUMBR', ['idNumber', 'ID_NUMBER'], ' (did you mean "ID_NUMBER"?)'],
   ['STATUZ', ['state', 'STATUS'], ' (did you mean "STATUS"?)'],
   ['colour', ['id', 'name'], ''],
-])('what is nearest to %s among %j is told without regard to letter case', (typed, known, told) => {
+])('what is nearest to %s among %j is reported without regard to letter case', (typed, known, told) => {
   expect(suggestion(typed, known)).toBe(told);
 });
 
 test.each(['colour', 'agent-numbers', 'ID_NUMBER', 'field2', 'preferredLanguageOfTheCustomer', 'שםפרטי'])(
-  'the plain name %s is told',
+  'the plain name %s is reported',
   (name) => {
     expect(quotedName(name)).toBe(`"${name}"`);
   },
@@ -31,7 +31,7 @@ test.each([
   expect(quotedName(name)).toBe(`a name of ${name.length} characters that is not repeated here`);
 });
 
-test('what is near to a name is told even where the name is not', () => {
+test('what is near to a name is reported even where the name is not', () => {
   expect(quotedName('customer_address_of_2024', ['customer_address_of_2025'])).toContain(
     'not repeated here (did you mean "customer_address_of_2025"?)',
   );

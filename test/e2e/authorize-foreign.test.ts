@@ -119,7 +119,7 @@ test('a person logs in and consents there, the grant is stored, rotates, and an 
   expect(second.refreshToken).not.toBe(first.refreshToken);
 
   expect(await refreshAt(issuer, first.refreshToken)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-  // It revokes what came of the grant, and a person has to consent anew, over the dead generation.
+  // It revokes what came of the grant, and a person has to consent again, over the dead generation.
   await expect(functionAt(places, crm)({ rejected: accessToken })).rejects.toMatchObject({
     name: 'ReauthorizationRequired',
   });

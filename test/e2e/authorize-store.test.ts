@@ -102,7 +102,7 @@ test('T27: a live claim is waited out by a clock of its own, whatever the deadli
   }
 });
 
-test('a claim that changes hands is waited for anew, and one that is given back is taken at once', async () => {
+test('a claim that changes hands is waited for again, and one that is given back is taken at once', async () => {
   const { sandbox, places } = await setting();
   const { store, ledger } = places;
   const { versionId } = await storeGrant(grantOf(sandbox, -10), { store, ledger });

@@ -58,7 +58,7 @@ async function addressAfterConsent(url: string): Promise<string> {
   return answer.headers.get('location') ?? '';
 }
 
-test('secret and address are asked for and never shown, and the outcome holds no token', async () => {
+test('secret and address are requested and never shown, and the outcome holds no token', async () => {
   const sandbox = await startSandbox({ clientSecret: 'a-s3cret-of-the-client' });
   onTestFinished(sandbox.close);
   const { type, shows, ended, shown } = await terminal(sandbox.authUrl, ['--client-id', sandbox.clientId]);

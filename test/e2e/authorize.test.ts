@@ -228,7 +228,7 @@ describe('a CRM that does not give what is needed', () => {
     await nothingStored();
   });
 
-  test('and knows no such scope is told which were asked for and where to change them', async () => {
+  test('and knows no such scope is told which were requested and where to change them', async () => {
     const { go } = await setting({}, { scopes: ['openid', 'everything'] });
     await expect(go({ configuration: 'config/dev.json' })).rejects.toThrow(
       /invalid_scope\. .*: openid everything\. Change crm\.scopes in config\/dev\.json/,
@@ -284,7 +284,7 @@ describe('what comes after the consent', () => {
   test.for([
     ['the client', 3],
     ['the grant', 4],
-  ] as const)('and cannot be stored (%s) is told as such, with what to do then', async ([, from]) => {
+  ] as const)('and cannot be stored (%s) is reported as such, with what to do then', async ([, from]) => {
     const { go, places } = await setting();
     failing(places.secrets, 'PutSecretValueCommand', 'AccessDeniedException', (_, call) => call >= from);
     const end =

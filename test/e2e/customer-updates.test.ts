@@ -129,7 +129,7 @@ describe('a batch', () => {
     expect(ended.cause).toContain('"customers:update"');
   });
 
-  it('is told in full when functions are killed in the middle', async () => {
+  it('is reported in full when functions are killed in the middle', async () => {
     const since = batches.lastCall();
     system.sandbox.faults.add({ path: 'update', delaySeconds: 0.02 });
     const arn = await batches.start(await batches.upload('killed', changes(400, CANARY)));
@@ -288,7 +288,7 @@ describe('what stays out of sight', () => {
 });
 
 describe('an export beside the batches', () => {
-  it('refreshes a token that is refused where the link of its file is asked for', async () => {
+  it('refreshes a token that is refused where the link of its file is requested', async () => {
     const { faults, ledger } = system.sandbox;
     faults.add({ path: 'download', calls: [1], answer: { status: 401 } });
     const before = ledger.count({ kind: 'token' });

@@ -275,7 +275,7 @@ describe('starts that come twice, late or by themselves', () => {
     expect(pointer.execution).toBe(later?.execution);
   });
 
-  it('does not move the newest date back when an older date is exported anew', async () => {
+  it('does not move the newest date back when an older date is exported again', async () => {
     const report = await system.run('contacts', { date: '2020-02-29' });
 
     await manifestOf(report);

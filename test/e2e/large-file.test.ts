@@ -93,7 +93,7 @@ it('moves a file through many invocations and links that expire, and every byte 
   expect(await uploads()).toEqual([]);
 });
 
-it('fetches a file anew that changes while it is fetched, and the manifest says so', async () => {
+it('fetches a file again that changes while it is fetched, and the manifest says so', async () => {
   // The third answer would be the rest of the first half, of which two parts are stored by then.
   system.sandbox.faults.add({ path: 'file', entity: 'contacts', etagChangesAt: 3 });
 

@@ -104,7 +104,7 @@ test.each([
   }
 });
 
-test('no token that was ever issued stands in the ledger, in a log, or in an error', async () => {
+test('no token that was ever issued is in the ledger, in a log, or in an error', async () => {
   expect(cloud.issued.size).toBeGreaterThan(20);
 
   for (const [place, text] of Object.entries(await cloud.places())) {

@@ -71,7 +71,7 @@ it('lists the runs with what the manifests say of them, newest first', async () 
   expect(runs[0]).toMatchObject({ status: 'FAILED', date: today, rows: null, standing: null });
 });
 
-it('lists a line for each run in a pipe, and only what was asked for', async () => {
+it('lists a line for each run in a pipe, and only what was requested', async () => {
   const { stdout } = await cli('list', 'leads', 'contacts');
   const lines = stdout.trimEnd().split('\n');
   expect(lines.map((line) => line.split('\t')[1])).toEqual(['contacts', 'leads', 'leads']);

@@ -60,7 +60,7 @@ it('starts several runs, follows them all, and is red for the one that failed; t
   const [, name = ''] = /:(contacts-\S+)/.exec(started.stdout) ?? [];
   const retried = await documentOf('retry', name, '--wait');
   expect(retried.code, retried.stderr).toBe(0);
-  expect(retried.stderr).toContain(`does ${name} anew, for 2026-11-02.`);
+  expect(retried.stderr).toContain(`repeats ${name}, for 2026-11-02.`);
   expect(retried.document).toMatchObject({ ok: true, runs: [{ entity: 'contacts', status: 'SUCCEEDED', rows: 3 }] });
   const anew = await describe(retried.document.runs[0].executionArn);
   expect(JSON.parse(anew.input ?? '')).toEqual({ entity: 'contacts', date: '2026-11-02' });

@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     browser.complaints.length = 0;
   });
 
-  /** Opens the page anew in a window of a width, with a theme. */
+  /** Opens the page again in a window of a width, with a theme. */
   async function open({ width = 1280, theme = 'light', script = true } = {}) {
     const height = 900;
     await browser.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });

@@ -138,7 +138,7 @@ const otherCrm = ({ baseUrl, authUrl, clientId }: Sandbox) => [
   ...['--crm-url', baseUrl, '--auth-url', authUrl, '--client-id', clientId],
 ];
 
-test.concurrent('with another CRM and another cloud one run is published, one fails, both are told, and --keep stays up', async ({
+test.concurrent('with another CRM and another cloud one run is published, one fails, both are reported, and --keep stays up', async ({
   onTestFinished,
 }) => {
   const record = await openRunRecord(CACHE);

@@ -80,11 +80,11 @@ describe('names', () => {
       "export const handler = asStep('CreateExport', checkStatus, () => ({}));\n",
       "exports no handler made by asStep('CheckStatus', checkStatus, …)",
     ],
-  ])('%s that reads %j is told', (file, text, problem) => {
+  ])('%s that reads %j is reported', (file, text, problem) => {
     expect(problemsWith({ [file]: text })).toEqual([`${file}: ${problem}`]);
   });
 
-  test('a construct and a state of another name are told', () => {
+  test('a construct and a state of another name are reported', () => {
     const renamed = (file: string) => goodTree()[file]?.replace("'CheckStatus'", "'Check'");
 
     expect(
@@ -98,7 +98,7 @@ describe('names', () => {
     ]);
   });
 
-  test('a folder that belongs to no step is told', () => {
+  test('a folder that belongs to no step is reported', () => {
     expect(problemsWith({ 'lambdas/check/check.ts': lines(1) })).toEqual([
       'lambdas/check: is the folder of no step in core/step/steps.ts',
     ]);
@@ -185,7 +185,7 @@ describe('folders', () => {
     expect(problemsWith(many(21))).toEqual(['cli/runs: has 21 source files, at most 20 are allowed']);
   });
 
-  test('that import each other are told', () => {
+  test('that import each other are reported', () => {
     const problems = problemsWith({
       'core/crm/a.ts': "import { b } from '../oauth/b.ts';\n",
       'core/oauth/c.ts': "import type { D } from '../crm/d.ts';\n",
@@ -196,7 +196,7 @@ describe('folders', () => {
     ]);
   });
 
-  test('that import each other through a folder below are told', () => {
+  test('that import each other through a folder below are reported', () => {
     const problems = problemsWith({
       'cli/data/a.ts': "import { b } from '../runs/b.ts';\n",
       'cli/runs/list/c.ts': "import { d } from '../../data/d.ts';\n",

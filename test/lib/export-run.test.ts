@@ -99,7 +99,7 @@ describe('a slow run', () => {
     expect(way(run)).toContain(loop);
   });
 
-  test('waits as long as the CRM asked for', async () => {
+  test('waits as long as the CRM requested', async () => {
     const refused = new RunError('RateLimited', 'Too many requests.', { retryAfterSeconds: 1234 });
 
     const run = await walk({ ...HAPPY, CheckStatus: [refused, READY] });

@@ -106,7 +106,7 @@ describe('the state diagram', () => {
 });
 
 describe('a generated section', () => {
-  test('stands between its two markers, and the rest is left alone', () => {
+  test('is between its two markers, and the rest is left alone', () => {
     const document = 'Before\n<!-- one:begin -->\nold\n<!-- one:end -->\nAfter\n';
 
     const written = withSection('README.md', document, 'one', 'new');

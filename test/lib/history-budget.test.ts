@@ -19,7 +19,7 @@ import {
 import { PlatformError, realSteps, type World } from './support/steps.ts';
 
 /**
- * Standard executions are ended by AWS at 25,000 entries of history. What each state writes stands in
+ * Standard executions are ended by AWS at 25,000 entries of history. What each state writes is in
  * `support/interpreter.ts`. The draws of the jitter are the worst: every wait is the shortest that can be.
  */
 const FAR_BELOW = 15_000;

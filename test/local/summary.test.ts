@@ -46,7 +46,7 @@ test('a table shows every run; then one file, and where readers start', () => {
   expect(text).toContain('s3://the-bucket/published/entity=leads/latest.json');
 });
 
-test('a run that ended well but is not believed is told with the reason', () => {
+test('a run that ended well but is not believed is reported with the reason', () => {
   const cause = 'The run of leads is published, but there is no object x.';
   const text = shown([{ report: report({ error: 'NotVerified', cause }) }]);
   expect(text).toMatch(/^ {2}leads +NotVerified +2/m);

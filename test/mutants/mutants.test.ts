@@ -12,7 +12,7 @@ test('every invariant has a mutant', () => {
 });
 
 test.each(MUTANTS.map((mutant) => [mutant.invariant, mutant.loses, mutant] as const))(
-  '%s without %s: the line stands in its file once',
+  '%s without %s: the line is in its file once',
   (_, __, { file, find }) => {
     expect(readFileSync(join(ROOT, file), 'utf8').split(find)).toHaveLength(2);
   },

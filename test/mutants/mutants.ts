@@ -309,7 +309,7 @@ export const MUTANTS: Mutant[] = [
   },
   {
     invariant: 'I14',
-    loses: 'what the CRM asked for in Retry-After',
+    loses: 'what the CRM requested in Retry-After',
     file: PAUSE,
     find: 'return this.#now().getTime() < this.#refreshAt;',
     replace: 'return false;',

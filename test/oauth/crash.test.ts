@@ -81,7 +81,7 @@ test.each([
   ['strict', 2, 1],
   [{ graceSeconds: 60 }, 2, 0],
   ['none', 2, 0],
-] as const)('a lost answer with rotation %j is asked for once more', async (rotation, calls, reuses) => {
+] as const)('a lost answer with rotation %j is requested once more', async (rotation, calls, reuses) => {
   const world = new Simulation().stored(-1);
   world.endpoint.rotation = rotation;
   world.endpoint.faults = ['lostAfter'];

@@ -140,7 +140,7 @@ test('a CRM that asks for ten minutes is asked again after ten minutes, and the 
   expect((world.endpoint.callTimes[1] ?? 0) - start).toBeGreaterThanOrEqual(600_000);
 });
 
-test('what a person stores meanwhile is found within half a minute, whatever the CRM asked for', async () => {
+test('what a person stores meanwhile is found within half a minute, whatever the CRM requested', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.faults = [{ kind: 'busy', message: 'The token endpoint answered 429.', retryAfterSeconds: 86_400 }];
   const client = world.client();

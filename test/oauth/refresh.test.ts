@@ -178,7 +178,7 @@ test('a refresh that gives the same access token again costs one generation, not
   expect(world.secrets.puts).toHaveLength(1);
 });
 
-test('a token whose rights did not suffice is read anew, once, and never refreshed for it', async () => {
+test('a token whose rights did not suffice is read again, once, and never refreshed for it', async () => {
   const world = new Simulation().stored(3000);
   const client = world.client();
   const { accessToken: reread } = world.secrets.tokens;
@@ -285,7 +285,7 @@ test('a successor that appears between the look and the claim is found under the
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
 });
 
-test('a refused token that another run has replaced is read anew, without any token call', async () => {
+test('a refused token that another run has replaced is read again, without any token call', async () => {
   const world = new Simulation().stored(3000);
   const clients = world.clients(50);
   await world.ask(clients);

@@ -339,7 +339,7 @@ test('what the previous release stored without the times of its predecessors is 
   expect(world.secrets.tokens.earlierObtainedAt).toHaveLength(1);
 });
 
-test('what is odd in an answer is told once it is stored', async () => {
+test('what is odd in an answer is reported once it is stored', async () => {
   const world = new Simulation().stored(-1);
   const told: unknown[] = [];
   const client = world.client({
@@ -375,7 +375,7 @@ test('a successor that exists with another content is adopted, and nothing is lo
   expect(world.counted).not.toContain('GrantRotatedButNotStored');
 });
 
-test('no token stands in the ledger or in an error, whatever happened', async () => {
+test('no token is in the ledger or in an error, whatever happened', async () => {
   const world = new Simulation().stored(-1);
   const said: string[] = [];
   for (const fault of ['lostBefore', 'lostAfter'] as const) {

@@ -52,7 +52,7 @@ test.each(['array', 'data', 'fields', 'items'] as const)(
 );
 
 test.each(ENTITIES)(
-  '%s: the file has the header asked for, every record, Hebrew and all that is hard',
+  '%s: the file has the header requested, every record, Hebrew and all that is hard',
   async (entity) => {
     const sandbox = await sandboxFor({ rows: 25 });
     const columns = await fieldNamesOf(apiOf(sandbox), entity);

@@ -68,7 +68,7 @@ test('type, name and content can be others', async () => {
   expect(arrived.bytes.equals(body)).toBe(true);
 });
 
-test('gzip is sent though nobody asked for it, without ranges', async () => {
+test('gzip is sent though nobody requested it, without ranges', async () => {
   const { all, arrived } = await underFault({ gzip: true }, { Range: 'bytes=0-9' });
   expect(arrived).toMatchObject({ status: 200, headers: { 'content-encoding': 'gzip' } });
   expect(arrived.headers['accept-ranges']).toBeUndefined();

@@ -13,7 +13,7 @@ test('the whole file comes with its length, a strong ETag and Accept-Ranges', as
   expect(headers.etag).toMatch(/^"[0-9a-f]+"$/);
 });
 
-test('ranges answer 206 with the bytes asked for', async () => {
+test('ranges answer 206 with the bytes requested', async () => {
   const url = await exportedFile(await sandboxFor());
   const { bytes: all } = await rawGet(url);
   const size = all.length;
@@ -77,7 +77,7 @@ test('an address is signed for GET, not for HEAD', async () => {
   expect((await fetch(url, { method: 'HEAD' })).status).toBe(403);
 });
 
-test('a generated file has about the size asked for, whole lines, an id of its own in each, and stable ranges', async () => {
+test('a generated file has about the size requested, whole lines, an id of its own in each, and stable ranges', async () => {
   const sandbox = await sandboxFor({ bytes: { leads: 1_000_000 } });
   const url = await exportedFile(sandbox);
   const { bytes: all, headers } = await rawGet(url);

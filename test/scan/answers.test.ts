@@ -44,7 +44,7 @@ describe('answers to findings', () => {
     expect(compare([{ ...finding, check: 'E3002' }], [{ ...answer, check: 'E3002' }])).toHaveLength(2);
   });
 
-  test('to nothing are told', () => {
+  test('to nothing are reported', () => {
     expect(compare([], [answer])).toEqual([
       'docs/security.md: nothing is found for CKV_1 AWS::Lambda::Function any more',
     ]);
@@ -59,7 +59,7 @@ describe('answers to findings', () => {
 });
 
 describe('advisories', () => {
-  test('of high and critical severity are told, others are not', () => {
+  test('of high and critical severity are reported, others are not', () => {
     const vulnerabilities = {
       a: { severity: 'high', range: '<2.0.0' },
       b: { severity: 'critical', range: '*' },

@@ -43,7 +43,7 @@ describe('a lockfile', () => {
     ['another package under its name', { name: 'b' }, 'a is another package, b'],
     ['a link', { link: true }, 'a is a link'],
     ['a script', { hasInstallScript: true }, 'a runs a script when it is installed'],
-  ])('with %s is told', (_, entry, problem) => {
+  ])('with %s is reported', (_, entry, problem) => {
     const problems = findLockfileProblems(lockfile(entry), manifest());
 
     expect(problems).toHaveLength(1);
@@ -55,19 +55,22 @@ describe('a lockfile', () => {
     expect(findLockfileProblems(lockfile({ integrity: undefined, inBundle: true }), manifest())).toEqual([]);
   });
 
-  test('of an old version is told', () => {
+  test('of an old version is reported', () => {
     expect(findLockfileProblems({ ...lockfile({}), lockfileVersion: 2 }, manifest())).toHaveLength(1);
   });
 });
 
 describe('package.json', () => {
-  test.each(['^1.0.0', '~1.0.0', 'latest', '*', 'github:a/a'])('that asks for a package as %s is told', (version) => {
-    expect(findLockfileProblems(lockfile({}), manifest({ devDependencies: { b: version } }))).toEqual([
-      `package.json: b is asked for as ${version}, not as one version`,
-    ]);
-  });
+  test.each(['^1.0.0', '~1.0.0', 'latest', '*', 'github:a/a'])(
+    'that asks for a package as %s is reported',
+    (version) => {
+      expect(findLockfileProblems(lockfile({}), manifest({ devDependencies: { b: version } }))).toEqual([
+        `package.json: b is requested as ${version}, not as one version`,
+      ]);
+    },
+  );
 
-  test('that allows the script of a package which has none is told', () => {
+  test('that allows the script of a package which has none is reported', () => {
     const allowing = manifest({ allowScripts: { a: true } });
 
     expect(findLockfileProblems(lockfile({}), allowing)).toHaveLength(1);
@@ -88,7 +91,7 @@ describe('a licence', () => {
   });
 
   test.each(['GPL-3.0-only', 'AGPL-3.0', 'MIT AND GPL-3.0-only', 'UNLICENSED', '', undefined])(
-    '%s is told',
+    '%s is reported',
     (license) => {
       expect(findLicenceProblems(lockfile({ license }), [])).toHaveLength(1);
     },

@@ -15,7 +15,7 @@ function rowsOf(heading: string): string[][] {
 }
 
 /** As the whole title of a test. */
-function stands({ file, name }: { file: string; name: string }): boolean {
+function exists({ file, name }: { file: string; name: string }): boolean {
   const text = existsSync(file) ? readFileSync(file, 'utf8').replaceAll(/\(\s+/g, '(') : '';
   return ["'", '"'].some((quote) => text.includes(`(${quote}${name}${quote}`));
 }
@@ -23,7 +23,7 @@ function stands({ file, name }: { file: string; name: string }): boolean {
 describe('docs/security.md', () => {
   test('names only tests that exist', () => {
     expect(proofs.length).toBeGreaterThan(30);
-    expect(proofs.filter((proof) => !stands(proof))).toEqual([]);
+    expect(proofs.filter((proof) => !exists(proof))).toEqual([]);
   });
 
   test.each(['Threats', 'Abuse cases'])(

@@ -11,7 +11,7 @@ import { LIMITS, PART } from './transfers.ts';
 
 export type CrmAnswer = [call: string, answer: unknown];
 
-/** What the CRM answers when it is asked for the address of the file. */
+/** What the CRM answers when the address of the file is requested. */
 export const asked = (answer: unknown): CrmAnswer => ['post /leads/exports/{id}/download', answer];
 
 /** The address of a file, with a secret in it. */
@@ -19,7 +19,7 @@ export const linkTo = (file: OriginFile): CrmAnswer => asked({ url: `${file.url}
 
 type Changes = Partial<Omit<DownloadFileDeps, 'log' | 'store'>> & { limits?: Partial<Limits> };
 
-/** The first answer holds one part; the second ends after the middle of the third, and what comes then is told. */
+/** The first answer holds one part; the second ends after the middle of the third, and what comes then is given. */
 export const cutInThirdPart = (...then: (Behaviour | undefined)[]) =>
   inOrder(undefined, { endAfter: 1.5 * PART }, ...then);
 
@@ -37,7 +37,7 @@ export async function startDownloads() {
   return {
     origin,
     store,
-    /** One connection, so that parts come in order; links to the file as often as they are asked for. */
+    /** One connection, so that parts come in order; links to the file as often as they are requested. */
     depsFor: (file: OriginFile, { limits, ...changes }: Changes = {}) => ({
       crm: fakeCrm(...Array.from({ length: 20 }, () => linkTo(file))),
       store: storeOptions,

@@ -24,6 +24,6 @@ export function storedRun(
   return { bucket, state: runState({ file }) };
 }
 
-/** Publishes it; the clock stands at 01:10 and time is plenty. */
+/** Publishes it; the clock is at 01:10 and time is plenty. */
 export const publish = (bucket: FakeBucket, state: RunState, overrides: Partial<Invocation> = {}) =>
   publishFile(state, { ...testDeps(overrides), bucket });

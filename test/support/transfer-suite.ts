@@ -10,7 +10,7 @@ export async function transferSuite() {
 
   return {
     transfers,
-    /** The object has the bytes of the file, its checksum was told, and no upload is left. */
+    /** The object has the bytes of the file, its checksum was reported, and no upload is left. */
     expectStored: (ran: Ran): void => {
       expect(ran.outcome).toBe('stored');
       expect(ran.equal).toBe(true);

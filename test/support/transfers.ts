@@ -32,7 +32,7 @@ export interface Ran {
   /** Requests of this call alone. */
   requests: ServedRequest[];
   calls: Call[];
-  /** How often the address was asked for. */
+  /** How often the address was requested. */
   asks: number;
   restarts: number;
   /** Every upload that the observer was told of, `null` where it was told that none is open. */

@@ -134,7 +134,7 @@ describe('a refusal tells nothing of the address', () => {
     ['a'.repeat(41), false],
     ['a_b', false],
     ['xn--bcher-kva', true],
-  ])('but a plain host: a label %s is told: %s', (label, told) => {
+  ])('but a plain host: a label %s is reported: %s', (label, told) => {
     const message = refusal(`https://${label}.example.com/`);
 
     expect(message.includes(`${label}.example.com`)).toBe(told);
@@ -359,7 +359,7 @@ describe('the lookup', () => {
     ...['64:ff9b::a9fe:a9fe', '64:ff9b::10.0.0.1', '64:ff9b:1::808:808', '100::1', '2001::1', '2001:db8::1'],
     ...['2002:7f00:1::', '2002:808:808::1', '3fff::1', '4000::1', '5f00::1', 'fc00::1', 'fd00:ec2::254'],
     ...['fe80::1', 'fe80::1%eth0', 'fec0::1', 'ff02::1', '1', '0177.0.0.1', 'x', ''],
-  ])('refuses %s, alone or among public ones, wherever it stands', async (address) => {
+  ])('refuses %s, alone or among public ones, wherever it is', async (address) => {
     for (const found of [[address], [PUBLIC, address], [address, PUBLIC], [V6, PUBLIC, address]]) {
       for (const options of [{}, { all: true }, { family: 4 }, { family: 6, all: true }]) {
         const { error, address: given } = await lookUp(found, options);

@@ -121,13 +121,13 @@ describe('a body that is not what its head says', () => {
       WHOLE,
     );
 
-    // What is left of a body that ended early is asked for anew; what is too long is a lie about the size of the file.
+    // What is left of a body that ended early is requested again; what is too long is a lie about the size of the file.
     const ran = await transfers.transferOf({ size: SIZE, script });
 
     expectStored(ran);
   });
 
-  test('a range of another place, true in itself, is not taken for the one that was asked for', async () => {
+  test('a range of another place, true in itself, is not taken for the one that was requested', async () => {
     const file = transfers.origin.file({ size: SIZE });
     const body = file.bytes().subarray(5, 105);
     const head = { 'Content-Range': `bytes 5-104/${SIZE}` };
@@ -148,7 +148,7 @@ describe('a body that is not what its head says', () => {
     expect(ran.requests.length).toBeLessThan(60);
   });
 
-  test('ranges that are a byte long, whatever was asked for, are not asked for without end', async () => {
+  test('ranges that are a byte long, whatever was requested, are not asked for without end', async () => {
     const script = ({ offset }: OriginRequest): Behaviour => {
       const headers = { 'Content-Range': `bytes ${offset}-${offset}/${SIZE}`, ETag: '"1"' };
       return { status: 206, body: 'x', headers };
@@ -190,7 +190,7 @@ describe('a body that is not what its head says', () => {
     expect([large, small, declared].map(({ stored }) => stored?.undeclaredEnd)).toEqual([true, true, false]);
   });
 
-  test('E14 gzip that nobody asked for is stored as it came', async () => {
+  test('E14 gzip that nobody requested is stored as it came', async () => {
     const heads: string[] = [];
     const key = 'runs/gzip/file.csv';
     const nameObject = (head: FileHead) => {
@@ -210,7 +210,7 @@ describe('E16 a page with 200', () => {
   test.each([
     ['HTML', HTML_PAGE],
     ['XML', XML_ERROR],
-  ])('%s for ever is asked for again with a fresh link, five times, and refused', async (_name, page) => {
+  ])('%s for ever is requested again with a fresh link, five times, and refused', async (_name, page) => {
     const ran = await transfers.transferOf({ size: SIZE, script: always(page) });
 
     expectNothing(ran, 'refused');
@@ -263,7 +263,7 @@ describe('E7 a file that changes', () => {
     (request) =>
       request.number >= from ? { seed: 77, etag: '"other"' } : {};
 
-  test('midway: everything begins anew, the observer is told, and the new file is stored', async () => {
+  test('midway: everything starts over, the observer is told, and the new file is stored', async () => {
     const file = transfers.origin.file({ size: SIZE, script: changed(3) });
 
     const ran = await transfers.transferOf(file);
@@ -309,7 +309,7 @@ describe('E7 a file that changes', () => {
     expect(ran.restarts).toBe(5);
   });
 
-  test('between two calls: the ETag of the upload is no longer that of the file, and all begins anew', async () => {
+  test('between two calls: the ETag of the upload is no longer that of the file, and all starts over', async () => {
     const paused = await transfers.transferOf({ size: SIZE }, { secondsLeft: secondsFor(6) });
     expect(paused.outcome).toBe('unfinished');
     paused.file.setScript(() => ({ seed: 79, etag: '"new"' }));
@@ -321,7 +321,7 @@ describe('E7 a file that changes', () => {
     expect(transfers.open(ran.key)).toEqual([]);
   });
 
-  test('into a shorter one: 416 in the middle, once, and all begins anew', async () => {
+  test('into a shorter one: 416 in the middle, once, and all starts over', async () => {
     const ran = await transfers.transferOf({ size: SIZE, script: inOrder({}, {}, { status: 416 }) });
 
     expectStored(ran);
@@ -331,7 +331,7 @@ describe('E7 a file that changes', () => {
 
 describe('E8 an address that expires', () => {
   test.each([403, 410, 401, 400, 404])(
-    'midway with %i: a fresh one is asked for, and it goes on at the byte',
+    'midway with %i: a fresh one is requested, and it goes on at the byte',
     async (status) => {
       const script = inOrder({}, { endAfter: 100_000 }, { ...EXPIRED, status });
 
@@ -343,7 +343,7 @@ describe('E8 an address that expires', () => {
     },
   );
 
-  test('for all connections at once: it is asked for once', async () => {
+  test('for all connections at once: it is requested once', async () => {
     const file = transfers.origin.file({
       size: 4 * SIZE,
       script: ({ number }) => (number > 1 && number <= 5 ? EXPIRED : {}),
@@ -576,7 +576,7 @@ test('connections that the origin does not want leave their parts to the others'
   expect(ran.equal).toBe(true);
 });
 
-test('a file that had a strong ETag, and has none in the middle, is begun anew', async () => {
+test('a file that had a strong ETag, and has none in the middle, is started over', async () => {
   const ran = await transfers.transferOf({
     size: 16 * PART,
     script: ({ number }) => (number === 3 ? { etag: null, seed: 77 } : {}),

@@ -161,7 +161,7 @@ function isWhole({ body, file }: Ran): boolean {
   return body !== undefined && (body.equals(file.bytes()) || body.equals(other.bytes()) || isGzip(body));
 }
 
-/** What was sent compressed is stored as it came; whether it is whole is told by its own checksum. */
+/** What was sent compressed is stored as it came; whether it is whole is shown by its own checksum. */
 const isGzip = (body: Buffer) => body[0] === 0x1f && body[1] === 0x8b;
 
 test('any faults, for ever: an end by name, nothing wrong is stored, nothing is left behind', {

@@ -338,7 +338,7 @@ describe('a file of unknown length of which no part is stored yet', () => {
     return transfers.transferOf(file, { secondsLeft: lifeOf(2), faults: failing('UploadPart', 'stall') });
   };
 
-  test('is judged like a new one: a web page in its place is asked for again', async () => {
+  test('is judged like a new one: a web page in its place is requested again', async () => {
     const first = await begun();
     const { file, key, resume } = first;
     const requests = file.requests.length;
@@ -351,7 +351,7 @@ describe('a file of unknown length of which no part is stored yet', () => {
     expect([ran.restarts, ran.requests.length, ran.stored?.bytes]).toEqual([0, 2, SIZE]);
   });
 
-  test('begins anew where its length is known now', async () => {
+  test('starts over where its length is known now', async () => {
     const { file, key, resume } = await begun();
     file.setScript(() => ({}));
 
@@ -397,7 +397,7 @@ describe('an upload with parts that are not ours', () => {
     },
   );
 
-  test('(without ranges): a part of other content is found by the checksum, and all begins anew', async () => {
+  test('(without ranges): a part of other content is found by the checksum, and all starts over', async () => {
     const first = await transfers.transferOf(
       { size: SIZE, script: () => ({ ignoreRange: true }) },
       { limits: { recordFromBytes: SIZE } },

@@ -6,14 +6,14 @@ import type { Behaviour } from '../support/origin/types.ts';
 import { transferSuite } from '../support/transfer-suite.ts';
 import { IMPATIENT, NOTHING, PART } from '../support/transfers.ts';
 
-/** Addresses that lead elsewhere, or nowhere. What is allowed in an address is for `guard.test.ts`; here it is asked for. */
+/** Addresses that lead elsewhere, or nowhere. What is allowed in an address is for `guard.test.ts`; here it is requested. */
 
 const SIZE = 12 * PART + 345;
 const { transfers, expectStored, expectNothing } = await transferSuite();
 
 const always = (behaviour: Behaviour) => () => behaviour;
 
-test('however many connections find the address expired, and whenever they do, it is asked for once', async () => {
+test('however many connections find the address expired, and whenever they do, it is requested once', async () => {
   for (let later = 0; later < 8; later += 1) {
     let asked = 0;
     const link = new Link(async () => {

@@ -7,7 +7,7 @@ test.each([
   ['eu-west-1', 'amazonaws.com'],
   ['cn-north-1', 'amazonaws.com.cn'],
   ['eusc-de-east-1', 'amazonaws.eu'],
-])('in %s an object is asked for at a host that ends in %s', (region, urlSuffix) => {
+])('in %s an object is requested at a host that ends in %s', (region, urlSuffix) => {
   expect(addressOf({ bucket, region, urlSuffix }, key).href).toBe(
     `https://exports.s3.${region}.${urlSuffix}/runs/entity%3Dleads/it%27s.csv`,
   );

@@ -263,7 +263,7 @@ describe('the end of an upload', () => {
     expectNothing(ran, 'store-unavailable');
   });
 
-  test('G8 409 at Complete kills the upload: everything begins anew', async () => {
+  test('G8 409 at Complete kills the upload: everything starts over', async () => {
     const ran = await transfers.transferOf(
       { size: SIZE },
       { faults: failing('CompleteMultipartUpload', 'conflict409', 1) },
@@ -273,7 +273,7 @@ describe('the end of an upload', () => {
     expect([ran.restarts, callsOf(ran, 'CreateMultipartUpload').length]).toEqual([1, 2]);
   });
 
-  test('G8 409 at PutObject: begins anew', async () => {
+  test('G8 409 at PutObject: starts over', async () => {
     expectStored(await transferWith('PutObject', failing('PutObject', 'conflict409', 1)));
   });
 
@@ -305,7 +305,7 @@ describe('the end of an upload', () => {
   test.each([
     ['large', SIZE],
     ['small', SMALL],
-  ])('G9 412 with other content is a conflict, and what stands there stays (%s)', async (_name, size) => {
+  ])('G9 412 with other content is a conflict, and what is there stays (%s)', async (_name, size) => {
     const before = await transfers.transferOf({ size: 777 });
 
     const ran = await transfers.transferOf({ size }, { key: before.key });
@@ -343,7 +343,7 @@ describe('an upload that is gone', () => {
     ['of known length', {}],
     ['without ranges', { ignoreRange: true }],
     ['of unknown length', { ignoreRange: true, framing: 'chunked' as const }],
-  ])('midway: everything begins anew (%s)', async (_name, behaviour) => {
+  ])('midway: everything starts over (%s)', async (_name, behaviour) => {
     let once = true;
     const faults: FaultScript = ({ operation, partNumber }) => {
       const now = once && operation === 'UploadPart' && partNumber === 3;
@@ -358,14 +358,14 @@ describe('an upload that is gone', () => {
     expect(ran.uploads.map((upload) => upload === null)).toEqual([false, true, false, true]);
   });
 
-  test('between two calls: everything begins anew', async () => {
+  test('between two calls: everything starts over', async () => {
     const ran = await resumedWith(failing('ListParts', gone), {});
 
     expectStored(ran);
     expect(ran.restarts).toBe(1);
   });
 
-  test('completed by a call that died right after: the file that stands there is found', async () => {
+  test('completed by a call that died right after: the file that is there is found', async () => {
     const before = await transfers.transferOf({ size: SIZE });
     const [resume] = before.uploads;
 

@@ -314,7 +314,7 @@ describe('what is asked of both sides', () => {
     expect(new Set(ran.calls.map(({ connection }) => connection)).size).toBeLessThanOrEqual(most + 2);
   });
 
-  test('no byte of the file is asked for twice where nobody takes work from another', async () => {
+  test('no byte of the file is requested twice where nobody takes work from another', async () => {
     const ran = await transfers.transferOf({ size: 20 * PART }, { connections: { initial: 1, most: 1 } });
 
     expect(ran.requests.map(({ range }) => range)).toEqual([`bytes=0-${PART - 1}`, `bytes=${PART}-${20 * PART - 1}`]);
@@ -323,7 +323,7 @@ describe('what is asked of both sides', () => {
     expect(new Set(ran.calls.map(({ connection }) => connection)).size).toBe(1);
   });
 
-  test('the origin gets no credential, and is asked for raw bytes of the file that it named', async () => {
+  test('the origin gets no credential, and only raw bytes of the file that it named are requested', async () => {
     const ran = await transfers.transferOf({ size: 20 * PART });
 
     for (const [index, { headers }] of ran.requests.entries()) {
@@ -356,7 +356,7 @@ describe('what is asked of both sides', () => {
     }
   });
 
-  test('a small file is stored with its checksum, and only where nothing stands', async () => {
+  test('a small file is stored with its checksum, and only where nothing is', async () => {
     const ran = await transfers.transferOf({ size: 99 });
 
     expect(ran.calls[0]?.headers).toMatchObject({

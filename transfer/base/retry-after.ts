@@ -2,7 +2,7 @@
 const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 
 /**
- * The wait that a value of `Retry-After` asks for, in whole seconds: delay-seconds or an HTTP date (RFC 9110, 10.2.3).
+ * The wait that a value of `Retry-After` requests, in whole seconds: delay-seconds or an HTTP date (RFC 9110, 10.2.3).
  * A past date is 0; anything unreadable is `undefined`, so that the caller's own back-off counts.
  */
 export function retryAfterSeconds(header: string | null | undefined, now: Date = new Date()): number | undefined {

@@ -52,7 +52,7 @@ export interface StoreOptions {
 interface Observer {
   /** The upload that is open from now on; `null` when it is completed or aborted. */
   upload: (resume: Resume | null) => void;
-  /** The file has changed, or the upload is gone: everything begins anew. */
+  /** The file has changed, or the upload is gone: everything starts over. */
   restarted: () => void;
   /** Every request that is sent, retries included. */
   request: (side: 'source' | 'store') => void;

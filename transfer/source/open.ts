@@ -113,7 +113,7 @@ type Place = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };
 
 function whole(range: Range | undefined, length: number | null): Place {
   if (range && range.from > 0) {
-    throw new RetryableError('incomplete', 'The file server ignored the range that was asked for.');
+    throw new RetryableError('incomplete', 'The file server ignored the range that was requested.');
   }
   return { from: 0, to: length, short: false, total: length };
 }
@@ -122,7 +122,7 @@ function whole(range: Range | undefined, length: number | null): Place {
 function partial(contentRange: string | undefined, range: Range | undefined, declared: number | null): Place {
   const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? '');
   const [from, last, total] = match ? match.slice(1).map(Number) : [];
-  const wrong = new RetryableError('incomplete', 'The file server sent another range than was asked for.');
+  const wrong = new RetryableError('incomplete', 'The file server sent another range than was requested.');
   if (!range || from === undefined || last === undefined || total === undefined) throw wrong;
   const to = last + 1;
   if (from !== range.from || to > total || to <= from || (range.to !== null && to > range.to)) throw wrong;

@@ -41,14 +41,14 @@ function begun(state: RunState | undefined, { startedAt }: Ended): Moment {
   const rule = typeof input === 'object' && input !== null && 'scheduledFor' in input;
   const due = rule ? new Date(String(input.scheduledFor)) : undefined;
   // A rule leaves the date to the run; a retry names it, and keeps all else.
-  const anew = rule && 'date' in input;
-  const nightly = due && !anew && !Number.isNaN(due.getTime());
+  const retried = rule && 'date' in input;
+  const nightly = due && !retried && !Number.isNaN(due.getTime());
   const by = nightly ? `the nightly rule, due at ${due.toISOString().slice(11, 16)} UTC` : 'a person or a program';
   return {
     at: startedAt.toISOString(),
     phase: 'begin',
     seconds: null,
-    text: `Started ${anew ? 'anew ' : ''}by ${by}.`,
+    text: `Started ${retried ? 'again ' : ''}by ${by}.`,
   };
 }
 

@@ -56,7 +56,7 @@ test('an address that cannot be read does not end the command', async () => {
   expect(await come(waiting, '?code=right&state=the-state')).toMatch(/^200/);
 });
 
-test('a refusal is told by its code, and by no word of the CRM', async () => {
+test('a refusal is reported by its code, and by no word of the CRM', async () => {
   const waiting = await listener();
   const description = encodeURIComponent('\u001b[2Jno\u0007 \u202eway\r\n<script>');
   expect(await come(waiting, `?error=access_denied&error_description=${description}&state=the-state`)).toBe(

@@ -4,7 +4,7 @@ import { deployment } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { serverFor } from '../../support/http-server.ts';
 
-test('the times of the tokens are told by the clock that is given, which is that of AWS', async () => {
+test('the times of the tokens are those of the clock that is given, which is that of AWS', async () => {
   const json = { access_token: 'a', refresh_token: 'r', expires_in: 3600, token_type: 'Bearer' };
   const server = await serverFor(['POST /oauth/token', { json }]);
   const { crm } = deployment({ crm: { authUrl: server.url } });

@@ -66,7 +66,7 @@ test('a pasted refusal ends it, and scopes that are not known are named', async 
   const asking = prompt();
   asking.stream.write(`${BACK}?error=invalid_scope&error_description=No.&state=the-state\n`);
   await expect(asking.code).rejects.toThrow(
-    'The CRM refused the authorization: invalid_scope. These scopes were asked for: openid global:export. Change crm.scopes in config/dev.json.',
+    'The CRM refused the authorization: invalid_scope. These scopes were requested: openid global:export. Change crm.scopes in config/dev.json.',
   );
 });
 
@@ -82,7 +82,7 @@ test('on a terminal nothing of what is typed is shown, and Ctrl-C interrupts', a
   expect(interrupted.interrupts).toEqual([1]);
 });
 
-test('a secret is asked for once, and its end of line is not part of it', async () => {
+test('a secret is requested once, and its end of line is not part of it', async () => {
   const stream = new PassThrough();
   const said: string[] = [];
   const input = { stream, print: (text: string) => said.push(text) };

@@ -94,7 +94,7 @@ test('of two downloads to one place the second is refused while the first is und
   expect(await readdir(join(path, '..'))).toEqual(['leads.csv']);
 });
 
-test('the lock of a process that was killed is told, and once it is removed the download goes on', async () => {
+test('the lock of a process that was killed is reported, and once it is removed the download goes on', async () => {
   const { download, path } = await setting();
   await writeFile(`${path}.part.lock`, 'process 1 on another\u001b[31m');
   expect(await errorOf(download())).toMatchObject({

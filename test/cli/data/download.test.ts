@@ -27,7 +27,7 @@ async function setting(trouble?: NonNullable<Parameters<typeof readingCloud>[0]>
   return { ...cloud, manifest, path, gets, download: () => downloadTo(cloud.target, manifest, path, options) };
 }
 
-test('a file stands under its name, for its owner alone, when size and checksum are proven', async () => {
+test('a file is under its name, for its owner alone, when size and checksum are proven', async () => {
   const { download, path, gets } = await setting();
   expect(await download()).toEqual({ resumedAt: 0 });
   expect(await readFile(path)).toEqual(CONTENT);
@@ -62,7 +62,7 @@ test.each([
   expect(await readFile(path)).toEqual(CONTENT);
 });
 
-/** Sends so many bytes of what is asked for, then closes the connection. */
+/** Sends so many bytes of what is requested, then closes the connection. */
 const cut = (bytes: number, times: number) => {
   let left = times;
   return (key: string, response: import('node:http').ServerResponse, body: Buffer, from: number) => {
@@ -91,7 +91,7 @@ test('where every connection breaks, what came stays for the next attempt', asyn
   expect(manifest.file.bytes).toBe(CONTENT.length);
 });
 
-test('a file that is replaced while it is read is told, not mixed', async () => {
+test('a file that is replaced while it is read is reported, not mixed', async () => {
   const other = Buffer.alloc(CONTENT.length, 'y');
   const cloud = await setting((key, response, body, from) => {
     if (key !== FILE || from > 0) return false;
@@ -137,7 +137,7 @@ test('a file without a byte is a file', async () => {
   expect((await stat(path)).size).toBe(0);
 });
 
-test('what stands at the place is replaced only by force', async () => {
+test('what is at the place is replaced only by force', async () => {
   const { download, path, target, manifest } = await setting();
   await writeFile(path, 'mine');
   expect(await endOf(download())).toMatchObject({
@@ -192,7 +192,7 @@ test('a stream that takes all at once is not listened to once more for every chu
   expect(stream.listenerCount('drain')).toBe(0);
 });
 
-test('a stream that got other bytes, or was closed early, is told not to be whole', async () => {
+test('a stream that got other bytes, or was closed early, is reported not to be whole', async () => {
   const { target, manifest, objects } = await setting();
   expect(await endOf(downloadInto(target, manifest, sink(10_000).stream))).toMatchObject({
     exitCode: 1,
@@ -216,7 +216,7 @@ test('manifests are found by the newest date, by a date, and by a run though a l
   expect(await findManifest(manifests, 'leads', { run: 'leads-20a' })).toEqual(replaced);
 });
 
-test('what is not there is told in one sentence, with what is nearest', async () => {
+test('what is not there is reported in one sentence, with what is nearest', async () => {
   const { publish, target, objects } = await readingCloud();
   const manifests = createManifests(target);
   const said = (which: Parameters<typeof findManifest>[2]) =>

@@ -32,7 +32,7 @@ test('addresses that were confirmed are fine', async () => {
   });
 });
 
-test('an address that was never confirmed is told, without being shown', async () => {
+test('an address that was never confirmed is reported, without being shown', async () => {
   const check = await alarmsCheck(await topic([`${ARN}:1`, 'PendingConfirmation']));
   expect(check).toMatchObject({
     status: 'warning',
@@ -42,7 +42,7 @@ test('an address that was never confirmed is told, without being shown', async (
   expect(JSON.stringify(check)).not.toContain('ops@');
 });
 
-test('an address of the configuration that lapsed is told, though another hears', async () => {
+test('an address of the configuration that lapsed is reported, though another hears', async () => {
   const check = await alarmsCheck(await topic([`${ARN}:1`]), ['Ops@example.com', 'night@example.com']);
   expect(check).toMatchObject({
     status: 'warning',

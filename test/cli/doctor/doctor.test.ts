@@ -108,7 +108,7 @@ describe('checks', () => {
 });
 
 describe('the grant', () => {
-  it('is told by generation, age and end', () => {
+  it('is reported by generation, age and end', () => {
     const one = generation('v1');
     expect(grantCheck(one, one, around)).toMatchObject({
       status: 'ok',

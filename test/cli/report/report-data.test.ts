@@ -201,7 +201,7 @@ test('where only failures are known the others of that night are missing', () =>
   );
 });
 
-test('a report of hundreds of nights is told within a moment', () => {
+test('a report of hundreds of nights is written within a moment', () => {
   const month = madeUpMonth();
   const data = reportDataOf({ ...month, nights: 400 });
   expect(data.nights).toHaveLength(400);

@@ -82,7 +82,7 @@ test.each([1, 2, 3, 30, 90])('no label of a drawing is clipped, with %d nights',
       const [left, right] = span(label);
       expect([label.textContent, left >= 0 && right <= width]).toEqual([label.textContent, true]);
     }
-    // A date stands below the drawing once.
+    // A date is below the drawing once.
     const dates = labels.flatMap(({ textContent }) =>
       /[A-Z]/.test(textContent ?? '') && !/B$/.test(textContent ?? '') ? textContent : [],
     );

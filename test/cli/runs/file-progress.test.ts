@@ -38,7 +38,7 @@ interface Said {
   logsRefusal?: string | undefined;
 }
 
-/** A bucket and a log that say what is told, and may be told otherwise later. */
+/** A bucket and a log that answer what is given, and may be given other answers later. */
 async function place(said: Said) {
   const paths: string[] = [];
   const bucket = await serve(({ url = '' }) => {

@@ -82,7 +82,7 @@ test('an answer that is not from CloudFormation is quoted by its first line only
   const error = await endOf(connect({ deployment: 'prod', endpointUrl }));
   expect(error).toMatchObject({
     exitCode: 3,
-    message: 'AWS could not be asked for the stack crm-export-prod (Odd: first).',
+    message: 'AWS could not describe the stack crm-export-prod (Odd: first).',
   });
 });
 

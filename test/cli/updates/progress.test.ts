@@ -15,7 +15,7 @@ function shown(isTTY: boolean, seen: BatchProgress[]): string[] {
   return screen.seen();
 }
 
-test('a batch is told by lines, percent and rate, and by what did not go well', () => {
+test('a batch is reported by lines, percent and rate, and by what did not go well', () => {
   expect(progressText(at(0, { seconds: 0 }))).toBe('0 of 1,000 lines (0 %)');
   expect(progressText(at(999))).toBe('999 of 1,000 lines (99 %), 99.9 a second');
   const counts = { ...noCounts(), APPLIED: 8, REJECTED: 1500, UNKNOWN: 1 };
@@ -29,7 +29,7 @@ test('a pipe is told a line for every twentieth part', () => {
   expect(lines.at(-1)).toBe('1,000 of 1,000 lines (100 %), 100.0 a second');
 });
 
-test('a terminal has one row with a bar, drawn anew', () => {
+test('a terminal has one row with a bar, drawn again', () => {
   expect(shown(true, [at(0), at(500)]).filter(Boolean)).toEqual([
     `[${'█'.repeat(12)}${'░'.repeat(12)}] 500 of 1,000 lines (50 %), 50.0 a second`,
   ]);

@@ -22,7 +22,7 @@ test('a file is read from its first byte on, as often as wanted', async () => {
   }
 });
 
-test('a file that grows while it is read is refused, whatever stands in it then', async () => {
+test('a file that grows while it is read is refused, whatever is in it then', async () => {
   const { file, source } = await sourceOf(`${' '.repeat(700_000)}\n${LINES}`);
   const reading = source.open()[Symbol.asyncIterator]();
   expect((await reading.next()).value).toHaveLength(64 * 1024);

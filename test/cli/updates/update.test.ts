@@ -185,7 +185,7 @@ test('a deployment without updates says what to do', async () => {
   expect(calls).toEqual([]);
 });
 
-test('a CSV file is sent as JSON Lines with the same numbers of lines, and its end is told', async () => {
+test('a CSV file is sent as JSON Lines with the same numbers of lines, and its end is reported', async () => {
   const { endpoint, objects, executions } = await updateCloud();
   const csv = `id,city,notes\n${idOf(1)},Haifa,"two\nlines"\n${idOf(2)},,\\N\n`;
   const { code, stdout, stderr } = await cli(
@@ -216,7 +216,7 @@ const failedLine: Partial<ResultLine> = { outcome: 'FAILED', error: 'CrmUnavaila
 const applied = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: '2026-11-20T02:00:01.000Z' };
 const lineOutcome = (line: number) => (line % 10 === 3 ? refusedLine : line % 10 === 7 ? failedLine : {});
 
-test('lines that were not applied are told without ids and values, and the exit code is 1', async () => {
+test('lines that were not applied are reported without ids and values, and the exit code is 1', async () => {
   const { endpoint } = await updateCloud({ lineOutcome });
   const { code, stdout, stderr } = await cli(['update', await fileOf(jsonl(people(150))), '--yes'], endpoint);
   expect(code).toBe(1);

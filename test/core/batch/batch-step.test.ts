@@ -96,7 +96,7 @@ test.each(ALL)('$step answers $outcome with a whole, small state', async ({ outc
   expect(JSON.stringify(state)).not.toContain(CANARY);
 });
 
-test('every outcome of the declaration stands in this table, and nothing else', () => {
+test('every outcome of the declaration is in this table, and nothing else', () => {
   for (const step of Object.keys(UPDATE_STEPS) as UpdateStepName[])
     expect(Object.keys(PRODUCED[step]).sort()).toEqual([...UPDATE_STEPS[step].outcomes].sort());
 });

@@ -56,7 +56,7 @@ test('a CSV is checked alike, and not cut', async () => {
   });
 });
 
-test('nothing of a customer is told but names of fields', async () => {
+test('nothing of a customer is reported but names of fields', async () => {
   const text = `${line(1, { gender: 'Canary', notes: 'Canary' })}{"id":"Canary"}\nCanary\n{"Canary\n`;
 
   expect(JSON.stringify(await validateUpdates(JSONL, bytesOf(text)))).not.toContain('Canary');

@@ -10,7 +10,7 @@ const LOOPBACK = 'http://127.0.0.1:4566';
 const fileWith = (content: unknown) =>
   join(tree({ 'given.json': typeof content === 'string' ? content : JSON.stringify(content) }), 'given.json');
 
-/** The lines that are told about a configuration, without the path of its file. */
+/** The lines that are reported about a configuration, without the path of its file. */
 function complaints(content: unknown, endpoint?: string): string[] {
   const file = fileWith(content);
   try {
@@ -102,7 +102,7 @@ describe('a configuration that holds', () => {
   );
 });
 
-describe('a mistake is told with the path of its field', () => {
+describe('a mistake is reported with the path of its field', () => {
   const wrongPolling = { firstWaitSeconds: 60, largestWaitSeconds: 30, deadlineSeconds: 600 };
   test.each<[name: string, content: unknown, line: RegExp]>([
     ['a missing address', { crm: { authUrl: CRM.authUrl } }, /^crm\.baseUrl: /],

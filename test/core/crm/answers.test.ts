@@ -16,7 +16,7 @@ test.each<[unknown, string]>([
   [[[CANARY]], 'an array of 1, first another array'],
   [{}, 'an object without keys'],
   [{ id: CANARY, name: CANARY }, 'an object with the keys id, name'],
-])('the shape of %j is told without its values', (value, shape) => {
+])('the shape of %j is reported without its values', (value, shape) => {
   expect(shapeOf(value)).toBe(shape);
 });
 

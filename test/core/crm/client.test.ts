@@ -25,7 +25,7 @@ const secret = { headers: { 'content-type': 'text/html; charset=utf-8' }, text: 
 
 /**
  * A client whose tokens are named by their number; `asked` has the tokens that were refused when it asked for one. What is
- * read anew is the same, unless a person has `authorized` since.
+ * read again is the same, unless a person has `authorized` since.
  */
 function clientAt(url: string, authorized?: { accessToken: string; scope: string }) {
   const asked: (string | undefined)[] = [];
@@ -134,7 +134,7 @@ test('a 403 for the token of before an authorization is repeated once with the n
   expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([...tokens, ...tokens]);
 });
 
-test('a 403 after which the token cannot be read anew ends as what is wrong with its store', async () => {
+test('a 403 after which the token cannot be read again ends as what is wrong with its store', async () => {
   const server = await serverFor([`POST ${CREATE}`, { status: 403, ...secret }]);
   const client = createCrmClient({
     baseUrl: `${server.url}/api/v1`,

@@ -14,7 +14,7 @@ const LINE = `PATCH /api/v1/customers/${ID}`;
 const now = at('2026-11-20T01:00:00Z');
 const FIELDS = { firstName: CANARY, city: null };
 
-/** Sends one change; the first refresh, or reading the token anew, may fail. */
+/** Sends one change; the first refresh, or reading the token again, may fail. */
 function updateAt(
   url: string,
   {
@@ -94,7 +94,7 @@ test('a 401 whose token cannot be refreshed says why', async () => {
   expect(await update()).toMatchObject({ status: 401, error: { name: 'ReauthorizationRequired' } });
 });
 
-test('a 403 after which the token cannot be read anew was answered all the same, and says why', async () => {
+test('a 403 after which the token cannot be read again was answered all the same, and says why', async () => {
   const server = await serverFor([LINE, { status: 403 }]);
   const { update } = updateAt(server.url, { reread: new RunError('TokenStoreUnavailable', 'No answer.') });
 

@@ -49,7 +49,7 @@ test.each(['ECONNRESET', 'UND_ERR_SOCKET', 'EPIPE', 'ETIMEDOUT'])(
   },
 );
 
-test('an answer that takes too long is told by the name of what broke it off', () => {
+test('an answer that takes too long is reported by the name of what broke it off', () => {
   const timeout = new DOMException(CANARY, 'TimeoutError');
 
   expect(notReached(timeout, create)).toMatchObject({

@@ -24,7 +24,7 @@ const pointer = (overrides: Partial<Pointer> = {}): Pointer => ({
 });
 const standingIn = (bucket: FakeBucket) => JSON.parse(bucket.text(KEY) ?? 'null') as Pointer | null;
 
-/** As PublishFile does it: what stands there is read and judged, then moved. */
+/** As PublishFile does it: what is there is read and judged, then moved. */
 const move = async (bucket: FakeBucket, to: Pointer) => movePointer(bucket, await readPointer(bucket, KEY), to);
 
 async function after(first: Pointer, second: Pointer): Promise<Pointer | null> {

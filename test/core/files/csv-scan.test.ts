@@ -118,7 +118,7 @@ test('whatever the records, and wherever the pieces are cut, it counts what csv-
   );
 });
 
-test('the encoding is told alike wherever the pieces are cut', () => {
+test('the encoding is reported alike wherever the pieces are cut', () => {
   const piece = fc.constantFrom('cd', ',\n', '\xeb\xe4\xef', '\xe0', '\xd7\x90', '\xc8', '\x92', '\xe9', '\xfc');
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 12 }), fc.array(fc.nat(30), { maxLength: 5 }), (pieces, cuts) => {

@@ -28,14 +28,14 @@ test.each([
   ['a connection was reset', fetchFailed(error({ code: 'ECONNRESET', syscall: 'read' }))],
   ['one of several connections was made and reset', ofAll(silent, error({ code: 'ECONNRESET', syscall: 'read' }))],
   ['a record of TLS is broken', fetchFailed(error({ code: 'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC' }))],
-  ['several errors are told without one', fetchFailed(new AggregateError([]))],
+  ['several errors are reported without one', fetchFailed(new AggregateError([]))],
   ['the time ran out', new DOMException('', 'TimeoutError')],
   ['nobody knows', 'a word'],
 ])('where %s, the request may have arrived', (_, thrown) => {
   expect(neverSent(thrown)).toBe(false);
 });
 
-/** Closes every connection with these bytes, whatever it is told. */
+/** Closes every connection with these bytes, whatever it is sent. */
 async function saying(bytes: number[]): Promise<string> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined).once('data', () => socket.end(Buffer.from(bytes)));

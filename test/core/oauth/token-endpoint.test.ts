@@ -178,7 +178,7 @@ test.each([
   }
 });
 
-test('of the scopes of an answer, only what was asked for is kept', async () => {
+test('of the scopes of an answer, only what was requested is kept', async () => {
   const { tokens } = await tokensFrom({ ...GOOD, scope: `global:export ${CANARY} openid` });
 
   expect(tokens.scope).toBe('openid global:export');

@@ -54,7 +54,7 @@ test.each<[StepName, Outcome<StepName>]>([
   expect(answer).toMatchObject({ outcome, waits: 3, waitSeconds: 23, failure: null });
 });
 
-test('what the CRM asked for in Retry-After is waited', async () => {
+test('what the CRM requested in Retry-After is waited', async () => {
   const { handler } = throwing('CheckStatus', new RunError('RateLimited', 'Wait.', { retryAfterSeconds: 77 }));
 
   expect(await handler(runState(), lambdaContext())).toMatchObject({ outcome: 'PENDING', waitSeconds: 77 });
@@ -188,7 +188,7 @@ test('an event that is no state is a crash as well, and nothing of it is quoted'
   expect(everythingIn(thrown)).not.toContain(CANARY);
 });
 
-test('clients that cannot be made end as an outcome that is reported, and are made anew by the next invocation', async () => {
+test('clients that cannot be made end as an outcome that is reported, and are made again by the next invocation', async () => {
   let makes = 0;
   const deps = testDeps();
   const [, platform] = composed(deps);
@@ -298,7 +298,7 @@ describe('trouble that a run waits for', () => {
     deadline: '2026-11-20T02:00:00.000Z',
   });
 
-  test('is told by the state: error, status, how often in a row, and the deadline', async () => {
+  test('is reported by the state: error, status, how often in a row, and the deadline', async () => {
     const { handler } = throwing('CheckStatus', busy);
 
     const first = await handler(runState(), lambdaContext());

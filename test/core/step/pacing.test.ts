@@ -59,7 +59,7 @@ test('at the deadline and after it there is no further wait', () => {
   expect(nextWait(0, pacing(), before(-1), 30)).toBeUndefined();
 });
 
-test('every wait is a whole number of seconds from one to what is left, and at least what was asked for', () => {
+test('every wait is a whole number of seconds from one to what is left, and at least what was requested', () => {
   const cases = fc.record({
     waits: fc.nat(2000),
     first: fc.integer({ min: 1, max: 3600 }),

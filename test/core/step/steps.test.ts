@@ -91,7 +91,7 @@ test.each(ALL)(
   },
 );
 
-test('every outcome of the declaration stands in this table, and nothing else', () => {
+test('every outcome of the declaration is in this table, and nothing else', () => {
   for (const step of Object.keys(STEPS) as StepName[])
     expect(Object.keys(PRODUCED[step]).sort()).toEqual([...STEPS[step].outcomes].sort());
 });

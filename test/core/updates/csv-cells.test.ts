@@ -74,7 +74,7 @@ test.each([
   ]);
 });
 
-test('a quotation mark that is never closed is told with the line on which its record begins', () => {
+test('a quotation mark that is never closed is reported with the line on which its record begins', () => {
   expect(recordsOf('a\nb,"c\nd\n')).toMatchObject([
     { line: 1 },
     { line: 2, wrong: 'opens a quotation mark that is never closed' },

@@ -4,7 +4,7 @@ import { csvToJsonl } from '../../../core/updates/csv-to-jsonl.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesOf, entriesOf, idOf, textOf } from './support/lines.ts';
 
-test('every record stands on the line on which it began', async () => {
+test('every record is on the line on which it began', async () => {
   const csv = `id,notes,gender\n${idOf(1)},"a\nb",\n\n${idOf(2)},\\N,2\n`;
 
   expect(await textOf(csvToJsonl(bytesOf(csv)))).toBe(

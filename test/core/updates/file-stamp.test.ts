@@ -24,7 +24,7 @@ test('a file that nobody touches stays the same', async () => {
 
 test.each<[string, (path: string) => Promise<void>]>([
   ['grows', (path) => appendFile(path, 'x')],
-  ['is written anew with as many bytes', (path) => utimes(path, new Date(), new Date(Date.now() + 1000))],
+  ['is written again with as many bytes', (path) => utimes(path, new Date(), new Date(Date.now() + 1000))],
 ])('a file that %s has changed', async (_, change) => {
   const { path, file } = await openedFile();
   const before = await stampOf(file);

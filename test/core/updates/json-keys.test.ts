@@ -14,7 +14,7 @@ test.each([
   expect(countKeys(json)).toBe(keys);
 });
 
-test('every key of any object is counted, whatever stands in texts', () => {
+test('every key of any object is counted, whatever is in texts', () => {
   const text = fc.string({ unit: fc.constantFrom('"', '\\', ':', ' ', 'a', '{', ',') });
   fc.assert(
     fc.property(fc.dictionary(text, text), fc.constantFrom(undefined, 2), (object, indent) => {

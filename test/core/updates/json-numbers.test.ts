@@ -81,7 +81,7 @@ test('every number that JavaScript writes in 15 digits is kept', () => {
   );
 });
 
-test('the quick look at the bytes passes over no number that is rounded, wherever it stands', () => {
+test('the quick look at the bytes passes over no number that is rounded, wherever it is', () => {
   const digits = (least: number, most: number) => fc.stringMatching(new RegExp(`^[1-9][0-9]{${least},${most}}$`));
   const number = fc.oneof(
     digits(0, 30),

@@ -23,7 +23,7 @@ test('whatever the pieces, blocks are whole lines and together the file', async 
   );
 });
 
-test('of a line that is too long little is kept at once, and what stands behind it keeps its place', async () => {
+test('of a line that is too long little is kept at once, and what is behind it keeps its place', async () => {
   const blocks = await allOf(lineBlocks(bytesOf(`a\n${'x'.repeat(3 * LONGEST_LINE)}\nb\n`, 5000)));
 
   expect(blocks.map(({ bytes, ...rest }) => ({ ...rest, text: bytes.toString() }))).toEqual([

@@ -118,14 +118,14 @@ test.each<[string, string, object[]]>([
     ],
   ],
   ['line breaks of CR alone', 'id,notes\ra,b\r', [{ line: 1, field: null }]],
-])('%s in the header is told', async (_, text, expected) => {
+])('%s in the header is reported', async (_, text, expected) => {
   const entries = await entriesOf('csv', text);
 
   expect(entries).toMatchObject(expected);
   expect(entries).toHaveLength(expected.length);
 });
 
-test('unknown columns are told once, and the rest of the file is checked', async () => {
+test('unknown columns are reported once, and the rest of the file is checked', async () => {
   expect(await entriesOf('csv', csv('frstName,gender', 'a,9', 'b,1'))).toMatchObject([
     { line: 1, field: 'frstName', sentence: 'is no field of a customer (did you mean "firstName"?)' },
     { line: 2, field: 'gender' },
@@ -149,7 +149,7 @@ test.each([
   ]);
 });
 
-test('lines that are not UTF-8 are told by their own numbers, within long cells too', async () => {
+test('lines that are not UTF-8 are reported by their own numbers, within long cells too', async () => {
   const row = (n: number, cell: Uint8Array) => Buffer.concat([Buffer.from(`${idOf(n)},"`), cell, Buffer.from('"\n')]);
   const long = Buffer.concat([Buffer.from('x\n'.repeat(40_000)), Buffer.from([0xe0])]);
   const file = Buffer.concat([

@@ -84,7 +84,7 @@ test('a line of the most bytes that one may have is read', async () => {
   expect(await entriesOf('jsonl', line(1, { notes: 'x'.repeat(MB - rest + 1) }))).toMatchObject([{ field: null }]);
 });
 
-test('a line that is not UTF-8 is told, and the others are read', async () => {
+test('a line that is not UTF-8 is reported, and the others are read', async () => {
   const bad = Buffer.concat([
     Buffer.from(`${line(1)}{"notes":"`),
     Buffer.from([0xf9, 0xec]),

@@ -65,7 +65,7 @@ const cases: [string, UpdateFormat, string | Uint8Array, object[]][] = [
   ],
 ];
 
-test.each(cases)('%s (%s) is told once, as a whole', async (_, format, content, expected) => {
+test.each(cases)('%s (%s) is reported once, as a whole', async (_, format, content, expected) => {
   expect(await entriesOf(format, content)).toEqual(expected.map((problem) => ({ field: null, ...problem })));
 });
 
@@ -82,7 +82,7 @@ test.each<[string, UpdateFormat, (id: string) => string]>([
   ]);
 });
 
-test('an id that is twice there is told even where its line is wrong otherwise', async () => {
+test('an id that is twice there is reported even where its line is wrong otherwise', async () => {
   const lines = `${good}{"id":"${idOf(1)}","gender":9}\n`;
 
   expect((await entriesOf('jsonl', lines)).slice(1)).toMatchObject([{ field: 'id' }, { field: 'gender' }]);

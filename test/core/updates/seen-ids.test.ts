@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { SeenIds } from '../../../core/updates/seen-ids.ts';
 import { idOf } from './support/lines.ts';
 
-test('an id is new once, and afterwards stands on its first line', () => {
+test('an id is new once, and afterwards is on its first line', () => {
   const seen = new SeenIds();
 
   expect(seen.seenBefore(idOf(255), 3)).toBeUndefined();

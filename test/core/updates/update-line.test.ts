@@ -35,7 +35,7 @@ test('null is taken where the configuration allows it, and never for what is no 
   ]);
 });
 
-test('every field that is wrong is told, each once', () => {
+test('every field that is wrong is reported, each once', () => {
   const record = { id: 'x', gender: 9, hight: 1, kupatHolim: 1, kupatHolimComplementary: 25 };
 
   expect(
@@ -45,7 +45,7 @@ test('every field that is wrong is told, each once', () => {
   ).toEqual(['gender', 'hight', 'id', 'kupatHolimComplementary']);
 });
 
-test('of many unknown fields the first hundred are told', () => {
+test('of many unknown fields the first hundred are reported', () => {
   const many = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`unknown-${n}`, 1]));
 
   expect(problemsOf(1, { id, notes: 'x', ...many })).toHaveLength(100);

@@ -9,7 +9,7 @@ import { paginateGetExecutionHistory, paginateListExecutions } from '@aws-sdk/cl
 import type { Target } from '../../../cli/support/target.ts';
 import type { Deployed } from './deployed.ts';
 
-/** A place where something could leak, and everything that stands there. */
+/** A place where something could leak, and everything that is there. */
 export interface Place {
   name: string;
   text: string;

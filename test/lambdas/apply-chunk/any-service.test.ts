@@ -82,7 +82,7 @@ async function applied(records: number, fates: Fate[], stopsAt: number) {
   return { results: await told({ store, state }), made, seen };
 }
 
-test('whatever a CRM does, no line is told otherwise than it is there', async () => {
+test('whatever a CRM does, no line is reported otherwise than it is there', async () => {
   const fates = fc.array(fate, { minLength: 1, maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fates, fc.nat(15), async (records, happens, stopsAt) => {

@@ -388,7 +388,7 @@ describe('trouble in the middle', () => {
     expect(resultsIn(store).map(({ line }) => line)).toEqual([1, 2, 3]);
   });
 
-  test('of the flag, whose writing fails after a 403: the line is told by its answer', async () => {
+  test('of the flag, whose writing fails after a 403: the line is reported by its answer', async () => {
     const before = failing('putOnce', KEYS.stop, DOWN) ?? (() => {});
     const { store, invoke } = world(2, () => 403, { before, scope: 'openid' });
 
@@ -397,7 +397,7 @@ describe('trouble in the middle', () => {
     expect(summary(store)).toEqual([['FAILED', 403, 1, 'AuthRefused']]);
   });
 
-  test('of the count, after a 404 at the threshold: the line is told by its answer, and is counted by the next', async () => {
+  test('of the count, after a 404 at the threshold: the line is reported by its answer, and is counted by the next', async () => {
     const { store, sent, stateWith, invoke } = world(2, () => 404, {
       before: failing('putOnce', KEYS.failures, DOWN) ?? (() => {}),
     });

@@ -118,7 +118,7 @@ async function run({ state, invoke }: ReturnType<typeof world>, repeated: boolea
   await Promise.all(unheard);
 }
 
-test('however many are at work, and die, every line is told once, and none otherwise than it was', async () => {
+test('however many are at work, and die, every line is reported once, and none otherwise than it was', async () => {
   const fates = fc.array(fc.constantFrom(...CALLS), { maxLength: 40 });
   const repeated = fc.array(fc.boolean(), { maxLength: 6 });
   const records = fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 8 }) }, fc.constant(120));
@@ -147,7 +147,7 @@ test('however many are at work, and die, every line is told once, and none other
   );
 });
 
-test('a chunk that was given up while its function is at work: no line is told NOT_SENT that it sends', async () => {
+test('a chunk that was given up while its function is at work: no line is reported NOT_SENT that it sends', async () => {
   const input = inputOf(300);
   const chunk = wholeChunk(input);
   const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([chunk]) } });

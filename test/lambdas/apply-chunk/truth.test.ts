@@ -236,7 +236,7 @@ describe('a batch that would not come to its end', () => {
     expect(stopOf(met).sentence).toBe('It was not done after two and a half days.');
   });
 
-  test('is told in no time once it is stopped, whatever its rate', async () => {
+  test('is reported in no time once it is stopped, whatever its rate', async () => {
     const met = world(1000, () => 200, { chunkRate: 0.1 });
     met.store.put(KEYS.stop, '');
     const deps = sleepingDeps();
@@ -374,7 +374,7 @@ async function runThrough({ state, invoke, life, store }: ReturnType<typeof fate
   life.revive();
 }
 
-test('whatever happens, every line is told once, and none otherwise than it was', async () => {
+test('whatever happens, every line is reported once, and none otherwise than it was', async () => {
   const [calls, writes] = [fc.constantFrom(...CALLS), fc.constantFrom(...WRITES)];
   const fates = [fc.array(calls, { maxLength: 40 }), fc.array(writes, { maxLength: 25 })] as const;
   await fc.assert(

@@ -127,7 +127,7 @@ test.each<[RunErrorName, string, string]>([
   ['CrmUnavailable', 'begins', '2026-11-20T01:20:00.000Z'],
   ['RateLimited', 'begins', '2026-11-20T01:20:00.000Z'],
   ['TokenStoreUnavailable', 'does not begin', '2026-11-20T01:09:00.000Z'],
-])('behind %s at a look the row of refusals of the file %s anew', async (name, _, unknownSince) => {
+])('behind %s at a look the row of refusals of the file %s again', async (name, _, unknownSince) => {
   const nothing = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
   const state = runState({ moving: { ...nothing, unknownSince: '2026-11-20T01:09:00.000Z' } });
   const crm = fakeCrm(status(new RunError(name, 'Wait.', { retryAfterSeconds: 44 })));

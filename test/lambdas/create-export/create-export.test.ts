@@ -293,7 +293,7 @@ test.each<[what: string, input: object, date: string]>([
   ['a schedule in the year 1', { scheduledFor: '0001-01-01T00:00:00Z' }, '0001-01-01'],
   ['a schedule in the year 0', { scheduledFor: '0000-06-01T00:00:00Z' }, '0000-06-01'],
   ['a schedule before the year 0', { scheduledFor: '0000-01-01T00:00:00+23:59' }, '-000001-12-31'],
-  ['a schedule by a clock that stands at zero', { scheduledFor: '1970-01-01T00:00:00Z' }, '1970-01-01'],
+  ['a schedule by a clock that is at zero', { scheduledFor: '1970-01-01T00:00:00Z' }, '1970-01-01'],
   ['a schedule after the year 9999', { scheduledFor: '9999-12-31T23:59:59-23:59' }, '+010000-01-01'],
 ])('%s is refused before any call: its pointer would stand in the way of every night', async (_, input, date) => {
   const crm = fakeCrm();

@@ -57,7 +57,7 @@ test.each(SIZES)('STORED says of %s what was stored: key, size, checksum, type a
   expect(servers.store.uploads()).toEqual([]);
 });
 
-test('the address is asked for and used, and appears in no answer and no line of the log', async () => {
+test('the address is requested and used, and appears in no answer and no line of the log', async () => {
   const file = servers.origin.file({ size: 5 * PART });
   const deps = servers.depsFor(file, { secondsLeft: servers.timeForParts(2) });
 
@@ -71,7 +71,7 @@ test('the address is asked for and used, and appears in no answer and no line of
   expect(deps.log.lines).toMatchObject([{ message: 'stored', fields: { key: KEY } }]);
 });
 
-test('no credential of the CRM goes to the file server, and no compressed answer is asked for', async () => {
+test('no credential of the CRM goes to the file server, and no compressed answer is requested', async () => {
   const file = servers.origin.file({ size: 10 });
 
   await downloadFile(runState(), servers.depsFor(file));
@@ -129,7 +129,7 @@ test.each<[string, Behaviour, string, string]>([
   expect(answer.file).toMatchObject({ key: `runs/entity=leads/run=night-1/${name}`, contentType: type });
 });
 
-test('agent numbers are asked for and stored with their hyphen', async () => {
+test('agent numbers are requested and stored with their hyphen', async () => {
   const file = servers.origin.file({ size: 100 });
   const crm = fakeCrm(['post /agent-numbers/exports/{id}/download', { url: file.url }]);
   const state = runState({ run: run({ entity: 'agent-numbers', prefix: 'runs/entity=agent-numbers/run=n/' }) });
@@ -225,7 +225,7 @@ test('an export that is unknown at the deadline ends as ExportNotFound', async (
   await failureOf(askedAgain('2026-11-20T01:50:00.000Z', '2026-11-20T02:00:00.000Z', unknown), 'ExportNotFound');
 });
 
-test('a link that has expired is asked for anew at once, in the same call', async () => {
+test('a link that has expired is requested again at once, in the same call', async () => {
   const file = servers.origin.file({ size: 100, script: inOrder(EXPIRED) });
   const crm = fakeCrm(linkTo(file), linkTo(file));
 
@@ -235,7 +235,7 @@ test('a link that has expired is asked for anew at once, in the same call', asyn
   expect(crm.left).toEqual([]);
 });
 
-test('a link that expires in the middle of a file is asked for anew, and the file goes on at the byte', async () => {
+test('a link that expires in the middle of a file is requested again, and the file goes on at the byte', async () => {
   const file = servers.origin.file({ size: 6 * PART, script: cutInThirdPart(EXPIRED) });
   const crm = fakeCrm(linkTo(file), linkTo(file));
 
@@ -256,7 +256,7 @@ test('links that are refused over and over wait, and end at the deadline under t
   expect(error.message).toContain('was answered 403');
 });
 
-test('a web page in the place of the file is asked for again, then refused, and nothing is stored', async () => {
+test('a web page in the place of the file is requested again, then refused, and nothing is stored', async () => {
   const file = servers.origin.file({ size: 100, script: always(HTML_PAGE) });
 
   const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
@@ -330,7 +330,7 @@ test('a file without a length whose end nothing marks is refused, unless the con
   expect(answer).toMatchObject({ outcome: 'STORED', file: { bytes: 100, undeclaredEnd: true } });
 });
 
-test('a file that changes while it is fetched is fetched anew, and says how often', async () => {
+test('a file that changes while it is fetched is fetched again, and says how often', async () => {
   const changed = servers.origin.file({ size: 6 * PART, seed: 77, etag: '"new"' });
   const later: Behaviour = { seed: 77, etag: '"new"' };
   const script = cutInThirdPart(...Array<Behaviour>(9).fill(later));

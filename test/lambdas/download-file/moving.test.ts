@@ -104,7 +104,7 @@ test('a large file is on record before a byte of it is stored', async () => {
   expect(second).toMatchObject({ outcome: 'STORED', file: { bytes: SIZE } });
 });
 
-test('an upload that is gone is begun anew', async () => {
+test('an upload that is gone is started over', async () => {
   const file = servers.origin.file({ size: SIZE });
   const first = await downloadFile(runState(), servers.depsFor(file, { secondsLeft: servers.timeForParts(2) }));
   servers.store.reset();
@@ -167,7 +167,7 @@ describe('trouble that may pass', () => {
     expect(answer).toMatchObject({ outcome: 'CONTINUE', waitSeconds: 40, moving: { upload: { key: KEY } } });
   });
 
-  test('of the token, when a link is asked for in the middle of a file, waits and goes on', async () => {
+  test('of the token, when a link is requested in the middle of a file, waits and goes on', async () => {
     const file = servers.origin.file({ size: SIZE, script: cutInThirdPart(EXPIRED) });
     const trouble = new RunError('TokenRefreshInProgress', 'Another function refreshes.', { retryAfterSeconds: 20 });
     const crm = fakeCrm(linkTo(file), asked(trouble), linkTo(file));
@@ -228,7 +228,7 @@ describe('an end for good', () => {
   test.each([
     ['refuses', TROUBLE.accessDenied, 'StorageDenied'],
     ['does not answer', TROUBLE.slowDown, 'StorageUnavailable'],
-  ] as const)('stands under its own name when the bucket %s to give the upload up', async (_, fault, told) => {
+  ] as const)('is under its own name when the bucket %s to give the upload up', async (_, fault, told) => {
     const file = servers.origin.file({ size: SIZE });
     const cause: FaultScript = ({ operation }) => (operation === 'AbortMultipartUpload' ? fault : undefined);
     servers.store.settings.faults = atThirdPart(TROUBLE.kmsDisabled, cause);

@@ -38,7 +38,7 @@ describe('what the first kilobyte disproves is refused, whatever it is called', 
     ['an error as octet-stream', JSON_ERROR, { contentType: 'application/octet-stream' }, 'JSON'],
     ['an error without a type', JSON_ERROR, {}, 'JSON'],
     ['an error as CSV', '{"error":"x","code":404}', { contentType: 'text/csv', name: 'leads.csv' }, 'JSON'],
-    ['an error where as many columns were asked for', '{"a":1,"b":2,"c":3}', { columns: ['a', 'b', 'c'] }, 'JSON'],
+    ['an error where as many columns were requested', '{"a":1,"b":2,"c":3}', { columns: ['a', 'b', 'c'] }, 'JSON'],
     [
       'an error in place of JSON',
       JSON_ERROR,

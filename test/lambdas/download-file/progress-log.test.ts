@@ -34,6 +34,6 @@ test('a transfer of less than five seconds has none', () => {
   expect(toldAt([0, 1, 4.9])).toEqual([]);
 });
 
-test('a size that is not known is told as such', () => {
+test('a size that is not known is reported as such', () => {
   expect(toldAt([7], null)[0]?.fields.totalBytes).toBe(null);
 });

@@ -47,7 +47,7 @@ interface Row {
   columns?: string[];
   /** How the independent parser reads it, and whether its first record is a header. */
   reads?: { encoding?: string; headed?: boolean; skipLines?: number } & Omit<Options, 'encoding'>;
-  /** `null` = rows are not to be told, the parser's count is not asked. */
+  /** `null` = rows are not to be reported, the parser's count is not asked. */
   rows?: null;
   /** What is told of the header where that is not what the parser reads in the first record. */
   header?: string[] | null;
@@ -130,7 +130,7 @@ const PUBLISHED: Row[] = [
     warns: 'none that is known',
   },
   {
-    name: 'one damaged byte behind a header of labels that is as wide as was asked for',
+    name: 'one damaged byte behind a header of labels that is as wide as was requested',
     bytes: damaged(['מזהה', 'שם מלא', 'טלפון'], ['1', 'חיפה', '2']),
     header: THREE,
     dialect: { encoding: null },
@@ -377,7 +377,7 @@ test('a cell that nearly fills what is judged is judged like any other', async (
 const HTML = '<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please, sign in, again</body></html>\n';
 const ERROR = '{"error":"link expired, please, ask again","code":404}';
 
-/** As wide as was asked for, in both lines. */
+/** As wide as was requested, in both lines. */
 const ERROR_OF_TWO_LINES = '{"error":"link expired","code":404,"a":1\n,"b":2,"c":3}';
 
 const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
@@ -404,7 +404,7 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
   ['line breaks', '\r\n\n\n', 'text without a single record'],
   ['a byte order mark alone', '\uFEFF', 'text without a single record'],
   [
-    'records that are wider than was asked for',
+    'records that are wider than was requested',
     csv([
       [...DANA, 'x'],
       [...RON, 'y'],
@@ -441,7 +441,7 @@ const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [
   ['a first line that never ends', `"${'a,'.repeat(700_000)}`, 'a file whose first two records never end'],
 ];
 
-describe('nothing is published that is not what was asked for, whatever it is called', () => {
+describe('nothing is published that is not what was requested, whatever it is called', () => {
   test.each(REFUSED)('%s', async (name, bytes, looks) => {
     const { bucket, state } = published({ name, bytes });
 
@@ -453,7 +453,7 @@ describe('nothing is published that is not what was asked for, whatever it is ca
   });
 });
 
-describe('of what is no CSV file, or is packed, nothing is told but its kind', () => {
+describe('of what is no CSV file, or is packed, nothing is reported but its kind', () => {
   test.each<[string, Uint8Array, Partial<Manifest['file']>]>([
     ['a spreadsheet', zipOf('[Content_Types].xml', 'xl/workbook.xml'), { format: 'xlsx', compression: null }],
     ['a spreadsheet whose sheets come first', zipOf('xl/worksheets/sheet1.xml'), { format: 'xlsx' }],

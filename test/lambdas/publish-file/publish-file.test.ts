@@ -281,7 +281,7 @@ test('a file that is not CSV is published without rows or header, and its quotat
   expect(manifestIn(bucket)).toMatchObject({ file: { rows: null, header: null }, warnings: [] });
 });
 
-test('a lost first answer is told in the manifest', async () => {
+test('a lost first answer is reported in the manifest', async () => {
   const { bucket, state } = storedRun();
 
   await publish(bucket, { ...state, unansweredCreates: 1 });
@@ -292,7 +292,7 @@ test('a lost first answer is told in the manifest', async () => {
   });
 });
 
-test('a file that changed at its origin while it was fetched is told in the manifest, and how often', async () => {
+test('a file that changed at its origin while it was fetched is reported in the manifest, and how often', async () => {
   const { bucket, state } = storedRun(SMALL_CSV, { restarts: 2 });
 
   await publish(bucket, state);

@@ -99,7 +99,7 @@ test('another object in its place is a conflict, and is not gone on with', async
   expect(await invoke(stopped)).toMatchObject({ outcome: 'FAILED', failure: { error: 'StorageConflict' } });
 });
 
-test('the pass of an earlier release, which knew less, is begun anew', async () => {
+test('the pass of an earlier release, which knew less, is started over', async () => {
   const { bucket, state, invoke } = breaking(() => false);
   const place = { records: 7, irregular: 0, width: 2, fields: 1, quoted: false, opens: true, blank: true };
 

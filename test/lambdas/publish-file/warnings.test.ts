@@ -13,7 +13,7 @@ const facts = (overrides: Partial<Parameters<typeof warningsOf>[0]> = {}) => ({
   ...overrides,
 });
 
-test('a file as it was asked for gives no warning', () => {
+test('a file as it was requested gives no warning', () => {
   expect(warningsOf(facts())).toEqual([]);
   expect(warningsOf(facts({ rows: null, header: null }))).toEqual([]);
 });

@@ -113,7 +113,7 @@ test('a batch that was stopped says by what', async () => {
   ).toEqual(Array(5).fill('AuthRefused'));
 });
 
-test('what its chunks left in doubt is told by what is known of it', async () => {
+test('what its chunks left in doubt is reported by what is known of it', async () => {
   const doubt = { firstLine: 2, records: 2, tries: { attempts: 2, lost: false, status: 429 } };
   const lost = { firstLine: 4, records: 1, tries: { attempts: 1, lost: true, status: null } };
   const { results, summarize } = world({
@@ -161,7 +161,7 @@ test('a map that broke off is the reason, by the name of its error and nothing e
   expect(error.message + JSON.stringify(manifest())).not.toContain(CANARY);
 });
 
-test('where the map broke off, the functions still at work are told to stop, and waited for, before anything is told', async () => {
+test('where the map broke off, the functions still at work are told to stop, and waited for, before anything is reported', async () => {
   const { store, summarize } = world({ [KEYS.part(1, 1)]: applied(1) });
 
   const answer = await summarize({ crash: { Error: 'States.Runtime' } });
@@ -181,7 +181,7 @@ describe('a chunk that was given up may still have a function at work', () => {
       'a claim that another function closed',
       { ...ALL, ...claimed, [KEYS.part(1, 2)]: '{"doubt":{"firstLine":2,"records":100,"tries":null}}\n' },
     ],
-  ])('%s: it is told to stop, and waited for, once, before anything is told', async (_, parts) => {
+  ])('%s: it is told to stop, and waited for, once, before anything is reported', async (_, parts) => {
     const { store, summarize } = world(parts);
 
     expect(await summarize()).toEqual(AT_WORK);

@@ -286,7 +286,7 @@ describe('the topic', () => {
       ['email', 'night@example.com', topicId],
       ['email', 'ops+crm@example.com', topicId],
     ]);
-    expect(subscriptions(['ops+crm@example.com', 'night@example.com']), 'nobody has to confirm anew').toEqual(both);
+    expect(subscriptions(['ops+crm@example.com', 'night@example.com']), 'nobody has to confirm again').toEqual(both);
     expect(subscriptions([]), 'an address is not needed').toEqual({});
   });
 });

@@ -1,5 +1,5 @@
 /**
- * The metrics of AWS that alarms and the dashboard read, as AWS documents them, each with the dimensions that it is told
+ * The metrics of AWS that alarms and the dashboard read, as AWS documents them, each with the dimensions that it is reported
  * under. A name that is not in the documents never has a value, and an alarm on it never comes.
  */
 export const AWS_METRICS: Record<string, { dimensions: string[]; names: string[]; source: string }> = {

@@ -44,7 +44,7 @@ const metric = z
     const [last] = parts.slice(-1);
     const words = parts.filter((part) => typeof part === 'string');
     const drawn = typeof last === 'object' ? last : undefined;
-    if (words.length !== parts.length - (drawn ? 1 : 0)) problem('what is drawn how stands at the end');
+    if (words.length !== parts.length - (drawn ? 1 : 0)) problem('what is drawn how is at the end');
     if (drawn?.expression !== undefined && words.length > 0) problem('an expression has no namespace and no name');
     if (drawn?.expression === undefined && words.length < 2) problem('a metric has a namespace and a name');
     if (words.length % 2 !== 0) problem('a dimension has a value');

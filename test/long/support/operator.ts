@@ -10,7 +10,7 @@ interface Said {
 
 /** A person who types what the runbook says, with the names filled in. */
 export interface Operator {
-  /** A command as it stands in the runbook. */
+  /** A command as it is in the runbook. */
   type(command: string): Promise<Said>;
   cli(...args: string[]): Promise<Said>;
 }

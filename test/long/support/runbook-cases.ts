@@ -113,7 +113,7 @@ const OF_A_PERSON: Case[] = [
   { entry: 'StorageConflict', fault: takenManifest },
 ];
 
-/** In this order: the last one makes the deployment anew. */
+/** In this order: the last one makes the deployment again. */
 export const CASES: Case[] = [
   ...OF_THE_SERVICE,
   ...OF_THE_GRANT,

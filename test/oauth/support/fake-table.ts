@@ -12,7 +12,7 @@ type Update = UpdateItemCommand['input'];
 /** A table in memory that means what DynamoDB means by the expressions of the ledger; an unknown word in one is an error. */
 export class FakeTable {
   readonly items = new Map<string, Item>();
-  /** Writes that were asked for, and those that were done. */
+  /** Writes that were requested, and those that were done. */
   asked = 0;
   written = 0;
   /** May refuse an operation. */

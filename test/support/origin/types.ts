@@ -7,7 +7,7 @@ export interface OriginRequest {
   method: string;
   /** The Range header; undefined = none. */
   range: string | undefined;
-  /** The first byte that is asked for; 0 without a range. */
+  /** The first byte that is requested; 0 without a range. */
   offset: number;
   headers: IncomingHttpHeaders;
 }
@@ -25,7 +25,7 @@ export interface Behaviour {
   status?: number;
   /** Of the answer, added to its own; '' takes one away. */
   headers?: Record<string, string>;
-  /** This body instead of the file, whatever was asked for; 200 unless `status` says otherwise. */
+  /** This body instead of the file, whatever was requested; 200 unless `status` says otherwise. */
   body?: string | Uint8Array;
   /** 302 to this address. */
   redirect?: string;
@@ -52,7 +52,7 @@ export interface Behaviour {
   seed?: number;
   /** With its quotes; null = none. */
   etag?: string | null;
-  /** Answers with the whole file although a part was asked for. */
+  /** Answers with the whole file although a part was requested. */
   ignoreRange?: boolean;
   /** Instead of the true Content-Range. */
   contentRange?: string;

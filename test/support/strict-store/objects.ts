@@ -30,7 +30,7 @@ export function checkIfNoneMatch(headers: IncomingHttpHeaders, standing: StoredO
   throw new Refusal(412, 'PreconditionFailed', message, { Condition: 'If-None-Match' });
 }
 
-/** HeadObject and GetObject; the checksum comes only where it is asked for, and never with a part of the object. */
+/** HeadObject and GetObject; the checksum comes only where it is requested, and never with a part of the object. */
 export function get({ request: { key, headers } }: Work, { objects }: Contents): Answer {
   const object = objects.get(key);
   if (object === undefined) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.', { Key: key });

@@ -116,7 +116,7 @@ test('an object that is no manifest is left out, and told', async () => {
   ]);
 });
 
-test('without the bucket the runs are listed all the same, and that is told', async () => {
+test('without the bucket the runs are listed all the same, and that is reported', async () => {
   const failure = { status: 'FAILED', error: 'RateLimited', cause: 'Too many.' };
   const before = '2026-11-20T00:30:00.000Z';
   const executions = [execution('rule-2', failure), execution('rule-1', { start: before })];

@@ -75,7 +75,7 @@ test('a long text, and one of other letters, is shown whole', () => {
   expect(text.endsWith(`Größe ${'x'.repeat(300)}.`)).toBe(true);
 });
 
-test('a line is a row: time, step, level, message, and its facts without what stands elsewhere', () => {
+test('a line is a row: time, step, level, message, and its facts without what is elsewhere', () => {
   const fields = { level: 'INFO', message: 'read', execution: NAME, step: 'CheckStatus' };
   const facts = {
     entity: 'leads',

@@ -37,7 +37,7 @@ const night: Execution = {
   ],
 };
 
-test('a run is told as a timeline in plain words, with how long each part took', async () => {
+test('a run is reported as a timeline in plain words, with how long each part took', async () => {
   const cloud = await readingCloud({ executions: [night] });
   cloud.publish({ manifest: { warnings: ['The file has no rows.'] } });
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
@@ -103,7 +103,7 @@ test('a failed run has its error, its cause and the entry of the runbook, and no
   expect(text + JSON.stringify(shown)).not.toContain('someone@example.org');
 });
 
-test('a run that goes on is told up to the state in which it is', async () => {
+test('a run that goes on is reported up to the state in which it is', async () => {
   const entered = night.entered?.slice(0, 7) ?? [];
   const { stop: _, output: __, ...going } = night;
   const cloud = await readingCloud({ executions: [{ ...going, status: 'RUNNING', entered }] });
@@ -115,7 +115,7 @@ test('a run that goes on is told up to the state in which it is', async () => {
   expect(shownText(shown, {})).toMatch(/^leads-night: leads of 2026-11-20, under way\n/);
 });
 
-test('a run that Step Functions has forgotten is told from its manifest', async () => {
+test('a run that Step Functions has forgotten is reported from its manifest', async () => {
   const cloud = await readingCloud();
   cloud.publish({ execution: 'leads-old', manifest: { startedAt: '2026-11-20T00:30:00.000Z' } });
   cloud.publish({ execution: 'leads-night' });
@@ -164,7 +164,7 @@ test('a run that was ended from outside leads to the runbook, though it names no
   expect(text).toContain('ABORTED: no cause was given.\n  Runbook: docs/runbook.md#executionsaborted');
 });
 
-test('a run whose manifest or pointer cannot be read is told as far as it is known, with that as a warning', async () => {
+test('a run whose manifest or pointer cannot be read is reported as far as it is known, with that as a warning', async () => {
   const cloud = await readingCloud({ executions: [night] });
   cloud.publish();
   cloud.objects.set('published/entity=leads/latest.json', Buffer.from('no JSON'));
@@ -184,7 +184,7 @@ test('a nightly run that was retried is not told as one that a rule started', as
   ];
   const cloud = await readingCloud({ executions: [{ ...night, status: 'FAILED', output: '', entered }] });
   const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
-  expect(timeline[0]?.text).toBe('Started anew by a person or a program.');
+  expect(timeline[0]?.text).toBe('Started again by a person or a program.');
 });
 
 test('a run that waits tells how often it was refused, the next look and the deadline', async () => {
