@@ -33,7 +33,11 @@ export function addDownload(command: Command): void {
     .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
     .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))
     .option('--run <name>', 'what one run published, though a later one may have replaced it')
-    .option('-o, --output <file>', 'default: ENTITY-DATE.csv in this directory; - is standard output', outputArgument)
+    .option(
+      '-o, --output <file>',
+      'default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv) in this directory; - is standard output',
+      outputArgument,
+    )
     .option('--force', 'replace a file that is there')
     .option('--json', 'one JSON document')
     .action(download);

@@ -73,7 +73,7 @@ export async function followRun(
       waiting: (running && waitingOf(seen)) || null,
       seconds: secondsBetween(startDate, stopDate ?? new Date()),
     });
-    if (!running) return reportOf(entity, execution, state);
+    if (!running) return reportOf(entity, { ...execution, executionArn }, state);
     await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
 }

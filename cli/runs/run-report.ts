@@ -44,13 +44,13 @@ export function parseState(text: string | undefined): RunState | undefined {
 /** The result of an execution. `last` is the state seen last, for executions without an output. */
 export function reportOf(
   entity: Entity,
-  execution: DescribeExecutionCommandOutput,
+  execution: DescribeExecutionCommandOutput & { executionArn: string },
   last: RunState | undefined,
 ): RunReport {
   const state = execution.status === 'SUCCEEDED' ? (parseState(execution.output) ?? last) : last;
   return {
     entity,
-    executionArn: execution.executionArn ?? '',
+    executionArn: execution.executionArn,
     status: execution.status ?? 'RUNNING',
     error: execution.error ?? null,
     cause: execution.cause ?? null,

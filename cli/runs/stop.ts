@@ -1,7 +1,7 @@
 import { DescribeExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
 import type { RunState } from '../../core/step/states.ts';
-import { withExamples } from '../support/command-options.ts';
+import { quoted, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
@@ -67,7 +67,7 @@ async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): 
 
 /** @returns the status; @throws CommandError (exit code 1) where the run had ended before */
 async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: FoundRun): Promise<string> {
-  const cause = `An operator stopped it: npm run cli -- stop ${name}.`;
+  const cause = `An operator stopped it: npm run cli -- stop ${quoted(name)}.`;
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
     // It ended meanwhile; its status is read below.

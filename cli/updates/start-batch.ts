@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { DescribeExecutionCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { keysOf } from '../../core/batch/batch-keys.ts';
-import type { Target } from '../support/target.ts';
 import { executionArn } from './status.ts';
 import type { UpdatesTarget } from './updates-target.ts';
 
@@ -24,7 +23,7 @@ export function newBatchName(): string {
  * @returns the ARN of the execution
  */
 export async function startBatch(
-  { sfn, UpdatesStateMachineArn: stateMachineArn }: Pick<Target, 'sfn' | 'UpdatesStateMachineArn'>,
+  { sfn, UpdatesStateMachineArn: stateMachineArn }: Pick<UpdatesTarget, 'sfn' | 'UpdatesStateMachineArn'>,
   file: string,
   options: BatchOptions = {},
   name = `${batchIn(file)}-${randomBytes(3).toString('hex')}`,

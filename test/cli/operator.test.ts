@@ -77,6 +77,17 @@ test('a run that ended just before it was stopped is reported as ended, not as s
   expect(stderr).toMatch(/ has ended \(SUCCEEDED\), before it could be stopped\.\n$/);
 });
 
+test('the command that a stopped run names can be pasted, whatever name a person gave the run', async () => {
+  const name = "it's(mine)!";
+  const { endpoint, calls } = await deploymentServer(({ operation }) => {
+    if (operation === 'GetExecutionHistory') return { output: { events: [] } };
+    return { output: { executionArn: `${RUN_ARNS}:${name}`, name, status: 'RUNNING', startDate: 1, input: '{}' } };
+  });
+  expect(await runCli('stop', name, '--yes', ...prod(endpoint))).toMatchObject({ code: 0 });
+  const stop = calls.find(({ operation }) => operation === 'StopExecution');
+  expect(stop?.input.cause).toBe(`An operator stopped it: npm run cli -- stop 'it'\\''s(mine)!'.`);
+});
+
 test('a run without an entity cannot be followed', async () => {
   const { endpoint } = await withRun('FAILED');
   expect(await runCli('follow', NAME, ...prod(endpoint))).toMatchObject({

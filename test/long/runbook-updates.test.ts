@@ -75,7 +75,8 @@ it('UpdateFileInvalid: the problems are listed, and the corrected file is applie
 it('UpdateAlreadyStarted: the batch that has it is shown', async () => {
   const { stderr } = await operatorOf(system).cli('update', file, '--yes');
   const batch = /Batch ([\w-]+):/.exec(stderr)?.[1] ?? '';
-  await startBatch(system.target, `updates/${batch}/input.jsonl`, {});
+  const { sfn, UpdatesStateMachineArn = '' } = system.target;
+  await startBatch({ sfn, UpdatesStateMachineArn }, `updates/${batch}/input.jsonl`, {});
 
   expect(await typeAll(operatorOf(system, { BATCH: batch }), 'UpdateAlreadyStarted', ['Look'], [0])).toContain(batch);
 });

@@ -90,7 +90,7 @@ export async function unpublishedRuns(
 async function foundRuns(
   target: Machine,
   entities: Entity[],
-  { since, failed, running }: Pick<Wanted, 'since' | 'failed' | 'running'>,
+  { since, failed, running, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'limit'>,
   published: Map<string, PublishedRun>,
 ): Promise<FoundRun[]> {
   const runs: FoundRun[] = [];
@@ -99,6 +99,8 @@ async function foundRuns(
   for await (const run of executionsOf(target, { since, failed, running, entity, known })) {
     // A run whose input has no entity is left out only if entities were named.
     if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
+    // All others are joined with manifests: a run that is not found would count as one that Step Functions has deleted.
+    if ((failed || running) && runs.length === limit) return runs;
   }
   return runs;
 }

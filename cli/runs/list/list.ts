@@ -20,7 +20,8 @@ interface ListOptions extends TargetOptions {
 
 const limitArgument = numberArgument('A whole number from 1 to 99999.', 1, 99_999);
 const LINES = `
-In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run, warnings, and why a run waits.`;
+In a pipe: one line for each run, separated by tabs: start, entity, date, outcome, seconds, rows, bytes, standing, run, warnings, and why a run waits.
+What is empty at the end of a line is left out.`;
 
 /** Registers `list`, which changes nothing. */
 export function addList(command: Command): void {

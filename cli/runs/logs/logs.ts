@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
-import { commandFor, withExamples } from '../../support/command-options.ts';
+import { commandFor, quoted, withExamples } from '../../support/command-options.ts';
 import { partialFailure } from '../../support/ended.ts';
 import { printErr } from '../../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../../support/target.ts';
@@ -44,7 +44,7 @@ async function logs(run: string, options: LogsOptions): Promise<void> {
     write(line);
   };
   if (options.follow) {
-    const again = commandFor(`logs ${found.name} --follow`, options);
+    const again = commandFor(`logs ${quoted(found.name)} --follow`, options);
     const words = `Stopped following; the run goes on: ${again}`;
     await untilInterrupted(words, (signal) => followLines(target, found, { show, signal })).catch((error: unknown) => {
       throw options.json ? partialFailure(error, '', documentOf(found, lines)) : error;

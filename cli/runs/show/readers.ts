@@ -43,10 +43,12 @@ export async function aftermathOf(
   );
   const makeUp =
     parseJson(plainInputSchema, input) && date ? `start ${entity} --date ${date}` : `retry ${quoted(name)}`;
-  // The same input is refused again.
-  const vain = readers?.ofDate || error === 'InvalidInput';
+  const vain = readers?.ofDate || FAILS_AGAIN.has(error ?? '');
   return { date: date ?? null, readers, makeUp: vain ? null : makeUp };
 }
+
+/** With the same input, which is refused or too large. */
+const FAILS_AGAIN = new Set(['InvalidInput', 'States.DataLimitExceeded']);
 
 interface Known {
   /** Of the run, where it had begun. */

@@ -28,7 +28,7 @@ export interface ShownRun extends Omit<RunRow, 'warningCount'> {
   warnings: string[];
   /** Of a run that failed. */
   readers: Readers | null;
-  /** The command that makes it up, where nothing is published for its date. */
+  /** The command that publishes its date after all; null where something is published for it, or the same input would fail again. */
   makeUp: string | null;
   links: Links;
 }

@@ -55,7 +55,8 @@ export function batchTools(system: Deployed) {
     return Key;
   };
   const machine = () => system.target.UpdatesStateMachineArn ?? '';
-  const start = (key: string, options: BatchOptions = {}) => startBatch(system.target, key, options);
+  const start = (key: string, options: BatchOptions = {}) =>
+    startBatch({ sfn: system.target.sfn, UpdatesStateMachineArn: machine() }, key, options);
   return {
     upload,
     start,

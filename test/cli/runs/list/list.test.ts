@@ -195,6 +195,16 @@ test('running and limit: only runs under way, only the newest', async () => {
   expect(runsText([], { isTTY: true }, { ...asked, running: true })).toBe('No run is under way.');
 });
 
+test('once the newest that failed are found, no older run is looked at', async () => {
+  const failed = { status: 'FAILED', error: 'X' };
+  const executions = Array.from({ length: 25 }, (_, age) => execution(`run-${age}`, failed));
+  const cloud = await readingCloud({ executions });
+  const runs = await listRuns(cloud.target, { ...silent, failed: true, limit: 1 });
+  expect(runs.map(({ run }) => run)).toEqual(['run-0']);
+  // The inputs of ten are read at once, then the one that is shown.
+  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(11);
+});
+
 test('where there is nothing a person is told so, and a pipe gets nothing', () => {
   expect(runsText([], {}, asked)).toBe('');
   expect(runsText([], { isTTY: true }, asked)).toBe('There is no run since 2026-11-13 00:00 UTC.');

@@ -130,19 +130,25 @@ test('to stop following does not wait for an answer', async () => {
 });
 
 test('Ctrl-C while a document is followed gives the lines that were read so far', async () => {
+  const name = "it's(mine)!";
   const { endpoint, calls } = await deploymentServer(({ operation, input }) => {
-    const state = { executionArn: `${RUN_ARNS}:${NAME}`, name: NAME, status: 'RUNNING', startDate: START / 1000 };
+    const state = { executionArn: `${RUN_ARNS}:${name}`, name, status: 'RUNNING', startDate: START / 1000 };
     if (operation === 'DescribeExecution') return { output: { ...state, input: '{"entity":"leads"}' } };
-    return { output: { events: input.logGroupName === group('CheckStatus') ? [line(1, {})] : [] } };
+    return { output: { events: input.logGroupName === group('CheckStatus') ? [line(1, { execution: name })] : [] } };
   });
-  const args = ['logs', NAME, '--follow', '--json', '--deployment', 'prod', '--endpoint-url', endpoint];
+  const args = ['logs', name, '--follow', '--json', '--deployment', 'prod', '--endpoint-url', endpoint];
   const command = run('cli/main.ts', args, WITHOUT_AWS);
   const looks = () => calls.filter(({ operation }) => operation === 'DescribeExecution').length;
   await waitUntil(() => looks() >= 3, { withinMs: 20_000 });
   command.child.kill('SIGINT');
   expect(await command.ended, command.stderr()).toBe(130);
   expect(JSON.parse(command.stdout())).toEqual({
-    ...{ ok: false, error: expect.stringMatching(/^Stopped following; the run goes on: npm run cli -- logs /) },
-    ...{ execution: NAME, lines: [expect.objectContaining({ message: 'read' })] },
+    ...{
+      ok: false,
+      error: expect.stringMatching(
+        /^Stopped following; the run goes on: npm run cli -- logs 'it'\\''s\(mine\)!' --follow /,
+      ),
+    },
+    ...{ execution: name, lines: [expect.objectContaining({ message: 'read' })] },
   });
 });

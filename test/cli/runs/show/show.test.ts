@@ -271,13 +271,16 @@ test('a failed run of an input of its own is made up by a retry', async () => {
   });
 });
 
-test('a run whose input was refused is not made up by the same input', async () => {
-  const cloud = await readingCloud({ executions: [{ ...failed, error: 'InvalidInput' }] });
-  expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({
-    readers: { ofDate: null, latest: null },
-    makeUp: null,
-  });
-});
+test.each(['InvalidInput', 'States.DataLimitExceeded'])(
+  'a run that ended in %s is not made up by the same input',
+  async (error) => {
+    const cloud = await readingCloud({ executions: [{ ...failed, error }] });
+    expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({
+      readers: { ofDate: null, latest: null },
+      makeUp: null,
+    });
+  },
+);
 
 test('the command can be pasted, whatever name a person gave the run', async () => {
   const run = "it's(mine)!";
