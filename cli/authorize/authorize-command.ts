@@ -1,10 +1,8 @@
-import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { ConfigurationError, configurationFile } from '../../core/config/configuration.ts';
-import { deployedCrm, differencesFrom } from '../../core/config/deployed.ts';
-import type { OAuthSettings } from '../../core/config/deployment.ts';
+import { type Configuration, ConfigurationError, configurationFile } from '../../core/config/configuration.ts';
+import { differencesFrom } from '../../core/config/deployed.ts';
 import { numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
-import { configurationOrError, differencesText } from '../support/configuration-file.ts';
+import { configurationOrError, crmOf, differencesText } from '../support/configuration-file.ts';
 import { CommandError } from '../support/exit.ts';
 import { askHidden, type Input } from '../support/hidden-input.ts';
 import { printErr, printOut } from '../support/print.ts';
@@ -61,17 +59,17 @@ export function addAuthorize(command: Command): void {
 
 async function run(options: AuthorizeCommandOptions): Promise<void> {
   const file = configurationOrError(options);
-  const there = options.configuration !== undefined || existsSync(configurationFile(options.deployment));
-  if (file instanceof ConfigurationError && there) throw file;
+  if (file instanceof ConfigurationError && options.configuration !== undefined) throw file;
   const target = await connect(options).catch((error: unknown) => {
     if (!(file instanceof ConfigurationError && error instanceof CommandError)) throw error;
     throw new ConfigurationError(`${file.message}\n${error.message}`);
   });
-  const { crm, note } = settingsOf(target, file);
+  const crm = crmOf(target.deployed, file);
   const input: Input = { stream: process.stdin, print: (text) => process.stderr.write(text) };
   const person = process.stdin.isTTY ? input : undefined;
   const paste = options.paste ? input : person;
   const tell = options.json ? printErr : printOut;
+  const note = noteOn(target, file);
   if (note) printErr(note);
   const done = await authorize(target, {
     crm,
@@ -89,22 +87,15 @@ async function run(options: AuthorizeCommandOptions): Promise<void> {
   for (const line of options.json ? [JSON.stringify({ ok: true, ...done })] : linesOf(done)) printOut(line);
 }
 
-/**
- * What is deployed counts; the file only where the stack does not tell.
- * @throws ConfigurationError
- */
-function settingsOf(
-  { deployed }: Pick<Target, 'deployed'>,
-  file: ReturnType<typeof configurationOrError>,
-): { crm: OAuthSettings; note?: string | undefined } {
+/** Where the file, which does not count here, is not what is deployed. */
+function noteOn({ deployed }: Pick<Target, 'deployed'>, file: Configuration | ConfigurationError): string | undefined {
+  if (!deployed) return undefined;
   if (file instanceof ConfigurationError) {
-    if (!deployed) throw file;
-    return { crm: deployedCrm(deployed), note: `Note: ${file.message}; what is deployed counts here.` };
+    return `Note: ${file.message.replaceAll('\n', '; ')}; what is deployed counts here.`;
   }
-  if (!deployed) return { crm: file.deployment.crm };
   const differ = differencesFrom(deployed, file.deployment).filter(({ key }) => OAUTH_KEYS.has(key));
-  const note = `Note: ${file.file} differs from what is deployed, which counts here: ${differencesText(differ)}.`;
-  return { crm: deployedCrm(deployed), note: differ.length > 0 ? note : undefined };
+  if (differ.length === 0) return undefined;
+  return `Note: ${file.file} differs from what is deployed, which counts here: ${differencesText(differ)}.`;
 }
 
 const OAUTH_KEYS = new Set(['crm.authUrl', 'crm.scopes', 'crm.clientAuthentication']);

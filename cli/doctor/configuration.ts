@@ -1,14 +1,13 @@
-import { ConfigurationError } from '../../core/config/configuration.ts';
-import {
-  type DeployedOutputs,
-  type Difference,
-  deployedCrm,
-  differencesFrom,
-  planKey,
-} from '../../core/config/deployed.ts';
+import { type Configuration, ConfigurationError } from '../../core/config/configuration.ts';
+import { type DeployedOutputs, type Difference, differencesFrom, planKey } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { type ConfigurationOptions, configurationOrError, differencesText } from '../support/configuration-file.ts';
+import {
+  type ConfigurationOptions,
+  configurationOrError,
+  crmOf,
+  differencesText,
+} from '../support/configuration-file.ts';
 import { runbookUrlChecks } from './alarms.ts';
 import { type Check, ok, warning } from './check.ts';
 
@@ -17,11 +16,13 @@ const NOT_DEPLOYED = 'What is deployed is looked at here, by the outputs of the 
 
 /** The configuration that a nightly run is checked against. */
 export interface Configured {
-  crm: ReturnType<typeof deployedCrm>;
+  crm: ReturnType<typeof crmOf>;
   /** `undefined` where there is none that can be used. */
   file: Deployment | undefined;
   /** Entities whose plan in the file is not the one deployed. */
   unknownPlans: Entity[];
+  /** Whether plans and updates in the file are those deployed. */
+  sameNights: boolean;
   checks: Check[];
 }
 
@@ -32,33 +33,34 @@ export interface Configured {
  */
 export function configured(options: ConfigurationOptions, outputs: DeployedOutputs | undefined): Configured {
   const found = configurationOrError(options);
+  const crm = crmOf(outputs, found);
   if (found instanceof ConfigurationError) {
-    if (!outputs) throw found;
     const text = `${found.message.replaceAll('\n', '; ')}. ${NOT_DEPLOYED}`;
     const advice = 'To compare it with a file: --configuration FILE. Correct the file before the next deploy.';
-    return {
-      crm: deployedCrm(outputs),
-      file: undefined,
-      unknownPlans: [...ENTITIES],
-      checks: [warning(ID, text, advice)],
-    };
+    const checks = [warning(ID, text, advice)];
+    return { crm, file: undefined, unknownPlans: [...ENTITIES], sameNights: false, checks };
   }
   const { file, deployment } = found;
-  const rest = runbookUrlChecks(deployment);
-  if (!outputs) {
-    const checks = [ok(ID, `${file} is valid.`), ...rest];
-    return { crm: deployment.crm, file: deployment, unknownPlans: [], checks };
-  }
-  const differences = differencesFrom(outputs, deployment);
+  const differences = outputs ? differencesFrom(outputs, deployment) : [];
   const unknownPlans = ENTITIES.filter((entity) => differences.some(({ key }) => key === planKey(entity)));
-  const checks = [
-    differences.length === 0 ? ok(ID, `${file} is what is deployed.`) : differs(file, differences),
-    ...rest,
-  ];
-  return { crm: deployedCrm(outputs), file: deployment, unknownPlans, checks };
+  const sameNights = unknownPlans.length === 0 && !differences.some(({ key }) => key === 'updates');
+  const check =
+    differences.length === 0
+      ? ok(ID, `${file} is ${outputs ? 'what is deployed' : 'valid'}.`)
+      : differs(found, differences, options);
+  return { crm, file: deployment, unknownPlans, sameNights, checks: [check, ...runbookUrlChecks(deployment)] };
 }
 
-function differs(file: string, differences: Difference[]): Check {
+function differs(
+  { file, deployment }: Configuration,
+  differences: Difference[],
+  { configuration }: ConfigurationOptions,
+): Check {
   const text = `${file} differs from what is deployed in ${differencesText(differences)}. ${NOT_DEPLOYED}`;
+  if (deployment.local && configuration === undefined) {
+    const advice =
+      'npm start deploys it with addresses of its own: add the --configuration that npm start -- --keep prints.';
+    return warning(ID, text, advice);
+  }
   return warning(ID, text, 'If the file is right, deploy; else correct it, or name another with --configuration FILE.');
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
@@ -45,7 +44,7 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
     () => ok('stack', `crm-export-${options.deployment} is there, with all its outputs.`),
   );
   if (!target) return findings.checks;
-  await lookAtNights(findings, target, known?.file, options);
+  await lookAtNights(findings, target, known, options);
   const clock = watchClock(target.secrets);
   const commands = commandsFor(options);
   const around = () => ({ ...commands, now: clock.now() });
@@ -64,14 +63,14 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
 async function lookAtNights(
   findings: Findings,
   target: Target,
-  file: Deployment | undefined,
+  known: Configured | undefined,
   options: DoctorOptions,
 ): Promise<void> {
-  const deployment = file && { ...file, customerUpdates: target.UpdatesStateMachineArn !== undefined };
+  const deployment = known?.file && { ...known.file, customerUpdates: target.UpdatesStateMachineArn !== undefined };
   const resume = (entities: Entity[]) => commandFor(`resume ${entities.join(' ')}`, options);
   const same = (check: Check) => check;
   await findings.look('rules', () => rulesCheck(target, deployment, resume), same);
-  await findings.look('concurrency', () => concurrencyCheck(target, deployment), same);
+  await findings.look('concurrency', () => concurrencyCheck(target, deployment, known?.sameNights), same);
   await findings.look('alarms', () => alarmsCheck(target, deployment?.alarms.email), same);
 }
 

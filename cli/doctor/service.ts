@@ -33,7 +33,7 @@ export async function serviceChecks(known: Configured, tokens: Tokens, options: 
       if (error instanceof TokenRefused) return [refused(options.refreshCommand)];
       // The same for all entities: reported once, and not waited for again.
       if (error instanceof RunError && error.transient) return [failedBy('service', error), ...checks];
-      checks.push(forEntity(known.file, entity, failedBy(`columns.${entity}`, error)));
+      checks.push(ofRule(known, entity, failedBy(`columns.${entity}`, error)));
     }
   }
   const each = Math.round((performance.now() - started) / ENTITIES.length);
@@ -42,8 +42,8 @@ export async function serviceChecks(known: Configured, tokens: Tokens, options: 
 }
 
 /** A plan that is not deployed cannot fail a night. */
-function ofPlan({ unknownPlans }: Configured, entity: Entity, check: Check): Check {
-  if (check.status === 'ok' || !unknownPlans.includes(entity)) return check;
+function ofPlan(known: Configured, entity: Entity, check: Check): Check {
+  if (check.status === 'ok' || !known.unknownPlans.includes(entity)) return ofRule(known, entity, check);
   return warning(check.id, `${check.text} (By the file; another plan is deployed.)`, check.advice ?? '');
 }
 
@@ -83,12 +83,13 @@ export function columnsCheck(deployment: Deployment, entity: Entity, fieldNames:
     if (plan.columns === 'all') return ok(id, `All ${columns.length} columns that the CRM lists are exported.`);
     return ok(id, `${columns.length} of ${fieldNames.length} columns are exported; all of them exist.`);
   } catch (error) {
-    return forEntity(deployment, entity, failedBy(id, error));
+    return failedBy(id, error);
   }
 }
 
-/** What does not run every night cannot fail a night. */
-function forEntity(deployment: Deployment | undefined, entity: Entity, check: Check): Check {
-  if (!deployment || entityPlan(deployment, entity).enabled) return check;
+/** What does not run every night cannot fail a night; of a plan that is not known, it may run. */
+function ofRule({ file, unknownPlans }: Configured, entity: Entity, check: Check): Check {
+  if (check.status === 'ok' || !file || unknownPlans.includes(entity)) return check;
+  if (entityPlan(file, entity).enabled) return check;
   return warning(check.id, `${check.text} (Its nightly rule is switched off.)`, check.advice ?? '');
 }

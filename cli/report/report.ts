@@ -43,8 +43,9 @@ async function report(options: ReportOptions): Promise<void> {
     warnings.push(sentence);
     printErr(sentence);
   };
-  const plan = nightlyPlan(options, warn);
+  const named = options.configuration === undefined ? undefined : nightlyPlan(options, warn);
   const target = await connect(options);
+  const plan = named ?? nightlyPlan(options, warn, target.TimeZone);
   const data = reportDataOf(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
   // Loaded late: the plotting library is slow to load.
   const { reportPage } = await import('./page.ts');

@@ -17,21 +17,24 @@ export interface NightlyPlan {
 
 /**
  * The plan from `config/NAME.json`, or of the defaults, with a warning, where there is no such file.
+ * @param zone of what is deployed, which counts more than that of the file
  * @throws ConfigurationError where there is a file, and it cannot be used
  */
 export function nightlyPlan(
   { deployment, configuration, endpointUrl }: ConfigurationOptions,
   warn: (sentence: string) => void,
+  zone?: string,
 ): NightlyPlan {
   const file = configuration ?? configurationFile(deployment);
   if (configuration === undefined && !existsSync(file)) {
     const { timeZone, nightly } = DEFAULTS;
-    warn(
-      `There is no ${file}: dates are taken to be in ${timeZone}, nights to begin at ${nightly.startUtc} UTC. To say otherwise: --configuration FILE.`,
-    );
-    return planOfDefaults();
+    const dates = zone === undefined ? `dates are taken to be in ${timeZone}, nights` : 'nights are taken';
+    warn(`There is no ${file}: ${dates} to begin at ${nightly.startUtc} UTC. To say otherwise: --configuration FILE.`);
+    return { ...planOfDefaults(), timeZone: zone ?? timeZone };
   }
-  return planOf(readConfiguration(deployment, configuration, endpointUrl ?? process.env.AWS_ENDPOINT_URL).deployment);
+  const read = readConfiguration(deployment, configuration, endpointUrl ?? process.env.AWS_ENDPOINT_URL);
+  const plan = planOf(read.deployment);
+  return { ...plan, timeZone: zone ?? plan.timeZone };
 }
 
 export function planOfDefaults(): NightlyPlan {

@@ -1,5 +1,5 @@
 import { type Configuration, ConfigurationError, readConfiguration } from '../../core/config/configuration.ts';
-import type { Difference } from '../../core/config/deployed.ts';
+import { type DeployedOutputs, type Difference, deployedCrm } from '../../core/config/deployed.ts';
 import type { TargetOptions } from './target.ts';
 
 export interface ConfigurationOptions extends TargetOptions {
@@ -15,6 +15,16 @@ export function configurationOrError(options: ConfigurationOptions): Configurati
     if (error instanceof ConfigurationError) return error;
     throw error;
   }
+}
+
+/**
+ * How the CRM is reached: what is deployed counts, the file only where a stack of an earlier release does not tell.
+ * @throws ConfigurationError where the file is needed and cannot be used
+ */
+export function crmOf(deployed: DeployedOutputs | undefined, file: Configuration | ConfigurationError) {
+  if (deployed) return deployedCrm(deployed);
+  if (file instanceof ConfigurationError) throw file;
+  return file.deployment.crm;
 }
 
 /** `crm.baseUrl (deployed: https://a.example; file: https://b.example), polling` */

@@ -36,6 +36,14 @@ test('where there is no configuration the defaults hold, and that is said', asyn
   expect(page.stdout).toMatch(/<p class="warning">There is no config\/nowhere\.json: dates are taken/);
 });
 
+test('the dates of a report are those of the zone that is deployed, whatever the file or its lack says', async () => {
+  const { endpoint } = await readingCloud({ executions: [late], timeZone: 'Asia/Jerusalem' });
+  const place = ['--deployment', 'nowhere', '--endpoint-url', endpoint];
+  const page = await runCli('report', ...place, '--output', '-');
+  expect(page.stderr).toMatch(/^There is no config\/nowhere\.json: nights are taken to begin at 01:00 UTC\./);
+  expect(page.stdout).toContain('Asia/Jerusalem');
+});
+
 test('a configuration with a mistake is refused, not passed over', async () => {
   const file = join(await tempDir(), 'wrong.json');
   await writeFile(file, '{"timeZone":"Mars/Base"}');

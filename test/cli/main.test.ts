@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../local/ministack/ports.ts';
 import { run } from '../local/support/running.ts';
 import { tempDir } from '../local/support/support.ts';
-import { serve } from './support/aws-server.ts';
+import { deploymentServer, OUTPUTS, serve, stackReply } from './support/aws-server.ts';
 import { runCli } from './support/run-cli.ts';
 
 async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
@@ -135,6 +135,20 @@ test('nothing that listens, and no such stack, are matters of the environment', 
   expect(closed.stderr).toMatch(/^The local cloud does not answer at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): .*\n$/);
   expect(absent.code).toBe(3);
   expect(absent.stderr).toMatch(/^There is no stack crm-export-local here: .*\n$/);
+});
+
+test('a configuration that nobody named and that cannot be used is no obstacle to a consent where the stack tells', async () => {
+  const crm = { CrmBaseUrl: 'https://crm.example', CrmAuthUrl: 'https://auth.example', CrmScopes: 'openid' };
+  const outputs = { ...OUTPUTS, ...crm, CrmClientAuthentication: 'basic', ConfigurationDigests: 'files:0' };
+  const { endpoint } = await deploymentServer(() => ({ error: 'ResourceNotFoundException' }), stackReply(outputs));
+  // A loopback address in another spelling: config/local.json cannot be used there.
+  const place = ['--endpoint-url', endpoint.replace('127.0.0.1', '[::ffff:127.0.0.1]')];
+  const { stderr } = await cli(['authorize', ...local, ...place], {
+    AWS_ACCESS_KEY_ID: 'x',
+    AWS_SECRET_ACCESS_KEY: 'x',
+  });
+  expect(stderr).toMatch(/^Note: config\/local\.json: local: is true.*; what is deployed counts here\.\n/);
+  expect(stderr).not.toContain('ConfigInvalid');
 });
 
 test('a callback port that is taken ends the command at once', async () => {

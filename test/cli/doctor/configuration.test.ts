@@ -20,9 +20,19 @@ async function configuredBy(file: object | string, known = true) {
 }
 
 test('a file that was deployed as it is', async () => {
-  const { checks, unknownPlans } = await configuredBy(deployed);
+  const { checks, unknownPlans, sameNights } = await configuredBy(deployed);
   expect(checks).toMatchObject([{ status: 'ok', text: expect.stringMatching(/prod\.json is what is deployed\.$/) }]);
-  expect(unknownPlans).toEqual([]);
+  expect({ unknownPlans, sameNights }).toEqual({ unknownPlans: [], sameNights: true });
+});
+
+test('a file with other updates: plans are known, and what a night may need beside updates is not', async () => {
+  const { unknownPlans, sameNights } = await configuredBy({ ...deployed, updates: { concurrency: 3 } });
+  expect({ unknownPlans, sameNights }).toEqual({ unknownPlans: [], sameNights: false });
+});
+
+test('config/local.json is not what npm start deploys: the file that it wrote is asked for, not a deployment', () => {
+  const { checks } = configured({ deployment: 'local', endpointUrl: 'http://127.0.0.1:1' }, outputs);
+  expect(checks).toMatchObject([{ status: 'warning', advice: expect.stringContaining('npm start -- --keep prints') }]);
 });
 
 test('a file with other addresses: the deployed ones count, and both are named', async () => {

@@ -9,6 +9,7 @@ import type { Entity } from '../../../core/config/entities.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { STEPS } from '../../../core/step/steps.ts';
 import { crc32Text } from '../../../transfer/index.ts';
+import { stackReply } from './aws-server.ts';
 
 /** A deployment on loopback that only answers: its stack, its bucket, its executions and its rules. */
 
@@ -39,6 +40,8 @@ interface Options {
   denied?: string[];
   /** What S3 answers to everything. */
   bucket?: { status: number; code: string };
+  /** Of the deployment; a stack of an earlier release does not name it. */
+  timeZone?: string;
 }
 
 interface Publication {
@@ -58,7 +61,9 @@ export async function readingCloud({
   trouble = () => false,
   denied = [],
   bucket,
+  timeZone,
 }: Options = {}) {
+  const stack = stackReply({ ...OUTPUTS, ...(timeZone && { TimeZone: timeZone }) }).body;
   const objects = new Map<string, Buffer>();
   const calls: string[] = [];
   const json: Record<string, (input: Record<string, string>) => object> = {
@@ -89,7 +94,7 @@ export async function readingCloud({
     const operation = String(request.headers['x-amz-target'] ?? '').split('.')[1];
     if (operation) return ask(response, operation, body);
     const url = new URL(request.url ?? '', 'http://cloud');
-    if (request.method === 'POST') return response.writeHead(200, { 'content-type': 'text/xml' }).end(STACK);
+    if (request.method === 'POST') return response.writeHead(200, { 'content-type': 'text/xml' }).end(stack);
     if (bucket) return refuse(response, bucket.status, bucket.code, request.method);
     const key = decodeURIComponent(url.pathname).replace(/^\/bucket\/?/, '');
     if (key === '') return response.end(listXml([...objects.keys()], url.searchParams.get('prefix') ?? ''));
@@ -221,8 +226,3 @@ const OUTPUTS: Record<string, string> = {
   ...{ StateMachineArn: MACHINE, BucketName: 'bucket', ClientSecretId: 'client' },
   ...{ TokensSecretId: 'tokens', LedgerTableName: 'ledger' },
 };
-const STACK = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackStatus>CREATE_COMPLETE</StackStatus><Outputs>${Object.entries(
-  OUTPUTS,
-)
-  .map(([name, value]) => `<member><OutputKey>${name}</OutputKey><OutputValue>${value}</OutputValue></member>`)
-  .join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
