@@ -62,6 +62,9 @@ export const ERRORS = {
   FileRejected: final(
     'Nothing was published. Look at the stored file, if one is named here, then start the run again. If the CRM does export such files, allow them in files.formats.',
   ),
+  SchemaChanged: final(
+    'Nothing was requested. Find out at the CRM what happened to these columns; if that is right, change columns in the configuration and deploy, then start the run again.',
+  ),
   StorageUnavailable: transient('Look at the health of Amazon S3, then start the run again.'),
   StorageDenied: final(
     'Check that the bucket exists, that its key is enabled, and that nobody changed the policy of either; npx cdk deploy --revert-drift restores policies, which an ordinary deployment leaves as they are.',

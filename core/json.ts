@@ -16,6 +16,18 @@ export function parseJson<T>(schema: z.core.$ZodType<T>, text: string | undefine
   return parsed.success ? parsed.data : undefined;
 }
 
+/** A text of a value of JSON that does not depend on the order of keys. */
+export function canonicalText(value: unknown): string {
+  return JSON.stringify(sorted(value));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, sorted(inner)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
 /** The text of an object in the bucket: equal values have equal bytes. A value with keys that the schema lacks is a bug. */
 export function strictText(schema: z.core.$ZodType, value: object): string {
   const known = z.parse(schema, value);

@@ -4,6 +4,7 @@ import { entityPlan } from '../../core/config/entity-plan.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
+import { planOf } from '../../core/export/plan.ts';
 import { buildRequest, resolveColumns } from '../../core/export/request.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { RUN_FAILED } from '../support/exit.ts';
@@ -78,7 +79,7 @@ export function columnsCheck(deployment: Deployment, entity: Entity, fieldNames:
   const id = `columns.${entity}`;
   const plan = entityPlan(deployment, entity);
   try {
-    const columns = resolveColumns(plan.columns, fieldNames, entity);
+    const columns = resolveColumns(planOf(plan).columns, fieldNames, entity);
     buildRequest({ entity }, plan, deployment.crm, columns);
     if (plan.columns === 'all') return ok(id, `All ${columns.length} columns that the CRM lists are exported.`);
     return ok(id, `${columns.length} of ${fieldNames.length} columns are exported; all of them exist.`);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
+import { canonicalText } from '../json.ts';
 import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 import { PLAN_DEFAULTS } from './entity-plan.ts';
@@ -72,13 +73,5 @@ const PLAIN = [
 
 /** Short, for people see it; whatever the order of keys. */
 function digestOf(value: unknown): string {
-  const text = JSON.stringify(sorted(value));
-  return createHash('sha256').update(text).digest('hex').slice(0, 8);
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).map(([key, inner]) => [key, sorted(inner)] as const);
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+  return createHash('sha256').update(canonicalText(value)).digest('hex').slice(0, 8);
 }

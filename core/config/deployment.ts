@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { configuredColumns } from './configured-columns.ts';
 import { crmSchema, fieldNameContradictions } from './crm-settings.ts';
 import { ENTITIES, entitySchema } from './entities.ts';
 import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
@@ -52,7 +53,7 @@ const pollingSchema = z.strictObject({
 const freshnessHours = z.int().min(1).max(168);
 
 const entityPlanSchema = z.strictObject({
-  columns: z._default(requestKeys.columns, PLAN_DEFAULTS.columns),
+  columns: z._default(configuredColumns, PLAN_DEFAULTS.columns),
   sorts: z.optional(requestKeys.sorts),
   filters: z.optional(requestKeys.filters),
   filtersOperator: z.optional(requestKeys.filtersOperator),

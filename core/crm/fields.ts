@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Entity } from '../config/entities.ts';
-import { isPlainLabel } from '../suggestion.ts';
+import { isPlainLabel, isPlainName } from '../suggestion.ts';
 import { unwrapped } from './answers.ts';
 import type { CrmClient } from './client.ts';
 
@@ -9,6 +9,8 @@ export interface Field {
   name: string;
   /** `null` where the CRM has none, or not a plain one. */
   label: string | null;
+  /** The same. */
+  type: string | null;
 }
 
 /** `GET /{entity}/fields`: an array of objects with `fieldName`, bare or wrapped (`docs/interface/open-points.md`). */
@@ -18,6 +20,8 @@ const fieldsSchema = unwrapped(
       z.object({
         fieldName: z.string().check(z.minLength(1)),
         label: z.optional(z.unknown()),
+        type: z.optional(z.unknown()),
+        fieldType: z.optional(z.unknown()),
         fieldLabel: z.optional(z.unknown()),
       }),
     )
@@ -31,8 +35,13 @@ const fieldsSchema = unwrapped(
 export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
   const call = { method: 'get', path: `${entity}/fields`, template: `/${entity}/fields` } as const;
   const fields = await crm.call(call, fieldsSchema);
-  return fields.map(({ fieldName, label, fieldLabel }) => ({
+  return fields.map(({ fieldName, label, fieldLabel, type, fieldType }) => ({
     name: fieldName,
-    label: [label, fieldLabel].filter((text) => typeof text === 'string').find(isPlainLabel) ?? null,
+    label: textsOf(label, fieldLabel).find(isPlainLabel) ?? null,
+    type: textsOf(type, fieldType).find(isPlainName) ?? null,
   }));
+}
+
+function textsOf(...values: unknown[]): string[] {
+  return values.filter((value) => typeof value === 'string');
 }

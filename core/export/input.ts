@@ -17,6 +17,8 @@ const inputSchema = z.strictObject({
   filters: z.optional(requestKeys.filters),
   filtersOperator: z.optional(requestKeys.filtersOperator),
   sendEmail: z.optional(requestKeys.sendEmail),
+  /** Publishes a run whose plan is not the configured one, for its date alone. */
+  publish: z.optional(z.boolean()),
   Comment: z.optional(z.string().check(z.maxLength(1000))),
 });
 export type ExportInput = z.infer<typeof inputSchema>;

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
-import { exportRequestSchema } from '../step/states.ts';
+import { exportRequestSchema, kindSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { layoutVersion } from './pointer.ts';
 
@@ -78,6 +78,21 @@ export const manifestSchema = z.object({
   }),
   request: exportRequestSchema.check(z.describe('The request as it was sent; "columns" are the requested columns.')),
   fingerprint: z.string().check(z.describe('SHA-256 of entity and request: equal requests have equal fingerprints.')),
+  // Manifests of earlier releases say nothing of the following.
+  state: z
+    ._default(z.enum(['published', 'unpublished']), 'published')
+    .check(
+      z.describe(
+        'What the run did with the file. unpublished: no pointer names it, because its plan is not the configured one.',
+      ),
+    ),
+  plan: z
+    ._default(z.nullable(z.string()), null)
+    .check(z.describe('SHA-256 of the plan as it is configured, dates and columns unresolved; null = not known.')),
+  kind: z._default(kindSchema, 'full').check(z.describe('As in the pointer.')),
+  differs: z
+    ._default(z.array(z.string()), [])
+    .check(z.describe('Keys of the input by which the plan differs from the configured one.')),
   keptUntil: z.iso.date().check(z.describe('From this day on the lifecycle rules of the bucket may remove the run.')),
   softwareVersion: z.string().check(z.describe('Release that began the run.')),
   warnings: z.array(z.string()).check(z.describe('What a reader should know; empty when all is well.')),

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { type Entity, entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
+import { kindSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
 
 /** Of pointers and manifests. */
@@ -23,6 +24,12 @@ export const pointerSchema = z.object({
   keptUntil: z.iso
     .date()
     .check(z.describe('From this day on the lifecycle rules may remove the run and this pointer.')),
+  // Pointers of earlier releases do not have these.
+  kind: z
+    ._default(kindSchema, 'full')
+    .check(
+      z.describe('full: all records. window: records of a span of dates. partial: a plan other than the configured.'),
+    ),
 });
 export type Pointer = z.infer<typeof pointerSchema>;
 

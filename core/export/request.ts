@@ -6,6 +6,7 @@ import { RunError } from '../errors.ts';
 import type { ExportRequest, Listed } from '../step/states.ts';
 import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
+import type { Plan } from './plan.ts';
 
 /** Of request and listed fields. They are in the state, perhaps twice, which AWS limits to 256 KB. */
 const LARGEST_CARRIED = 64_000;
@@ -35,8 +36,9 @@ export function buildRequest(
 }
 
 /** @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists */
-export function resolveColumns(columns: 'all' | string[], fieldNames: string[], entity: Entity): string[] {
+export function resolveColumns(columns: Plan['columns'], fieldNames: string[], entity: Entity): string[] {
   if (columns === 'all') return fieldNames;
+  if (!Array.isArray(columns)) return fieldNames.filter((name) => !columns.except.includes(name));
   const unknown = columns.filter((column) => !fieldNames.includes(column));
   if (unknown.length === 0) return columns;
   const named = unknown.slice(0, 20).map((column) => quotedName(column, fieldNames));
@@ -44,15 +46,31 @@ export function resolveColumns(columns: 'all' | string[], fieldNames: string[], 
   throw new RunError('ConfigInvalid', what);
 }
 
-/** The fields by which the file will be recognised. If they are too many, first the labels are left out, then the names. */
+/** @throws RunError `SchemaChanged` naming the columns without which the configuration wants no export */
+export function refuseMissing(required: string[], columns: string[], entity: Entity): void {
+  const missing = required.filter((name) => !columns.includes(name));
+  if (missing.length === 0) return;
+  const named = missing.slice(0, 20).map((name) => quotedName(name, columns));
+  const what = `${entity} must have ${named.join(', ')} (columns.required), which GET /${entity}/fields does not list.`;
+  throw new RunError('SchemaChanged', what);
+}
+
+/** The fields by which the file will be recognised. If they are too many, first the types are left out, then the labels, then the names. */
 export function listedOf(fields: readonly Field[], request: ExportRequest): Listed {
   const columns = new Set(request.columns);
   const others = fields.map(({ name }) => name).filter((name) => !columns.has(name));
   const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
   const labels = [...request.columns, ...others].map((name) => labelOf.get(name) ?? null);
+  const typeOf = new Map(fields.map(({ name, type }) => [name, type]));
+  const types = [...request.columns, ...others].map((name) => typeOf.get(name) ?? null);
   const fits = (listed: Listed) => bytesOf(request) + bytesOf(listed) <= LARGEST_CARRIED;
-  if (fits({ others, labels })) return { others, labels };
-  return { others: fits({ others, labels: null }) ? others : [], labels: null };
+  const nothing = { others: [], labels: null, types: null };
+  const choices = [
+    { others, labels, types },
+    { others, labels, types: null },
+    { others, labels: null, types: null },
+  ];
+  return choices.find(fits) ?? nothing;
 }
 
 function bytesOf(value: unknown): number {

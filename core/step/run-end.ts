@@ -14,6 +14,7 @@ interface Ended {
 
 /** Of ExportRun; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step Functions. */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
+  if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
   if (answer.outcome !== 'PUBLISHED') return failedEnd(answer);
   const { startedAt, file, rows, warningCount, checks } = answer;
   return {

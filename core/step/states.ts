@@ -16,8 +16,13 @@ const listedSchema = z.looseObject({
   others: z.array(z.string()),
   /** Labels of the columns, then of the others. No list: too many to be carried. */
   labels: z.nullable(z.array(z.nullable(z.string()))),
+  /** Their types, in the same order. No list: too many, or an earlier release. */
+  types: z._default(z.nullable(z.array(z.nullable(z.string()))), null),
 });
 export type Listed = z.infer<typeof listedSchema>;
+
+/** `full`: all records. `window`: the configured plan depends on the date. `partial`: another plan than the configured. */
+export const kindSchema = z.enum(['full', 'window', 'partial']);
 
 const runSchema = z.looseObject({
   schemaVersion: z.literal(1),
@@ -37,6 +42,13 @@ const runSchema = z.looseObject({
   listed: z._default(z.nullable(listedSchema), null),
   /** SHA-256 of entity and request, hexadecimal: equal requests have equal fingerprints. */
   fingerprint: z.string(),
+  /** SHA-256 of the plan as it is configured (`core/export/plan.ts`); `null` in runs of earlier releases. */
+  plan: z._default(z.nullable(z.string()), null),
+  kind: z._default(kindSchema, 'full'),
+  /** Keys of the input by which its plan differs from the configured one. */
+  differs: z._default(z.array(z.string()), []),
+  /** Whether readers get the file. */
+  publish: z._default(z.boolean(), true),
   /** When the CRM had accepted the export. */
   createdAt: z.iso.datetime(),
   softwareVersion: z.string(),
@@ -142,6 +154,7 @@ const troubleSchema = z.looseObject({
 export type Trouble = z.infer<typeof troubleSchema>;
 
 export const runStateSchema = z.looseObject({
+  machineVersion: z._default(z.int(), 1),
   /** The input of the execution, whatever a person or a rule gave. */
   input: z.unknown(),
   execution: z.string(),

@@ -6,8 +6,14 @@ export const STEPS = {
   CreateExport: { outcomes: ['CREATED', 'RETRY', 'FAILED'], waiting: 'RETRY' },
   CheckStatus: { outcomes: ['READY', 'PENDING', 'FAILED'], waiting: 'PENDING' },
   DownloadFile: { outcomes: ['STORED', 'NOT_READY', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
-  PublishFile: { outcomes: ['PUBLISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
+  PublishFile: { outcomes: ['PUBLISHED', 'UNPUBLISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
 } as const;
+
+/**
+ * In the state of every execution that the machine begins. One that began under an earlier release keeps its definition and
+ * has 1: steps answer it only what that release did. 2: `UNPUBLISHED`.
+ */
+export const MACHINE_VERSION = 2;
 
 /** Of the machine CustomerUpdates. */
 export const UPDATE_STEPS = {

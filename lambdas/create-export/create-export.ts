@@ -6,7 +6,8 @@ import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
 import { dateAfter, dateIn, dateProblem } from '../../core/export/logical-date.ts';
-import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../core/export/request.ts';
+import { differingKeys, planDigest, planOf, requiredOf } from '../../core/export/plan.ts';
+import { buildRequest, fingerprintOf, listedOf, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import { type Answer, troubleOf } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
@@ -24,7 +25,7 @@ const REPEATS_UNANSWERED = 1;
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
   const date = logicalDate(input, state.startedAt, deps.deployment.timeZone);
-  const requested = await requestFor(input, deps);
+  const requested = await requestFor(input, state, deps);
   try {
     const time = { timeoutMs: deps.deployment.crm.createTimeoutSeconds * 1000, secondsLeft: deps.secondsLeft };
     const exportId = await postExport(deps.crm, input.entity, requested.request, time);
@@ -63,21 +64,36 @@ function logicalDate({ date, scheduledFor }: ExportInput, startedAt: string, tim
   return resolved;
 }
 
-type Requested = Required<Pick<Run, 'request' | 'listed'>>;
+type Requested = Pick<Run, 'request' | 'listed' | 'plan' | 'differs' | 'kind' | 'publish'>;
 
-async function requestFor(input: ExportInput, { crm, deployment }: CreateExportDeps): Promise<Requested> {
+async function requestFor(
+  input: ExportInput,
+  { machineVersion }: RunState,
+  { crm, deployment }: CreateExportDeps,
+): Promise<Requested> {
   const plan = entityPlan(deployment, input.entity);
   const fields = await readFields(crm, input.entity);
   const names = fields.map(({ name }) => name);
-  const columns = resolveColumns(input.columns ?? plan.columns, names, input.entity);
+  const wanted = planOf(plan, input);
+  const columns = resolveColumns(wanted.columns, names, input.entity);
+  refuseMissing(requiredOf(plan), columns, input.entity);
   const request = buildRequest(input, plan, deployment.crm, columns);
-  return { request, listed: listedOf(fields, request) };
+  // An execution that began under an earlier release publishes whatever it was asked for.
+  const differs = machineVersion < 2 ? [] : differingKeys(plan, input);
+  return {
+    request,
+    listed: listedOf(fields, request),
+    plan: planDigest(input.entity, wanted),
+    differs,
+    kind: differs.length > 0 ? 'partial' : 'full',
+    publish: differs.length === 0 || input.publish === true,
+  };
 }
 
 function beginRun(
   state: RunState,
   input: ExportInput & { date: string },
-  { request, listed }: Requested,
+  requested: Requested,
   exportId: string,
   deps: CreateExportDeps,
 ) {
@@ -93,9 +109,8 @@ function beginRun(
     firstWaitSeconds: polling.firstWaitSeconds,
     largestWaitSeconds: polling.largestWaitSeconds,
     keptUntil: dateAfter(state.startedAt, deps.deployment.retentionDays),
-    request,
-    listed,
-    fingerprint: fingerprintOf(entity, request),
+    ...requested,
+    fingerprint: fingerprintOf(entity, requested.request),
     createdAt: deps.now().toISOString(),
     softwareVersion: deps.softwareVersion,
   };

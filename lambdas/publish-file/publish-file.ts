@@ -1,6 +1,12 @@
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
-import { datePointerKey, latestPointerKey, movePointer, readPointer } from '../../core/export/pointer.ts';
+import {
+  datePointerKey,
+  latestPointerKey,
+  movePointer,
+  readPointer,
+  type Standing,
+} from '../../core/export/pointer.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
 import { type Answer, troubleOf, waitFor } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
@@ -53,17 +59,34 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
 
   const manifest = manifestOf(state, run, file, contents);
   const manifestKey = `${run.prefix}_manifest.json`;
-  const { entity, date, startedAt, execution, keptUntil } = manifest;
-  const ofDate = await readPointer(deps.bucket, datePointerKey(entity, date));
-  const ofLatest = await readPointer(deps.bucket, latestPointerKey(entity));
+  const pointers = manifest.state === 'published' ? await readPointers(deps.bucket, manifest) : [];
   await writeManifest(deps.bucket, manifestKey, manifest);
-  const pointer = { schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil };
-  await movePointer(deps.bucket, ofDate, pointer);
-  const latest = await movePointer(deps.bucket, ofLatest, pointer);
+  const latest = await movePointers(deps.bucket, pointers, manifest, manifestKey);
   const { rows, bytes, key } = manifest.file;
   const warningCount = manifest.warnings.length;
-  deps.log.info('published', { key, bytes, rows, latest, warnings: warningCount });
-  return { outcome: 'PUBLISHED', manifestKey, rows, warningCount, scan: null };
+  deps.log.info(manifest.state, { key, bytes, rows, latest, warnings: warningCount });
+  const outcome = manifest.state === 'published' ? 'PUBLISHED' : 'UNPUBLISHED';
+  return { outcome, manifestKey, rows, warningCount, scan: null };
+}
+
+/** That of the date and, unless the run has a plan of its own, that of the newest date; before anything is written. */
+async function readPointers(bucket: Bucket, { entity, date, kind }: Manifest): Promise<Standing[]> {
+  const keys = [datePointerKey(entity, date), ...(kind === 'partial' ? [] : [latestPointerKey(entity)])];
+  const standing: Standing[] = [];
+  for (const key of keys) standing.push(await readPointer(bucket, key));
+  return standing;
+}
+
+/** @returns whether `latest.json` names this run now */
+async function movePointers(bucket: Bucket, pointers: Standing[], manifest: Manifest, manifestKey: string) {
+  const { entity, date, startedAt, execution, keptUntil, kind } = manifest;
+  const pointer = { schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
+  let latest = false;
+  for (const standing of pointers) {
+    const moved = await movePointer(bucket, standing, pointer);
+    latest = moved && standing.key === latestPointerKey(entity);
+  }
+  return latest;
 }
 
 function goOnLater(error: RunError, state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'PublishFile'> {
@@ -125,6 +148,10 @@ function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Conte
     },
     request: run.request,
     fingerprint: run.fingerprint,
+    state: run.publish ? 'published' : 'unpublished',
+    plan: run.plan,
+    kind: run.kind,
+    differs: run.differs,
     keptUntil: run.keptUntil,
     softwareVersion: run.softwareVersion,
     warnings: warningsOf({

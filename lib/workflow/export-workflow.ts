@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import type { StepName } from '../../core/step/steps.ts';
+import { MACHINE_VERSION, type StepName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { machineNameOf, watched } from '../resources/machine-logs.ts';
 import { failStates, waitState } from './machine.ts';
@@ -47,6 +47,7 @@ export class ExportWorkflow extends Construct {
     const waitBeforeDownload = waitState(this, 'WaitBeforeDownload', 'The file could not be fetched yet', download);
     const waitBeforePublish = waitState(this, 'WaitBeforePublish', 'The file is not wholly verified yet', publish);
     const published = new Succeed(this, 'ExportPublished', { comment: 'Manifest and pointers name the file' });
+    const stored = new Succeed(this, 'ExportStored', { comment: 'The manifest names the file; readers do not get it' });
 
     const ends = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
     connectStep(this, 'CreateExport', create, { CREATED: waitBeforeCheck, RETRY: waitBeforeCreate }, ends);
@@ -58,7 +59,13 @@ export class ExportWorkflow extends Construct {
       { STORED: publish, NOT_READY: waitBeforeCheck, CONTINUE: waitBeforeDownload },
       ends,
     );
-    connectStep(this, 'PublishFile', publish, { PUBLISHED: published, CONTINUE: waitBeforePublish }, ends);
+    connectStep(
+      this,
+      'PublishFile',
+      publish,
+      { PUBLISHED: published, UNPUBLISHED: stored, CONTINUE: waitBeforePublish },
+      ends,
+    );
     return this.beginRun().next(create);
   }
 
@@ -71,6 +78,7 @@ export class ExportWorkflow extends Construct {
         'execution.$': '$$.Execution.Name',
         'startedAt.$': '$$.Execution.StartTime',
         checks: 0,
+        machineVersion: MACHINE_VERSION,
       },
     });
   }

@@ -1,6 +1,7 @@
 import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
 import type { Run, RunState, StoredFile } from '../../core/step/states.ts';
 import { runStateSchema } from '../../core/step/states.ts';
+import { MACHINE_VERSION } from '../../core/step/steps.ts';
 
 /** What a test does not speak of: every builder gives something that holds, and takes what the test is about. */
 
@@ -38,8 +39,9 @@ export function run(overrides: Partial<Run> = {}): Run {
     largestWaitSeconds: 100,
     keptUntil: '2027-02-18',
     request: { columns: ['id', 'name'] },
-    listed: { others: ['phone', 'email'], labels: ['מזהה', 'שם', 'טלפון', null] },
+    listed: { others: ['phone', 'email'], labels: ['מזהה', 'שם', 'טלפון', null], types: null },
     fingerprint: 'f'.repeat(64),
+    ...{ plan: 'a'.repeat(64), kind: 'full', differs: [], publish: true },
     createdAt: '2026-11-20T01:00:05.000Z',
     softwareVersion: '0.1.0',
     ...overrides,
@@ -52,6 +54,7 @@ export function runState(overrides: Partial<RunState> = {}): RunState {
     input: { entity: 'leads' },
     execution: 'night-1',
     startedAt: STARTED_AT,
+    machineVersion: MACHINE_VERSION,
     checks: 3,
     run: run(),
     ...overrides,

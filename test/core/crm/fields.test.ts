@@ -13,17 +13,17 @@ async function fields(json: unknown): Promise<Field[]> {
   return readFields(createCrmClient({ baseUrl: url, getAccessToken, log: recordingLog(), now }), 'agent-numbers');
 }
 
-const LIST = [{ fieldName: 'b', label: 'שם פרטי' }, { fieldName: 'a' }];
+const LIST = [{ fieldName: 'b', label: 'שם פרטי', type: 'text' }, { fieldName: 'a' }];
 
 test.each<[string, unknown]>([
   ['bare', LIST],
   ['under data', { data: LIST }],
   ['under fields', { fields: LIST, total: 2 }],
   ['under items', { items: LIST }],
-])('names and labels of the columns are read from a list that is %s, in its order', async (_, answer) => {
+])('names, labels and types of the columns are read from a list that is %s, in its order', async (_, answer) => {
   expect(await fields(answer)).toEqual([
-    { name: 'b', label: 'שם פרטי' },
-    { name: 'a', label: null },
+    { name: 'b', label: 'שם פרטי', type: 'text' },
+    { name: 'a', label: null, type: null },
   ]);
 });
 
@@ -40,7 +40,16 @@ test.each<[string, object, string | null]>([
   ['a text of many words', { label: 'word '.repeat(30) }, null],
   ['an object', { label: { he: 'שם' } }, null],
 ])('a label that is %s', async (_, property, label) => {
-  expect(await fields([{ fieldName: 'a', ...property }])).toEqual([{ name: 'a', label }]);
+  expect(await fields([{ fieldName: 'a', ...property }])).toEqual([{ name: 'a', label, type: null }]);
+});
+
+test.each<[string, object, string | null]>([
+  ['a plain name', { type: 'datetime' }, 'datetime'],
+  ['under its other name', { fieldType: 'datetime' }, 'datetime'],
+  ['a token', { type: `${CANARY}0123456789` }, null],
+  ['an object', { type: { kind: 'text' } }, null],
+])('a type that is %s', async (_, property, type) => {
+  expect(await fields([{ fieldName: 'a', ...property }])).toEqual([{ name: 'a', label: null, type }]);
 });
 
 test.each<[string, unknown]>([

@@ -19,6 +19,7 @@ const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
   export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0, restarts: 0 },
   request: { columns: ['id'], locale: 'he' },
   fingerprint: 'f',
+  ...{ state: 'published', plan: null, kind: 'full', differs: [] },
   keptUntil: '2027-02-18',
   softwareVersion: '0.1.0',
   warnings: [],

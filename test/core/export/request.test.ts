@@ -103,29 +103,31 @@ test('a request is measured in bytes, for AWS counts those: Hebrew has two per l
 });
 
 const listing = (count: number, label: string | null) =>
-  Array.from({ length: count }, (_, place) => ({ name: `field${place}`, label }));
+  Array.from({ length: count }, (_, place) => ({ name: `field${place}`, label, type: 'text' }));
 
-test('what the CRM lists beside the columns is carried: other names, and labels in the order of both', () => {
+test('what the CRM lists beside the columns is carried: other names, and labels and types in the order of both', () => {
   const fields = [
-    { name: 'id', label: 'מזהה' },
-    { name: 'firstName', label: null },
-    { name: 'lastName', label: 'שם משפחה' },
+    { name: 'id', label: 'מזהה', type: 'uuid' },
+    { name: 'firstName', label: null, type: 'text' },
+    { name: 'lastName', label: 'שם משפחה', type: null },
   ];
 
   expect(listedOf(fields, { columns: ['lastName', 'id'] })).toEqual({
     others: ['firstName'],
     labels: ['שם משפחה', 'מזהה', null],
+    types: [null, 'uuid', 'text'],
   });
 });
 
 test.each([
-  ['all of it where it is small', 100, { others: 99, labels: 100 }],
-  ['names alone where labels would be too much with them', 3000, { others: 2999, labels: undefined }],
-  ['nothing where the names are too much by themselves', 9000, { others: 0, labels: undefined }],
+  ['all of it where it is small', 100, { others: 99, labels: 100, types: 100 }],
+  ['names and labels where types would be too much with them', 1500, { others: 1499, labels: 1500, types: undefined }],
+  ['names alone where labels would be too much with them', 3000, { others: 2999, labels: undefined, types: undefined }],
+  ['nothing where the names are too much by themselves', 9000, { others: 0, labels: undefined, types: undefined }],
 ])('of what is listed, %s, is carried with the request in 64,000 bytes', (_, count, carried) => {
   const listed = listedOf(listing(count, 'תווית של שדה'), { columns: ['field0'] });
 
-  expect({ others: listed.others.length, labels: listed.labels?.length }).toEqual(carried);
+  expect({ others: listed.others.length, labels: listed.labels?.length, types: listed.types?.length }).toEqual(carried);
   expect(Buffer.byteLength(JSON.stringify(listed))).toBeLessThanOrEqual(64_000);
 });
 

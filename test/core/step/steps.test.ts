@@ -9,7 +9,7 @@ import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../../transfer/index.ts';
-import { EXPORT_ID, newState, runState, storedFile } from '../../support/builders.ts';
+import { EXPORT_ID, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -36,7 +36,7 @@ const download = (answer: unknown) => {
   const deps = { ...testDeps(), crm, store: NO_STORE, transfer: fakeTransfer(CSV), abortUpload: async () => {} };
   return asStep('DownloadFile', downloadFile, ...composed(deps))(runState(), lambdaContext());
 };
-const publish = (trouble?: Error) => {
+const publish = (trouble?: Error, overrides: Partial<RunState> = {}) => {
   const file = storedFile({ bytes: CSV.length, crc32: crc32Text(crc32(CSV)) });
   const bucket = fakeBucket({
     objects: { [file.key]: CSV },
@@ -47,7 +47,7 @@ const publish = (trouble?: Error) => {
     'PublishFile',
     publishFile,
     ...composed({ ...testDeps(), bucket }),
-  )(runState({ file }), lambdaContext());
+  )(runState({ file, ...overrides }), lambdaContext());
 };
 
 /** How each outcome comes about. One that is missing here does not compile. */
@@ -70,6 +70,7 @@ const PRODUCED: { [S in StepName]: Record<Outcome<S>, () => Promise<RunState>> }
   },
   PublishFile: {
     PUBLISHED: () => publish(),
+    UNPUBLISHED: () => publish(undefined, { run: run({ differs: ['filters'], kind: 'partial', publish: false }) }),
     CONTINUE: () => publish(new RunError('StorageUnavailable', 'Down.')),
     FAILED: () => publish(new RunError('StorageDenied', 'No.')),
   },

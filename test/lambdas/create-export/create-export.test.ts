@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
+import type { Run } from '../../../core/step/states.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
@@ -46,8 +47,10 @@ test('CREATED begins the run with everything that the later steps need', async (
       largestWaitSeconds: 100,
       keptUntil: '2027-02-18',
       request: { columns: ['id', 'firstName'] },
-      listed: { others: [], labels: [null, 'שם פרטי'] },
+      listed: { others: [], labels: [null, 'שם פרטי'], types: ['uuid', null] },
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      plan: expect.stringMatching(/^[0-9a-f]{64}$/),
+      ...{ kind: 'full', differs: [], publish: true },
       createdAt: '2026-11-20T01:10:00.000Z',
       softwareVersion: '1.2.3',
     },
@@ -70,6 +73,53 @@ test('the POST carries what input and configuration ask for, after one look at t
       json: { columns: ['firstName'], filters: [{ field: 'id' }], sendEmail: true, locale: 'he' },
     },
   ]);
+});
+
+test.each<[string, object, Partial<Run>]>([
+  ['the configured columns, named one by one as they are', { columns: ['firstName'] }, {}],
+  ['the sorting alone', { sorts: [{ field: 'id' }] }, {}],
+  ['other columns', { columns: ['id'] }, { kind: 'partial', differs: ['columns'], publish: false }],
+  ['a filter', { filters: [{ field: 'id' }] }, { kind: 'partial', differs: ['filters'], publish: false }],
+  ['a filter that is published', { filters: [{}], publish: true }, { kind: 'partial', differs: ['filters'] }],
+])('a person who asks for %s', async (_, input, expected) => {
+  const entities = { leads: { columns: ['firstName'] } };
+  const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities }) });
+
+  const { run } = await createExport(newState({ entity: 'leads', ...input }), deps);
+
+  expect(run).toMatchObject({ kind: 'full', differs: [], publish: true, ...expected });
+});
+
+test('an execution that began under an earlier release publishes whatever it was asked for', async () => {
+  const deps = depsWith(fakeCrm(fields(), created()));
+  const input = { entity: 'leads', columns: ['id'] };
+
+  const { run } = await createExport(newState(input, { machineVersion: 1 }), deps);
+
+  expect(run).toMatchObject({ kind: 'full', differs: [], publish: true });
+});
+
+test('a column that is left out is in no request, whatever the input asks for', async () => {
+  const entities = { leads: { columns: { except: ['firstName'] } } };
+  const deps = (crm: ReturnType<typeof fakeCrm>) => depsWith(crm, { deployment: deployment({ entities }) });
+  const crm = fakeCrm(fields(), created());
+
+  const { run } = await createExport(newState({ entity: 'leads', columns: 'all' }), deps(crm));
+
+  expect(crm.calls.at(-1)?.json).toEqual({ columns: ['id'] });
+  expect(run).toMatchObject({ kind: 'full', differs: [] });
+  const refused = createExport(newState({ entity: 'leads', columns: ['id', 'firstName'] }), deps(fakeCrm(fields())));
+  expect((await failureOf(refused, 'InvalidInput')).message).toContain('"firstName"');
+});
+
+test('without a required column nothing is requested', async () => {
+  const crm = fakeCrm(fields());
+  const entities = { leads: { columns: { required: ['id', 'phone'] } } };
+
+  const step = createExport(newState(), depsWith(crm, { deployment: deployment({ entities }) }));
+
+  expect((await failureOf(step, 'SchemaChanged')).message).toContain('leads must have "phone"');
+  expect(crm.calls.map(({ line }) => line)).toEqual(['get /leads/fields']);
 });
 
 test('agent numbers keep their hyphen in paths and keys', async () => {

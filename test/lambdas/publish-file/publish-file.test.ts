@@ -48,6 +48,7 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
     },
     request: { columns: ['id', 'name'] },
     fingerprint: 'f'.repeat(64),
+    ...{ state: 'published', plan: 'a'.repeat(64), kind: 'full', differs: [] },
     keptUntil: '2027-02-18',
     softwareVersion: '0.1.0',
     warnings: [],
@@ -65,6 +66,7 @@ test('both pointers name the manifest and say until when the run is kept', async
     entity: 'leads',
     date: '2026-11-20',
     startedAt: '2026-11-20T01:00:00.000Z',
+    kind: 'full',
     execution: 'night-1',
     manifestKey: MANIFEST_KEY,
     keptUntil: '2027-02-18',
@@ -316,6 +318,27 @@ test('a run of an earlier date moves its own pointer, and leaves the latest wher
 
   expect(bucket.text(LATEST)).toBe(latest);
   expect(bucket.text('published/entity=leads/date=2026-11-19.json')).toContain('run=again/');
+});
+
+test('a run of another plan is stored and described, and no pointer moves', async () => {
+  const { bucket, state } = storedRun();
+  const other = run({ kind: 'partial', differs: ['filters'], publish: false });
+
+  const answer = await publish(bucket, { ...state, run: other });
+
+  expect(answer).toMatchObject({ outcome: 'UNPUBLISHED', manifestKey: MANIFEST_KEY, rows: 2 });
+  expect(manifestIn(bucket)).toMatchObject({ state: 'unpublished', kind: 'partial', differs: ['filters'] });
+  expect([bucket.text(BY_DATE), bucket.text(LATEST)]).toEqual([undefined, undefined]);
+});
+
+test('a run of another plan that is published has the pointer of its date, never the latest', async () => {
+  const { bucket, state } = storedRun();
+
+  const answer = await publish(bucket, { ...state, run: run({ kind: 'partial', differs: ['filters'] }) });
+
+  expect(answer.outcome).toBe('PUBLISHED');
+  expect(JSON.parse(bucket.text(BY_DATE) ?? '')).toMatchObject({ kind: 'partial', manifestKey: MANIFEST_KEY });
+  expect(bucket.text(LATEST)).toBeUndefined();
 });
 
 test('a state without a file is a bug, not an outcome', async () => {

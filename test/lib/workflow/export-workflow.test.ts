@@ -31,7 +31,12 @@ const ARROWS: Record<StepName, Record<string, string>> = {
     CONTINUE: 'WaitBeforeDownload',
     FAILED: 'RunFailed',
   },
-  PublishFile: { PUBLISHED: 'ExportPublished', CONTINUE: 'WaitBeforePublish', FAILED: 'RunFailed' },
+  PublishFile: {
+    PUBLISHED: 'ExportPublished',
+    UNPUBLISHED: 'ExportStored',
+    CONTINUE: 'WaitBeforePublish',
+    FAILED: 'RunFailed',
+  },
 };
 
 /** Where each wait leads back to. */
@@ -42,7 +47,8 @@ const WAITS = {
   WaitBeforePublish: 'PublishFile',
 };
 
-const ENDS = ['ExportPublished', 'RunFailed', 'StepCrashed', 'UnknownOutcome'];
+const SUCCESSES = ['ExportPublished', 'ExportStored'];
+const ENDS = [...SUCCESSES, 'RunFailed', 'StepCrashed', 'UnknownOutcome'];
 
 describe('the definition as a whole', () => {
   test('is accepted by the validator of the Amazon States Language', () => {
@@ -63,11 +69,11 @@ describe('the definition as a whole', () => {
     expect([...reached].sort()).toEqual(Object.keys(definition.States).sort());
   });
 
-  test('ends nowhere but in one success and three failures', () => {
+  test('ends nowhere but in successes and three failures', () => {
     const ends = states.filter(([, { Type }]) => Type === 'Succeed' || Type === 'Fail').map(([id]) => id);
 
     expect(ends.sort()).toEqual(ENDS);
-    expect(statesOfType(definition, 'Succeed')).toEqual(['ExportPublished']);
+    expect(statesOfType(definition, 'Succeed')).toEqual(SUCCESSES);
     for (const [id, value] of states) expect(value, id).not.toHaveProperty('End');
   });
 
@@ -147,6 +153,7 @@ describe('the beginning', () => {
         'execution.$': '$$.Execution.Name',
         'startedAt.$': '$$.Execution.StartTime',
         checks: 0,
+        machineVersion: 2,
       },
       Next: 'CreateExport',
     });

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { EntityPlan } from '../config/deployment.ts';
+import type { Entity } from '../config/entities.ts';
+import { RunError } from '../errors.ts';
+import { canonicalText } from '../json.ts';
+import { quotedName } from '../suggestion.ts';
+import type { ExportInput } from './input.ts';
+
+/** What decides the records and columns of a file: without sorts and e-mail, and with relative dates as they are written. */
+export interface Plan {
+  columns: 'all' | { except: string[] } | string[];
+  filters: Record<string, unknown>[];
+  filtersOperator: 'and' | 'or' | null;
+  extra: Record<string, unknown>;
+}
+
+type Configured = Pick<EntityPlan, 'columns' | 'filters' | 'filtersOperator' | 'extra'>;
+type Wanted = Pick<ExportInput, 'columns' | 'filters' | 'filtersOperator'>;
+
+/** Input before configuration. @throws RunError `InvalidInput` where the input names a column that is left out */
+export function planOf(configured: Configured, input: Wanted = {}): Plan {
+  const filters = input.filters ?? configured.filters ?? [];
+  return {
+    columns: columnsOf(configured, input.columns),
+    filters,
+    filtersOperator: (filters.length > 0 && (input.filtersOperator ?? configured.filtersOperator)) || null,
+    extra: configured.extra,
+  };
+}
+
+/** SHA-256, hexadecimal: files of equal plans can be compared. */
+export function planDigest(entity: Entity, plan: Plan): string {
+  return createHash('sha256')
+    .update(canonicalText([entity, plan]))
+    .digest('hex');
+}
+
+/** Keys of the input by which its plan is not the configured one. */
+export function differingKeys(configured: Configured, input: Wanted): string[] {
+  const [ours, theirs] = [planOf(configured), planOf(configured, input)];
+  return (['columns', 'filters', 'filtersOperator'] as const).filter(
+    (key) => !isDeepStrictEqual(ours[key], theirs[key]),
+  );
+}
+
+/** Columns that no request may name. */
+function exceptedOf({ columns }: Pick<Configured, 'columns'>): string[] {
+  return typeof columns === 'object' && !Array.isArray(columns) ? (columns.except ?? []) : [];
+}
+
+export function requiredOf({ columns }: Pick<Configured, 'columns'>): string[] {
+  return typeof columns === 'object' && !Array.isArray(columns) ? (columns.required ?? []) : [];
+}
+
+function columnsOf(configured: Configured, wanted: Wanted['columns']): Plan['columns'] {
+  const except = exceptedOf(configured);
+  if (Array.isArray(wanted)) {
+    const refused = wanted.filter((name) => except.includes(name));
+    if (refused.length === 0) return wanted;
+    const named = refused.slice(0, 20).map((name) => quotedName(name));
+    const what = `The configuration leaves out ${named.join(', ')} (columns.except): no input can ask for it.`;
+    throw new RunError('InvalidInput', what);
+  }
+  const columns = Array.isArray(configured.columns) && wanted === undefined ? configured.columns : 'all';
+  return except.length > 0 ? { except: [...except].sort() } : columns;
+}

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { differingKeys, type Plan, planDigest, planOf } from '../../../core/export/plan.ts';
+import { failureOf } from '../../support/failures.ts';
+
+const ALL = { columns: 'all' as const, extra: {} };
+const digest = (plan: Plan) => planDigest('leads', plan);
+
+test.each([
+  ['the order of keys', { ...ALL, filters: [{ a: 1, b: 2 }] }, { ...ALL, filters: [{ b: 2, a: 1 }] }],
+  ['an empty list of filters', ALL, { ...ALL, filters: [] }],
+  ['an operator without filters', ALL, { ...ALL, filtersOperator: 'or' as const }],
+  ['required columns', ALL, { ...ALL, columns: { required: ['id'] } }],
+  [
+    'the order of left out columns',
+    { ...ALL, columns: { except: ['a', 'b'] } },
+    { ...ALL, columns: { except: ['b', 'a'] } },
+  ],
+])('%s makes no other plan', (_, one, other) => {
+  expect(digest(planOf(other))).toBe(digest(planOf(one)));
+});
+
+test.each([
+  ['a filter', { ...ALL, filters: [{ a: 1 }] }],
+  ['a list of columns', { ...ALL, columns: ['id'] }],
+  ['a left out column', { ...ALL, columns: { except: ['id'] } }],
+  ['a further key of the request', { ...ALL, extra: { locale: 'he' } }],
+])('%s makes another plan', (_, other) => {
+  expect(digest(planOf(other))).not.toBe(digest(planOf(ALL)));
+});
+
+test('two entities have no plan in common', () => {
+  expect(planDigest('leads', planOf(ALL))).not.toBe(planDigest('contacts', planOf(ALL)));
+});
+
+test('an input differs by what changes the plan, not by what it names', () => {
+  const configured = { ...ALL, filters: [{ a: 1 }], filtersOperator: 'and' as const };
+
+  expect(differingKeys(configured, { filters: [{ a: 1 }], filtersOperator: 'and', columns: 'all' })).toEqual([]);
+  expect(differingKeys(configured, { filters: [{ a: 2 }], filtersOperator: 'or' })).toEqual([
+    'filters',
+    'filtersOperator',
+  ]);
+});
+
+test('an input cannot name a column that is left out', async () => {
+  const plan = async () => planOf({ ...ALL, columns: { except: ['nationalId'] } }, { columns: ['id', 'nationalId'] });
+
+  expect((await failureOf(plan(), 'InvalidInput')).message).toContain('"nationalId"');
+});
