@@ -4,6 +4,7 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { type AssetCode, Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildOptions, buildSync } from 'esbuild';
 import type { Deployment } from '../../core/config/deployment.ts';
+import { ALL_STEPS, type AnyStepName, folderOf } from '../../core/step/steps.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
 const LAMBDAS = join(PROJECT, 'lambdas');
@@ -27,32 +28,41 @@ const OPTIONS = {
   logLevel: 'warning',
 } satisfies BuildOptions;
 
+const FOLDERS = (Object.keys(ALL_STEPS) as AnyStepName[]).map(folderOf);
+
 let bundled: ReturnType<typeof bundleSteps> | undefined;
 
 /**
  * The code of a step, bundled in this process: CDK's `NodejsFunction` starts npx for each function, which takes longer. The SDK
  * is bundled too, so that the same bits run here and on AWS; the configuration is beside the code, checked and with its
  * defaults, so that no function needs the schema (`docs/adr/0015`). `test/lib/bundle.test.ts` limits every bundle.
- * @param folder of the step, below `lambdas/`
  */
-export function bundledCode(folder: string, deployment: Deployment): AssetCode {
+export function bundledCode(step: AnyStepName, deployment: Deployment): AssetCode {
+  const folder = folderOf(step);
   const tryBundle = (outputDir: string) => {
     bundled ??= bundleSteps();
-    for (const { name, contents } of bundled.get(folder) ?? []) writeFileSync(join(outputDir, name), contents);
+    const files = bundled.get(folder);
+    if (!files) throw new Error(`esbuild made no bundle of ${step}`);
+    for (const { name, contents } of files) writeFileSync(join(outputDir, name), contents);
     writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(deployment, undefined, 2)}\n`);
     // Packed with their modes: under a strict umask Lambda could not read its own code.
     for (const file of readdirSync(outputDir)) chmodSync(join(outputDir, file), READABLE_BY_ALL);
     chmodSync(outputDir, 0o755);
     return true;
   };
-  // The image is for bundling in Docker, which never happens.
-  const bundling = { image: DockerImage.fromRegistry('unused'), local: { tryBundle } };
+  const bundling = {
+    // For bundling in Docker, which never happens.
+    image: DockerImage.fromRegistry('unused'),
+    // A part of the key by which CDK finds what it has bundled already; the code of another deployment is another.
+    environment: { DEPLOYMENT: JSON.stringify(deployment) },
+    local: { tryBundle },
+  };
   return Code.fromAsset(join(LAMBDAS, folder), { bundling, assetHashType: AssetHashType.OUTPUT });
 }
 
 /** The bundles of all steps by folder, made together: what they share is read and parsed once. */
 function bundleSteps() {
-  const entryPoints = readdirSync(LAMBDAS).map((folder) => ({
+  const entryPoints = FOLDERS.map((folder) => ({
     in: join(LAMBDAS, folder, 'handler.ts'),
     out: join(folder, 'index'),
   }));

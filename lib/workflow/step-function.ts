@@ -4,7 +4,7 @@ import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } fro
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
-import { type AnyStepName, folderOf, UPDATE_STEPS } from '../../core/step/steps.ts';
+import { type AnyStepName, UPDATE_STEPS } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { bundledCode } from './bundling.ts';
 
@@ -37,7 +37,7 @@ export class StepFunction extends Construct {
     const handler = new LambdaFunction(this, 'Function', {
       functionName,
       description: `State ${id} of the machine ${id in UPDATE_STEPS ? 'CustomerUpdates' : 'ExportRun'}`,
-      code: bundledCode(folderOf(id), props.configuration.deployment),
+      code: bundledCode(id, props.configuration.deployment),
       handler: 'index.handler',
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,

@@ -2,8 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { App } from 'aws-cdk-lib';
+import { Asset } from 'aws-cdk-lib/aws-s3-assets';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { folderOf, STEPS, type StepName, UPDATE_STEPS, type UpdateStepName } from '../../core/step/steps.ts';
+import { ExportStack } from '../../lib/export-stack.ts';
 import { bundle } from '../../lib/workflow/bundling.ts';
 import { exampleDeployment, synthesiseInto, type Template } from '../../scripts/definition.ts';
 import { folderForAll, tree } from './support/files.ts';
@@ -87,6 +90,21 @@ describe('the bundled code', () => {
       );
     },
   );
+
+  test('of two deployments in one assembly lies beside the configuration of each', () => {
+    const example = exampleDeployment();
+    const deployments = [example, { ...example, retentionDays: example.retentionDays + 1 }];
+    const app = new App({ outdir: tree({}), analyticsReporting: false });
+
+    const codes = deployments.map((deployment, index) => {
+      const configuration = { name: `deployment-${index}`, file: 'config/example.json', deployment };
+      const stack = new ExportStack(app, configuration.name, { configuration, softwareVersion: '0.0.0' });
+      const code = stack.node.findAll().find((child) => child instanceof Asset);
+      return readFileSync(join(app.outdir, code?.assetPath ?? '', 'deployment.json'), 'utf8');
+    });
+
+    expect(codes.map((text) => JSON.parse(text))).toEqual(deployments);
+  });
 
   test('says where it crashed in terms of the sources', () => {
     const folder = tree({});

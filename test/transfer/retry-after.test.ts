@@ -8,6 +8,7 @@ test.each([
   ['0', 0],
   ['7', 7],
   ['86400', 86_400],
+  ['999999999', 999_999_999],
   ['  12 ', 12],
 ])('%j is so many seconds', (value, seconds) => {
   expect(read(value)).toBe(seconds);
@@ -30,6 +31,8 @@ test.each([
   '-5',
   '1.5',
   '5 minutes',
+  '1000000000',
+  '9'.repeat(400),
   '2026-11-20T02:00:00Z',
   'Fri, 99 Nov 2026 99:00:00 GMT',
   // Date.parse reads the year in these, and a run would wait for it.

@@ -37,10 +37,16 @@ export class TransferError extends ErrorWithReason {
 }
 
 /** A failure that another attempt may fix. Once its budget is used up it becomes a `TransferError`. */
-export class RetryableError extends ErrorWithReason {}
+export class RetryableError extends ErrorWithReason {
+  override readonly name = 'RetryableError';
+}
 
 /** What was fetched so far is useless: the file at the origin has changed, or the upload is gone. */
-export class StartOver extends Error {}
+export class StartOver extends Error {
+  override readonly name = 'StartOver';
+}
 
 /** The process is about to be ended. */
-export class TimeIsUp extends Error {}
+export class TimeIsUp extends Error {
+  override readonly name = 'TimeIsUp';
+}

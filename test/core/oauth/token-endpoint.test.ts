@@ -190,7 +190,7 @@ test.each([
   [503, 'soon', undefined],
   [429, '3600', 3600],
   [429, '31536000', 3600],
-  [429, '9'.repeat(400), 3600],
+  [429, '9'.repeat(400), undefined],
   [503, 'Sat, 20 Nov 2027 01:00:00 GMT', 3600],
 ])('%i with Retry-After %s is a wait of %s seconds', async (status, value, retryAfterSeconds) => {
   const { answer } = await answerTo({ status, headers: { 'retry-after': value } });

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { RetryableError, StartOver, TimeIsUp, TransferError } from '../../transfer/base/errors.ts';
+
+test.each([
+  ['TransferError', new TransferError('stalled', 'Slow.')],
+  ['RetryableError', new RetryableError('stalled', 'Slow.')],
+  ['StartOver', new StartOver('Changed.')],
+  ['TimeIsUp', new TimeIsUp('Over.')],
+])('an error of the engine that becomes a crash is named %s in the log', (name, error) => {
+  expect(error.name).toBe(name);
+});
