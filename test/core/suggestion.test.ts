@@ -11,7 +11,7 @@ test.each([
 });
 
 test.each(['colour', 'agent-numbers', 'ID_NUMBER', 'field2', 'preferredLanguageOfTheCustomer', 'שםפרטי'])(
-  'the plain name %s is reported',
+  'the plain name %s is repeated',
   (name) => {
     expect(quotedName(name)).toBe(`"${name}"`);
   },
@@ -27,7 +27,7 @@ test.each([
   ['x'.repeat(41), 'something long'],
   ['a"b', 'a quotation mark'],
   ['', 'nothing'],
-])('%s is not told: it may be %s', (name) => {
+])('%s is not repeated: it may be %s', (name) => {
   expect(quotedName(name)).toBe(`a name of ${name.length} characters that is not repeated here`);
 });
 

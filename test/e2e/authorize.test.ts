@@ -48,7 +48,7 @@ function paste() {
 }
 
 describe('a person who consents', () => {
-  test('has client and tokens stored, the first generation under its own name, and is told no token', async () => {
+  test('has client and tokens stored, the first generation under its own name, and is shown no token', async () => {
     const { places, clientId, clientSecret, go } = await setting();
     const done = await go();
     expect(JSON.parse(await places.clientText())).toEqual({ clientId, clientSecret });
@@ -256,7 +256,7 @@ describe('a CRM that does not give what is needed', () => {
     expect(tokenCalls()).toHaveLength(1);
   });
 
-  test('scopes in its words are not told, and what is odd is noted', async () => {
+  test('scopes in its words are not shown, and what is odd is noted', async () => {
     const { sandbox, go } = await setting();
     const body = { access_token: 'a', refresh_token: 'r', scope: 'openid\u001b[2J\u009b\n', expires_in: 300 };
     sandbox.faults.add({ path: 'token', answer: { status: 200, body } });

@@ -196,7 +196,7 @@ describe('the bucket of the access logs', () => {
   const [, policy] = oneOf(json, 'AWS::S3::BucketPolicy', 'ExportsAccessLogs');
   const [exportsId, exports] = oneOf(json, 'AWS::S3::Bucket', 'ExportsBucket');
 
-  test('is told of every request to the exports', () => {
+  test('logs every request to the exports', () => {
     expect(exports.Properties.LoggingConfiguration).toEqual({
       DestinationBucketName: { Ref: logsId },
       LogFilePrefix: 'exports/',

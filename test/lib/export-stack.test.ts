@@ -78,7 +78,7 @@ describe('the functions', () => {
     }
   });
 
-  test('are told what hosts of AWS end in where they make addresses themselves', () => {
+  test('are given what hosts of AWS end in where they make addresses themselves', () => {
     const told = functions.filter(([, { Properties }]) => Properties.Environment.Variables.URL_SUFFIX);
 
     expect(

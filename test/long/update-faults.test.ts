@@ -130,7 +130,7 @@ it(`${LINES} lines, a tenth of them with 404, started twice at once, are sent on
   expectFaults(results, notFound, calls);
 });
 
-it(`${LINES} lines, a tenth of them with 404, whose functions are killed in the middle, are all told`, async () => {
+it(`${LINES} lines, a tenth of them with 404, whose functions are killed in the middle, are all reported`, async () => {
   system.sandbox.faults.add({ path: 'update', delaySeconds: 0.02 });
   const since = batches.lastCall();
 

@@ -399,7 +399,7 @@ describe('stores that differ', () => {
     expect(part?.headers).toMatchObject({ 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD', 'content-length': String(PART) });
   });
 
-  test('parts without a checksum, where the store refuses them: told, and not sent again in another way', async () => {
+  test('parts without a checksum, where the store refuses them: reported, and not sent again in another way', async () => {
     transfers.store.settings.bareParts = 'refused';
     const ran = await transfers.transferOf({ size: SIZE }, { store: { partChecksums: 'omitted' } });
     transfers.store.settings.bareParts = 'accepted';

@@ -91,7 +91,7 @@ async function follow(source: Source, address: string, headers: Record<string, s
 function describe(source: Source, body: IncomingMessage, range: Range | undefined, etag: string | null): Opened {
   const { headers, statusCode } = body;
   const found = strongEtag(headers.etag);
-  // A file that has lost its strong ETag cannot be told from another one.
+  // A file that has lost its strong ETag cannot be distinguished from another one.
   if (etag !== null && found !== etag) throw new StartOver(CHANGED);
   const declared = headers['content-length'] === undefined ? null : Number(headers['content-length']);
   const place = statusCode === 206 ? partial(headers['content-range'], range, declared) : whole(range, declared);

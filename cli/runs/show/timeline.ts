@@ -100,7 +100,7 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
 /** Trouble that was not over at the end of the stretch. */
 function reasonOf(stretch: Stretch): string {
   const { trouble, outcome } = afterOf(stretch) ?? {};
-  // Refusals of the file, which are told where it is fetched.
+  // Refusals of the file, which are shown where it is fetched.
   if (outcome === 'READY') return '';
   const state = stretch.phase === 'check' ? 'WaitBeforeCheck' : '';
   return trouble ? `, ${reasonText({ state, trouble })}` : '';

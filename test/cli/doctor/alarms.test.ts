@@ -54,7 +54,7 @@ test('an address of the configuration that lapsed is reported, though another he
   expect(await alarmsCheck(await topic([`${ARN}:1`, 'Deleted']), ['ops@example.com'])).toMatchObject({ status: 'ok' });
 });
 
-test('a runbook without an https address is told of: links in mails lead nowhere', () => {
+test('a runbook without an https address is reported: links in mails lead nowhere', () => {
   const checks = (runbookUrl: string, local = false) =>
     runbookUrlChecks({ local, alarms: { email: [], freshnessHours: 26, runbookUrl } });
   expect(checks('docs/runbook.md')).toMatchObject([

@@ -22,7 +22,7 @@ test('a batch is reported by lines, percent and rate, and by what did not go wel
   expect(progressText(at(10, { counts }))).toBe('10 of 1,000 lines (1 %), 1.0 a second; 1,500 REJECTED, 1 UNKNOWN');
 });
 
-test('a pipe is told a line for every twentieth part', () => {
+test('a pipe gets a line for every twentieth part', () => {
   const every = Array.from({ length: 1001 }, (_, lines) => at(lines));
   const lines = shown(false, every).filter(Boolean);
   expect(lines).toHaveLength(21);

@@ -288,7 +288,7 @@ describe('a mistake is reported with the path of its field', () => {
 });
 
 describe('several mistakes', () => {
-  test('are all told at once', () => {
+  test('are all reported at once', () => {
     const lines = complaints({
       crm: { baseUrl: 'crm', authUrl: CRM.authUrl, secret: 'x' },
       timeZone: 'Mars/Base',
@@ -306,7 +306,7 @@ describe('several mistakes', () => {
     ]);
   });
 
-  test('that only several fields together show are all told at once, each once', () => {
+  test('that only several fields together show are all reported at once, each once', () => {
     const lines = complaints({
       crm: { baseUrl: 'http://crm.test', authUrl: 'http://auth.test' },
       polling: { firstWaitSeconds: 9, largestWaitSeconds: 3, deadlineSeconds: 9000 },

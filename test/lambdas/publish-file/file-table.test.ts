@@ -49,7 +49,7 @@ interface Row {
   reads?: { encoding?: string; headed?: boolean; skipLines?: number } & Omit<Options, 'encoding'>;
   /** `null` = rows are not to be reported, the parser's count is not asked. */
   rows?: null;
-  /** What is told of the header where that is not what the parser reads in the first record. */
+  /** What is reported of the header where that is not what the parser reads in the first record. */
   header?: string[] | null;
   dialect?: Partial<Manifest['file']['dialect']>;
   warns?: string;
@@ -326,7 +326,7 @@ function published(row: Row, options: { chunkBytes?: number } = {}) {
 const manifestIn = (bucket: ReturnType<typeof published>['bucket']) =>
   JSON.parse(bucket.text(MANIFEST_KEY) ?? 'null') as Manifest;
 
-describe('what is told of a file is what an independent parser reads, or nothing', () => {
+describe('what is reported of a file is what an independent parser reads, or nothing', () => {
   test.each(PUBLISHED.map((row) => [row.name, row] as const))('%s', async (_, row) => {
     const { bucket, state } = published(row);
 

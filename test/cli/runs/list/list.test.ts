@@ -102,7 +102,7 @@ test("a run that failed between its manifest and the pointers took nobody else's
   ]);
 });
 
-test('an object that is no manifest is left out, and told', async () => {
+test('an object that is no manifest is left out, and reported', async () => {
   const cloud = await readingCloud();
   cloud.publish();
   cloud.objects.set('runs/entity=leads/run=x/_manifest.json', Buffer.from('{"schemaVersion":9}'));

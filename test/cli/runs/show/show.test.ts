@@ -37,7 +37,7 @@ const night: Execution = {
   ],
 };
 
-test('a run is reported as a timeline in plain words, with how long each part took', async () => {
+test('a run is shown as a timeline in plain words, with how long each part took', async () => {
   const cloud = await readingCloud({ executions: [night] });
   cloud.publish({ manifest: { warnings: ['The file has no rows.'] } });
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
@@ -176,7 +176,7 @@ test('a run whose manifest or pointer cannot be read is reported as far as it is
   expect(shownText(without, {})).toMatch(/Warning: The object \S+_manifest\.json does not hold what it should/);
 });
 
-test('a nightly run that was retried is not told as one that a rule started', async () => {
+test('a nightly run that was retried is not shown as one that a rule started', async () => {
   const again = { ...begun, input: { ...input, date: '2026-11-20' } };
   const entered: Execution['entered'] = [
     ['CreateExport', at('01:00:00'), { ...again, run: null }],
