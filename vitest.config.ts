@@ -6,9 +6,14 @@ const SECONDS = 1000;
 const AFTER_E2E = 'test/permissions/recorded.test.ts';
 /** Shared by all files that need one. */
 const LOCAL_CLOUD = 'test/e2e/support/local-cloud.ts';
-/** One after the other. Not 0: with one worker, projects of that order run behind all others. */
-const ORDER = { unit: 1, e2e: 2, permissions: 3 };
-/** CDK's check of every template takes seconds each time; `test/lib/template-check.test.ts` has it. */
+/**
+ * Projects of one order share their workers, the end-to-end files first: they wait for processes, and the short files fill
+ * what they leave idle. Not 0: with one worker, projects of that order run behind all others.
+ */
+const ORDER = { together: 1, behind: 2 };
+/** One more than there are cores: much of it waits for processes and sockets. */
+const WORKERS = 3;
+/** CDK's check of every template takes seconds each time; `test/long/template-check.test.ts` has it. */
 process.env.CDK_VALIDATION ??= 'false';
 /** Code compiled by one worker or command is not compiled again by the next. */
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache', 'compiled');
@@ -24,9 +29,8 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, 'test/e2e/**', 'test/long/**', AFTER_E2E],
           testTimeout: 60 * SECONDS,
           hookTimeout: 120 * SECONDS,
-          sequence: { groupOrder: ORDER.unit },
-          // One more than there are cores: much of it waits for processes and sockets.
-          maxWorkers: 3,
+          sequence: { groupOrder: ORDER.together },
+          maxWorkers: WORKERS,
           // Loading the SDK and CDK again for each file costs half of the time: a test puts back what it changes.
           isolate: false,
           setupFiles: ['test/support/setup.ts'],
@@ -43,9 +47,8 @@ export default defineConfig({
           include: ['test/e2e/**/*.test.ts'],
           testTimeout: 180 * SECONDS,
           hookTimeout: 180 * SECONDS,
-          sequence: { groupOrder: ORDER.e2e },
-          // A file mostly waits for processes: functions, commands, the cloud.
-          maxWorkers: 2,
+          sequence: { groupOrder: ORDER.together },
+          maxWorkers: WORKERS,
           isolate: false,
           unstubEnvs: true,
           restoreMocks: true,
@@ -56,7 +59,7 @@ export default defineConfig({
         test: {
           name: 'permissions',
           include: [AFTER_E2E],
-          sequence: { groupOrder: ORDER.permissions },
+          sequence: { groupOrder: ORDER.behind },
           testTimeout: 60 * SECONDS,
         },
       },

@@ -63,7 +63,7 @@ async function prepare(rotation: 'none' | 'strict') {
 }
 
 test(
-  `T12: ${KILLS} kills at random instants leave nothing behind where the server does not rotate`,
+  `${KILLS} kills at random instants leave nothing behind where the server does not rotate`,
   async () => {
     const { kill } = await prepare('none');
     let waited = 0;
@@ -82,7 +82,7 @@ test(
 );
 
 test(
-  `T13: of ${KILLS} kills at random instants, a strict server only reuses what died before it was stored`,
+  `of ${KILLS} kills at random instants, a strict server only reuses what died before it was stored`,
   async () => {
     const { grant, kill } = await prepare('strict');
     let dead = 0;

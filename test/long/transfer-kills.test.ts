@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => transfers.stop());
 
-test(`T10 a process killed at a random moment, ${KILLS} times: digest equal each time, at most a part for each connection again`, async () => {
+test(`a process killed at a random moment, ${KILLS} times: digest equal each time, at most a part for each connection again`, async () => {
   let killedMidway = 0;
   for (let kill = 0; kill < KILLS; kill += 1) {
     const { ran, kept, again, connections } = await killedOnce(transfers, Math.random);

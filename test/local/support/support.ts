@@ -42,7 +42,11 @@ export async function eventually(condition: () => boolean | Promise<boolean>): P
 }
 
 /** Calls a deployed function and returns its answer. */
-export async function invoke(ministack: Ministack, name: string, payload: unknown = {}): Promise<unknown> {
+export async function invoke(
+  ministack: Pick<Ministack, 'endpoint' | 'env'>,
+  name: string,
+  payload: unknown = {},
+): Promise<unknown> {
   const scope = `${ministack.env.AWS_ACCESS_KEY_ID}/20260101/us-east-1/lambda/aws4_request`;
   const response = await fetch(`${ministack.endpoint}/2015-03-31/functions/${name}/invocations`, {
     method: 'POST',

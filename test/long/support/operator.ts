@@ -44,7 +44,7 @@ async function runCommand(system: Deployed, args: string[]): Promise<Said> {
   const name = args[0] ?? '';
   const configuration = READS_CONFIGURATION.includes(name) ? ['--configuration', system.configurationFile] : [];
   const env = { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1', CRM_CLIENT_SECRET: system.sandbox.clientSecret };
-  const command = run('cli/main.ts', [...args, ...system.place, ...configuration], env);
+  const command = run('cli/main.js', [...args, ...system.place, ...configuration], env);
   if (name === 'authorize') {
     const [, url = ''] = await command.says(/^Open: (http\S+)$/m);
     await approveConsent(url);

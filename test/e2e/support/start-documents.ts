@@ -1,0 +1,30 @@
+import * as z from 'zod';
+
+/** The program behind `npm start`. */
+export const START = 'local/start.ts';
+
+const word = z.string().min(1);
+/** A published run, as `--json` prints it. */
+export const publishedSchema = z.strictObject({
+  entity: word,
+  executionArn: z.string().startsWith('arn:aws:states:us-east-1:000000000000:execution:crm-export-local-ExportRun:'),
+  status: z.literal('SUCCEEDED'),
+  error: z.null(),
+  cause: z.null(),
+  exportId: z.guid(),
+  key: z.string().startsWith('runs/entity='),
+  manifestKey: z.string().endsWith('/_manifest.json'),
+  bytes: z.int().positive(),
+  rows: z.int().positive(),
+  warningCount: z.literal(0),
+  checks: z.int().positive(),
+  seconds: z.number().positive(),
+});
+/** The whole document of a start whose runs are all published. */
+export const documentSchema = z.strictObject({ ok: z.literal(true), runs: z.array(publishedSchema) });
+/** The same with `--keep`. */
+export const keptSchema = documentSchema.extend({
+  endpoints: z.strictObject({ aws: z.url(), crm: z.url(), auth: z.url() }),
+});
+/** Of a start that came to no run. */
+export const refusedSchema = z.strictObject({ ok: z.literal(false), runs: z.tuple([]), error: word });

@@ -1,0 +1,99 @@
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, expect, test } from 'vitest';
+import * as z from 'zod';
+import { startMinistack } from '../../local/ministack/ministack.ts';
+import { ensureMinistack } from '../../local/ministack/python.ts';
+import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { approveConsent } from '../../sandbox/approve.ts';
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
+import { documentSchema, publishedSchema, refusedSchema, START } from '../e2e/support/start-documents.ts';
+import { endAll, run, tracesOf } from '../local/support/running.ts';
+import { CACHE } from '../local/support/support.ts';
+
+/** Ways to start `npm start`, and to end it, each with a deployment of its own. `test/e2e/start.test.ts` has one. */
+
+afterAll(endAll);
+
+test.concurrent('ends by itself with everything that it started, and prints one document', async () => {
+  const start = run(START, ['--json', '--entity', 'leads', '--poll-seconds', '1']);
+  const traces = await tracesOf(start);
+  expect(await start.ended, start.stderr()).toBe(0);
+  expect(start.stdout().trimEnd().split('\n')).toHaveLength(1);
+  const document = documentSchema.parse(JSON.parse(start.stdout()));
+  expect(document.runs.map(({ entity }) => entity)).toEqual(['leads']);
+  expect(traces.processes()).toEqual([]);
+  expect(traces.files()).toEqual([]);
+});
+
+test.concurrent('Ctrl-C during the deployment ends it with code 130 and leaves nothing', async () => {
+  const start = run(START, ['--json', '--entity', 'leads']);
+  const traces = await tracesOf(start);
+  await start.says(/✓ cdk bootstrap/);
+  start.child.kill('SIGINT');
+  expect(await start.ended, start.stderr()).toBe(130);
+  expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toBe('interrupted by SIGINT');
+  expect(start.stderr()).toMatch(/✗ cdk deploy .*\nInterrupted: everything that was started is ended\.\n$/);
+  expect(traces.processes()).toEqual([]);
+  expect(traces.files()).toEqual([]);
+});
+
+/** A local cloud that this test runs, beside whatever the starts run. */
+async function ownCloud(record: RunRecord): Promise<string> {
+  const command = await ensureMinistack({ record });
+  return (await startMinistack({ ...command, record, nodeBin: dirname(process.execPath) })).endpoint;
+}
+
+const otherCrm = ({ baseUrl, authUrl, clientId }: Sandbox) => [
+  ...['--crm-url', baseUrl, '--auth-url', authUrl, '--client-id', clientId],
+];
+
+test.concurrent('with another CRM and another cloud one run is published, one fails, both are reported, and --keep stays up', async ({
+  onTestFinished,
+}) => {
+  const record = await openRunRecord(CACHE);
+  onTestFinished(() => record.close());
+  const sandbox = await startSandbox({ clientId: 'someone', clientSecret: 'a%:secret', rows: 3, jobChecks: 1 });
+  onTestFinished(sandbox.close);
+  sandbox.faults.add({ path: 'status', entity: 'contacts', status: 'FAILED' });
+  const cloud = ['--endpoint-url', (await ownCloud(record)).replace('127.0.0.1', 'localhost')];
+  const wanted = ['--entity', 'leads', '--entity', 'contacts', '--poll-seconds', '1'];
+  const start = run(START, ['--json', '--keep', ...otherCrm(sandbox), ...cloud, ...wanted], {
+    CRM_CLIENT_SECRET: 'a%:secret',
+  });
+  const traces = await tracesOf(start);
+
+  const [, url = ''] = await start.says(/^Open: (http\S+)$/m);
+  expect(await approveConsent(url)).toMatch(/^200 /);
+  // Nothing but the wait for Ctrl-C keeps this process alive.
+  await start.says(/Everything is left running; Ctrl-C ends it\./);
+  await Promise.race([start.ended, sleep(1000)]);
+  expect(start.child.exitCode, start.stderr()).toBeNull();
+  start.child.kill('SIGINT');
+  expect(await start.ended, start.stderr()).toBe(1);
+  const document = z.object({ ok: z.literal(false), runs: z.array(z.unknown()) }).parse(JSON.parse(start.stdout()));
+  expect(publishedSchema.parse(document.runs[0])).toMatchObject({ entity: 'leads', rows: 3 });
+  expect(document.runs[1]).toMatchObject({
+    ...{ entity: 'contacts', status: 'FAILED', error: 'ExportFailed', manifestKey: null, rows: null },
+    cause: expect.stringMatching(/export .*[0-9a-f-]{36}.*\. Start the run again/),
+  });
+  expect(start.stderr()).toMatch(/^ {2}leads +published +\d+ +3 /m);
+  expect(start.stderr()).toMatch(/^ {2}contacts +ExportFailed /m);
+  expect(start.stderr()).toMatch(/^contacts: ExportFailed: .* Start the run again/m);
+  expect(start.stderr()).not.toMatch(/MiniStack|Sandbox/);
+  expect(start.stderr() + start.stdout()).not.toContain('a%:secret');
+  expect(traces.processes()).toEqual([]);
+  expect(traces.files()).toEqual([]);
+});
+
+test.concurrent('an address of the CRM that the configuration refuses is a matter of usage', async ({
+  onTestFinished,
+}) => {
+  const sandbox = await startSandbox();
+  onTestFinished(sandbox.close);
+  const crm = ['--crm-url', `${sandbox.baseUrl}?x=1`, '--auth-url', sandbox.authUrl, '--client-id', 'x'];
+  const start = run(START, [...crm, '--entity', 'leads'], { CRM_CLIENT_SECRET: 'x' });
+  expect(await start.ended, start.stdout()).toBe(2);
+  expect(start.stdout()).toMatch(/crm\.baseUrl: must have no query, no fragment and no user name/);
+  expect(start.stderr()).toBe('');
+});

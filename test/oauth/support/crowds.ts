@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { successorOf } from '../../../core/oauth/generation.ts';
+import { startOAuthCloud } from './oauth-cloud.ts';
+
+type OAuthCloud = Awaited<ReturnType<typeof startOAuthCloud>>;
+
+/** A file of tests about processes full of clients: its cloud, and the tests that hold for crowds of any size. */
+export function oauthCrowds() {
+  let cloud: OAuthCloud;
+  beforeAll(async () => {
+    cloud = await startOAuthCloud();
+  });
+  afterAll(() => cloud?.close());
+
+  /** The refreshes of the authorization server during an action. */
+  async function refreshesOf<T>(action: () => Promise<T>) {
+    const before = cloud.refreshes();
+    const value = await action();
+    const { calls, reuses } = cloud.refreshes();
+    return { value, calls: calls - before.calls, reuses: reuses - before.reuses };
+  }
+
+  return {
+    /** There once the tests run. */
+    cloud: () => cloud,
+    refreshesOf,
+    testOnExpiredToken: (crowds: [processes: number, clients: number][]) =>
+      test.each(crowds)(
+        '%i processes of %i clients each on an expired token make one token call',
+        async (processes, clients) => {
+          const grant = await cloud.grant(-1);
+          const { versionId } = await grant.current();
+
+          const { value, ...refreshes } = await refreshesOf(() => cloud.ask(processes, { ...grant.job, clients }));
+
+          const current = await grant.current();
+          expect(refreshes).toEqual({ calls: 1, reuses: 0 });
+          expect(value.answers).toEqual(Array(processes * clients).fill({ accessToken: current.tokens.accessToken }));
+          // Each client has a module instance of its own, and reads for itself.
+          expect(value.labelReads).toBeGreaterThanOrEqual(processes * clients);
+          expect(current.versionId).toBe(successorOf(versionId));
+          expect(await grant.ledger.read(versionId)).toMatchObject({ state: 'STORED' });
+        },
+      ),
+    testGenerations: (count: number) =>
+      test(`${count} generations, one after the other, for 6 processes of 5 clients cost ${count} calls`, async () => {
+        const grant = await cloud.grant(3000);
+        const versions = new Set<string>();
+
+        const { calls, reuses } = await refreshesOf(async () => {
+          for (let generation = 0; generation < count; generation += 1) {
+            const rejected = (await grant.current()).tokens.accessToken;
+            const { answers } = await cloud.ask(6, { ...grant.job, clients: 5, scale: 5, rejected });
+            const { versionId, tokens } = await grant.current();
+            expect(answers).toEqual(Array(30).fill({ accessToken: tokens.accessToken }));
+            versions.add(versionId);
+          }
+        });
+
+        expect({ calls, reuses, versions: versions.size }).toEqual({ calls: count, reuses: 0, versions: count });
+      }),
+    /** Behind all others of the file. */
+    testNothingLeaked: () =>
+      test('no token that was ever issued is in the ledger, in a log, or in an error', async () => {
+        expect(cloud.issued.size).toBeGreaterThan(20);
+
+        for (const [place, text] of Object.entries(await cloud.places())) {
+          const leaked = [...cloud.issued].filter((token) => text.includes(token));
+          expect(leaked.length, place).toBe(0);
+        }
+      }),
+  };
+}

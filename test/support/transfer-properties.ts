@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { TRANSFER_REASONS } from '../../transfer/base/errors.ts';
+import { EXPIRED, HTML_PAGE } from './origin/origin.ts';
+import type { Behaviour, FileOptions } from './origin/types.ts';
+import { TROUBLE } from './strict-store/strict-store.ts';
+import type { Fault, FaultScript, Operation } from './strict-store/types.ts';
+import { type Changes, IMPATIENT, PART, type Ran, startTransfers, type Transfers } from './transfers.ts';
+
+let transfers: Transfers;
+
+const shapes = fc.constantFrom<Behaviour>({}, { ignoreRange: true }, { ignoreRange: true, framing: 'chunked' });
+const sizes = fc.oneof(fc.integer({ min: 0, max: PART }), fc.integer({ min: PART, max: 14 * PART }));
+const bytes = fc.integer({ min: 0, max: 5 * PART });
+
+/** Trouble at the origin that another attempt mends. */
+const passingAtOrigin = fc.oneof(
+  fc.record({ cutAfter: bytes }),
+  fc.record({ endAfter: bytes }),
+  fc.constantFrom<Behaviour>(
+    { reset: true },
+    { status: 503 },
+    { status: 500 },
+    { status: 429, headers: { 'Retry-After': '0' } },
+    EXPIRED,
+    { delayMs: 5 },
+    { stallAfter: 30_000 },
+  ),
+);
+
+/** Trouble at the store that another attempt mends. */
+const passingAtStore = fc.oneof(
+  fc.record({ resetAfter: bytes }),
+  fc.constantFrom<Fault>('reset', 'lostAnswer', 'corrupt', TROUBLE.slowDown, TROUBLE.internalError, {
+    status: 400,
+    code: 'BadDigest',
+  }),
+);
+
+/** What may happen to any request at all. */
+const anythingAtOrigin = fc.oneof(
+  { arbitrary: fc.constant<Behaviour>({}), weight: 4 },
+  { arbitrary: passingAtOrigin, weight: 3 },
+  {
+    arbitrary: fc.constantFrom<Behaviour>(
+      HTML_PAGE,
+      { seed: 900, etag: '"another"' },
+      { seed: 900, etag: null },
+      { status: 204 },
+      { status: 206 },
+      { status: 301 },
+      { status: 416 },
+      { status: 412 },
+      { status: 418 },
+      { contentRange: 'bytes 0-9/10' },
+      { contentRange: 'nonsense' },
+      { addToLength: 10 },
+      { addToLength: -10 },
+      { extraBytes: 10, framing: 'length' },
+      { framing: 'close' },
+      { gzip: true },
+      { etag: null },
+      { ignoreRange: true },
+      { redirect: '/nowhere' },
+      { redirect: 'http://169.254.169.254/' },
+      { status: 503, headers: { 'Retry-After': '9999' } },
+    ),
+    weight: 2,
+  },
+);
+
+const anythingAtStore = fc.oneof(
+  { arbitrary: fc.constant<Fault | undefined>(undefined), weight: 6 },
+  { arbitrary: passingAtStore, weight: 2 },
+  {
+    arbitrary: fc.constantFrom<Fault>(
+      'stall',
+      'stallAnswer',
+      'conflict409',
+      'noSuchUploadAfterSuccess',
+      { errorIn200: 'InternalError' },
+      { errorIn200: 'AccessDenied' },
+      { status: 404, code: 'NoSuchUpload' },
+      { status: 412, code: 'PreconditionFailed' },
+      { status: 302, code: 'Found' },
+      { status: 400, code: 'MalformedXML' },
+      TROUBLE.accessDenied,
+      TROUBLE.kmsDisabled,
+      TROUBLE.noSuchBucket,
+    ),
+    weight: 1,
+  },
+);
+
+const codeOf = (fault: Fault) => (typeof fault === 'object' && 'code' in fault ? fault.code : undefined);
+
+/** Faults that make sense at one operation only; anywhere else nothing happens. */
+const ONLY_AT: [(fault: Fault) => boolean, Operation][] = [
+  [(fault) => fault === 'corrupt' || codeOf(fault) === 'BadDigest', 'UploadPart'],
+  [(fault) => fault === 'conflict409' || fault === 'noSuchUploadAfterSuccess', 'CompleteMultipartUpload'],
+  [(fault) => typeof fault === 'object' && 'errorIn200' in fault, 'CompleteMultipartUpload'],
+];
+
+/** The script's n-th entry for the n-th call. */
+function inTurn(script: (call: number) => Fault | undefined): FaultScript {
+  let calls = 0;
+  return ({ operation }) => {
+    calls += 1;
+    const fault = script(calls);
+    const only = fault === undefined ? undefined : ONLY_AT.find(([is]) => is(fault));
+    // A store that keeps an upload and says that it has none cannot be found out.
+    if (operation === 'AbortMultipartUpload' && fault !== undefined && codeOf(fault) === 'NoSuchUpload')
+      return undefined;
+    return only && only[1] !== operation ? undefined : fault;
+  };
+}
+
+const run = (file: FileOptions, faults: FaultScript, changes: Changes) =>
+  transfers.transferOf(file, { ...changes, faults, connections: { initial: 3, most: 3 } });
+
+async function fewFaults(numRuns: number): Promise<void> {
+  const most = 5;
+  const at = fc.integer({ min: 1, max: 24 });
+  const origin = fc.uniqueArray(fc.tuple(at, passingAtOrigin), { maxLength: most, selector: ([number]) => number });
+  const store = fc.uniqueArray(fc.tuple(at, passingAtStore), { maxLength: most, selector: ([number]) => number });
+  // One silence costs as long as it is waited for; it must not be taken for one where a machine is busy.
+  const limits = { attempts: most + 1, idleMs: 500 };
+
+  const property = fc.asyncProperty(sizes, shapes, origin, store, async (size, shape, requests, calls) => {
+    const troubles = new Map(requests);
+    const faults = new Map(calls);
+    const script = ({ number }: { number: number }) => ({ ...shape, ...troubles.get(number) });
+
+    const ran = await run(
+      { size, script },
+      inTurn((call) => faults.get(call)),
+      { limits },
+    );
+
+    expect(ran.outcome).toBe('stored');
+    expect(ran.equal).toBe(true);
+    expect(ran.stored?.crc32).toBe(ran.file.digests().crc32);
+    expect(transfers.leftovers(ran).uploads).toEqual([]);
+  });
+
+  await fc.assert(property, { numRuns });
+}
+
+/** Both files that the origin may have had: what is stored is one of them, whole. */
+function isWhole({ body, file }: Ran): boolean {
+  const other = transfers.origin.file({ size: file.size, seed: 900 });
+  return body !== undefined && (body.equals(file.bytes()) || body.equals(other.bytes()) || isGzip(body));
+}
+
+/** What was sent compressed is stored as it came; whether it is whole is shown by its own checksum. */
+const isGzip = (body: Buffer) => body[0] === 0x1f && body[1] === 0x8b;
+
+async function anyFaults(numRuns: number): Promise<void> {
+  const origin = fc.array(anythingAtOrigin, { minLength: 1, maxLength: 12 });
+  const store = fc.array(anythingAtStore, { minLength: 1, maxLength: 12 });
+  const limits = { ...IMPATIENT, longestWaitSeconds: 0 };
+  const names = ['stored', ...TRANSFER_REASONS];
+
+  const property = fc.asyncProperty(sizes, shapes, origin, store, async (size, shape, requests, calls) => {
+    const script = ({ number }: { number: number }) => ({ ...shape, ...requests[(number - 1) % requests.length] });
+
+    const ran = await run(
+      { size, script },
+      inTurn((call) => calls[(call - 1) % calls.length]),
+      { limits },
+    );
+
+    expect(names).toContain(ran.outcome);
+    expect(transfers.leftovers(ran).uploads).toEqual([]);
+    // Where the answer to the last call was lost, an object may stand: never another one than the file.
+    if (ran.outcome === 'stored' || ran.body !== undefined) expect(isWhole(ran)).toBe(true);
+  });
+
+  await fc.assert(property, { numRuns });
+}
+
+/** Whatever goes wrong on both sides at once, in so many scripts. One that fails is printed with the seed that repeats it. */
+export function testTransferProperties(runs: { fewFaults: number; anyFaults: number }): void {
+  beforeAll(async () => {
+    transfers = await startTransfers();
+  });
+  afterAll(() => transfers.stop());
+
+  test('fewer faults than the budget forgives, anywhere, in any order: the file is stored, and equal', () =>
+    fewFaults(runs.fewFaults));
+
+  test('any faults, for ever: an end by name, nothing wrong is stored, nothing is left behind', () =>
+    anyFaults(runs.anyFaults));
+}
