@@ -16,7 +16,7 @@ const late = { name: 'rule-1', status: 'FAILED', error: 'X', input: { entity: 'l
 
 test('the configuration is found from any directory', async () => {
   const { endpoint } = await readingCloud({ executions: [late] });
-  const program = resolve(import.meta.dirname, '../../cli/main.ts');
+  const program = resolve(import.meta.dirname, '../../cli/main.js');
   const args = ['list', '--deployment', 'example', '--endpoint-url', endpoint, '--since', '2026-11-01', '--json'];
   const place = { cwd: await tempDir(), env: { ...process.env, AWS_ENDPOINT_URL: undefined } };
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...args], place);

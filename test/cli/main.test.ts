@@ -9,7 +9,7 @@ import { deploymentServer, OUTPUTS, serve, stackReply } from './support/aws-serv
 import { runCli } from './support/run-cli.ts';
 
 async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
-  const command = run('cli/main.ts', args, { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1', ...env });
+  const command = run('cli/main.js', args, { AWS_ENDPOINT_URL: undefined, NO_COLOR: '1', ...env });
   return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
 }
 
@@ -33,7 +33,7 @@ test('help names the commands and all their options', async () => {
 });
 
 test('a reader that has read enough of standard output ends nothing', async () => {
-  const command = run('cli/main.ts', ['start', '--help']);
+  const command = run('cli/main.js', ['start', '--help']);
   command.child.stdout?.destroy();
   expect({ code: await command.ended, stderr: command.stderr() }).toEqual({ code: 0, stderr: '' });
 });

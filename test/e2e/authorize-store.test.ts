@@ -44,7 +44,7 @@ function quickClock(onSleep: (time: number) => unknown = () => undefined) {
 const put = (places: GrantPlaces, SecretString: string) =>
   places.secrets.send(new PutSecretValueCommand({ SecretId: places.TokensSecretId, SecretString }));
 
-test('T25: over a dead generation it is stored at once, and fifty functions are served without a refresh', async () => {
+test('over a dead generation it is stored at once, and fifty functions are served without a refresh', async () => {
   const { sandbox, places, crm } = await setting();
   const { store, ledger } = places;
   const { versionId } = await storeGrant(
@@ -65,7 +65,7 @@ test('T25: over a dead generation it is stored at once, and fifty functions are 
   expect(sandbox.ledger.calls({ kind: 'token' })).toHaveLength(calls);
 });
 
-test('T26: a refresh that is under way is waited for, and the new grant has the last word', async () => {
+test('a refresh that is under way is waited for, and the new grant has the last word', async () => {
   const { sandbox, places, crm } = await setting();
   const { store, ledger } = places;
   const first = await storeGrant(grantOf(sandbox, -10), { store, ledger });
@@ -86,7 +86,7 @@ test('T26: a refresh that is under way is waited for, and the new grant has the 
   expect(sandbox.ledger.violations()).toEqual([]);
 });
 
-test('T27: a live claim is waited out by a clock of its own, whatever the deadline says', async () => {
+test('a live claim is waited out by a clock of its own, whatever the deadline says', async () => {
   for (const holdersClock of [-300_000, 0, 300_000]) {
     const { sandbox, places } = await setting();
     const { store, ledger } = places;

@@ -46,7 +46,7 @@ async function terminal(authUrl: string, args: string[], env: NodeJS.ProcessEnv 
   const crm = { baseUrl: `${authUrl}/api/v1`, authUrl };
   await writeFile(configuration, JSON.stringify({ local: true, crm }));
   const place = ['--deployment', deployment, '--endpoint-url', cloud.endpoint, '--configuration', configuration];
-  return inTerminal(['cli/main.ts', 'authorize', ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
+  return inTerminal(['cli/main.js', 'authorize', ...place, ...args], { env: { CRM_CLIENT_SECRET: '', ...env } });
 }
 
 /** Allows in a browser elsewhere, which then cannot reach the callback: the address that it shows. */

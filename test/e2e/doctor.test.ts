@@ -68,7 +68,7 @@ async function lineOf({ args = [], deployment = system.name, crm = {}, entities 
 
 /** The command as a person runs it. */
 async function typed(look: Look = {}) {
-  const command = run('cli/main.ts', await lineOf(look), { AWS_ENDPOINT_URL: undefined });
+  const command = run('cli/main.js', await lineOf(look), { AWS_ENDPOINT_URL: undefined });
   const code = await command.ended;
   written.push(command.stdout(), command.stderr());
   return { code, stdout: command.stdout(), stderr: command.stderr() };

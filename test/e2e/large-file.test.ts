@@ -62,7 +62,7 @@ it('moves a file through many invocations and links that expire, and every byte 
   sandbox.faults.add({ path: 'file', entity: 'leads', bytesPerSecond: BYTES_PER_SECOND, hangUp: 7 * MIB });
   const tokensBefore = sandbox.ledger.count({ kind: 'token' });
 
-  const operator = run('cli/main.ts', ['start', 'leads', '--wait', ...system.place]);
+  const operator = run('cli/main.js', ['start', 'leads', '--wait', ...system.place]);
   expect(await operator.ended, operator.stderr()).toBe(0);
   const report = await followRun(target.sfn, 'leads', operator.stdout().split('\n')[0] ?? '');
   const manifest = await manifestOf(report);

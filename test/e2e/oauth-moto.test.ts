@@ -99,7 +99,7 @@ async function versions(): Promise<Record<string, string[]>> {
   return Object.fromEntries(Versions.map(({ VersionId = '', VersionStages = [] }) => [VersionId, VersionStages]));
 }
 
-test('T40: a successor that another has stored with another content is adopted, and stays as it is', async () => {
+test('a successor that another has stored with another content is adopted, and stays as it is', async () => {
   const { versionId } = await storeGrant(newGrant(-1), at);
   const others = newGrant(3000);
   const counted: string[] = [];
@@ -119,7 +119,7 @@ test('T40: a successor that another has stored with another content is adopted, 
   expect(refreshes()).toEqual({ calls: 1, reuses: 0 });
 });
 
-test('T40: of fifty writers of one successor, each with a content of its own, one stores', async () => {
+test('of fifty writers of one successor, each with a content of its own, one stores', async () => {
   const { versionId } = await storeGrant(newGrant(-1), at);
   const contents = Array.from({ length: 50 }, () => newGrant(3000));
 
@@ -129,7 +129,7 @@ test('T40: of fifty writers of one successor, each with a content of its own, on
   expect((await at.store.current()).tokens).toEqual(contents[stored.indexOf(true)]);
 });
 
-test('T16: a successor that is stored twice with the same content is one version, and labels stay where they are', async () => {
+test('a successor that is stored twice with the same content is one version, and labels stay where they are', async () => {
   const { versionId } = await storeGrant(newGrant(-1), at);
   const tokens = newGrant(3000);
 
@@ -141,7 +141,7 @@ test('T16: a successor that is stored twice with the same content is one version
   expect(await versions()).toEqual(once);
 });
 
-test('T1: fifty clients on an expired token make one token call', async () => {
+test('fifty clients on an expired token make one token call', async () => {
   const { versionId } = await storeGrant(newGrant(-1), at);
 
   const answers = await ask(50);
@@ -153,7 +153,7 @@ test('T1: fifty clients on an expired token make one token call', async () => {
   expect(Object.keys(await versions())).toHaveLength(2);
 });
 
-test('T30: a read of the label that is three generations old finds its way to the newest, and costs no call', async () => {
+test('a read of the label that is three generations old finds its way to the newest, and costs no call', async () => {
   const old = await storeGrant(newGrant(-1), at);
   for (const lifeLeft of [-1, -1, 3000]) await storeGrant(newGrant(lifeLeft), at);
   const { tokens } = await at.store.current();

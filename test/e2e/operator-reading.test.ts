@@ -45,7 +45,7 @@ async function cli(...args: string[]) {
 
 /** The command as a person runs it. */
 async function process(...args: string[]) {
-  const command = run('cli/main.ts', [...args, ...system.place], { AWS_ENDPOINT_URL: undefined });
+  const command = run('cli/main.js', [...args, ...system.place], { AWS_ENDPOINT_URL: undefined });
   return { code: await command.ended, stdout: command.stdout(), stderr: command.stderr() };
 }
 

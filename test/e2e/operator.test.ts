@@ -25,7 +25,7 @@ afterEach(() => {
   system.sandbox.settings.jobChecks = 1;
 });
 
-const begin = (...args: string[]) => run('cli/main.ts', [...args, ...system.place], WITHOUT_AWS);
+const begin = (...args: string[]) => run('cli/main.js', [...args, ...system.place], WITHOUT_AWS);
 
 const cli = (...args: string[]) => runCli(...args, ...system.place);
 

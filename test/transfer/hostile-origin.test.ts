@@ -7,7 +7,7 @@ import type { Behaviour, OriginRequest, OriginScript } from '../support/origin/t
 import { transferSuite } from '../support/transfer-suite.ts';
 import { IMPATIENT, KIB, NOTHING, PART, secondsFor, seeded } from '../support/transfers.ts';
 
-/** Origins that cut, lie, stall and change their mind. E… are the faults of the catalogue . */
+/** Origins that cut, lie, stall and change their mind. */
 
 const SIZE = 12 * PART + 345;
 const { transfers, expectStored, expectNothing } = await transferSuite();
@@ -20,7 +20,7 @@ const always = (behaviour: Behaviour) => () => behaviour;
 const first = (behaviours: Behaviour[], then: Behaviour) => (request: OriginRequest) =>
   behaviours[request.number - 1] ?? then;
 
-describe('E1 cut', () => {
+describe('cut', () => {
   const strategies: [string, number, Behaviour][] = [
     ['ranged', SIZE, {}],
     ['single', SIZE, WHOLE],
@@ -67,7 +67,7 @@ describe('E1 cut', () => {
 
   test.each([
     ['a file without ranges', WHOLE],
-    ['a file of unknown length (E3)', CHUNKED],
+    ['a file of unknown length', CHUNKED],
   ])('again and again at the same byte, %s is given up as incomplete', async (_name, usual) => {
     const ran = await transfers.transferOf({ size: SIZE, script: always({ ...usual, endAfter: 300_000 }) });
 
@@ -77,8 +77,8 @@ describe('E1 cut', () => {
 
 describe('a body that is not what its head says', () => {
   const cases: [string, number, OriginScript, string][] = [
-    ['E2 the length is larger than the body (small)', 30_000, always({ ...WHOLE, addToLength: 100 }), 'incomplete'],
-    ['E2 the length is larger than the body (single)', SIZE, always({ ...WHOLE, addToLength: 100 }), 'incomplete'],
+    ['the length is larger than the body (small)', 30_000, always({ ...WHOLE, addToLength: 100 }), 'incomplete'],
+    ['the length is larger than the body (single)', SIZE, always({ ...WHOLE, addToLength: 100 }), 'incomplete'],
     ['the length is smaller than the body (small)', 30_000, always({ ...WHOLE, addToLength: -100 }), 'incomplete'],
     ['the length is smaller than the body (single)', SIZE, always({ ...WHOLE, addToLength: -100 }), 'incomplete'],
     ['more bytes than declared (small)', 30_000, always({ ...WHOLE, extraBytes: 64 }), 'incomplete'],
@@ -90,10 +90,10 @@ describe('a body that is not what its head says', () => {
       'incomplete',
     ],
     ['more bytes than declared (single)', SIZE, always({ ...WHOLE, extraBytes: 100_000 }), 'incomplete'],
-    ['E3 a chunked body is cut', SIZE, always({ ...CHUNKED, cutAfter: 100_000 }), 'incomplete'],
-    ['E3 a small chunked body is cut', 30_000, always({ ...CHUNKED, cutAfter: 10_000 }), 'incomplete'],
-    ['E4 only the connection marks the end', SIZE, always({ ...WHOLE, framing: 'close' }), 'refused'],
-    ['E4 only the connection marks the end, cut', SIZE, always({ ...WHOLE, framing: 'close', endAfter: 9 }), 'refused'],
+    ['a chunked body is cut', SIZE, always({ ...CHUNKED, cutAfter: 100_000 }), 'incomplete'],
+    ['a small chunked body is cut', 30_000, always({ ...CHUNKED, cutAfter: 10_000 }), 'incomplete'],
+    ['only the connection marks the end', SIZE, always({ ...WHOLE, framing: 'close' }), 'refused'],
+    ['only the connection marks the end, cut', SIZE, always({ ...WHOLE, framing: 'close', endAfter: 9 }), 'refused'],
     ['a range of another place', SIZE, always({ contentRange: `bytes 5-${PART - 1}/${SIZE}` }), 'incomplete'],
     [
       'a range of another total',
@@ -114,7 +114,7 @@ describe('a body that is not what its head says', () => {
     expect(ran.requests.length).toBeLessThan(60);
   });
 
-  test('E2 once, and then right: the file is stored', async () => {
+  test('lengths that are wrong once each, and then right: the file is stored', async () => {
     const lies = [{ addToLength: 100 }, { addToLength: -100 }, { extraBytes: 50 }];
     const script = first(
       lies.map((lie) => ({ ...WHOLE, ...lie })),
@@ -177,7 +177,7 @@ describe('a body that is not what its head says', () => {
     expectStored(await transfers.transferOf(file, changes));
   });
 
-  test('E4 is accepted where the configuration allows it, and says so', async () => {
+  test('a body whose end only the connection marks is accepted where the configuration allows it, and says so', async () => {
     const file = { size: SIZE, script: always({ ...WHOLE, framing: 'close' as const }) };
 
     const [large, small, declared] = await Promise.all([
@@ -190,7 +190,7 @@ describe('a body that is not what its head says', () => {
     expect([large, small, declared].map(({ stored }) => stored?.undeclaredEnd)).toEqual([true, true, false]);
   });
 
-  test('E14 gzip that nobody requested is stored as it came', async () => {
+  test('gzip that nobody requested is stored as it came', async () => {
     const heads: string[] = [];
     const key = 'runs/gzip/file.csv';
     const nameObject = (head: FileHead) => {
@@ -206,7 +206,7 @@ describe('a body that is not what its head says', () => {
   });
 });
 
-describe('E16 a page with 200', () => {
+describe('a page with 200', () => {
   test.each([
     ['HTML', HTML_PAGE],
     ['XML', XML_ERROR],
@@ -257,7 +257,7 @@ describe('E16 a page with 200', () => {
   });
 });
 
-describe('E7 a file that changes', () => {
+describe('a file that changes', () => {
   const changed =
     (from: number): OriginScript =>
     (request) =>
@@ -329,7 +329,7 @@ describe('E7 a file that changes', () => {
   });
 });
 
-describe('E8 an address that expires', () => {
+describe('an address that expires', () => {
   test.each([403, 410, 401, 400, 404])(
     'midway with %i: a fresh one is requested, and it goes on at the byte',
     async (status) => {
@@ -447,7 +447,7 @@ describe('an origin that is busy', () => {
   });
 });
 
-describe('E5 an origin that is silent', () => {
+describe('an origin that is silent', () => {
   test.each([
     ['in the middle of a range', SIZE, (r: OriginRequest) => (r.number === 2 ? { stallAfter: 70_000 } : {})],
     ['in the middle of a file', SIZE, first([{ ...WHOLE, stallAfter: 200_000 }], WHOLE)],
@@ -475,7 +475,7 @@ describe('E5 an origin that is silent', () => {
     expectNothing(ran, reason);
   });
 
-  test('E6 one byte now and then is silence too', async () => {
+  test('one byte now and then is silence too', async () => {
     const limits = { floorMs: 150, idleMs: 2000 };
 
     const ran = await transfers.transferOf(
@@ -488,7 +488,7 @@ describe('E5 an origin that is silent', () => {
   });
 });
 
-describe('E13 a file over the limit', () => {
+describe('a file over the limit', () => {
   test.each([
     ['declared', {}, 0],
     ['declared, without ranges', WHOLE, 0],

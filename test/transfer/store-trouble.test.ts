@@ -6,7 +6,7 @@ import type { Fault, FaultScript, Operation } from '../support/strict-store/type
 import { callsOf, transferSuite } from '../support/transfer-suite.ts';
 import { type Changes, failing, IMPATIENT, PART, type Ran, secondsFor } from '../support/transfers.ts';
 
-/** A bucket that is slow, forgets, refuses, or does what it was asked and does not say so. G… are faults of the catalogue. */
+/** A bucket that is slow, forgets, refuses, or does what it was asked and does not say so. */
 
 const SIZE = 6 * PART + 99;
 const SMALL = 5000;
@@ -51,8 +51,8 @@ const EVERYWHERE: Operation[] = [
 
 describe('what passes', () => {
   const passing: [string, Fault][] = [
-    ['G1 SlowDown', TROUBLE.slowDown],
-    ['G1 InternalError', TROUBLE.internalError],
+    ['SlowDown', TROUBLE.slowDown],
+    ['InternalError', TROUBLE.internalError],
     ['a reset', 'reset'],
     ['a lost answer', 'lostAnswer'],
   ];
@@ -74,7 +74,7 @@ describe('what passes', () => {
   });
 
   test.each(EVERYWHERE.map((operation) => [operation]))(
-    'G1, G5 SlowDown at %s for ever is given up after five calls',
+    'SlowDown at %s for ever is given up after five calls',
     async (operation) => {
       const ran = await transferWith(operation, failing(operation, TROUBLE.slowDown));
 
@@ -142,9 +142,9 @@ describe('what passes', () => {
 
 describe('what does not pass', () => {
   const final: [string, Fault, RegExp][] = [
-    ['G2 AccessDenied', TROUBLE.accessDenied, /AccessDenied/],
-    ['G3 NoSuchBucket', TROUBLE.noSuchBucket, /NoSuchBucket/],
-    ['G4 KMS.DisabledException', TROUBLE.kmsDisabled, /KMS\.DisabledException/],
+    ['AccessDenied', TROUBLE.accessDenied, /AccessDenied/],
+    ['NoSuchBucket', TROUBLE.noSuchBucket, /NoSuchBucket/],
+    ['KMS.DisabledException', TROUBLE.kmsDisabled, /KMS\.DisabledException/],
   ];
   test.each(
     final.flatMap(([name, fault, said]) => EVERYWHERE.map((operation) => [name, operation, fault, said] as const)),
@@ -263,7 +263,7 @@ describe('the end of an upload', () => {
     expectNothing(ran, 'store-unavailable');
   });
 
-  test('G8 409 at Complete kills the upload: everything starts over', async () => {
+  test('409 at Complete kills the upload: everything starts over', async () => {
     const ran = await transfers.transferOf(
       { size: SIZE },
       { faults: failing('CompleteMultipartUpload', 'conflict409', 1) },
@@ -273,7 +273,7 @@ describe('the end of an upload', () => {
     expect([ran.restarts, callsOf(ran, 'CreateMultipartUpload').length]).toEqual([1, 2]);
   });
 
-  test('G8 409 at PutObject: starts over', async () => {
+  test('409 at PutObject: starts over', async () => {
     expectStored(await transferWith('PutObject', failing('PutObject', 'conflict409', 1)));
   });
 
@@ -305,7 +305,7 @@ describe('the end of an upload', () => {
   test.each([
     ['large', SIZE],
     ['small', SMALL],
-  ])('G9 412 with other content is a conflict, and what is there stays (%s)', async (_name, size) => {
+  ])('412 with other content is a conflict, and what is there stays (%s)', async (_name, size) => {
     const before = await transfers.transferOf({ size: 777 });
 
     const ran = await transfers.transferOf({ size }, { key: before.key });

@@ -30,7 +30,7 @@ async function setting(trouble?: (response: ServerResponse, body: Buffer) => boo
 /** The command on a disk that takes so many blocks of 512 bytes for a file: of 200 the last chunk fits in only partly. */
 async function onFullDisk(args: string[], { output = '/dev/null', blocks = 200 } = {}) {
   const script = 'ulimit -f "$1"; out="$2"; shift 2; exec "$@" > "$out"';
-  const command = [process.execPath, join(PROJECT, 'cli/main.ts'), ...args];
+  const command = [process.execPath, join(PROJECT, 'cli/main.js'), ...args];
   const child = spawn('sh', ['-c', script, 'sh', String(blocks), output, ...command], {
     env: { ...process.env, ...WITHOUT_AWS },
   });
@@ -127,7 +127,7 @@ test('Ctrl-C ends a download at once, with its document; what came stays, and no
     response.writeHead(200, { 'content-length': body.length });
     return response.write(body.subarray(0, 70_000)) || true; // and no more
   });
-  const command = run('cli/main.ts', [...args, '-o', path, '--json'], WITHOUT_AWS);
+  const command = run('cli/main.js', [...args, '-o', path, '--json'], WITHOUT_AWS);
   const arrived = async () => (await stat(`${path}.part`).catch(() => undefined))?.size === 70_000;
   await waitUntil(arrived, { withinMs: 20_000 });
   command.child.kill('SIGINT');

@@ -12,7 +12,7 @@ async function asked({ looks = 2, size = 'cols 100 rows 30' } = {}) {
   const cloud = await updateCloud({ looks });
   const file = join(await tempDir(), 'customers.csv');
   await writeFile(file, 'id,city\n3f2504e0-4f89-41d3-9a0c-000000000001,A\n3f2504e0-4f89-41d3-9a0c-000000000002,B\n');
-  const args = ['cli/main.ts', 'update', file, '--deployment', 'local', '--endpoint-url', cloud.endpoint];
+  const args = ['cli/main.js', 'update', file, '--deployment', 'local', '--endpoint-url', cloud.endpoint];
   const terminal = inTerminal(args, { size });
   await terminal.shows(/customers\.csv changes 2 customers of local\. Send\? \[y\/N\] /);
   return { ...cloud, ...terminal };

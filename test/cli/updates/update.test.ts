@@ -262,7 +262,7 @@ test('a batch that was refused before anything was sent has sent nothing', async
 test('Ctrl-C ends the following and not the batch, which update-status shows under way', async () => {
   const { endpoint, calls, executions } = await updateCloud({ looks: 1000 });
   const file = await fileOf(jsonl(people(10)));
-  const running = run('cli/main.ts', ['update', file, '--yes', '--deployment', 'local', '--endpoint-url', endpoint]);
+  const running = run('cli/main.js', ['update', file, '--yes', '--deployment', 'local', '--endpoint-url', endpoint]);
   await running.says(/5 of 10 lines/);
   running.child.kill('SIGINT');
   expect(await running.ended, running.stderr()).toBe(130);

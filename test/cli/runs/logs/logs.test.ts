@@ -137,7 +137,7 @@ test('Ctrl-C while a document is followed gives the lines that were read so far'
     return { output: { events: input.logGroupName === group('CheckStatus') ? [line(1, { execution: name })] : [] } };
   });
   const args = ['logs', name, '--follow', '--json', '--deployment', 'prod', '--endpoint-url', endpoint];
-  const command = run('cli/main.ts', args, WITHOUT_AWS);
+  const command = run('cli/main.js', args, WITHOUT_AWS);
   const looks = () => calls.filter(({ operation }) => operation === 'DescribeExecution').length;
   await waitUntil(() => looks() >= 3, { withinMs: 20_000 });
   command.child.kill('SIGINT');
