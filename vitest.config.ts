@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { COMPILE_CACHE } from './local/compile-cache.ts';
 
 const SECONDS = 1000;
 /** What the functions do in the end-to-end tests is noted here, and held against their rights once all have run. */
@@ -15,8 +16,7 @@ const ORDER = { together: 1, behind: 2 };
 const WORKERS = 3;
 /** CDK's check of every template takes seconds each time; `test/long/template-check.test.ts` has it. */
 process.env.CDK_VALIDATION ??= 'false';
-/** Code compiled by one worker or command is not compiled again by the next. */
-process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '.cache', 'compiled');
+process.env.NODE_COMPILE_CACHE ??= COMPILE_CACHE;
 process.env.RECORDED_CALLS ??= join(import.meta.dirname, '.cache', 'calls', String(process.pid));
 
 export default defineConfig({

@@ -2,6 +2,8 @@ import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import * as z from 'zod';
+import { appContext } from './app-context.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import { ConfigurationError, EnvironmentError } from './processes/environment-error.ts';
 import { type CommandResult, runCommand } from './processes/run-command.ts';
@@ -10,7 +12,6 @@ import type { RunRecord } from './processes/run-record.ts';
 const PROJECT = join(import.meta.dirname, '..');
 const CLI = join(PROJECT, 'node_modules', 'aws-cdk', 'bin', 'cdk');
 const APP = join(PROJECT, 'bin', 'app.ts');
-const NODE_COMPILE_CACHE = join(PROJECT, '.cache', 'compiled');
 const PLAIN = ['--no-color', '--no-notices', '--no-version-reporting', '--ci', '--yes'];
 const outputsSchema = z.record(z.string(), z.record(z.string(), z.string()));
 
@@ -49,8 +50,7 @@ export async function cdkBootstrap(options: CdkOptions): Promise<void> {
 export async function synthesise(options: SynthOptions): Promise<void> {
   const { app = APP, context, outputDir, env } = options;
   await mkdir(outputDir, { recursive: true });
-  const { context: flags } = JSON.parse(await readFile(join(PROJECT, 'cdk.json'), 'utf8'));
-  const settings = { CDK_CONTEXT_JSON: JSON.stringify({ ...flags, ...context }), CDK_VALIDATION: 'false' };
+  const settings = { CDK_CONTEXT_JSON: JSON.stringify({ ...appContext(), ...context }), CDK_VALIDATION: 'false' };
   const environment = { ...env, CDK_OUTDIR: outputDir, ...settings };
   const result = await runNode('synthesis', [app], { ...options, cwd: PROJECT, env: environment });
   if (result.code !== 0) refuseConfiguration(result.lines);
@@ -79,12 +79,11 @@ function runCdk(args: string[], options: CdkOptions & { cwd: string }): Promise<
   return runNode(`cdk ${args[0]}`, [CLI, ...args, ...PLAIN], options);
 }
 
-/** Compiled code is kept from one start to the next. */
 function runNode(name: string, args: string[], options: CdkOptions & { cwd: string }): Promise<CommandResult> {
   const { logFile, signal, withinSeconds = 300 } = options;
   const timeout = AbortSignal.timeout(withinSeconds * 1000);
   const either = signal ? AbortSignal.any([signal, timeout]) : timeout;
-  const env = { ...options.env, NODE_COMPILE_CACHE };
+  const env = { ...options.env, NODE_COMPILE_CACHE: COMPILE_CACHE };
   return runCommand({ ...options, name, command: 'node', args, env, signal: either }).catch((error: unknown) => {
     if (!timeout.aborted || signal?.aborted) throw error;
     const message = `${name} did not end within ${withinSeconds} seconds and was stopped. Start again; the log shows how far it came.`;

@@ -1,4 +1,4 @@
-import { type Published, verifyPublished } from '../cli/data/verify.ts';
+import { type Verified, verifyPublished } from '../cli/data/verify.ts';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { watchFile } from '../cli/runs/file-progress.ts';
 import type { Progress, RunReport } from '../cli/runs/run-report.ts';
@@ -12,7 +12,7 @@ const LOOK_AT_FILE_EVERY_MS = 1_000;
 /** A run and, once it was read back, what it published. */
 export interface FinishedRun {
   report: RunReport;
-  published?: Published;
+  published?: Verified;
 }
 
 /** Starts one run per entity at once, follows them to their ends, and reads back what is published. */

@@ -7,6 +7,7 @@ import { ConfigurationError } from '../core/config/configuration.ts';
 import { RunError } from '../core/errors.ts';
 import { aborted } from './aborted.ts';
 import type { Cloud } from './cloud.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { parseOptions, type StartOptions } from './options.ts';
 import { EnvironmentError } from './processes/environment-error.ts';
 import { lastLines } from './processes/log-tail.ts';
@@ -63,7 +64,7 @@ async function withRecord(
 
 async function start(options: StartOptions, screen: Screen, record: RunRecord, signal: AbortSignal): Promise<number> {
   // Loaded when it is needed: a mistyped option is answered at once.
-  enableCompileCache(join(CACHE, 'compiled'));
+  enableCompileCache(COMPILE_CACHE);
   const [{ openSession }, { runAll }, { endpointsOf, endpointLines }] = await Promise.all([
     import('./session.ts'),
     import('./runs.ts'),

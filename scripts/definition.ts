@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { type Deployment, deploymentSchema } from '../core/config/deployment.ts';
 import { ExportStack } from '../lib/export-stack.ts';
+import { appContext } from '../local/app-context.ts';
 
 /** A resource of a CloudFormation template. */
 export interface Resource {
@@ -84,11 +85,15 @@ export function synthesiseInto(
   deployment: Deployment,
   context: Record<string, unknown> = {},
 ): Template {
-  const { context: flags } = JSON.parse(readFileSync('cdk.json', 'utf8'));
-  const app = new App({ outdir, analyticsReporting: false, context: { ...flags, ...context } });
+  const app = newApp(outdir, context);
   const configuration = { name: 'example', file: 'config/example.json', deployment };
   const stack = new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' });
   return app.synth().getStackArtifact(stack.artifactId).template;
+}
+
+/** An app as the CDK CLI runs it. @param context more than `cdk.json` gives */
+export function newApp(outdir: string, context: Record<string, unknown> = {}): App {
+  return new App({ outdir, analyticsReporting: false, context: { ...appContext(), ...context } });
 }
 
 /** The definition of a machine of a template, with every reference written out as the id that it names. */

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Deployment } from '../../core/config/deployment.ts';
+import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { errorWord } from '../../core/oauth/token-endpoint.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 
@@ -52,7 +53,7 @@ export function scopeAdvice({
   crm: Pick<Expected['crm'], 'scopes'>;
   configuration: string;
 }): string {
-  const updates = crm.scopes.includes('customers:update') ? ' ("customerUpdates": true adds customers:update)' : '';
+  const updates = crm.scopes.includes(UPDATE_SCOPE) ? ` ("customerUpdates": true adds ${UPDATE_SCOPE})` : '';
   return `These scopes were requested: ${crm.scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
 }
 

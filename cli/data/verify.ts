@@ -9,7 +9,7 @@ import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
 /** A published export, read back: its manifest and how its file begins. */
-export interface Published {
+export interface Verified {
   manifest: Manifest;
   /** The first bytes of the file, at most 64 KiB. */
   start: Buffer;
@@ -24,7 +24,7 @@ interface ReportedRun {
  * Reads a published run back as a reader would: pointer, manifest, then every byte of the file.
  * @throws CommandError (exit code 1) that names what does not hold
  */
-export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: ReportedRun): Promise<Published> {
+export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>, run: ReportedRun): Promise<Verified> {
   const bucket = createBucket(target.s3, target.BucketName);
   const read = async <T>(key: string, schema: z.core.$ZodType<T>): Promise<T> => {
     const object = await bucket.read(key);

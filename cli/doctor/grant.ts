@@ -1,3 +1,4 @@
+import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import { ERRORS } from '../../core/errors.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import { LEASE_MS } from '../../core/oauth/ledger.ts';
@@ -21,7 +22,7 @@ const SHORT_LIFE_MS = 20 * 60_000;
 /** How far the clock of a claim may be ahead before the claim counts as longer than a lease. */
 const CLOCKS_MS = 15_000;
 /** Many services grant those about the person or the refresh token without naming them; the last is for updates. */
-const FOR_NO_EXPORT = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access', 'customers:update'];
+const FOR_NO_EXPORT = ['openid', 'profile', 'email', 'address', 'phone', 'offline_access', UPDATE_SCOPE];
 
 /** @param labelled what AWSCURRENT names; @param newest the end of its successors */
 export function grantCheck(labelled: Generation, newest: Generation, { now }: Around): Check {

@@ -9,7 +9,16 @@ import { nightOf, type Start, startsOf } from './starts.ts';
  * What became of an entity in a night. `gone`: published, but the bucket does not show it any more; `due`: its start is
  * still to come, or was just now; `none`: nothing was to be expected, as before the first run.
  */
-export type Outcome = 'published' | 'warned' | 'failed' | 'gone' | 'missing' | 'running' | 'due' | 'paused' | 'none';
+export type CellOutcome =
+  | 'published'
+  | 'warned'
+  | 'failed'
+  | 'gone'
+  | 'missing'
+  | 'running'
+  | 'due'
+  | 'paused'
+  | 'none';
 
 /** A run without a file that counts: it failed, is under way, or succeeded and its file is not to be found. */
 export interface Attempt {
@@ -37,7 +46,7 @@ export interface Facts {
 export interface Cell {
   entity: Entity;
   date: string;
-  outcome: Outcome;
+  outcome: CellOutcome;
   published: PublishedRun | null;
   /** Oldest first. */
   attempts: Attempt[];
@@ -135,14 +144,14 @@ function cellOf(facts: Facts, entity: Entity, date: string, expected: Expected):
   return { entity, date, published, attempts, outcome };
 }
 
-function outcomeOfRuns(manifest: Manifest | undefined, last: Attempt | undefined): Outcome | undefined {
+function outcomeOfRuns(manifest: Manifest | undefined, last: Attempt | undefined): CellOutcome | undefined {
   if (manifest) return manifest.warnings.length > 0 ? 'warned' : 'published';
   if (last?.status === 'RUNNING') return 'running';
   return last && (last.status === 'SUCCEEDED' ? 'gone' : 'failed');
 }
 
 /** Of a date for which no run is known. */
-function outcomeWithout(now: Date, date: string, { starts, since }: Expected): Outcome {
+function outcomeWithout(now: Date, date: string, { starts, since }: Expected): CellOutcome {
   if (since === undefined) return 'none';
   const settled = new Date(now.getTime() - GRACE_MS);
   const ofDate = starts.filter((start) => start.date === date);

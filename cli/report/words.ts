@@ -1,8 +1,8 @@
 import { bytesText, durationText, manyText } from '../support/text.ts';
-import { type Cell, isMissing, isOpen, isPublished, type Outcome, type ReportData } from './report-data.ts';
+import { type Cell, type CellOutcome, isMissing, isOpen, isPublished, type ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
-export const SIGNS: Record<Outcome, { sign: string; word: string }> = {
+export const SIGNS: Record<CellOutcome, { sign: string; word: string }> = {
   published: { sign: '✓', word: 'published' },
   warned: { sign: '!', word: 'published, with a warning' },
   failed: { sign: '✕', word: 'failed' },

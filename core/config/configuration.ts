@@ -29,7 +29,7 @@ export function readConfiguration(name: unknown, file: unknown, endpoint: string
   const path = typeof file === 'string' ? file : configurationFile(name);
   if (!existsSync(path))
     throw new ConfigurationError(`${path} does not exist; there are ${deploymentNames().join(', ')}`);
-  const parsed = deploymentSchema.safeParse(parseJson(path));
+  const parsed = deploymentSchema.safeParse(readJson(path));
   if (!parsed.success) {
     const lines = problems(parsed.error).map((line) => `${path}: ${line}`);
     throw new ConfigurationError(lines.join('\n'));
@@ -50,7 +50,7 @@ function folder(): string {
   return relative(process.cwd(), resolve(import.meta.dirname, '../../config')) || '.';
 }
 
-function parseJson(path: string): unknown {
+function readJson(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (error) {

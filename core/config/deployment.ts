@@ -6,6 +6,7 @@ import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
 import { requestKeys } from './request-keys.ts';
 import { isSchedule } from './schedule-expression.ts';
+import { UPDATE_SCOPE } from './scopes.ts';
 
 /**
  * The configuration of a deployment, `config/NAME.json`. It is checked at synth, and goes with its defaults into the bundle
@@ -19,8 +20,6 @@ export const LARGEST_DEADLINE_IN_WAITS = 500;
 
 /** A CRM that restarts at night is back after so long. Less is for local deployments. */
 const LEAST_CREATE_PAUSE_SECONDS = 300;
-
-const UPDATE_SCOPE = 'customers:update';
 
 const polling = {
   firstWaitSeconds: z.int().min(1).max(3600).describe('First wait between two status checks.'),

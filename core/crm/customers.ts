@@ -1,4 +1,5 @@
 import { retryAfterSeconds } from '../../transfer/index.ts';
+import { UPDATE_SCOPE } from '../config/scopes.ts';
 import type { RunError, RunErrorName } from '../errors.ts';
 import { neverSent } from '../http/network-errors.ts';
 import type { WholeAnswer } from '../http/whole-answer.ts';
@@ -6,8 +7,6 @@ import { jsonOrUndefined } from '../json.ts';
 import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './client.ts';
 import { refusal } from './refusals.ts';
-
-const UPDATE_SCOPE = 'customers:update';
 
 /** Of one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). Holds no value of a customer. */
 export interface UpdateAnswer {

@@ -1,4 +1,5 @@
 import { retryAfterSeconds } from '../../transfer/index.ts';
+import { UPDATE_SCOPE } from '../config/scopes.ts';
 import { RunError } from '../errors.ts';
 import { codeOf, neverSent } from '../http/network-errors.ts';
 import type { WholeAnswer } from '../http/whole-answer.ts';
@@ -53,6 +54,6 @@ export function refusal(
 }
 
 function scopesOf(token: AccessToken, call: CrmCall): string {
-  const needed = call.method === 'patch' ? 'updates need "customers:update"' : 'exports need "global:export"';
+  const needed = call.method === 'patch' ? `updates need "${UPDATE_SCOPE}"` : 'exports need "global:export"';
   return `The token has the scopes "${token.scope}"; ${needed} or what crm.scopes names for it.`;
 }

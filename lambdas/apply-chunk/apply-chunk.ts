@@ -11,6 +11,7 @@ import type { Chunk } from '../../core/batch/chunk-index.ts';
 import { recordsOf, type Stretch, type UpdateRecord } from '../../core/batch/read-chunk.ts';
 import type { ResultLine } from '../../core/batch/result-line.ts';
 import { createStopFlag, type Stop, type StopFlag } from '../../core/batch/stop-flag.ts';
+import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { type ErrorName, RunError } from '../../core/errors.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
@@ -147,7 +148,7 @@ async function applyRecord(
 /** One 403 may be about one customer; many in a row are about us. */
 function forbiddenStop({ forbidden }: ChunkResults, at: Date): Stop | undefined {
   if (forbidden < FORBIDDEN_IN_A_ROW) return undefined;
-  const sentence = `${forbidden} lines in a row were answered 403: updates need "customers:update", and a right to these customers.`;
+  const sentence = `${forbidden} lines in a row were answered 403: updates need "${UPDATE_SCOPE}", and a right to these customers.`;
   return { reason: 'AuthRefused', sentence, at: at.toISOString() };
 }
 

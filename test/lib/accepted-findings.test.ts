@@ -1,26 +1,22 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App, Validations } from 'aws-cdk-lib';
+import { Validations } from 'aws-cdk-lib';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ACCEPTED_FINDINGS, acceptFindings } from '../../lib/accepted-findings.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { exampleDeployment, synthesise, updatingDeployment } from '../../scripts/definition.ts';
+import { exampleDeployment, newApp, synthesise, updatingDeployment } from '../../scripts/definition.ts';
 import { allOf, rightsOf } from './support/template.ts';
 
 const outdir = mkdtempSync(join(tmpdir(), 'findings-'));
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 
 function stackOf(deployment = exampleDeployment()) {
-  const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
-  const app = new App({
-    outdir: mkdtempSync(join(outdir, 'app-')),
-    analyticsReporting: false,
-    // The check of the template by CDK itself, which takes seconds, is not what is tested here.
-    context: { ...context, 'aws:cdk:bundling-stacks': [], '@aws-cdk/core:validateAgainstDefaultRules': false },
-  });
+  // The check of the template by CDK itself, which takes seconds, is not what is tested here.
+  const context = { 'aws:cdk:bundling-stacks': [], '@aws-cdk/core:validateAgainstDefaultRules': false };
+  const app = newApp(mkdtempSync(join(outdir, 'app-')), context);
   const configuration = { name: 'example', file: 'config/example.json', deployment };
   return { app, stack: new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }) };
 }

@@ -1,22 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { App, CfnResource, Stack } from 'aws-cdk-lib';
+import { type App, CfnResource, Stack } from 'aws-cdk-lib';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { updatingDeployment } from '../../scripts/definition.ts';
+import { newApp, updatingDeployment } from '../../scripts/definition.ts';
 
 const outdir = mkdtempSync(join(tmpdir(), 'template-check-'));
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
 
 /** Synthesises with the check, which is switched off in all other tests, for it takes seconds. */
 function synthesiseChecked(make: (app: App) => Stack): void {
-  const { context } = JSON.parse(readFileSync('cdk.json', 'utf8'));
-  const app = new App({
-    outdir: mkdtempSync(join(outdir, 'app-')),
-    analyticsReporting: false,
-    context: { ...context, 'aws:cdk:bundling-stacks': [] },
-  });
+  const app = newApp(mkdtempSync(join(outdir, 'app-')), { 'aws:cdk:bundling-stacks': [] });
   make(app);
   app.synth();
 }

@@ -10,7 +10,7 @@ import { lastSeen } from '../executions.ts';
 import { executionsOf, type FoundRun } from '../find-run.ts';
 import { parseState, secondsBetween } from '../run-report.ts';
 import { type Waiting, waitingOf } from '../waiting.ts';
-import { type Published, publishedOrNone, type Standing } from './published-runs.ts';
+import { publishedOrNone, type RunWithStanding, type Standing } from './published-runs.ts';
 
 /** Step Functions deletes an execution so long after its end. */
 export const FORGOTTEN_AFTER_DAYS = 90;
@@ -106,7 +106,12 @@ async function foundRuns(
 }
 
 /** Step Functions allows few such calls a second: only what is in no manifest is read there. */
-async function rowOf(target: Machine, run: FoundRun, published: Map<string, Published>, { timeZone, warn }: Wanted) {
+async function rowOf(
+  target: Machine,
+  run: FoundRun,
+  published: Map<string, RunWithStanding>,
+  { timeZone, warn }: Wanted,
+) {
   const found = published.get(run.name);
   const row = rowWith(run, found, run.status === 'SUCCEEDED' ? undefined : await endOf(target, run, timeZone));
   return run.status === 'RUNNING' ? { ...row, waiting: await waitOf(target, run, warn) } : row;
@@ -123,7 +128,7 @@ async function waitOf({ sfn }: Machine, run: FoundRun, warn: Wanted['warn']): Pr
   }
 }
 
-function rowWith(run: FoundRun, found: Published | undefined, ended: End | undefined): RunRow {
+function rowWith(run: FoundRun, found: RunWithStanding | undefined, ended: End | undefined): RunRow {
   const { file, date, warnings } = found?.manifest ?? {};
   return {
     run: run.name,
@@ -142,7 +147,7 @@ function rowWith(run: FoundRun, found: Published | undefined, ended: End | undef
   };
 }
 
-function forgottenRow({ manifest, standing }: Published): RunRow {
+function forgottenRow({ manifest, standing }: RunWithStanding): RunRow {
   const { execution, entity, date, startedAt, file, warnings } = manifest;
   const known = { run: execution, entity, date, startedAt, rows: file.rows, bytes: file.bytes, standing };
   const unknown = { status: null, error: null, cause: null, seconds: null, waiting: null };

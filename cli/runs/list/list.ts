@@ -70,7 +70,7 @@ export function runsText(
     if (!run || run.standing === 'superseded') return colors.dim;
     if (run.status === 'RUNNING') return colors.cyan;
     if (run.warningCount) return colors.yellow;
-    return outcomeOf(run) === 'published' ? colors.green : colors.red;
+    return outcomeText(run) === 'published' ? colors.green : colors.red;
   };
   const rows = lines.map((line, index) => paint(runs[index - 1])(line));
   const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
@@ -108,7 +108,7 @@ function cellsOf(run: RunRow): string[] {
     startedAt.slice(0, 19).replace('T', ' '),
     entity ?? '?',
     date ?? '',
-    `${outcomeOf(run)}${run.warningCount ? ' (!)' : ''}`,
+    `${outcomeText(run)}${run.warningCount ? ' (!)' : ''}`,
     seconds === null ? '' : durationText(seconds),
     rows?.toLocaleString('en-US') ?? '',
     bytesText(bytes),
@@ -120,14 +120,14 @@ function cellsOf(run: RunRow): string[] {
 function lineOf(run: RunRow): string {
   const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
   const measures = [seconds, rows, bytes, standing, plainLine(run.run), run.warningCount || null];
-  const cells = [startedAt, entity, date, outcomeOf(run), ...measures, run.waiting && waitingText(run.waiting)];
+  const cells = [startedAt, entity, date, outcomeText(run), ...measures, run.waiting && waitingText(run.waiting)];
   return cells
     .map((cell) => cell ?? '')
     .join('\t')
     .trimEnd();
 }
 
-function outcomeOf({ status, error }: RunRow): string {
+function outcomeText({ status, error }: RunRow): string {
   if (status === null) return 'published*';
   if (status === 'SUCCEEDED') return 'published';
   if (status === 'RUNNING') return 'running';

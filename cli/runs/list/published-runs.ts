@@ -9,7 +9,7 @@ import type { Target } from '../../support/target.ts';
 /** Of a published run, by the pointers: of the newest date, of its date, or replaced by a later run; null without a pointer. */
 export type Standing = 'latest' | 'current' | 'superseded' | null;
 
-export type Published = PublishedRun & { standing: Standing };
+export type RunWithStanding = PublishedRun & { standing: Standing };
 
 type Warn = (sentence: string) => void;
 
@@ -18,7 +18,7 @@ export async function publishedOrNone(
   target: Pick<Target, 's3' | 'BucketName'>,
   entities: Entity[],
   { since, warn }: { since: Date; warn: Warn },
-): Promise<Map<string, Published>> {
+): Promise<Map<string, RunWithStanding>> {
   try {
     return await publishedRuns(createManifests(target), entities, since, warn);
   } catch (error) {

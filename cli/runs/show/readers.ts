@@ -10,11 +10,11 @@ import type { ShownRun } from './show-run.ts';
 
 /** What readers have where a run failed. */
 export interface Readers {
-  ofDate: Published | null;
-  latest: Published | null;
+  ofDate: PublishedDate | null;
+  latest: PublishedDate | null;
 }
 
-interface Published {
+interface PublishedDate {
   date: string;
   run: string;
 }

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CloudFormationClient, DeleteStackCommand } from '@aws-sdk/client-cloudformation';
 import { StartExecutionCommand } from '@aws-sdk/client-sfn';
-import { App } from 'aws-cdk-lib';
 import { inject } from 'vitest';
 import { authorize } from '../../../cli/authorize/authorize.ts';
 import { followRun, startRun } from '../../../cli/runs/executions.ts';
@@ -20,6 +19,7 @@ import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { approveConsent } from '../../../sandbox/approve.ts';
 import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
+import { newApp } from '../../../scripts/definition.ts';
 import type { LocalCloud } from './local-cloud.ts';
 import { startWitness } from './witness.ts';
 
@@ -100,8 +100,7 @@ export async function deployForTests(
 
 /** As `bin/app.ts` does, in this process: what the library and the bundles cost is paid once for all files. */
 async function synthesise(name: string, file: string, outdir: string, { endpoint }: LocalCloud): Promise<void> {
-  const { context } = JSON.parse(await readFile(join(ROOT, 'cdk.json'), 'utf8'));
-  const app = new App({ outdir, analyticsReporting: false, context });
+  const app = newApp(outdir);
   const configuration = readConfiguration(name, file, endpoint);
   new ExportStack(app, `crm-export-${name}`, { configuration, softwareVersion: softwareVersion() });
   app.synth();

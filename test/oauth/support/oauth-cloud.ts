@@ -16,8 +16,6 @@ import { startSandbox } from '../../../sandbox/sandbox.ts';
 import { deployment } from '../../support/builders.ts';
 import type { ClientAnswer, Done, Job } from './clients-job.ts';
 
-/** Compiled code is kept from one process to the next. */
-const NODE_COMPILE_CACHE = join(import.meta.dirname, '../../../.cache/compiled');
 const CHILD = join(import.meta.dirname, '../fixtures/clients-child.ts');
 
 /** Real calls for secrets and table, a real authorization server, and processes full of clients. */
@@ -123,7 +121,8 @@ class Child {
   readonly #process: ChildProcess;
 
   constructor(endpoint: string, said: string[]) {
-    const env = { PATH: process.env.PATH, AWS_ENDPOINT_URL: endpoint, NODE_COMPILE_CACHE };
+    const { PATH, NODE_COMPILE_CACHE } = process.env;
+    const env = { PATH, NODE_COMPILE_CACHE, AWS_ENDPOINT_URL: endpoint };
     this.#process = fork(CHILD, { env, execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => said.push(text));
