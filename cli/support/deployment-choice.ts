@@ -22,7 +22,8 @@ export function chooseDeployment(
 }
 
 /**
- * Gives a command that names none its deployment before it runs, and prints which one that is.
+ * Gives a command that names none its deployment before it runs, and prints which one that is: not a question, for what cannot
+ * be undone (`stop`, `update`) asks with its name.
  * @throws CommanderError (exit code 2) where none can be chosen
  */
 export function giveDeployment(command: Command): void {

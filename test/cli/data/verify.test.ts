@@ -31,7 +31,7 @@ const report: RunReport = {
   ...{ manifestKey: MANIFEST, bytes: content.length, rows: 1, warningCount: 0, checks: 1, seconds: 1 },
 };
 
-/** Verifies against a bucket with what a run published, changed as told; `undefined` takes an object away. */
+/** Verifies against a bucket with what a run published, changed as given; `undefined` takes an object away. */
 async function verify(changes: Record<string, unknown> = {}, run: RunReport = report) {
   const standing = { [FILE]: content, [MANIFEST]: manifest, [POINTER]: pointer, [LATEST]: pointer };
   const objects: Record<string, unknown> = { ...standing, ...changes };

@@ -279,7 +279,7 @@ describe('the clock', () => {
     return clock;
   }
 
-  it('is that of AWS where this machine is wrong, told by errors too', async () => {
+  it('is that of AWS where this machine is wrong, learnt from errors too', async () => {
     const slow = await answered('Fri, 20 Nov 2026 12:05:00 GMT');
     expect(slow.now().toISOString()).toBe('2026-11-20T12:05:00.500Z');
     expect(clockCheck(slow)).toMatchObject({ status: 'warning', text: expect.stringContaining('301 s slow') });

@@ -11,7 +11,7 @@ import { readingCloud } from '../support/reading-cloud.ts';
 
 const NIGHT = '2026-11-20';
 
-test('runs that were published, and whose files are gone, are told so', async () => {
+test('runs that were published, and whose files are gone, are shown as gone', async () => {
   const now = new Date('2026-11-20T12:00:00Z');
   const start = '2026-11-20T01:00:00.000Z';
   const output = (date: string, keptUntil: string) =>
@@ -42,7 +42,7 @@ test('runs that were published, and whose files are gone, are told so', async ()
   expect(parseHTML(reportPage(data)).document.getElementById(`leads-${NIGHT}`)?.textContent).toContain('no pointer');
 });
 
-test('of runs that count Step Functions is not asked one by one', async () => {
+test('runs that count are not looked up one by one', async () => {
   const now = new Date('2026-11-20T12:00:00Z');
   const start = '2026-11-20T01:00:00.000Z';
   const names = ENTITIES.map((entity) => `rule-${entity}`);
@@ -98,7 +98,7 @@ test('facts are gathered from pointers, failed runs and rules; superseded runs d
   expect(said).toEqual([]);
 });
 
-test('what may not be asked is said, and left out', async () => {
+test('what may not be read is reported, and left out', async () => {
   const cloud = await readingCloud({ denied: ['ListExecutions', 'ListRules'] });
   cloud.publish();
   cloud.objects.delete('runs/entity=leads/run=leads-night/_manifest.json');

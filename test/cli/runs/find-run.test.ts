@@ -46,7 +46,7 @@ async function namesOf(found: AsyncGenerator<FoundRun>): Promise<string[]> {
   return names;
 }
 
-test('an entity stands for its newest run, whoever started it', async () => {
+test('an entity means its newest run, whoever started it', async () => {
   const { target, calls } = await machine(runs);
   expect(await findRun(target, 'leads')).toEqual({
     ...{ executionArn: `${RUN_ARNS}:f7d3_9b1c`, name: 'f7d3_9b1c', entity: 'leads', status: 'SUCCEEDED' },
@@ -79,7 +79,7 @@ test('what is no run is refused with the nearest names, also where the name is o
   expect(await refused('arn:aws:states:x')).toMatchObject({ exitCode: 2, message: expect.stringContaining(RUN_ARNS) });
 });
 
-test('Step Functions is not asked for an entity that is known', async () => {
+test('an entity that is known is not looked up', async () => {
   const { target, calls } = await machine(runs);
   const known = new Map([['f7d3_9b1c', 'leads' as const]]);
   expect(await namesOf(executionsOf(target, { entity: 'leads', known }))).toHaveLength(3);

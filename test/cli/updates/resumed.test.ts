@@ -8,7 +8,7 @@ test('a batch is resumed under one name, and what that leaves under the next', (
   expect(resumedName('a-r9')).toBe('a-r10');
 });
 
-test('the longest names are told apart, and stay names of batches', () => {
+test('the longest names stay distinct, and names of batches', () => {
   const long = (end: string) => 'x'.repeat(59) + end;
   const names = [long('a'), long('b'), resumedName(long('a')), resumedName(resumedName(long('a')))].map(resumedName);
 

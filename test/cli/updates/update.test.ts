@@ -386,7 +386,7 @@ test('what functions of a stopped batch are still sending is waited for, and not
   expect(sent.map((line) => JSON.parse(line).id)).toEqual([6, 7, 8, 9].map(idOf));
 });
 
-test('two who resume one batch at once make one batch, and a third is told its name', async () => {
+test('two who resume one batch at once make one batch, and a third gets its name', async () => {
   let turn = 0;
   const { endpoint, calls, executions } = await updateCloud({
     lineOutcome: (line) => (turn === 0 ? lineOutcome(line) : {}),
@@ -403,7 +403,7 @@ test('two who resume one batch at once make one batch, and a third is told its n
   expect([...executions.keys()]).toEqual([first, `${first}-r2`]);
   expect([...executions.values()][1]?.name).toBe(`${first}-r2`);
   expect(both.map(({ stdout }) => stdout && JSON.parse(stdout).batch)).toContain(`${first}-r2`);
-  // The slower one followed the same execution, or was told of it.
+  // The slower one followed the same execution, or got its name.
   expect(both.every(({ code, stderr }) => code === 0 || stderr.includes('was resumed already'))).toBe(true);
   expect(calls.filter((call) => call === 'PUT updates/BATCH-r2/input.jsonl').length).toBeGreaterThan(0);
   const told = `The batch ${first} was resumed already, as ${first}-r2: `;

@@ -130,7 +130,7 @@ test('without the bucket the runs are listed all the same, and that is reported'
   expect(told).toEqual([expect.stringMatching(/the bucket could not be read\. AWS denies access \(AccessDenied\)/)]);
 });
 
-test('of a run whose manifest is there Step Functions is not asked again', async () => {
+test('a run whose manifest is there is not looked up again', async () => {
   const names = Array.from({ length: 40 }, (_, index) => `rule-${index}`);
   const cloud = await readingCloud({ executions: names.map((name) => execution(name)) });
   for (const name of names) cloud.publish({ execution: name });
@@ -205,7 +205,7 @@ test('once the newest that failed are found, no older run is looked at', async (
   expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(11);
 });
 
-test('where there is nothing a person is told so, and a pipe gets nothing', () => {
+test('where there is nothing a person gets a sentence, and a pipe nothing', () => {
   expect(runsText([], {}, asked)).toBe('');
   expect(runsText([], { isTTY: true }, asked)).toBe('There is no run since 2026-11-13 00:00 UTC.');
   expect(runsText([], { isTTY: true }, { ...asked, failed: true })).toBe('No run failed since 2026-11-13 00:00 UTC.');
