@@ -27,10 +27,9 @@ export interface AccessTokenDeps extends SpendDeps {
   random: () => number;
 }
 
-/** What the calls of one container share. */
+/** What the invocations of one container share. */
 export interface TokenCache {
   generation?: Generation | undefined;
-  running?: { rejected: string | undefined; result: Promise<Generation> } | undefined;
   pause: RefreshPause;
 }
 
@@ -43,21 +42,23 @@ const PATIENCE_MS = 60_000;
  */
 export function createGetAccessToken(
   deps: AccessTokenDeps,
-  cache: TokenCache = { pause: new RefreshPause(deps.now) },
+  cache: TokenCache = { pause: new RefreshPause() },
 ): GetAccessToken {
   const { pause } = cache;
+  /** Of this invocation alone: what an earlier one left behind has its clock, and none of this one's time. */
+  let running: { rejected: string | undefined; result: Promise<Generation> } | undefined;
   const shared = async (rejected: string | undefined): Promise<Generation> => {
     // A refresh that does not know of the refusal may return the refused token: wait for it, do not join it.
-    while (cache.running && rejected !== undefined && cache.running.rejected !== rejected) {
-      await cache.running.result.catch(() => undefined);
+    while (running && rejected !== undefined && running.rejected !== rejected) {
+      await running.result.catch(() => undefined);
     }
-    cache.running ??= {
+    running ??= {
       rejected,
       result: paused(rejected, pause, deps).finally(() => {
-        cache.running = undefined;
+        running = undefined;
       }),
     };
-    return cache.running.result;
+    return running.result;
   };
   /** The cached token, if it may still be used. */
   const known = (rejected: string | undefined, least: TokenFreshness): Generation | undefined => {
@@ -75,9 +76,9 @@ export function createGetAccessToken(
     }
   };
   const give = async (rejected: string | undefined): Promise<Generation> => {
-    const standing = known(rejected, pause.looksLater ? 'ageing' : 'fresh');
+    const standing = known(rejected, pause.looksLater(deps.now()) ? 'ageing' : 'fresh');
     if (standing) return standing;
-    if (pause.looksLater && pause.error) throw pause.error;
+    if (pause.looksLater(deps.now()) && pause.error) throw pause.error;
     return look(rejected);
   };
 
@@ -91,11 +92,12 @@ export function createGetAccessToken(
 async function paused(rejected: string | undefined, pause: RefreshPause, deps: AccessTokenDeps): Promise<Generation> {
   try {
     const generation = await obtain(rejected, pause, deps);
-    if (tokenFreshness(generation.tokens, rejected, deps.now()) !== 'fresh') pause.begin();
+    if (tokenFreshness(generation.tokens, rejected, deps.now()) !== 'fresh') pause.begin(deps.now());
     return generation;
   } catch (error) {
     // After waiting in vain, or with too little time left, the next call may look at once.
-    if (error instanceof RunError && error.transient && error.name !== 'TokenRefreshInProgress') pause.begin(error);
+    if (error instanceof RunError && error.transient && error.name !== 'TokenRefreshInProgress')
+      pause.begin(deps.now(), error);
     throw error;
   }
 }
@@ -107,7 +109,7 @@ async function obtain(rejected: string | undefined, pause: RefreshPause, deps: A
     const generation = await newest(rejected, pause, deps);
     const freshness = tokenFreshness(generation.tokens, rejected, deps.now());
     if (freshness === 'fresh') return generation;
-    const refusal = pause.refreshesLater ? pause.error : versionsExhausted(generation.tokens, deps.now());
+    const refusal = pause.refreshesLater(deps.now()) ? pause.error : versionsExhausted(generation.tokens, deps.now());
     if (refusal && freshness === 'stale') throw refusal;
     if (refusal) return generation;
     const answer = await claim(generation, freshness, owner, deps);
@@ -131,7 +133,7 @@ async function newest(rejected: string | undefined, pause: RefreshPause, deps: A
       generation = successor;
     } catch (error) {
       if (freshness === 'stale' || !(error instanceof RunError)) throw error;
-      pause.begin(error);
+      pause.begin(deps.now(), error);
       return generation;
     }
   }
@@ -164,7 +166,7 @@ async function spendOrKeep(
     return await spend(generation, held, deps);
   } catch (error) {
     if (!leavesAlive(error)) throw error;
-    if (error.name !== 'TokenRefreshInProgress') pause.begin(error);
+    if (error.name !== 'TokenRefreshInProgress') pause.begin(deps.now(), error);
     if (freshness === 'ageing') return generation;
     throw error;
   }
@@ -197,7 +199,7 @@ async function waitForHolder(
     const since = unansweredSince ? ` since ${new Date(unansweredSince).toISOString()}` : '';
     const what = `No refresh of the grant got an answer that could be used${since}; the next is tried after`;
     const error = new RunError('TokenRefreshInProgress', `${what} ${new Date(deadline).toISOString()}.`);
-    pause.begin(error);
+    pause.begin(deps.now(), error);
     throw error;
   }
   if (deps.now().getTime() < giveUpAt && deps.secondsLeft() > SECONDS_NEEDED) {

@@ -7,20 +7,15 @@ export class RefreshPause {
   #error: RunError | undefined;
   #lookAt = 0;
   #refreshAt = 0;
-  readonly #now: () => Date;
-
-  constructor(now: () => Date) {
-    this.#now = now;
-  }
 
   /** Too early to read the secret again. */
-  get looksLater(): boolean {
-    return this.#now().getTime() < this.#lookAt;
+  looksLater(now: Date): boolean {
+    return now.getTime() < this.#lookAt;
   }
 
   /** Too early to refresh again. */
-  get refreshesLater(): boolean {
-    return this.#now().getTime() < this.#refreshAt;
+  refreshesLater(now: Date): boolean {
+    return now.getTime() < this.#refreshAt;
   }
 
   /** Of the last refresh or look; `undefined` where another function refreshes. */
@@ -29,11 +24,10 @@ export class RefreshPause {
   }
 
   /** @param error none where another function refreshes */
-  begin(error?: RunError): void {
-    const now = this.#now().getTime();
-    this.#lookAt = now + LEAST_MS;
-    if (this.refreshesLater) return;
+  begin(now: Date, error?: RunError): void {
+    this.#lookAt = now.getTime() + LEAST_MS;
+    if (this.refreshesLater(now)) return;
     this.#error = error;
-    if (error) this.#refreshAt = now + Math.max(LEAST_MS, (error.retryAfterSeconds ?? 0) * 1000);
+    if (error) this.#refreshAt = now.getTime() + Math.max(LEAST_MS, (error.retryAfterSeconds ?? 0) * 1000);
   }
 }

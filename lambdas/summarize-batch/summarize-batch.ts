@@ -51,7 +51,7 @@ export async function summarizeBatch(
 
   await writeManifest(store, keys.manifest, manifestOf(state, batch, keys, joined, stop));
   log.info('summarized', { batch: batch.batch, lines: tally.records, key: keys.manifest });
-  if (tally.counts.APPLIED !== tally.records) throw incomplete(keys, tally, stop);
+  if (!isApplied(tally)) throw incomplete(keys, tally, stop);
   return { outcome: 'SUMMARIZED', resultKey: keys.result, manifestKey: keys.manifest, waits: 0 };
 }
 
@@ -121,6 +121,8 @@ function manifestOf(
   stop: Stop | undefined,
 ): BatchManifest {
   const { bytes, crc32: checksum, lines, records, chunks, maxRate, stopAfterFailures } = batch;
+  // The flag may have been raised when no line was left.
+  const stopped = stop && !isApplied(tally) ? { reason: `${stop.reason}: ${stop.sentence}`, at: stop.at } : null;
   return {
     schemaVersion: 1,
     batch: batch.batch,
@@ -129,7 +131,7 @@ function manifestOf(
     result: { key: keys.result, bytes: result.bytes, crc32: crc32Text(result.crc32) },
     chunks,
     counts: tally.counts,
-    stoppedBy: stop ? { reason: `${stop.reason}: ${stop.sentence}`, at: stop.at } : null,
+    stoppedBy: stopped,
     maxRate,
     stopAfterFailures,
     startedAt,
@@ -138,6 +140,10 @@ function manifestOf(
     softwareVersion: batch.softwareVersion,
     warnings: batch.warnings,
   };
+}
+
+function isApplied({ counts, records }: Tally): boolean {
+  return counts.APPLIED === records;
 }
 
 function incomplete({ result }: BatchKeys, { counts, records }: Tally, stop: Stop | undefined): RunError {

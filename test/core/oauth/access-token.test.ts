@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { createGetAccessToken } from '../../../core/oauth/access-token.ts';
+import { createGetAccessToken, type TokenCache } from '../../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../../core/oauth/compose.ts';
+import { RefreshPause } from '../../../core/oauth/refresh-pause.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { FakeTable } from '../../oauth/support/fake-table.ts';
 import { deployment } from '../../support/builders.ts';
@@ -27,23 +28,23 @@ async function composed(reply: Reply) {
   secrets.trouble = (operation, secret) => void done.push(`${operation} ${secret}`);
   table.trouble = (operation) => void done.push(`ledger ${operation}`);
   const endpoint = await serverFor(['POST /oauth/token', reply]);
-  const getAccessToken = createGetAccessToken(
-    accessTokenDeps(
-      { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' },
-      {
-        crm: deployment({ crm: { authUrl: endpoint.url } }).crm,
-        secrets: secrets.client,
-        dynamo: table.client,
-        now,
-        sleep: async () => undefined,
-        random: () => 0.5,
-        secondsLeft: () => 900,
-        count: (event) => done.push(event),
-        authorizeCommand: 'npm run cli -- authorize',
-      },
-    ),
+  const deps = accessTokenDeps(
+    { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' },
+    {
+      crm: deployment({ crm: { authUrl: endpoint.url } }).crm,
+      secrets: secrets.client,
+      dynamo: table.client,
+      now,
+      sleep: async () => undefined,
+      random: () => 0.5,
+      secondsLeft: () => 900,
+      count: (event) => done.push(event),
+      authorizeCommand: 'npm run cli -- authorize',
+    },
   );
-  return { getAccessToken, done, secrets, table, clock, seen: endpoint.seen };
+  const cache: TokenCache = { pause: new RefreshPause() };
+  const getAccessToken = createGetAccessToken(deps, cache);
+  return { getAccessToken, deps, cache, done, secrets, table, clock, seen: endpoint.seen };
 }
 
 test('I3: a refreshed grant is claimed, stored, and only then given out', async () => {
@@ -72,6 +73,28 @@ test('I3: a refreshed grant is claimed, stored, and only then given out', async 
     earlierObtainedAt: ['2026-11-19T23:59:00.000Z'],
   });
   expect(new URLSearchParams(seen[0]?.body).get('refresh_token')).toBe('refresh-1-of-the-night');
+});
+
+test('an invocation does not wait for the refresh that an earlier one in its container left behind', async () => {
+  const { deps, cache, seen } = await composed({ json: RENEWED });
+  const over = createGetAccessToken({ ...deps, secondsLeft: () => 0 }, cache);
+  const now = createGetAccessToken(deps, cache);
+
+  const [left, given] = await Promise.allSettled([over(), now()]);
+
+  expect(left).toMatchObject({ status: 'rejected', reason: { name: 'TokenRefreshInProgress' } });
+  expect(given).toMatchObject({ status: 'fulfilled', value: { accessToken: 'access-2-of-the-night' } });
+  expect(seen).toHaveLength(1);
+});
+
+test('a pause of the container ends by the clock of the invocation', async () => {
+  const { deps, cache, clock, secrets } = await composed({ json: RENEWED });
+  secrets.trouble = () => Object.assign(new Error('down'), { name: 'InternalServiceError' });
+  await expect(createGetAccessToken(deps, cache)()).rejects.toMatchObject({ name: 'TokenStoreUnavailable' });
+  secrets.trouble = () => undefined;
+  clock.time += 30_000;
+
+  expect(await createGetAccessToken(deps, cache)()).toMatchObject({ accessToken: 'access-2-of-the-night' });
 });
 
 test('I4: a try to store that began in time is ended in time, before the claim is', async () => {

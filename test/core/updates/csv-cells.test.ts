@@ -8,6 +8,19 @@ function recordsOf(...pieces: string[]): CsvRecord[] {
   return [...pieces.flatMap((piece) => [...cells.read(piece, false)]), ...cells.read('', true)];
 }
 
+test('a cell of 1 MiB of doubled quotation marks is read, in pieces too', () => {
+  const marks = 2 ** 19;
+  const text = `a,"${'""'.repeat(marks)}",b\n`;
+  const pieces = Array.from({ length: 5 }, (_, piece) =>
+    text.slice((piece * text.length) / 5, ((piece + 1) * text.length) / 5),
+  );
+
+  for (const read of [recordsOf(text), recordsOf(...pieces)]) {
+    expect(read).toHaveLength(1);
+    expect(read[0]?.cells).toEqual(['a', '"'.repeat(marks), 'b']);
+  }
+});
+
 test.each<[string, string, [line: number, cells: (string | null)[]][]]>([
   [
     'cells',

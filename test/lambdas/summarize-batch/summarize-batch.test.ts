@@ -4,9 +4,20 @@ import { batchManifestSchema } from '../../../core/batch/batch-manifest.ts';
 import { chunksText } from '../../../core/batch/chunk-index.ts';
 import { type ResultLine, resultLineSchema, resultLineText } from '../../../core/batch/result-line.ts';
 import { RunError } from '../../../core/errors.ts';
+import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { crc32Text } from '../../../transfer/base/crc32.ts';
-import { batch, batchState, fakeStore, idOf, inputOf, KEYS } from '../../support/batches.ts';
+import {
+  batch,
+  batchState,
+  fakeExchange,
+  fakeStore,
+  idOf,
+  inputOf,
+  KEYS,
+  sleepingDeps,
+  wholeChunk,
+} from '../../support/batches.ts';
 import { CANARY } from '../../support/builders.ts';
 import { NOW, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
@@ -189,6 +200,37 @@ describe('a chunk that was given up may still have a function at work', () => {
     expect(JSON.parse(store.text(KEYS.stop) ?? '')).toMatchObject({ reason: 'UpdateStopped' });
     expect(store.keys()).not.toContain(KEYS.result);
     await failureOf(summarize({ awaited: true }), 'UpdatesIncomplete');
+  });
+
+  test('where all lines turn out to be applied meanwhile, nothing stopped the batch', async () => {
+    const { store, manifest, summarize } = world({ ...ALL, [KEYS.claim(1, 3)]: '{"firstLine":4,"records":100}' });
+
+    expect(await summarize()).toEqual(AT_WORK);
+
+    expect(await summarize({ awaited: true })).toMatchObject({ outcome: 'SUMMARIZED' });
+    expect(store.keys()).toContain(KEYS.stop);
+    expect(manifest().stoppedBy).toBeNull();
+  });
+
+  test('what a function inherited in doubt, and could not send itself, does not make it one at work', async () => {
+    const input = inputOf(3);
+    const store = fakeStore({
+      objects: {
+        [KEYS.input]: input,
+        [KEYS.chunks]: chunksText([wholeChunk(input)]),
+        [KEYS.claim(1, 1)]: '{"firstLine":1,"records":100,"by":"dead"}',
+      },
+    });
+    const { list } = store;
+    const longAgo = new Date(Date.parse(NOW) - 961_000);
+    store.list = async (prefix) =>
+      (await list(prefix)).map((object) => ({ ...object, ...(object.key === KEYS.claim(1, 1) && { at: longAgo }) }));
+    const state = batchState({ batch: batch(input) });
+    const { crm } = fakeExchange(() => new RunError('CrmUnavailable', 'The token endpoint is away.'));
+    const applying = applyChunk({ ...state, chunk: wholeChunk(input) }, { ...sleepingDeps(), crm, store });
+    await failureOf(applying, 'CrmUnavailable');
+
+    await failureOf(summarizeBatch(state, { ...testDeps(), store }), 'UpdatesIncomplete');
   });
 
   test.each<[what: string, parts: Record<string, string>, writtenAt?: Date]>([
