@@ -24,6 +24,7 @@ const manifest = {
     ...{ checks: 1, unansweredCreates: 0, restarts: 0 },
   },
   request: { columns: ['id', 'name'] },
+  ...{ state: 'published', plan: null, kind: 'full', differs: [] },
 };
 const pointer = { ...common, startedAt, execution: 'leads-1', manifestKey: MANIFEST };
 const report: RunReport = {
