@@ -15,6 +15,14 @@ export function quotedName(typed: string, known: readonly string[] = []): string
   return `${quoted}${suggestion(typed.slice(0, LONGEST_NAME), known)}`;
 }
 
+/** At most ten names from outside, for a message. */
+export function quotedNames(typed: readonly string[], known: readonly string[]): string {
+  return typed
+    .slice(0, 10)
+    .map((name) => quotedName(name, known))
+    .join(', ');
+}
+
 const LONGEST_NAME = 40;
 const LONGEST_LABEL = 80;
 /** The shortest API keys have 16 characters, with digits among them. */

@@ -1,7 +1,7 @@
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import { type BatchManifest, batchManifestSchema, type Counts } from '../../core/batch/batch-manifest.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
-import { OUTCOMES, type Outcome, parseResults, type ResultLine } from '../../core/batch/result-line.ts';
+import { type LineOutcome, OUTCOMES, parseResults, type ResultLine } from '../../core/batch/result-line.ts';
 import { parseJson } from '../../core/json.ts';
 import { lineBlocks } from '../../core/updates/line-blocks.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
@@ -20,7 +20,7 @@ export async function readBatchManifest(store: BatchStore, batch: string): Promi
 }
 
 export function countsText(counts: Counts): string {
-  const outcomes = Object.keys(OUTCOMES) as Outcome[];
+  const outcomes = Object.keys(OUTCOMES) as LineOutcome[];
   const rows = outcomes.map((outcome) => [outcome, counts[outcome].toLocaleString('en'), OUTCOMES[outcome]]);
   return table(['outcome', 'lines', 'meaning'], rows);
 }

@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { failedLines } from '../../core/batch/failed-lines.ts';
-import { OUTCOMES, type Outcome } from '../../core/batch/result-line.ts';
+import { type LineOutcome, OUTCOMES } from '../../core/batch/result-line.ts';
 import { formatOf } from '../../core/updates/file-format.ts';
 import { pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
@@ -66,7 +66,7 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
 
 function listText(batches: BatchStatus[]): string {
   if (batches.length === 0) return 'There is no batch yet.';
-  const outcomes = Object.keys(OUTCOMES) as Outcome[];
+  const outcomes = Object.keys(OUTCOMES) as LineOutcome[];
   const rows = batches.map(({ batch, startedAt, status, error, counts }) => [
     batch,
     startedAt?.slice(0, 19) ?? '',

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { layoutVersion } from '../export/pointer.ts';
 import { strictText } from '../json.ts';
-import { OUTCOMES, type Outcome } from './result-line.ts';
+import { type LineOutcome, OUTCOMES } from './result-line.ts';
 
 /** A name that is a part of keys: letters, digits and hyphens, at most 60. */
 export const batchNameSchema = z
@@ -9,7 +9,7 @@ export const batchNameSchema = z
   .regex(/^[A-Za-z0-9-]{1,60}$/)
   .describe('Name of the batch.');
 
-const outcomes = Object.keys(OUTCOMES) as [Outcome, ...Outcome[]];
+const outcomes = Object.keys(OUTCOMES) as [LineOutcome, ...LineOutcome[]];
 const countsSchema = z.record(z.enum(outcomes), z.int().min(0)).describe('Lines by outcome; together all records.');
 export type Counts = z.infer<typeof countsSchema>;
 

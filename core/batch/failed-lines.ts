@@ -2,12 +2,18 @@ import * as z from 'zod';
 import { RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { LONGEST_LINE, lineBlocks, linesIn } from '../updates/line-blocks.ts';
-import { DOUBT, type Outcome, type ResultLine, resultLineSchema } from './result-line.ts';
+import { DOUBT, type LineOutcome, type ResultLine, resultLineSchema } from './result-line.ts';
 
 /** Lines to correct or to send again: all that are not known to be applied. */
-export const NOT_APPLIED: readonly (Outcome | undefined)[] = ['REJECTED', 'FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
+export const NOT_APPLIED: readonly (LineOutcome | undefined)[] = [
+  'REJECTED',
+  'FAILED',
+  'UNKNOWN',
+  'NOT_SENT',
+  undefined,
+];
 /** Lines to send again unchanged: rejected ones would be refused again. */
-export const TO_RESUME: readonly (Outcome | undefined)[] = ['FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
+export const TO_RESUME: readonly (LineOutcome | undefined)[] = ['FAILED', 'UNKNOWN', 'NOT_SENT', undefined];
 
 /**
  * The lines of an input that ended in one of the given outcomes (`undefined`: that have no result), byte for byte, as a new
@@ -19,7 +25,7 @@ export const TO_RESUME: readonly (Outcome | undefined)[] = ['FAILED', 'UNKNOWN',
 export async function* failedLines(
   input: AsyncIterable<Uint8Array>,
   results: AsyncIterable<Uint8Array>,
-  outcomes: readonly (Outcome | undefined)[] = NOT_APPLIED,
+  outcomes: readonly (LineOutcome | undefined)[] = NOT_APPLIED,
 ): AsyncGenerator<Uint8Array> {
   let kept = '';
   for await (const text of linesWith(outcomes, input, resultsIn(results))) {
@@ -32,7 +38,7 @@ export async function* failedLines(
 }
 
 async function* linesWith(
-  outcomes: readonly (Outcome | undefined)[],
+  outcomes: readonly (LineOutcome | undefined)[],
   input: AsyncIterable<Uint8Array>,
   results: AsyncGenerator<ResultLine, void>,
 ): AsyncGenerator<string> {

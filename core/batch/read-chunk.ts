@@ -21,7 +21,7 @@ export interface Stretch {
 }
 
 /** The records of a stretch, in order. @throws RunError `StorageConflict` when the input is not what was validated */
-export async function* recordsOf(
+export async function* readRecords(
   store: BatchStore,
   batch: Batch,
   stretch: Stretch,

@@ -10,9 +10,9 @@ export const OUTCOMES = {
     'sent, and nothing confirms or rules out the change (no answer, a 5xx, a 2xx that is no JSON object): send it again',
   NOT_SENT: 'never sent',
 } as const;
-export type Outcome = keyof typeof OUTCOMES;
+export type LineOutcome = keyof typeof OUTCOMES;
 
-const outcomeSchema = z.enum(Object.keys(OUTCOMES) as [Outcome, ...Outcome[]]).describe(
+const outcomeSchema = z.enum(Object.keys(OUTCOMES) as [LineOutcome, ...LineOutcome[]]).describe(
   Object.entries(OUTCOMES)
     .map(([outcome, meaning]) => `${outcome}: ${meaning}.`)
     .join(' '),

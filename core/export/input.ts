@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { ENTITIES, entitySchema } from '../config/entities.ts';
 import { requestKeys } from '../config/request-keys.ts';
 import { RunError } from '../errors.ts';
-import { isPlainName, quotedName, suggestion } from '../suggestion.ts';
+import { isPlainName, quotedNames, suggestion } from '../suggestion.ts';
 
 /** From a rule or a person. Everything but the entity has its default in the configuration. */
 const inputSchema = z.strictObject({
@@ -51,9 +51,7 @@ function objectProblem(input: unknown): string | undefined {
 
 function issueText(issue: z.core.$ZodIssue, input: unknown): string {
   if (issue.code === 'unrecognized_keys') {
-    const known = Object.keys(inputSchema.shape);
-    const named = issue.keys.slice(0, 10).map((key) => quotedName(key, known));
-    return `unknown: ${named.join(', ')}`;
+    return `unknown: ${quotedNames(issue.keys, Object.keys(inputSchema.shape))}`;
   }
   if (issue.path[0] === 'entity') return entityText(input);
   return `"${issue.path.join('.')}" is wrong (${issue.message})`;

@@ -21,7 +21,7 @@ export interface CsvGrammar {
 }
 
 /** A record, as far as it was seen. */
-export interface CsvRecord {
+export interface SeenRecord {
   cells: string[];
   /** Without its line break. */
   text: string;
@@ -30,7 +30,7 @@ export interface CsvRecord {
 }
 
 /** The records of a text, by the same grammar as `scanCsv`. Behind the last line break comes one more, perhaps empty. */
-export function* recordsOf(text: string, separators: string): Generator<CsvRecord> {
+export function* csvRecordsIn(text: string, separators: string): Generator<SeenRecord> {
   // Quoted parts, where a doubled quotation mark closes one and opens the next; the rest; the end of the field.
   const ends = `([${separators}]|\\r\\n|\\n|\\r|$)`;
   const field = new RegExp(`((?:"[^"]*(?:"|$))*)([^${separators}\\r\\n]*)${ends}`, 'g');

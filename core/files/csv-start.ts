@@ -1,4 +1,4 @@
-import { type CsvRecord, recordsOf, type Separator } from './csv-scan.ts';
+import { csvRecordsIn, type SeenRecord, type Separator } from './csv-scan.ts';
 import type { FieldIndex } from './field-names.ts';
 import { hasControls } from './file-kind.ts';
 
@@ -61,7 +61,7 @@ type Proof = 'names' | 'width' | 'open' | undefined;
 
 interface Candidate {
   separator: Separator;
-  records: CsvRecord[];
+  records: SeenRecord[];
   proof: Proof;
 }
 
@@ -75,13 +75,13 @@ interface Circumstances {
   index: FieldIndex;
 }
 
-function proofOf([first, second]: CsvRecord[], circumstances: Circumstances): Proof {
+function proofOf([first, second]: SeenRecord[], circumstances: Circumstances): Proof {
   if (!first) return circumstances.complete ? undefined : 'open';
   const names = namesProof(first, circumstances);
   return names === 'names' ? names : (widthProof(first, second, circumstances) ?? names);
 }
 
-function namesProof(first: CsvRecord, { complete, index }: Circumstances): Proof {
+function namesProof(first: SeenRecord, { complete, index }: Circumstances): Proof {
   const ends = complete || first.lineBreak !== '';
   const cells = ends ? first.cells : first.cells.slice(0, -1);
   const names = cells.filter((cell) => cell.trim() !== '');
@@ -91,13 +91,13 @@ function namesProof(first: CsvRecord, { complete, index }: Circumstances): Proof
 }
 
 function widthProof(
-  first: CsvRecord,
-  second: CsvRecord | undefined,
+  first: SeenRecord,
+  second: SeenRecord | undefined,
   { complete, markup, index: { width } }: Circumstances,
 ): Proof {
   const records = second ? [first, second] : [first];
   const text = !markup && !records.some(({ cells }) => cells.some(hasControls));
-  const ends = ({ lineBreak }: CsvRecord) => complete || lineBreak !== '';
+  const ends = ({ lineBreak }: SeenRecord) => complete || lineBreak !== '';
   const fits = records.every((record) => (ends(record) ? record.cells.length === width : record.cells.length <= width));
   const empty = first.cells.every((cell) => cell.trim() === '');
   if (width < NARROWEST_WITHOUT_NAMES || !text || !fits || (empty && ends(first))) return undefined;
@@ -153,9 +153,9 @@ function isSameData(one: string, other: string): boolean {
 }
 
 /** The first two records; empty lines, and those of nothing but the end mark of DOS, are none. */
-function firstTwo(text: string, separator: Separator): CsvRecord[] {
-  const found: CsvRecord[] = [];
-  for (const record of recordsOf(text, separator)) {
+function firstTwo(text: string, separator: Separator): SeenRecord[] {
+  const found: SeenRecord[] = [];
+  for (const record of csvRecordsIn(text, separator)) {
     if (record.text.replaceAll('\x1a', '') !== '') found.push(record);
     if (found.length === 2) break;
   }

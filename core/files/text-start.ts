@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { recordsOf } from './csv-scan.ts';
+import { csvRecordsIn } from './csv-scan.ts';
 import { lookForHebrew, NO_SIGNS } from './hebrew.ts';
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
@@ -41,7 +41,7 @@ function decoderFor(record: Uint8Array): Encoding | 'windows-1255' | 'latin1' {
 
 /** The first record beyond ASCII, whatever its separator: one of ASCII reads the same in every encoding. */
 function firstBeyondAscii(bytes: Uint8Array): Uint8Array {
-  for (const { text } of recordsOf(decode(bytes, 'latin1'), ',;\t')) {
+  for (const { text } of csvRecordsIn(decode(bytes, 'latin1'), ',;\t')) {
     const record = Buffer.from(text, 'latin1');
     if (!isAscii(record)) return record;
   }

@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { crash } from './crash.ts';
 import { begin, type Invocation, lambdaPlatform, once, type Platform } from './invocation.ts';
-import { type AnyState, type Machine, outcomeOf } from './outcome.ts';
+import { type AnyState, type Machine, nextState } from './outcome.ts';
 import type { AnyStepName } from './steps.ts';
 
 /** Has no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else is a bug. */
@@ -31,7 +31,7 @@ export function handlerOf<T extends AnyState, D extends Invocation>(
       if (!parsed.success) throw parsed.error;
       const state = { ...parsed.data, waitSeconds: 0, failure: null };
       const invocation = begin({ ...platform, log }, context);
-      const answer = await outcomeOf(machine, name, state, invocation, () => step(state, clients()(invocation)));
+      const answer = await nextState(machine, name, state, invocation, () => step(state, clients()(invocation)));
       report(machine, state, answer, invocation, began);
       return answer;
     } catch (error) {

@@ -40,7 +40,7 @@ export interface Machine<T extends AnyState> {
  * until the deadline, then FAILED.
  * @throws what is no RunError: a bug
  */
-export async function outcomeOf<T extends AnyState>(
+export async function nextState<T extends AnyState>(
   machine: Machine<T>,
   name: AnyStepName,
   state: T,

@@ -70,7 +70,7 @@ const storedFileSchema = z.looseObject({
 export type StoredFile = z.infer<typeof storedFileSchema>;
 
 /** Progress of DownloadFile; the parts themselves are in the bucket. */
-const movingSchema = z.looseObject({
+const downloadProgressSchema = z.looseObject({
   /** The upload that is open (`transfer/base/types.ts`). */
   upload: z.nullable(
     z.looseObject({
@@ -92,7 +92,7 @@ const movingSchema = z.looseObject({
   /** Time spent on transferring, waits aside. */
   milliseconds: z._default(z.int(), 0),
 });
-export type DownloadProgress = z.infer<typeof movingSchema>;
+export type DownloadProgress = z.infer<typeof downloadProgressSchema>;
 
 /** Progress of PublishFile in the stored object. From `records` on, the state of the CSV grammar (`core/files/csv-scan.ts`). */
 const scanSchema = z.looseObject({
@@ -168,7 +168,7 @@ export const runStateSchema = z.looseObject({
   /** Create requests that may have worked. */
   unansweredCreates: z._default(z.int(), 0),
   run: z._default(z.nullable(runSchema), null),
-  moving: z._default(z.nullable(movingSchema), null),
+  moving: z._default(z.nullable(downloadProgressSchema), null),
   file: z._default(z.nullable(storedFileSchema), null),
   scan: z._default(z.nullable(scanSchema), null),
   /** Invocations of PublishFile after the deadline that found the bucket unavailable. */

@@ -28,10 +28,10 @@ export type StepName = keyof typeof STEPS;
 export type UpdateStepName = keyof typeof UPDATE_STEPS;
 export type AnyStepName = StepName | UpdateStepName;
 
-export type Outcome<S extends AnyStepName> = (typeof ALL_STEPS)[S]['outcomes'][number];
+export type StepOutcome<S extends AnyStepName> = (typeof ALL_STEPS)[S]['outcomes'][number];
 
 /** `FAILED` is made from errors, in `outcome.ts`. */
-export type Answered<S extends AnyStepName> = Exclude<Outcome<S>, 'FAILED'>;
+export type Answered<S extends AnyStepName> = Exclude<StepOutcome<S>, 'FAILED'>;
 
 /** The folder of a step below `lambdas/`: `CheckStatus` is in `check-status`. */
 export function folderOf(step: AnyStepName): string {

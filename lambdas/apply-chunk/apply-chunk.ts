@@ -8,7 +8,7 @@ import {
 } from '../../core/batch/batch-step.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import type { Chunk } from '../../core/batch/chunk-index.ts';
-import { recordsOf, type Stretch, type UpdateRecord } from '../../core/batch/read-chunk.ts';
+import { readRecords, type Stretch, type UpdateRecord } from '../../core/batch/read-chunk.ts';
 import type { ResultLine } from '../../core/batch/result-line.ts';
 import { createStopFlag, type Stop, type StopFlag } from '../../core/batch/stop-flag.ts';
 import { UPDATE_SCOPE } from '../../core/config/scopes.ts';
@@ -116,7 +116,7 @@ async function applyLines(
   const count = (result: ResultLine) => countFailure(result, batch.stopAfterFailures, failures);
   // The invocation before may have ended between storing its last result and counting it.
   if (results.previous) await count(results.previous);
-  for await (const record of recordsOf(deps.store, batch, stretch)) {
+  for await (const record of readRecords(deps.store, batch, stretch)) {
     const { line, from } = record;
     if (line <= results.lastLine) continue;
     const waitSeconds = await applyRecord(record, results, count, deps).catch((error) => waitAfter(error, results));

@@ -1,3 +1,4 @@
+import { LONGEST_WAIT_SECONDS } from '../../core/batch/batch-step.ts';
 import { type Tries, unfinishedLine } from '../../core/batch/chunk-parts.ts';
 import type { UpdateRecord } from '../../core/batch/read-chunk.ts';
 import type { ResultLine } from '../../core/batch/result-line.ts';
@@ -25,8 +26,6 @@ const MARGIN_SECONDS = 180;
 const SEND_SECONDS = 60;
 /** Longer waits are Wait states: a sleeping function costs money. */
 const LONGEST_SLEEP_SECONDS = 20;
-/** The longest Retry-After that is honoured. */
-const LONGEST_RETRY_AFTER_SECONDS = 3600;
 /** Before the second and each further attempt. */
 const [FIRST_BACKOFF_SECONDS, BACKOFF_SECONDS] = [1, 4];
 
@@ -91,7 +90,7 @@ function stopFor({ name, message }: { name: ErrorName; message: string }, { now 
 
 function waitBefore({ attempts }: Tries, { retryAfterSeconds = 0 }: UpdateAnswer, { random }: ApplyLineDeps): number {
   const backoff = (attempts === 1 ? FIRST_BACKOFF_SECONDS : BACKOFF_SECONDS) * (0.5 + random() / 2);
-  return Math.max(backoff, Math.min(retryAfterSeconds, LONGEST_RETRY_AFTER_SECONDS));
+  return Math.max(backoff, Math.min(retryAfterSeconds, LONGEST_WAIT_SECONDS));
 }
 
 function resultOf(

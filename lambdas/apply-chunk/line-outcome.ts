@@ -1,4 +1,4 @@
-import type { Outcome } from '../../core/batch/result-line.ts';
+import type { LineOutcome } from '../../core/batch/result-line.ts';
 import type { UpdateAnswer } from '../../core/crm/customers.ts';
 
 /** When the CRM fails or does not answer: an update is idempotent. */
@@ -22,7 +22,7 @@ export function attemptsFor({ status, change }: UpdateAnswer): number {
  * The outcome of a line by its last answer.
  * @param inDoubt whether any attempt may have made the change: no later refusal takes that back; a 409 or 412 may be its echo
  */
-export function outcomeOf({ status, change }: Pick<UpdateAnswer, 'status' | 'change'>, inDoubt: boolean): Outcome {
+export function outcomeOf({ status, change }: Pick<UpdateAnswer, 'status' | 'change'>, inDoubt: boolean): LineOutcome {
   if (change === 'made') return 'APPLIED';
   if (inDoubt || status === null) return 'UNKNOWN';
   return OF_US_OR_TIME.has(status) ? 'FAILED' : 'REJECTED';

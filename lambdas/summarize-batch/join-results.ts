@@ -4,7 +4,7 @@ import type { Batch } from '../../core/batch/batch-state.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import type { Chunk } from '../../core/batch/chunk-index.ts';
 import { type ChunkParts, IN_DOUBT, NEVER_TRIED, readParts, unfinishedLine } from '../../core/batch/chunk-parts.ts';
-import { recordsOf, type UpdateRecord } from '../../core/batch/read-chunk.ts';
+import { readRecords, type UpdateRecord } from '../../core/batch/read-chunk.ts';
 import { type ResultLine, resultLineText } from '../../core/batch/result-line.ts';
 import type { Stop } from '../../core/batch/stop-flag.ts';
 import { RunError } from '../../core/errors.ts';
@@ -33,7 +33,7 @@ export async function* joinResults(
     const parts = await readParts(store, keysOf(batch.batch), chunk.chunk);
     const stretch = { line: chunk.firstLine, byte: chunk.from, to: chunk.to };
     let text = '';
-    for await (const record of recordsOf(store, batch, stretch)) {
+    for await (const record of readRecords(store, batch, stretch)) {
       const result = parts.results.get(record.line) ?? withoutResult(record, parts, stop);
       if (result.id !== record.record.id) {
         throw new RunError(

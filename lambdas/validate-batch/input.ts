@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
 import { RunError } from '../../core/errors.ts';
-import { quotedName } from '../../core/suggestion.ts';
+import { quotedNames } from '../../core/suggestion.ts';
 
 const KEY = /^updates\/([A-Za-z0-9-]{1,60})\/input\.jsonl$/;
 
@@ -51,7 +51,6 @@ function problemsOf(error: z.ZodError, input: unknown): string[] {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return ['The input is not an object'];
   return error.issues.map((issue) => {
     if (issue.code !== 'unrecognized_keys') return RULES[String(issue.path[0])] ?? 'The input is not an object';
-    const names = issue.keys.slice(0, 10).map((key) => quotedName(key, Object.keys(RULES)));
-    return `Unknown: ${names.join(', ')}`;
+    return `Unknown: ${quotedNames(issue.keys, Object.keys(RULES))}`;
   });
 }

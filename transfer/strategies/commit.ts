@@ -8,7 +8,7 @@ import { KeyExists } from '../store/errors.ts';
 import type { Measured } from '../store/store.ts';
 import type { Attempt } from './attempt.ts';
 
-type Outcome = Pick<Stored, 'strategy' | 'undeclaredEnd'>;
+type HowStored = Pick<Stored, 'strategy' | 'undeclaredEnd'>;
 
 /**
  * The one place where an object is made. After a lost response the object may exist: it is measured, and counts if size and
@@ -50,7 +50,7 @@ export async function commitSmall(
   { key, contentType }: NamedObject,
   body: Buffer,
   crc32: number,
-  outcome: Outcome,
+  outcome: HowStored,
 ): Promise<Stored> {
   const measured = { bytes: body.length, crc32 };
   await commit(attempt, key, measured, () => attempt.store.put(key, contentType, body, crc32));
@@ -63,7 +63,7 @@ export async function commitParts(
   attempt: Attempt,
   upload: Resume,
   parts: readonly StoredPart[],
-  outcome: Outcome,
+  outcome: HowStored,
 ): Promise<Stored | Unfinished> {
   // Interrupted in the middle of Complete, nobody would know whether it is done; the next process has the time.
   if (!attempt.mayFinish()) return { done: false, resume: upload };

@@ -3,7 +3,7 @@ import { type BatchState, batchOf, batchStateSchema } from '../../../core/batch/
 import { asBatchStep } from '../../../core/batch/batch-step.ts';
 import { chunksText } from '../../../core/batch/chunk-index.ts';
 import { RunError } from '../../../core/errors.ts';
-import { type Outcome, UPDATE_STEPS, type UpdateStepName } from '../../../core/step/steps.ts';
+import { type StepOutcome, UPDATE_STEPS, type UpdateStepName } from '../../../core/step/steps.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
@@ -63,7 +63,7 @@ const summarize = async (reply: Reply, trouble?: Error) => {
 };
 
 /** How each outcome comes about. One that is missing here does not compile. */
-const PRODUCED: { [S in UpdateStepName]: Record<Outcome<S>, () => Promise<BatchState>> } = {
+const PRODUCED: { [S in UpdateStepName]: Record<StepOutcome<S>, () => Promise<BatchState>> } = {
   ValidateBatch: {
     VALIDATED: () => validate({ file: KEYS.input }),
     CONTINUE: () => validate({ file: KEYS.input }, DOWN),

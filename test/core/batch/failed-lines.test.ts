@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { failedLines, NOT_APPLIED, TO_RESUME } from '../../../core/batch/failed-lines.ts';
-import { OUTCOMES, type Outcome, type ResultLine, resultLineText } from '../../../core/batch/result-line.ts';
+import { type LineOutcome, OUTCOMES, type ResultLine, resultLineText } from '../../../core/batch/result-line.ts';
 import { failureOf } from '../../support/failures.ts';
 import { bytesOf, idOf, textOf } from '../updates/support/lines.ts';
 
 const input = (n: number) => `{"id":"${idOf(n)}", "notes":"ש ${n}"}\n`;
-const result = (line: number, outcome: Outcome, id = idOf(line)): ResultLine => ({
+const result = (line: number, outcome: LineOutcome, id = idOf(line)): ResultLine => ({
   line,
   id,
   outcome,
@@ -34,7 +34,7 @@ test('resuming leaves out what was applied or refused, and sends what has no res
 });
 
 test('whatever the outcomes, each line is kept or left by its own', async () => {
-  const outcome = fc.constantFrom(undefined, ...(Object.keys(OUTCOMES) as Outcome[]));
+  const outcome = fc.constantFrom(undefined, ...(Object.keys(OUTCOMES) as LineOutcome[]));
   await fc.assert(
     fc.asyncProperty(fc.array(outcome, { maxLength: 30 }), async (outcomes) => {
       const results = outcomes.flatMap((each, index) => (each ? [result(index + 1, each)] : []));

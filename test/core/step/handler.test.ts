@@ -4,7 +4,7 @@ import type { Answer } from '../../../core/step/export-run.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Invocation } from '../../../core/step/invocation.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { type Outcome, STEPS, type StepName } from '../../../core/step/steps.ts';
+import { STEPS, type StepName, type StepOutcome } from '../../../core/step/steps.ts';
 import { CANARY, newState, run, runState } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 
@@ -41,7 +41,7 @@ test.each(NAMES)('%s: a final error is FAILED with its name and a sentence that 
   });
 });
 
-test.each<[StepName, Outcome<StepName>]>([
+test.each<[StepName, StepOutcome<StepName>]>([
   ['CreateExport', 'RETRY'],
   ['CheckStatus', 'PENDING'],
   ['DownloadFile', 'CONTINUE'],

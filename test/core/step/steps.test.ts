@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { type RunState, runStateSchema } from '../../../core/step/states.ts';
-import { type Outcome, STEPS, type StepName } from '../../../core/step/steps.ts';
+import { STEPS, type StepName, type StepOutcome } from '../../../core/step/steps.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
@@ -51,7 +51,7 @@ const publish = (trouble?: Error, overrides: Partial<RunState> = {}) => {
 };
 
 /** How each outcome comes about. One that is missing here does not compile. */
-const PRODUCED: { [S in StepName]: Record<Outcome<S>, () => Promise<RunState>> } = {
+const PRODUCED: { [S in StepName]: Record<StepOutcome<S>, () => Promise<RunState>> } = {
   CreateExport: {
     CREATED: () => create(FIELDS, ['post /leads/exports', { id: EXPORT_ID }]),
     RETRY: () => create(['get /leads/fields', DOWN]),

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Outcome, ResultLine } from '../../../core/batch/result-line.ts';
+import type { LineOutcome, ResultLine } from '../../../core/batch/result-line.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { FaultInput } from '../../../sandbox/world/fault-schema.ts';
 import type { Faults } from '../../../sandbox/world/faults.ts';
@@ -10,7 +10,7 @@ type Effect = Omit<FaultInput, 'path' | 'customers'>;
 /** What the CRM does to a line, and what has to be said of it then. */
 export interface LineFault {
   effect: Effect;
-  outcome: Outcome;
+  outcome: LineOutcome;
   status: number | null;
   attempts: number;
   /** Calls that the CRM sees; as many as attempts unless told. */
@@ -82,6 +82,6 @@ export function expectFaults(results: ResultLine[], faults: LineFault[], calls: 
   expect(seen).toEqual(expected);
 }
 
-export function countOf(results: ResultLine[], outcome: Outcome): number {
+export function countOf(results: ResultLine[], outcome: LineOutcome): number {
   return results.filter((result) => result.outcome === outcome).length;
 }
