@@ -1,7 +1,6 @@
-import { stripVTControlCharacters } from 'node:util';
 import type { Screen } from '../cli/runs/screen.ts';
 import { table } from '../cli/support/table.ts';
-import { bytesText } from '../cli/support/text.ts';
+import { bytesText, plainLine } from '../cli/support/text.ts';
 import type { FinishedRun } from './runs.ts';
 
 /** What came of the runs, one file opened, and where to look next. */
@@ -35,9 +34,5 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
 /** A few lines for a terminal: cut to its width, and nothing in them that a terminal would obey. */
 function firstLines(start: Buffer): string[] {
   const lines = new TextDecoder().decode(start).split('\n').slice(0, 4);
-  return lines.map((line) =>
-    stripVTControlCharacters(line)
-      .replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, ' ')
-      .slice(0, 110),
-  );
+  return lines.map((line) => plainLine(line).slice(0, 110));
 }
