@@ -158,6 +158,15 @@ describe.concurrent('time that runs out in the middle of everything', () => {
     expectStored(await transfers.transferOf(first.file, { key: first.key, resume: first.resume }));
   });
 
+  test('of a process that lives for less than a second', async () => {
+    const file = transfers.origin.file({ size: SIZE, script: () => ({ stallAfter: 0 }) });
+    const first = await transfers.transferOf(file, { secondsLeft: lifeOf(0.4) });
+
+    expect(first.outcome).toBe('unfinished');
+    file.setScript(() => ({}));
+    expectStored(await transfers.transferOf(file, { key: first.key, resume: first.resume }));
+  });
+
   test.each(['stall', 'stallAnswer'] as const)('while the store is silent (%s)', async (fault) => {
     const first = await transfers.transferOf(
       { size: SIZE },
