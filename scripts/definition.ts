@@ -69,8 +69,17 @@ export function exampleDeployment(): Deployment {
   return deploymentSchema.parse(JSON.parse(readFileSync('config/example.json', 'utf8')));
 }
 
-/** The stack of a deployment as CloudFormation gets it; the functions' code is not bundled. */
+const synthesised = new Map<string, Template>();
+
+/** The stack of a deployment as CloudFormation gets it, the caller's own copy; the functions' code is not bundled. */
 export function synthesise(deployment: Deployment = exampleDeployment()): Template {
+  const key = JSON.stringify(deployment);
+  const template = synthesised.get(key) ?? synthesiseOnce(deployment);
+  synthesised.set(key, template);
+  return structuredClone(template);
+}
+
+function synthesiseOnce(deployment: Deployment): Template {
   const outdir = mkdtempSync(join(tmpdir(), 'synthesised-'));
   try {
     return synthesiseInto(outdir, deployment, { 'aws:cdk:bundling-stacks': [] });
