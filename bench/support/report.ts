@@ -10,7 +10,12 @@ export interface Target {
 
 /** A target that is met at or below a ratio. */
 export function atMost(id: string, limit: number, measured: number): Target {
-  return { id, aim: `<= ${Math.round(limit * 100) / 100}`, measured: Math.round(measured * 100) / 100, met: measured <= limit };
+  return {
+    id,
+    aim: `<= ${Math.round(limit * 100) / 100}`,
+    measured: Math.round(measured * 100) / 100,
+    met: measured <= limit,
+  };
 }
 
 /** A target that is met at or above a value. */

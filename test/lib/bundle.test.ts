@@ -1,30 +1,30 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { App } from 'aws-cdk-lib';
 import { Asset } from 'aws-cdk-lib/aws-s3-assets';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { folderOf, STEPS, type StepName, UPDATE_STEPS, type UpdateStepName } from '../../core/step/steps.ts';
+import { type AnyStepName, STEPS, type StepName, UPDATE_STEPS, type UpdateStepName } from '../../core/step/steps.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { bundle } from '../../lib/workflow/bundling.ts';
-import { exampleDeployment, synthesiseInto, type Template } from '../../scripts/definition.ts';
+import { exampleDeployment, synthesiseInto, type Template, updatingDeployment } from '../../scripts/definition.ts';
 import { folderForAll, tree } from './support/files.ts';
 
 /** Every byte is read and compiled before the first line of a step runs, at every cold start. */
 const LARGEST_BUNDLE = 450_000;
 
-/** The code as it is deployed: bundled once, all four functions. */
+/** The code as it is deployed, bundled once. */
 describe('the bundled code', () => {
   const outdir = folderForAll();
   let template: Template;
 
   beforeAll(() => {
-    template = synthesiseInto(outdir, exampleDeployment());
+    template = synthesiseInto(outdir, updatingDeployment());
   });
 
-  const sourcesOf = (step: StepName) => JSON.parse(readFileSync(join(bundleOf(step), 'index.mjs.map'), 'utf8')).sources;
-  const bundleOf = (step: StepName) => {
+  const sourcesOf = (step: AnyStepName) =>
+    JSON.parse(readFileSync(join(bundleOf(step), 'index.mjs.map'), 'utf8')).sources;
+  const bundleOf = (step: AnyStepName) => {
     const functions = Object.values(template.Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
     const found = functions.find(({ Properties }) => Properties.FunctionName.endsWith(`-${step}`));
     return join(outdir, `asset.${found?.Properties.Code.S3Key.replace('.zip', '')}`);
@@ -36,7 +36,7 @@ describe('the bundled code', () => {
       const bundle = bundleOf(step);
 
       expect(readdirSync(bundle).sort()).toEqual(['deployment.json', 'index.mjs', 'index.mjs.map']);
-      expect(JSON.parse(readFileSync(join(bundle, 'deployment.json'), 'utf8'))).toEqual(exampleDeployment());
+      expect(JSON.parse(readFileSync(join(bundle, 'deployment.json'), 'utf8'))).toEqual(updatingDeployment());
     },
   );
 
@@ -75,17 +75,14 @@ describe('the bundled code', () => {
     },
   );
 
-  test.each((Object.keys(UPDATE_STEPS) as UpdateStepName[]).map(folderOf))(
-    'of %s carries nothing of the other machine',
-    (folder) => {
-      expect(sourcesOfFolder(folder)).not.toContainEqual(expect.stringMatching(/core\/step\/(states|export-run)\.ts$/));
-    },
-  );
+  test.each(Object.keys(UPDATE_STEPS) as UpdateStepName[])('of %s carries nothing of the other machine', (step) => {
+    expect(sourcesOf(step)).not.toContainEqual(expect.stringMatching(/core\/step\/(states|export-run)\.ts$/));
+  });
 
-  test.each(['publish-file', 'validate-batch', 'summarize-batch'])(
+  test.each(['PublishFile', 'ValidateBatch', 'SummarizeBatch'] as const)(
     'of %s, which asks the CRM for nothing, carries no OAuth',
-    (folder) => {
-      expect(sourcesOfFolder(folder)).not.toContainEqual(
+    (step) => {
+      expect(sourcesOf(step)).not.toContainEqual(
         expect.stringMatching(/core\/oauth\/|client-(dynamodb|secrets-manager)/),
       );
     },
@@ -117,12 +114,6 @@ describe('the bundled code', () => {
     expect(frames).toContainEqual(expect.stringMatching(/^at .*core\/config\/env\.ts:\d+:\d+\)?$/));
   });
 });
-
-function sourcesOfFolder(folder: string): string[] {
-  const outfile = join(tree({}), 'index.mjs');
-  bundle(resolve('lambdas', folder, 'handler.ts'), outfile);
-  return JSON.parse(readFileSync(`${outfile}.map`, 'utf8')).sources;
-}
 
 /** Invokes the handler of a bundle in a process of its own, without any environment. */
 function invoke(bundle: string): { stdout: string; stderr: string } {

@@ -17,17 +17,17 @@ describe('synthesised under umask 077', () => {
   const folder = folderForAll();
   const outdir = join(folder, 'out');
   let assets: string[] = [];
-  let complaints: string;
+  let said: string[];
 
   beforeAll(async () => {
     const configuration = join(folder, 'configuration.json');
     writeFileSync(configuration, JSON.stringify(updatingDeployment()));
-    complaints = await synthesiseUnder('077', { deployment: 'example', configuration }, outdir);
+    said = await synthesiseUnder('077', { deployment: 'example', configuration }, outdir);
     assets = readdirSync(outdir).filter((name) => name.startsWith('asset.'));
   });
 
   test('the deployment that is named is there, each of its functions an asset, and nothing is complained of', () => {
-    expect(complaints).toBe('');
+    expect(said.filter((line) => !line.startsWith('Bundling asset '))).toEqual([]);
     expect(readdirSync(outdir)).toContain('crm-export-example.template.json');
     expect(assets).toHaveLength(Object.keys({ ...STEPS, ...UPDATE_STEPS }).length);
   });
@@ -51,8 +51,8 @@ function isClosed(path: string): boolean {
 }
 
 /** The whole program, bundling included, in a process of its own: a worker has no umask to set. */
-async function synthesiseUnder(umask: string, context: Record<string, string>, outdir: string): Promise<string> {
+async function synthesiseUnder(umask: string, context: Record<string, string>, outdir: string): Promise<string[]> {
   const env = { ...process.env, CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) };
   const command = ['-c', `umask ${umask} && exec "$0" bin/app.ts`, process.execPath];
-  return (await promisify(execFile)('sh', command, { env })).stderr;
+  return (await promisify(execFile)('sh', command, { env })).stderr.trimEnd().split('\n');
 }
