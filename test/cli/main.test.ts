@@ -81,6 +81,12 @@ test.for(wrong)('%s is a matter of usage', async ([, args, sentence]) => {
   expect(stderr).not.toMatch(/^ +at /m);
 });
 
+test('the program ends with the code of a matter of usage, and its sentence on standard error', async () => {
+  const { code, stdout, stderr } = await cli(['folow']);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(/^error: unknown command 'folow'\n\(Did you mean follow\?\)\n/);
+});
+
 test('a wrong configuration is reported with the path of every wrong field', async () => {
   const file = join(await tempDir(), 'wrong.json');
   const crm = {
