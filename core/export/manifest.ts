@@ -3,7 +3,8 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
-import { exportRequestSchema, kindSchema } from '../step/states.ts';
+import { kindSchema } from '../step/kind.ts';
+import { exportRequestSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { layoutVersion } from './pointer.ts';
 

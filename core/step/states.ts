@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
+import { kindSchema } from './kind.ts';
 
 /**
  * The state that passes between the steps. It ends in the execution history, which anyone with read access sees for 90
@@ -20,9 +21,6 @@ const listedSchema = z.looseObject({
   types: z._default(z.nullable(z.array(z.nullable(z.string()))), null),
 });
 export type Listed = z.infer<typeof listedSchema>;
-
-/** `full`: all records. `window`: the configured plan depends on the date. `partial`: another plan than the configured. */
-export const kindSchema = z.enum(['full', 'window', 'partial']);
 
 const runSchema = z.looseObject({
   schemaVersion: z.literal(1),
