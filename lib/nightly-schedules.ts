@@ -8,6 +8,7 @@ import { Construct } from 'constructs';
 import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { entityPlan } from '../core/config/entity-plan.ts';
+import { timingOf } from '../core/config/timing.ts';
 import type { EncryptionKey } from './resources/encryption-key.ts';
 
 interface NightlySchedulesProps {
@@ -16,7 +17,7 @@ interface NightlySchedulesProps {
   key: EncryptionKey;
 }
 
-/** One rule per entity. A start that cannot be delivered within two hours goes to the queue: later it would be a day's export. */
+/** One rule per entity, in UTC, for rules know nothing else. A start that cannot be delivered within two hours goes to the queue: later it would be a day's export. */
 export class NightlySchedules extends Construct {
   readonly deadLetterQueue: Queue;
   private readonly role: Role;
@@ -30,9 +31,10 @@ export class NightlySchedules extends Construct {
       retentionPeriod: Duration.days(14),
     });
     this.role = new Role(this, 'StartRole', { assumedBy: new ServicePrincipal('events.amazonaws.com') });
-    ENTITIES.forEach((entity, index) => {
-      this.rule(entity, scheduleOf(deployment, entity, index), entityPlan(deployment, entity).enabled, machine);
-    });
+    for (const entity of ENTITIES) {
+      const schedule = Schedule.expression(timingOf(deployment, entity).expression);
+      this.rule(entity, schedule, entityPlan(deployment, entity).enabled, machine);
+    }
   }
 
   private rule(entity: Entity, schedule: Schedule, enabled: boolean, machine: IStateMachine): void {
@@ -51,13 +53,4 @@ export class NightlySchedules extends Construct {
       targets: [target],
     });
   }
-}
-
-/** The entity's own schedule, or its place in the night: some minutes after the one before. Rules know UTC only. */
-function scheduleOf(deployment: Deployment, entity: Entity, index: number): Schedule {
-  const { schedule } = entityPlan(deployment, entity);
-  if (schedule) return Schedule.expression(schedule);
-  const [hour = 0, minute = 0] = deployment.nightly.startUtc.split(':').map(Number);
-  const at = (hour * 60 + minute + index * deployment.nightly.spreadMinutes) % (24 * 60);
-  return Schedule.cron({ hour: String(Math.floor(at / 60)), minute: String(at % 60) });
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ENTITIES } from '../core/config/entities.ts';
+import { timingOf } from '../core/config/timing.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { ALARMS } from '../lib/monitoring/alarms.ts';
 
@@ -18,10 +19,10 @@ export function configurationTable(): string {
 
 /** Every kind of records, and when its run starts unless the configuration says otherwise. */
 export function entityTable(): string {
-  const { startUtc, spreadMinutes } = deploymentSchema.in.shape.nightly.parse(undefined);
-  const first = Date.parse(`1970-01-01T${startUtc}Z`);
-  const start = (index: number) => new Date(first + index * spreadMinutes * 60_000).toISOString().slice(11, 16);
-  const rows = ENTITIES.map((entity, index) => [code(entity), start(index)]);
+  const settings = deploymentSchema.parse({
+    crm: { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://crm.example.com' },
+  });
+  const rows = ENTITIES.map((entity) => [code(entity), timingOf(settings, entity).starts?.join() ?? '']);
   return table(['Entity', 'Start (UTC)'], rows);
 }
 

@@ -1,9 +1,10 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { dateIn } from '../../core/export/logical-date.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
+import type { Start } from '../../core/schedule/timing.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
-import { nightOf, type Start, startsOf } from './starts.ts';
+import { nightOf, startsOf } from './starts.ts';
 
 /**
  * What became of an entity in a night. `gone`: published, but the bucket does not show it any more; `due`: its start is

@@ -1,43 +1,52 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { dateIn } from '../../core/export/logical-date.ts';
+import { offsetAt } from '../../core/schedule/local-time.ts';
+import { nextStarts } from '../../core/schedule/next-starts.ts';
+import type { Start, Timing } from '../../core/schedule/timing.ts';
+import { minuteOf } from '../../core/schedule/utc-starts.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 
-const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * 60_000;
 const DAY_MINUTES = 24 * 60;
-const DAY_MS = DAY_MINUTES * MINUTE_MS;
-
-/** A start by a nightly rule, and the date that its run gets. */
-export interface Start {
-  at: Date;
-  date: string;
-}
+const DAY_MS = 24 * HOUR_MS;
 
 /**
  * The newest nightly starts of an entity, oldest first, and the next one. Where clocks change, a date may have two starts
- * or none.
+ * or none if they are given in UTC.
  * @param count of those up to now
- * @returns none for a schedule of its own
+ * @returns none for a schedule that is not once a day
  */
-export function startsOf({ startMinute, timeZone }: NightlyPlan, entity: Entity, now: Date, count: number): Start[] {
-  const minute = startMinute[entity];
-  if (minute === null) return [];
-  const last = lastStart(minute, now);
-  return Array.from({ length: count + 1 }, (_, index) => {
-    const at = new Date(last + (index + 1 - count) * DAY_MS);
-    return { at, date: dateIn(timeZone, at) };
-  });
+export function startsOf({ timing }: NightlyPlan, entity: Entity, now: Date, count: number): Start[] {
+  if (timing[entity].starts === null) return [];
+  const from = new Date(now.getTime() - (count + 1) * DAY_MS);
+  const starts = nextStarts(timing[entity], from, count + 3) ?? [];
+  const next = starts.findIndex(({ at }) => at > now);
+  return starts.slice(Math.max(0, next - count), next + 1);
 }
 
 /** The dates of the runs of the night that began last, those due later included; none for a schedule of its own. */
-export function nightOf({ startMinute, timeZone }: NightlyPlan, now: Date): Map<Entity, string> {
+export function nightOf(plan: NightlyPlan, now: Date): Map<Entity, string> {
   const planned = ENTITIES.flatMap((entity) => {
-    const minute = startMinute[entity];
+    const minute = localMinute(plan.timing[entity], now);
     return minute === null ? [] : [{ entity, minute }];
   });
   const first = firstMinute(planned.map(({ minute }) => minute));
-  const began = lastStart(first, now);
-  const start = (minute: number) => new Date(began + minutesAfter(first, minute) * MINUTE_MS);
-  return new Map(planned.map(({ entity, minute }) => [entity, dateIn(timeZone, start(minute))]));
+  const [began] = planned.flatMap(({ entity, minute }) => (minute === first ? startsOf(plan, entity, now, 1) : []));
+  // Where clocks are set forward, one that is due first may start after the next.
+  const from = new Date((began?.at.getTime() ?? 0) - HOUR_MS - 1);
+  return new Map(
+    planned.flatMap(({ entity }) => {
+      const [start] = nextStarts(plan.timing[entity], from, 1) ?? [];
+      return start ? [[entity, start.date] as const] : [];
+    }),
+  );
+}
+
+/** The minute of the day at which clocks show the start; `null` for a schedule that is not once a day. */
+function localMinute({ timeZone, starts, at }: Timing, now: Date): number | null {
+  const [utc] = starts ?? [];
+  if (at !== null) return minuteOf(at);
+  const offset = Math.round(offsetAt(timeZone, now.getTime()) / 60_000);
+  return utc === undefined ? null : (minuteOf(utc) + offset + DAY_MINUTES) % DAY_MINUTES;
 }
 
 /** A night begins behind the longest time of the day without a start. */
@@ -49,11 +58,4 @@ function firstMinute(minutes: number[]): number {
 
 function minutesAfter(minute: number, later: number): number {
   return (later - minute + DAY_MINUTES) % DAY_MINUTES;
-}
-
-/** The last time the clock stood at a minute of the day, in UTC. */
-function lastStart(minute: number, now: Date): number {
-  const midnight = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate());
-  const today = midnight + minute * MINUTE_MS;
-  return today <= now.getTime() ? today : today - DAY_MS;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
-import { dateIn, dateProblem } from '../../core/export/logical-date.ts';
+import { dateProblem } from '../../core/export/logical-date.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 

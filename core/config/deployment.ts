@@ -1,12 +1,14 @@
 import * as z from 'zod';
+import { isSchedule } from '../schedule/schedule-expression.ts';
 import { configuredColumns } from './configured-columns.ts';
 import { crmSchema, fieldNameContradictions } from './crm-settings.ts';
-import { ENTITIES, entitySchema } from './entities.ts';
+import { ENTITIES, type Entity, entitySchema } from './entities.ts';
 import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
+import { localTime, nightlySchema } from './nightly-settings.ts';
 import { requestKeys } from './request-keys.ts';
-import { isSchedule } from './schedule-expression.ts';
 import { UPDATE_SCOPE } from './scopes.ts';
+import { utcStartsIn } from './timing.ts';
 
 /**
  * The configuration of a deployment, `config/NAME.json`. It is checked at synth, and goes with its defaults into the bundle
@@ -70,6 +72,7 @@ const entityPlanSchema = z.strictObject({
     .refine(isSchedule, { error: 'must be an EventBridge expression in UTC: cron(30 1 * * ? *), rate(1 hour)' })
     .optional()
     .describe('EventBridge expression that replaces the start from `nightly`: `cron(…)` in UTC, or `rate(…)`.'),
+  at: localTime,
   polling: z
     .strictObject(polling)
     .partial()
@@ -150,23 +153,7 @@ const shape = z.strictObject({
     ),
   updates: updatesSchema.prefault({}),
   timeZone: timeZone.default('UTC').describe('IANA zone in which a run gets its date.'),
-  nightly: z
-    .strictObject({
-      startUtc: z
-        .string()
-        .regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:30"')
-        .default('01:00')
-        .describe('Start of the first entity, in UTC. In local time it moves by an hour in summer.'),
-      spreadMinutes: z
-        .int()
-        .min(1)
-        .max(60)
-        .default(7)
-        .describe(
-          'Minutes between the starts of two entities. If the starts of one night span midnight in `timeZone`, they get two dates.',
-        ),
-    })
-    .prefault({}),
+  nightly: nightlySchema,
   polling: pollingSchema.prefault({}),
   files: filesSchema.prefault({}),
   retentionDays: z.int().min(1).max(3650).default(90).describe('Days that runs and pointers are kept.'),
@@ -178,7 +165,10 @@ const shape = z.strictObject({
   entities: z.partialRecord(entitySchema, entityPlanSchema).default({}),
 });
 
-export type Deployment = z.infer<typeof shape>;
+/** What a configuration says, with all defaults. */
+export type Settings = z.infer<typeof shape>;
+/** With the times in UTC at which the rules of entities with a local time fire, as they were at synthesis. */
+export type Deployment = Settings & { utcStarts?: Partial<Record<Entity, string[]>> };
 /** What OAuth needs to know. */
 export type OAuthSettings = Pick<Deployment['crm'], 'authUrl' | 'scopes' | 'clientAuthentication'>;
 export type EntityPlan = Omit<z.infer<typeof entityPlanSchema>, 'polling'> & { polling: Deployment['polling'] };
@@ -187,27 +177,30 @@ export const deploymentSchema = shape
   .superRefine((deployment, context) => {
     for (const { path, message } of contradictions(deployment)) context.addIssue({ code: 'custom', path, message });
   })
-  .transform((deployment) => ({
-    ...deployment,
-    crm: { ...deployment.crm, scopes: withUpdateScope(deployment), fileHosts: fileHostsOf(deployment.crm) },
+  .transform((settings) => ({
+    ...settings,
+    crm: { ...settings.crm, scopes: withUpdateScope(settings), fileHosts: fileHostsOf(settings.crm) },
+    ...utcStartsIn(settings, new Date()),
   }));
 
-function withUpdateScope({ crm: { scopes }, customerUpdates }: Deployment): string[] {
+function withUpdateScope({ crm: { scopes }, customerUpdates }: Settings): string[] {
   return !customerUpdates || scopes.includes(UPDATE_SCOPE) ? scopes : [...scopes, UPDATE_SCOPE];
 }
 
 type Contradiction = { path: string[]; message: string };
 
 /** Between fields: addresses and `local`, waits, extra keys and our own. */
-function contradictions(deployment: Deployment): Contradiction[] {
+function contradictions(deployment: Settings): Contradiction[] {
   const { local, crm } = deployment;
   const addresses = (['baseUrl', 'authUrl'] as const)
     .filter((field) => !local && !crm[field].startsWith('https:'))
     .map((field) => ({ path: ['crm', field], message: 'must start with https: (http is for local deployments)' }));
   const own = [...Object.keys(requestKeys), crm.operatorField, crm.emailField];
   const entities = ENTITIES.flatMap((entity) => {
-    const { polling, extra } = entityPlan(deployment, entity);
+    const { polling, extra, at, schedule } = entityPlan(deployment, entity);
     const place = ['entities', entity];
+    const message = 'excludes `schedule`: give one of them';
+    const starts = at !== undefined && schedule !== undefined ? [{ path: [...place, 'at'], message }] : [];
     const keys = Object.keys(extra).filter((key) => own.includes(key));
     const extras = keys.map((key) => ({
       path: [...place, 'extra', key],
@@ -215,7 +208,7 @@ function contradictions(deployment: Deployment): Contradiction[] {
     }));
     // A mistake of the deployment's own polling is reported once, at its own place.
     const overrides = deployment.entities[entity]?.polling !== undefined;
-    return [...(overrides ? pollingContradictions(polling, local, [...place, 'polling']) : []), ...extras];
+    return [...(overrides ? pollingContradictions(polling, local, [...place, 'polling']) : []), ...extras, ...starts];
   });
   const common = [...fileContradictions(deployment), ...pollingContradictions(deployment.polling, local, ['polling'])];
   return [...addresses, ...fieldNameContradictions(crm), ...common, ...entities];

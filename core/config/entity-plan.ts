@@ -1,4 +1,4 @@
-import type { Deployment, EntityPlan } from './deployment.ts';
+import type { EntityPlan, Settings } from './deployment.ts';
 import type { Entity } from './entities.ts';
 
 export const PLAN_DEFAULTS = {
@@ -8,7 +8,7 @@ export const PLAN_DEFAULTS = {
 } as const;
 
 /** With all defaults; an entity that the configuration does not name exports all columns. */
-export function entityPlan(deployment: Deployment, entity: Entity): EntityPlan {
-  const plan: Deployment['entities'][Entity] = deployment.entities[entity] ?? PLAN_DEFAULTS;
-  return { ...plan, polling: { ...deployment.polling, ...plan.polling } };
+export function entityPlan(settings: Settings, entity: Entity): EntityPlan {
+  const plan: Settings['entities'][Entity] = settings.entities[entity] ?? PLAN_DEFAULTS;
+  return { ...plan, polling: { ...settings.polling, ...plan.polling } };
 }

@@ -5,7 +5,7 @@ import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { chunksText } from '../../core/batch/chunk-index.ts';
 import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
 import { RunError } from '../../core/errors.ts';
-import { dateAfter } from '../../core/export/logical-date.ts';
+import { dateAfter } from '../../core/schedule/local-time.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { ObjectStream } from '../../core/storage/bucket.ts';
 import { FIELD_RULES } from '../../core/updates/customer-fields.ts';

@@ -303,6 +303,21 @@ describe('the rules', () => {
     }
   });
 
+  test('of local starts are as many: each fires at every time in UTC that its start can have', () => {
+    const nightly = { at: '01:50', spreadMinutes: 7 };
+    const local = templateWith({ timeZone: 'Asia/Jerusalem', nightly, entities: { meetings: { at: '04:00' } } });
+
+    expect(all('AWS::Events::Rule', local).map(([, { Properties }]) => Properties.ScheduleExpression)).toEqual([
+      'cron(50 22,23 * * ? *)',
+      'cron(57 22,23 * * ? *)',
+      'cron(4 0,23 * * ? *)',
+      'cron(11 0,23 * * ? *)',
+      'cron(18 0,23 * * ? *)',
+      'cron(0 1,2 * * ? *)',
+      'cron(32 0,23 * * ? *)',
+    ]);
+  });
+
   test('take a schedule of the entity in place of the night', () => {
     const own = templateWith({ entities: { leads: { schedule: 'rate(1 minute)' } } });
 

@@ -12,8 +12,9 @@ export const STARTED_AT = '2026-11-20T01:00:00.000Z';
 /** Stands for everything secret: where it appears, something leaked. */
 export const CANARY = 'c4n4ry-5ecret';
 
-type DeploymentInput = Omit<Partial<Deployment>, 'crm' | 'polling' | 'entities'> & {
+type DeploymentInput = Omit<Partial<Deployment>, 'crm' | 'nightly' | 'polling' | 'entities'> & {
   crm?: Partial<Deployment['crm']>;
+  nightly?: Partial<Deployment['nightly']>;
   polling?: Partial<Deployment['polling']>;
   entities?: { [entity in keyof Deployment['entities']]?: object };
 };

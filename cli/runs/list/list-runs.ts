@@ -1,8 +1,8 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import { dateIn } from '../../../core/export/logical-date.ts';
 import { parseJson } from '../../../core/json.ts';
+import { dateIn } from '../../../core/schedule/local-time.ts';
 import { eachOf, type PublishedRun } from '../../data/manifests.ts';
 import { awsErrorText } from '../../support/aws-error.ts';
 import type { Target } from '../../support/target.ts';

@@ -3,15 +3,18 @@ import { describe, expect, test } from 'vitest';
 import { reportPage } from '../../../cli/report/page.ts';
 import { type Attempt, type Facts, type ReportData, reportDataOf } from '../../../cli/report/report-data.ts';
 import { headlineOf } from '../../../cli/report/words.ts';
-import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
-import { ENTITIES } from '../../../core/config/entities.ts';
+import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
+import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { madeUpMonth } from '../../../scripts/made-up-month.ts';
+import { deployment } from '../../support/builders.ts';
 
 const NIGHT = '2026-11-20';
 const ALL = ENTITIES.length;
 const outcomes = (data: ReportData, date = NIGHT) =>
   data.rows.flatMap(({ cells }) => cells.filter((cell) => cell.date === date).map(({ outcome }) => outcome));
 const headline = (facts: Facts) => headlineOf(reportDataOf(facts)).text;
+const withSchedule = (entity: Entity, schedule: string, timeZone = 'UTC') =>
+  nightlyPlanOf(deployment({ timeZone, entities: { [entity]: { schedule } } }));
 const pageOf = (facts: Facts) => parseHTML(reportPage(reportDataOf(facts))).document;
 
 test('the headline says how many of last night are published, or which are missing', () => {
@@ -71,7 +74,7 @@ describe('in the middle of a night', () => {
 
   test('each row has one date, also where starts lie on both sides of midnight', () => {
     const month = madeUpMonth();
-    const plan = { ...month.plan, startMinute: { ...month.plan.startMinute, leads: 20 * 60 } };
+    const plan = withSchedule('leads', 'cron(0 20 * * ? *)');
     const data = reportDataOf({ ...month, plan, attempts: [], now: new Date(`${NIGHT}T21:00:00Z`) });
     expect(data.rows.map(({ last }) => `${last.date} ${last.outcome}`)).toEqual([
       `${NIGHT} published`,
@@ -91,7 +94,7 @@ test('the night before counts as last night until the next one begins', () => {
 
 test('a failure of last evening is one of last night, though others run in the morning', () => {
   const month = madeUpMonth();
-  const evening = { ...month.plan, startMinute: { ...month.plan.startMinute, leads: 20 * 60 } };
+  const evening = withSchedule('leads', 'cron(0 20 * * ? *)');
   const published = month.published.filter(
     ({ manifest }) => manifest.entity !== 'leads' || manifest.date < '2026-11-19',
   );
@@ -111,8 +114,7 @@ test('a failure of last evening is one of last night, though others run in the m
 
 test('starts that are spread over midnight are one night', () => {
   const month = madeUpMonth();
-  const minutes = ENTITIES.map((entity, index) => [entity, (23 * 60 + 50 + index * 7) % 1440]);
-  const plan = { ...month.plan, startMinute: Object.fromEntries(minutes) };
+  const plan = nightlyPlanOf(deployment({ nightly: { startUtc: '23:50', spreadMinutes: 7 } }));
   const night = (entity: string) => (['leads', 'agent-numbers'].includes(entity) ? '2026-11-19' : NIGHT);
   const published = month.published.filter(({ manifest }) => manifest.date <= night(manifest.entity));
   expect(headline({ ...month, plan, published, attempts: [] })).toBe(`Last night: ${ALL} of ${ALL} published`);
@@ -122,11 +124,7 @@ test('starts that are spread over midnight are one night', () => {
 
 test('a date that no start belongs to, as where clocks are changed, is not missing', () => {
   const month = madeUpMonth();
-  const plan = {
-    ...month.plan,
-    timeZone: 'Asia/Jerusalem',
-    startMinute: { ...month.plan.startMinute, leads: 21 * 60 + 30 },
-  };
+  const plan = withSchedule('leads', 'cron(30 21 * * ? *)', 'Asia/Jerusalem');
   const old = {
     ...month.published[0]?.manifest,
     entity: 'leads' as const,
@@ -168,9 +166,8 @@ test('an entity that began later is not missed before; one that never ran is, si
 });
 
 test('nights have their dates in the time zone of the deployment', () => {
-  const plan = { ...planOfDefaults(), timeZone: 'Pacific/Auckland' };
-  const leads = { ...plan.startMinute, leads: 13 * 60 };
-  const facts = { ...madeUpMonth(), plan: { ...plan, startMinute: leads }, now: new Date(`${NIGHT}T14:00:00Z`) };
+  const plan = withSchedule('leads', 'cron(0 13 * * ? *)', 'Pacific/Auckland');
+  const facts = { ...madeUpMonth(), plan, now: new Date(`${NIGHT}T14:00:00Z`) };
   expect(reportDataOf(facts).lastNight).toBe('2026-11-21');
 });
 
@@ -182,7 +179,7 @@ test('where nothing was to be expected nothing is missing: before the first run,
     attempts: [],
   };
   expect(new Set(outcomes(reportDataOf(young), '2026-11-10'))).toEqual(new Set(['none']));
-  const plan = { ...month.plan, startMinute: { ...month.plan.startMinute, customers: null } };
+  const plan = withSchedule('customers', 'rate(7 days)');
   const weekly = { ...madeUpMonth({ missing: ['customers'] }), plan };
   expect(headline(weekly)).toBe(`Last night: ${ALL - 1} of ${ALL - 1} published`);
 });

@@ -47,7 +47,7 @@ describe('a configuration that holds', () => {
 
     expect(deployment).toMatchObject({
       timeZone: 'UTC',
-      nightly: { startUtc: '01:00', spreadMinutes: 7 },
+      nightly: { spreadMinutes: 7 },
       polling: { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600, createAgainSeconds: 300 },
       retentionDays: 90,
       files: {
@@ -145,6 +145,19 @@ describe('a mistake is reported with the path of its field', () => {
     ['no columns', { crm: CRM, entities: { leads: { columns: [] } } }, /^entities\.leads\.columns: /],
     ['a time zone that is none', { crm: CRM, timeZone: 'Mars/Base' }, /^timeZone: an IANA time zone/],
     ['a start that is no time', { crm: CRM, nightly: { startUtc: '25:00' } }, /^nightly\.startUtc: a time such as/],
+    ['a local start that is no time', { crm: CRM, nightly: { at: '25:00' } }, /^nightly\.at: a time such as/],
+    ['a start in two clocks', { crm: CRM, nightly: { at: '02:00', startUtc: '01:00' } }, /^nightly\.at: excludes/],
+    ['starts that go backwards', { crm: CRM, nightly: { spreadMinutes: -1 } }, /^nightly\.spreadMinutes: /],
+    [
+      'a local start of one entity that is none',
+      { crm: CRM, entities: { leads: { at: '2:00' } } },
+      /^entities\.leads\.at: /,
+    ],
+    [
+      'a local start beside a schedule',
+      { crm: CRM, entities: { leads: { at: '02:00', schedule: 'rate(1 day)' } } },
+      /^entities\.leads\.at: excludes `schedule`/,
+    ],
     ['a negative retention', { crm: CRM, retentionDays: -1 }, /^retentionDays: /],
     ['log lines for 31 days', { crm: CRM, logRetentionDays: 31 }, /^logRetentionDays: /],
     ['no time for a create', { crm: { ...CRM, createTimeoutSeconds: 4 } }, /^crm\.createTimeoutSeconds: /],

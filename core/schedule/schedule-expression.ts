@@ -42,6 +42,15 @@ function isField(field: string, index: number): boolean {
   });
 }
 
+/** The values of one valid part of such a list, days that are counted aside. */
+export function rangeOf(part: string, index: number): { from: number; to: number; step: number } {
+  const [range = '', step] = part.split('/');
+  const whole = FIELDS[index] ?? { from: 0, to: 0 };
+  const [from = whole.from, to = step === undefined ? from : whole.to] =
+    range === '*' ? [whole.from, whole.to] : range.split('-').map((end) => numberOf(end, index) ?? whole.from);
+  return { from, to, step: Number(step ?? 1) };
+}
+
 function numberOf(text: string, index: number): number | undefined {
   const { from, to, names } = FIELDS[index] ?? { from: 0, to: 0 };
   const named = names?.indexOf(text.toUpperCase()) ?? -1;

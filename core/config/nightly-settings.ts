@@ -1,0 +1,37 @@
+import * as z from 'zod';
+import { START_UTC } from './timing.ts';
+
+/** The part of a deployment's configuration that is about when the night begins. */
+
+const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:30"');
+
+export const localTime = time
+  .optional()
+  .describe(
+    'Start in local time, in `timeZone`, that replaces the one from `nightly`. A time that clocks leave out counts from before the change (02:30 is then 03:30); of one that comes twice, the first counts.',
+  );
+
+export const nightlySchema = z
+  .strictObject({
+    startUtc: time
+      .optional()
+      .describe(
+        `Start of the first entity, in UTC; ${START_UTC} unless \`at\` is given. In local time it moves by an hour in summer.`,
+      ),
+    at: time
+      .optional()
+      .describe('The same in local time, in `timeZone`, in place of `startUtc`: it stays where it is in summer.'),
+    spreadMinutes: z
+      .int()
+      .min(0)
+      .max(60)
+      .default(7)
+      .describe(
+        'Minutes between the starts of two entities. If the starts of one night span midnight in `timeZone`, they get two dates.',
+      ),
+  })
+  .refine(({ startUtc, at }) => startUtc === undefined || at === undefined, {
+    path: ['at'],
+    error: 'excludes `startUtc`: give one of them',
+  })
+  .prefault({});

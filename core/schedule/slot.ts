@@ -1,0 +1,51 @@
+import { dateAfter, dateIn, instantOf } from './local-time.ts';
+import type { Start, Timing } from './timing.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** A start may be late by that; the event of another time is not of the daily start. */
+const NEAR_MS = 30 * MINUTE_MS;
+
+/**
+ * The start that an event of the rule stands for, whatever it is late by, and the date of the run; `undefined` where another
+ * start of the rule is the one for that date.
+ */
+export function slotOf(timing: Timing, event: Date): Start | undefined {
+  const { timeZone, starts, at } = timing;
+  if (at !== null && starts) return localSlot({ timeZone, starts, at }, event);
+  const near = starts && nearest(starts, event);
+  const isNear = near && Math.abs(near.getTime() - event.getTime()) <= NEAR_MS;
+  const start = isNear ? near : new Date(Math.floor(event.getTime() / MINUTE_MS) * MINUTE_MS);
+  return { at: start, date: dateIn(timeZone, start) };
+}
+
+interface LocalTiming {
+  timeZone: string;
+  starts: string[];
+  at: string;
+}
+
+function localSlot(timing: LocalTiming, event: Date): Start | undefined {
+  const start = nearest(timing.starts, event);
+  const shown = dateIn(timing.timeZone, start);
+  // The neighbours count where zone data has changed since the starts were listed.
+  const dates = [shown, ...[-1, 1].map((days) => dateAfter(shown, days))];
+  const date = dates.find((each) => localStart(timing, each).getTime() === start.getTime());
+  return date === undefined ? undefined : { at: start, date };
+}
+
+/**
+ * The start of a date: when its local time is due, or the nearest start of the rule where zone data has changed since those
+ * were listed, so that no date is left out.
+ */
+export function localStart({ timeZone, starts, at }: LocalTiming, date: string): Date {
+  return nearest(starts, instantOf(timeZone, date, at));
+}
+
+/** Of two that are equally near, the earlier. */
+function nearest(starts: string[], time: Date): Date {
+  const around = [-1, 0, 1].map((days) => new Date(time.getTime() + days * DAY_MS).toISOString().split('T')[0]);
+  const instants = around.flatMap((date) => starts.map((start) => Date.parse(`${date}T${start}Z`)));
+  const distance = (instant: number) => Math.abs(instant - time.getTime());
+  return new Date(instants.reduce((best, each) => (distance(each) < distance(best) ? each : best)));
+}

@@ -1,0 +1,17 @@
+/** When the rule of an entity starts it. */
+export interface Timing {
+  /** In which a run gets its date. */
+  timeZone: string;
+  /** Of the rule. */
+  expression: string;
+  /** The times in UTC at which the rule fires, `HH:MM`; `null` where that is not once a day. */
+  starts: string[] | null;
+  /** The local time for which there are several starts, of which one a date counts; `null`: every start counts. */
+  at: string | null;
+}
+
+/** A start by a rule, and the date that its run gets. */
+export interface Start {
+  at: Date;
+  date: string;
+}

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { dateAfter, dateIn, instantOf, offsetAt } from '../../../core/schedule/local-time.ts';
+
+const ZONES = [...Intl.supportedValuesOf('timeZone'), 'UTC', 'Etc/GMT-14', 'Etc/GMT+12', '+05:30'];
+const years = (from: number, to: number) =>
+  fc.date({ min: new Date(Date.UTC(from, 0, 3)), max: new Date(Date.UTC(to, 11, 29)), noInvalidDate: true });
+
+/** Milliseconds that a zone is ahead of UTC at a moment. */
+function ahead(timeZone: string, time: Date): number {
+  const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' });
+  const name = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+  const [, sign, hours = 0, minutes = 0, seconds = 0] = /^GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(name) ?? [];
+  const offset = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * 1000;
+  return sign === '-' ? -offset : offset;
+}
+
+/** The same by another way: the moment is shifted by what the zone is ahead, and read in UTC. */
+const shifted = (timeZone: string, time: Date) =>
+  new Date(time.getTime() + ahead(timeZone, time)).toISOString().slice(0, 10);
+
+test('in every zone, at any moment of two centuries, the date is the one that its calendars show', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...ZONES), years(1900, 2100), (zone, time) => {
+      expect(dateIn(zone, time)).toBe(shifted(zone, time));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('at midnight, wherever that is, one date ends and the next begins', () => {
+  const side = fc.constantFrom(-1, 0, 1);
+  fc.assert(
+    fc.property(fc.constantFrom(...ZONES), years(1950, 2100), side, (zone, day, milliseconds) => {
+      const midnight = new Date(day).setUTCHours(0, 0, 0, 0) - ahead(zone, day);
+      const time = new Date(midnight + milliseconds);
+      expect(dateIn(zone, time)).toBe(shifted(zone, time));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('any moment at all has a date by which it can be judged', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...ZONES), fc.date({ noInvalidDate: true }), (zone, time) => {
+      expect(dateIn(zone, time)).toMatch(/^(\d{4}|[+-]\d{6})-\d\d-\d\d$/);
+    }),
+  );
+  expect(dateIn('UTC', new Date('0001-01-01T00:00:00Z'))).toBe('0001-01-01');
+  expect(dateIn('UTC', new Date('0000-12-31T00:00:00Z'))).toBe('0000-12-31');
+  expect(dateIn('UTC', new Date('+275760-09-13T00:00:00Z'))).toBe('+275760-09-13');
+});
+
+test.for(['th_TH', 'fa_IR', 'ar_EG', 'ar_SA', 'ja_JP', 'he_IL', 'C'])(
+  'the language and the calendar of the machine change nothing: %s',
+  (locale) => {
+    const code = `import { dateAfter, dateIn, instantOf, offsetAt } from './core/schedule/local-time.ts';
+      process.stdout.write(dateIn('Asia/Jerusalem', new Date('2026-11-20T23:30:00Z')));`;
+    const env = { ...process.env, LC_ALL: `${locale}.UTF-8`, LANG: `${locale}.UTF-8` };
+    const date = execFileSync(process.execPath, ['--input-type=module', '-e', code], { env, encoding: 'utf8' });
+    expect(date).toBe('2026-11-21');
+  },
+);
+
+test('a local time is the instant that the standard library of the language gives, on every change of the clocks', () => {
+  const zones = [
+    ...['Asia/Jerusalem', 'Europe/London', 'America/New_York', 'America/Santiago', 'Africa/Cairo'],
+    ...['Australia/Lord_Howe', 'Africa/Casablanca', 'Pacific/Chatham', 'America/Nuuk', 'America/Havana'],
+  ];
+  const asked = zones.flatMap((zone) =>
+    changesOf(zone).flatMap((date) =>
+      ['00:00', '00:59', '01:30', '02:00', '23:30'].map((time) => ({ zone, date, time })),
+    ),
+  );
+
+  const instants = asked.map(({ zone, date, time }) => instantOf(zone, date, time).toISOString());
+
+  expect(asked.length).toBeGreaterThan(1500);
+  expect(instants).toEqual(byTemporal(asked));
+});
+
+test('a date that a zone leaves out begins where the next one does', () => {
+  const begin = (date: string) => instantOf('Pacific/Apia', date, '00:00').toISOString();
+
+  expect(begin('2011-12-30')).toBe('2011-12-30T10:00:00.000Z');
+  expect(begin('2011-12-31')).toBe('2011-12-30T10:00:00.000Z');
+});
+
+/** The dates around each change of the clocks from 2024 to 2030. */
+function changesOf(zone: string): string[] {
+  const days = Array.from({ length: 7 * 365 }, (_, day) => dateAfter('2024-01-02', day));
+  const noon = (date: string) => offsetAt(zone, Date.parse(`${date}T12:00Z`));
+  const changes = days.filter((date) => noon(date) !== noon(dateAfter(date, -1)));
+  return changes.flatMap((date) => [-1, 0, 1].map((step) => dateAfter(date, step)));
+}
+
+/** Node has Temporal behind a switch. */
+function byTemporal(asked: { zone: string; date: string; time: string }[]): string[] {
+  const code = `
+    const asked = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));
+    const instants = asked.map(({ zone, date, time }) => {
+      const zoned = Temporal.PlainDateTime.from(date + 'T' + time).toZonedDateTime(zone);
+      return new Date(zoned.epochMilliseconds).toISOString();
+    });
+    process.stdout.write(JSON.stringify(instants));`;
+  const options = ['--harmony-temporal', '-e', code];
+  return JSON.parse(execFileSync(process.execPath, options, { input: JSON.stringify(asked), encoding: 'utf8' }));
+}

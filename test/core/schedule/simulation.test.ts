@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { cronTimes } from '../../../core/schedule/cron.ts';
+import { dateAfter, offsetAt } from '../../../core/schedule/local-time.ts';
+import { slotOf } from '../../../core/schedule/slot.ts';
+import type { Timing } from '../../../core/schedule/timing.ts';
+import { cronOf, offsetsFrom, utcStartsOf } from '../../../core/schedule/utc-starts.ts';
+
+/** Each with the start that its clocks treat worst: left out, shown twice, or beside midnight. */
+const ZONES: [zone: string, at: string][] = [
+  ['Asia/Jerusalem', '02:00'],
+  ['Europe/London', '01:30'],
+  ['America/New_York', '02:30'],
+  ['America/Santiago', '00:00'],
+  ['Africa/Cairo', '00:30'],
+  ['Australia/Lord_Howe', '02:00'],
+  ['Africa/Casablanca', '02:30'],
+  ['Pacific/Chatham', '02:45'],
+  ['America/Nuuk', '23:30'],
+  ['Asia/Kolkata', '00:00'],
+];
+const FIRST = '2024-01-01';
+const LAST = '2030-12-31';
+
+test.each(ZONES)('in %s, a nightly start at %s comes once for every date from 2024 to 2030', (timeZone, at) => {
+  const timing = timingIn(timeZone, at);
+
+  const runs = datesLetThrough(timing, FIRST, LAST);
+
+  expect(runs).toEqual(datesFrom(FIRST, LAST));
+});
+
+test.each(ZONES)(
+  'in %s, where clocks change, so does a start at any time, for events that are late or early',
+  (timeZone) => {
+    const changes = datesFrom(FIRST, LAST).filter((date) => {
+      const noon = Date.parse(`${date}T12:00Z`);
+      return offsetAt(timeZone, noon) !== offsetAt(timeZone, noon - 86_400_000);
+    });
+    const times = ['00:00', '00:20', '01:30', '02:00', '02:15', '03:00', '22:45', '23:59'];
+    const offsets = offsetsFrom(2024, timeZone);
+
+    expect(changes.length > 0).toBe(timeZone !== 'Asia/Kolkata');
+    for (const [index, change] of changes.entries()) {
+      const timing = timingIn(timeZone, times[index % times.length] ?? '', 2024, offsets);
+      const [from, to] = [dateAfter(change, -2), dateAfter(change, 2)];
+      for (const seconds of [-30, 600])
+        expect(datesLetThrough(timing, from, to, seconds), `${timing.at} of ${change}`).toEqual(datesFrom(from, to));
+    }
+  },
+);
+
+test.each([
+  ['was abolished', 'Asia/Jerusalem', 'Etc/GMT-2'],
+  ['lasts all year', 'Asia/Jerusalem', 'Etc/GMT-3'],
+  ['was introduced', 'Etc/GMT-2', 'Asia/Jerusalem'],
+  ['is half an hour now', 'Australia/Sydney', 'Australia/Lord_Howe'],
+  ['begins on other days', 'Europe/Berlin', 'America/New_York'],
+])('a night is neither missed nor run twice where summer time %s since the rules were made', (_, before, since) => {
+  const { starts, expression } = timingIn(before, '02:00', 2026);
+  const timing = { ...timingIn(since, '02:00', 2026), starts, expression };
+
+  const runs = datesLetThrough(timing, '2026-01-01', '2027-12-31');
+
+  expect(runs).toEqual(datesFrom('2026-01-01', '2027-12-31'));
+});
+
+function timingIn(timeZone: string, at: string, year = 2024, offsets = offsetsFrom(year, timeZone)) {
+  const starts = utcStartsOf(at, offsets);
+  return { timeZone, at, starts, expression: cronOf(starts) };
+}
+
+/** The dates of the runs, where the rule fires by its expression and the event says so many seconds later. */
+function datesLetThrough(timing: Timing & { starts: string[] }, from: string, to: string, seconds = 0): string[] {
+  const days = datesFrom(dateAfter(from, -2), dateAfter(to, 2)).length;
+  const first = new Date(`${dateAfter(from, -2)}T00:00Z`);
+  const fired = cronTimes(timing.expression, first, days * timing.starts.length);
+  const dates = fired.flatMap((time) => slotOf(timing, new Date(time.getTime() + seconds * 1000))?.date ?? []);
+  return dates.filter((date) => from <= date && date <= to).sort();
+}
+
+function datesFrom(from: string, to: string): string[] {
+  const days = Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
+  return Array.from({ length: days + 1 }, (_, day) => dateAfter(from, day));
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { timingOf } from '../../../core/config/timing.ts';
+import { slotOf } from '../../../core/schedule/slot.ts';
+import { deployment } from '../../support/builders.ts';
+
+const slot = (settings: Parameters<typeof deployment>[0], event: string) => {
+  const found = slotOf(timingOf(deployment(settings), 'leads'), new Date(event));
+  return found && `${found.date} by ${found.at.toISOString().slice(0, 16)}`;
+};
+
+test.each([
+  ['in winter', '2026-11-20T00:00:00Z', '2026-11-20 by 2026-11-20T00:00'],
+  ['in winter, an hour early', '2026-11-19T23:00:00Z', undefined],
+  ['in summer', '2026-07-19T23:00:00Z', '2026-07-20 by 2026-07-19T23:00'],
+  ['in summer, an hour late', '2026-07-20T00:00:00Z', undefined],
+  ['when it fires, a few seconds late', '2026-11-20T00:00:07.123Z', '2026-11-20 by 2026-11-20T00:00'],
+  ['by a clock that is slow', '2026-11-19T23:59:12Z', '2026-11-20 by 2026-11-20T00:00'],
+  ['where 02:00 does not exist, as 03:00', '2026-03-27T00:00:00Z', '2026-03-27 by 2026-03-27T00:00'],
+  ['on that night, an hour early', '2026-03-26T23:00:00Z', undefined],
+])('02:00 in Jerusalem %s', (_, event, expected) => {
+  expect(slot({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }, event)).toBe(expected);
+});
+
+test('of a time that comes twice, the first counts', () => {
+  const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } };
+
+  expect(slot(settings, '2026-10-24T22:30:00Z')).toBe('2026-10-25 by 2026-10-24T22:30');
+  expect(slot(settings, '2026-10-24T23:30:00Z')).toBeUndefined();
+});
+
+test('midnight that does not exist is one in the morning, of the date that begins then', () => {
+  const settings = { timeZone: 'America/Santiago', nightly: { at: '00:00' } };
+
+  expect(slot(settings, '2026-09-06T04:00:00Z')).toBe('2026-09-06 by 2026-09-06T04:00');
+  expect(slot(settings, '2026-09-06T03:00:00Z')).toBeUndefined();
+});
+
+test.each([
+  ['on time', '2026-11-20T01:00:00Z', '2026-11-20 by 2026-11-20T01:00'],
+  ['a minute late', '2026-11-20T01:01:00Z', '2026-11-20 by 2026-11-20T01:00'],
+  ['half an hour early', '2026-11-20T00:30:00Z', '2026-11-20 by 2026-11-20T01:00'],
+  ['at another time of the day', '2026-11-20T15:00:59Z', '2026-11-20 by 2026-11-20T15:00'],
+])('an event of a daily start in UTC, %s', (_, event, expected) => {
+  expect(slot({}, event)).toBe(expected);
+});
+
+test('a start just before midnight keeps its date, though the event says a moment after', () => {
+  expect(slot({ nightly: { startUtc: '23:59' } }, '2026-11-21T00:00:30Z')).toBe('2026-11-20 by 2026-11-20T23:59');
+});
+
+test('the starts of a schedule of its own are told apart by the minute', () => {
+  const settings = { entities: { leads: { schedule: 'rate(1 minute)' } } };
+
+  expect(slot(settings, '2026-11-20T15:00:59.9Z')).toBe('2026-11-20 by 2026-11-20T15:00');
+  expect(slot(settings, '2026-11-20T15:01:00Z')).toBe('2026-11-20 by 2026-11-20T15:01');
+});
