@@ -62,6 +62,9 @@ export const ERRORS = {
   FileRejected: final(
     'Nothing was published. Look at the stored file, if one is named here, then start the run again. If the CRM does export such files, allow them in files.formats.',
   ),
+  FileQuarantined: final(
+    'Readers keep the last good file. Look at this one: npm run cli -- download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.',
+  ),
   SchemaChanged: final(
     'Nothing was requested. Find out at the CRM what happened to these columns; if that is right, change columns in the configuration and deploy, then start the run again.',
   ),

@@ -14,10 +14,10 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
     report.key ?? '',
   ]);
   screen.line(`\n${table(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows)}\n`);
-  for (const { report, published } of runs) {
+  for (const { report } of runs) {
     if (report.error) screen.line(`${report.entity}: ${report.error}: ${report.cause}\n`);
-    for (const warning of published?.manifest.warnings ?? []) screen.line(`${report.entity}: ${warning}\n`);
   }
+  for (const [warning, of] of warningsOf(runs)) screen.line(`${of.join(', ')}: ${warning}\n`);
   const shown = runs.find(({ published }) => published)?.published;
   if (!shown) return;
   const { file, entity } = shown.manifest;
@@ -29,6 +29,15 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
   screen.line(
     'Next: README.md says how to deploy this to an account; npm start -- --keep leaves it running here to look around.',
   );
+}
+
+/** Each warning once, with the entities that have it: a first night has the same for all. */
+function warningsOf(runs: FinishedRun[]): Map<string, string[]> {
+  const entities = new Map<string, string[]>();
+  for (const { report, published } of runs)
+    for (const warning of published?.manifest.warnings ?? [])
+      entities.set(warning, [...(entities.get(warning) ?? []), report.entity]);
+  return entities;
 }
 
 /** A few lines for a terminal: cut to its width, and nothing in them that a terminal would obey. */

@@ -5,6 +5,7 @@ import { crmSchema, fieldNameContradictions } from './crm-settings.ts';
 import { ENTITIES, type Entity, entitySchema } from './entities.ts';
 import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
+import { guardsSchema } from './guard-settings.ts';
 import { localTime, nightlySchema } from './nightly-settings.ts';
 import { requestKeys } from './request-keys.ts';
 import { UPDATE_SCOPE } from './scopes.ts';
@@ -79,6 +80,7 @@ const entityPlanSchema = z.strictObject({
     .optional()
     .describe('Replaces single values of `polling` for this entity.'),
   freshnessHours: freshnessHours.optional().describe('Replaces `alarms.freshnessHours` for this entity.'),
+  guards: guardsSchema.prefault({}),
 });
 
 const updatesSchema = z.strictObject({

@@ -5,6 +5,7 @@ export const PLAN_DEFAULTS = {
   columns: 'all',
   extra: {},
   enabled: true,
+  guards: { maxShrink: 0.5, maxGrowth: 10, maxIrregularShare: 0.01 },
 } as const;
 
 /** With all defaults; an entity that the configuration does not name exports all columns. */

@@ -6,6 +6,7 @@ import { parseJson, strictText } from '../json.ts';
 import { kindSchema } from '../step/kind.ts';
 import { exportRequestSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
+import { guardReportSchema } from './guards.ts';
 import { layoutVersion } from './pointer.ts';
 
 /** Words that a later release may add to: read as whatever they are. */
@@ -81,12 +82,15 @@ export const manifestSchema = z.object({
   fingerprint: z.string().check(z.describe('SHA-256 of entity and request: equal requests have equal fingerprints.')),
   // Manifests of earlier releases say nothing of the following.
   state: z
-    ._default(z.enum(['published', 'unpublished']), 'published')
+    ._default(z.enum(['published', 'unpublished', 'quarantined']), 'published')
     .check(
       z.describe(
-        'What the run did with the file. unpublished: no pointer names it, because its plan is not the configured one.',
+        'What the run did with the file. unpublished: no pointer names it, because its plan is not the configured one. quarantined: a guard stopped it; a person may have released it since, then pointers name it.',
       ),
     ),
+  guards: z
+    ._default(z.nullable(guardReportSchema), null)
+    .check(z.describe('What the file was compared with; null = with nothing.')),
   plan: z
     ._default(z.nullable(z.string()), null)
     .check(z.describe('SHA-256 of the plan as it is configured, dates and columns unresolved; null = not known.')),
@@ -112,13 +116,20 @@ export function manifestText(manifest: Manifest): string {
   return strictText(writtenSchema, manifest);
 }
 
+/** What a repeated step must hold to: published nights may have been added since, and another verdict would follow. */
+const verdictSchema = z.pick(manifestSchema, { state: true, guards: true });
+type Verdict = z.infer<typeof verdictSchema>;
+
 /**
  * Writes the manifest once. An existing one of the same run and file is success: the step was repeated.
+ * @returns the verdict that stands
  * @throws RunError `StorageConflict` when it is of another run or file
  */
-export async function writeManifest(bucket: Bucket, key: string, manifest: Manifest): Promise<void> {
-  if (await bucket.putOnce(key, manifestText(manifest))) return;
+export async function writeManifest(bucket: Bucket, key: string, manifest: Manifest): Promise<Verdict> {
+  if (await bucket.putOnce(key, manifestText(manifest))) return manifest;
   const standing = await bucket.read(key);
-  if (standing && isDeepStrictEqual(parseJson(meaningSchema, standing.text), meaningSchema.parse(manifest))) return;
+  const same = isDeepStrictEqual(parseJson(meaningSchema, standing?.text), meaningSchema.parse(manifest));
+  const verdict = same && parseJson(verdictSchema, standing?.text);
+  if (verdict) return verdict;
   throw new RunError('StorageConflict', `The object at ${key} is another manifest than this run would write.`);
 }

@@ -30,13 +30,20 @@ export const pointerSchema = z.object({
     .check(
       z.describe('full: all records. window: records of a span of dates. partial: a plan other than the configured.'),
     ),
+  released: z
+    ._default(z.boolean(), false)
+    .check(z.describe('A guard had stopped the file and a person released it: `_release.json` beside its manifest.')),
+  newNormal: z
+    ._default(z.boolean(), false)
+    .check(z.describe('Guards compare later files with this date and those after it, not with earlier ones.')),
 });
 export type Pointer = z.infer<typeof pointerSchema>;
 
 const writtenSchema = z.extend(pointerSchema, { schemaVersion: z.literal(1) });
-/** Decides which run is further on. */
-const placeSchema = z.pick(pointerSchema, { date: true, startedAt: true, execution: true });
+/** What decides which run is further on, and what stays with the date. */
+const placeSchema = z.pick(pointerSchema, { date: true, startedAt: true, execution: true, newNormal: true });
 type Place = z.infer<typeof placeSchema>;
+type Run = Pick<Place, 'date' | 'startedAt' | 'execution'>;
 
 export const datePointerKey = (entity: Entity, date: string) => `published/entity=${entity}/date=${date}.json`;
 export const latestPointerKey = (entity: Entity) => `published/entity=${entity}/latest.json`;
@@ -58,18 +65,19 @@ export async function readPointer(bucket: Bucket, key: string): Promise<Standing
 }
 
 /**
- * Moves a pointer forward (`comparePlaces`); one that is at this run or further stays.
+ * Moves a pointer forward (`comparePlaces`); one that is at this run or further stays. `newNormal` stays with its date.
  * @param standing as it was read; read again where others have moved it
  * @returns whether it names this run now
  * @throws RunError `StorageConflict` when the object is no pointer, `StorageUnavailable` when it keeps changing
  */
 export async function movePointer(bucket: Bucket, standing: Standing, to: Pointer): Promise<boolean> {
-  const text = strictText(writtenSchema, to);
   const { key } = standing;
   let { pointer } = standing;
   for (let round = 0; round < ROUNDS; round += 1) {
     const ahead = pointer ? comparePlaces(to, pointer.place) : 1;
     if (ahead <= 0) return ahead === 0;
+    const stays = pointer?.place.date === to.date && pointer.place.newNormal;
+    const text = strictText(writtenSchema, { ...to, newNormal: to.newNormal || stays });
     const moved = pointer ? await bucket.replace(key, text, pointer.etag) : await bucket.putOnce(key, text);
     if (moved) return true;
     ({ pointer } = await readPointer(bucket, key));
@@ -78,8 +86,8 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
 }
 
 /** By date, then by start, then by name. Negative: the first is behind. */
-export function comparePlaces(a: Place, b: Place): number {
-  const partsOf = ({ date, startedAt, execution }: Place) => [date, new Date(startedAt).toISOString(), execution];
+export function comparePlaces(a: Run, b: Run): number {
+  const partsOf = ({ date, startedAt, execution }: Run) => [date, new Date(startedAt).toISOString(), execution];
   const [ours, theirs] = [partsOf(a), partsOf(b)];
   const differs = ours.findIndex((part, index) => part !== theirs[index]);
   if (differs === -1) return 0;

@@ -8,18 +8,23 @@ type ManifestFile = Manifest['file'];
 
 /** `null` where it is not known. */
 export interface Contents extends Pick<ManifestFile, 'format' | 'compression' | 'dialect' | 'rows' | 'header'> {
+  /** There is nothing in it, be it packed or not. */
+  empty: boolean;
   /** Records with another number of fields than the first; 0 where that is not known. */
   irregular: number;
+  /** Their share of all records; `null` where it is not known. */
+  irregularShare: number | null;
   /** Warnings. */
   remarks: string[];
 }
 
 export function contentsOf(file: StoredFile, judged: Accepted, scan: Scan): Contents {
   const compression = judged.gzipped ? 'gzip' : null;
-  const nothing = { format: null, compression, dialect: null, rows: null, header: null, irregular: 0 } as const;
+  const unknown = { dialect: null, rows: null, header: null, irregular: 0, irregularShare: null };
+  const nothing = { format: null, compression, empty: false, ...unknown };
   if (judged.result === 'empty') {
     const remarks = [judged.gzipped ? 'There is nothing in the file.' : 'The file has 0 bytes.'];
-    return { ...nothing, ...(file.key.endsWith('.csv') && { rows: 0, header: [] }), remarks };
+    return { ...nothing, empty: true, ...(file.key.endsWith('.csv') && { rows: 0, header: [] }), remarks };
   }
   const { format, csv, gzipped } = judged;
   if (!csv) return { ...nothing, format, remarks: [] };
@@ -31,14 +36,15 @@ export function contentsOf(file: StoredFile, judged: Accepted, scan: Scan): Cont
     ...(dialect.encoding === null ? ['The encoding of the file is none that is known.'] : []),
     ...(scan.zeros ? ['The file holds characters with the code 0: a part of it may be damaged.'] : []),
   ];
-  const irregular = scan.doubts > 0 || !csv.separatorProven ? 0 : scan.irregular;
+  const comparable = scan.doubts === 0 && csv.separatorProven;
   return {
+    ...nothing,
     format,
-    compression,
     dialect,
     rows,
     header,
-    irregular,
+    irregular: comparable ? scan.irregular : 0,
+    irregularShare: comparable ? scan.irregular / Math.max(1, scan.records) : null,
     remarks: [...headerRemarks(csv), ...remarks, ...damage],
   };
 }

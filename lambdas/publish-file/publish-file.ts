@@ -1,12 +1,7 @@
 import { RunError } from '../../core/errors.ts';
+import { stoppedText } from '../../core/export/guard-words.ts';
+import { failedChecks, isReleasable } from '../../core/export/guards.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
-import {
-  datePointerKey,
-  latestPointerKey,
-  movePointer,
-  readPointer,
-  type Standing,
-} from '../../core/export/pointer.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
 import { type Answer, troubleOf, waitFor } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
@@ -14,7 +9,9 @@ import { type Run, type RunState, runOf, type Scan, type StoredFile } from '../.
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { type Contents, contentsOf } from './contents.ts';
+import { type Guarded, guardFile } from './guard-file.ts';
 import { judgeStored, notWhatWasReceived } from './judge-stored.ts';
+import { movePointers, readPointers } from './move-pointers.ts';
 import { isUnavailable } from './read-object.ts';
 import { type Pass, scanStored } from './scan-stored.ts';
 import { warningsOf } from './warnings.ts';
@@ -56,37 +53,31 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   verify(file, pass);
   refuseDoubtfulEnd(file, csv, pass);
   const contents = contentsOf(file, judged, scan);
+  const guarded =
+    state.machineVersion < 2 || !run.publish ? null : await guardFile(run, { ...contents, bytes: file.bytes }, deps);
 
-  const manifest = manifestOf(state, run, file, contents);
+  const manifest = manifestOf(state, run, file, contents, guarded);
   const manifestKey = `${run.prefix}_manifest.json`;
-  const pointers = manifest.state === 'published' ? await readPointers(deps.bucket, manifest) : [];
-  await writeManifest(deps.bucket, manifestKey, manifest);
-  const latest = await movePointers(deps.bucket, pointers, manifest, manifestKey);
+  const pointers = run.publish ? await readPointers(deps.bucket, manifest) : [];
+  const verdict = await writeManifest(deps.bucket, manifestKey, manifest);
+  if (verdict.state === 'quarantined') throw quarantined({ ...manifest, ...verdict });
+  const latest = await movePointers(deps.bucket, pointers, { ...manifest, manifestKey });
   const { rows, bytes, key } = manifest.file;
   const warningCount = manifest.warnings.length;
-  deps.log.info(manifest.state, { key, bytes, rows, latest, warnings: warningCount });
-  const outcome = manifest.state === 'published' ? 'PUBLISHED' : 'UNPUBLISHED';
+  deps.log.info(verdict.state, { key, bytes, rows, latest, warnings: warningCount });
+  const outcome = verdict.state === 'published' ? 'PUBLISHED' : 'UNPUBLISHED';
   return { outcome, manifestKey, rows, warningCount, scan: null };
 }
 
-/** That of the date and, unless the run has a plan of its own, that of the newest date; before anything is written. */
-async function readPointers(bucket: Bucket, { entity, date, kind }: Manifest): Promise<Standing[]> {
-  const keys = [datePointerKey(entity, date), ...(kind === 'partial' ? [] : [latestPointerKey(entity)])];
-  const standing: Standing[] = [];
-  for (const key of keys) standing.push(await readPointer(bucket, key));
-  return standing;
-}
-
-/** @returns whether `latest.json` names this run now */
-async function movePointers(bucket: Bucket, pointers: Standing[], manifest: Manifest, manifestKey: string) {
-  const { entity, date, startedAt, execution, keptUntil, kind } = manifest;
-  const pointer = { schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
-  let latest = false;
-  for (const standing of pointers) {
-    const moved = await movePointer(bucket, standing, pointer);
-    latest = moved && standing.key === latestPointerKey(entity);
-  }
-  return latest;
+/** What stopped the file, and how a person publishes it nevertheless. */
+function quarantined({ entity, date, execution, file, guards }: Manifest): RunError {
+  const why = guards ? stoppedText(guards, file.rows) : 'was stopped';
+  const command = `npm run cli -- release ${execution} --reason "…"`;
+  const way = guards && isReleasable(guards) ? `To publish it as it is: ${command}` : 'It cannot be released';
+  return new RunError(
+    'FileQuarantined',
+    `The file of ${entity} of ${date} is stored, not published: it ${why}. ${way}.`,
+  );
 }
 
 function goOnLater(error: RunError, state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'PublishFile'> {
@@ -128,7 +119,13 @@ function doubtOf({ bytes }: StoredFile, csv: Csv | null, { scan, lastRecordEnded
   return undefined;
 }
 
-function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Contents): Manifest {
+function manifestOf(
+  state: RunState,
+  run: Run,
+  file: StoredFile,
+  contents: Contents,
+  guarded: Guarded | null,
+): Manifest {
   const { key, bytes, crc32, contentType } = file;
   const { format, compression, dialect, rows, header } = contents;
   return {
@@ -148,18 +145,27 @@ function manifestOf(state: RunState, run: Run, file: StoredFile, contents: Conte
     },
     request: run.request,
     fingerprint: run.fingerprint,
-    state: run.publish ? 'published' : 'unpublished',
+    state: stateOf(run, guarded),
+    guards: guarded?.report ?? null,
     plan: run.plan,
     kind: run.kind,
     differs: run.differs,
     keptUntil: run.keptUntil,
     softwareVersion: run.softwareVersion,
-    warnings: warningsOf({
-      ...contents,
-      requested: run.request.columns,
-      unansweredCreates: state.unansweredCreates,
-      restarts: file.restarts,
-      undeclaredEnd: file.undeclaredEnd,
-    }),
+    warnings: [
+      ...warningsOf({
+        ...contents,
+        requested: run.request.columns,
+        unansweredCreates: state.unansweredCreates,
+        restarts: file.restarts,
+        undeclaredEnd: file.undeclaredEnd,
+      }),
+      ...(guarded?.remarks ?? []),
+    ],
   };
+}
+
+function stateOf({ publish }: Run, guarded: Guarded | null): Manifest['state'] {
+  if (!publish) return 'unpublished';
+  return guarded && failedChecks(guarded.report).length > 0 ? 'quarantined' : 'published';
 }

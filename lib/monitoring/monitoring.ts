@@ -140,6 +140,7 @@ export class Monitoring extends Construct {
   private watchWarnings(): void {
     const metric = this.ours('FileWarnings', {}, { period: Duration.hours(1) });
     this.alarm('PublishedWithWarnings', { metric, anyOf: 26 });
+    this.alarm('FileQuarantined', { metric: this.ours('RunsEnded', { outcome: 'FileQuarantined' }, { period: SOON }) });
   }
 
   /**

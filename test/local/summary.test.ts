@@ -58,6 +58,15 @@ test('a run that was stopped by hand has its status as outcome', () => {
   expect(shown([{ report: report({ status: 'ABORTED' }) }])).toMatch(/^ {2}leads +ABORTED/m);
 });
 
+test('a warning that several files have is told once', () => {
+  const warned = (entity: RunReport['entity']): FinishedRun => {
+    const manifest = { entity, file: { key: 'k' }, warnings: ['The first night.'] } as Manifest;
+    return { report: report({ entity }), published: { manifest, start: Buffer.from('id\n') } };
+  };
+
+  expect(shown([warned('leads'), warned('contacts')])).toMatch(/^leads, contacts: The first night\.$/m);
+});
+
 test('nothing in a file reaches the terminal as a command', () => {
   const nasty = '\ufeffid,\u001b[2J\u001b]0;title\u0007name\u009b31m\tx\r\n1,\u0000\u0008\u007fשלום\n';
   const text = shown([published(nasty)]);

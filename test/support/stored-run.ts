@@ -3,12 +3,14 @@ import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/index.ts';
-import { runState, storedFile } from './builders.ts';
+import { deployment, runState, storedFile } from './builders.ts';
 import { testDeps } from './deps.ts';
 import { type FakeBucket, fakeBucket } from './fake-bucket.ts';
 
 export const FILE_KEY = 'runs/entity=leads/run=night-1/leads.csv';
 export const MANIFEST_KEY = 'runs/entity=leads/run=night-1/_manifest.json';
+/** The warning of a first run. */
+export const NO_HISTORY = 'No export of another date is published that the file could be compared with.';
 export const SMALL_CSV = 'id,name\n1,"line\nbreak"\n2,ש\n';
 
 type Options = Parameters<typeof fakeBucket>[0] & Partial<Pick<StoredFile, 'key' | 'restarts' | 'undeclaredEnd'>>;
@@ -27,3 +29,6 @@ export function storedRun(
 /** Publishes it; the clock is at 01:10 and time is plenty. */
 export const publish = (bucket: FakeBucket, state: RunState, overrides: Partial<Invocation> = {}) =>
   publishFile(state, { ...testDeps(overrides), bucket });
+
+/** A deployment that publishes rows of any width. */
+export const anyWidth = () => deployment({ entities: { leads: { guards: { maxIrregularShare: 1 } } } });

@@ -143,7 +143,7 @@ function manifestFor(entity: Entity, date: string, execution: string, content: B
       ...{ checks: 2, unansweredCreates: 0, restarts: 0 },
     },
     request: { columns: ['id', 'name'] },
-    ...{ state: 'published', plan: null, kind: 'full', differs: [] },
+    ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null },
     keptUntil: '2099-01-01',
     warnings: [],
   };

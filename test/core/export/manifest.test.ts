@@ -19,7 +19,7 @@ const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
   export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0, restarts: 0 },
   request: { columns: ['id'], locale: 'he' },
   fingerprint: 'f',
-  ...{ state: 'published', plan: null, kind: 'full', differs: [] },
+  ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null },
   keptUntil: '2027-02-18',
   softwareVersion: '0.1.0',
   warnings: [],
@@ -109,7 +109,7 @@ test('a manifest of a later release is read without what this one does not know'
   const { file, export: made } = manifest();
   const more = {
     schemaVersion: 2,
-    guards: [{ rows: 'fewer' }],
+    guarantees: [{ rows: 'fewer' }],
     file: { ...file, quoting: 'all' },
     export: { ...made, cost: 1 },
   };

@@ -20,7 +20,7 @@ const pointer = (overrides: Partial<Pointer> = {}): Pointer => ({
   execution: 'night-1',
   manifestKey: 'runs/entity=leads/run=night-1/_manifest.json',
   keptUntil: '2027-02-18',
-  kind: 'full',
+  ...{ kind: 'full', released: false, newNormal: false },
   ...overrides,
 });
 const standingIn = (bucket: FakeBucket) => JSON.parse(bucket.text(KEY) ?? 'null') as Pointer | null;

@@ -8,7 +8,7 @@ import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { run } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
-import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
+import { anyWidth, MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
 import { END_OF_ZIP, zipOf } from '../../support/zip.ts';
 
 /** What the CRM lists: seven fields, five of them with a label. */
@@ -330,7 +330,7 @@ describe('what is reported of a file is what an independent parser reads, or not
   test.each(PUBLISHED.map((row) => [row.name, row] as const))('%s', async (_, row) => {
     const { bucket, state } = published(row);
 
-    await publish(bucket, state);
+    await publish(bucket, state, { deployment: anyWidth() });
 
     const { file, warnings } = manifestIn(bucket);
     const expected = read(row);
@@ -346,10 +346,14 @@ describe('what is reported of a file is what an independent parser reads, or not
     '%s: the same wherever its pass was interrupted, and no state holds anything of it',
     async (_, row) => {
       const whole = published(row);
-      await publish(whole.bucket, whole.state);
+      await publish(whole.bucket, whole.state, { deployment: anyWidth() });
       const chunkBytes = Math.max(3, Math.ceil(Buffer.byteLength(row.bytes) / 40));
       const { bucket, state: begun } = published(row, { chunkBytes });
-      const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps(), bucket }));
+      const handler = asStep(
+        'PublishFile',
+        publishFile,
+        ...composed({ ...testDeps({ deployment: anyWidth() }), bucket }),
+      );
 
       let state: RunState = begun;
       const kept = new Set<string>();

@@ -7,7 +7,7 @@ import { EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
-import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+import { FILE_KEY, MANIFEST_KEY, NO_HISTORY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 import { zipOf } from '../../support/zip.ts';
 
 const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
@@ -20,7 +20,7 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
 
   const answer = await publish(bucket, state);
 
-  expect(answer).toEqual({ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 2, warningCount: 0, scan: null });
+  expect(answer).toEqual({ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 2, warningCount: 1, scan: null });
   expect(manifestSchema.parse(manifestIn(bucket))).toEqual({
     schemaVersion: 1,
     entity: 'leads',
@@ -49,9 +49,16 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
     request: { columns: ['id', 'name'] },
     fingerprint: 'f'.repeat(64),
     ...{ state: 'published', plan: 'a'.repeat(64), kind: 'full', differs: [] },
+    guards: {
+      checks: [
+        { guard: 'empty', passed: true, measured: Buffer.byteLength(SMALL_CSV), bound: 1 },
+        { guard: 'maxIrregularShare', passed: true, measured: 0, bound: 0.01 },
+      ],
+      ...{ comparedWith: [], medianRows: null },
+    },
     keptUntil: '2027-02-18',
     softwareVersion: '0.1.0',
-    warnings: [],
+    warnings: [NO_HISTORY],
   });
 });
 
@@ -66,14 +73,14 @@ test('both pointers name the manifest and say until when the run is kept', async
     entity: 'leads',
     date: '2026-11-20',
     startedAt: '2026-11-20T01:00:00.000Z',
-    kind: 'full',
+    ...{ kind: 'full', released: false, newNormal: false },
     execution: 'night-1',
     manifestKey: MANIFEST_KEY,
     keptUntil: '2027-02-18',
   });
 });
 
-test('the data is verified, both pointers are judged, then manifest, pointer of the date and the latest are written', async () => {
+test('the data is verified, history and both pointers are read, then manifest, pointer of the date and the latest are written', async () => {
   const { bucket, state } = storedRun();
 
   await publish(bucket, state);
@@ -81,6 +88,7 @@ test('the data is verified, both pointers are judged, then manifest, pointer of 
   expect(bucket.calls).toEqual([
     `stream ${FILE_KEY}`,
     `stream ${FILE_KEY}`,
+    'list published/entity=leads/date=',
     `read ${BY_DATE}`,
     `read ${LATEST}`,
     `putOnce ${MANIFEST_KEY}`,
@@ -251,15 +259,18 @@ test('a manifest about a different file is a conflict, though it is of this run,
   expect(other.bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
 });
 
-test('an empty file has no rows and no header, and says so; S3 would refuse a range of it', async () => {
+test('an empty file is never published, though nothing else is known of the entity; S3 would refuse a range of it', async () => {
   const { bucket, state } = storedRun('');
 
-  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 0 });
+  const error = await failureOf(publish(bucket, state), 'FileQuarantined');
 
+  expect(error.message).toContain('it is empty');
   expect(manifestIn(bucket)).toMatchObject({
+    state: 'quarantined',
     file: { rows: 0, header: [] },
     warnings: expect.arrayContaining(['The file has no rows.']),
   });
+  expect(bucket.keys()).toEqual([MANIFEST_KEY, FILE_KEY]);
 });
 
 test('a header alone is an empty export', async () => {
@@ -269,7 +280,7 @@ test('a header alone is an empty export', async () => {
 
   expect(manifestIn(bucket)).toMatchObject({
     file: { rows: 0, header: ['id', 'name'] },
-    warnings: ['The file has no rows.'],
+    warnings: ['The file has no rows.', NO_HISTORY],
   });
 });
 
@@ -280,7 +291,7 @@ test('a file that is not CSV is published without rows or header, and its quotat
 
   expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: null });
 
-  expect(manifestIn(bucket)).toMatchObject({ file: { rows: null, header: null }, warnings: [] });
+  expect(manifestIn(bucket)).toMatchObject({ file: { rows: null, header: null }, warnings: [NO_HISTORY] });
 });
 
 test('a lost first answer is reported in the manifest', async () => {
@@ -290,7 +301,7 @@ test('a lost first answer is reported in the manifest', async () => {
 
   expect(manifestIn(bucket)).toMatchObject({
     export: { unansweredCreates: 1 },
-    warnings: [expect.stringContaining('further export')],
+    warnings: [expect.stringContaining('further export'), NO_HISTORY],
   });
 });
 
@@ -301,7 +312,7 @@ test('a file that changed at its origin while it was fetched is reported in the 
 
   expect(manifestIn(bucket)).toMatchObject({
     export: { restarts: 2 },
-    warnings: [expect.stringContaining('restarted 2 times')],
+    warnings: [expect.stringContaining('restarted 2 times'), NO_HISTORY],
   });
 });
 

@@ -6,7 +6,7 @@ import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
-import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+import { anyWidth, FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 
 test('a pass that runs out of time answers CONTINUE, at least one piece further', async () => {
   const { bucket, state } = storedRun(SMALL_CSV, { chunkBytes: 10 });
@@ -20,13 +20,14 @@ test('a pass that runs out of time answers CONTINUE, at least one piece further'
 test('a pass in pieces ends in the same manifest as one in one go, wherever it was interrupted', async () => {
   const text = 'id,name\n1,"a ""quoted""\r\nline"\n2,"ש,ת"\n3\n';
   const whole = storedRun(text);
-  await publish(whole.bucket, whole.state);
+  const deps = testDeps({ deployment: anyWidth() });
+  await publish(whole.bucket, whole.state, deps);
 
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 50 }), fc.infiniteStream(fc.boolean()), async (chunkBytes, hurried) => {
       const { bucket, state: begun } = storedRun(text, { chunkBytes });
       const secondsLeft = () => (hurried.next().value ? 1 : 900);
-      const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps(), bucket }));
+      const handler = asStep('PublishFile', publishFile, ...composed({ ...deps, bucket }));
 
       let state = begun;
       for (let calls = 0; calls < 100 && state.outcome !== 'PUBLISHED'; calls += 1) {

@@ -45,6 +45,7 @@ describe('the alarms', () => {
         'ExecutionsThrottled-ApplyChunks',
         ...ENTITIES.map((entity) => `NoPublishedExport-${entity}`),
         'PublishedWithWarnings',
+        'FileQuarantined',
         'UndeliveredStarts',
         'ReauthorizationRequired',
         'GrantRotatedButNotStored',

@@ -1,0 +1,39 @@
+import type { Manifest } from '../../core/export/manifest.ts';
+import {
+  datePointerKey,
+  latestPointerKey,
+  movePointer,
+  type Pointer,
+  readPointer,
+  type Standing,
+} from '../../core/export/pointer.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
+
+type Named = Pick<Pointer, 'entity' | 'date' | 'startedAt' | 'execution' | 'manifestKey' | 'keptUntil' | 'kind'>;
+
+/** That of the date and, unless the run has a plan of its own, that of the newest date; before anything is written. */
+export async function readPointers(
+  bucket: Bucket,
+  { entity, date, kind }: Pick<Manifest, 'entity' | 'date' | 'kind'>,
+): Promise<Standing[]> {
+  const keys = [datePointerKey(entity, date), ...(kind === 'partial' ? [] : [latestPointerKey(entity)])];
+  const standing: Standing[] = [];
+  for (const key of keys) standing.push(await readPointer(bucket, key));
+  return standing;
+}
+
+/** @returns whether `latest.json` names this run now */
+export async function movePointers(
+  bucket: Bucket,
+  pointers: Standing[],
+  { entity, date, startedAt, execution, manifestKey, keptUntil, kind }: Named,
+  marks = { released: false, newNormal: false },
+): Promise<boolean> {
+  const pointer = { schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil, kind, ...marks };
+  let latest = false;
+  for (const standing of pointers) {
+    const moved = await movePointer(bucket, standing, pointer);
+    latest = moved && standing.key === latestPointerKey(entity);
+  }
+  return latest;
+}

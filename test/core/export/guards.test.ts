@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import { PLAN_DEFAULTS } from '../../../core/config/entity-plan.ts';
+import type { GuardSettings } from '../../../core/config/guard-settings.ts';
+import { stoppedText } from '../../../core/export/guard-words.ts';
+import { failedChecks, guardReport, isReleasable, type Measured } from '../../../core/export/guards.ts';
+
+const night = (rows: number | null, index: number) => ({ date: `2026-11-${19 - index}`, execution: `n${index}`, rows });
+const week = (rows: number) => Array.from({ length: 7 }, () => rows);
+
+type Case = [
+  what: string,
+  history: (number | null)[],
+  file: Partial<Measured> & { rows: number | null },
+  stoppedBy: string[],
+  settings?: Partial<GuardSettings>,
+];
+
+const CASES: Case[] = [
+  ['the same as ever', week(1000), { rows: 1000 }, []],
+  ['one row fewer', week(1000), { rows: 999 }, []],
+  ['exactly half', week(1000), { rows: 500 }, []],
+  ['one below half', week(1000), { rows: 499 }, ['maxShrink']],
+  ['a tenth', week(1000), { rows: 100 }, ['maxShrink']],
+  ['no rows', week(1000), { rows: 0 }, ['noRows', 'maxShrink']],
+  ['nothing at all', week(1000), { rows: 0, bytes: 0, empty: true }, ['empty', 'noRows', 'maxShrink']],
+  ['a packed file with nothing in it', week(1000), { rows: null, bytes: 20, empty: true }, ['empty']],
+  ['ten times as many', week(1000), { rows: 10_000 }, []],
+  ['one more than that', week(1000), { rows: 10_001 }, ['maxGrowth']],
+  [
+    'one odd night in the history changes nothing',
+    [1000, 1000, 10, 1000, 1000, 1000, 1000],
+    { rows: 400 },
+    ['maxShrink'],
+  ],
+  ['three odd nights change nothing', [10, 10, 10, 1000, 1000, 1000, 1000], { rows: 10 }, ['maxShrink']],
+  ['four odd nights are the usual', [10, 10, 10, 10, 1000, 1000, 1000], { rows: 10 }, []],
+  ['what was usual before them then is growth', [10, 10, 10, 10, 1000, 1000, 1000], { rows: 1000 }, ['maxGrowth']],
+  ['one night of history', [1000], { rows: 400 }, ['maxShrink']],
+  ['one night, and the same', [1000], { rows: 1000 }, []],
+  ['two nights: half of what is between them', [1000, 2000], { rows: 750 }, []],
+  ['two nights: less than that', [1000, 2000], { rows: 749 }, ['maxShrink']],
+  ['no history', [], { rows: 5 }, []],
+  ['no history and no rows', [], { rows: 0 }, []],
+  ['no history and no bytes', [], { rows: 0, bytes: 0, empty: true }, ['empty']],
+  ['an entity that never had rows', week(0), { rows: 0 }, []],
+  ['its first rows', week(0), { rows: 200 }, []],
+  ['too many first rows', week(0), { rows: 201 }, ['maxGrowth']],
+  ['a small entity loses nearly all', week(19), { rows: 1 }, []],
+  ['a small entity loses all', week(19), { rows: 0 }, ['noRows']],
+  ['from twenty rows on, losing most stops', week(20), { rows: 9 }, ['maxShrink']],
+  ['and losing half does not', week(20), { rows: 10 }, []],
+  ['a small entity grows', week(3), { rows: 200 }, []],
+  ['a small entity grows beyond reason', week(3), { rows: 201 }, ['maxGrowth']],
+  ['rows that nobody counted, as of a workbook', [null, null], { rows: null }, []],
+  ['rows that can no longer be counted', week(1000), { rows: null }, []],
+  ['nights without a count aside', [null, 1000, null, 1000], { rows: 100 }, ['maxShrink']],
+  ['fewer than configured', week(50), { rows: 49 }, ['minRows'], { minRows: 50 }],
+  ['as many as configured', [], { rows: 50 }, [], { minRows: 50 }],
+  ['a number is configured, and the rows are not known', [], { rows: null }, ['minRows'], { minRows: 1 }],
+  ['a configured number of nought is met by an empty export', [], { rows: 0 }, [], { minRows: 0 }],
+  ['no share may be lost', week(1000), { rows: 999 }, ['maxShrink'], { maxShrink: 0 }],
+  ['every share may be lost, but not all rows', week(1000), { rows: 0 }, ['noRows'], { maxShrink: 1 }],
+  ['nothing may be gained', week(1000), { rows: 1001 }, ['maxGrowth'], { maxGrowth: 1 }],
+  ['one in a hundred records is irregular', week(99), { rows: 99, irregularShare: 0.01 }, []],
+  ['more than one in a hundred', week(99), { rows: 99, irregularShare: 0.0101 }, ['maxIrregularShare']],
+  ['none may be irregular', [], { rows: 99, irregularShare: 0.0001 }, ['maxIrregularShare'], { maxIrregularShare: 0 }],
+  [
+    'irregular, shrunk and below the configured number',
+    week(100),
+    { rows: 9, irregularShare: 0.5 },
+    ['minRows', 'maxShrink', 'maxIrregularShare'],
+    { minRows: 10 },
+  ],
+];
+
+test.each(CASES)('%s: %j, then %j, is stopped by %j', (_, history, file, stoppedBy, settings = {}) => {
+  const measured = { bytes: 1000, empty: false, irregularShare: 0, ...file };
+
+  const report = guardReport(measured, { ...PLAN_DEFAULTS.guards, ...settings }, history.map(night));
+
+  expect(failedChecks(report).map(({ guard }) => guard)).toEqual(stoppedBy);
+  expect(report.comparedWith).toEqual(history.map(night));
+});
+
+test('a report says what was measured, the bound and the median of what it was compared with', () => {
+  const report = guardReport(
+    { bytes: 40, empty: false, rows: 12, irregularShare: 0 },
+    { ...PLAN_DEFAULTS.guards, minRows: 10 },
+    [40, 48, 56].map(night),
+  );
+
+  expect(report).toMatchObject({
+    checks: [
+      { guard: 'empty', passed: true, measured: 40, bound: 1 },
+      { guard: 'noRows', passed: true, measured: 12, bound: 1 },
+      { guard: 'minRows', passed: true, measured: 12, bound: 10 },
+      { guard: 'maxShrink', passed: false, measured: 0.75, bound: 0.5 },
+      { guard: 'maxGrowth', passed: true, measured: 0.25, bound: 10 },
+      { guard: 'maxIrregularShare', passed: true, measured: 0, bound: 0.01 },
+    ],
+    medianRows: 48,
+  });
+  expect(stoppedText(report, 12)).toBe('has 12 rows, 48 are usual (maxShrink 0.5)');
+});
+
+test.each<[Partial<Measured> & { rows: number | null }, string]>([
+  [
+    { rows: 0, bytes: 0, empty: true },
+    'is empty; it has no rows, 100 are usual; it has 0 rows (minRows 30); it has 0 rows, 100 are usual (maxShrink 0.5)',
+  ],
+  [{ rows: null }, 'has rows that cannot be counted (minRows 30)'],
+  [{ rows: 1200 }, 'has 1,200 rows, 100 are usual (maxGrowth 10)'],
+  [
+    { rows: 99, irregularShare: 0.0123 },
+    'has 1.23 % of records with another number of fields than the first (maxIrregularShare 0.01)',
+  ],
+])('what stopped %j is told with measure and bound', (file, text) => {
+  const measured = { bytes: 1000, empty: false, irregularShare: 0, ...file };
+  const report = guardReport(measured, { ...PLAN_DEFAULTS.guards, minRows: 30 }, week(100).map(night));
+
+  expect(stoppedText(report, file.rows)).toBe(text);
+});
+
+test('a guard of a later release is told by its name, and one that names a column that was left out forbids the release', () => {
+  const check = { passed: false, measured: 4, bound: 3 };
+  const report = (guard: string) => ({ checks: [{ guard, ...check }], comparedWith: [], medianRows: null });
+
+  expect(stoppedText(report('later'), 1)).toBe('was stopped by later (measured 4, bound 3)');
+  expect([isReleasable(report('later')), isReleasable(report('excepted'))]).toEqual([true, false]);
+});

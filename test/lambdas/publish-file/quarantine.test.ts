@@ -1,0 +1,161 @@
+import { expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { asStep } from '../../../core/step/export-run.ts';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { deployment, run } from '../../support/builders.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { type FakeBucket, failing } from '../../support/fake-bucket.ts';
+import { putPublished } from '../../support/published.ts';
+import { MANIFEST_KEY, NO_HISTORY, publish, storedRun } from '../../support/stored-run.ts';
+
+const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
+const LATEST = 'published/entity=leads/latest.json';
+const down = new RunError('StorageUnavailable', 'Down.');
+const manifestIn = (bucket: FakeBucket) => JSON.parse(bucket.text(MANIFEST_KEY) ?? 'null') as Manifest;
+
+const csvOf = (rows: number) => ['id,name', ...Array.from({ length: rows }, (_, id) => `${id},x`), ''].join('\n');
+
+/** A run of so many rows; the nights before it had a hundred each. */
+function shrunk(rows: number, options: Parameters<typeof storedRun>[1] = {}) {
+  const stored = storedRun(csvOf(rows), options);
+  for (const date of ['2026-11-19', '2026-11-18', '2026-11-17']) putPublished(stored.bucket, { date, rows: 100 });
+  stored.bucket.put(LATEST, stored.bucket.text('published/entity=leads/date=2026-11-19.json') ?? '');
+  return stored;
+}
+
+test('a file that has shrunk is stored and described, no pointer moves, and the cause says why and how to release it', async () => {
+  const { bucket, state } = shrunk(30);
+  const latest = bucket.text(LATEST);
+
+  const { message } = await failureOf(publish(bucket, state), 'FileQuarantined');
+
+  expect(message).toBe(
+    'The file of leads of 2026-11-20 is stored, not published: it has 30 rows, 100 are usual (maxShrink 0.5). ' +
+      'To publish it as it is: npm run cli -- release night-1 --reason "…".',
+  );
+  expect(manifestIn(bucket)).toMatchObject({
+    state: 'quarantined',
+    guards: {
+      checks: expect.arrayContaining([{ guard: 'maxShrink', passed: false, measured: 0.7, bound: 0.5 }]),
+      comparedWith: [
+        { date: '2026-11-19', execution: 'of-2026-11-19', rows: 100 },
+        { date: '2026-11-18', execution: 'of-2026-11-18', rows: 100 },
+        { date: '2026-11-17', execution: 'of-2026-11-17', rows: 100 },
+      ],
+      medianRows: 100,
+    },
+    warnings: [],
+  });
+  expect([bucket.text(BY_DATE), bucket.text(LATEST)]).toEqual([undefined, latest]);
+});
+
+test('the run ends as FileQuarantined, which is counted by its name', async () => {
+  const { bucket, state } = shrunk(30);
+  const deps = { ...testDeps(), bucket };
+
+  const ended = await asStep('PublishFile', publishFile, ...composed(deps))(state, lambdaContext());
+
+  expect(ended).toMatchObject({ outcome: 'FAILED', failure: { error: 'FileQuarantined' } });
+  expect(deps.log.measured).toMatchObject([{ outcome: 'FileQuarantined', values: { RunsEnded: 1 } }]);
+});
+
+test('a file that is as large as usual is published without a warning', async () => {
+  const { bucket, state } = shrunk(98);
+
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 0 });
+});
+
+test('the bounds are those of the entity', async () => {
+  const { bucket, state } = shrunk(30);
+  const lenient = deployment({ entities: { leads: { guards: { maxShrink: 0.9 } } } });
+
+  expect(await publish(bucket, state, { deployment: lenient })).toMatchObject({ outcome: 'PUBLISHED' });
+});
+
+test('a configured number of rows is one of the configured plan: an export of some records may have fewer', async () => {
+  const many = deployment({ entities: { leads: { guards: { minRows: 1000 } } } });
+  const [whole, part] = [shrunk(98), shrunk(98)];
+  const other = run({ kind: 'partial', differs: ['filters'], plan: 'b'.repeat(64) });
+
+  await failureOf(publish(whole.bucket, whole.state, { deployment: many }), 'FileQuarantined');
+  expect(await publish(part.bucket, { ...part.state, run: other }, { deployment: many })).toMatchObject({
+    outcome: 'PUBLISHED',
+  });
+});
+
+test('an export of another plan that nobody gets is not judged', async () => {
+  const { bucket, state } = shrunk(0);
+  const other = run({ kind: 'partial', differs: ['filters'], publish: false });
+
+  await publish(bucket, { ...state, run: other });
+
+  expect(manifestIn(bucket)).toMatchObject({ state: 'unpublished', guards: null });
+});
+
+test('a run that began under an earlier release is published as that release would have', async () => {
+  const { bucket, state } = shrunk(1);
+
+  expect(await publish(bucket, { ...state, machineVersion: 1 })).toMatchObject({ outcome: 'PUBLISHED' });
+
+  expect(manifestIn(bucket)).toMatchObject({ state: 'published', guards: null, warnings: [] });
+});
+
+test('a history that cannot be read does not stop the night: what is left is compared with, and a warning tells', async () => {
+  const { bucket, state } = shrunk(98);
+  bucket.put('runs/entity=leads/run=of-2026-11-18/_manifest.json', 'no JSON');
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 1 });
+  expect(manifestIn(bucket).warnings[0]).toContain('Of 1 published exports pointer or manifest is gone');
+
+  const none = shrunk(98);
+  for (const date of ['2026-11-19', '2026-11-18', '2026-11-17'])
+    none.bucket.put(`runs/entity=leads/run=of-${date}/_manifest.json`, 'no JSON');
+  expect(await publish(none.bucket, none.state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 2 });
+  expect(manifestIn(none.bucket).warnings[0]).toBe(NO_HISTORY);
+});
+
+test.each(['list', 'read', 'putOnce'] as const)(
+  'where the bucket fails at a %s, nothing is decided, and the repetition decides',
+  async (operation) => {
+    const { bucket, state } = shrunk(30, { before: failing(operation, '', down) });
+
+    await failureOf(publish(bucket, state), 'StorageUnavailable');
+    expect(bucket.text(MANIFEST_KEY)).toBeUndefined();
+    await failureOf(publish(bucket, state), 'FileQuarantined');
+  },
+);
+
+test('a verdict stands: nights that are published between two calls change neither a quarantine nor a publication', async () => {
+  const stopped = shrunk(30);
+  await failureOf(publish(stopped.bucket, stopped.state), 'FileQuarantined');
+  const manifest = stopped.bucket.text(MANIFEST_KEY);
+  for (const date of ['2026-11-19', '2026-11-18']) putPublished(stopped.bucket, { date, rows: 30 });
+  const { message } = await failureOf(publish(stopped.bucket, stopped.state), 'FileQuarantined');
+  expect(message).toContain('it has 30 rows, 100 are usual');
+  expect([stopped.bucket.text(MANIFEST_KEY), stopped.bucket.text(BY_DATE)]).toEqual([manifest, undefined]);
+
+  const begun = shrunk(60, { before: failing('putOnce', BY_DATE, down) });
+  await failureOf(publish(begun.bucket, begun.state), 'StorageUnavailable');
+  for (const date of ['2026-11-19', '2026-11-18']) putPublished(begun.bucket, { date, rows: 1000 });
+  expect(await publish(begun.bucket, begun.state)).toMatchObject({ outcome: 'PUBLISHED' });
+  expect(begun.bucket.text(BY_DATE)).toContain(MANIFEST_KEY);
+});
+
+test('a later publication of a date whose history began anew keeps the mark, so that the next night is compared with it alone', async () => {
+  const { bucket, state } = shrunk(98);
+  putPublished(bucket, {
+    date: '2026-11-20',
+    rows: 30,
+    pointer: { startedAt: '2026-11-20T00:00:00.000Z', newNormal: true },
+  });
+
+  await publish(bucket, state);
+
+  expect(JSON.parse(bucket.text(BY_DATE) ?? '')).toMatchObject({
+    execution: 'night-1',
+    newNormal: true,
+    released: false,
+  });
+  expect(JSON.parse(bucket.text(LATEST) ?? '')).toMatchObject({ execution: 'night-1', newNormal: false });
+});
