@@ -7,7 +7,8 @@ import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
 import { guardsSchema } from './guard-settings.ts';
 import { localTime, nightlySchema } from './nightly-settings.ts';
-import { requestKeys } from './request-keys.ts';
+import { misplacedDates } from './relative-date.ts';
+import { refuse, requestKeys } from './request-keys.ts';
 import { UPDATE_SCOPE } from './scopes.ts';
 import { utcStartsIn } from './timing.ts';
 
@@ -62,6 +63,7 @@ const entityPlanSchema = z.strictObject({
   sendEmail: z.optional(requestKeys.sendEmail),
   extra: z
     .record(z.string(), z.unknown())
+    .check(refuse(misplacedDates))
     .default(PLAN_DEFAULTS.extra)
     .describe('Further keys of the request body, sent as they are.'),
   enabled: z

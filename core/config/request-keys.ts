@@ -1,6 +1,14 @@
 import * as z from 'zod/mini';
+import { dateProblems, misplacedDates } from './relative-date.ts';
 
 const described = z.record(z.string(), z.unknown());
+
+/** A problem that is found in a value becomes one of its field, with the path in it. */
+export function refuse<T>(problemsOf: (value: T) => { path: PropertyKey[]; message: string }[]) {
+  return z.check<T>(({ value: input, issues }) => {
+    for (const { path, message } of problemsOf(input)) issues.push({ code: 'custom', path, message, input });
+  });
+}
 
 /** What an export requests: set for every night in the configuration, and for one run in the input of an execution. */
 export const requestKeys = {
@@ -11,10 +19,20 @@ export const requestKeys = {
     ),
   sorts: z
     .array(described)
-    .check(z.maxLength(50), z.describe('Sort definitions, passed to the CRM unchanged. At most 50.')),
+    .check(
+      z.maxLength(50),
+      refuse(misplacedDates),
+      z.describe('Sort definitions, passed to the CRM unchanged. At most 50.'),
+    ),
   filters: z
     .array(described)
-    .check(z.maxLength(50), z.describe('Filter definitions, passed to the CRM unchanged. At most 50.')),
+    .check(
+      z.maxLength(50),
+      refuse(dateProblems),
+      z.describe(
+        'Filter definitions, passed to the CRM unchanged but for dates that are counted from the date of the run, such as `{"$date": "day-1d"}` (docs/configuration.md, Relative dates). At most 50.',
+      ),
+    ),
   filtersOperator: z.enum(['and', 'or']).check(z.describe('How several filters are combined.')),
   sendEmail: z.boolean().check(z.describe('Whether the CRM also sends the export by e-mail.')),
 };

@@ -54,7 +54,12 @@ function issueText(issue: z.core.$ZodIssue, input: unknown): string {
     return `unknown: ${quotedNames(issue.keys, Object.keys(inputSchema.shape))}`;
   }
   if (issue.path[0] === 'entity') return entityText(input);
-  return `"${issue.path.join('.')}" is wrong (${issue.message})`;
+  return `"${issue.path.slice(0, 8).map(shownKey).join('.')}" is wrong (${issue.message})`;
+}
+
+/** A key within a filter is what somebody typed. */
+function shownKey(key: PropertyKey): string {
+  return typeof key === 'number' || isPlainName(String(key)) ? String(key) : '…';
 }
 
 function entityText(input: unknown): string {

@@ -7,6 +7,7 @@ import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
 import { differingKeys, planDigest, planOf, requiredOf } from '../../core/export/plan.ts';
+import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest, fingerprintOf, listedOf, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { type Answer, troubleOf } from '../../core/step/export-run.ts';
@@ -26,7 +27,7 @@ const REPEATS_UNANSWERED = 1;
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
   const date = logicalDate(input, state.startedAt, deps.deployment.timeZone);
-  const requested = await requestFor(input, state, deps);
+  const requested = await requestFor({ ...input, date }, state, deps);
   try {
     const time = { timeoutMs: deps.deployment.crm.createTimeoutSeconds * 1000, secondsLeft: deps.secondsLeft };
     const exportId = await postExport(deps.crm, input.entity, requested.request, time);
@@ -68,7 +69,7 @@ function logicalDate({ date, scheduledFor }: ExportInput, startedAt: string, tim
 type Requested = Pick<Run, 'request' | 'listed' | 'plan' | 'differs' | 'kind' | 'publish'>;
 
 async function requestFor(
-  input: ExportInput,
+  input: ExportInput & { date: string },
   { machineVersion }: RunState,
   { crm, deployment }: CreateExportDeps,
 ): Promise<Requested> {
@@ -78,7 +79,8 @@ async function requestFor(
   const wanted = planOf(plan, input);
   const columns = resolveColumns(wanted.columns, names, input.entity);
   refuseMissing(requiredOf(plan), columns, input.entity);
-  const request = buildRequest(input, plan, deployment.crm, columns);
+  const asWritten = buildRequest(input, plan, deployment.crm, columns);
+  const request = resolveDates(asWritten, { date: input.date, timeZone: deployment.timeZone });
   // An execution that began under an earlier release publishes whatever it was asked for.
   const differs = machineVersion < 2 ? [] : differingKeys(plan, input);
   return {
@@ -86,7 +88,7 @@ async function requestFor(
     listed: listedOf(fields, request),
     plan: planDigest(input.entity, wanted),
     differs,
-    kind: differs.length > 0 ? 'partial' : 'full',
+    kind: differs.length > 0 ? 'partial' : dependsOnDate(wanted.filters) ? 'window' : 'full',
     publish: differs.length === 0 || input.publish === true,
   };
 }

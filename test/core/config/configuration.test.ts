@@ -142,6 +142,21 @@ describe('a mistake is reported with the path of its field', () => {
     ['an alarm after more than a week', { crm: CRM, alarms: { freshnessHours: 169 } }, /^alarms\.freshnessHours: /],
     ['a runbook with a place in it', { crm: CRM, alarms: { runbookUrl: 'a.md#b' } }, /^alarms\.runbookUrl: /],
     ['days of logs that AWS does not know', { crm: CRM, logRetentionDays: 100 }, /^logRetentionDays: /],
+    [
+      'a date that is none, deep in a filter',
+      { crm: CRM, entities: { leads: { filters: [{}, { value: [{ $date: 'yesterday' }] }] } } },
+      /^entities\.leads\.filters\[1\]\.value\[0\]: must be \{"\$date": "day-1d"/,
+    ],
+    [
+      'a date in a key that is sent as it is',
+      { crm: CRM, entities: { leads: { extra: { range: { from: { $date: 'day' } } } } } },
+      /^entities\.leads\.extra\.range\.from: holds a "\$date", which only `filters` may$/,
+    ],
+    [
+      'a date in a sorting',
+      { crm: CRM, entities: { leads: { sorts: [{ field: { $date: 'day' } }] } } },
+      /^entities\.leads\.sorts\[0\]\.field: holds a "\$date"/,
+    ],
     ['no columns', { crm: CRM, entities: { leads: { columns: [] } } }, /^entities\.leads\.columns: /],
     ['a time zone that is none', { crm: CRM, timeZone: 'Mars/Base' }, /^timeZone: an IANA time zone/],
     ['a start that is no time', { crm: CRM, nightly: { startUtc: '25:00' } }, /^nightly\.startUtc: a time such as/],

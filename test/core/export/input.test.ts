@@ -67,6 +67,17 @@ test.each<[string, unknown, string]>([
   ['no columns at all', { entity: 'leads', columns: [] }, '"columns" is wrong'],
   ['a filter that is no object', { entity: 'leads', filters: ['a'] }, '"filters.0" is wrong'],
   ['another operator', { entity: 'leads', filtersOperator: 'AND' }, '"filtersOperator" is wrong'],
+  [
+    'a relative date that is none',
+    { entity: 'leads', filters: [{ value: [{ $date: 'today' }] }] },
+    '"filters.0.value.0" is wrong (must be {"$date": "day-1d", "as": "date"}',
+  ],
+  [
+    'a relative date in a sorting',
+    { entity: 'leads', sorts: [{ field: { $date: 'day' } }] },
+    '"sorts.0.field" is wrong',
+  ],
+  ['a relative date as a filter', { entity: 'leads', filters: [{ $date: 'day' }] }, '"filters.0" is wrong'],
   ['a flag as a word', { entity: 'leads', sendEmail: 'no' }, '"sendEmail" is wrong'],
 ])('%s is refused and said to be', (_, input, message) => {
   expect(refused(input).message).toContain(message);
@@ -90,6 +101,9 @@ test.each<[string, unknown]>([
   ['as a date', { entity: 'leads', date: CANARY }],
   ['as columns', { entity: 'leads', columns: CANARY }],
   ['inside of filters', { entity: 'leads', filters: [CANARY] }],
+  ['as a relative date', { entity: 'leads', filters: [{ a: { $date: CANARY } }] }],
+  ['beside a relative date', { entity: 'leads', filters: [{ a: { $date: 'day', [CANARY]: 1 } }] }],
+  ['as a key above a relative date', { entity: 'leads', filters: [{ [`${CANARY}.${CANARY}`]: { $date: 7 } }] }],
   ['as the whole input', CANARY],
 ])('a token pasted %s is not repeated', (_, input) => {
   expect(refused(input).failure.cause).not.toContain(CANARY);

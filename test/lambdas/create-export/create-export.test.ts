@@ -90,6 +90,46 @@ test.each<[string, object, Partial<Run>]>([
   expect(run).toMatchObject({ kind: 'full', differs: [], publish: true, ...expected });
 });
 
+const YESTERDAY = {
+  filters: [{ field: 'createdAt', operator: 'between', value: [{ $date: 'day-1d' }, { $date: 'day' }] }],
+};
+
+test('relative dates count from the date of the run: a night and its repeat weeks later send equal bytes', async () => {
+  const deps = (crm: ReturnType<typeof fakeCrm>) =>
+    depsWith(crm, { deployment: deployment({ entities: { leads: YESTERDAY } }) });
+  const [night, repeat] = [fakeCrm(fields(), created()), fakeCrm(fields(), created())];
+  const later = { startedAt: '2026-12-24T15:00:00.000Z' };
+
+  const first = await createExport(newState({ entity: 'leads', scheduledFor: STARTED_AT }), deps(night));
+  const again = await createExport(newState({ entity: 'leads', date: '2026-11-20' }, later), deps(repeat));
+
+  const filters = [{ field: 'createdAt', operator: 'between', value: ['2026-11-19', '2026-11-20'] }];
+  expect(night.calls.at(-1)?.json).toEqual({ columns: ['id', 'firstName'], filters });
+  expect(JSON.stringify(repeat.calls)).toBe(JSON.stringify(night.calls));
+  expect(first.run).toMatchObject({ kind: 'window', publish: true, differs: [], request: { filters } });
+  expect(again.run?.fingerprint).toBe(first.run?.fingerprint);
+});
+
+test('nights of one plan with dates have one plan, and different requests', async () => {
+  const runOn = async (date: string) => {
+    const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities: { leads: YESTERDAY } }) });
+    return (await createExport(newState({ entity: 'leads', date }), deps)).run;
+  };
+  const [one, other] = [await runOn('2026-11-18'), await runOn('2026-11-19')];
+
+  expect(one?.plan).toBe(other?.plan);
+  expect(one?.fingerprint).not.toBe(other?.fingerprint);
+});
+
+test('the dates of an input are replaced too, and the run stays one of another plan', async () => {
+  const crm = fakeCrm(fields(), created());
+
+  const { run } = await createExport(newState({ entity: 'leads', ...YESTERDAY }), depsWith(crm));
+
+  expect(run).toMatchObject({ kind: 'partial', differs: ['filters'], publish: false });
+  expect(crm.calls.at(-1)?.json).toMatchObject({ filters: [{ value: ['2026-11-19', '2026-11-20'] }] });
+});
+
 test('an execution that began under an earlier release publishes whatever it was asked for', async () => {
   const deps = depsWith(fakeCrm(fields(), created()));
   const input = { entity: 'leads', columns: ['id'] };

@@ -1,0 +1,54 @@
+import * as z from 'zod/mini';
+
+/** In a filter, a date that is counted from the logical date of the run: `{ "$date": "day-1d", "as": "date" }`. */
+const relativeDateSchema = z.strictObject({
+  $date: z.string().check(z.regex(/^(day|weekStart|monthStart)([+-]\d{1,4}d)?$/)),
+  as: z._default(z.enum(['date', 'instant']), 'date'),
+});
+
+export interface RelativeDate {
+  from: 'day' | 'weekStart' | 'monthStart';
+  /** Added to it. */
+  days: number;
+  as: 'date' | 'instant';
+}
+
+/** What a value of a filter says, or `undefined` where it is any other value. @throws where it is malformed */
+export function relativeDateOf(value: unknown): RelativeDate | undefined {
+  if (!claimsToBeOne(value)) return undefined;
+  const { $date, as } = z.parse(relativeDateSchema, value);
+  const [from = '', days = '0'] = $date.replace(/d$/, '').split(/(?=[+-])/);
+  return { from: from as RelativeDate['from'], days: Number(days), as };
+}
+
+interface Problem {
+  path: (string | number)[];
+  message: string;
+}
+
+const FORM =
+  'must be {"$date": "day-1d", "as": "date"} and nothing more: day, weekStart or monthStart, plus or minus up to 9999 days, as "date" or "instant"';
+
+/** Malformed dates of a list of filters. A filter is an object, so a date cannot be one. */
+export function dateProblems(filters: readonly unknown[]): Problem[] {
+  return datesIn(filters).flatMap(({ path, value }) => {
+    if (path.length < 2) return [{ path, message: 'is a date where a filter should be: put it into one' }];
+    return relativeDateSchema.safeParse(value).success ? [] : [{ path, message: FORM }];
+  });
+}
+
+/** Dates where none is replaced: the CRM would get them as they are written. */
+export function misplacedDates(value: unknown): Problem[] {
+  return datesIn(value).map(({ path }) => ({ path, message: 'holds a "$date", which only `filters` may' }));
+}
+
+function datesIn(value: unknown, path: Problem['path'] = []): { path: Problem['path']; value: unknown }[] {
+  if (claimsToBeOne(value)) return [{ path, value }];
+  if (typeof value !== 'object' || value === null) return [];
+  const keys = Array.isArray(value) ? value.keys() : Object.keys(value);
+  return [...keys].flatMap((key) => datesIn(Reflect.get(value, key), [...path, key]));
+}
+
+function claimsToBeOne(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, '$date');
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { dateProblems, misplacedDates, relativeDateOf } from '../../../core/config/relative-date.ts';
+
+test.each([
+  [{ $date: 'day' }, { from: 'day', days: 0, as: 'date' }],
+  [
+    { $date: 'day-1d', as: 'date' },
+    { from: 'day', days: -1, as: 'date' },
+  ],
+  [
+    { $date: 'weekStart+6d', as: 'instant' },
+    { from: 'weekStart', days: 6, as: 'instant' },
+  ],
+  [
+    { as: 'instant', $date: 'monthStart-9999d' },
+    { from: 'monthStart', days: -9999, as: 'instant' },
+  ],
+])('%j is a date', (value, relative) => {
+  expect(relativeDateOf(value)).toEqual(relative);
+  expect(dateProblems([{ value }])).toEqual([]);
+});
+
+test.each([
+  { $date: '' },
+  { $date: 'yesterday' },
+  { $date: 'day -1d' },
+  { $date: 'day-1' },
+  { $date: 'day-1w' },
+  { $date: 'day-10000d' },
+  { $date: 'day-1d-1d' },
+  { $date: 'Day' },
+  { $date: 7 },
+  { $date: null },
+  { $date: { $date: 'day' } },
+  { $date: ['day'] },
+  { $date: 'day', as: 'time' },
+  { $date: 'day', as: null },
+  { $date: 'day', timeZone: 'UTC' },
+])('%j is reported: the CRM would get it as it is written', (value) => {
+  expect(dateProblems([{ a: { b: [1, value] } }])).toEqual([
+    { path: [0, 'a', 'b', 1], message: expect.stringContaining('must be {"$date": "day-1d"') },
+  ]);
+});
+
+test.each([[{ date: 'day' }], [{ $dates: 'day' }], ['$date'], [null], [[]], [{ 'a.$date': 'day' }]])(
+  '%j is a value like any other',
+  (value) => {
+    expect(relativeDateOf(value)).toBeUndefined();
+    expect(dateProblems([{ value }])).toEqual([]);
+  },
+);
+
+test('a date in the place of a whole filter is reported', () => {
+  expect(dateProblems([{ field: 'id' }, { $date: 'day' }])).toEqual([
+    { path: [1], message: 'is a date where a filter should be: put it into one' },
+  ]);
+});
+
+test('a date where none is replaced is reported, however deep', () => {
+  expect(misplacedDates({ range: { from: [{ $date: 'day' }] }, $date: undefined })).toHaveLength(1);
+  expect(misplacedDates({ range: { from: [{ $date: 'day' }] } })).toEqual([
+    { path: ['range', 'from', 0], message: 'holds a "$date", which only `filters` may' },
+  ]);
+  expect(misplacedDates({ range: { from: ['day'] } })).toEqual([]);
+});
