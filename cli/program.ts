@@ -53,6 +53,11 @@ const COMMANDS: Record<string, Listed> = {
     description: 'start a run again, with the input and for the date of an earlier one',
     load: async () => (await import('./runs/retry.ts')).addRetry,
   },
+  backfill: {
+    takes: '<entity>',
+    description: 'start one run for each date that is not published; run it again to go on',
+    load: async () => (await import('./backfill/backfill.ts')).addBackfill,
+  },
   stop: {
     takes: '<run>',
     description: 'stop a run that is under way, for good',

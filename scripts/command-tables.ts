@@ -6,20 +6,28 @@ import { code, table } from './document-tables.ts';
 
 const EXPORT_RUN = 'executions of ExportRun';
 const BATCHES = 'executions of CustomerUpdates';
-const FINDING_RUNS = ['follow', 'list', 'show', 'logs', 'report', 'retry', 'stop'];
+const FINDING_RUNS = ['follow', 'list', 'show', 'logs', 'report', 'retry', 'backfill', 'stop'];
 const FOLLOWING = ['start --wait', 'follow', 'retry --wait'];
-const READING = ['list', 'show', 'download', 'report', 'update', 'update-status'];
+const READING = ['list', 'show', 'download', 'report', 'backfill', 'update', 'update-status'];
 const GRANT = ['authorize', 'doctor'];
 const WRITING_GRANT = ['authorize', 'doctor --refresh'];
 
 /** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
 export const COMMAND_RIGHTS: { action: string; on: string; commands: string[] }[] = [
-  { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry'] },
+  { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill'] },
   { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
   { action: 'states:DescribeExecution', on: EXPORT_RUN, commands: [...FINDING_RUNS, 'start --wait'] },
-  { action: 'states:GetExecutionHistory', on: EXPORT_RUN, commands: [...FOLLOWING, 'retry', 'list', 'show', 'stop'] },
+  {
+    action: 'states:GetExecutionHistory',
+    on: EXPORT_RUN,
+    commands: [...FOLLOWING, 'retry', 'backfill', 'list', 'show', 'stop'],
+  },
   { action: 'states:StopExecution', on: EXPORT_RUN, commands: ['stop'] },
-  { action: 's3:GetObject', on: '`published/*`, `runs/*`', commands: ['list', 'show', 'download', 'report'] },
+  {
+    action: 's3:GetObject',
+    on: '`published/*`, `runs/*`',
+    commands: ['list', 'show', 'download', 'report', 'backfill'],
+  },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
   { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },
   { action: 's3:ListMultipartUploadParts', on: '`runs/*`', commands: FOLLOWING },

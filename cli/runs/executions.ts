@@ -21,16 +21,21 @@ export async function startRun(
   target: Pick<Target, 'sfn' | 'StateMachineArn'>,
   entity: Entity,
   input: object,
+  name = nameOf(entity),
 ): Promise<string> {
-  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const started = await target.sfn.send(
     new StartExecutionCommand({
       stateMachineArn: target.StateMachineArn,
-      name: `${entity}-${stamp}-${randomBytes(3).toString('hex')}`,
+      name,
       input: JSON.stringify({ entity, ...input }),
     }),
   );
   return started.executionArn ?? '';
+}
+
+function nameOf(entity: Entity): string {
+  const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+  return `${entity}-${stamp}-${randomBytes(3).toString('hex')}`;
 }
 
 interface FollowOptions {

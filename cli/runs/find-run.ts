@@ -70,10 +70,12 @@ export async function* executionsOf(
   }
 }
 
-/** A name by `startRun` begins with the entity; of any other run only the input names it. */
+/** Of names that commands give (`startRun`, `backfill`); of any other run only the input names the entity. */
+const NAMED = /^(.+?)-(?:\d{8}T\d{6}Z-[0-9a-f]{6}|backfill-\d{4}-\d\d-\d\d-\d+)$/;
+
 async function withEntity(place: Pick<Target, 'sfn'>, item: ExecutionListItem, known: Sought['known']) {
   const { name = '' } = item;
-  const named = entitySchema.safeParse(/^(.+)-\d{8}T\d{6}Z-[0-9a-f]{6}$/.exec(name)?.[1]).data;
+  const named = entitySchema.safeParse(NAMED.exec(name)?.[1]).data;
   const entity = named ?? known?.get(name);
   if (entity) return foundRun(item, entity);
   return (await describe(place, item.executionArn ?? '')) ?? foundRun(item, undefined);

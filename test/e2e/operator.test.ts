@@ -1,18 +1,20 @@
 import { DescribeRuleCommand } from '@aws-sdk/client-eventbridge';
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { createManifests } from '../../cli/data/manifests.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { runCli, WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { endAll, run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
+import { expectWindows, WINDOW } from './support/windows.ts';
 
 /** The commands that act, as a person runs them; those that read are in operator-reading.test.ts. */
 
 let system: Deployed;
 
 beforeAll(async () => {
-  system = await deployForTests('operator', {}, { rows: 3, jobChecks: 1 });
+  system = await deployForTests('operator', { entities: { customers: WINDOW } }, { rows: 3, jobChecks: 1 });
 });
 
 afterAll(async () => {
@@ -166,6 +168,41 @@ it('keeps the logical date of a run whose input had none', async () => {
     input: { entity: 'agent-numbers', date: '2026-11-03' },
   });
   expect(name).toMatch(/^agent-numbers-/);
+});
+
+it('backfills dates, each published once: after Ctrl-C, a kill, a failed run, and by two commands at once', async () => {
+  const range = ['customers', '--from', '2026-03-01', '--to', '2026-03-12'];
+  const args = ['backfill', ...range, '--concurrency', '3', '--configuration', system.configurationFile];
+  const statesOf = ({ dates }: { dates: { state: string }[] }) => dates.map(({ state }) => state);
+  await system.run('customers', { date: '2026-03-04' });
+
+  system.sandbox.settings.jobChecks = 100_000;
+  const interrupted = begin(...args);
+  await interrupted.says(/^2026-03-03: running/m);
+  interrupted.child.kill('SIGINT');
+  expect(await interrupted.ended).toBe(130);
+  expect(interrupted.stderr()).toMatch(
+    /^Stopped: no more runs are started, .* npm run cli -- backfill customers .*--from 2026-03-01 --to 2026-03-12 /m,
+  );
+  const { document: planned } = await documentOf(...args, '--dry-run');
+  const under = ['running', 'running', 'running'];
+  expect(statesOf(planned)).toEqual([...under, 'published', ...Array<string>(8).fill('missing')]);
+
+  system.sandbox.settings.jobChecks = 1;
+  const killed = begin(...args);
+  await killed.says(/^2026-03-06: running/m);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  system.sandbox.faults.add({ path: 'status', entity: 'customers', status: 'FAILED', calls: [1] });
+  const both = await Promise.all([documentOf(...args), documentOf(...args)]);
+  const { code, stderr, document } = await documentOf(...args);
+
+  for (const each of both) expect(new Set(statesOf(each.document)), each.stderr).not.toContain('missing');
+  expect({ code, states: new Set(statesOf(document)) }, stderr).toEqual({ code: 0, states: new Set(['published']) });
+  const dates = document.dates.map(({ date }: { date: string }) => date);
+  await expectWindows(system.target, 'customers', dates);
+  expect((await createManifests(system.target).pointer('customers', 'latest'))?.date).toBe('2026-03-12');
+  expect((await documentOf('list', 'customers', '--failed')).document.runs).toMatchObject([{ error: 'ExportFailed' }]);
 });
 
 it('names the nearest run where there is none of that name', async () => {

@@ -1,0 +1,115 @@
+import type { Command } from 'commander';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { createManifests } from '../data/manifests.ts';
+import { refuseDate } from '../runs/export-date.ts';
+import { awsErrorText } from '../support/aws-error.ts';
+import {
+  commandFor,
+  dateArgument,
+  entitiesArgument,
+  numberArgument,
+  pathArgument,
+  withExamples,
+} from '../support/command-options.ts';
+import type { ConfigurationOptions } from '../support/configuration-file.ts';
+import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
+import { connect, type Target } from '../support/target.ts';
+import { manyText } from '../support/text.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
+import type { BackfillDate } from './calendar.ts';
+import { runsUnderWay } from './date-run.ts';
+import { fillDates } from './fill-dates.ts';
+import { datesBetween, refuseSameData } from './refusals.ts';
+import { createCalendarScreen } from './screen.ts';
+
+interface BackfillOptions extends ConfigurationOptions {
+  from: string;
+  to: string;
+  concurrency: number;
+  dryRun?: boolean;
+  sameData?: boolean;
+  json?: boolean;
+}
+
+const MOST_AT_ONCE = 10;
+
+/** Registers `backfill`. */
+export function addBackfill(command: Command): void {
+  command
+    .argument('<entity>', ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
+    .requiredOption('--from <YYYY-MM-DD>', 'the first date', dateArgument)
+    .requiredOption('--to <YYYY-MM-DD>', 'the last date', dateArgument)
+    .option(
+      '--concurrency <number>',
+      'runs at the same time',
+      numberArgument(`A whole number from 1 to ${MOST_AT_ONCE}.`, 1, MOST_AT_ONCE),
+      2,
+    )
+    .option('--dry-run', 'show what is published and what would be started, and start nothing')
+    .option('--same-data', 'even if the plan does not depend on the date: each date gets the data of today')
+    .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(backfill);
+  withExamples(command, {
+    'backfill leads --from 2026-03-01 --to 2026-03-31 --dry-run --deployment prod': 'what is missing of March',
+    'backfill leads --from 2026-03-01 --to 2026-03-31 --deployment prod':
+      'start the missing dates; run it again to go on after a break',
+  });
+}
+
+async function backfill(entity: Entity, options: BackfillOptions): Promise<void> {
+  const wanted = datesBetween(options.from, options.to);
+  const refuseOther = options.sameData ? undefined : refuseSameData(entity, options);
+  const target = await connect(options);
+  refuseDate(target, { date: options.from });
+  refuseDate(target, { date: options.to });
+  refuseOther?.(target);
+  const dates = await knownDates(target, entity, wanted);
+  if (!options.dryRun) await fill(target, entity, dates, options);
+  else createCalendarScreen(dates, options).end();
+  print(entity, dates, options);
+}
+
+async function knownDates(target: Target, entity: Entity, wanted: string[]): Promise<BackfillDate[]> {
+  const [published, running] = await Promise.all([createManifests(target).dates(entity), runsUnderWay(target, entity)]);
+  const there = new Set(published);
+  return wanted.map((date) => {
+    const run = running.get(date)?.name ?? null;
+    if (there.has(date)) return { date, state: 'published', run: null, error: null };
+    return { date, state: run === null ? 'missing' : 'running', run, error: null };
+  });
+}
+
+async function fill(target: Target, entity: Entity, dates: BackfillDate[], options: BackfillOptions): Promise<void> {
+  const again = againText(entity, options);
+  const screen = createCalendarScreen(dates, options);
+  const words = `Stopped: no more runs are started, and those that are under way go on. To go on: ${again}`;
+  await untilInterrupted(words, async (signal) => {
+    try {
+      await fillDates(target, entity, dates, { concurrency: options.concurrency, signal, onChange: screen.changed });
+    } catch (error) {
+      const trouble = signal.aborted ? undefined : awsErrorText(error);
+      if (!trouble) throw error;
+      throw new CommandError(`${trouble}\nRuns that are under way go on. To go on: ${again}`, ENVIRONMENT);
+    } finally {
+      screen.end();
+    }
+  });
+}
+
+/** @throws CommandError (exit code 1) where a date failed */
+function print(entity: Entity, dates: BackfillDate[], options: BackfillOptions): void {
+  const { json = false, dryRun = false } = options;
+  const failed = dates.filter(({ state }) => state === 'failed');
+  if (json) process.stdout.write(`${JSON.stringify({ ok: failed.length === 0, entity, dryRun, dates })}\n`);
+  if (failed.length === 0) return;
+  const named = failed.map(({ date, run, error }) => `  ${date}: ${error} (${run})`).join('\n');
+  const text = `${manyText(failed.length, 'date')} failed:\n${named}\nTo start them again: ${againText(entity, options)}`;
+  throw new CommandError(text, RUN_FAILED, { documented: json });
+}
+
+function againText(entity: Entity, options: BackfillOptions): string {
+  const { from, to, configuration, concurrency, sameData } = options;
+  const more = { from, to, configuration, concurrency: String(concurrency) };
+  return commandFor(`backfill ${entity}${sameData ? ' --same-data' : ''}`, options, more);
+}

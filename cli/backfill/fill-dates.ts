@@ -1,0 +1,55 @@
+import type { Entity } from '../../core/config/entities.ts';
+import { createManifests } from '../data/manifests.ts';
+import { followRun } from '../runs/executions.ts';
+import type { Target } from '../support/target.ts';
+import type { BackfillDate } from './calendar.ts';
+import { runOfDate } from './date-run.ts';
+
+interface FillOptions {
+  concurrency: number;
+  /** Starts no more runs, and follows none; those under way go on. */
+  signal: AbortSignal;
+  onChange: (date: BackfillDate) => void;
+}
+
+/**
+ * Runs every date that is not published, oldest first, and follows each run to its end. The dates are changed in place.
+ * @throws the signal's reason; what AWS refused, which ends the other dates too
+ */
+export async function fillDates(
+  target: Target,
+  entity: Entity,
+  dates: BackfillDate[],
+  { concurrency, signal, onChange }: FillOptions,
+): Promise<void> {
+  const others = new AbortController();
+  const either = AbortSignal.any([signal, others.signal]);
+  const left = dates.filter(({ state }) => state !== 'published').values();
+  const change = (date: BackfillDate, to: Partial<BackfillDate>) => onChange(Object.assign(date, to));
+  const worker = async () => {
+    for (const date of left) {
+      await fillDate(target, entity, date, { signal: either, change });
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: concurrency }, worker));
+  } finally {
+    others.abort();
+  }
+}
+
+interface DateOptions {
+  signal: AbortSignal;
+  change: (date: BackfillDate, to: Partial<BackfillDate>) => void;
+}
+
+async function fillDate(target: Target, entity: Entity, date: BackfillDate, { signal, change }: DateOptions) {
+  const run = await runOfDate(target, entity, date.date, signal);
+  if (!run) return change(date, { state: 'published' });
+  change(date, { state: 'running', run: run.name });
+  const { status, error } = await followRun(target.sfn, entity, run.executionArn, { signal });
+  // The pointer says it: a run may end well and publish nothing.
+  const published = await createManifests(target).pointer(entity, date.date);
+  if (published) return change(date, { state: 'published' });
+  change(date, { state: 'failed', error: error ?? (status === 'SUCCEEDED' ? 'it published nothing' : status) });
+}

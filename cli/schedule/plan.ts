@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import { readConfiguration } from '../../core/config/configuration.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { entityPlan } from '../../core/config/entity-plan.ts';
+import { timingOf } from '../../core/config/timing.ts';
+import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
+import { buildRequest } from '../../core/export/request.ts';
+import { dateIn, offsetAt } from '../../core/schedule/local-time.ts';
+import { nextStarts } from '../../core/schedule/next-starts.ts';
+import { dateArgument, entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import type { ConfigurationOptions } from '../support/configuration-file.ts';
+
+interface PlanOptions extends ConfigurationOptions {
+  date?: string;
+  json?: boolean;
+}
+
+/** What a run of an entity would request, as `--json` prints it. */
+interface PlannedRun {
+  entity: Entity;
+  date: string;
+  /** The body of the request; columns as they are configured. */
+  request: object;
+  /** Empty where the rule is off; `null` where the schedule does not say them. */
+  nextStarts: { date: string; local: string; utc: string }[] | null;
+}
+
+const STARTS = 5;
+/** Nothing is deployed here, so a local configuration needs no local cloud. */
+const NO_CLOUD = 'http://127.0.0.1';
+
+/** Registers `plan`, which reads the configuration file alone. */
+export function addPlan(command: Command): void {
+  command
+    .argument('[entity...]', `default: ${ENTITIES.join(', ')}`, entitiesArgument)
+    .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
+    .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
+    .option('--json', 'one JSON document on a line for each entity')
+    .action(plan);
+  withExamples(command, {
+    'plan leads --deployment prod': 'what a run of today would request, and when the next ones start',
+    'plan --date 2026-03-01 --json --deployment prod': 'all entities for a date, for a program',
+  });
+}
+
+function plan(named: Entity[] = [], options: PlanOptions): void {
+  const { deployment } = readConfiguration(options.deployment, options.configuration, NO_CLOUD);
+  const date = options.date ?? dateIn(deployment.timeZone, new Date());
+  for (const entity of named.length > 0 ? named : ENTITIES) {
+    const planned = plannedRun(deployment, entity, date);
+    process.stdout.write(`${options.json ? JSON.stringify(planned) : plannedText(planned, deployment)}\n`);
+  }
+}
+
+function plannedRun(deployment: Deployment, entity: Entity, date: string): PlannedRun {
+  const { crm, timeZone } = deployment;
+  const configured = entityPlan(deployment, entity);
+  const request = resolveDates(buildRequest({ entity }, configured, crm, []), { date, timeZone });
+  const starts = configured.enabled ? nextStarts(timingOf(deployment, entity), new Date(), STARTS) : [];
+  const withZone = (at: Date) => localText(timeZone, at);
+  return {
+    entity,
+    date,
+    request: { ...request, columns: configured.columns },
+    nextStarts: starts?.map(({ at, date }) => ({ date, local: withZone(at), utc: at.toISOString() })) ?? null,
+  };
+}
+
+/** `2026-11-23T02:00:00+02:00` */
+function localText(timeZone: string, at: Date): string {
+  const offset = offsetAt(timeZone, at.getTime());
+  const shown = (time: number) => new Date(time).toISOString();
+  const sign = offset < 0 ? '-' : '+';
+  return `${shown(at.getTime() + offset).slice(0, 19)}${sign}${shown(Math.abs(offset)).slice(11, 16)}`;
+}
+
+function plannedText({ entity, date, request, nextStarts: starts }: PlannedRun, deployment: Deployment): string {
+  const { timeZone } = deployment;
+  const { filters } = entityPlan(deployment, entity);
+  const what = dependsOnDate(filters) ? 'a window of records, for its filters depend on the date' : 'all records';
+  return [
+    `${entity}, ${date} in ${timeZone}: ${what}`,
+    `  POST /${entity}/exports`,
+    JSON.stringify(request, undefined, 2).replace(/^/gm, '    '),
+    '  Next starts',
+    ...startLines(starts, timeZone).map((line) => `    ${line}`),
+    '',
+  ].join('\n');
+}
+
+function startLines(starts: PlannedRun['nextStarts'], timeZone: string): string[] {
+  if (!starts) return ['rate(…) counts from when the rule was made: AWS alone knows them.'];
+  if (starts.length === 0) return ['none: entities.ENTITY.enabled is false, or its schedule is over.'];
+  const minute = (time: string) => time.slice(0, 16).replace('T', ' ');
+  return starts.map(({ local, utc }) => `${minute(local)} ${timeZone}, ${minute(utc)} UTC`);
+}

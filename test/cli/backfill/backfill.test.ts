@@ -1,0 +1,124 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { deployedOutputs } from '../../../core/config/deployed.ts';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { deploymentServer, OUTPUTS, stackReply } from '../support/aws-server.ts';
+import { readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+const MARCH = ['leads', '--from', '2026-03-01', '--to', '2026-03-03'];
+const crm = { baseUrl: 'http://127.0.0.1:8080/api/v1', authUrl: 'http://127.0.0.1:8080/auth' };
+const window = { leads: { filters: [{ field: 'createdAt', value: { $date: 'day' } }] } };
+
+async function fileWith(entities: object): Promise<string> {
+  const file = join(await tempDir(), 'test.json');
+  await writeFile(file, JSON.stringify({ local: true, crm, entities }));
+  return file;
+}
+
+const place = (endpoint: string) => ['--deployment', 'test', '--endpoint-url', endpoint, '--region', 'us-east-1'];
+/** Nothing listens there. */
+const NOWHERE = place('http://127.0.0.1:1');
+
+test.each<[string, string[], RegExp]>([
+  [
+    'a first date after the last',
+    ['leads', '--from', '2026-03-02', '--to', '2026-03-01'],
+    /^--from 2026-03-02 is after/,
+  ],
+  ['a date that is none', ['leads', '--from', '2026-02-29', '--to', '2026-03-01'], /A date that exists/],
+  ['no last date', ['leads', '--from', '2026-03-01'], /required option '--to <YYYY-MM-DD>' not specified/],
+  ['no run at a time', [...MARCH, '--concurrency', '0'], /A whole number from 1 to 10\./],
+  ['no entity', MARCH.slice(1), /missing required argument 'entity'/],
+])('%s is refused before anything is looked at', async (_, args, sentence) => {
+  const { code, stdout, stderr } = await runCli('backfill', ...args, ...NOWHERE);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(sentence);
+});
+
+test('a plan that does not depend on the date is refused: data of today are none of March', async () => {
+  const configuration = await fileWith({ leads: { filters: [{ field: 'createdAt', value: '2026-03-01' }] } });
+
+  const { code, stderr } = await runCli('backfill', ...MARCH, ...NOWHERE, '--configuration', configuration);
+
+  expect(code).toBe(2);
+  expect(stderr).toMatch(
+    /^The plan of leads in \S+ does not depend on the date, .* entities\.leads\.filters .*--same-data\.\n$/,
+  );
+});
+
+test.each([
+  ['another one is deployed', { leads: {} }],
+  ['another filter is deployed', { leads: { filters: [{ field: 'createdAt', value: { $date: 'day-1d' } }] } }],
+])('a plan in the file is refused where %s', async (_, entities) => {
+  const outputs = deployedOutputs(deploymentSchema.parse({ local: true, crm, entities }));
+  const { endpoint, calls } = await deploymentServer(() => ({ output: {} }), stackReply({ ...OUTPUTS, ...outputs }));
+  const configuration = ['--configuration', await fileWith(window)];
+
+  const { code, stderr } = await runCli('backfill', ...MARCH, ...place(endpoint), ...configuration);
+
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^The plan of leads in \S+ is not the one that is deployed, .* --configuration\.\n$/);
+  expect(calls).toEqual([]);
+});
+
+test('a date that is still to come is refused, and nothing is started', async () => {
+  const { endpoint, calls } = await readingCloud({ timeZone: 'Asia/Jerusalem' });
+  const args = ['leads', '--from', '2026-03-01', '--to', '2999-01-01', '--same-data'];
+
+  const { code, stderr } = await runCli('backfill', ...args, ...place(endpoint));
+
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^2999-01-01 is no date for an export: .* in Asia\/Jerusalem\.\n$/);
+  expect(calls).toEqual([]);
+});
+
+const running = (name: string, input: object) => ({
+  ...{ name, status: 'RUNNING', start: '2026-03-20T12:00:00.000Z' },
+  input: { entity: 'leads', ...input },
+});
+
+test('a dry run shows what is published and under way, however it was started, and starts nothing', async () => {
+  const executions = [
+    running('leads-backfill-2026-03-03-2', { date: '2026-03-03' }),
+    running('by-hand', { scheduledFor: '2026-03-03T23:30:00Z' }),
+    running('of-others', { entity: 'contacts', date: '2026-03-01' }),
+  ];
+  const cloud = await readingCloud({ executions, timeZone: 'Asia/Jerusalem' });
+  cloud.publish({ date: '2026-03-02' });
+  const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-04', '--same-data', '--dry-run'];
+
+  const [text, json] = await Promise.all([
+    runCli('backfill', ...args, ...place(cloud.endpoint)),
+    runCli('backfill', ...args, ...place(cloud.endpoint), '--json'),
+  ]);
+
+  expect(text).toMatchObject({ code: 0, stdout: expect.stringContaining('\n2026-03  ·✓……\n4 dates: ✓ 1 published') });
+  expect(JSON.parse(json.stdout)).toEqual({
+    ...{ ok: true, entity: 'leads', dryRun: true },
+    dates: [
+      { date: '2026-03-01', state: 'missing', run: null, error: null },
+      { date: '2026-03-02', state: 'published', run: null, error: null },
+      { date: '2026-03-03', state: 'running', run: 'leads-backfill-2026-03-03-2', error: null },
+      { date: '2026-03-04', state: 'running', run: 'by-hand', error: null },
+    ],
+  });
+  expect(cloud.calls).not.toContain('StartExecution');
+});
+
+test('a refusal of AWS ends it at once, and says how to go on', async () => {
+  const cloud = await readingCloud({ denied: ['StartExecution'] });
+  const args = [...MARCH, '--same-data', '--concurrency', '1'];
+
+  const { code, stdout, stderr } = await runCli('backfill', ...args, ...place(cloud.endpoint), '--json');
+
+  expect(code).toBe(3);
+  expect(cloud.calls.filter((call) => call === 'StartExecution')).toHaveLength(1);
+  expect(JSON.parse(stdout)).toEqual({ ok: false, error: expect.stringContaining('AWS denies access') });
+  expect(stderr).toMatch(
+    /\nRuns that are under way go on\. To go on: npm run cli -- backfill leads --same-data .*--from 2026-03-01 --to 2026-03-03 --concurrency 1 --deployment test\n$/,
+  );
+});

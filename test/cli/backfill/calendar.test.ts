@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { type BackfillDate, calendarText } from '../../../cli/backfill/calendar.ts';
+import { datesBetween } from '../../../cli/backfill/refusals.ts';
+
+const NOTHING = { run: null, error: null };
+
+test('a range has all its dates, over the ends of months and years and a leap day', () => {
+  expect(datesBetween('2024-02-28', '2024-03-01')).toEqual(['2024-02-28', '2024-02-29', '2024-03-01']);
+  expect(datesBetween('2025-12-31', '2026-01-01')).toEqual(['2025-12-31', '2026-01-01']);
+  expect(datesBetween('2026-01-01', '2026-01-01')).toEqual(['2026-01-01']);
+  expect(datesBetween('2000-01-01', '2026-11-22')).toHaveLength(9823);
+});
+
+test('the calendar has a row for each month, and a mark below the number of the day', () => {
+  const states: BackfillDate['state'][] = ['published', 'failed', 'running', 'missing', 'missing'];
+  const dates = datesBetween('2026-02-27', '2026-03-03');
+
+  const text = calendarText(
+    dates.map((date, index) => ({ date, state: states[index] ?? 'missing', ...NOTHING })),
+    {},
+  );
+
+  expect(text.split('\n')).toEqual([
+    '         1   5    10   15   20   25   30',
+    `2026-02  ${' '.repeat(26)}✓✗`,
+    '2026-03  …··',
+    '5 dates: ✓ 1 published  … 1 running  ✗ 1 failed  · 2 to do',
+  ]);
+});

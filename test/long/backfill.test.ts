@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { datesBetween } from '../../cli/backfill/refusals.ts';
+import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
+import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
+import { expectWindows, WINDOW } from '../e2e/support/windows.ts';
+import { endAll, run } from '../local/support/running.ts';
+
+const [FROM, TO] = ['2026-01-01', '2026-03-31'];
+
+let system: Deployed;
+
+beforeAll(async () => {
+  system = await deployForTests('backfill', { entities: { meetings: WINDOW } }, { rows: 3, jobChecks: 0 });
+});
+
+afterAll(async () => {
+  await endAll();
+  await system?.close();
+});
+
+it('90 dates, a twentieth of which fail at first, and a kill in the middle: every date is published once', async () => {
+  const options = ['--concurrency', '4', '--configuration', system.configurationFile, ...system.place];
+  const begin = () => run('cli/main.ts', ['backfill', 'meetings', '--from', FROM, '--to', TO, ...options], WITHOUT_AWS);
+  // Each run looks once; a few of the numbers are of runs that repeat a date.
+  system.sandbox.faults.add({ path: 'status', entity: 'meetings', status: 'FAILED', calls: [3, 20, 41, 66, 87] });
+
+  const killed = begin();
+  await killed.says(/^2026-02-14: running/m);
+  killed.child.kill('SIGKILL');
+  expect(await killed.ended).toBeNull();
+  const ends = [];
+  while (ends.at(-1) !== 0 && ends.length < 6) ends.push(await begin().ended);
+
+  expect(ends.slice(0, -1).every((code) => code === 1)).toBe(true);
+  expect(ends.at(-1)).toBe(0);
+  const dates = datesBetween(FROM, TO);
+  expect(dates).toHaveLength(90);
+  await expectWindows(system.target, 'meetings', dates);
+});
