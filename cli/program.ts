@@ -63,6 +63,11 @@ const COMMANDS: Record<string, Listed> = {
     description: 'stop a run that is under way, for good',
     load: async () => (await import('./runs/stop.ts')).addStop,
   },
+  plan: {
+    takes: '[entity...]',
+    description: 'what a run would request, and when the next ones start; reads the configuration alone',
+    load: async () => (await import('./schedule/plan.ts')).addPlan,
+  },
   pause: {
     takes: '[entity...]',
     description: 'switch nightly rules off; runs that are under way go on',

@@ -77,10 +77,9 @@ function localText(timeZone: string, at: Date): string {
 
 function plannedText({ entity, date, request, nextStarts: starts }: PlannedRun, deployment: Deployment): string {
   const { timeZone } = deployment;
-  const { filters } = entityPlan(deployment, entity);
-  const what = dependsOnDate(filters) ? 'a window of records, for its filters depend on the date' : 'all records';
+  const kind = dependsOnDate(entityPlan(deployment, entity).filters) ? 'window' : 'full';
   return [
-    `${entity}, ${date} in ${timeZone}: ${what}`,
+    `${entity} of ${date} in ${timeZone}, kind: ${kind}`,
     `  POST /${entity}/exports`,
     JSON.stringify(request, undefined, 2).replace(/^/gm, '    '),
     '  Next starts',
@@ -90,8 +89,8 @@ function plannedText({ entity, date, request, nextStarts: starts }: PlannedRun, 
 }
 
 function startLines(starts: PlannedRun['nextStarts'], timeZone: string): string[] {
-  if (!starts) return ['rate(…) counts from when the rule was made: AWS alone knows them.'];
-  if (starts.length === 0) return ['none: entities.ENTITY.enabled is false, or its schedule is over.'];
+  if (!starts) return ['Not known: rate(…) counts from when the rule was made.'];
+  if (starts.length === 0) return ['None: its rule is off (enabled), or its schedule is over.'];
   const minute = (time: string) => time.slice(0, 16).replace('T', ' ');
   return starts.map(({ local, utc }) => `${minute(local)} ${timeZone}, ${minute(utc)} UTC`);
 }

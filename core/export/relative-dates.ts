@@ -1,7 +1,6 @@
 import { type RelativeDate, relativeDateOf } from '../config/relative-date.ts';
-import { instantOf } from '../schedule/local-time.ts';
+import { dateAfter, instantOf } from '../schedule/local-time.ts';
 import type { ExportRequest } from '../step/states.ts';
-import { dateAfter } from './logical-date.ts';
 
 /** The day that a run is for. */
 export interface LogicalDay {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dateAfter, dateIn } from '../../../core/export/logical-date.ts';
 import { dependsOnDate, type LogicalDay, resolveDates } from '../../../core/export/relative-dates.ts';
+import { dateAfter, dateIn } from '../../../core/schedule/local-time.ts';
 
 const ZONES = [
   ...['UTC', 'Asia/Jerusalem', 'Europe/London', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Casablanca'],

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { createManifests } from '../../../cli/data/manifests.ts';
 import type { Target } from '../../../cli/support/target.ts';
 import type { Entity } from '../../../core/config/entities.ts';
-import { dateAfter } from '../../../core/export/logical-date.ts';
+import { dateAfter } from '../../../core/schedule/local-time.ts';
 
 /** A plan that depends on the date. The sandbox passes all records through an operator that it does not know. */
 export const WINDOW = {

@@ -1,0 +1,102 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ENTITIES } from '../../../core/config/entities.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { runCli } from '../support/run-cli.ts';
+
+const crm = {
+  baseUrl: 'http://127.0.0.1:8080/api/v1',
+  authUrl: 'http://127.0.0.1:8080/auth',
+  operatorField: 'combine',
+};
+const filters = [{ field: 'createdAt', value: [{ $date: 'day-1d', as: 'instant' }, { $date: 'weekStart' }] }];
+
+/** What `plan` prints for a configuration. No credentials, no region and no local cloud are there. */
+async function plan(configuration: object, ...args: string[]) {
+  const file = join(await tempDir(), 'prod.json');
+  await writeFile(file, JSON.stringify({ local: true, crm, ...configuration }));
+  return runCli('plan', '--deployment', 'prod', '--configuration', file, ...args);
+}
+
+async function linesOf(configuration: object, ...args: string[]) {
+  const { code, stdout, stderr } = await plan(configuration, ...args, '--json');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+test('the request of a date has what would be sent, and columns as they are configured', async () => {
+  const columns = { except: ['nationalId'], required: ['id'] };
+  const more = { sorts: [{ field: 'id' }], filtersOperator: 'and', sendEmail: true, extra: { locale: 'he' } };
+  const configuration = { timeZone: 'Asia/Jerusalem', entities: { leads: { columns, filters, ...more } } };
+
+  const [line] = await linesOf(configuration, 'leads', '--date', '2026-03-05');
+
+  expect(line).toMatchObject({ entity: 'leads', date: '2026-03-05' });
+  expect(line.request).toEqual({
+    columns,
+    sorts: [{ field: 'id' }],
+    filters: [{ field: 'createdAt', value: ['2026-03-03T22:00:00.000Z', '2026-03-02'] }],
+    combine: 'and',
+    sendEmail: true,
+    locale: 'he',
+  });
+});
+
+test('the next starts are those of the rule, in local time and UTC', async () => {
+  const configuration = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00', spreadMinutes: 0 } };
+
+  const [line] = await linesOf(configuration, 'meetings');
+
+  expect(line.nextStarts).toHaveLength(5);
+  for (const { date, local, utc } of line.nextStarts) {
+    expect(local).toMatch(new RegExp(`^${date}T0[23]:00:00\\+0[23]:00$`));
+    expect(new Date(local).toISOString()).toBe(utc);
+    expect(new Date(utc).getTime()).toBeGreaterThan(Date.now() - 60_000);
+  }
+});
+
+test('west of Greenwich and at half hours local times have their offset', async () => {
+  const [east] = await linesOf({ timeZone: 'Asia/Kolkata', nightly: { at: '02:00' } }, 'leads');
+  const [west] = await linesOf({ timeZone: 'America/St_Johns', nightly: { at: '02:00' } }, 'leads');
+
+  expect(east.nextStarts[0].local).toMatch(/T02:00:00\+05:30$/);
+  expect(west.nextStarts[0].local).toMatch(/T0[23]:00:00-0[23]:30$/);
+});
+
+test.each([
+  ['none where the rule is off', { enabled: false }, []],
+  ['not known of a rate', { schedule: 'rate(1 hour)' }, null],
+])('the next starts are %s', async (_, leads, nextStarts) => {
+  expect(await linesOf({ entities: { leads } }, 'leads')).toMatchObject([{ nextStarts }]);
+});
+
+test('all entities are on lines of their own, for today unless a date is given', async () => {
+  const lines = await linesOf({});
+
+  expect(lines.map(({ entity }) => entity)).toEqual(ENTITIES);
+  expect(new Set(lines.map(({ date }) => date)).size).toBe(1);
+});
+
+test('a person sees the kind, the request and the starts', async () => {
+  const { code, stdout } = await plan({ entities: { leads: { filters } } }, 'leads', '--date', '2026-03-05');
+
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^leads of 2026-03-05 in UTC, kind: window\n {2}POST \/leads\/exports\n {4}\{\n/);
+  expect(stdout).toContain('"2026-03-04T00:00:00.000Z"');
+  expect(stdout.match(/^ {4}\d{4}-\d\d-\d\d 01:00 UTC, \d{4}-\d\d-\d\d 01:00 UTC$/gm)).toHaveLength(5);
+});
+
+test.each([
+  [{ timeZone: 'Mars/Base' }, /^ConfigInvalid: \S+: timeZone: /],
+  [{ nightly: { at: '25:00' } }, /^ConfigInvalid: \S+: nightly\.at: a time such as/],
+  [{ entities: { leads: { filters: [{ a: { $date: 'tomorrow' } }] } } }, /^ConfigInvalid: .*filters\[0\]\.a: must be/],
+])('%j is refused with its path', async (configuration, sentence) => {
+  const { code, stdout, stderr } = await plan(configuration);
+
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(sentence);
+});
