@@ -90,7 +90,7 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
       },
       export: {
         ...{ id: draw.reference('export', 99_999), createdAt: after(2), storedAt: after(seconds) },
-        ...{ checks: 2 + Math.round(seconds / 60), unansweredCreates: 0, restarts: 0 },
+        ...{ checks: 2 + Math.round(seconds / 60), unansweredCreates: 0, restarts: 0, adoptedFrom: null },
       },
       request: { columns: header },
       fingerprint: draw.reference('print', 9).replaceAll('-', ''),

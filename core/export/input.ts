@@ -19,6 +19,8 @@ const inputSchema = z.strictObject({
   sendEmail: z.optional(requestKeys.sendEmail),
   /** Publishes a run whose plan is not the configured one, for its date alone. */
   publish: z.optional(z.boolean()),
+  /** A run that failed: its export is taken, if it is of the same request and date and the CRM still has it. */
+  adopt: z.optional(z.string().check(z.minLength(1), z.maxLength(80))),
   Comment: z.optional(z.string().check(z.maxLength(1000))),
 });
 export type ExportInput = z.infer<typeof inputSchema>;

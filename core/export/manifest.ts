@@ -59,6 +59,9 @@ export const manifestSchema = z.object({
   export: z.object({
     id: z.guid().check(z.describe('The id that the CRM gave to the export.')),
     createdAt: z.iso.datetime(),
+    adoptedFrom: z
+      ._default(z.nullable(z.string()), null)
+      .check(z.describe('The failed execution that had requested the export; null: this one did.')),
     storedAt: z.iso.datetime(),
     checks: z.int().check(z.minimum(1), z.describe('How often its status was read.')),
     unansweredCreates: z

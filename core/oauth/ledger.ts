@@ -121,7 +121,7 @@ async function claimIf(
   try {
     return won(parseItem((await client.send(command)).Attributes));
   } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw unavailable(TableName, error);
+    if (!(error instanceof ConditionalCheckFailedException)) throw ledgerUnavailable(TableName, error);
     const item = parseItem(error.Item);
     // An SDK that repeated a call whose answer was lost meets its own claim.
     const ours = item.owner === owner && item.deadline === deadline;
@@ -145,20 +145,20 @@ async function end(
     ExpressionAttributeValues: expressionValues({ claimed: 'CLAIMED', owner, ...more }),
   });
   await client.send(command).catch((error: unknown) => {
-    if (!(error instanceof ConditionalCheckFailedException)) throw unavailable(TableName, error);
+    if (!(error instanceof ConditionalCheckFailedException)) throw ledgerUnavailable(TableName, error);
   });
 }
 
 async function read({ client, TableName, keyOf }: Table, versionId: string): Promise<LedgerItem | undefined> {
   const get = new GetItemCommand({ TableName, Key: keyOf(versionId), ConsistentRead: true });
   const { Item } = await client.send(get).catch((error: unknown) => {
-    throw unavailable(TableName, error);
+    throw ledgerUnavailable(TableName, error);
   });
   return Item && parseItem(Item);
 }
 
 /** Without the ledger nothing is spent. */
-function unavailable(table: string, error: unknown): RunError {
+export function ledgerUnavailable(table: string, error: unknown): RunError {
   const name = error instanceof Error ? error.name : 'unknown';
   if (name === 'AccessDeniedException') return accessDenied(`The table ${table} may not be used`, error);
   const what = `The ledger of the OAuth grant could not be used (${name}).`;

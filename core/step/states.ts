@@ -49,6 +49,8 @@ const runSchema = z.looseObject({
   publish: z._default(z.boolean(), true),
   /** When the CRM had accepted the export. */
   createdAt: z.iso.datetime(),
+  /** The failed run whose export this is; `null`: it was requested by this one. */
+  adopted: z._default(z.nullable(z.string()), null),
   softwareVersion: z.string(),
 });
 export type Run = z.infer<typeof runSchema>;

@@ -1,6 +1,5 @@
 import type { Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import type { CrmClient } from '../../core/crm/client.ts';
 import { createExport as postExport } from '../../core/crm/exports.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
@@ -11,28 +10,28 @@ import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts
 import { buildRequest, fingerprintOf, listedOf, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
 import { type Answer, troubleOf } from '../../core/step/export-run.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
+import { type AdoptDeps, adoptExport, RECORD_SECONDS, recordExport } from './adopt.ts';
 
-export interface CreateExportDeps extends Invocation {
-  crm: CrmClient;
+export interface CreateExportDeps extends AdoptDeps {
   softwareVersion: string;
 }
 
 /** Of a create that may have worked; the manifest warns that the CRM may hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
-/** Checks the input, creates the export and begins the run. Answers CREATED with `run`. */
+/** Checks the input, creates the export, or adopts that of an earlier run, and begins the run. Answers CREATED with `run`. */
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
   const date = logicalDate(input, state.startedAt, deps.deployment.timeZone);
   const requested = await requestFor({ ...input, date }, state, deps);
   try {
-    const time = { timeoutMs: deps.deployment.crm.createTimeoutSeconds * 1000, secondsLeft: deps.secondsLeft };
-    const exportId = await postExport(deps.crm, input.entity, requested.request, time);
-    const run = beginRun(state, { ...input, date }, requested, exportId, deps);
-    return { outcome: 'CREATED', run, waitSeconds: run.firstWaitSeconds };
+    const obtained = await obtainExport({ ...input, date }, requested, state, deps);
+    const run = beginRun(state, { ...input, date }, requested, obtained, deps);
+    await recordExport(state.execution, run, deps);
+    const checks = state.checks + (run.adopted === null ? 0 : 1);
+    return { outcome: 'CREATED', run, checks, waitSeconds: run.firstWaitSeconds };
   } catch (error) {
     if (!(error instanceof RunError) || error.name !== 'CreateUnanswered') throw error;
     const waitSeconds = waitForSecond(state, input.entity, deps, error.retryAfterSeconds);
@@ -41,6 +40,24 @@ export async function createExport(state: RunState, deps: CreateExportDeps): Pro
     const trouble = troubleOf(error, state, deps);
     return { outcome: 'RETRY', unansweredCreates: unansweredCreates + 1, waits: waits + 1, waitSeconds, trouble };
   }
+}
+
+type Obtained = Pick<Run, 'exportId' | 'createdAt' | 'adopted'>;
+
+/** That of an earlier run, where the input names one and it can be adopted, else a new one. */
+async function obtainExport(
+  { entity, date, adopt }: ExportInput & { date: string },
+  { request, fingerprint }: Requested,
+  { execution }: RunState,
+  deps: CreateExportDeps,
+): Promise<Obtained> {
+  const wanted = { entity, date, fingerprint };
+  const earlier = adopt && (await adoptExport(adopt, wanted, execution, deps));
+  if (earlier) return { exportId: earlier.exportId, createdAt: earlier.createdAt, adopted: adopt };
+  const timeoutMs = deps.deployment.crm.createTimeoutSeconds * 1000;
+  const secondsLeft = () => deps.secondsLeft() - RECORD_SECONDS;
+  const exportId = await postExport(deps.crm, entity, request, { timeoutMs, secondsLeft });
+  return { exportId, createdAt: deps.now().toISOString(), adopted: null };
 }
 
 /** Long enough for a CRM that restarts; `undefined` after the second create, and where the deadline is too near. */
@@ -66,7 +83,7 @@ function logicalDate({ date, scheduledFor }: ExportInput, startedAt: string, tim
   return resolved;
 }
 
-type Requested = Pick<Run, 'request' | 'listed' | 'plan' | 'differs' | 'kind' | 'publish'>;
+type Requested = Pick<Run, 'request' | 'fingerprint' | 'listed' | 'plan' | 'differs' | 'kind' | 'publish'>;
 
 async function requestFor(
   input: ExportInput & { date: string },
@@ -85,6 +102,7 @@ async function requestFor(
   const differs = machineVersion < 2 ? [] : differingKeys(plan, input);
   return {
     request,
+    fingerprint: fingerprintOf(input.entity, request),
     listed: listedOf(fields, request),
     plan: planDigest(input.entity, wanted),
     differs,
@@ -97,9 +115,9 @@ function beginRun(
   state: RunState,
   input: ExportInput & { date: string },
   requested: Requested,
-  exportId: string,
+  { exportId, createdAt, adopted }: Obtained,
   deps: CreateExportDeps,
-) {
+): Run {
   const { entity, date } = input;
   const { polling } = entityPlan(deps.deployment, entity);
   return {
@@ -113,8 +131,8 @@ function beginRun(
     largestWaitSeconds: polling.largestWaitSeconds,
     keptUntil: dateAfter(state.startedAt, deps.deployment.retentionDays),
     ...requested,
-    fingerprint: fingerprintOf(entity, requested.request),
-    createdAt: deps.now().toISOString(),
+    createdAt,
+    adopted,
     softwareVersion: deps.softwareVersion,
   };
 }

@@ -1,11 +1,19 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { LEASE_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/config/env.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
+import { createExportRecords } from '../../core/export/export-record.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import { createExport } from './create-export.ts';
 
 /** State CreateExport of the machine ExportRun: checks the input and leaves an export at the CRM. */
 export const handler = asStep('CreateExport', createExport, () => {
   const crm = crmFromEnv();
-  const { SOFTWARE_VERSION: softwareVersion } = readEnv(process.env, 'SOFTWARE_VERSION');
-  return (invocation) => ({ ...invocation, crm: crm(invocation), softwareVersion });
+  const { SOFTWARE_VERSION: softwareVersion, LEDGER_TABLE: table } = readEnv(
+    process.env,
+    'SOFTWARE_VERSION',
+    'LEDGER_TABLE',
+  );
+  const records = createExportRecords(new DynamoDBClient({ ...LEASE_LIMITS, maxAttempts: 2 }), table);
+  return (invocation) => ({ ...invocation, crm: crm(invocation), records, softwareVersion });
 });

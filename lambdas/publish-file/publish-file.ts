@@ -138,6 +138,7 @@ function manifestOf(
     export: {
       id: run.exportId,
       createdAt: run.createdAt,
+      adoptedFrom: run.adopted,
       storedAt: file.storedAt,
       checks: state.checks,
       unansweredCreates: state.unansweredCreates,

@@ -4,6 +4,7 @@ import { asStep } from '../../core/step/export-run.ts';
 import { createExport } from '../../lambdas/create-export/create-export.ts';
 import { EXPORT_ID, newState } from '../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../support/deps.ts';
+import { exportRecords } from '../support/export-records.ts';
 import { fakeCrm } from '../support/fake-crm.ts';
 import { written } from '../support/written.ts';
 
@@ -37,7 +38,11 @@ const TAKEN: [string, (token: string) => unknown][] = [
 async function start(input: unknown) {
   const crm = fakeCrm(['get /leads/fields', [{ fieldName: 'id' }]], ['post /leads/exports', { id: EXPORT_ID }]);
   const log = createLog('CreateExport', 'prod');
-  const handler = asStep('CreateExport', createExport, ...composed({ ...testDeps(), log, crm, softwareVersion: '1' }));
+  const handler = asStep(
+    'CreateExport',
+    createExport,
+    ...composed({ ...testDeps(), log, crm, records: exportRecords(), softwareVersion: '1' }),
+  );
   let answer: Awaited<ReturnType<typeof handler>> | undefined;
   const seen = await written(async () => {
     answer = await handler(newState(input), lambdaContext());

@@ -44,6 +44,7 @@ export function run(overrides: Partial<Run> = {}): Run {
     fingerprint: 'f'.repeat(64),
     ...{ plan: 'a'.repeat(64), kind: 'full', differs: [], publish: true },
     createdAt: '2026-11-20T01:00:05.000Z',
+    adopted: null,
     softwareVersion: '0.1.0',
     ...overrides,
   };

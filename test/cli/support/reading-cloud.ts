@@ -140,7 +140,7 @@ function manifestFor(entity: Entity, date: string, execution: string, content: B
     },
     export: {
       ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: `${date}T01:00:04.000Z` },
-      ...{ checks: 2, unansweredCreates: 0, restarts: 0 },
+      ...{ checks: 2, unansweredCreates: 0, restarts: 0, adoptedFrom: null },
     },
     request: { columns: ['id', 'name'] },
     ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null },

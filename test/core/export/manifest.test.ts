@@ -16,7 +16,10 @@ const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
     ...{ key: 'k.csv', bytes: 5, crc32: 'AAAAAA==', contentType: 'text/csv' },
     ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id'] },
   },
-  export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0, restarts: 0 },
+  export: {
+    ...{ id: EXPORT_ID, createdAt: STARTED_AT, adoptedFrom: null, storedAt: STARTED_AT },
+    ...{ checks: 1, unansweredCreates: 0, restarts: 0 },
+  },
   request: { columns: ['id'], locale: 'he' },
   fingerprint: 'f',
   ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null },

@@ -11,6 +11,7 @@ import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import { EXPORT_ID, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { exportRecords } from '../../support/export-records.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
@@ -23,7 +24,7 @@ const create = (...answers: [string, unknown][]) =>
   asStep(
     'CreateExport',
     createExport,
-    ...composed({ ...testDeps(), crm: fakeCrm(...answers), softwareVersion: '1' }),
+    ...composed({ ...testDeps(), crm: fakeCrm(...answers), records: exportRecords(), softwareVersion: '1' }),
   )(newState(), lambdaContext());
 const check = (answer: unknown) =>
   asStep(

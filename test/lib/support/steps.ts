@@ -2,6 +2,7 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import type { Deployment } from '../../../core/config/deployment.ts';
 import type { CrmClient } from '../../../core/crm/client.ts';
+import type { ExportRecords } from '../../../core/export/export-record.ts';
 import type { FunctionLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Invocation } from '../../../core/step/invocation.ts';
@@ -13,6 +14,7 @@ import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { composed } from '../../support/deps.ts';
+import { exportRecords } from '../../support/export-records.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
 import type { Clock, Invoke } from './interpreter.ts';
 
@@ -55,6 +57,8 @@ export interface World {
   transfer?: DownloadFileDeps['transfer'];
   /** What PublishFile does with the bucket; anything else was not expected. */
   bucket?: Partial<Bucket>;
+  /** Of earlier runs; none unless told otherwise. */
+  records?: ExportRecords;
 }
 
 /** The steps as they are deployed, in a made-up world; jitter draws the shortest waits. */
@@ -81,7 +85,15 @@ function clients(world: World) {
   };
   const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse, list: refuse };
   const bucket: Bucket = { ...unused, ...world.bucket };
-  return { crm, bucket, store: NO_STORE, transfer: world.transfer ?? fakeTransfer(), abortUpload: async () => {} };
+  const records = world.records ?? exportRecords();
+  return {
+    crm,
+    bucket,
+    records,
+    store: NO_STORE,
+    transfer: world.transfer ?? fakeTransfer(),
+    abortUpload: async () => {},
+  };
 }
 
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;

@@ -49,7 +49,8 @@ export class FakeTable {
 
   #update(key: string, input: Update): object {
     const Item = this.items.get(key);
-    if (!new Expression(input.ConditionExpression, input, Item ?? {}).holds()) {
+    const { ConditionExpression: condition } = input;
+    if (condition !== undefined && !new Expression(condition, input, Item ?? {}).holds()) {
       throw new ConditionalCheckFailedException({ message: '', $metadata: {}, ...(Item && { Item }) });
     }
     const changed = new Expression(input.UpdateExpression, input, Item ?? {}).changes();

@@ -1,0 +1,57 @@
+import type { Entity } from '../../core/config/entities.ts';
+import type { CrmClient } from '../../core/crm/client.ts';
+import { readStatus } from '../../core/crm/exports.ts';
+import { RunError } from '../../core/errors.ts';
+import type { ExportRecord, ExportRecords } from '../../core/export/export-record.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
+import type { Run } from '../../core/step/states.ts';
+
+export interface AdoptDeps extends Invocation {
+  crm: CrmClient;
+  records: ExportRecords;
+}
+
+/** What a request for the ledger may take, so that a create whose answer comes last is still recorded. */
+export const RECORD_SECONDS = 10;
+
+/**
+ * The export of an earlier run, where it is of the same request and date and the CRM still has it. Else `undefined`, and
+ * the log says why: the run requests one of its own.
+ * @throws RunError what passes by itself, such as `CrmUnavailable`
+ */
+export async function adoptExport(
+  earlier: string,
+  wanted: Pick<ExportRecord, 'fingerprint' | 'date'> & { entity: Entity },
+  execution: string,
+  deps: AdoptDeps,
+): Promise<ExportRecord | undefined> {
+  const found = await deps.records.adopt(earlier, wanted, execution);
+  const refused = 'refused' in found ? found.refused : await refusalOf(found.exportId, wanted.entity, deps);
+  deps.log.info(refused === undefined ? 'adopted the export of an earlier run' : `adopted no export: ${refused}`, {});
+  return 'refused' in found || refused !== undefined ? undefined : found;
+}
+
+/** `undefined` where the CRM has the export and goes on with it. */
+async function refusalOf(exportId: string, entity: Entity, { crm }: AdoptDeps): Promise<string | undefined> {
+  try {
+    const { status } = await readStatus(crm, entity, exportId);
+    return status === 'FAILED' ? 'the CRM reports that it failed' : undefined;
+  } catch (error) {
+    if (!(error instanceof RunError) || error.transient) throw error;
+    return `its status was answered with ${error.name}`;
+  }
+}
+
+/** Where it cannot be recorded the run goes on, and a retry requests an export of its own. */
+export async function recordExport(
+  execution: string,
+  { exportId, createdAt, fingerprint, date }: Run,
+  { records, now, log }: AdoptDeps,
+): Promise<void> {
+  try {
+    await records.keep(execution, { exportId, createdAt, fingerprint, date }, now());
+  } catch (error) {
+    if (!(error instanceof RunError)) throw error;
+    log.error('left its export unrecorded', { error: error.name });
+  }
+}

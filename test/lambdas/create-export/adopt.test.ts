@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import { asStep } from '../../../core/step/export-run.ts';
+import { createExport } from '../../../lambdas/create-export/create-export.ts';
+import { CANARY, deployment, EXPORT_ID, newState, OTHER_EXPORT_ID } from '../../support/builders.ts';
+import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { emptyTable, exportRecords } from '../../support/export-records.ts';
+import { failureOf } from '../../support/failures.ts';
+import { fakeCrm } from '../../support/fake-crm.ts';
+
+type Answers = Parameters<typeof fakeCrm>;
+
+const FIELDS: Answers[number] = ['get /leads/fields', [{ fieldName: 'id' }, { fieldName: 'name' }]];
+const created = (id: string): Answers[number] => ['post /leads/exports', { id }];
+const status = (answer: unknown): Answers[number] => ['get /leads/exports/{id}', answer];
+const NEW = created(OTHER_EXPORT_ID);
+
+/** What CreateExport works with a day after the failed run, at a CRM that answers so. */
+function retryDeps(table = emptyTable(), ...answers: Answers) {
+  const crm = fakeCrm(FIELDS, ...answers);
+  const now = at('2026-11-21T07:00:00.000Z');
+  return { ...testDeps({ now }), crm, records: exportRecords(table), softwareVersion: '1.2.3' };
+}
+
+const startedAt = '2026-11-21T06:55:00.000Z';
+const retry = (input: object = {}, execution = 'retry-1') =>
+  newState({ entity: 'leads', date: '2026-11-20', adopt: 'night-1', ...input }, { execution, startedAt });
+
+/** The table after a run of the day before, which had an export and failed later. */
+async function afterFailedRun(input: object = {}) {
+  const table = emptyTable();
+  const crm = fakeCrm(FIELDS, created(EXPORT_ID));
+  const deps = { ...testDeps(), crm, records: exportRecords(table), softwareVersion: '1.2.3' };
+  await createExport(newState({ entity: 'leads', ...input }), deps);
+  return table;
+}
+
+const linesOf = ({ crm }: ReturnType<typeof retryDeps>) => crm.calls.map(({ line }) => line);
+const LOOKED = ['get /leads/fields', 'get /leads/exports/{id}'];
+const POSTED = 'post /leads/exports';
+
+test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('an export that is %s is adopted without a POST', async (word) => {
+  const deps = retryDeps(await afterFailedRun(), status({ id: EXPORT_ID, status: word }));
+
+  const answer = await createExport(retry(), deps);
+
+  expect(linesOf(deps)).toEqual(LOOKED);
+  expect(answer).toMatchObject({
+    outcome: 'CREATED',
+    checks: 1,
+    run: {
+      ...{ exportId: EXPORT_ID, createdAt: '2026-11-20T01:10:00.000Z', adopted: 'night-1', date: '2026-11-20' },
+      ...{ prefix: 'runs/entity=leads/run=retry-1/', deadline: '2026-11-21T07:55:00.000Z' },
+    },
+  });
+  expect(deps.log.lines).toEqual([{ level: 'info', message: 'adopted the export of an earlier run', fields: {} }]);
+});
+
+test.each<[string, unknown, string]>([
+  ['does not know', new RunError('ExportNotFound', 'Gone.'), 'its status was answered with ExportNotFound'],
+  ['reports as failed', { status: 'FAILED' }, 'the CRM reports that it failed'],
+  ['confuses', { id: OTHER_EXPORT_ID, status: 'PROCESSED' }, 'its status was answered with CrmContractError'],
+])('one that the CRM %s is replaced by a new one', async (_, answer, reason) => {
+  const deps = retryDeps(await afterFailedRun(), status(answer), NEW);
+
+  const { run, checks } = await createExport(retry(), deps);
+
+  expect(linesOf(deps)).toEqual([...LOOKED, POSTED]);
+  expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, createdAt: '2026-11-21T07:00:00.000Z', adopted: null });
+  expect(checks).toBe(0);
+  expect(deps.log.lines).toEqual([{ level: 'info', message: `adopted no export: ${reason}`, fields: {} }]);
+});
+
+test.each<[string, object, object]>([
+  ['other columns', {}, { columns: ['id'] }],
+  ['a filter, though the retry has none', { filters: [{ field: 'id' }] }, {}],
+  ['another date', {}, { date: '2026-11-19' }],
+])('an export that was made for %s is not even looked at', async (_, before, now) => {
+  const deps = retryDeps(await afterFailedRun(before), NEW);
+
+  const { run } = await createExport(retry(now), deps);
+
+  expect(linesOf(deps)).toEqual(['get /leads/fields', POSTED]);
+  expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
+  expect(deps.log.lines[0]?.message).toBe('adopted no export: it was for another request or date');
+});
+
+test('columns that the CRM has added since make a new export', async () => {
+  const deps = retryDeps(await afterFailedRun());
+  const crm = fakeCrm(['get /leads/fields', [{ fieldName: 'id' }, { fieldName: 'name' }, { fieldName: 'phone' }]], NEW);
+
+  const { run } = await createExport(retry(), { ...deps, crm });
+
+  expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
+});
+
+test.each([
+  ['a run of another entity', 'contacts-night'],
+  ['a run that nobody knows', CANARY],
+])('%s has nothing to adopt, and its name is in no state, log or table', async (_, adopt) => {
+  const table = await afterFailedRun();
+  const records = exportRecords(table);
+  const record = { exportId: EXPORT_ID, createdAt: startedAt, fingerprint: 'of contacts', date: '2026-11-20' };
+  await records.keep('contacts-night', record, new Date(startedAt));
+  const deps = retryDeps(table, NEW);
+
+  const answer = await createExport(retry({ adopt }), deps);
+
+  expect(answer.run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
+  expect(JSON.stringify([answer, deps.log.lines])).not.toContain(adopt);
+  expect([...table.items.keys()]).not.toContain(`export-of#${CANARY}`);
+});
+
+test.each([[''], ['x'.repeat(81)], [{ run: 'night-1', exportId: EXPORT_ID }]])(
+  'the input %j is refused: an export is found by the name of its run alone',
+  async (adopt) => {
+    await failureOf(createExport(retry({ adopt }), retryDeps()), 'InvalidInput');
+  },
+);
+
+test('a retry of a retry adopts the same export, which keeps the time of its request', async () => {
+  const table = await afterFailedRun();
+  const processing = status({ status: 'PROCESSING' });
+  await createExport(retry(), retryDeps(table, processing));
+
+  const { run } = await createExport(retry({ adopt: 'retry-1' }, 'retry-2'), retryDeps(table, processing));
+
+  expect(run).toMatchObject({ exportId: EXPORT_ID, createdAt: '2026-11-20T01:10:00.000Z', adopted: 'retry-1' });
+});
+
+test.each<[string, (table: ReturnType<typeof emptyTable>) => Answers[number][]]>([
+  ['a CRM that is down', () => [status(new RunError('CrmUnavailable', 'Down.'))]],
+  [
+    'a ledger that does not answer',
+    (table) => {
+      table.trouble = () => new Error('no answer');
+      return [];
+    },
+  ],
+])('%s is waited for: no second export is requested meanwhile', async (_, answersOf) => {
+  const table = await afterFailedRun();
+  const deps = retryDeps(table, ...answersOf(table));
+  const step = asStep('CreateExport', createExport, ...composed(deps));
+
+  const answer = await step(retry(), lambdaContext());
+
+  expect(answer).toMatchObject({ outcome: 'RETRY', run: null, unansweredCreates: 0 });
+  expect(linesOf(deps)).not.toContain(POSTED);
+  table.trouble = () => undefined;
+  const later = retryDeps(table, status({ status: 'PROCESSED' }));
+  expect((await createExport({ ...retry(), waits: 1 }, later)).run).toMatchObject({ adopted: 'night-1' });
+});
+
+test('a run whose export cannot be recorded goes on, and a retry requests its own', async () => {
+  const table = emptyTable();
+  table.trouble = () => new Error('no answer');
+  const deps = retryDeps(table, created(EXPORT_ID));
+
+  const first = await createExport(newState(), deps);
+
+  expect(first).toMatchObject({ outcome: 'CREATED', run: { exportId: EXPORT_ID } });
+  const fields = { error: 'TokenStoreUnavailable' };
+  expect(deps.log.lines).toEqual([{ level: 'error', message: 'left its export unrecorded', fields }]);
+  table.trouble = () => undefined;
+  const { run } = await createExport(retry(), retryDeps(table, NEW));
+  expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
+});
+
+test('the table keeps ids, digests and dates for thirty days, and nothing else', async () => {
+  const table = await afterFailedRun({ filters: [{ field: 'name', value: CANARY }] });
+
+  expect(table.plain()).toEqual([
+    {
+      pk: 'export-of#night-1',
+      exportId: EXPORT_ID,
+      ...{ createdAt: '2026-11-20T01:10:00.000Z', date: '2026-11-20' },
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      ttl: Date.parse('2026-12-20T01:10:00.000Z') / 1000,
+    },
+  ]);
+});
+
+test('a different configuration of sorts or e-mail makes a new export: the old one is not what is asked for now', async () => {
+  const entities = { leads: { sorts: [{ field: 'id' }] } };
+  const deps = { ...retryDeps(await afterFailedRun(), NEW), deployment: deployment({ entities }) };
+
+  expect((await createExport(retry(), deps)).run).toMatchObject({ adopted: null });
+});
