@@ -16,7 +16,8 @@ const LATEST = 'published/entity=leads/latest.json';
 const manifestIn = (bucket: FakeBucket) => JSON.parse(bucket.text(MANIFEST_KEY) ?? 'null') as Manifest;
 
 test('PUBLISHED names the manifest, which says all that is known of the run', async () => {
-  const { bucket, state } = storedRun();
+  const { bucket, state: stored } = storedRun();
+  const state = { ...stored, run: run({ adopted: 'night-0' }) };
 
   const answer = await publish(bucket, state);
 
@@ -41,6 +42,7 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
     export: {
       id: EXPORT_ID,
       createdAt: '2026-11-20T01:00:05.000Z',
+      adoptedFrom: 'night-0',
       storedAt: '2026-11-20T01:10:00.000Z',
       checks: 3,
       unansweredCreates: 0,
