@@ -5,6 +5,7 @@ import type { Progress, RunReport } from '../cli/runs/run-report.ts';
 import type { Screen } from '../cli/runs/screen.ts';
 import type { Target } from '../cli/support/target.ts';
 import type { Entity } from '../core/config/entities.ts';
+import { dateIn } from '../core/schedule/local-time.ts';
 
 /** Here a look costs nothing. */
 const LOOK_AT_FILE_EVERY_MS = 1_000;
@@ -27,7 +28,8 @@ export async function runAll(
     rows.set(progress.entity, progress);
     screen.progress(entities.flatMap((entity) => rows.get(entity) ?? []));
   };
-  const input = { scheduledFor: `${new Date().toISOString().slice(0, 19)}Z` };
+  // All of one date. `scheduledFor` would claim the start of a rule.
+  const input = { date: dateIn(target.TimeZone ?? 'UTC', new Date()) };
   const runs = entities.map(async (entity) => {
     const executionArn = await startRun(target, entity, input);
     const fileProgress = watchFile(target, { everyMs: LOOK_AT_FILE_EVERY_MS });

@@ -24,7 +24,8 @@ export function refuseDate(
   if (problem !== undefined) throw new CommandError(`${problem}${advice}`, USAGE);
 }
 
-function dateOf(timeZone: string, time: string): string {
+/** Empty where that is no time. */
+export function dateOf(timeZone: string, time: string): string {
   const moment = new Date(time);
   return Number.isNaN(moment.getTime()) ? '' : dateIn(timeZone, moment);
 }

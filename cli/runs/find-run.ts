@@ -5,6 +5,7 @@ import { parseJson } from '../../core/json.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
+import { type WithoutJob, withoutJobOf } from './without-job.ts';
 
 export interface FoundRun {
   executionArn: string;
@@ -14,6 +15,8 @@ export interface FoundRun {
   status: string;
   startDate: Date;
   stopDate: Date | undefined;
+  /** Where it is none, for it ended without a job. */
+  withoutJob?: WithoutJob | undefined;
 }
 
 type Place = Pick<Target, 'sfn' | 'StateMachineArn'>;
@@ -45,6 +48,8 @@ interface Sought {
   failed?: boolean | undefined;
   running?: boolean | undefined;
   entity?: Entity | undefined;
+  /** Starts that ended without a job too. */
+  withoutJob?: boolean | undefined;
   /** By the name of the execution; these are not described. */
   known?: ReadonlyMap<string, Entity> | undefined;
 }
@@ -64,7 +69,10 @@ export async function* executionsOf(
     for (let first = 0; first < wanted.length; first += DESCRIBED_AT_ONCE) {
       const some = wanted.slice(first, first + DESCRIBED_AT_ONCE);
       const runs = await Promise.all(some.map((item) => withEntity({ sfn }, item, options.known)));
-      yield* runs.filter(({ entity }) => !options.entity || entity === options.entity);
+      yield* runs.filter(
+        ({ entity, withoutJob }) =>
+          (!options.entity || entity === options.entity) && (options.withoutJob || withoutJob === undefined),
+      );
     }
     if (young.length < executions.length) return;
   }
@@ -86,7 +94,8 @@ const inputSchema = z.object({ entity: entitySchema });
 async function describe({ sfn }: Pick<Target, 'sfn'>, executionArn: string): Promise<FoundRun | undefined> {
   try {
     const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-    return foundRun(execution, parseJson(inputSchema, execution.input)?.entity);
+    const withoutJob = withoutJobOf(execution.output);
+    return { ...foundRun(execution, parseJson(inputSchema, execution.input)?.entity), withoutJob };
   } catch (error) {
     if (error instanceof Error && /^(ExecutionDoesNotExist|InvalidArn)$/.test(error.name)) return undefined;
     throw error;

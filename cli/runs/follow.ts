@@ -11,6 +11,7 @@ import { watchFile } from './file-progress.ts';
 import { findRun } from './find-run.ts';
 import type { Progress, RunReport } from './run-report.ts';
 import { createScreen } from './screen.ts';
+import { withoutJobSentence } from './without-job.ts';
 
 /** A run that can be followed. */
 export interface NamedRun {
@@ -95,7 +96,9 @@ function print(reports: RunReport[], options: FollowCommandOptions): void {
     throw new CommandError(failures.map(failureText).join('\n'), RUN_FAILED, { documented: json });
 }
 
-function publishedText({ entity, rows, bytes, key, warningCount, executionArn }: RunReport, options: TargetOptions) {
+function publishedText(report: RunReport, options: TargetOptions): string {
+  const { entity, rows, bytes, key, warningCount, executionArn, withoutJob } = report;
+  if (withoutJob) return plainLine(`${entity}: ${withoutJobSentence(withoutJob)}`);
   const text = `${entity}: published, ${rows ?? 'uncounted'} rows, ${bytes} bytes, ${plainLine(key ?? '')}`;
   if (!warningCount) return text;
   return `${text}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${quoted(executionArn.split(':').at(-1) ?? '')}`, options)}`;

@@ -8,7 +8,7 @@ import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
 import { lastSeen } from './executions.ts';
-import { refuseDate } from './export-date.ts';
+import { dateOf, refuseDate } from './export-date.ts';
 import { type FoundRun, findRun } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
 import { afterStart, startNamed } from './start.ts';
@@ -59,7 +59,7 @@ const inputSchema = z.looseObject({
  * @throws CommandError (exit code 2) where that input names no entity
  */
 export async function inputAgain(
-  { sfn }: Pick<Target, 'sfn'>,
+  { sfn, TimeZone }: Pick<Target, 'sfn' | 'TimeZone'>,
   { executionArn, name, startDate }: FoundRun,
 ): Promise<z.infer<typeof inputSchema>> {
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
@@ -68,7 +68,9 @@ export async function inputAgain(
     throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start.`, USAGE);
   }
   const { scheduledFor = startDate.toISOString(), ...input } = parsed;
-  const date = input.date ?? (await lastSeen(sfn, executionArn)).state?.run?.date;
-  // With `scheduledFor` too, the new run would look like one of the nightly rule.
+  const reckoned = TimeZone && dateOf(TimeZone, scheduledFor);
+  const date = input.date ?? (await lastSeen(sfn, executionArn)).state?.run?.date ?? reckoned;
+  // With `scheduledFor` too, the new run would be one of the nightly rule, and find that the old one has its start. The
+  // functions of a stack that does not name its zone do not look.
   return date === undefined ? { ...input, scheduledFor } : { ...input, date };
 }

@@ -3,6 +3,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import { parseJson } from '../../core/json.ts';
 import { type RunState, runStateSchema } from '../../core/step/states.ts';
 import type { Waiting } from './waiting.ts';
+import { type WithoutJob, withoutJobOf } from './without-job.ts';
 
 /** One run as `--json` prints it, with the status of Step Functions; what is not known is null. */
 export interface RunReport {
@@ -20,6 +21,8 @@ export interface RunReport {
   warningCount: number | null;
   checks: number;
   seconds: number;
+  /** Of a start by a rule that requested nothing: why. */
+  withoutJob: WithoutJob | null;
 }
 
 /** Where a run is right now. */
@@ -62,6 +65,7 @@ export function reportOf(
     warningCount: state?.warningCount ?? null,
     checks: state?.checks ?? 0,
     seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
+    withoutJob: withoutJobOf(execution.output) ?? null,
   };
 }
 

@@ -163,6 +163,8 @@ export const runStateSchema = z.looseObject({
   checks: z._default(z.int(), 0),
   /** Waits so far, of all steps. */
   waits: z._default(z.int(), 0),
+  /** The execution that a rule had started already for the same start; `null` where this is the first. */
+  startedBy: z._default(z.nullable(z.string()), null),
   /** `null` where the last step had none. */
   trouble: z._default(z.nullable(troubleSchema), null),
   /** Create requests that may have worked. */

@@ -3,7 +3,7 @@
  * Choice behind each task come from here.
  */
 export const STEPS = {
-  CreateExport: { outcomes: ['CREATED', 'RETRY', 'FAILED'], waiting: 'RETRY' },
+  CreateExport: { outcomes: ['CREATED', 'RETRY', 'NOT_DUE', 'ALREADY_STARTED', 'FAILED'], waiting: 'RETRY' },
   CheckStatus: { outcomes: ['READY', 'PENDING', 'FAILED'], waiting: 'PENDING' },
   DownloadFile: { outcomes: ['STORED', 'NOT_READY', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
   PublishFile: { outcomes: ['PUBLISHED', 'UNPUBLISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
@@ -11,7 +11,8 @@ export const STEPS = {
 
 /**
  * In the state of every execution that the machine begins. One that began under an earlier release keeps its definition and
- * has 1: steps answer it only what that release did. 2: `UNPUBLISHED`.
+ * has 1: steps answer it only what that release did. 2: `UNPUBLISHED`,
+ * `NOT_DUE`, `ALREADY_STARTED`.
  */
 export const MACHINE_VERSION = 2;
 

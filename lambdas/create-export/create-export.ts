@@ -4,27 +4,33 @@ import { createExport as postExport } from '../../core/crm/exports.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
-import { dateProblem } from '../../core/export/logical-date.ts';
 import { differingKeys, planDigest, planOf, requiredOf } from '../../core/export/plan.ts';
 import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest, fingerprintOf, listedOf, refuseMissing, resolveColumns } from '../../core/export/request.ts';
-import { dateAfter, dateIn } from '../../core/schedule/local-time.ts';
+import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type Answer, troubleOf } from '../../core/step/export-run.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
 import { type AdoptDeps, adoptExport, RECORD_SECONDS, recordExport } from './adopt.ts';
+import type { ClaimSlot } from './claim-slot.ts';
+import { dateOfRun } from './date-of-run.ts';
 
 export interface CreateExportDeps extends AdoptDeps {
+  claimSlot: ClaimSlot;
   softwareVersion: string;
 }
 
 /** Of a create that may have worked; the manifest warns that the CRM may hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
-/** Checks the input, creates the export, or adopts that of an earlier run, and begins the run. Answers CREATED with `run`. */
+/**
+ * Checks the input, creates the export, or adopts that of an earlier run, and begins the run. Answers CREATED with `run`. A
+ * start by a rule that is not the one of its date ends here.
+ */
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
-  const date = logicalDate(input, state.startedAt, deps.deployment.timeZone);
+  const date = await dateOfRun(input, state, deps);
+  if (typeof date !== 'string') return date;
   const requested = await requestFor({ ...input, date }, state, deps);
   try {
     const obtained = await obtainExport({ ...input, date }, requested, state, deps);
@@ -72,15 +78,6 @@ function waitForSecond(
   const deadline = deadlineOf(state.startedAt, polling.deadlineSeconds);
   const left = Math.floor((deadline.getTime() - now().getTime()) / 1000);
   return state.unansweredCreates >= REPEATS_UNANSWERED || wait + polling.firstWaitSeconds > left ? undefined : wait;
-}
-
-/** @throws RunError `InvalidInput` where no export can have this date */
-function logicalDate({ date, scheduledFor }: ExportInput, startedAt: string, timeZone: string): string {
-  const today = dateIn(timeZone, new Date(startedAt));
-  const resolved = date ?? (scheduledFor === undefined ? today : dateIn(timeZone, new Date(scheduledFor)));
-  const problem = dateProblem(resolved, today, timeZone);
-  if (problem !== undefined) throw new RunError('InvalidInput', problem);
-  return resolved;
 }
 
 type Requested = Pick<Run, 'request' | 'fingerprint' | 'listed' | 'plan' | 'differs' | 'kind' | 'publish'>;

@@ -4,6 +4,7 @@ import { readEnv } from '../../core/config/env.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { createExportRecords } from '../../core/export/export-record.ts';
 import { asStep } from '../../core/step/export-run.ts';
+import { createClaimSlot } from './claim-slot.ts';
 import { createExport } from './create-export.ts';
 
 /** State CreateExport of the machine ExportRun: checks the input and leaves an export at the CRM. */
@@ -14,6 +15,10 @@ export const handler = asStep('CreateExport', createExport, () => {
     'SOFTWARE_VERSION',
     'LEDGER_TABLE',
   );
-  const records = createExportRecords(new DynamoDBClient({ ...LEASE_LIMITS, maxAttempts: 2 }), table);
-  return (invocation) => ({ ...invocation, crm: crm(invocation), records, softwareVersion });
+  const dynamo = new DynamoDBClient({ ...LEASE_LIMITS, maxAttempts: 2 });
+  const records = createExportRecords(dynamo, table);
+  return (invocation) => {
+    const claimSlot = createClaimSlot(dynamo, table, invocation.now);
+    return { ...invocation, crm: crm(invocation), records, claimSlot, softwareVersion };
+  };
 });

@@ -49,8 +49,18 @@ export class ExportWorkflow extends Construct {
     const published = new Succeed(this, 'ExportPublished', { comment: 'Manifest and pointers name the file' });
     const stored = new Succeed(this, 'ExportStored', { comment: 'The manifest names the file; readers do not get it' });
 
+    const notDue = new Succeed(this, 'NotDue', { comment: 'Another start of the rule is the one for this date' });
+    const alreadyStarted = new Succeed(this, 'AlreadyStarted', {
+      comment: 'Another execution has this start of the rule',
+    });
     const ends = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
-    connectStep(this, 'CreateExport', create, { CREATED: waitBeforeCheck, RETRY: waitBeforeCreate }, ends);
+    connectStep(
+      this,
+      'CreateExport',
+      create,
+      { CREATED: waitBeforeCheck, RETRY: waitBeforeCreate, NOT_DUE: notDue, ALREADY_STARTED: alreadyStarted },
+      ends,
+    );
     connectStep(this, 'CheckStatus', check, { READY: download, PENDING: waitBeforeCheck }, ends);
     connectStep(
       this,

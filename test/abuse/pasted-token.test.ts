@@ -3,7 +3,7 @@ import { createLog } from '../../core/log/log.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import { createExport } from '../../lambdas/create-export/create-export.ts';
 import { EXPORT_ID, newState } from '../support/builders.ts';
-import { composed, lambdaContext, testDeps } from '../support/deps.ts';
+import { composed, lambdaContext, testDeps, unclaimed } from '../support/deps.ts';
 import { exportRecords } from '../support/export-records.ts';
 import { fakeCrm } from '../support/fake-crm.ts';
 import { written } from '../support/written.ts';
@@ -23,6 +23,7 @@ const REFUSED: [string, (token: string) => unknown][] = [
   ['the entity', (token) => ({ entity: token })],
   ['a key', (token) => ({ entity: 'leads', [token]: 1 })],
   ['the date', (token) => ({ entity: 'leads', date: token })],
+  ['the start by a rule', (token) => ({ entity: 'leads', scheduledFor: token })],
   ['the columns', (token) => ({ entity: 'leads', columns: token })],
   ['a column', (token) => ({ entity: 'leads', columns: ['id', token] })],
   ['the operator', (token) => ({ entity: 'leads', filtersOperator: token })],
@@ -38,11 +39,8 @@ const TAKEN: [string, (token: string) => unknown][] = [
 async function start(input: unknown) {
   const crm = fakeCrm(['get /leads/fields', [{ fieldName: 'id' }]], ['post /leads/exports', { id: EXPORT_ID }]);
   const log = createLog('CreateExport', 'prod');
-  const handler = asStep(
-    'CreateExport',
-    createExport,
-    ...composed({ ...testDeps(), log, crm, records: exportRecords(), softwareVersion: '1' }),
-  );
+  const deps = { ...testDeps(), log, crm, claimSlot: unclaimed, records: exportRecords(), softwareVersion: '1' };
+  const handler = asStep('CreateExport', createExport, ...composed(deps));
   let answer: Awaited<ReturnType<typeof handler>> | undefined;
   const seen = await written(async () => {
     answer = await handler(newState(input), lambdaContext());

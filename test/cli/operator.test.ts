@@ -22,17 +22,15 @@ const runState = (date: string) =>
   });
 
 /** The input that a retry would give, where the old run had this one and came this far. */
-async function anew(input: string, ...states: string[]) {
-  const events = states.map((state, id) => {
-    const stateEnteredEventDetails = { name: 'CheckStatus', input: state };
-    return { id, timestamp: 1, type: 'TaskStateEntered', stateEnteredEventDetails };
-  });
+async function anew(input: string, state?: string, TimeZone?: string) {
+  const stateEnteredEventDetails = { name: 'CheckStatus', input: state };
+  const events = state ? [{ id: 0, timestamp: 1, type: 'TaskStateEntered', stateEnteredEventDetails }] : [];
   const { endpoint } = await jsonServer(({ operation }) =>
     operation === 'DescribeExecution'
       ? { output: { executionArn, name: NAME, status: 'FAILED', startDate: 1, input } }
       : { output: { events } },
   );
-  return inputAgain({ sfn: sfnAt(endpoint) }, found);
+  return inputAgain({ sfn: sfnAt(endpoint), TimeZone }, found);
 }
 
 test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
@@ -46,6 +44,16 @@ test('a retry has the input of the old run, and its date: as given, as that run 
   expect(await anew(JSON.stringify(due), runState('2026-11-20'))).toEqual({ entity: 'leads', date: '2026-11-20' });
   expect(await anew(JSON.stringify({ ...due, date: '2026-11-02' }))).toEqual({ entity: 'leads', date: '2026-11-02' });
   expect(await anew('{"entity":"leads"}')).toEqual({ entity: 'leads', scheduledFor: '2026-11-20T22:00:00.250Z' });
+});
+
+test('a retry of a run that found no date has the one that its start has where the deployment is', async () => {
+  expect(await anew('{"entity":"leads","scheduledFor":"2026-11-20T22:30:00Z"}', undefined, 'Asia/Jerusalem')).toEqual({
+    ...{ entity: 'leads', date: '2026-11-21' },
+  });
+  expect(await anew('{"entity":"leads"}', undefined, 'America/New_York')).toEqual({
+    entity: 'leads',
+    date: '2026-11-20',
+  });
 });
 
 test.for(['{"entity":"leeds"}', '[]', 'x'])('a run with the input %s cannot be retried', async (input) => {

@@ -281,6 +281,20 @@ describe('starts that come twice, late or by themselves', () => {
     expect(pointer.execution).toBe(later?.execution);
   });
 
+  it('requests one export where the event of a rule is delivered twice', async () => {
+    const creates = () => system.sandbox.ledger.count({ kind: 'create', entity: 'contacts' });
+    const before = creates();
+    const event = { scheduledFor: '2026-11-10T01:00:00Z' };
+
+    const reports = await Promise.all([system.run('contacts', event), system.run('contacts', event)]);
+
+    expect(reports.map(({ status }) => status)).toEqual(['SUCCEEDED', 'SUCCEEDED']);
+    const [first, ...others] = reports.filter(({ manifestKey }) => manifestKey !== null);
+    expect((await manifestOf(first ?? reports[0])).date).toBe('2026-11-10');
+    expect(others).toEqual([]);
+    expect(creates() - before).toBe(1);
+  });
+
   it('does not move the newest date back when an older date is exported again', async () => {
     const report = await system.run('contacts', { date: '2020-02-29' });
 

@@ -3,6 +3,7 @@ import type { Measures } from '../../core/log/emf.ts';
 import type { FunctionLog } from '../../core/log/log.ts';
 import type { LogFields, RunFields } from '../../core/log/log-fields.ts';
 import type { Invocation, Platform } from '../../core/step/invocation.ts';
+import type { ClaimSlot } from '../../lambdas/create-export/claim-slot.ts';
 import { deployment } from './builders.ts';
 
 export interface Logged {
@@ -36,6 +37,9 @@ export function recordingLog() {
 export const NOW = '2026-11-20T01:10:00.000Z';
 
 export const at = (time: string) => () => new Date(time);
+
+/** No other execution has the start. */
+export const unclaimed: ClaimSlot = async () => undefined;
 
 /** What every step is given, without any waiting, luck or output: jitter is in the middle, time is plenty. */
 export function testDeps(overrides: Partial<Invocation> = {}): Invocation & { log: ReturnType<typeof recordingLog> } {

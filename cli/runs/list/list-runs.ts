@@ -10,6 +10,7 @@ import { lastSeen } from '../executions.ts';
 import { executionsOf, type FoundRun } from '../find-run.ts';
 import { parseState, secondsBetween } from '../run-report.ts';
 import { type Waiting, waitingOf } from '../waiting.ts';
+import type { WithoutJob } from '../without-job.ts';
 import { publishedOrNone, type RunWithStanding, type Standing } from './published-runs.ts';
 
 /** Step Functions deletes an execution so long after its end. */
@@ -33,6 +34,8 @@ export interface RunRow {
   standing: Standing;
   warningCount: number | null;
   waiting: Waiting | null;
+  /** Of a start by a rule that requested nothing: why. */
+  withoutJob: WithoutJob | null;
 }
 
 interface Wanted {
@@ -41,6 +44,8 @@ interface Wanted {
   since: Date;
   failed: boolean;
   running?: boolean;
+  /** Starts that ended without a job too. */
+  all?: boolean;
   /** Only the newest. */
   limit?: number | undefined;
   /** The zone in which a run gets its date. */
@@ -90,13 +95,13 @@ export async function unpublishedRuns(
 async function foundRuns(
   target: Machine,
   entities: Entity[],
-  { since, failed, running, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'limit'>,
+  { since, failed, running, all, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'all' | 'limit'>,
   published: Map<string, PublishedRun>,
 ): Promise<FoundRun[]> {
   const runs: FoundRun[] = [];
   const [entity] = entities.length === 1 ? entities : [];
   const known = new Map([...published].map(([name, { manifest }]) => [name, manifest.entity]));
-  for await (const run of executionsOf(target, { since, failed, running, entity, known })) {
+  for await (const run of executionsOf(target, { since, failed, running, entity, known, withoutJob: all })) {
     // A run whose input has no entity is left out only if entities were named.
     if (run.entity ? entities.includes(run.entity) : entities.length === ENTITIES.length) runs.push(run);
     // All others are joined with manifests: a run that is not found would count as one that Step Functions has deleted.
@@ -144,13 +149,14 @@ function rowWith(run: FoundRun, found: RunWithStanding | undefined, ended: End |
     standing: found?.standing ?? null,
     warningCount: warnings?.length ?? null,
     waiting: null,
+    withoutJob: run.withoutJob ?? null,
   };
 }
 
 function forgottenRow({ manifest, standing }: RunWithStanding): RunRow {
   const { execution, entity, date, startedAt, file, warnings } = manifest;
   const known = { run: execution, entity, date, startedAt, rows: file.rows, bytes: file.bytes, standing };
-  const unknown = { status: null, error: null, cause: null, seconds: null, waiting: null };
+  const unknown = { status: null, error: null, cause: null, seconds: null, waiting: null, withoutJob: null };
   return { ...known, ...unknown, warningCount: warnings.length };
 }
 

@@ -7,12 +7,14 @@ import { fittedTable } from '../../support/table.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { bytesText, colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
 import { waitingText } from '../waiting.ts';
+import { withoutJobText } from '../without-job.ts';
 import { FORGOTTEN_AFTER_DAYS, listRuns, type RunRow } from './list-runs.ts';
 
 interface ListOptions extends TargetOptions {
   since?: Date;
   failed?: boolean;
   running?: boolean;
+  all?: boolean;
   limit?: number;
   configuration?: string;
   json?: boolean;
@@ -30,6 +32,7 @@ export function addList(command: Command): void {
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
     .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
     .option('--running', 'only runs that are under way')
+    .option('--all', 'also starts by a rule that requested nothing: not due, or already started')
     .option('--limit <number>', 'only so many, the newest', limitArgument)
     .option('--configuration <file>', 'says the time zone of the dates; default: what is deployed', pathArgument)
     .option('--json', 'one JSON document')
@@ -48,8 +51,8 @@ async function list(entities: Entity[] = [], options: ListOptions): Promise<void
   const file = options.configuration === undefined ? undefined : await plan();
   const target = await connect(options);
   const timeZone = file?.timeZone ?? target.TimeZone ?? (await plan()).timeZone;
-  const { since = sinceArgument('7d'), failed = false, running = false, limit } = options;
-  const runs = await listRuns(target, { entities, since, failed, running, limit, timeZone, warn: printErr });
+  const { since = sinceArgument('7d'), failed = false, running = false, all = false, limit } = options;
+  const runs = await listRuns(target, { entities, since, failed, running, all, limit, timeZone, warn: printErr });
   const text = options.json ? JSON.stringify({ runs }) : runsText(runs, process.stdout, { since, failed, running });
   if (text !== '') process.stdout.write(`${text}\n`);
 }
@@ -67,7 +70,7 @@ export function runsText(
   const colors = colorsFor(stream);
   const { lines, leftOut } = fittedTable(COLUMNS, runs.map(cellsOf), stream.columns ?? Number.POSITIVE_INFINITY);
   const paint = (run: RunRow | undefined) => {
-    if (!run || run.standing === 'superseded') return colors.dim;
+    if (!run || run.standing === 'superseded' || run.withoutJob) return colors.dim;
     if (run.status === 'RUNNING') return colors.cyan;
     if (run.warningCount) return colors.yellow;
     return outcomeText(run) === 'published' ? colors.green : colors.red;
@@ -127,7 +130,8 @@ function lineOf(run: RunRow): string {
     .trimEnd();
 }
 
-function outcomeText({ status, error }: RunRow): string {
+function outcomeText({ status, error, withoutJob }: RunRow): string {
+  if (withoutJob) return withoutJobText(withoutJob);
   if (status === null) return 'published*';
   if (status === 'SUCCEEDED') return 'published';
   if (status === 'RUNNING') return 'running';

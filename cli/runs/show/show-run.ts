@@ -58,7 +58,7 @@ async function ofExecution(
   run: FoundRun,
   endpoint: string | undefined,
 ): Promise<ShownRun> {
-  const { name, executionArn, entity = null, status, startDate, stopDate } = run;
+  const { name, executionArn, entity = null, status, startDate, stopDate, withoutJob } = run;
   const execution = await target.sfn.send(new DescribeExecutionCommand({ executionArn }));
   const { input, output, error = null, cause = null } = execution;
   const stretches = stretchesOf(await historyOf(target.sfn, executionArn), stopDate ?? new Date(), output);
@@ -71,7 +71,7 @@ async function ofExecution(
   const known = { date: state?.run?.date, input, error, timeZone: target.TimeZone, warn };
   const seen = last && { name: last.name, at: last.from, state: last.before };
   return {
-    ...{ run: name, executionArn, entity, status, error, cause },
+    ...{ run: name, executionArn, entity, status, error, cause, withoutJob: withoutJob ?? null },
     ...(await aftermathOf(manifests, run, known)),
     ...ofState(state),
     waiting: (status === 'RUNNING' && seen && waitingOf(seen)) || null,
@@ -80,7 +80,7 @@ async function ofExecution(
     seconds: secondsBetween(startDate, stopDate ?? new Date()),
     standing: manifest ? await standingBy(manifests, manifest, warn) : null,
     runbook: runbookEntry(error, status),
-    timeline: timelineOf(stretches, { status, error, startedAt: startDate, endedAt: stopDate }),
+    timeline: timelineOf(stretches, { status, error, withoutJob, startedAt: startDate, endedAt: stopDate }),
     files: {
       bucket: target.BucketName,
       key: state?.file?.key ?? null,

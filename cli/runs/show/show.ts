@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { commandFor, withExamples } from '../../support/command-options.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { bytesText, colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
+import { withoutJobText } from '../without-job.ts';
 import type { Phase } from './history.ts';
 import { readersText } from './readers.ts';
 import { type ShownRun, showRun } from './show-run.ts';
@@ -45,9 +46,10 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
   ].join('\n');
 }
 
-function headOf({ entity, date, status, error, standing, rows, bytes }: ShownRun): string {
+function headOf({ entity, date, status, error, standing, rows, bytes, withoutJob }: ShownRun): string {
   const what = [entity ?? 'no entity', date].filter(Boolean).join(' of ');
   if (status === 'RUNNING') return `${what}, under way`;
+  if (withoutJob) return `${what}, ${withoutJobText(withoutJob)}`;
   if (status !== 'SUCCEEDED' && status !== null) return `${what}, ${error ?? status}`;
   const size = [rows === null ? '' : manyText(rows, 'row'), bytesText(bytes)].filter(Boolean).join(', ');
   const standings = {

@@ -1,6 +1,7 @@
 import type { RunState } from '../../../core/step/states.ts';
 import { bytesText, durationText, manyText } from '../../support/text.ts';
 import { reasonText, timesText, waitingOf } from '../waiting.ts';
+import { type WithoutJob, withoutJobSentence } from '../without-job.ts';
 import { type Phase, type Stay, type Stretch, secondsIn } from './history.ts';
 
 export interface Moment {
@@ -14,6 +15,7 @@ export interface Moment {
 interface Ended {
   status: string;
   error: string | null;
+  withoutJob: WithoutJob | undefined;
   startedAt: Date;
   /** `undefined` while it runs. */
   endedAt: Date | undefined;
@@ -52,10 +54,10 @@ function begun(state: RunState | undefined, { startedAt }: Ended): Moment {
   };
 }
 
-function ended({ status, error, startedAt, endedAt = startedAt }: Ended): Moment {
+function ended({ status, error, withoutJob, startedAt, endedAt = startedAt }: Ended): Moment {
   const took = durationText((endedAt.getTime() - startedAt.getTime()) / 1000);
   const how: Record<string, string> = {
-    SUCCEEDED: 'Published',
+    SUCCEEDED: withoutJob ? 'Ended without a job' : 'Published',
     TIMED_OUT: 'Ended by the time limit of the machine',
     ABORTED: 'Stopped by a person',
   };
@@ -65,7 +67,9 @@ function ended({ status, error, startedAt, endedAt = startedAt }: Ended): Moment
 
 const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
   create: (stretch) => {
-    const { run } = afterOf(stretch) ?? {};
+    const { run, outcome, startedBy = null } = afterOf(stretch) ?? {};
+    if (outcome === 'NOT_DUE' || outcome === 'ALREADY_STARTED')
+      return `Requested nothing: ${withoutJobSentence({ outcome, startedBy })}`;
     const count = staysIn(stretch, 'CreateExport').length;
     const tries = count > 1 ? ` at the ${count === 2 ? '2nd' : count === 3 ? '3rd' : `${count}th`} try` : '';
     if (!run) return `Requested an export${tries}; none was created`;

@@ -9,7 +9,7 @@ import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../../transfer/index.ts';
-import { EXPORT_ID, newState, run, runState, storedFile } from '../../support/builders.ts';
+import { deployment, EXPORT_ID, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { exportRecords } from '../../support/export-records.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
@@ -20,12 +20,14 @@ const CSV = Buffer.from('id\n1\n');
 const DOWN = new RunError('CrmUnavailable', 'Down.');
 const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
 
-const create = (...answers: [string, unknown][]) =>
-  asStep(
-    'CreateExport',
-    createExport,
-    ...composed({ ...testDeps(), crm: fakeCrm(...answers), records: exportRecords(), softwareVersion: '1' }),
-  )(newState(), lambdaContext());
+const create = (...answers: [string, unknown][]) => begin(newState(), ...answers);
+const begin = (state: RunState, ...answers: [string, unknown][]) => {
+  const night = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '03:00' } });
+  const others = { claimSlot: async () => 'night-0', records: exportRecords(), softwareVersion: '1' };
+  const deps = { ...testDeps({ deployment: night }), ...others, crm: fakeCrm(...answers) };
+  return asStep('CreateExport', createExport, ...composed(deps))(state, lambdaContext());
+};
+const byRule = (scheduledFor: string) => begin(newState({ entity: 'leads', scheduledFor }));
 const check = (answer: unknown) =>
   asStep(
     'CheckStatus',
@@ -56,6 +58,8 @@ const PRODUCED: { [S in StepName]: Record<StepOutcome<S>, () => Promise<RunState
   CreateExport: {
     CREATED: () => create(FIELDS, ['post /leads/exports', { id: EXPORT_ID }]),
     RETRY: () => create(['get /leads/fields', DOWN]),
+    NOT_DUE: () => byRule('2026-11-20T00:00:00Z'),
+    ALREADY_STARTED: () => byRule('2026-11-20T01:00:00Z'),
     FAILED: () => create(FIELDS, ['post /leads/exports', {}]),
   },
   CheckStatus: {

@@ -3,7 +3,7 @@ import { RunError } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { CANARY, deployment, EXPORT_ID, newState, OTHER_EXPORT_ID } from '../../support/builders.ts';
-import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, testDeps, unclaimed } from '../../support/deps.ts';
 import { emptyTable, exportRecords } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -19,7 +19,7 @@ const NEW = created(OTHER_EXPORT_ID);
 function retryDeps(table = emptyTable(), ...answers: Answers) {
   const crm = fakeCrm(FIELDS, ...answers);
   const now = at('2026-11-21T07:00:00.000Z');
-  return { ...testDeps({ now }), crm, records: exportRecords(table), softwareVersion: '1.2.3' };
+  return { ...testDeps({ now }), crm, claimSlot: unclaimed, records: exportRecords(table), softwareVersion: '1.2.3' };
 }
 
 const startedAt = '2026-11-21T06:55:00.000Z';
@@ -30,7 +30,7 @@ const retry = (input: object = {}, execution = 'retry-1') =>
 async function afterFailedRun(input: object = {}) {
   const table = emptyTable();
   const crm = fakeCrm(FIELDS, created(EXPORT_ID));
-  const deps = { ...testDeps(), crm, records: exportRecords(table), softwareVersion: '1.2.3' };
+  const deps = { ...testDeps(), crm, claimSlot: unclaimed, records: exportRecords(table), softwareVersion: '1.2.3' };
   await createExport(newState({ entity: 'leads', ...input }), deps);
   return table;
 }

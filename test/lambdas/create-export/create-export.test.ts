@@ -5,7 +5,7 @@ import { asStep } from '../../../core/step/export-run.ts';
 import type { Run } from '../../../core/step/states.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/builders.ts';
-import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { at, composed, lambdaContext, testDeps, unclaimed } from '../../support/deps.ts';
 import { exportRecords } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -19,7 +19,8 @@ const created = (entity = 'leads'): [string, unknown] => [`post /${entity}/expor
 const lost: [string, unknown] = ['post /leads/exports', new RunError('CreateUnanswered', 'The answer was lost.')];
 
 function depsWith(crm: ReturnType<typeof fakeCrm>, overrides: Parameters<typeof testDeps>[0] = {}) {
-  return { ...testDeps(overrides), crm, records: exportRecords(), softwareVersion: '1.2.3' };
+  const others = { claimSlot: unclaimed, records: exportRecords(), softwareVersion: '1.2.3' };
+  return { ...testDeps(overrides), crm, ...others };
 }
 
 /** The date that a run gets in a zone, from its input and start. */

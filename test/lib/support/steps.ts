@@ -10,10 +10,11 @@ import type { RunState } from '../../../core/step/states.ts';
 import type { StepName } from '../../../core/step/steps.ts';
 import type { Bucket } from '../../../core/storage/bucket.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
+import type { ClaimSlot } from '../../../lambdas/create-export/claim-slot.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import { composed } from '../../support/deps.ts';
+import { composed, unclaimed } from '../../support/deps.ts';
 import { exportRecords } from '../../support/export-records.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
 import type { Clock, Invoke } from './interpreter.ts';
@@ -64,12 +65,18 @@ export interface World {
 /** The steps as they are deployed, in a made-up world; jitter draws the shortest waits. */
 export function realSteps(world: World, deployment: Deployment): Invoke {
   return async (step, payload, clock) => {
-    const deps = { ...dependencies(deployment, clock), ...clients(world), softwareVersion: '0.0.0' };
+    const deps = {
+      ...dependencies(deployment, clock),
+      ...clients(world),
+      claimSlot: unclaimed,
+      softwareVersion: '0.0.0',
+    };
     return handlers[step as StepName](deps)(payload, CONTEXT);
   };
 }
 
-type Clients = ReturnType<typeof clients> & ReturnType<typeof dependencies> & { softwareVersion: string };
+type Clients = ReturnType<typeof clients> &
+  ReturnType<typeof dependencies> & { claimSlot: ClaimSlot; softwareVersion: string };
 
 const handlers = {
   CreateExport: (deps: Clients) => asStep('CreateExport', createExport, ...composed(deps)),

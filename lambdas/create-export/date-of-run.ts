@@ -1,0 +1,52 @@
+import type { Deployment } from '../../core/config/deployment.ts';
+import { timingOf } from '../../core/config/timing.ts';
+import { RunError } from '../../core/errors.ts';
+import type { ExportInput } from '../../core/export/input.ts';
+import { dateProblem } from '../../core/export/logical-date.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
+import { slotOf } from '../../core/schedule/slot.ts';
+import type { Answer } from '../../core/step/export-run.ts';
+import type { RunState } from '../../core/step/states.ts';
+import type { ClaimSlot } from './claim-slot.ts';
+
+/** The clocks of EventBridge and Step Functions may differ by that. */
+const CLOCKS_DIFFER_MS = 15 * 60_000;
+
+interface Around {
+  deployment: Deployment;
+  claimSlot: ClaimSlot;
+}
+
+/**
+ * The logical date of a run, or the outcome that ends it, where a rule started it and it is not the one run of its date. A run
+ * by hand is neither looked at nor claims anything.
+ * @throws RunError `InvalidInput` where no export can have this date
+ */
+export async function dateOfRun(
+  { entity, date, scheduledFor }: ExportInput,
+  { machineVersion, startedAt, execution }: RunState,
+  { deployment, claimSlot }: Around,
+): Promise<string | Answer<'CreateExport'>> {
+  const { timeZone } = deployment;
+  const started = new Date(startedAt);
+  if (date !== undefined || scheduledFor === undefined) {
+    const today = dateIn(timeZone, started);
+    return usable(date ?? today, today, timeZone);
+  }
+  const today = dateIn(timeZone, new Date(started.getTime() + CLOCKS_DIFFER_MS));
+  const event = new Date(scheduledFor);
+  const ofEvent = usable(dateIn(timeZone, event), today, timeZone);
+  // An execution that began under an earlier release has no ends for what follows.
+  if (machineVersion < 2) return ofEvent;
+  const start = slotOf(timingOf(deployment, entity), event);
+  if (!start) return { outcome: 'NOT_DUE' };
+  const ofStart = usable(start.date, today, timeZone);
+  const startedBy = await claimSlot({ entity, at: start.at }, execution);
+  return startedBy === undefined ? ofStart : { outcome: 'ALREADY_STARTED', startedBy };
+}
+
+function usable(date: string, today: string, timeZone: string): string {
+  const problem = dateProblem(date, today, timeZone);
+  if (problem !== undefined) throw new RunError('InvalidInput', problem);
+  return date;
+}

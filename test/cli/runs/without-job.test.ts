@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { gatherFacts } from '../../../cli/report/gather.ts';
+import { findRun } from '../../../cli/runs/find-run.ts';
+import { runsText } from '../../../cli/runs/list/list.ts';
+import { listRuns } from '../../../cli/runs/list/list-runs.ts';
+import { shownText } from '../../../cli/runs/show/show.ts';
+import { showRun } from '../../../cli/runs/show/show-run.ts';
+import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
+import { runState } from '../../support/builders.ts';
+import { type Execution, readingCloud } from '../support/reading-cloud.ts';
+
+const since = new Date('2026-11-20T00:00:00Z');
+const wanted = { entities: [], since, failed: false, timeZone: 'Asia/Jerusalem', warn: () => undefined };
+
+/** What a rule with two starts leaves behind in a night whose event was delivered twice; newest first. */
+const night: Execution[] = [
+  ended('event-3', '00:00:07', { outcome: 'ALREADY_STARTED', startedBy: 'event-2' }),
+  { ...ended('event-2', '00:00:01', {}), status: 'FAILED', error: 'ExportFailed' },
+  ended('event-1', '23:00:01', { outcome: 'NOT_DUE' }),
+];
+
+function ended(name: string, time: string, change: object): Execution {
+  const at = `2026-11-${time.startsWith('23') ? 19 : 20}T${time}.000Z`;
+  const input = { entity: 'leads', scheduledFor: at };
+  const state = runState({ input, run: null, ...change });
+  return {
+    ...{ name, status: 'SUCCEEDED', input, start: at, stop: at, output: JSON.stringify(state) },
+    entered: [
+      ['BeginRun', at, input],
+      ['CreateExport', at, runState({ input, run: null })],
+      ['End', at, state],
+    ],
+  };
+}
+
+test('the newest run of an entity is one that had a job', async () => {
+  const { target } = await readingCloud({ executions: night });
+
+  expect((await findRun(target, 'leads')).name).toBe('event-2');
+});
+
+test('the list has what ended without a job only if all is asked for', async () => {
+  const { target } = await readingCloud({ executions: night });
+  const names = async (all: boolean) => {
+    const runs = await listRuns(target, { ...wanted, since: new Date('2026-11-19T00:00:00Z'), all });
+    return runsText(runs, {}, { since, failed: false })
+      .split('\n')
+      .map((line) => [line.split('\t')[3], line.split('\t')[8]].join(' '));
+  };
+
+  expect(await names(false)).toEqual(['ExportFailed event-2']);
+  expect(await names(true)).toEqual(['already started event-3', 'ExportFailed event-2', 'not due event-1']);
+});
+
+test('a start that ended without a job is shown with the reason', async () => {
+  const { target, endpoint } = await readingCloud({ executions: night });
+  const text = async (name: string) => shownText(await showRun(target, name, endpoint), {});
+
+  expect(await text('event-3')).toMatch(
+    /^event-3: leads, already started\n.*Requested nothing: already started: event-2 has this start of the rule\.\n.* Ended without a job, /s,
+  );
+  expect(await text('event-1')).toMatch(
+    /^event-1: leads, not due\n.*Requested nothing: not due: another start of the rule is the one for this date\./s,
+  );
+});
+
+test('the report counts the runs of a night, not the starts of its rules', async () => {
+  const { target } = await readingCloud({ executions: night });
+  const now = new Date('2026-11-20T12:00:00Z');
+
+  const facts = await gatherFacts(target, {
+    ...{ deployment: 'test', plan: planOfDefaults(), nights: 3, now },
+    warn: () => undefined,
+  });
+
+  expect(facts.attempts.map(({ run, error }) => `${run} ${error}`)).toEqual(['event-2 ExportFailed']);
+});

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { asStep } from '../../../core/step/export-run.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { createClaimSlot } from '../../../lambdas/create-export/claim-slot.ts';
+import { createExport } from '../../../lambdas/create-export/create-export.ts';
+import { FakeTable } from '../../oauth/support/fake-table.ts';
+import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';
+import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { exportRecords } from '../../support/export-records.ts';
+import { fakeCrm } from '../../support/fake-crm.ts';
+
+const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
+const CREATED: [string, unknown] = ['post /leads/exports', { id: EXPORT_ID }];
+const NIGHT = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } };
+
+/** A deployment whose CRM answers at any time, and counts what is requested. */
+function deployed(settings: Parameters<typeof deployment>[0] = {}) {
+  const table = new FakeTable(async () => {});
+  let posts = 0;
+  const run = async (execution: string, startedAt: string, input: object, state: Partial<RunState> = {}) => {
+    const crm = fakeCrm(FIELDS, CREATED);
+    const claimSlot = createClaimSlot(table.client, 'ledger', at(startedAt));
+    const around = testDeps({ deployment: deployment(settings), now: at(startedAt) });
+    const deps = { ...around, crm, claimSlot, records: exportRecords(), softwareVersion: '1' };
+    const begun = newState({ entity: 'leads', ...input }, { execution, startedAt, ...state });
+    const answer = await asStep('CreateExport', createExport, ...composed(deps))(begun, lambdaContext());
+    posts += crm.calls.filter(({ line }) => line.startsWith('post')).length;
+    return { answer, asked: crm.calls.length };
+  };
+  return { table, run, posts: () => posts };
+}
+
+const due = (time: string): [string, { scheduledFor: string }] => [time, { scheduledFor: time }];
+
+test('of two executions of one start exactly one requests an export, and the other names it', async () => {
+  const { run, posts } = deployed();
+
+  const answers = await Promise.all(
+    ['event-1', 'event-2'].map((execution) => run(execution, ...due('2026-11-20T01:00:00Z'))),
+  );
+
+  const [first, second] = answers.map(({ answer }) => answer.outcome === 'CREATED');
+  expect([first, second].sort()).toEqual([false, true]);
+  const [winner, loser] = first ? (['event-1', 1] as const) : (['event-2', 0] as const);
+  expect(answers[loser]).toMatchObject({ answer: { outcome: 'ALREADY_STARTED', startedBy: winner }, asked: 0 });
+  expect(posts()).toBe(1);
+});
+
+test('an execution whose call is repeated finds its own claim', async () => {
+  const { run } = deployed();
+  const start = due('2026-11-20T01:00:00Z');
+
+  await run('event-1', ...start);
+
+  expect((await run('event-1', ...start)).answer).toMatchObject({ outcome: 'CREATED', startedBy: null });
+});
+
+test('the event that says when it fired, and one that is delivered twice and late, are of one start', async () => {
+  const { run, posts } = deployed();
+
+  await run('event-1', ...due('2026-11-20T01:00:02.345Z'));
+
+  expect((await run('event-2', ...due('2026-11-20T01:14:59Z'))).answer.outcome).toBe('ALREADY_STARTED');
+  expect((await run('event-3', ...due('2026-11-21T01:00:00Z'))).answer.outcome).toBe('CREATED');
+  expect(posts()).toBe(2);
+});
+
+test('a run by hand neither claims nor minds the claim of a rule', async () => {
+  const { run, table, posts } = deployed();
+
+  await run('by-hand-1', '2026-11-20T01:00:00Z', {});
+  await run('by-hand-2', '2026-11-20T01:00:00Z', { date: '2026-11-20', scheduledFor: '2026-11-20T01:00:00Z' });
+  expect(table.items.size).toBe(0);
+  await run('event-1', ...due('2026-11-20T01:00:00Z'));
+  await run('by-hand-3', '2026-11-20T01:00:00Z', {});
+
+  expect(posts()).toBe(4);
+});
+
+test('of the two starts of a local time one requests an export; the other claims and asks for nothing', async () => {
+  const { run, table, posts } = deployed(NIGHT);
+
+  expect(await run('event-1', ...due('2026-11-19T23:00:00Z'))).toMatchObject({
+    answer: { outcome: 'NOT_DUE' },
+    asked: 0,
+  });
+  expect(table.items.size).toBe(0);
+  const { answer } = await run('event-2', ...due('2026-11-20T00:00:00Z'));
+
+  expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
+  expect(posts()).toBe(1);
+  expect(table.plain()).toEqual([
+    { pk: 'slot#leads#2026-11-20T00:00Z', owner: 'event-2', ttl: Date.parse('2026-12-20T00:00:00Z') / 1000 },
+  ]);
+});
+
+test('a start at midnight has its date, though the clock of Step Functions is behind that of EventBridge', async () => {
+  const { run } = deployed({ timeZone: 'Asia/Jerusalem', nightly: { at: '00:00' } });
+  const scheduledFor = '2026-11-19T22:00:00Z';
+
+  const { answer } = await run('event-1', '2026-11-19T21:59:50.000Z', { scheduledFor });
+
+  expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
+});
+
+test('an execution that began under an earlier release requests what that release would have', async () => {
+  const { run, table } = deployed(NIGHT);
+
+  const { answer } = await run('event-1', ...due('2026-11-19T23:00:00Z'), { machineVersion: 1 });
+
+  expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
+  expect(table.items.size).toBe(0);
+});
+
+test.each([
+  ['is not there for a moment', 'InternalServerError', 'RETRY', undefined],
+  ['may not be written', 'AccessDeniedException', 'FAILED', 'ConfigInvalid'],
+])('while the table %s nothing is requested', async (_, name, outcome, error) => {
+  const { run, table } = deployed();
+  table.trouble = () => Object.assign(new Error('refused'), { name });
+
+  const { answer, asked } = await run('event-1', ...due('2026-11-20T01:00:00Z'));
+
+  expect({ outcome: answer.outcome, error: answer.failure?.error, asked }).toEqual({ outcome, error, asked: 0 });
+  expect(answer.trouble?.error).toBe(outcome === 'RETRY' ? 'TokenStoreUnavailable' : undefined);
+});
