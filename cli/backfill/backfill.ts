@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { createManifests } from '../data/manifests.ts';
+import { createManifests, eachOf } from '../data/manifests.ts';
 import { refuseDate } from '../runs/export-date.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import {
@@ -17,7 +17,7 @@ import { connect, type Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import type { BackfillDate } from './calendar.ts';
-import { runsUnderWay } from './date-run.ts';
+import { isPublished, runsUnderWay } from './date-run.ts';
 import { fillDates } from './fill-dates.ts';
 import { datesBetween, refuseSameData } from './refusals.ts';
 import { createCalendarScreen } from './screen.ts';
@@ -71,11 +71,13 @@ async function backfill(entity: Entity, options: BackfillOptions): Promise<void>
 }
 
 async function knownDates(target: Target, entity: Entity, wanted: string[]): Promise<BackfillDate[]> {
-  const [published, running] = await Promise.all([createManifests(target).dates(entity), runsUnderWay(target, entity)]);
-  const there = new Set(published);
+  const there = (await createManifests(target).dates(entity)).filter((date) => wanted.includes(date));
+  const flags = await eachOf(there, (date) => isPublished(target, entity, date));
+  const published = new Set(there.filter((_, index) => flags[index]));
+  const running = await runsUnderWay(target, entity);
   return wanted.map((date) => {
     const run = running.get(date)?.name ?? null;
-    if (there.has(date)) return { date, state: 'published', run: null, error: null };
+    if (published.has(date)) return { date, state: 'published', run: null, error: null };
     return { date, state: run === null ? 'missing' : 'running', run, error: null };
   });
 }

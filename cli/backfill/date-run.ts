@@ -1,14 +1,23 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
-import { createManifests } from '../data/manifests.ts';
+import { createManifests, ifReadable } from '../data/manifests.ts';
 import { startRun } from '../runs/executions.ts';
 import { executionsOf, type FoundRun } from '../runs/find-run.ts';
 import { reckonedDate } from '../runs/list/list-runs.ts';
+import { printErr } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 
 interface DateRun {
   name: string;
   executionArn: string;
+  /** Whether this command started it. */
+  started: boolean;
+}
+
+/** Whether the configured plan is published for a date. A file of another plan is none of these. */
+export async function isPublished(target: Target, entity: Entity, date: string): Promise<boolean> {
+  const pointer = await ifReadable(createManifests(target).pointer(entity, date), printErr);
+  return pointer !== undefined && pointer.kind !== 'partial';
 }
 
 /**
@@ -23,15 +32,14 @@ export async function runOfDate(
   date: string,
   signal: AbortSignal,
 ): Promise<DateRun | undefined> {
-  const manifests = createManifests(target);
   for (let attempt = 1; ; attempt += 1) {
-    if (await manifests.pointer(entity, date)) return undefined;
+    if (await isPublished(target, entity, date)) return undefined;
     const found = (await runsUnderWay(target, entity)).get(date);
     if (found) return found;
     signal.throwIfAborted();
     const name = `${entity}-backfill-${date}-${attempt}`;
     const executionArn = await startUnlessKnown(target, entity, date, name);
-    if (executionArn !== undefined) return { name, executionArn };
+    if (executionArn !== undefined) return { name, executionArn, started: true };
   }
 }
 
@@ -39,7 +47,7 @@ export async function runOfDate(
 export async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string, DateRun>> {
   const runs = new Map<string, DateRun>();
   for await (const run of executionsOf(target, { running: true, entity })) {
-    runs.set(await dateOf(target, run), run);
+    runs.set(await dateOf(target, run), { ...run, started: false });
   }
   return runs;
 }

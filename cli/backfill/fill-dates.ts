@@ -1,9 +1,8 @@
 import type { Entity } from '../../core/config/entities.ts';
-import { createManifests } from '../data/manifests.ts';
 import { followRun } from '../runs/executions.ts';
 import type { Target } from '../support/target.ts';
 import type { BackfillDate } from './calendar.ts';
-import { runOfDate } from './date-run.ts';
+import { isPublished, runOfDate } from './date-run.ts';
 
 interface FillOptions {
   concurrency: number;
@@ -44,12 +43,15 @@ interface DateOptions {
 }
 
 async function fillDate(target: Target, entity: Entity, date: BackfillDate, { signal, change }: DateOptions) {
-  const run = await runOfDate(target, entity, date.date, signal);
-  if (!run) return change(date, { state: 'published' });
-  change(date, { state: 'running', run: run.name });
-  const { status, error } = await followRun(target.sfn, entity, run.executionArn, { signal });
-  // The pointer says it: a run may end well and publish nothing.
-  const published = await createManifests(target).pointer(entity, date.date);
-  if (published) return change(date, { state: 'published' });
-  change(date, { state: 'failed', error: error ?? (status === 'SUCCEEDED' ? 'it published nothing' : status) });
+  for (;;) {
+    const run = await runOfDate(target, entity, date.date, signal);
+    if (!run) return change(date, { state: 'published' });
+    change(date, { state: 'running', run: run.name });
+    const { status, error } = await followRun(target.sfn, entity, run.executionArn, { signal });
+    // The pointer says it: a run may end well and publish nothing.
+    if (await isPublished(target, entity, date.date)) return change(date, { state: 'published' });
+    // One that was found may have been for another plan, or of an earlier command: the date needs one of its own.
+    if (!run.started) continue;
+    return change(date, { state: 'failed', error: error ?? (status === 'SUCCEEDED' ? 'PublishedNothing' : status) });
+  }
 }

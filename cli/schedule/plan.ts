@@ -3,6 +3,7 @@ import { readConfiguration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
+import type { GuardSettings } from '../../core/config/guard-settings.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest } from '../../core/export/request.ts';
@@ -24,6 +25,8 @@ interface PlannedRun {
   request: object;
   /** Empty where the rule is off; `null` where the schedule does not say them. */
   nextStarts: { date: string; local: string; utc: string }[] | null;
+  /** What the file must show before readers get it. */
+  guards: GuardSettings;
 }
 
 const STARTS = 5;
@@ -39,7 +42,8 @@ export function addPlan(command: Command): void {
     .option('--json', 'one JSON document on a line for each entity')
     .action(plan);
   withExamples(command, {
-    'plan leads --deployment prod': 'what a run of today would request, and when the next ones start',
+    'plan leads --deployment prod':
+      'what a run of today would request, when the next ones start, and what stops a file',
     'plan --date 2026-03-01 --json --deployment prod': 'all entities for a date, for a program',
   });
 }
@@ -64,6 +68,7 @@ function plannedRun(deployment: Deployment, entity: Entity, date: string): Plann
     date,
     request: { ...request, columns: configured.columns },
     nextStarts: starts?.map(({ at, date }) => ({ date, local: withZone(at), utc: at.toISOString() })) ?? null,
+    guards: configured.guards,
   };
 }
 
@@ -75,7 +80,8 @@ function localText(timeZone: string, at: Date): string {
   return `${shown(at.getTime() + offset).slice(0, 19)}${sign}${shown(Math.abs(offset)).slice(11, 16)}`;
 }
 
-function plannedText({ entity, date, request, nextStarts: starts }: PlannedRun, deployment: Deployment): string {
+function plannedText(planned: PlannedRun, deployment: Deployment): string {
+  const { entity, date, request, nextStarts: starts, guards } = planned;
   const { timeZone } = deployment;
   const kind = dependsOnDate(entityPlan(deployment, entity).filters) ? 'window' : 'full';
   return [
@@ -84,6 +90,8 @@ function plannedText({ entity, date, request, nextStarts: starts }: PlannedRun, 
     JSON.stringify(request, undefined, 2).replace(/^/gm, '    '),
     '  Next starts',
     ...startLines(starts, timeZone).map((line) => `    ${line}`),
+    '  Guards',
+    ...Object.entries(guards).map(([guard, bound]) => `    ${guard}: ${bound}`),
     '',
   ].join('\n');
 }

@@ -109,6 +109,35 @@ test('a dry run shows what is published and under way, however it was started, a
   expect(cloud.calls).not.toContain('StartExecution');
 });
 
+test('a date is published by the configured plan alone: what a person asked for in its place is replaced', async () => {
+  const cloud = await readingCloud();
+  cloud.publish({ date: '2026-03-01' });
+  cloud.publish({ date: '2026-03-02', manifest: { kind: 'partial' } });
+
+  const { stdout } = await runCli('backfill', ...MARCH, '--same-data', '--dry-run', ...place(cloud.endpoint), '--json');
+
+  const states = JSON.parse(stdout).dates.map(({ state }: { state: string }) => state);
+  expect(states).toEqual(['published', 'missing', 'missing']);
+});
+
+test('a run that was under way and published nothing is followed by one of the backfill', async () => {
+  let looks = 0;
+  const byHand = {
+    ...running('by-hand', { date: '2026-03-01', filters: [] }),
+    get status() {
+      looks += 1;
+      return looks < 4 ? 'RUNNING' : 'SUCCEEDED';
+    },
+  };
+  const cloud = await readingCloud({ executions: [byHand], denied: ['StartExecution'] });
+  const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-01', '--same-data'];
+
+  const { stdout } = await runCli('backfill', ...args, ...place(cloud.endpoint));
+
+  expect(stdout).toContain('2026-03-01: running, by-hand\n');
+  expect(cloud.calls.filter((call) => call === 'StartExecution')).toHaveLength(1);
+});
+
 test('a refusal of AWS ends it at once, and says how to go on', async () => {
   const cloud = await readingCloud({ denied: ['StartExecution'] });
   const args = [...MARCH, '--same-data', '--concurrency', '1'];

@@ -59,6 +59,12 @@ test('the next starts are those of the rule, in local time and UTC', async () =>
   }
 });
 
+test('the guards are those that are configured, with their defaults', async () => {
+  const [line] = await linesOf({ entities: { leads: { guards: { minRows: 7, maxShrink: 0.2 } } } }, 'leads');
+
+  expect(line.guards).toEqual({ minRows: 7, maxShrink: 0.2, maxGrowth: 10, maxIrregularShare: 0.01 });
+});
+
 test('west of Greenwich and at half hours local times have their offset', async () => {
   const [east] = await linesOf({ timeZone: 'Asia/Kolkata', nightly: { at: '02:00' } }, 'leads');
   const [west] = await linesOf({ timeZone: 'America/St_Johns', nightly: { at: '02:00' } }, 'leads');
@@ -81,13 +87,14 @@ test('all entities are on lines of their own, for today unless a date is given',
   expect(new Set(lines.map(({ date }) => date)).size).toBe(1);
 });
 
-test('a person sees the kind, the request and the starts', async () => {
+test('a person sees the kind, the request, the starts and the guards', async () => {
   const { code, stdout } = await plan({ entities: { leads: { filters } } }, 'leads', '--date', '2026-03-05');
 
   expect(code).toBe(0);
   expect(stdout).toMatch(/^leads of 2026-03-05 in UTC, kind: window\n {2}POST \/leads\/exports\n {4}\{\n/);
   expect(stdout).toContain('"2026-03-04T00:00:00.000Z"');
   expect(stdout.match(/^ {4}\d{4}-\d\d-\d\d 01:00 UTC, \d{4}-\d\d-\d\d 01:00 UTC$/gm)).toHaveLength(5);
+  expect(stdout).toMatch(/\n {2}Guards\n {4}maxShrink: 0\.5\n/);
 });
 
 test.each([

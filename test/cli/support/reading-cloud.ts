@@ -110,7 +110,7 @@ export async function readingCloud({
     const manifest = { ...manifestFor(entity, date, execution, Buffer.from(content)), ...publication.manifest };
     objects.set(`${prefix}${entity}.csv`, Buffer.from(content));
     objects.set(`${prefix}_manifest.json`, Buffer.from(JSON.stringify(manifest)));
-    const { startedAt, keptUntil } = manifest;
+    const { startedAt, keptUntil, kind } = manifest;
     const pointer = {
       schemaVersion: 1,
       entity,
@@ -119,6 +119,7 @@ export async function readingCloud({
       execution,
       manifestKey: `${prefix}_manifest.json`,
       keptUntil,
+      kind,
     };
     for (const which of pointers) {
       const name = which === 'latest' ? 'latest' : `date=${date}`;
