@@ -65,7 +65,7 @@ const COMMANDS: Record<string, Listed> = {
   },
   plan: {
     takes: '[entity...]',
-    description: 'what a run would request, and when the next ones start; reads the configuration alone',
+    description: 'what a run would request, when the next ones start, and the guards; reads the configuration alone',
     load: async () => (await import('./schedule/plan.ts')).addPlan,
   },
   pause: {
