@@ -55,7 +55,9 @@ it('starts several runs, follows them all, and is red for the one that failed; t
   expect(await start.ended, start.stderr()).toBe(1);
   const started = { stdout: start.stdout(), stderr: start.stderr() };
   expect(started.stdout).toMatch(/^arn:\S+:leads-\S+\narn:\S+:contacts-\S+\n/);
-  expect(started.stdout).toMatch(/\nleads: published, 3 rows, \d+ bytes, runs\/entity=leads\/\S+leads\.csv\n$/);
+  expect(started.stdout).toMatch(
+    /\nleads: published, 3 rows, \d+ bytes, runs\/entity=leads\/\S+leads\.csv, 1 warning: npm run cli -- show leads-.*\n$/,
+  );
   expect(started.stderr).toMatch(/^contacts: ExportFailed: /m);
   system.sandbox.faults.clear();
 
