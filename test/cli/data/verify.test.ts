@@ -21,10 +21,10 @@ const manifest = {
   },
   export: {
     ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: startedAt },
-    ...{ checks: 1, unansweredCreates: 0, restarts: 0 },
+    ...{ checks: 1, unansweredCreates: 0, restarts: 0, adoptedFrom: null },
   },
   request: { columns: ['id', 'name'] },
-  ...{ state: 'published', plan: null, kind: 'full', differs: [] },
+  ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null },
 };
 const pointer = { ...common, startedAt, execution: 'leads-1', manifestKey: MANIFEST };
 const report: RunReport = {
@@ -59,7 +59,7 @@ test('the beginning of a large file is kept, not the file', async () => {
 });
 
 test('what a later release wrote is read as far as it is known', async () => {
-  const more = { schemaVersion: 2, guards: [] };
+  const more = { schemaVersion: 2, seal: [] };
   const grown = {
     ...manifest,
     ...more,

@@ -64,7 +64,7 @@ test('what a later release published is listed as any other', async () => {
     if (!key.endsWith('.json')) continue;
     cloud.objects.set(
       key,
-      Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), schemaVersion: 2, guards: [] })),
+      Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), schemaVersion: 2, seal: [] })),
     );
   }
   const warned: string[] = [];
