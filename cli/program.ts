@@ -58,6 +58,11 @@ const COMMANDS: Record<string, Listed> = {
     description: 'start one run for each date that is not published; run it again to go on',
     load: async () => (await import('./backfill/backfill.ts')).addBackfill,
   },
+  release: {
+    takes: '<run>',
+    description: 'publish a file that a guard has stopped, for a reason that stays beside it',
+    load: async () => (await import('./runs/release.ts')).addRelease,
+  },
   stop: {
     takes: '<run>',
     description: 'stop a run that is under way, for good',

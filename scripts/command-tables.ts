@@ -6,15 +6,15 @@ import { code, table } from './document-tables.ts';
 
 const EXPORT_RUN = 'executions of ExportRun';
 const BATCHES = 'executions of CustomerUpdates';
-const FINDING_RUNS = ['follow', 'list', 'show', 'logs', 'report', 'retry', 'backfill', 'stop'];
-const FOLLOWING = ['start --wait', 'follow', 'retry --wait'];
-const READING = ['list', 'show', 'download', 'report', 'backfill', 'update', 'update-status'];
+const FINDING_RUNS = ['follow', 'list', 'show', 'logs', 'report', 'retry', 'backfill', 'release', 'stop'];
+const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait'];
+const READING = ['list', 'show', 'download', 'report', 'backfill', 'release', 'update', 'update-status'];
 const GRANT = ['authorize', 'doctor'];
 const WRITING_GRANT = ['authorize', 'doctor --refresh'];
 
 /** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
 export const COMMAND_RIGHTS: { action: string; on: string; commands: string[] }[] = [
-  { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill'] },
+  { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release'] },
   { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
   { action: 'states:DescribeExecution', on: EXPORT_RUN, commands: [...FINDING_RUNS, 'start --wait'] },
   {

@@ -27,7 +27,7 @@ export interface State {
   Comment?: string;
   Next?: string;
   Default?: string;
-  Choices?: { Variable: string; StringEquals: string; Next: string }[];
+  Choices?: { Variable: string; StringEquals?: string; IsPresent?: boolean; Next: string }[];
   Retry?: Retrier[];
   Catch?: { ErrorEquals: string[]; ResultPath: string; Next: string }[];
   Resource?: string;

@@ -52,10 +52,14 @@ function arrowsFrom(id: string, { States }: Definition): Arrow[] {
 }
 
 function branches(from: string, choice: State): Arrow[] {
-  const named = (choice.Choices ?? []).map(({ StringEquals, Next }) => ({ from, to: Next, label: StringEquals }));
-  return choice.Default
-    ? [...named, { from, to: choice.Default, label: 'any other answer', exceptional: true }]
-    : named;
+  const named = (choice.Choices ?? []).map(({ Variable, StringEquals, Next }) => ({
+    ...{ from, to: Next, label: StringEquals ?? Variable.replace(/^.*\./, '') },
+  }));
+  if (!choice.Default) return named;
+  // Behind a step there is a branch for every outcome.
+  const answers = (choice.Choices ?? []).every(({ StringEquals }) => StringEquals !== undefined);
+  if (!answers) return [{ from, to: choice.Default }, ...named];
+  return [...named, { from, to: choice.Default, label: 'any other answer', exceptional: true }];
 }
 
 function crash(from: string, to: string): Arrow {

@@ -2,7 +2,7 @@ import { type _Object, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import type * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
+import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
@@ -61,7 +61,7 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
     },
     /** @param execution the name of the execution */
     manifestOfRun: async (entity: Entity, execution: string): Promise<PublishedRun | undefined> => {
-      const manifestKey = `runs/entity=${entity}/run=${encodeURIComponent(execution)}/_manifest.json`;
+      const manifestKey = `${runPrefix(entity, execution)}_manifest.json`;
       const found = await manifest(manifestKey);
       return found && { manifestKey, manifest: found };
     },

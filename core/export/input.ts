@@ -32,13 +32,18 @@ const { localeError } = en();
 
 /** @throws RunError `InvalidInput` */
 export function parseInput(input: unknown): ExportInput {
-  const parsed = inputSchema.safeParse(input, { error: localeError });
+  return inputOf(inputSchema, input);
+}
+
+/** @throws RunError `InvalidInput` */
+export function inputOf<T extends z.core.$ZodShape>(schema: z.ZodMiniObject<T>, input: unknown) {
+  const parsed = schema.safeParse(input, { error: localeError });
   if (parsed.success) return parsed.data;
   const problem =
     objectProblem(input) ??
     parsed.error.issues
       .slice(0, MOST_PROBLEMS)
-      .map((issue) => issueText(issue, input))
+      .map((issue) => issueText(issue, input, Object.keys(schema.shape)))
       .join('; ');
   const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`;
   throw new RunError('InvalidInput', `${sentence}. Known entities: ${ENTITIES.join(', ')}.`);
@@ -51,9 +56,9 @@ function objectProblem(input: unknown): string | undefined {
   return undefined;
 }
 
-function issueText(issue: z.core.$ZodIssue, input: unknown): string {
+function issueText(issue: z.core.$ZodIssue, input: unknown, known: string[]): string {
   if (issue.code === 'unrecognized_keys') {
-    return `unknown: ${quotedNames(issue.keys, Object.keys(inputSchema.shape))}`;
+    return `unknown: ${quotedNames(issue.keys, known)}`;
   }
   if (issue.path[0] === 'entity') return entityText(input);
   return `"${issue.path.slice(0, 8).map(shownKey).join('.')}" is wrong (${issue.message})`;

@@ -43,8 +43,11 @@ const writtenSchema = z.extend(pointerSchema, { schemaVersion: z.literal(1) });
 /** What decides which run is further on, and what stays with the date. */
 const placeSchema = z.pick(pointerSchema, { date: true, startedAt: true, execution: true, newNormal: true });
 type Place = z.infer<typeof placeSchema>;
-type Run = Pick<Place, 'date' | 'startedAt' | 'execution'>;
+export type Run = Pick<Place, 'date' | 'startedAt' | 'execution'>;
 
+/** Where the objects of a run lie. @param execution its name, which may have any letters */
+export const runPrefix = (entity: Entity, execution: string) =>
+  `runs/entity=${entity}/run=${encodeURIComponent(execution)}/`;
 export const datePointerKey = (entity: Entity, date: string) => `published/entity=${entity}/date=${date}.json`;
 export const latestPointerKey = (entity: Entity) => `published/entity=${entity}/latest.json`;
 

@@ -16,16 +16,16 @@ interface Ended {
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
   if (answer.outcome !== 'PUBLISHED') return failedEnd(answer);
-  const { startedAt, file, rows, warningCount, checks } = answer;
+  const { startedAt, file, rows, warningCount, checks, released } = answer;
   return {
     outcome: answer.outcome,
     measures: {
       RunsEnded: 1,
-      // The two times are of different clocks.
-      RunDuration: Math.max(0, (now.getTime() - Date.parse(startedAt)) / 1000),
+      // The two times are of different clocks. A release exports nothing.
+      RunDuration: released ? undefined : Math.max(0, (now.getTime() - Date.parse(startedAt)) / 1000),
       FileBytes: file?.bytes,
       FileRows: rows ?? undefined,
-      StatusChecks: checks,
+      StatusChecks: released ? undefined : checks,
       FileWarnings: warningCount || undefined,
     },
   };

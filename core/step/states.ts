@@ -180,6 +180,8 @@ export const runStateSchema = z.looseObject({
   rows: z._default(z.nullable(z.int()), null),
   /** How many warnings stand in the manifest. */
   warningCount: z._default(z.nullable(z.int()), null),
+  /** Of the release of a quarantined file: the run that had stored it. */
+  released: z._default(z.nullable(z.looseObject({ run: z.string(), date: z.iso.date(), latest: z.boolean() })), null),
   outcome: z._default(z.nullable(z.string()), null),
   waitSeconds: z._default(z.int().check(z.minimum(0)), 0),
   failure: z._default(z.nullable(z.object({ error: z.string(), cause: z.string() })), null),

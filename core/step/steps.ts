@@ -11,8 +11,7 @@ export const STEPS = {
 
 /**
  * In the state of every execution that the machine begins. One that began under an earlier release keeps its definition and
- * has 1: steps answer it only what that release did. 2: `UNPUBLISHED`,
- * `NOT_DUE`, `ALREADY_STARTED`.
+ * has 1: steps answer it only what that release did. 2: `UNPUBLISHED`, `NOT_DUE`, `ALREADY_STARTED`, guards and releases.
  */
 export const MACHINE_VERSION = 2;
 

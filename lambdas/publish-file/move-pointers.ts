@@ -22,18 +22,16 @@ export async function readPointers(
   return standing;
 }
 
-/** @returns whether `latest.json` names this run now */
+/** @returns of each pointer, whether it names this run now */
 export async function movePointers(
   bucket: Bucket,
   pointers: Standing[],
   { entity, date, startedAt, execution, manifestKey, keptUntil, kind }: Named,
-  marks = { released: false, newNormal: false },
-): Promise<boolean> {
-  const pointer = { schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil, kind, ...marks };
-  let latest = false;
-  for (const standing of pointers) {
-    const moved = await movePointer(bucket, standing, pointer);
-    latest = moved && standing.key === latestPointerKey(entity);
-  }
-  return latest;
+  released = false,
+  newNormal = false,
+): Promise<boolean[]> {
+  const named = { schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil, kind };
+  const moved: boolean[] = [];
+  for (const standing of pointers) moved.push(await movePointer(bucket, standing, { ...named, released, newNormal }));
+  return moved;
 }

@@ -2,28 +2,25 @@ import { RunError } from '../../core/errors.ts';
 import { stoppedText } from '../../core/export/guard-words.ts';
 import { failedChecks, isReleasable } from '../../core/export/guards.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
+import { isReleaseInput } from '../../core/export/release.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
 import { type Answer, troubleOf, waitFor } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { type Run, type RunState, runOf, type Scan, type StoredFile } from '../../core/step/states.ts';
+import { type Run, type RunState, runOf, type StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { crc32Text } from '../../transfer/index.ts';
 import { type Contents, contentsOf } from './contents.ts';
 import { type Guarded, guardFile } from './guard-file.ts';
-import { judgeStored, notWhatWasReceived } from './judge-stored.ts';
+import { judgeStored } from './judge-stored.ts';
 import { movePointers, readPointers } from './move-pointers.ts';
 import { isUnavailable } from './read-object.ts';
-import { type Pass, scanStored } from './scan-stored.ts';
+import { LATE, readWhole } from './read-whole.ts';
+import { releaseFile } from './release-file.ts';
+import type { Pass } from './scan-stored.ts';
 import { warningsOf } from './warnings.ts';
 
 export interface PublishFileDeps extends Invocation {
   bucket: Bucket;
 }
-
-/** Invocations that may break off while each gets further. */
-const MOST_HANDED_ON = 50;
-/** After the deadline, for a file that is stored whole. */
-const LATE = { waitSeconds: 30, tries: 5 } as const;
 
 /**
  * Verifies the stored file, writes the manifest, then moves both pointers.
@@ -31,7 +28,7 @@ const LATE = { waitSeconds: 30, tries: 5 } as const;
  */
 export async function publishFile(state: RunState, deps: PublishFileDeps): Promise<Answer<'PublishFile'>> {
   try {
-    return await publishStored(state, deps);
+    return await (!state.run && isReleaseInput(state.input) ? releaseFile : publishStored)(state, deps);
   } catch (error) {
     // Until the deadline, the wrapper waits.
     if (!isUnavailable(error) || waitFor(state, deps) || state.lateTries >= LATE.tries) throw error;
@@ -46,13 +43,11 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   if (!file) throw new Error('the state has no file: DownloadFile was skipped');
   const judged = await judgeStored(file, run, deps);
   const csv = judged.result === 'accepted' && !judged.gzipped ? judged.csv : null;
-  const pass = await scanStored(file, csv, state.scan, deps);
-  const { scan } = pass;
-  if (pass.ended === 'time') return { outcome: 'CONTINUE', scan, waitSeconds: 1 };
-  if (pass.ended !== 'whole') return goOnLater(pass.ended, state, scan, deps);
-  verify(file, pass);
-  refuseDoubtfulEnd(file, csv, pass);
-  const contents = contentsOf(file, judged, scan);
+  const read = await readWhole(file, csv, state, deps);
+  if ('later' in read) return read.later;
+  refuseCut(file, read.pass);
+  refuseDoubtfulEnd(file, csv, read.pass);
+  const contents = contentsOf(file, judged, read.pass.scan);
   const guarded =
     state.machineVersion < 2 || !run.publish ? null : await guardFile(run, { ...contents, bytes: file.bytes }, deps);
 
@@ -61,7 +56,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   const pointers = run.publish ? await readPointers(deps.bucket, manifest) : [];
   const verdict = await writeManifest(deps.bucket, manifestKey, manifest);
   if (verdict.state === 'quarantined') throw quarantined({ ...manifest, ...verdict });
-  const latest = await movePointers(deps.bucket, pointers, { ...manifest, manifestKey });
+  const [, latest = false] = await movePointers(deps.bucket, pointers, { ...manifest, manifestKey });
   const { rows, bytes, key } = manifest.file;
   const warningCount = manifest.warnings.length;
   deps.log.info(verdict.state, { key, bytes, rows, latest, warnings: warningCount });
@@ -80,20 +75,8 @@ function quarantined({ entity, date, execution, file, guards }: Manifest): RunEr
   );
 }
 
-function goOnLater(error: RunError, state: RunState, scan: Scan, deps: PublishFileDeps): Answer<'PublishFile'> {
-  const wait = waitFor(state, deps) ?? { waitSeconds: LATE.waitSeconds };
-  if (scan.handedOn < MOST_HANDED_ON) {
-    const trouble = troubleOf(error, state, deps);
-    return { outcome: 'CONTINUE', scan: { ...scan, handedOn: scan.handedOn + 1 }, ...wait, trouble };
-  }
-  const what = `Reading the object at ${state.file?.key} broke off in ${scan.handedOn} invocations.`;
-  throw new RunError('StorageUnavailable', what);
-}
-
-/** The object must be what DownloadFile received, and a CSV file must end outside of quotation marks. */
-function verify(file: StoredFile, { scan, cut }: Pass): void {
-  const crc32 = crc32Text(scan.crc32);
-  if (scan.offset !== file.bytes || crc32 !== file.crc32) throw notWhatWasReceived(file, scan.offset, crc32);
+/** A CSV file must end outside of quotation marks. */
+function refuseCut(file: StoredFile, { scan, cut }: Pass): void {
   if (!scan.quoted && !cut) return;
   const where = cut ? 'in the middle of a character' : 'inside a quoted field';
   throw new RunError('FileRejected', `The CSV file at ${file.key} ends ${where}: the CRM cut it off.`);

@@ -62,7 +62,7 @@ export class ExportBucket extends Construct {
   /** Reads files of runs, writes manifests and pointers. Without the right to list, an absent pointer would look forbidden. */
   allowPublishing(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*']);
-    this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'published/*']);
+    this.allow(role, ['s3:PutObject'], ['runs/*/_manifest.json', 'runs/*/_release.json', 'published/*']);
     this.allowListing(role);
     this.allowKey(role);
   }

@@ -1,6 +1,14 @@
 import { Duration } from 'aws-cdk-lib';
 import type { IFunction } from 'aws-cdk-lib/aws-lambda';
-import { DefinitionBody, type IChainable, Pass, StateMachine, Succeed } from 'aws-cdk-lib/aws-stepfunctions';
+import {
+  Choice,
+  Condition,
+  DefinitionBody,
+  type IChainable,
+  Pass,
+  StateMachine,
+  Succeed,
+} from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
@@ -76,7 +84,9 @@ export class ExportWorkflow extends Construct {
       { PUBLISHED: published, UNPUBLISHED: stored, CONTINUE: waitBeforePublish },
       ends,
     );
-    return this.beginRun().next(create);
+    const purpose = new Choice(this, 'AfterBeginRun', { comment: 'A new export, or the release of a stored file?' });
+    purpose.when(Condition.isPresent('$.input.release'), publish).otherwise(create);
+    return this.beginRun().next(purpose);
   }
 
   /** Times that land in files come from the execution, not from a function's clock: repeats are then byte-equal. */

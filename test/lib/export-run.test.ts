@@ -31,6 +31,24 @@ const HAPPY: Script = {
 /** The way of a run without the choices. */
 const way = ({ trail }: Execution) => trail.filter((id) => !id.startsWith('After')).join(' ');
 
+describe('an execution that releases a stored file', () => {
+  const input = { entity: 'leads', release: 'night-1', reason: 'It is right.' };
+
+  test('goes straight to PublishFile: nothing is asked of the CRM', async () => {
+    const run = await walk({ PublishFile: [PUBLISHED] }, { input });
+
+    expect(way(run)).toBe('BeginRun PublishFile ExportPublished');
+  });
+
+  test('waits like any other where one invocation is not enough', async () => {
+    const answers = [{ outcome: 'CONTINUE', waitSeconds: 1 }, PUBLISHED];
+
+    const run = await walk({ PublishFile: answers }, { input });
+
+    expect(way(run)).toBe('BeginRun PublishFile WaitBeforePublish PublishFile ExportPublished');
+  });
+});
+
 describe('a run that goes well', () => {
   test('passes every step once and ends published', async () => {
     const run = await walk(HAPPY);
@@ -41,11 +59,11 @@ describe('a run that goes well', () => {
     expect(run.output).toMatchObject({ outcome: 'PUBLISHED', manifestKey: PUBLISHED.manifestKey, execution: 'run-1' });
   });
 
-  test('writes the 38 entries of history that AWS would write', async () => {
+  test('writes the 40 entries of history that AWS would write', async () => {
     const run = await walk(HAPPY);
 
-    // ExecutionStarted, ExecutionSucceeded; Pass, Wait, Succeed with 2 each; four tasks with 5 each; four choices with 2 each.
-    expect(run.events).toBe(2 + 3 * 2 + 4 * 5 + 4 * 2);
+    // ExecutionStarted, ExecutionSucceeded; Pass, Wait, Succeed with 2 each; four tasks with 5 each; five choices with 2 each.
+    expect(run.events).toBe(2 + 3 * 2 + 4 * 5 + 5 * 2);
   });
 
   test.each([['leads'], [[1, 2]], ['text'], [42], [null]])(
@@ -182,7 +200,7 @@ describe('a step that crashes', () => {
     const run = await walk({ ...HAPPY, CreateExport: [new PlatformError('Sandbox.Timedout')] });
 
     expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed' });
-    expect(run.trail).toEqual(['BeginRun', 'CreateExport', 'StepCrashed']);
+    expect(way(run)).toBe('BeginRun CreateExport StepCrashed');
   });
 });
 

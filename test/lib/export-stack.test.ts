@@ -214,6 +214,7 @@ describe('the bucket', () => {
       'PublishFile s3:ListBucket ',
       'PublishFile s3:PutObject /published/*',
       'PublishFile s3:PutObject /runs/*/_manifest.json',
+      'PublishFile s3:PutObject /runs/*/_release.json',
     ]);
   });
 });

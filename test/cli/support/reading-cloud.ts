@@ -66,6 +66,8 @@ export async function readingCloud({
   const stack = stackReply({ ...OUTPUTS, ...(timeZone && { TimeZone: timeZone }) }).body;
   const objects = new Map<string, Buffer>();
   const calls: string[] = [];
+  /** Inputs of executions. */
+  const started: object[] = [];
   const json: Record<string, (input: Record<string, string>) => object> = {
     ListExecutions: () => ({ executions: executions.map(({ input: _, ...run }) => described(run)) }),
     DescribeExecution: ({ executionArn }) => {
@@ -77,6 +79,10 @@ export async function readingCloud({
       const run = executions.find(({ name }) => arnOf(name) === executionArn);
       const events = historyOf(run?.entered ?? []);
       return { events: reverseOrder ? events.reverse() : events };
+    },
+    StartExecution: ({ name = '', input = '' }) => {
+      started.push(JSON.parse(input));
+      return { executionArn: arnOf(name), startDate: 0 };
     },
     ListRules: () => ({
       Rules: [...paused.map((entity) => ({ Name: `crm-export-test-${entity}`, State: 'DISABLED' }))],
@@ -127,7 +133,14 @@ export async function readingCloud({
     }
     return manifest;
   };
-  return { endpoint, objects, calls, publish, target: await connect({ deployment: 'test', endpointUrl: endpoint }) };
+  return {
+    endpoint,
+    objects,
+    calls,
+    started,
+    publish,
+    target: await connect({ deployment: 'test', endpointUrl: endpoint }),
+  };
 }
 
 function manifestFor(entity: Entity, date: string, execution: string, content: Buffer): Manifest {

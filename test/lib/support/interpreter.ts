@@ -120,9 +120,10 @@ class Run {
   }
 
   private choose(state: State, data: unknown): string | undefined {
-    return (
-      state.Choices?.find(({ Variable, StringEquals }) => read(data, Variable) === StringEquals)?.Next ?? state.Default
+    const chosen = state.Choices?.find(({ Variable, StringEquals, IsPresent }) =>
+      IsPresent === undefined ? read(data, Variable) === StringEquals : isPresent(data, Variable) === IsPresent,
     );
+    return chosen?.Next ?? state.Default;
   }
 
   private async task(step: string, state: State, data: unknown): Promise<[string | undefined, unknown]> {
@@ -206,6 +207,15 @@ function read(data: unknown, path: string): unknown {
     value = (value as Record<string, unknown>)[key];
   }
   return value;
+}
+
+function isPresent(data: unknown, path: string): boolean {
+  try {
+    read(data, path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** States hand over JSON, never objects. */

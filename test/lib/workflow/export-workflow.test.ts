@@ -102,7 +102,8 @@ describe('the definition as a whole', () => {
 
   test('keeps to what AWS and every local engine understand alike', () => {
     const known = new Set([
-      ...['Type', 'Comment', 'Next', 'Default', 'Choices', 'Variable', 'StringEquals', 'Resource', 'Parameters'],
+      ...['Type', 'Comment', 'Next', 'Default', 'Choices', 'Variable', 'StringEquals', 'IsPresent'],
+      ...['Resource', 'Parameters'],
       ...['Retry', 'Catch', 'ErrorEquals', 'IntervalSeconds', 'MaxAttempts', 'BackoffRate', 'MaxDelaySeconds'],
       ...['JitterStrategy', 'ResultPath', 'OutputPath', 'SecondsPath', 'Error', 'ErrorPath', 'Cause', 'CausePath'],
     ]);
@@ -128,6 +129,8 @@ describe('the definition as a whole', () => {
         '$.crash.Error',
         '$.failure.cause',
         '$.failure.error',
+        // Asked whether it is there.
+        '$.input.release',
         '$.outcome',
         '$.waitSeconds',
       ].sort(),
@@ -161,7 +164,13 @@ describe('the beginning', () => {
         checks: 0,
         machineVersion: 2,
       },
-      Next: 'CreateExport',
+      Next: 'AfterBeginRun',
+    });
+    expect(state('AfterBeginRun')).toEqual({
+      Type: 'Choice',
+      Comment: expect.any(String),
+      Choices: [{ Variable: '$.input.release', IsPresent: true, Next: 'PublishFile' }],
+      Default: 'CreateExport',
     });
   });
 });

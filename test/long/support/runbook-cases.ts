@@ -87,6 +87,7 @@ const OF_THE_SERVICE: Case[] = [
   atTheService('DownloadLinkExpired', { path: 'file', ...answer(403) }),
   atTheService('DownloadIncomplete', { path: 'file', hangUp: 10 }),
   atTheService('DownloadStalled', { path: 'file', stallAfter: 10 }),
+  atTheService('FileQuarantined', { path: 'file', body: '' }),
   atTheService('DownloadTooLarge', { path: 'file', body: `id,name\n${'1,a\n'.repeat(MAX_BYTES / 2)}` }),
   atTheService('FileRejected', { path: 'file', body: '<!doctype html><p>Sign in', contentType: 'text/html' }),
 ];

@@ -1,0 +1,40 @@
+import { isReleasable } from './guards.ts';
+import type { Manifest } from './manifest.ts';
+import { comparePlaces, type Run } from './pointer.ts';
+
+/** Why the file of a run cannot be released, in a sentence; `undefined` where it can. */
+export function whyNotReleased(run: string, manifest: Manifest | undefined, newNormal: boolean): string | undefined {
+  const why = reasonOf(manifest, newNormal);
+  return why && `The run ${run} cannot be released: ${why}.`;
+}
+
+function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | undefined {
+  if (!manifest) return 'it has stored no file, is under way or is not known; npm run cli -- list names the runs';
+  const { state, guards, kind } = manifest;
+  if (state === 'published') return 'no guard has stopped its file, which is published';
+  if (state === 'unpublished') return 'its plan is another than the configured one, no guard has stopped it';
+  if (guards && !isReleasable(guards)) return 'its file holds what the configuration leaves out';
+  if (newNormal && kind === 'partial') return 'its plan is another than the configured one, whose history goes on';
+  return undefined;
+}
+
+/**
+ * Why there is nothing to move, in a sentence; `undefined` where there is.
+ * @param others the other pointers that it may move
+ * @param ours whether this release may have moved some of them
+ */
+export function whyPublished(
+  manifest: Manifest,
+  ofDate: Run | undefined,
+  others: (Run | undefined)[],
+  ours = false,
+): string | undefined {
+  const aheadOf = (place: Run | undefined) => (place ? comparePlaces(manifest, place) : 1);
+  if (aheadOf(ofDate) < 0) return overtakenText(manifest);
+  if (ours || [ofDate, ...others].some((place) => aheadOf(place) > 0)) return undefined;
+  return `The run ${manifest.execution} is published already: its date names it.`;
+}
+
+export function overtakenText({ entity, date, execution }: Manifest): string {
+  return `A later run of ${entity} is published for ${date}: the run ${execution} is not released, for pointers never go back.`;
+}

@@ -1,0 +1,43 @@
+import { RunError } from '../../core/errors.ts';
+import type { Csv } from '../../core/files/judge-file.ts';
+import { type Answer, troubleOf, waitFor } from '../../core/step/export-run.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
+import type { RunState, StoredFile } from '../../core/step/states.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
+import { crc32Text } from '../../transfer/index.ts';
+import { notWhatWasReceived } from './judge-stored.ts';
+import { type Pass, scanStored } from './scan-stored.ts';
+
+/** Invocations that may break off while each gets further. */
+const MOST_HANDED_ON = 50;
+/** After the deadline, for a file that is stored whole. */
+export const LATE = { waitSeconds: 30, tries: 5 } as const;
+
+type Read = { pass: Pass } | { later: Answer<'PublishFile'> };
+
+/**
+ * Reads the stored object to its end, over as many invocations as that takes.
+ * @throws RunError `StorageConflict` when it is not what DownloadFile received
+ */
+export async function readWhole(
+  file: StoredFile,
+  csv: Csv | null,
+  state: RunState,
+  deps: Invocation & { bucket: Bucket },
+): Promise<Read> {
+  const pass = await scanStored(file, csv, state.scan, deps);
+  const { scan, ended } = pass;
+  if (ended === 'time') return { later: { outcome: 'CONTINUE', scan, waitSeconds: 1 } };
+  if (ended !== 'whole') {
+    if (scan.handedOn >= MOST_HANDED_ON) {
+      const what = `Reading the object at ${file.key} broke off in ${scan.handedOn} invocations.`;
+      throw new RunError('StorageUnavailable', what);
+    }
+    const wait = waitFor(state, deps) ?? { waitSeconds: LATE.waitSeconds };
+    const trouble = troubleOf(ended, state, deps);
+    return { later: { outcome: 'CONTINUE', scan: { ...scan, handedOn: scan.handedOn + 1 }, ...wait, trouble } };
+  }
+  const crc32 = crc32Text(scan.crc32);
+  if (scan.offset !== file.bytes || crc32 !== file.crc32) throw notWhatWasReceived(file, scan.offset, crc32);
+  return { pass };
+}

@@ -1,0 +1,77 @@
+import { RunError } from '../../core/errors.ts';
+import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
+import { runPrefix, type Standing } from '../../core/export/pointer.ts';
+import { parseReleaseInput, type Release, readRelease, writeRelease } from '../../core/export/release.ts';
+import { overtakenText, whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
+import { parseJson } from '../../core/json.ts';
+import type { Answer } from '../../core/step/export-run.ts';
+import type { Invocation } from '../../core/step/invocation.ts';
+import type { RunState, StoredFile } from '../../core/step/states.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
+import { movePointers, readPointers } from './move-pointers.ts';
+import { readWhole } from './read-whole.ts';
+
+/**
+ * Publishes a file that a guard has stopped, because a person says so: verifies the stored object again, writes down who
+ * asked and why, then moves the pointers.
+ * @throws RunError `InvalidInput` where there is nothing to release, and nothing was written then
+ */
+export async function releaseFile(
+  state: RunState,
+  deps: Invocation & { bucket: Bucket },
+): Promise<Answer<'PublishFile'>> {
+  const { bucket } = deps;
+  const { entity, release: run, reason, by = null, newNormal } = parseReleaseInput(state.input);
+  const prefix = runPrefix(entity, run);
+  const manifestKey = `${prefix}_manifest.json`;
+  const manifest = await readManifest(bucket, manifestKey);
+  const why = whyNotReleased(run, manifest, newNormal);
+  if (!manifest || why !== undefined) throw new RunError('InvalidInput', why ?? '');
+  const releaseKey = `${prefix}_release.json`;
+  const earlier = await readRelease(bucket, releaseKey);
+  if (earlier) refuseOther(earlier, newNormal);
+  refusePublished(await readPointers(bucket, manifest), manifest, earlier?.execution === state.execution);
+
+  const file = fileOf(manifest);
+  const read = await readWhole(file, null, state, deps);
+  if ('later' in read) return read.later;
+  // Read again: minutes may have passed.
+  const pointers = await readPointers(bucket, manifest);
+  const { execution, startedAt: requestedAt } = state;
+  const asked = { schemaVersion: 1, entity, run, execution, requestedAt, reason, by, newNormal };
+  refuseOther(await writeRelease(bucket, releaseKey, asked), newNormal);
+  const [ofDate, latest = false] = await movePointers(bucket, pointers, { ...manifest, manifestKey }, true, newNormal);
+  if (!ofDate) throw new RunError('InvalidInput', overtakenText(manifest));
+  const { rows, bytes, key } = manifest.file;
+  const warningCount = manifest.warnings.length;
+  deps.log.info('released', { key, bytes, rows, latest, warnings: warningCount });
+  const released = { run, date: manifest.date, latest };
+  return { outcome: 'PUBLISHED', manifestKey, rows, warningCount, file, released, scan: null };
+}
+
+async function readManifest(bucket: Bucket, key: string): Promise<Manifest | undefined> {
+  const object = await bucket.read(key);
+  if (!object) return undefined;
+  const manifest = parseJson(manifestSchema, object.text);
+  if (manifest) return manifest;
+  throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
+}
+
+function refuseOther({ execution, newNormal, run }: Release, wanted: boolean): void {
+  if (newNormal === wanted) return;
+  const words = newNormal ? 'as the new normal' : 'without a new normal';
+  throw new RunError('InvalidInput', `The run ${run} was released ${words} already, by ${execution}.`);
+}
+
+/** @param ours a repetition, whose first call may have moved one or both */
+function refusePublished(pointers: Standing[], manifest: Manifest, ours: boolean): void {
+  const [ofDate, ...others] = pointers.map(({ pointer }) => pointer?.place);
+  const why = whyPublished(manifest, ofDate, others, ours);
+  if (why !== undefined) throw new RunError('InvalidInput', why);
+}
+
+function fileOf({ file, export: made }: Manifest): StoredFile {
+  const { key, bytes, crc32, contentType } = file;
+  const { storedAt, restarts } = made;
+  return { key, bytes, crc32, contentType, storedAt, restarts, undeclaredEnd: false };
+}

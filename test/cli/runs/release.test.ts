@@ -1,0 +1,100 @@
+import { hostname, userInfo } from 'node:os';
+import { expect, test } from 'vitest';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { type Execution, readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+const failed: Execution = {
+  ...{
+    name: 'leads-night',
+    status: 'FAILED',
+    input: { entity: 'leads' },
+    error: 'FileQuarantined',
+    cause: 'It shrank.',
+  },
+  ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:05:00.000Z' },
+};
+const stopped = (guard = 'maxShrink'): Partial<Manifest> => ({
+  state: 'quarantined',
+  guards: { checks: [{ guard, passed: false, measured: 0.9, bound: 0.5 }], comparedWith: [], medianRows: 10 },
+});
+
+async function cloudWith(manifest: Partial<Manifest> | null, execution: Partial<Execution> = {}) {
+  const cloud = await readingCloud({ executions: [{ ...failed, ...execution }] });
+  if (manifest) cloud.publish({ manifest, pointers: [] });
+  const release = (...args: string[]) =>
+    runCli('release', ...args, '--deployment', 'test', '--endpoint-url', cloud.endpoint);
+  return { ...cloud, release };
+}
+
+test('a release starts an execution that says which run, why, who, and nothing else', async () => {
+  const { release, started } = await cloudWith(stopped());
+
+  const { code, stdout, stderr } = await release('leads-night', '--reason', 'Holidays');
+
+  expect(code, stderr).toBe(0);
+  const by = `${userInfo().username}@${hostname()}`;
+  expect(started).toEqual([{ entity: 'leads', release: 'leads-night', reason: 'Holidays', by }]);
+  expect(stdout).toMatch(/^arn:\S+\n$/);
+  expect(stderr).toMatch(/leads-\S+ releases leads-night\.\nTo follow: /);
+});
+
+test('with --new-normal the input says so; a run is found by its entity as well', async () => {
+  const { release, started } = await cloudWith(stopped());
+
+  expect(await release('leads', '--reason', 'Archived', '--new-normal')).toMatchObject({ code: 0 });
+
+  expect(started).toMatchObject([{ release: 'leads-night', newNormal: true }]);
+});
+
+test('it says what stays where a later date is published', async () => {
+  const { release, publish } = await cloudWith(stopped());
+  publish({ date: '2026-11-21', execution: 'leads-next' });
+
+  const { stderr } = await release('leads-night', '--reason', 'Holidays');
+
+  expect(stderr).toContain('It becomes leads of 2026-11-20; the latest stays that of 2026-11-21.');
+});
+
+type Refusal = [what: string, manifest: Partial<Manifest> | null, execution: Partial<Execution>, says: RegExp];
+
+test.each<Refusal>([
+  ['is under way', null, { status: 'RUNNING' }, /^leads-night is under way: npm run cli -- follow leads-night/],
+  ['stored no file', null, {}, /cannot be released: it has stored no file/],
+  ['is published', {}, {}, /cannot be released: no guard has stopped its file, which is published/],
+  ['was stored for no reader', { state: 'unpublished' }, {}, /no guard has stopped it/],
+  ['holds a column that is left out', stopped('excepted'), {}, /holds what the configuration leaves out/],
+  ['names no entity', null, { input: {} }, /names no entity/],
+])('a run that %s is refused in one sentence, and nothing is started', async (_, manifest, execution, says) => {
+  const { release, started } = await cloudWith(manifest, execution);
+
+  const { code, stderr } = await release('leads-night', '--reason', 'Holidays');
+
+  expect(code).toBe(2);
+  expect(stderr).toMatch(says);
+  expect(stderr.trim().split('\n')).toHaveLength(1);
+  expect(started).toEqual([]);
+});
+
+test('a run that is unknown, was released, or is behind a later run of its date is refused likewise', async () => {
+  const { release, started, publish } = await cloudWith(stopped());
+  expect(await release('leads-nihgt', '--reason', 'Holidays')).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('did you mean "leads-night"?') },
+  });
+  publish({ manifest: stopped() });
+  expect(await release('leads-night', '--reason', 'Holidays')).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('leads-night is published already') },
+  });
+  publish({ execution: 'leads-night-2' });
+  expect(await release('leads-night', '--reason', 'Holidays')).toMatchObject({
+    ...{ code: 2, stderr: expect.stringContaining('A later run of leads is published for 2026-11-20') },
+  });
+  expect(started).toEqual([]);
+});
+
+test.each([[[]], [['--reason', '']], [['--reason', 'x'.repeat(501)]]])('a reason is needed: %j', async (args) => {
+  const { release, started } = await cloudWith(stopped());
+
+  expect(await release('leads-night', ...args)).toMatchObject({ code: 2, stderr: expect.stringContaining('--reason') });
+  expect(started).toEqual([]);
+});

@@ -1,0 +1,278 @@
+import { expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import type { Pointer } from '../../../core/export/pointer.ts';
+import { asStep } from '../../../core/step/export-run.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { newState, run } from '../../support/builders.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import type { FakeBucket } from '../../support/fake-bucket.ts';
+import { putPublished } from '../../support/published.ts';
+import { FILE_KEY, MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
+
+const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
+const LATEST = 'published/entity=leads/latest.json';
+const RELEASE_KEY = 'runs/entity=leads/run=night-1/_release.json';
+const EARLIER = ['2026-11-19', '2026-11-18', '2026-11-17'];
+
+const ASKED = { entity: 'leads', release: 'night-1', reason: 'The office in Haifa was closed.', by: 'dana@desk' };
+const releaseState = (input: object = {}, overrides: Partial<RunState> = {}) =>
+  newState({ ...ASKED, ...input }, { execution: 'release-1', startedAt: '2026-11-20T07:00:00.000Z', ...overrides });
+
+/** Leads of three rows, quarantined, for each night before had a hundred. */
+async function quarantined(options: Parameters<typeof storedRun>[1] = {}) {
+  const { bucket, state } = storedRun('id,name\n1,a\n2,b\n3,c\n', options);
+  for (const date of EARLIER) putPublished(bucket, { date, rows: 100 });
+  bucket.put(LATEST, bucket.text('published/entity=leads/date=2026-11-19.json') ?? '');
+  await failureOf(publish(bucket, state), 'FileQuarantined');
+  return { bucket, state };
+}
+const json = <T>(bucket: FakeBucket, key: string) => JSON.parse(bucket.text(key) ?? 'null') as T;
+const everything = (bucket: FakeBucket) => Object.fromEntries(bucket.keys().map((key) => [key, bucket.text(key)]));
+
+test('a release verifies the stored bytes, writes down who asked and why, then moves both pointers', async () => {
+  const { bucket } = await quarantined();
+  const before = bucket.calls.length;
+  const manifest = bucket.text(MANIFEST_KEY);
+
+  const answer = await publish(bucket, releaseState());
+
+  expect(answer).toMatchObject({
+    ...{ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 3, scan: null },
+    released: { run: 'night-1', date: '2026-11-20', latest: true },
+  });
+  expect(json(bucket, RELEASE_KEY)).toEqual({
+    ...{ schemaVersion: 1, entity: 'leads', run: 'night-1', execution: 'release-1' },
+    ...{ requestedAt: '2026-11-20T07:00:00.000Z', reason: ASKED.reason, by: 'dana@desk', newNormal: false },
+  });
+  expect(json<Pointer>(bucket, LATEST)).toMatchObject({ execution: 'night-1', released: true, newNormal: false });
+  expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
+  expect(bucket.text(MANIFEST_KEY)).toBe(manifest);
+  const writes = bucket.calls.slice(before).filter((call) => /^(putOnce|replace|stream)/.test(call));
+  expect(writes).toEqual([`stream ${FILE_KEY}`, `putOnce ${RELEASE_KEY}`, `putOnce ${BY_DATE}`, `replace ${LATEST}`]);
+});
+
+test('a release counts as a publication, without a duration or looks at the status', async () => {
+  const { bucket } = await quarantined();
+  const deps = { ...testDeps(), bucket };
+
+  const ended = await asStep('PublishFile', publishFile, ...composed(deps))(releaseState(), lambdaContext());
+
+  expect(ended).toMatchObject({ outcome: 'PUBLISHED', file: { key: FILE_KEY } });
+  expect(deps.log.measured).toEqual([
+    {
+      run: expect.objectContaining({ entity: 'leads', execution: 'release-1' }),
+      values: { RunsEnded: 1, FileBytes: 20, FileRows: 3 },
+      outcome: 'PUBLISHED',
+    },
+  ]);
+});
+
+test('wherever a release is killed, its repetition ends it, and what pointers name is whole', async () => {
+  const whole = await quarantined();
+  const before = whole.bucket.calls.length;
+  await publish(whole.bucket, releaseState());
+  const calls = whole.bucket.calls.length - before;
+
+  for (let killedAt = 0; killedAt < calls; killedAt += 1)
+    for (const after of [false, true]) {
+      let left = Number.POSITIVE_INFINITY;
+      const stopped = await quarantined({
+        before: () => {
+          left -= 1;
+          if (left < 0) throw new Error('killed');
+        },
+      });
+      const { bucket } = stopped;
+      left = killedAt;
+      await expect(publish(after ? heardOfNothing(bucket, () => left === 0) : bucket, releaseState())).rejects.toThrow(
+        'killed',
+      );
+      left = Number.POSITIVE_INFINITY;
+
+      expect(await publish(bucket, releaseState())).toMatchObject({ outcome: 'PUBLISHED' });
+      expect(everything(bucket)).toEqual(everything(whole.bucket));
+    }
+});
+
+/** Dies when its last write took effect and nobody heard of it. */
+function heardOfNothing(bucket: FakeBucket, now: () => boolean): FakeBucket {
+  const done = async (work: Promise<boolean>) => {
+    const answer = await work;
+    if (now()) throw new Error('killed');
+    return answer;
+  };
+  return {
+    ...bucket,
+    putOnce: (key, body) => done(bucket.putOnce(key, body)),
+    replace: (key, body, etag) => done(bucket.replace(key, body, etag)),
+  };
+}
+
+test('of two releases at once both end well, the first says who asked, and a third finds the run published', async () => {
+  const { bucket } = await quarantined();
+  const second = releaseState({ by: 'ron@desk', reason: 'The same.' }, { execution: 'release-2' });
+
+  const answers = await Promise.all([publish(bucket, releaseState()), publish(bucket, second)]);
+
+  expect(answers.map(({ outcome }) => outcome)).toEqual(['PUBLISHED', 'PUBLISHED']);
+  expect(json(bucket, RELEASE_KEY)).toMatchObject({ execution: 'release-1', by: 'dana@desk' });
+  const third = await failureOf(publish(bucket, releaseState({}, { execution: 'release-3' })), 'InvalidInput');
+  expect(third.message).toContain('is published already');
+});
+
+test('a release that another one left unfinished is finished', async () => {
+  const { bucket } = await quarantined();
+  const killed = { ...bucket, replace: async () => Promise.reject(new Error('killed')) };
+  await expect(publish(killed, releaseState())).rejects.toThrow('killed');
+  expect(json<Pointer>(bucket, LATEST).execution).toBe('of-2026-11-19');
+
+  expect(await publish(bucket, releaseState({}, { execution: 'release-2' }))).toMatchObject({ outcome: 'PUBLISHED' });
+
+  expect(json<Pointer>(bucket, LATEST).execution).toBe('night-1');
+  expect(json(bucket, RELEASE_KEY)).toMatchObject({ execution: 'release-1' });
+});
+
+test('with --new-normal the next nights are compared with this file, and need no further release', async () => {
+  const { bucket } = await quarantined();
+  await publish(bucket, releaseState({ newNormal: true }));
+  expect(json<Pointer>(bucket, BY_DATE)).toMatchObject({ released: true, newNormal: true });
+
+  const next = storedRun('id,name\n1,a\n2,b\n', { key: 'runs/entity=leads/run=night-2/leads.csv' });
+  for (const key of bucket.keys()) next.bucket.put(key, bucket.text(key) ?? '');
+  const night = run({ date: '2026-11-21', prefix: 'runs/entity=leads/run=night-2/' });
+  const state = { ...next.state, execution: 'night-2', startedAt: '2026-11-21T01:00:00.000Z', run: night };
+  expect(await publish(next.bucket, state)).toMatchObject({ outcome: 'PUBLISHED', warningCount: 0 });
+  const manifest = json<Manifest>(next.bucket, 'runs/entity=leads/run=night-2/_manifest.json');
+  expect(manifest.guards?.comparedWith).toEqual([{ date: '2026-11-20', execution: 'night-1', rows: 3 }]);
+});
+
+test('without it a released night is one of seven, and the next is stopped as well', async () => {
+  const { bucket } = await quarantined();
+  await publish(bucket, releaseState());
+
+  const next = storedRun('id,name\n1,a\n2,b\n', { key: 'runs/entity=leads/run=night-2/leads.csv' });
+  for (const key of bucket.keys()) next.bucket.put(key, bucket.text(key) ?? '');
+  const night = run({ date: '2026-11-21', prefix: 'runs/entity=leads/run=night-2/' });
+  await failureOf(publish(next.bucket, { ...next.state, execution: 'night-2', run: night }), 'FileQuarantined');
+});
+
+test('where a later date is published, the pointer of the date moves and the latest stays', async () => {
+  const { bucket } = await quarantined();
+  putPublished(bucket, { date: '2026-11-21', rows: 100 });
+  bucket.put(LATEST, bucket.text('published/entity=leads/date=2026-11-21.json') ?? '');
+
+  expect(await publish(bucket, releaseState())).toMatchObject({ released: { latest: false } });
+
+  expect(json<Pointer>(bucket, BY_DATE).execution).toBe('night-1');
+  expect(json<Pointer>(bucket, LATEST).execution).toBe('of-2026-11-21');
+});
+
+test('a later run of the date that is published while the bytes are read is not passed', async () => {
+  let reads = 0;
+  const { bucket } = await quarantined({
+    before: (operation, key) => {
+      if (operation === 'stream' && key === FILE_KEY) reads += 1;
+      // The first two are of the run itself.
+      if (reads === 3) laterRun();
+    },
+  });
+  function laterRun() {
+    const startedAt = '2026-11-20T05:00:00.000Z';
+    putPublished(bucket, { date: '2026-11-20', rows: 100, manifest: { startedAt }, pointer: { startedAt } });
+  }
+
+  const { message } = await failureOf(publish(bucket, releaseState()), 'InvalidInput');
+
+  expect(message).toContain('A later run of leads is published for 2026-11-20');
+  expect(json<Pointer>(bucket, BY_DATE).execution).toBe('of-2026-11-20');
+});
+
+test('a large file is verified over many invocations', async () => {
+  const { bucket } = await quarantined({ chunkBytes: 3 });
+  const handler = asStep('PublishFile', publishFile, ...composed({ ...testDeps(), bucket }));
+  let state = releaseState();
+  let calls = 0;
+  for (; calls < 50 && state.outcome !== 'PUBLISHED'; calls += 1)
+    state = await handler(JSON.parse(JSON.stringify(state)), lambdaContext({ getRemainingTimeInMillis: () => 1 }));
+
+  expect(state).toMatchObject({ outcome: 'PUBLISHED', released: { run: 'night-1' } });
+  expect(calls).toBeGreaterThan(3);
+});
+
+test.each<[string, (bucket: FakeBucket) => unknown]>([
+  ['other bytes', (bucket) => bucket.put(FILE_KEY, 'id,name\n9,a\n2,b\n3,c\n')],
+  ['fewer', (bucket) => bucket.put(FILE_KEY, 'id,name\n')],
+])('a stored file that has %s by now is not released', async (_, change) => {
+  const { bucket } = await quarantined();
+  change(bucket);
+  const before = everything(bucket);
+
+  await failureOf(publish(bucket, releaseState()), 'StorageConflict');
+
+  expect(everything(bucket)).toEqual(before);
+});
+
+const manifestWith = (overrides: object) => (bucket: FakeBucket) =>
+  bucket.put(MANIFEST_KEY, JSON.stringify({ ...json<object>(bucket, MANIFEST_KEY), ...overrides }));
+const failedBy = (guard: string) => ({
+  guards: { checks: [{ guard, passed: false, measured: 1, bound: 0 }], comparedWith: [], medianRows: null },
+});
+
+test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown, says: string]>([
+  ['is unknown', { release: 'night-7' }, () => {}, 'has stored no file, is under way or is not known'],
+  ['is of another entity', { entity: 'contacts' }, () => {}, 'has stored no file'],
+  ['is published', { release: 'of-2026-11-19' }, () => {}, 'no guard has stopped its file, which is published'],
+  ['was stored for no reader', {}, manifestWith({ state: 'unpublished' }), 'no guard has stopped it'],
+  [
+    'holds a column that is left out',
+    {},
+    manifestWith(failedBy('excepted')),
+    'holds what the configuration leaves out',
+  ],
+  [
+    'has a plan of its own, for a new normal',
+    { newNormal: true },
+    manifestWith({ kind: 'partial' }),
+    'whose history goes on',
+  ],
+  ['is named without a reason', { reason: '  ' }, () => {}, '"reason" is wrong'],
+  ['is named with other keys', { date: '2026-11-20' }, () => {}, 'Unknown: "date"'],
+  ['is no name', { release: '../x' }, () => {}, '"release" is wrong'],
+  [
+    'is behind a later run of its date',
+    {},
+    (bucket) =>
+      putPublished(bucket, { date: '2026-11-20', rows: 1, pointer: { startedAt: '2026-11-20T05:00:00.000Z' } }),
+    'A later run of leads is published for 2026-11-20',
+  ],
+])('a run that %s is refused in a sentence, and nothing is written', async (_, input, change, says) => {
+  const { bucket } = await quarantined();
+  change(bucket);
+  const before = everything(bucket);
+
+  const { message } = await failureOf(publish(bucket, releaseState(input)), 'InvalidInput');
+
+  expect(message).toContain(says);
+  expect(everything(bucket)).toEqual(before);
+});
+
+test('a manifest that cannot be read is a conflict', async () => {
+  const { bucket } = await quarantined();
+  bucket.put(MANIFEST_KEY, 'no JSON');
+
+  await failureOf(publish(bucket, releaseState()), 'StorageConflict');
+});
+
+test('a release cannot be asked for again with another new normal', async () => {
+  const { bucket } = await quarantined();
+  const killed = { ...bucket, replace: async () => Promise.reject(new RunError('StorageUnavailable', 'Down.')) };
+  await failureOf(publish(killed, releaseState()), 'StorageUnavailable');
+
+  const second = releaseState({ newNormal: true }, { execution: 'release-2' });
+  const { message } = await failureOf(publish(bucket, second), 'InvalidInput');
+
+  expect(message).toBe('The run night-1 was released without a new normal already, by release-1.');
+});
