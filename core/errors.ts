@@ -66,7 +66,7 @@ export const ERRORS = {
     'Readers keep the last good file. Look at this one: npm run cli -- download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.',
   ),
   SchemaChanged: final(
-    'Nothing was requested. Find out at the CRM what happened to these columns; if that is right, change columns in the configuration and deploy, then start the run again.',
+    'Nothing was requested. Find out at the CRM what happened to these columns. If that is right, accept it, or change columns or drift in the configuration and deploy; then start the run again.',
   ),
   StorageUnavailable: transient('Look at the health of Amazon S3, then start the run again.'),
   StorageDenied: final(

@@ -94,7 +94,7 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
       },
       request: { columns: header },
       fingerprint: draw.reference('print', 9).replaceAll('-', ''),
-      ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null },
+      ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
       keptUntil: new Date(start + 90 * DAY_MS).toISOString().slice(0, 10),
       warnings: warned ? ['3 rows have another number of fields than the first record.'] : [],
     },

@@ -10,6 +10,7 @@ import { type FollowCommandOptions, followToTheEnd, type NamedRun } from './foll
 interface StartOptions extends FollowCommandOptions {
   all?: boolean;
   date?: string;
+  acceptSchema?: boolean;
   wait?: boolean;
 }
 
@@ -19,6 +20,7 @@ export function addStart(command: Command): void {
     .argument('[entity...]', ENTITIES.join(', '), entitiesArgument)
     .option('--all', 'all entities')
     .option('--date <YYYY-MM-DD>', 'the logical date; default: today in the time zone of the deployment', dateArgument)
+    .option('--accept-schema', 'export though columns have changed at which the configuration stops (drift)')
     .option('--wait', 'follow the runs to their ends; Ctrl-C stops following, never a run')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(start);
@@ -26,6 +28,7 @@ export function addStart(command: Command): void {
     'start leads --deployment prod --wait': 'one run, followed to its end',
     'start --all --deployment prod': 'the whole night, now',
     'start leads contacts --date 2026-11-20 --deployment prod --wait': 'make up for a missed night',
+    'start leads --accept-schema --deployment prod': 'the columns of the CRM have changed, and that is right',
   });
 }
 
@@ -51,9 +54,10 @@ export async function afterStart(
 }
 
 async function startNext(target: Target, entity: Entity, runs: NamedRun[], options: StartOptions): Promise<NamedRun> {
-  const { date, json } = options;
+  const { date, acceptSchema, json } = options;
   try {
-    return await startNamed(target, entity, date ? { date } : {}, options);
+    const input = { ...(date && { date }), ...(acceptSchema && { acceptSchema }) };
+    return await startNamed(target, entity, input, options);
   } catch (error) {
     if (runs.length === 0) throw error;
     const names = runs.map(({ name }) => name).join(', ');

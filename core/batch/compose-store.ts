@@ -1,8 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../aws/aws-limits.ts';
-import { defaultProvider } from '../aws/environment-credentials.ts';
-import { bucketPlace, readEnv } from '../config/env.ts';
-import { createFastRead } from '../storage/fast-read.ts';
+import { readEnv } from '../config/env.ts';
+import { fastReadFromEnv } from '../storage/compose.ts';
 import { type BatchStore, createBatchStore } from './batch-store.ts';
 
 /** The bucket that the environment of a function names. */
@@ -12,8 +11,5 @@ export function batchStoreFromEnv(): BatchStore {
 
 /** The same, for a step that reads a small object before every line. */
 export function fastBatchStoreFromEnv(): BatchStore {
-  const { env } = process;
-  const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
-  const read = createFastRead({ ...bucketPlace(env), endpoint, credentials: defaultProvider() });
-  return { ...batchStoreFromEnv(), read };
+  return { ...batchStoreFromEnv(), read: fastReadFromEnv() };
 }

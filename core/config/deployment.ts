@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { isSchedule } from '../schedule/schedule-expression.ts';
 import { configuredColumns } from './configured-columns.ts';
 import { crmSchema, fieldNameContradictions } from './crm-settings.ts';
+import { driftSettingsSchema } from './drift-settings.ts';
 import { ENTITIES, type Entity, entitySchema } from './entities.ts';
 import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
@@ -83,6 +84,7 @@ const entityPlanSchema = z.strictObject({
     .describe('Replaces single values of `polling` for this entity.'),
   freshnessHours: freshnessHours.optional().describe('Replaces `alarms.freshnessHours` for this entity.'),
   guards: guardsSchema.prefault({}),
+  drift: driftSettingsSchema.prefault({}),
 });
 
 const updatesSchema = z.strictObject({

@@ -6,6 +6,7 @@ export const PLAN_DEFAULTS = {
   extra: {},
   enabled: true,
   guards: { maxShrink: 0.5, maxGrowth: 10, maxIrregularShare: 0.01 },
+  drift: { added: 'warn', removed: 'warn', retyped: 'warn' },
 } as const;
 
 /** With all defaults; an entity that the configuration does not name exports all columns. */

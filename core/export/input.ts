@@ -21,6 +21,8 @@ const inputSchema = z.strictObject({
   publish: z.optional(z.boolean()),
   /** A run that failed: its export is taken, if it is of the same request and date and the CRM still has it. */
   adopt: z.optional(z.string().check(z.minLength(1), z.maxLength(80))),
+  /** Goes on though columns have changed at which the configuration stops. */
+  acceptSchema: z.optional(z.boolean()),
   Comment: z.optional(z.string().check(z.maxLength(1000))),
 });
 export type ExportInput = z.infer<typeof inputSchema>;

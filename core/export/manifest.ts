@@ -3,9 +3,11 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
 import { parseJson, strictText } from '../json.ts';
+import { driftSchema } from '../step/drift.ts';
 import { kindSchema } from '../step/kind.ts';
 import { exportRequestSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
+import { fieldSchema } from './drift.ts';
 import { guardReportSchema } from './guards.ts';
 import { layoutVersion } from './pointer.ts';
 
@@ -101,6 +103,18 @@ export const manifestSchema = z.object({
   differs: z
     ._default(z.array(z.string()), [])
     .check(z.describe('Keys of the input by which the plan differs from the configured one.')),
+  fields: z
+    ._default(z.nullable(z.array(fieldSchema)), null)
+    .check(
+      z.describe(
+        'All columns that the CRM lists, but for those that the configuration leaves out; null = not known, or too many to be kept.',
+      ),
+    ),
+  drift: z
+    ._default(z.nullable(driftSchema), null)
+    .check(
+      z.describe('How these differ from the columns of the last published export; null = they were not compared.'),
+    ),
   keptUntil: z.iso.date().check(z.describe('From this day on the lifecycle rules of the bucket may remove the run.')),
   softwareVersion: z.string().check(z.describe('Release that began the run.')),
   warnings: z.array(z.string()).check(z.describe('What a reader should know; empty when all is well.')),

@@ -45,7 +45,7 @@ export function differingKeys(configured: Configured, input: Wanted): string[] {
 }
 
 /** Columns that no request may name. */
-function exceptedOf({ columns }: Pick<Configured, 'columns'>): string[] {
+export function exceptedOf({ columns }: Pick<Configured, 'columns'>): string[] {
   return typeof columns === 'object' && !Array.isArray(columns) ? (columns.except ?? []) : [];
 }
 

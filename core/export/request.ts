@@ -3,7 +3,7 @@ import type { Deployment, EntityPlan } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
 import type { Field } from '../crm/fields.ts';
 import { RunError } from '../errors.ts';
-import type { ExportRequest, Listed } from '../step/states.ts';
+import type { ExportRequest, Listed, Run } from '../step/states.ts';
 import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
 import type { Plan } from './plan.ts';
@@ -64,13 +64,22 @@ export function listedOf(fields: readonly Field[], request: ExportRequest): List
   const typeOf = new Map(fields.map(({ name, type }) => [name, type]));
   const types = [...request.columns, ...others].map((name) => typeOf.get(name) ?? null);
   const fits = (listed: Listed) => bytesOf(request) + bytesOf(listed) <= LARGEST_CARRIED;
-  const nothing = { others: [], labels: null, types: null };
+  const nothing = { others: [], labels: null, types: null, complete: others.length === 0 };
   const choices = [
-    { others, labels, types },
-    { others, labels, types: null },
-    { others, labels: null, types: null },
+    { others, labels, types, complete: true },
+    { others, labels, types: null, complete: true },
+    { others, labels: null, types: null, complete: true },
   ];
   return choices.find(fits) ?? nothing;
+}
+
+const LARGEST_EXCEPTED = 16_000;
+
+/** Columns that no file may have, with their labels unless they are too many. */
+export function exceptedFields(fields: readonly Field[], except: readonly string[]): Run['excepted'] {
+  const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
+  const labelled = except.map((name) => ({ name, label: labelOf.get(name) ?? null }));
+  return bytesOf(labelled) <= LARGEST_EXCEPTED ? labelled : except.map((name) => ({ name, label: null }));
 }
 
 function bytesOf(value: unknown): number {

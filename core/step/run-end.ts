@@ -16,7 +16,7 @@ interface Ended {
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
   if (answer.outcome !== 'PUBLISHED') return failedEnd(answer);
-  const { startedAt, file, rows, warningCount, checks, released } = answer;
+  const { startedAt, file, rows, warningCount, checks, run, released } = answer;
   return {
     outcome: answer.outcome,
     measures: {
@@ -27,6 +27,7 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
       FileRows: rows ?? undefined,
       StatusChecks: released ? undefined : checks,
       FileWarnings: warningCount || undefined,
+      SchemaChanges: run?.schemaChanges || undefined,
     },
   };
 }
@@ -38,5 +39,7 @@ export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | und
 }
 
 function failedEnd({ outcome, failure }: Ended): RunEnd | undefined {
-  return outcome === 'FAILED' && failure ? { outcome: failure.error, measures: { RunsEnded: 1 } } : undefined;
+  if (outcome !== 'FAILED' || !failure) return undefined;
+  const { error } = failure;
+  return { outcome: error, measures: { RunsEnded: 1, ...(error === 'SchemaChanged' && { SchemaChanges: 1 }) } };
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
+import { driftSchema } from './drift.ts';
 import { kindSchema } from './kind.ts';
 
 /**
@@ -19,6 +20,8 @@ const listedSchema = z.looseObject({
   labels: z.nullable(z.array(z.nullable(z.string()))),
   /** Their types, in the same order. No list: too many, or an earlier release. */
   types: z._default(z.nullable(z.array(z.nullable(z.string()))), null),
+  /** No column is missing in it. */
+  complete: z._default(z.boolean(), false),
 });
 export type Listed = z.infer<typeof listedSchema>;
 
@@ -47,6 +50,14 @@ const runSchema = z.looseObject({
   differs: z._default(z.array(z.string()), []),
   /** Whether readers get the file. */
   publish: z._default(z.boolean(), true),
+  /** Columns that must not be in the file, with their labels. */
+  excepted: z._default(z.array(z.object({ name: z.string(), label: z.nullable(z.string()) })), []),
+  /** How the columns differ from those of the last published export. */
+  drift: z._default(z.nullable(driftSchema), null),
+  /** What CreateExport has to warn of. */
+  remarks: z._default(z.array(z.string()), []),
+  /** Changed columns that it warns of. */
+  schemaChanges: z._default(z.int(), 0),
   /** When the CRM had accepted the export. */
   createdAt: z.iso.datetime(),
   /** The failed run whose export this is; `null`: it was requested by this one. */

@@ -11,13 +11,17 @@ import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type Answer, troubleOf } from '../../core/step/export-run.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
 import { type AdoptDeps, adoptExport, RECORD_SECONDS, recordExport } from './adopt.ts';
 import type { ClaimSlot } from './claim-slot.ts';
+import { type Compared, compareColumns } from './compare-columns.ts';
 import { dateOfRun } from './date-of-run.ts';
 
 export interface CreateExportDeps extends AdoptDeps {
   claimSlot: ClaimSlot;
   softwareVersion: string;
+  /** Of the bucket. */
+  read: Bucket['read'];
 }
 
 /** Of a create that may have worked; the manifest warns that the CRM may hold two exports. */
@@ -80,13 +84,14 @@ function waitForSecond(
   return state.unansweredCreates >= REPEATS_UNANSWERED || wait + polling.firstWaitSeconds > left ? undefined : wait;
 }
 
-type Requested = Pick<Run, 'request' | 'fingerprint' | 'listed' | 'plan' | 'differs' | 'kind' | 'publish'>;
+type Requested = Pick<Run, 'request' | 'fingerprint' | 'listed' | 'plan' | 'differs' | 'kind' | 'publish'> & Compared;
 
 async function requestFor(
   input: ExportInput & { date: string },
   { machineVersion }: RunState,
-  { crm, deployment }: CreateExportDeps,
+  deps: CreateExportDeps,
 ): Promise<Requested> {
+  const { crm, deployment } = deps;
   const plan = entityPlan(deployment, input.entity);
   const fields = await readFields(crm, input.entity);
   const names = fields.map(({ name }) => name);
@@ -95,6 +100,7 @@ async function requestFor(
   refuseMissing(requiredOf(plan), columns, input.entity);
   const asWritten = buildRequest(input, plan, deployment.crm, columns);
   const request = resolveDates(asWritten, { date: input.date, timeZone: deployment.timeZone });
+  const compared = await compareColumns(fields, columns, input, { machineVersion, ...deps });
   // An execution that began under an earlier release publishes whatever it was asked for.
   const differs = machineVersion < 2 ? [] : differingKeys(plan, input);
   return {
@@ -105,6 +111,7 @@ async function requestFor(
     differs,
     kind: differs.length > 0 ? 'partial' : dependsOnDate(wanted.filters) ? 'window' : 'full',
     publish: differs.length === 0 || input.publish === true,
+    ...compared,
   };
 }
 

@@ -4,12 +4,13 @@ import { readEnv } from '../../core/config/env.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { createExportRecords } from '../../core/export/export-record.ts';
 import { asStep } from '../../core/step/export-run.ts';
+import { fastReadFromEnv } from '../../core/storage/compose.ts';
 import { createClaimSlot } from './claim-slot.ts';
 import { createExport } from './create-export.ts';
 
 /** State CreateExport of the machine ExportRun: checks the input and leaves an export at the CRM. */
 export const handler = asStep('CreateExport', createExport, () => {
-  const crm = crmFromEnv();
+  const [crm, readObject] = [crmFromEnv(), fastReadFromEnv()];
   const { SOFTWARE_VERSION: softwareVersion, LEDGER_TABLE: table } = readEnv(
     process.env,
     'SOFTWARE_VERSION',
@@ -19,6 +20,10 @@ export const handler = asStep('CreateExport', createExport, () => {
   const records = createExportRecords(dynamo, table);
   return (invocation) => {
     const claimSlot = createClaimSlot(dynamo, table, invocation.now);
-    return { ...invocation, crm: crm(invocation), records, claimSlot, softwareVersion };
+    const read = (key: string) => {
+      invocation.requests.store += 1;
+      return readObject(key);
+    };
+    return { ...invocation, crm: crm(invocation), records, claimSlot, read, softwareVersion };
   };
 });

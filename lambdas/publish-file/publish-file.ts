@@ -1,4 +1,5 @@
 import { RunError } from '../../core/errors.ts';
+import { fieldsOf } from '../../core/export/drift.ts';
 import { stoppedText } from '../../core/export/guard-words.ts';
 import { failedChecks, isReleasable } from '../../core/export/guards.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
@@ -134,9 +135,12 @@ function manifestOf(
     plan: run.plan,
     kind: run.kind,
     differs: run.differs,
+    fields: fieldsOf(run),
+    drift: run.drift,
     keptUntil: run.keptUntil,
     softwareVersion: run.softwareVersion,
     warnings: [
+      ...run.remarks,
       ...warningsOf({
         ...contents,
         requested: run.request.columns,

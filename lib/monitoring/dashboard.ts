@@ -163,9 +163,12 @@ export class NightDashboard extends Construct {
         width: 8,
       }),
       new GraphWidget({
-        title: 'Files: bytes per second, and warnings by day',
+        title: 'Files: bytes per second; warnings and changed columns by day',
         left: rates,
-        right: [this.ours('FileWarnings', {}, { period: DAY, label: 'warnings' })],
+        right: [
+          this.ours('FileWarnings', {}, { period: DAY, label: 'warnings' }),
+          this.ours('SchemaChanges', {}, { period: DAY, label: 'changed columns' }),
+        ],
         leftYAxis: { min: 0 },
         rightYAxis: { min: 0 },
         width: 8,

@@ -141,6 +141,7 @@ export class Monitoring extends Construct {
     const metric = this.ours('FileWarnings', {}, { period: Duration.hours(1) });
     this.alarm('PublishedWithWarnings', { metric, anyOf: 26 });
     this.alarm('FileQuarantined', { metric: this.ours('RunsEnded', { outcome: 'FileQuarantined' }, { period: SOON }) });
+    this.alarm('SchemaChanged', { metric: this.ours('SchemaChanges', {}, { period: SOON }) });
   }
 
   /**

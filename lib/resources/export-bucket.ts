@@ -52,6 +52,13 @@ export class ExportBucket extends Construct {
     this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
   }
 
+  /** Reads pointers and the manifests that they name. Lists pointers alone, or an absent one would look forbidden (docs/adr/0008). */
+  allowComparing(role: IPrincipal): void {
+    this.allow(role, ['s3:GetObject'], ['runs/*/_manifest.json', 'published/*']);
+    this.allowListing(role, { StringLike: { 's3:prefix': 'published/*' } });
+    this.key.allow(role, 's3', ['kms:Decrypt']);
+  }
+
   /** Stores files of runs in parts, and reads which parts are stored already. */
   allowStoring(role: IPrincipal): void {
     const upload = ['s3:PutObject', 's3:ListMultipartUploadParts', 's3:AbortMultipartUpload'];
@@ -93,8 +100,8 @@ export class ExportBucket extends Construct {
     this.key.allow(role, 's3', ['kms:Decrypt', 'kms:GenerateDataKey']);
   }
 
-  private allowListing(role: IPrincipal): void {
-    const listing = { principals: [role], actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn] };
+  private allowListing(role: IPrincipal, conditions: Conditions = {}): void {
+    const listing = { principals: [role], actions: ['s3:ListBucket'], resources: [this.bucket.bucketArn], conditions };
     this.bucket.addToResourcePolicy(new PolicyStatement(listing));
   }
 

@@ -114,7 +114,7 @@ describe('a role may use the key', () => {
   const files = ['Decrypt s3', 'GenerateDataKey s3'];
 
   test.each([
-    ['CreateExport', tokens],
+    ['CreateExport', [...tokens, 'Decrypt s3']],
     ['CheckStatus', tokens],
     ['DownloadFile', [...tokens, ...files]],
     ['PublishFile', files],

@@ -205,6 +205,9 @@ describe('the bucket', () => {
 
   test('gives each step its own prefixes and actions, and no one else anything', () => {
     expect(allowedIn(policy, bucketId)).toEqual([
+      'CreateExport s3:GetObject /published/*',
+      'CreateExport s3:GetObject /runs/*/_manifest.json',
+      'CreateExport s3:ListBucket  {"StringLike":{"s3:prefix":"published/*"}}',
       'DownloadFile s3:AbortMultipartUpload /runs/*',
       'DownloadFile s3:GetObject /runs/*',
       'DownloadFile s3:ListMultipartUploadParts /runs/*',

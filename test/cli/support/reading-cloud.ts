@@ -157,7 +157,7 @@ function manifestFor(entity: Entity, date: string, execution: string, content: B
       ...{ checks: 2, unansweredCreates: 0, restarts: 0, adoptedFrom: null },
     },
     request: { columns: ['id', 'name'] },
-    ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null },
+    ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
     keptUntil: '2099-01-01',
     warnings: [],
   };

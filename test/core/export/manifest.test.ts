@@ -22,7 +22,7 @@ const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
   },
   request: { columns: ['id'], locale: 'he' },
   fingerprint: 'f',
-  ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null },
+  ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
   keptUntil: '2027-02-18',
   softwareVersion: '0.1.0',
   warnings: [],

@@ -116,6 +116,7 @@ test('what the CRM lists beside the columns is carried: other names, and labels 
     others: ['firstName'],
     labels: ['שם משפחה', 'מזהה', null],
     types: [null, 'uuid', 'text'],
+    complete: true,
   });
 });
 

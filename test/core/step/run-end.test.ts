@@ -5,7 +5,7 @@ import { createLog } from '../../../core/log/log.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { batchEnd, exportRunEnd } from '../../../core/step/run-end.ts';
 import type { RunState } from '../../../core/step/states.ts';
-import { deployment, EXPORT_ID, newState, runState, STARTED_AT, storedFile } from '../../support/builders.ts';
+import { deployment, EXPORT_ID, newState, run, runState, STARTED_AT, storedFile } from '../../support/builders.ts';
 import { composed, lambdaContext, NOW, testDeps } from '../../support/deps.ts';
 import { written } from '../../support/written.ts';
 
@@ -131,4 +131,12 @@ test('a function whose clients cannot be made counts the run that it ends', asyn
 test('warnings of a published file are counted, where there are any', () => {
   expect(endOf({ ...published, warningCount: 2 })?.measures.FileWarnings).toBe(2);
   expect(endOf({ ...published, warningCount: 0 })?.measures.FileWarnings).toBeUndefined();
+});
+
+test('changed columns are counted with the file that has them, and where they stop a run', () => {
+  const failure = { error: 'SchemaChanged', cause: 'No.' };
+
+  expect(endOf({ ...published, run: run({ schemaChanges: 3 }) })?.measures.SchemaChanges).toBe(3);
+  expect(endOf({ ...published, run: run() })?.measures.SchemaChanges).toBeUndefined();
+  expect(endOf({ outcome: 'FAILED', failure })?.measures).toEqual({ RunsEnded: 1, SchemaChanges: 1 });
 });

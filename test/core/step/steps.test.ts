@@ -23,7 +23,12 @@ const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
 const create = (...answers: [string, unknown][]) => begin(newState(), ...answers);
 const begin = (state: RunState, ...answers: [string, unknown][]) => {
   const night = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '03:00' } });
-  const others = { claimSlot: async () => 'night-0', records: exportRecords(), softwareVersion: '1' };
+  const others = {
+    claimSlot: async () => 'night-0',
+    records: exportRecords(),
+    read: fakeBucket().read,
+    softwareVersion: '1',
+  };
   const deps = { ...testDeps({ deployment: night }), ...others, crm: fakeCrm(...answers) };
   return asStep('CreateExport', createExport, ...composed(deps))(state, lambdaContext());
 };

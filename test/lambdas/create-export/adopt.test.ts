@@ -6,6 +6,7 @@ import { CANARY, deployment, EXPORT_ID, newState, OTHER_EXPORT_ID } from '../../
 import { at, composed, lambdaContext, testDeps, unclaimed } from '../../support/deps.ts';
 import { emptyTable, exportRecords } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 
 type Answers = Parameters<typeof fakeCrm>;
@@ -19,7 +20,14 @@ const NEW = created(OTHER_EXPORT_ID);
 function retryDeps(table = emptyTable(), ...answers: Answers) {
   const crm = fakeCrm(FIELDS, ...answers);
   const now = at('2026-11-21T07:00:00.000Z');
-  return { ...testDeps({ now }), crm, claimSlot: unclaimed, records: exportRecords(table), softwareVersion: '1.2.3' };
+  return {
+    ...testDeps({ now }),
+    crm,
+    claimSlot: unclaimed,
+    records: exportRecords(table),
+    read: fakeBucket().read,
+    softwareVersion: '1.2.3',
+  };
 }
 
 const startedAt = '2026-11-21T06:55:00.000Z';
@@ -30,7 +38,14 @@ const retry = (input: object = {}, execution = 'retry-1') =>
 async function afterFailedRun(input: object = {}) {
   const table = emptyTable();
   const crm = fakeCrm(FIELDS, created(EXPORT_ID));
-  const deps = { ...testDeps(), crm, claimSlot: unclaimed, records: exportRecords(table), softwareVersion: '1.2.3' };
+  const deps = {
+    ...testDeps(),
+    crm,
+    claimSlot: unclaimed,
+    records: exportRecords(table),
+    read: fakeBucket().read,
+    softwareVersion: '1.2.3',
+  };
   await createExport(newState({ entity: 'leads', ...input }), deps);
   return table;
 }

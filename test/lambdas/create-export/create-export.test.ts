@@ -8,6 +8,7 @@ import { deployment, EXPORT_ID, newState, STARTED_AT } from '../../support/build
 import { at, composed, lambdaContext, testDeps, unclaimed } from '../../support/deps.ts';
 import { exportRecords } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 
 const FIELDS = [
@@ -19,7 +20,7 @@ const created = (entity = 'leads'): [string, unknown] => [`post /${entity}/expor
 const lost: [string, unknown] = ['post /leads/exports', new RunError('CreateUnanswered', 'The answer was lost.')];
 
 function depsWith(crm: ReturnType<typeof fakeCrm>, overrides: Parameters<typeof testDeps>[0] = {}) {
-  const others = { claimSlot: unclaimed, records: exportRecords(), softwareVersion: '1.2.3' };
+  const others = { claimSlot: unclaimed, records: exportRecords(), read: fakeBucket().read, softwareVersion: '1.2.3' };
   return { ...testDeps(overrides), crm, ...others };
 }
 
@@ -50,10 +51,11 @@ test('CREATED begins the run with everything that the later steps need', async (
       largestWaitSeconds: 100,
       keptUntil: '2027-02-18',
       request: { columns: ['id', 'firstName'] },
-      listed: { others: [], labels: [null, 'שם פרטי'], types: ['uuid', null] },
+      listed: { others: [], labels: [null, 'שם פרטי'], types: ['uuid', null], complete: true },
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
       plan: expect.stringMatching(/^[0-9a-f]{64}$/),
       ...{ kind: 'full', differs: [], publish: true },
+      ...{ excepted: [], drift: null, remarks: [], schemaChanges: 0 },
       createdAt: '2026-11-20T01:10:00.000Z',
       adopted: null,
       softwareVersion: '1.2.3',

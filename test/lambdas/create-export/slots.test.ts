@@ -7,6 +7,7 @@ import { FakeTable } from '../../oauth/support/fake-table.ts';
 import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { exportRecords } from '../../support/export-records.ts';
+import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 
 const FIELDS: [string, unknown] = ['get /leads/fields', [{ fieldName: 'id' }]];
@@ -21,7 +22,7 @@ function deployed(settings: Parameters<typeof deployment>[0] = {}) {
     const crm = fakeCrm(FIELDS, CREATED);
     const claimSlot = createClaimSlot(table.client, 'ledger', at(startedAt));
     const around = testDeps({ deployment: deployment(settings), now: at(startedAt) });
-    const deps = { ...around, crm, claimSlot, records: exportRecords(), softwareVersion: '1' };
+    const deps = { ...around, crm, claimSlot, records: exportRecords(), read: fakeBucket().read, softwareVersion: '1' };
     const begun = newState({ entity: 'leads', ...input }, { execution, startedAt, ...state });
     const answer = await asStep('CreateExport', createExport, ...composed(deps))(begun, lambdaContext());
     posts += crm.calls.filter(({ line }) => line.startsWith('post')).length;

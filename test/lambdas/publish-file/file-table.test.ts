@@ -315,7 +315,7 @@ function read({ bytes, reads: { encoding, headed = true, skipLines = 0, ...optio
 }
 
 function published(row: Row, options: { chunkBytes?: number } = {}) {
-  const listed = { others: NAMES, labels: [] as (string | null)[], types: null };
+  const listed = { others: NAMES, labels: [] as (string | null)[], types: null, complete: true };
   const columns = row.columns ?? THREE;
   listed.others = NAMES.filter((name) => !columns.includes(name));
   listed.labels = [...columns, ...listed.others].map((name) => LABELS[NAMES.indexOf(name)] ?? null);

@@ -58,6 +58,13 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
       ],
       ...{ comparedWith: [], medianRows: null },
     },
+    fields: [
+      { name: 'id', type: null, label: 'מזהה' },
+      { name: 'name', type: null, label: 'שם' },
+      { name: 'phone', type: null, label: 'טלפון' },
+      { name: 'email', type: null, label: null },
+    ],
+    drift: null,
     keptUntil: '2027-02-18',
     softwareVersion: '0.1.0',
     warnings: [NO_HISTORY],

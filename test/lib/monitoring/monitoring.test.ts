@@ -46,6 +46,7 @@ describe('the alarms', () => {
         ...ENTITIES.map((entity) => `NoPublishedExport-${entity}`),
         'PublishedWithWarnings',
         'FileQuarantined',
+        'SchemaChanged',
         'UndeliveredStarts',
         'ReauthorizationRequired',
         'GrantRotatedButNotStored',

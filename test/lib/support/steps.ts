@@ -92,11 +92,13 @@ function clients(world: World) {
   };
   const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse, list: refuse };
   const bucket: Bucket = { ...unused, ...world.bucket };
+  const read = world.bucket?.read ?? (async () => undefined);
   const records = world.records ?? exportRecords();
   return {
     crm,
     bucket,
     records,
+    read,
     store: NO_STORE,
     transfer: world.transfer ?? fakeTransfer(),
     abortUpload: async () => {},

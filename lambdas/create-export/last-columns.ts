@@ -1,0 +1,53 @@
+import * as z from 'zod/mini';
+import type { Entity } from '../../core/config/entities.ts';
+import { RunError } from '../../core/errors.ts';
+import { fieldSchema, type ListedField } from '../../core/export/drift.ts';
+import { latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
+import { parseJson } from '../../core/json.ts';
+import type { Since } from '../../core/step/drift.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
+import { isPlainLabel, isPlainName } from '../../core/suggestion.ts';
+
+/** What a comparison needs of a manifest. Those of earlier releases have no `fields`. */
+const manifestSchema = z.object({
+  date: z.iso.date(),
+  execution: z.string(),
+  fields: z.optional(z.nullable(z.array(fieldSchema))),
+});
+
+/** `undefined`: there is nothing to compare with. `unknown`: there should be, in half a sentence. */
+export type LastColumns = { fields: ListedField[]; since: Since } | { unknown: string } | undefined;
+
+/** The columns of the newest published export. @throws RunError `StorageUnavailable`, which is waited out */
+export async function lastColumns(read: Bucket['read'], entity: Entity): Promise<LastColumns> {
+  try {
+    const latest = await read(latestPointerKey(entity));
+    if (!latest) return undefined;
+    const pointer = parseJson(pointerSchema, latest.text);
+    if (!pointer) return { unknown: 'latest.json is no pointer of this software' };
+    const object = await read(pointer.manifestKey);
+    if (!object) return { unknown: `the manifest of ${pointer.date} is gone` };
+    return columnsOf(parseJson(manifestSchema, object.text), pointer.date);
+  } catch (error) {
+    // The night needs no comparison; what else is wrong with the bucket, PublishFile finds.
+    if (!(error instanceof RunError) || error.transient) throw error;
+    return { unknown: 'the bucket does not let its pointer or manifest be read, or the manifest is gone' };
+  }
+}
+
+function columnsOf(manifest: z.infer<typeof manifestSchema> | undefined, pointedTo: string): LastColumns {
+  if (!manifest) return { unknown: `the manifest of ${pointedTo} cannot be read` };
+  const { date, execution, fields } = manifest;
+  if (fields === undefined) return undefined;
+  if (fields === null) return { unknown: `the manifest of ${date} does not hold them` };
+  return { fields: fields.map(plainField), since: { date, execution } };
+}
+
+/** As it was written, unless somebody else wrote it. */
+function plainField({ name, type, label }: ListedField): ListedField {
+  return {
+    name,
+    type: type !== null && isPlainName(type) ? type : null,
+    label: label !== null && isPlainLabel(label) ? label : null,
+  };
+}
