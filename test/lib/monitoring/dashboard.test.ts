@@ -104,7 +104,7 @@ describe('the dashboard', () => {
       'Functions: throttled',
       'Tokens: refreshes and lost grants, by day',
       'Starts that were not delivered',
-      'Files: bytes per second, and warnings by day',
+      'Files: bytes per second; warnings and changed columns by day',
     ]);
   });
 
