@@ -43,7 +43,7 @@ describe('the functions', () => {
   test.each([
     [60, 350],
     [600, 890],
-  ])('leave CreateExport almost five minutes beside an answer that may take %i seconds', (createTimeoutSeconds, seconds) => {
+  ])('leave CreateExport 290 seconds beside an answer that may take %i seconds', (createTimeoutSeconds, seconds) => {
     const { crm } = exampleDeployment();
     const timeouts = allOf(templateWith({ crm: { ...crm, createTimeoutSeconds } }), 'AWS::Lambda::Function')
       .filter(([id]) => id.startsWith('CreateExport'))
