@@ -1,3 +1,4 @@
+import { driftTexts } from '../../core/export/drift-words.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { runbookEntry } from '../runs/show/links.ts';
 import { bytesText, manyText } from '../support/text.ts';
@@ -19,10 +20,16 @@ function dialog(data: ReportData, cell: Cell): Markup {
   return html`<dialog id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
 <p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${SIGNS[outcome].sign}</span> ${cellText(cell)}</p>
 ${published ? published.manifest.warnings.map((warning) => html`<p class="warning">${warning}</p>`) : null}
+${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((attempt) => attemptFacts(attempt, published !== null))}
 ${published || outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- start ${entity} --date ${date} --deployment ${data.deployment}</code></p>`}
 <p><a class="close" href="#nights">Close</a></p></dialog>\n`;
+}
+
+/** Changes that no warning names. */
+function columnTexts({ manifest: { drift, warnings } }: PublishedRun): string[] {
+  return drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
 }
 
 function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Markup[] {

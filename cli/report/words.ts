@@ -1,3 +1,4 @@
+import { countChanges } from '../../core/export/drift-words.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 import { type Cell, type CellOutcome, isMissing, isOpen, isPublished, type ReportData } from './report-data.ts';
 
@@ -56,11 +57,13 @@ function notesOf(data: ReportData, night: Cell[]): string[] {
   const bytes = manifests.reduce((sum, { file }) => sum + file.bytes, 0);
   const rows = manifests.reduce((sum, { file }) => sum + (file.rows ?? 0), 0);
   const paused = data.rows.filter((row) => row.paused).map(({ entity }) => entity);
+  const changed = manifests.flatMap(({ entity, drift }) => (drift && countChanges(drift) > 0 ? [entity] : []));
   const warned = night.filter(({ outcome }) => outcome === 'warned').map(({ entity }) => entity);
   return [
     longDate(data.lastNight),
     ...otherDates(data, night),
     ...(manifests.length > 0 ? [`${manyText(rows, 'row')}, ${bytesText(bytes)}`] : []),
+    ...(changed.length > 0 ? [`columns changed: ${changed.join(', ')}`] : []),
     ...(warned.length > 0 ? [`with a warning: ${warned.join(', ')}`] : []),
     ...(paused.length > 0 ? [`paused: ${paused.join(', ')}`] : []),
   ];

@@ -23,6 +23,11 @@ export function driftTexts(drift: Drift): string[] {
   return unnamed > 0 ? [...texts, `Further changes of columns that are not named: ${unnamed}.`] : texts;
 }
 
+/** Labels are no change of the schema. */
+export function countChanges({ added, removed, retyped, unnamed }: Drift): number {
+  return added.length + removed.length + retyped.length + unnamed;
+}
+
 function sentence<T>(begin: string, all: readonly T[], textOf: (one: T) => string): string | undefined {
   if (all.length === 0) return undefined;
   const others = all.length > MOST_NAMED ? ` and ${all.length - MOST_NAMED} more` : '';

@@ -1,6 +1,7 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import { countChanges } from '../../../core/export/drift-words.ts';
 import { parseJson } from '../../../core/json.ts';
 import { dateIn } from '../../../core/schedule/local-time.ts';
 import { eachOf, type PublishedRun } from '../../data/manifests.ts';
@@ -33,6 +34,8 @@ export interface RunRow {
   bytes: number | null;
   standing: Standing;
   warningCount: number | null;
+  /** Columns that came, went or have another type since the export before. */
+  changedColumns: number | null;
   waiting: Waiting | null;
   /** Of a start by a rule that requested nothing: why. */
   withoutJob: WithoutJob | null;
@@ -148,16 +151,17 @@ function rowWith(run: FoundRun, found: RunWithStanding | undefined, ended: End |
     bytes: file?.bytes ?? null,
     standing: found?.standing ?? null,
     warningCount: warnings?.length ?? null,
+    changedColumns: found?.manifest.drift ? countChanges(found.manifest.drift) : null,
     waiting: null,
     withoutJob: run.withoutJob ?? null,
   };
 }
 
 function forgottenRow({ manifest, standing }: RunWithStanding): RunRow {
-  const { execution, entity, date, startedAt, file, warnings } = manifest;
+  const { execution, entity, date, startedAt, file, warnings, drift } = manifest;
   const known = { run: execution, entity, date, startedAt, rows: file.rows, bytes: file.bytes, standing };
   const unknown = { status: null, error: null, cause: null, seconds: null, waiting: null, withoutJob: null };
-  return { ...known, ...unknown, warningCount: warnings.length };
+  return { ...known, ...unknown, warningCount: warnings.length, changedColumns: drift && countChanges(drift) };
 }
 
 const inputSchema = z.object({

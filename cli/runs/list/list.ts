@@ -86,9 +86,10 @@ export function runsText(
 
 /** What the table has no room for. */
 function notesOf(runs: RunRow[]): string[] {
-  const notes = runs.flatMap(({ run, warningCount, waiting }) => [
+  const notes = runs.flatMap(({ run, warningCount, changedColumns, waiting }) => [
     ...(waiting ? [`${plainLine(run)}: ${waitingText(waiting)}`] : []),
     ...(warningCount ? [`${plainLine(run)}: ${manyText(warningCount, 'warning')}, which show prints`] : []),
+    ...(changedColumns ? [`${plainLine(run)}: ${manyText(changedColumns, 'column')} changed, which show names`] : []),
   ]);
   return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${note}`)];
 }

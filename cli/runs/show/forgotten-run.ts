@@ -42,7 +42,7 @@ export async function ofManifest(
       at(storedAt, 'download', 'File stored.'),
     ],
     files: { bucket: target.BucketName, key: file.key, manifestKey, keptUntil },
-    ...{ waiting: null, readers: null, makeUp: null, withoutJob: null },
+    ...{ waiting: null, withoutJob: null, readers: null, makeUp: null, drift: manifest.drift },
     links: linksOf(target, null, target.StateMachineArn, endpoint),
   };
 }

@@ -1,4 +1,5 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import type { Drift } from '../../../core/step/drift.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { createManifests, ifReadable, type Manifests } from '../../data/manifests.ts';
 import { CommandError } from '../../support/exit.ts';
@@ -15,7 +16,7 @@ import { aftermathOf, type Readers } from './readers.ts';
 import { type Moment, timelineOf } from './timeline.ts';
 
 /** One run as `show --json` prints it. What is not known is null. */
-export interface ShownRun extends Omit<RunRow, 'warningCount'> {
+export interface ShownRun extends Omit<RunRow, 'warningCount' | 'changedColumns'> {
   executionArn: string | null;
   endedAt: string | null;
   exportId: string | null;
@@ -26,6 +27,8 @@ export interface ShownRun extends Omit<RunRow, 'warningCount'> {
   /** In the bucket; the manifest is null as long as nothing is published. */
   files: { bucket: string; key: string | null; manifestKey: string | null; keptUntil: string | null };
   warnings: string[];
+  /** How the columns of the CRM differ from those of the export before. */
+  drift: Drift | null;
   /** Of a run that failed. */
   readers: Readers | null;
   /** The command that publishes its date after all; null where something is published for it, or the same input would fail again. */
@@ -88,6 +91,7 @@ async function ofExecution(
       keptUntil: state?.run?.keptUntil ?? null,
     },
     warnings: [...warnings, ...(manifest?.warnings ?? [])],
+    drift: manifest?.drift ?? null,
     links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
   };
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { driftTexts } from '../../../core/export/drift-words.ts';
 import { commandFor, withExamples } from '../../support/command-options.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
 import { bytesText, colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
@@ -41,6 +42,7 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
     ...moments,
     ...failureOf(shown),
     ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${plainLine(warning)}`),
+    ...columnsOf(shown),
     '',
     ...placesOf(shown),
   ].join('\n');
@@ -66,6 +68,12 @@ function failureOf(shown: ShownRun): string[] {
   const failure = `  ${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause was given.')}`;
   const have = readers && entity ? [`  ${plainLine(readersText(readers, entity, date))}`] : [];
   return ['', failure, `  Runbook: ${runbook}`, ...have, ...(makeUp ? [`  To make it up: ${makeUp}`] : [])];
+}
+
+/** Changes that no warning names: the configuration accepts them, or they are of labels. */
+function columnsOf({ drift, warnings }: ShownRun): string[] {
+  const texts = drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
+  return texts.map((text) => `\n  ${plainLine(text)}`);
 }
 
 const STEPS: Partial<Record<Phase, string>> = {

@@ -32,6 +32,23 @@ test('an entity that is paused is named so, and is not missed', () => {
   expect(outcomes(data, '2026-11-17')[5]).toBe('published');
 });
 
+test('columns that changed are named beside the headline and in the night of their entity', () => {
+  const { published, ...month } = madeUpMonth();
+  const drift = {
+    since: { date: '2026-11-19', execution: 'x' },
+    ...{ added: ['email'], removed: [], retyped: [], relabelled: [], unnamed: 0 },
+  };
+  const changed = published.map((run) =>
+    run.manifest.entity === 'leads' && run.manifest.date === NIGHT
+      ? { ...run, manifest: { ...run.manifest, drift } }
+      : run,
+  );
+  const facts = { ...month, published: changed };
+
+  expect(headlineOf(reportDataOf(facts)).notes).toContain('columns changed: leads');
+  expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('"email"');
+});
+
 describe('in the middle of a night', () => {
   /** 01:20: leads are published, agent numbers under way; the others are due at 01:14 and later. */
   const night = () => {

@@ -141,7 +141,7 @@ test('a run whose manifest is there is not looked up again', async () => {
 const row: RunRow = {
   ...{ run: 'leads-1', entity: 'leads', date: '2026-11-20', status: 'SUCCEEDED', error: null, cause: null },
   ...{ startedAt: '2026-11-20T01:00:00.000Z', seconds: 12.5, rows: 1240, bytes: 80_073, standing: 'latest' },
-  ...{ warningCount: 0, waiting: null, withoutJob: null },
+  ...{ warningCount: 0, changedColumns: null, waiting: null, withoutJob: null },
 };
 const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
 
@@ -248,4 +248,21 @@ test('published runs with warnings are marked, and runs that wait tell why', asy
   const [first, second] = runsText(rows, {}, asked).split('\n');
   expect(first).toContain(`\tleads-waits\t\t${reason}`);
   expect(second).toMatch(/\tpublished\t.*\tleads-warned\t2$/);
+});
+
+test('a run whose columns are not those of the export before is marked', async () => {
+  const cloud = await readingCloud({
+    executions: [execution('changed', { start: '2026-11-20T02:00:00.000Z' }), execution('same')],
+  });
+  const drift = { since: { date: '2026-11-19', execution: 'x' }, removed: ['phone'], retyped: [], relabelled: [] };
+  cloud.publish({ execution: 'changed', manifest: { drift: { ...drift, added: ['email'], unnamed: 1 } } });
+  cloud.publish({ execution: 'same', manifest: { drift: { ...drift, added: [], removed: [], unnamed: 0 } } });
+
+  const runs = await listRuns(cloud.target, silent);
+
+  expect(runs).toMatchObject([
+    { run: 'changed', changedColumns: 3 },
+    { run: 'same', changedColumns: 0 },
+  ]);
+  expect(runsText(runs, { isTTY: true }, asked)).toMatch(/\n {2}changed: 3 columns changed, which show names$/);
 });

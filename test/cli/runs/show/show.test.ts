@@ -297,3 +297,23 @@ test('a failed run is shown also where the bucket is gone, which may be why it f
   expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads --date 2026-11-20' });
   expect(shown.warnings).toEqual([expect.stringMatching(/^What readers have is not known: .*bucket/)]);
 });
+
+test('the columns that changed are named, each once: those that warned, those that are accepted, other labels', async () => {
+  const cloud = await readingCloud({ executions: [night] });
+  const warning = 'Columns that the CRM no longer lists since the export of 2026-11-19: "phone".';
+  const drift = {
+    since: { date: '2026-11-19', execution: 'leads-before' },
+    ...{ added: ['email'], removed: ['phone'], retyped: [], unnamed: 2 },
+    relabelled: [{ name: 'name', from: 'שם', to: 'שם מלא' }],
+  };
+  cloud.publish({ manifest: { warnings: [warning], drift } });
+
+  const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+  const text = shownText(shown, {});
+
+  expect(shown.drift).toEqual(drift);
+  expect(text.split(warning)).toHaveLength(2);
+  expect(text).toContain('\n  Columns that the CRM lists newly since the export of 2026-11-19: "email".\n');
+  expect(text).toContain('Columns with another label than at the export of 2026-11-19: "name" (שם מלא, was שם).');
+  expect(text).toContain('Further changes of columns that are not named: 2.');
+});
