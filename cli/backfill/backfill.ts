@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { createManifests, eachOf } from '../data/manifests.ts';
 import { refuseDate } from '../runs/export-date.ts';
-import { awsErrorText } from '../support/aws-error.ts';
 import {
   commandFor,
   dateArgument,
@@ -12,7 +11,8 @@ import {
   withExamples,
 } from '../support/command-options.ts';
 import type { ConfigurationOptions } from '../support/configuration-file.ts';
-import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
+import { partialFailure } from '../support/ended.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { connect, type Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
@@ -90,9 +90,9 @@ async function fill(target: Target, entity: Entity, dates: BackfillDate[], optio
     try {
       await fillDates(target, entity, dates, { concurrency: options.concurrency, signal, onChange: screen.changed });
     } catch (error) {
-      const trouble = signal.aborted ? undefined : awsErrorText(error);
-      if (!trouble) throw error;
-      throw new CommandError(`${trouble}\nRuns that are under way go on. To go on: ${again}`, ENVIRONMENT);
+      if (signal.aborted) throw error;
+      const done = `Runs that are under way go on. To go on: ${again}`;
+      throw partialFailure(error, done, options.json ? { entity, dates } : undefined);
     } finally {
       screen.end();
     }

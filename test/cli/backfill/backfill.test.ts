@@ -142,8 +142,9 @@ test('a refusal of AWS ends it at once, and says how to go on', async () => {
 
   expect(code).toBe(3);
   expect(cloud.calls.filter((call) => call === 'StartExecution')).toHaveLength(1);
-  expect(JSON.parse(stdout)).toEqual({ ok: false, error: expect.stringContaining('AWS denies access') });
+  const document = { ok: false, entity: 'leads', error: expect.stringContaining('AWS denies access') };
+  expect(JSON.parse(stdout)).toMatchObject({ ...document, dates: Array(3).fill({ state: 'missing' }) });
   expect(stderr).toMatch(
-    /\nRuns that are under way go on\. To go on: npm run cli -- backfill leads --same-data .*--from 2026-03-01 --to 2026-03-03 --concurrency 1 --deployment test\n$/,
+    / Runs that are under way go on\. To go on: npm run cli -- backfill leads --same-data .*--from 2026-03-01 --to 2026-03-03 --concurrency 1 --deployment test\n$/,
   );
 });
