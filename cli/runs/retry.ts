@@ -7,6 +7,7 @@ import { commandFor, quoted, withExamples } from '../support/command-options.ts'
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
+import { adoptableRun } from './adoption.ts';
 import { lastSeen } from './executions.ts';
 import { dateOf, refuseDate } from './export-date.ts';
 import { type FoundRun, findRun } from './find-run.ts';
@@ -15,6 +16,7 @@ import { afterStart, startNamed } from './start.ts';
 
 interface RetryOptions extends FollowCommandOptions {
   force?: boolean;
+  fresh?: boolean;
   wait?: boolean;
 }
 
@@ -23,6 +25,7 @@ export function addRetry(command: Command): void {
   command
     .argument('<run>', 'name or ARN of an execution, or an entity: its newest run')
     .option('--force', 'even while the earlier one is under way')
+    .option('--fresh', 'request a new export, even where the CRM still has that of the earlier run')
     .option('--wait', 'follow the new run to its end; Ctrl-C stops following, never the run')
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(retry);
@@ -39,12 +42,13 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
     const stop = commandFor(`stop ${quoted(found.name)}`, options);
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
   }
-  const { entity, ...input } = await inputAgain(target, found);
+  const { entity, ...input } = await inputAgain(target, found, options.fresh);
   const other = commandFor(`start ${entity} --date YYYY-MM-DD`, options);
   refuseDate(target, input, `\nTo run it for another: ${other}`);
   const started = await startNamed(target, entity, input, options);
   const date = input.date ?? `the date of ${input.scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`;
-  printErr(`${started.name} repeats ${found.name}, for ${date}.`);
+  const adopting = input.adopt === undefined ? '' : ` It adopts the export of ${input.adopt}, if the CRM still has it.`;
+  printErr(`${started.name} repeats ${found.name}, for ${date}.${adopting}`);
   await afterStart(target, [started], options);
 }
 
@@ -52,25 +56,30 @@ const inputSchema = z.looseObject({
   entity: entitySchema,
   date: z.optional(z.string()),
   scheduledFor: z.optional(z.string()),
+  adopt: z.optional(z.string()),
 });
 
 /**
- * The input of the old run with its logical date: without one the new run would take today's.
+ * The input of the old run with its logical date: without one the new run would take today's. It adopts the old run's
+ * export, unless a new one is needed, or `fresh`.
  * @throws CommandError (exit code 2) where that input names no entity
  */
 export async function inputAgain(
   { sfn, TimeZone }: Pick<Target, 'sfn' | 'TimeZone'>,
   { executionArn, name, startDate }: FoundRun,
+  fresh = false,
 ): Promise<z.infer<typeof inputSchema>> {
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
   const parsed = parseJson(inputSchema, execution.input);
   if (!parsed) {
     throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start.`, USAGE);
   }
-  const { scheduledFor = startDate.toISOString(), ...input } = parsed;
-  const reckoned = TimeZone && dateOf(TimeZone, scheduledFor);
-  const date = input.date ?? (await lastSeen(sfn, executionArn)).state?.run?.date ?? reckoned;
+  const { scheduledFor = startDate.toISOString(), adopt: earlier, ...input } = parsed;
+  const last = await lastSeen(sfn, executionArn);
+  const ended = { name, status: execution.status ?? 'RUNNING', error: execution.error ?? null };
+  const adopt = fresh ? undefined : adoptableRun(ended, last, earlier);
+  const date = input.date ?? last.state?.run?.date ?? (TimeZone && dateOf(TimeZone, scheduledFor));
   // With `scheduledFor` too, the new run would be one of the nightly rule, and find that the old one has its start. The
   // functions of a stack that does not name its zone do not look.
-  return date === undefined ? { ...input, scheduledFor } : { ...input, date };
+  return { ...input, ...(date === undefined ? { scheduledFor } : { date }), ...(adopt !== undefined && { adopt }) };
 }

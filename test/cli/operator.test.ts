@@ -11,8 +11,9 @@ const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = `${RUN_ARNS}:${NAME}`;
 const startDate = new Date('2026-11-20T22:00:00.250Z');
 const found = { executionArn, name: NAME, entity: 'leads' as const, status: 'FAILED', startDate, stopDate: undefined };
-const runState = (date: string) =>
+const runState = (date: string, machineVersion = 1) =>
   JSON.stringify({
+    machineVersion,
     ...{ input: {}, execution: NAME, startedAt: startDate.toISOString() },
     run: {
       ...{ schemaVersion: 1, entity: 'leads', exportId: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', date, prefix: 'runs/' },
@@ -22,7 +23,7 @@ const runState = (date: string) =>
   });
 
 /** The input that a retry would give, where the old run had this one and came this far. */
-async function anew(input: string, state?: string, TimeZone?: string) {
+async function anew(input: string, state?: string, TimeZone?: string, fresh?: boolean) {
   const stateEnteredEventDetails = { name: 'CheckStatus', input: state };
   const events = state ? [{ id: 0, timestamp: 1, type: 'TaskStateEntered', stateEnteredEventDetails }] : [];
   const { endpoint } = await jsonServer(({ operation }) =>
@@ -30,7 +31,7 @@ async function anew(input: string, state?: string, TimeZone?: string) {
       ? { output: { executionArn, name: NAME, status: 'FAILED', startDate: 1, input } }
       : { output: { events } },
   );
-  return inputAgain({ sfn: sfnAt(endpoint), TimeZone }, found);
+  return inputAgain({ sfn: sfnAt(endpoint), TimeZone }, found, fresh);
 }
 
 test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
@@ -54,6 +55,15 @@ test('a retry of a run that found no date has the one that its start has where t
     entity: 'leads',
     date: '2026-11-20',
   });
+});
+
+test('a retry adopts the export of the old run, which may have adopted it itself; a fresh one adopts nothing', async () => {
+  const state = runState('2026-11-20', 2);
+  const adopting = { entity: 'leads', date: '2026-11-20', adopt: NAME };
+  expect(await anew('{"entity":"leads"}', state)).toEqual(adopting);
+  const retried = JSON.stringify({ ...adopting, adopt: 'leads-before' });
+  expect(await anew(retried, state)).toEqual(adopting);
+  expect(await anew(retried, state, undefined, true)).toEqual({ entity: 'leads', date: '2026-11-20' });
 });
 
 test.for(['{"entity":"leeds"}', '[]', 'x'])('a run with the input %s cannot be retried', async (input) => {

@@ -29,7 +29,7 @@ export async function ofManifest(
   const { manifest, manifestKey } = published;
   const { entity, date, startedAt, file, execution, keptUntil } = manifest;
   const warnings = [...manifest.warnings];
-  const { id, createdAt, storedAt, checks } = manifest.export;
+  const { id, createdAt, adoptedFrom, storedAt, checks } = manifest.export;
   const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
   const begin = `Started, more than ${FORGOTTEN_AFTER_DAYS} days ago or in another machine: its manifest tells alone.`;
   return {
@@ -38,7 +38,9 @@ export async function ofManifest(
     standing: await standingBy(manifests, manifest, (sentence) => void warnings.push(sentence)),
     timeline: [
       at(startedAt, 'begin', begin),
-      at(createdAt, 'create', `Export ${id} of ${date} created.`),
+      adoptedFrom === null
+        ? at(createdAt, 'create', `Export ${id} of ${date} created.`)
+        : at(startedAt, 'create', `Export ${id} of ${date} adopted from ${adoptedFrom}: created at ${createdAt}.`),
       at(storedAt, 'download', 'File stored.'),
     ],
     files: { bucket: target.BucketName, key: file.key, manifestKey, keptUntil },

@@ -23,7 +23,7 @@ interface PublishedDate {
 export async function aftermathOf(
   manifests: Manifests,
   { name, entity, status, startDate }: FoundRun,
-  { date: begun, input, error, timeZone, warn }: Known,
+  { date: begun, input, error, timeZone, adoptable, warn }: Known,
 ): Promise<Pick<ShownRun, 'date' | 'readers' | 'makeUp'>> {
   const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';
   if (!entity || !failed) return { date: begun ?? null, readers: null, makeUp: null };
@@ -42,7 +42,9 @@ export async function aftermathOf(
     },
   );
   const makeUp =
-    parseJson(plainInputSchema, input) && date ? `start ${entity} --date ${date}` : `retry ${quoted(name)}`;
+    !adoptable && parseJson(plainInputSchema, input) && date
+      ? `start ${entity} --date ${date}`
+      : `retry ${quoted(name)}`;
   const vain = readers?.ofDate || FAILS_AGAIN.has(error ?? '');
   return { date: date ?? null, readers, makeUp: vain ? null : makeUp };
 }
@@ -56,6 +58,8 @@ interface Known {
   input: string | undefined;
   error: string | null;
   timeZone: string | undefined;
+  /** Whether a retry adopts its export. */
+  adoptable: boolean;
   warn: (sentence: string) => void;
 }
 

@@ -4,6 +4,7 @@ import type { RunState } from '../../../core/step/states.ts';
 import { createManifests, ifReadable, type Manifests } from '../../data/manifests.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
+import { adoptableRun } from '../adoption.ts';
 import { type FoundRun, findRun } from '../find-run.ts';
 import type { RunRow } from '../list/list-runs.ts';
 import { standingBy } from '../list/published-runs.ts';
@@ -71,7 +72,8 @@ async function ofExecution(
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
   const manifest = manifestKey === null ? undefined : await ifReadable(manifests.manifest(manifestKey), warn);
-  const known = { date: state?.run?.date, input, error, timeZone: target.TimeZone, warn };
+  const adoptable = adoptableRun({ name, status, error }, { name: last?.name ?? '', state }) !== undefined;
+  const known = { date: state?.run?.date, input, error, timeZone: target.TimeZone, adoptable, warn };
   const seen = last && { name: last.name, at: last.from, state: last.before };
   return {
     ...{ run: name, executionArn, entity, status, error, cause, withoutJob: withoutJob ?? null },

@@ -73,7 +73,8 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
     const count = staysIn(stretch, 'CreateExport').length;
     const tries = count > 1 ? ` at the ${count === 2 ? '2nd' : count === 3 ? '3rd' : `${count}th`} try` : '';
     if (!run) return `Requested an export${tries}; none was created`;
-    return `Export ${run.exportId} of ${run.date} created${tries}, with ${manyText(run.request.columns.length, 'column')}`;
+    const made = run.adopted === null ? 'created' : `adopted from ${run.adopted}`;
+    return `Export ${run.exportId} of ${run.date} ${made}${tries}, with ${manyText(run.request.columns.length, 'column')}`;
   },
   check: (stretch) => {
     const checks = staysIn(stretch, 'CheckStatus');

@@ -262,6 +262,35 @@ test('a failed run tells what readers have, and the command that makes it up', a
   expect(await text()).not.toContain('To make it up');
 });
 
+test('a failed run whose export a retry adopts is made up by a retry', async () => {
+  const state = { ...begun, machineVersion: 2 };
+  const entered: Execution['entered'] = [['WaitBeforeCheck', at('01:00:05'), state]];
+  const stopped = { ...failed, status: 'ABORTED', error: 'StoppedByOperator', entered };
+  const cloud = await readingCloud({ executions: [stopped] });
+  expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({ makeUp: 'retry leads-night' });
+});
+
+test('an adopted export is shown as that of the run that had requested it, also where only the manifest is left', async () => {
+  const run = { ...begun.run, adopted: 'leads-before' };
+  const entered: Execution['entered'] = [
+    ['CreateExport', at('01:00:00'), runState({ input, run: null })],
+    ['WaitBeforeCheck', at('01:00:05'), { ...begun, run }],
+  ];
+  const cloud = await readingCloud({ executions: [{ ...failed, entered }] });
+  const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
+  expect(timeline.find(({ phase }) => phase === 'create')?.text).toMatch(
+    /^Export \S{36} of \S+ adopted from leads-before, /,
+  );
+
+  const { export: made } = cloud.publish({ execution: 'leads-old' });
+  cloud.publish({ execution: 'leads-old', manifest: { export: { ...made, adoptedFrom: 'leads-before' } } });
+  const forgotten = await showRun(cloud.target, 'leads-old', cloud.endpoint);
+  expect(forgotten.timeline[1]).toMatchObject({
+    at: forgotten.timeline[0]?.at,
+    text: `Export ${made.id} of 2026-11-20 adopted from leads-before: created at ${made.createdAt}.`,
+  });
+});
+
 test('a failed run of an input of its own is made up by a retry', async () => {
   const own = { ...failed, input: { entity: 'leads', columns: ['id'] } };
   const cloud = await readingCloud({ executions: [own] });

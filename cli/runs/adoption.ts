@@ -1,0 +1,31 @@
+import type { Seen } from './waiting.ts';
+
+/** Ends after which the same export would end the same way. */
+const FRESH_AFTER = new Set(['ExportFailed', 'ExportNotFound', 'FileRejected', 'FileQuarantined', 'DownloadTooLarge']);
+
+/** The first machine whose steps record their exports. */
+const RECORDING_SINCE = 2;
+
+/** Left in one of these without an answer, CreateExport may have requested an export. */
+const IN_FLIGHT = ['CreateExport', 'StepCrashed'];
+
+interface Ended {
+  name: string;
+  /** Of Step Functions. */
+  status: string;
+  error: string | null;
+}
+
+/**
+ * The run whose export a retry adopts: the failed one, or the one from which that should have adopted it.
+ * `undefined`: a new export is requested.
+ */
+export function adoptableRun(
+  { name, status, error }: Ended,
+  { name: lastState, state }: Pick<Seen, 'name' | 'state'>,
+  earlier?: string,
+): string | undefined {
+  const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';
+  if (!failed || FRESH_AFTER.has(error ?? '') || !state || state.machineVersion < RECORDING_SINCE) return undefined;
+  return state.run ? name : (earlier ?? (IN_FLIGHT.includes(lastState) ? name : undefined));
+}
