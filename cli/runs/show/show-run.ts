@@ -78,7 +78,7 @@ async function ofExecution(
   return {
     ...{ run: name, executionArn, entity, status, error, cause, withoutJob: withoutJob ?? null },
     ...(await aftermathOf(manifests, run, known)),
-    ...ofState(state),
+    ...ofState(state, target.BucketName),
     waiting: (status === 'RUNNING' && seen && waitingOf(seen)) || null,
     startedAt: startDate.toISOString(),
     endedAt: stopDate?.toISOString() ?? null,
@@ -86,23 +86,19 @@ async function ofExecution(
     standing: manifest ? await standingBy(manifests, manifest, warn) : null,
     runbook: runbookEntry(error, status),
     timeline: timelineOf(stretches, { status, error, withoutJob, startedAt: startDate, endedAt: stopDate }),
-    files: {
-      bucket: target.BucketName,
-      key: state?.file?.key ?? null,
-      manifestKey,
-      keptUntil: state?.run?.keptUntil ?? null,
-    },
     warnings: [...warnings, ...(manifest?.warnings ?? [])],
     drift: manifest?.drift ?? null,
     links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
   };
 }
 
-function ofState(state: RunState | undefined) {
+function ofState(state: RunState | undefined, bucket: string) {
+  const { file, manifestKey = null, run } = state ?? {};
   return {
-    exportId: state?.run?.exportId ?? null,
+    files: { bucket, key: file?.key ?? null, manifestKey, keptUntil: run?.keptUntil ?? null },
+    exportId: run?.exportId ?? null,
     checks: state?.checks ?? null,
     rows: state?.rows ?? null,
-    bytes: state?.file?.bytes ?? null,
+    bytes: file?.bytes ?? null,
   };
 }
