@@ -23,6 +23,8 @@ export interface Configured {
   unknownPlans: Entity[];
   /** Whether plans and updates in the file are those deployed. */
   sameNights: boolean;
+  /** Whether time zone and night in the file are those deployed. */
+  sameClock: boolean;
   checks: Check[];
 }
 
@@ -38,17 +40,25 @@ export function configured(options: ConfigurationOptions, outputs: DeployedOutpu
     const text = `${found.message.replaceAll('\n', '; ')}. ${NOT_DEPLOYED}`;
     const advice = 'To compare it with a file: --configuration FILE. Correct the file before the next deploy.';
     const checks = [warning(ID, text, advice)];
-    return { crm, file: undefined, unknownPlans: [...ENTITIES], sameNights: false, checks };
+    return { crm, file: undefined, unknownPlans: [...ENTITIES], sameNights: false, sameClock: false, checks };
   }
   const { file, deployment } = found;
   const differences = outputs ? differencesFrom(outputs, deployment) : [];
   const unknownPlans = ENTITIES.filter((entity) => differences.some(({ key }) => key === planKey(entity)));
   const sameNights = unknownPlans.length === 0 && !differences.some(({ key }) => key === 'updates');
+  const sameClock = !differences.some(({ key }) => ['timeZone', 'nightly'].includes(key));
   const check =
     differences.length === 0
       ? ok(ID, `${file} is ${outputs ? 'what is deployed' : 'valid'}.`)
       : differs(found, differences, options);
-  return { crm, file: deployment, unknownPlans, sameNights, checks: [check, ...runbookUrlChecks(deployment)] };
+  return {
+    crm,
+    file: deployment,
+    unknownPlans,
+    sameNights,
+    sameClock,
+    checks: [check, ...runbookUrlChecks(deployment)],
+  };
 }
 
 function differs(

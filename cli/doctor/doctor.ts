@@ -15,6 +15,7 @@ import { lookAtPlaces, type Stored } from './places.ts';
 import { refresh, refreshCheck } from './refresh.ts';
 import { rulesCheck } from './rules.ts';
 import { serviceChecks } from './service.ts';
+import { startsCheck } from './starts.ts';
 
 interface DoctorOptions extends ConfigurationOptions {
   /** Spends a generation of the grant; without it, nothing is changed. */
@@ -70,6 +71,12 @@ async function lookAtNights(
   const resume = (entities: Entity[]) => commandFor(`resume ${entities.join(' ')}`, options);
   const same = (check: Check) => check;
   await findings.look('rules', () => rulesCheck(target, deployment, resume), same);
+  if (known)
+    await findings.look(
+      'starts',
+      () => startsCheck(target, known, new Date()),
+      (checks) => checks,
+    );
   await findings.look('concurrency', () => concurrencyCheck(target, deployment, known?.sameNights), same);
   await findings.look('alarms', () => alarmsCheck(target, deployment?.alarms.email), same);
 }

@@ -3,6 +3,7 @@ import {
   DisableRuleCommand,
   EnableRuleCommand,
   ListRulesCommand,
+  type Rule,
 } from '@aws-sdk/client-eventbridge';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { RESTORE } from '../support/aws-error.ts';
@@ -44,8 +45,23 @@ export async function switchRule(
 }
 
 /** Entities whose nightly rule is switched off in the account. */
-export async function pausedRules({ events, stack }: Place): Promise<Entity[]> {
+export async function pausedRules(place: Place): Promise<Entity[]> {
+  const rules = await rulesOf(place);
+  return ENTITIES.filter((entity) => rules.get(entity)?.State === 'DISABLED');
+}
+
+/** The schedule of each nightly rule in the account. */
+export async function ruleExpressions(place: Place): Promise<Map<Entity, string>> {
+  const rules = await rulesOf(place);
+  return new Map([...rules].map(([entity, { ScheduleExpression = '' }]) => [entity, ScheduleExpression]));
+}
+
+async function rulesOf({ events, stack }: Place): Promise<Map<Entity, Rule>> {
   const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: `${stack}-` }));
-  const off = new Set(Rules.filter(({ State }) => State === 'DISABLED').map(({ Name }) => Name));
-  return ENTITIES.filter((entity) => off.has(`${stack}-${entity}`));
+  return new Map(
+    ENTITIES.flatMap((entity) => {
+      const rule = Rules.find(({ Name }) => Name === `${stack}-${entity}`);
+      return rule ? [[entity, rule] as const] : [];
+    }),
+  );
 }

@@ -8,7 +8,14 @@ import { serve } from '../support/aws-server.ts';
 async function refusedBy(unknownPlans: Entity[]) {
   const baseUrl = await serve(() => ({ status: 400, type: 'application/json', body: '{}' }));
   const file = deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false } } });
-  const known = { crm: file.crm, file, unknownPlans, sameNights: unknownPlans.length === 0, checks: [] };
+  const known = {
+    crm: file.crm,
+    file,
+    unknownPlans,
+    sameNights: unknownPlans.length === 0,
+    sameClock: true,
+    checks: [],
+  };
   const now = () => new Date('2026-11-20T12:00:00Z');
   const tokens = {
     accessToken: 'a',

@@ -34,6 +34,8 @@ interface Options {
   executions?: Execution[];
   /** Entities whose rule is switched off. */
   paused?: Entity[];
+  /** The schedules of rules that are on, by entity. */
+  rules?: Partial<Record<Entity, string>>;
   /** May take over the answer to a GET of an object. */
   trouble?: (key: string, response: ServerResponse, body: Buffer, range: number) => boolean;
   /** Operations that AWS refuses. */
@@ -58,6 +60,7 @@ interface Publication {
 export async function readingCloud({
   executions = [],
   paused = [],
+  rules = {},
   trouble = () => false,
   denied = [],
   bucket,
@@ -85,7 +88,12 @@ export async function readingCloud({
       return { executionArn: arnOf(name), startDate: 0 };
     },
     ListRules: () => ({
-      Rules: [...paused.map((entity) => ({ Name: `crm-export-test-${entity}`, State: 'DISABLED' }))],
+      Rules: [
+        ...paused.map((entity) => ({ Name: `crm-export-test-${entity}`, State: 'DISABLED' })),
+        ...Object.entries(rules).map(([entity, ScheduleExpression]) => {
+          return { Name: `crm-export-test-${entity}`, State: 'ENABLED', ScheduleExpression };
+        }),
+      ],
     }),
   };
   const ask = (response: ServerResponse, operation: string, body: Buffer) => {
