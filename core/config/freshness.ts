@@ -1,6 +1,7 @@
 import type { Deployment } from './deployment.ts';
 import type { Entity } from './entities.ts';
 import { entityPlan } from './entity-plan.ts';
+import { timingOf } from './timing.ts';
 
 /**
  * After how many hours without a published export an entity raises its alarm. `needed` by its deadline: the longest night
@@ -8,7 +9,9 @@ import { entityPlan } from './entity-plan.ts';
  */
 export function freshnessOf(deployment: Deployment, entity: Entity): { hours: number; needed: number } {
   const { polling, freshnessHours } = entityPlan(deployment, entity);
-  const needed = Math.max(26, 25 + Math.ceil(polling.deadlineSeconds / 3600));
+  // A day of 25 hours.
+  const longest = timingOf(deployment, entity).at === null ? 24 : 25;
+  const needed = Math.max(longest + 2, longest + 1 + Math.ceil(polling.deadlineSeconds / 3600));
   return { hours: freshnessHours ?? deployment.alarms.freshnessHours ?? needed, needed };
 }
 

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { freshnessOf } from '../../../core/config/freshness.ts';
+import { deployment } from '../../support/builders.ts';
+
+const hours = (settings: Parameters<typeof deployment>[0]) => freshnessOf(deployment(settings), 'leads').hours;
+
+test('an alarm waits for a night that takes until its deadline after one that took no time, and an hour more', () => {
+  expect(hours({ polling: { deadlineSeconds: 3600, largestWaitSeconds: 300 } })).toBe(26);
+  expect(hours({ polling: { deadlineSeconds: 6 * 3600, largestWaitSeconds: 300 } })).toBe(31);
+});
+
+test('of starts in local time one comes 25 hours after the one before', () => {
+  expect(hours({ nightly: { at: '02:00' }, polling: { deadlineSeconds: 3600, largestWaitSeconds: 300 } })).toBe(27);
+  expect(hours({ nightly: { at: '02:00' }, polling: { deadlineSeconds: 6 * 3600, largestWaitSeconds: 300 } })).toBe(32);
+});
