@@ -10,7 +10,9 @@ const chosenColumns = z
     except: columnNames
       .refine((names) => names.every(isPlainName), { error: 'must be plain names of columns' })
       .optional()
-      .describe('Columns that are never requested, whatever the CRM lists and whatever an input asks for.'),
+      .describe(
+        'Columns that are never requested, whatever the CRM lists and whatever an input asks for. A file that has one all the same is quarantined for good, as is one that is not CSV: its columns cannot be seen.',
+      ),
     required: columnNames.optional().describe('Columns without which nothing is requested.'),
   })
   .superRefine(({ except = [], required = [] }, context) => {

@@ -9,6 +9,7 @@ export function stoppedText(report: GuardReport, rows: number | null): string {
 function textOf({ guard, measured, bound }: GuardCheck, rows: number | null, medianRows: number | null): string {
   const counted = rows === null ? 'rows that cannot be counted' : `${numberText(rows)} rows`;
   const usual = `${numberText(medianRows ?? 0)} are usual`;
+  const columns = measured === 1 ? '1 column' : `${numberText(measured ?? 0)} columns`;
   const share = numberText(100 * (measured ?? 0));
   const texts: Record<string, string> = {
     empty: 'is empty',
@@ -16,6 +17,8 @@ function textOf({ guard, measured, bound }: GuardCheck, rows: number | null, med
     minRows: `has ${counted} (minRows ${bound})`,
     maxShrink: `has ${counted}, ${usual} (maxShrink ${bound})`,
     maxGrowth: `has ${counted}, ${usual} (maxGrowth ${bound})`,
+    header: `has ${columns} more or fewer than were requested (drift)`,
+    excepted: `${measured === null ? 'may have columns' : `has ${columns}`} that must not be there (columns.except)`,
     maxIrregularShare: `has ${share} % of records with another number of fields than the first (maxIrregularShare ${bound})`,
   };
   return texts[guard] ?? `was stopped by ${guard} (measured ${measured}, bound ${bound})`;

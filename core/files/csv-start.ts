@@ -20,6 +20,8 @@ export interface CsvStart {
   labelled: boolean;
   /** The first record names the columns; `null` = not known. */
   headed: boolean | null;
+  /** Columns that must not be there. */
+  excepted: number;
 }
 
 export type CsvResult =
@@ -114,6 +116,7 @@ function describe(
 ): CsvStart {
   const cells = first?.cells ?? [];
   const found = proof === 'names' ? index.namesOf(cells) : null;
+  const headed = proof === 'names' || (alone ? headedByLook(cells, second?.cells ?? [], index) : null);
   return {
     separator,
     separatorProven: separatorLine > 0 || (alone && cells.length > 1),
@@ -122,7 +125,8 @@ function describe(
     breaksAtCr: first?.lineBreak === '\r',
     header: found?.names ?? null,
     labelled: found?.labelled ?? false,
-    headed: proof === 'names' || (alone ? headedByLook(cells, second?.cells ?? [], index) : null),
+    headed,
+    excepted: headed === false ? 0 : index.exceptedIn(cells, found?.names ?? null),
   };
 }
 

@@ -6,13 +6,20 @@ export interface ListedFields {
   columns: readonly string[];
   /** All that the CRM lists. */
   fields: readonly { name: string; label: string | null }[];
+  /** Those that must not be in the file. */
+  excepted: Run['excepted'];
 }
 
-/** Runs of earlier releases know the requested columns only. */
-export function listedFields({ request, listed }: Pick<Run, 'request' | 'listed'>): ListedFields {
+/** Runs of earlier releases know the requested columns only. What must not be in the file is known by its name even where it is not listed. */
+export function listedFields({
+  request,
+  listed,
+  excepted,
+}: Pick<Run, 'request' | 'listed' | 'excepted'>): ListedFields {
   const { columns } = request;
   const names = [...columns, ...(listed?.others ?? [])];
-  return { columns, fields: names.map((name, place) => ({ name, label: listed?.labels?.[place] ?? null })) };
+  const fields = names.map((name, place) => ({ name, label: listed?.labels?.[place] ?? null }));
+  return { columns, fields: [...fields, ...excepted], excepted };
 }
 
 export interface FieldIndex {
@@ -23,9 +30,11 @@ export interface FieldIndex {
   mayBeListed: (begins: string) => boolean;
   /** The fields that the cells name or label; `null` where a cell may mean several, none of them requested in its place. */
   namesOf: (cells: readonly string[]) => { names: string[]; labelled: boolean } | null;
+  /** How many of the cells name or label a field that must not be there; all beyond the width where no names are known. */
+  exceptedIn: (cells: readonly string[], names: readonly string[] | null) => number;
 }
 
-export function fieldIndex({ columns, fields }: ListedFields): FieldIndex {
+export function fieldIndex({ columns, fields, excepted }: ListedFields): FieldIndex {
   /** Fields by name and by label. */
   const meant = new Map<string, Set<string>>();
   const add = (text: string, name: string) => meant.set(plain(text), (meant.get(plain(text)) ?? new Set()).add(name));
@@ -40,6 +49,12 @@ export function fieldIndex({ columns, fields }: ListedFields): FieldIndex {
     if (requested !== undefined && found?.has(requested)) return requested;
     return found?.size === 1 ? [...found][0] : undefined;
   };
+  const requested = new Set(columns.map(plain));
+  const unwanted = new Set(
+    excepted.flatMap(({ name, label }) => (label === null ? [name] : [name, label])).map(folded),
+  );
+  const isExcepted = (cell: string, place: number) =>
+    unwanted.has(folded(cell)) && !requested.has(plain(cell)) && !meant.get(plain(cell))?.has(columns[place] ?? '');
   return {
     width: columns.length,
     isListed: (cell) => meant.has(plain(cell)),
@@ -49,10 +64,21 @@ export function fieldIndex({ columns, fields }: ListedFields): FieldIndex {
       if (!names.every((name) => name !== undefined)) return null;
       return { names, labelled: names.some((name, place) => plain(name) !== plain(cells[place] ?? '')) };
     },
+    exceptedIn: (cells, names) => {
+      const beyond = names === null && unwanted.size > 0 ? cells.length - columns.length : 0;
+      return Math.max(cells.filter(isExcepted).length, beyond);
+    },
   };
 }
 
 /** Without blanks around it, in one Unicode form. */
 function plain(text: string): string {
   return text.trim().normalize('NFC');
+}
+
+/** As different programs may write one name. */
+function folded(text: string): string {
+  return plain(text)
+    .toLowerCase()
+    .replace(/[\s_-]/g, '');
 }

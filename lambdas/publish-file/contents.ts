@@ -14,6 +14,10 @@ export interface Contents extends Pick<ManifestFile, 'format' | 'compression' | 
   irregular: number;
   /** Their share of all records; `null` where it is not known. */
   irregularShare: number | null;
+  /** Fields of the first record of a CSV file. */
+  width: number | null;
+  /** Columns that must not be there. */
+  excepted: number | null;
   /** Warnings. */
   remarks: string[];
 }
@@ -21,15 +25,19 @@ export interface Contents extends Pick<ManifestFile, 'format' | 'compression' | 
 export function contentsOf(file: StoredFile, judged: Accepted, scan: Scan): Contents {
   const compression = judged.gzipped ? 'gzip' : null;
   const unknown = { dialect: null, rows: null, header: null, irregular: 0, irregularShare: null };
-  const nothing = { format: null, compression, empty: false, ...unknown };
+  const unseen = { width: null, excepted: null };
+  const nothing = { format: null, compression, empty: false, ...unknown, ...unseen };
   if (judged.result === 'empty') {
     const remarks = [judged.gzipped ? 'There is nothing in the file.' : 'The file has 0 bytes.'];
-    return { ...nothing, empty: true, ...(file.key.endsWith('.csv') && { rows: 0, header: [] }), remarks };
+    return { ...nothing, empty: true, excepted: 0, ...(file.key.endsWith('.csv') && { rows: 0, header: [] }), remarks };
   }
   const { format, csv, gzipped } = judged;
   if (!csv) return { ...nothing, format, remarks: [] };
-  const { header } = csv;
-  if (gzipped) return { ...nothing, format, header, dialect: dialectOf(csv, null), remarks: headerRemarks(csv) };
+  const { width, excepted } = csv;
+  // Not even its name is repeated.
+  const header = excepted > 0 ? null : csv.header;
+  const known = { ...nothing, format, header, width, excepted };
+  if (gzipped) return { ...known, dialect: dialectOf(csv, null), remarks: headerRemarks(csv) };
   const { rows, remarks } = counted(csv, scan);
   const dialect = dialectOf(csv, scan);
   const damage = [
@@ -38,11 +46,9 @@ export function contentsOf(file: StoredFile, judged: Accepted, scan: Scan): Cont
   ];
   const comparable = scan.doubts === 0 && csv.separatorProven;
   return {
-    ...nothing,
-    format,
+    ...known,
     dialect,
     rows,
-    header,
     irregular: comparable ? scan.irregular : 0,
     irregularShare: comparable ? scan.irregular / Math.max(1, scan.records) : null,
     remarks: [...headerRemarks(csv), ...remarks, ...damage],

@@ -1,3 +1,4 @@
+import { entityPlan } from '../../core/config/entity-plan.ts';
 import { RunError } from '../../core/errors.ts';
 import { fieldsOf } from '../../core/export/drift.ts';
 import { stoppedText } from '../../core/export/guard-words.ts';
@@ -9,6 +10,7 @@ import { type Answer, troubleOf, waitFor } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { type Run, type RunState, runOf, type StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
+import { headerChanges, isAccepted } from './compare-header.ts';
 import { type Contents, contentsOf } from './contents.ts';
 import { type Guarded, guardFile } from './guard-file.ts';
 import { judgeStored } from './judge-stored.ts';
@@ -49,10 +51,11 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   refuseCut(file, read.pass);
   refuseDoubtfulEnd(file, csv, read.pass);
   const contents = contentsOf(file, judged, read.pass.scan);
-  const guarded =
-    state.machineVersion < 2 || !run.publish ? null : await guardFile(run, { ...contents, bytes: file.bytes }, deps);
+  const guarded = state.machineVersion < 2 ? null : await guardFile(run, { ...contents, bytes: file.bytes }, deps);
+  const { drift } = entityPlan(deps.deployment, run.entity);
+  const accepted = isAccepted(headerChanges(contents, run.request.columns), drift);
 
-  const manifest = manifestOf(state, run, file, contents, guarded);
+  const manifest = manifestOf(state, run, file, { ...contents, accepted }, guarded);
   const manifestKey = `${run.prefix}_manifest.json`;
   const pointers = run.publish ? await readPointers(deps.bucket, manifest) : [];
   const verdict = await writeManifest(deps.bucket, manifestKey, manifest);
@@ -107,7 +110,7 @@ function manifestOf(
   state: RunState,
   run: Run,
   file: StoredFile,
-  contents: Contents,
+  contents: Contents & { accepted: boolean },
   guarded: Guarded | null,
 ): Manifest {
   const { key, bytes, crc32, contentType } = file;
@@ -154,6 +157,6 @@ function manifestOf(
 }
 
 function stateOf({ publish }: Run, guarded: Guarded | null): Manifest['state'] {
-  if (!publish) return 'unpublished';
-  return guarded && failedChecks(guarded.report).length > 0 ? 'quarantined' : 'published';
+  if (guarded && failedChecks(guarded.report).length > 0) return 'quarantined';
+  return publish ? 'published' : 'unpublished';
 }

@@ -2,6 +2,8 @@ interface Facts {
   rows: number | null;
   header: string[] | null;
   requested: string[];
+  /** The configuration accepts that the header has other columns. */
+  accepted: boolean;
   irregular: number;
   /** Of the content (`contents.ts`). */
   remarks: string[];
@@ -16,11 +18,11 @@ export function warningsOf({ header, requested, restarts, ...facts }: Facts): st
   const warnings: [holds: boolean, warning: string][] = [
     [facts.rows === 0, 'The file has no rows.'],
     [
-      header !== null && header.length !== requested.length,
+      !facts.accepted && header !== null && header.length !== requested.length,
       `The header has ${header?.length} columns; ${requested.length} were requested.`,
     ],
     [
-      header?.length === requested.length && header.some((name, index) => name !== requested[index]),
+      !facts.accepted && header?.length === requested.length && header.some((name, index) => name !== requested[index]),
       'The header names the columns otherwise than they were requested.',
     ],
     [facts.irregular > 0, `${facts.irregular} rows have another number of fields than the first record.`],

@@ -5,6 +5,7 @@ const facts = (overrides: Partial<Parameters<typeof warningsOf>[0]> = {}) => ({
   rows: 1,
   header: ['id', 'name'],
   requested: ['id', 'name'],
+  accepted: false,
   irregular: 0,
   remarks: [],
   unansweredCreates: 0,
@@ -41,4 +42,9 @@ test.each([
   ],
 ])('%s', (_, overrides, warning) => {
   expect(warningsOf(facts(overrides))).toEqual([warning]);
+});
+
+test('other columns than requested are no warning where the configuration accepts them', () => {
+  expect(warningsOf(facts({ header: ['id'], accepted: true }))).toEqual([]);
+  expect(warningsOf(facts({ header: ['id', 'x'], accepted: true }))).toEqual([]);
 });

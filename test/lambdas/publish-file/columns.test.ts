@@ -1,0 +1,151 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { Run } from '../../../core/step/states.ts';
+import { deployment, run } from '../../support/builders.ts';
+import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
+import { zipOf } from '../../support/zip.ts';
+
+/** The columns `id` and `name` were requested; `nationalId` must not be there. */
+const excepting = (overrides: Partial<Run> = {}) =>
+  run({
+    listed: { others: ['nationalId', 'phone'], labels: ['מזהה', 'שם', 'ת"ז', 'שם'], types: null, complete: true },
+    excepted: [{ name: 'nationalId', label: 'ת"ז' }],
+    ...overrides,
+  });
+
+/** What becomes of a file; `error` where it is not published. */
+async function delivered(file: string | Uint8Array, given: Partial<Run> = {}, settings: object = {}) {
+  const { bucket, state } = storedRun(file);
+  const all = deployment({ entities: { leads: settings } });
+  const step = publish(bucket, { ...state, run: excepting(given) }, { deployment: all });
+  const error = await step.then(
+    () => undefined,
+    (thrown: Error) => thrown,
+  );
+  const text = bucket.text(MANIFEST_KEY);
+  return { error, text, manifest: text === undefined ? undefined : JSON.parse(text), keys: bucket.keys() };
+}
+
+const pointers = (keys: string[]) => keys.filter((key) => key.startsWith('published/'));
+
+describe('a column that is left out and delivered nevertheless', () => {
+  test.each<[string, string | Uint8Array, Partial<Run>, number]>([
+    ['by its name', 'id,name,nationalId\n1,a,123456782\n', {}, 1],
+    ['by its label', 'מזהה,שם,ת"ז\n1,a,123456782\n'.replace('ת"ז', '"ת""ז"'), {}, 1],
+    ['in the place of another', 'nationalId,name\n123456782,a\n', {}, 1],
+    [
+      'though the CRM lists it no more',
+      'id,name,nationalId\n1,a,123\n',
+      { listed: { others: [], labels: null, types: null, complete: true } },
+      1,
+    ],
+    ['without a name, beyond those that were requested', 'id,name,\n1,a,123456782\n', {}, 1],
+    ['among labels that mean several columns', 'id,שם,שם,שם\n1,a,b,123456782\n', {}, 2],
+    [
+      'in other letters, in a file of as many columns',
+      'id,x,National_ID\n1,a,123456782\n',
+      { listed: null, request: { columns: ['id', 'name', 'phone'] } },
+      1,
+    ],
+    ['packed', gzipSync('id,name,nationalId\n1,a,123456782\n'), {}, 1],
+    [
+      'by a run that nobody would publish',
+      'id,name,nationalId\n1,a,123\n',
+      { publish: false, kind: 'partial', differs: ['filters'] },
+      1,
+    ],
+  ])('%s quarantines the file for good, and its name is not in the manifest', async (_, file, given, measured) => {
+    const { error, manifest, text, keys } = await delivered(file, given);
+
+    expect(error).toMatchObject({ name: 'FileQuarantined', message: expect.stringContaining('columns.except') });
+    expect(error?.message).toContain('It cannot be released');
+    expect(manifest).toMatchObject({ state: 'quarantined', file: { header: null } });
+    expect(manifest.guards.checks).toContainEqual({ guard: 'excepted', passed: false, measured, bound: 0 });
+    expect(text).not.toMatch(/national|ת"ז|ת\\"ז/i);
+    expect(pointers(keys)).toEqual([]);
+  });
+
+  test('may be in a file that is not CSV: that is quarantined too', async () => {
+    const { error, manifest } = await delivered(zipOf('leads.csv', 'id,name\n1,a\n'));
+
+    expect(error).toMatchObject({ name: 'FileQuarantined', message: expect.stringContaining('may have columns') });
+    expect(manifest.guards.checks).toContainEqual({ guard: 'excepted', passed: false, measured: null, bound: 0 });
+  });
+
+  test.each([
+    ['its own columns', 'id,name\n1,a\n', {}],
+    ['their labels, of which one is that of another column too', 'מזהה,שם\n1,a\n', {}],
+    [
+      'a requested column with almost the same name',
+      'id,national_id\n1,a\n',
+      { request: { columns: ['id', 'national_id'] } },
+    ],
+    [
+      'rows alone, as many fields as were requested',
+      '1,a,b\n2,c,d\n',
+      { request: { columns: ['id', 'name', 'phone'] } },
+    ],
+  ])('is not suspected in a file with %s', async (_, file, given) => {
+    const { error, manifest } = await delivered(file, given);
+
+    expect(error).toBeUndefined();
+    expect(manifest.guards.checks).toContainEqual({ guard: 'excepted', passed: true, measured: 0, bound: 0 });
+  });
+
+  test('is no guard where nothing is left out', async () => {
+    const { manifest } = await delivered('id,name\n1,a\n', { excepted: [] });
+
+    expect(manifest.guards.checks.map(({ guard }: { guard: string }) => guard)).not.toContain('excepted');
+  });
+});
+
+describe('a header with other columns than requested', () => {
+  const none = { excepted: [] };
+
+  test.each([
+    ['warn', undefined, ['The header has 3 columns; 2 were requested.']],
+    ['accept', undefined, []],
+    ['stop', 'FileQuarantined', ['The header has 3 columns; 2 were requested.']],
+  ])('follows the policy for columns that come: %s', async (added, name, warnings) => {
+    const { error, manifest } = await delivered('id,name,phone\n1,a,b\n', none, { drift: { added } });
+
+    expect(error?.name).toBe(name);
+    expect(manifest.warnings.filter((warning: string) => warning.startsWith('The header'))).toEqual(warnings);
+  });
+
+  test.each([
+    ['accept', undefined],
+    ['stop', 'FileQuarantined'],
+  ])('follows the policy for columns that go: %s', async (removed, name) => {
+    const { error, manifest, keys } = await delivered('id\n1\n', none, { drift: { removed, added: 'accept' } });
+
+    expect(error?.name).toBe(name);
+    if (removed === 'accept') return;
+    expect(error?.message).toMatch(
+      /it has 1 column more or fewer than were requested \(drift\)\. To publish it as it is: /,
+    );
+    expect(manifest.guards.checks).toContainEqual({ guard: 'header', passed: false, measured: 1, bound: 0 });
+    expect(pointers(keys)).toEqual([]);
+  });
+
+  test('is judged by its width where its names are not known', async () => {
+    const { error } = await delivered('id,שם,\n1,a,b\n', none, { drift: { added: 'stop' } });
+
+    expect(error?.name).toBe('FileQuarantined');
+  });
+
+  test('is no matter of the policy where only the order differs: that warns', async () => {
+    const strict = { added: 'stop', removed: 'stop', retyped: 'stop' };
+    const { error, manifest } = await delivered('name,id\na,1\n', none, { drift: strict });
+
+    expect(error).toBeUndefined();
+    expect(manifest.warnings).toContain('The header names the columns otherwise than they were requested.');
+  });
+});
+
+test('the fields of the manifest are those of the CRM without what is left out', async () => {
+  const { manifest } = await delivered('id,name\n1,a\n', { remarks: ['Columns changed.'], listed: excepting().listed });
+
+  expect(manifest.fields.map(({ name }: { name: string }) => name)).toEqual(['id', 'name', 'phone']);
+  expect(manifest.warnings[0]).toBe('Columns changed.');
+});
