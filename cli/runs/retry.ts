@@ -7,6 +7,7 @@ import { commandFor, quoted, withExamples } from '../support/command-options.ts'
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
+import { plainLine } from '../support/text.ts';
 import { adoptableRun } from './adoption.ts';
 import { lastSeen } from './executions.ts';
 import { dateOf, refuseDate } from './export-date.ts';
@@ -46,10 +47,15 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
   const other = commandFor(`start ${entity} --date YYYY-MM-DD`, options);
   refuseDate(target, input, `\nTo run it for another: ${other}`);
   const started = await startNamed(target, entity, input, options);
-  const date = input.date ?? `the date of ${input.scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`;
-  const adopting = input.adopt === undefined ? '' : ` It adopts the export of ${input.adopt}, if the CRM still has it.`;
-  printErr(`${started.name} repeats ${found.name}, for ${date}.${adopting}`);
+  const adopting =
+    input.adopt === undefined ? '' : ` It adopts the export of ${plainLine(input.adopt)}, if the CRM still has it.`;
+  printErr(`${started.name} repeats ${found.name}, ${subjectOf(input)}.${adopting}`);
   await afterStart(target, [started], options);
+}
+
+function subjectOf({ release, date, scheduledFor }: Pick<RunInput, 'release' | 'date' | 'scheduledFor'>): string {
+  if (release !== undefined) return `the release of ${plainLine(release)}`;
+  return `for ${date ?? `the date of ${scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`}`;
 }
 
 const inputSchema = z.looseObject({
@@ -57,7 +63,9 @@ const inputSchema = z.looseObject({
   date: z.optional(z.string()),
   scheduledFor: z.optional(z.string()),
   adopt: z.optional(z.string()),
+  release: z.optional(z.string()),
 });
+type RunInput = z.infer<typeof inputSchema>;
 
 /**
  * The input of the old run with its logical date: without one the new run would take today's. It adopts the old run's
@@ -68,12 +76,14 @@ export async function inputAgain(
   { sfn, TimeZone }: Pick<Target, 'sfn' | 'TimeZone'>,
   { executionArn, name, startDate }: FoundRun,
   fresh = false,
-): Promise<z.infer<typeof inputSchema>> {
+): Promise<RunInput> {
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
   const parsed = parseJson(inputSchema, execution.input);
   if (!parsed) {
     throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start.`, USAGE);
   }
+  // It has the date of the run that it releases.
+  if (parsed.release !== undefined) return parsed;
   const { scheduledFor = startDate.toISOString(), adopt: earlier, ...input } = parsed;
   const last = await lastSeen(sfn, executionArn);
   const ended = { name, status: execution.status ?? 'RUNNING', error: execution.error ?? null };

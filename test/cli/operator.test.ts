@@ -66,6 +66,11 @@ test('a retry adopts the export of the old run, which may have adopted it itself
   expect(await anew(retried, state, undefined, true)).toEqual({ entity: 'leads', date: '2026-11-20' });
 });
 
+test('a release is repeated as it was: it has neither a date nor an export of its own', async () => {
+  const release = { entity: 'leads', release: 'leads-before', reason: 'Holidays' };
+  expect(await anew(JSON.stringify(release), runState('2026-11-20', 2), 'UTC')).toEqual(release);
+});
+
 test.for(['{"entity":"leeds"}', '[]', 'x'])('a run with the input %s cannot be retried', async (input) => {
   await expect(anew(input)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining('names no entity') });
 });

@@ -106,6 +106,20 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
   });
   expect(ended.code).toBe(1);
   expect(ended.document).toMatchObject({ ok: false, runs: [{ status: 'ABORTED', ...error }] });
+
+  system.sandbox.faults.clear();
+  system.sandbox.settings.jobChecks = 1;
+  const requested = () => system.sandbox.ledger.count({ kind: 'create', entity: 'meetings' });
+  const before = requested();
+  const { exportId } = ended.document.runs[0];
+  const retried = await documentOf('retry', name, '--wait');
+  expect(retried.stderr).toContain(`It adopts the export of ${name}, if the CRM still has it.`);
+  expect(retried.document).toMatchObject({ ok: true, runs: [{ status: 'SUCCEEDED', exportId }] });
+  expect(requested()).toBe(before);
+  const fresh = await documentOf('retry', name, '--fresh', '--wait');
+  expect(fresh.document).toMatchObject({ ok: true, runs: [{ status: 'SUCCEEDED' }] });
+  expect(fresh.document.runs[0].exportId).not.toBe(exportId);
+  expect(requested()).toBe(before + 1);
 });
 
 it('shows what the functions logged about a run, of an ended one and of one under way', async () => {

@@ -21,6 +21,8 @@ export interface Execution {
 }
 
 export interface Options {
+  /** Of the execution. */
+  name?: string;
   input?: unknown;
   start?: string;
   /** Where in [0, 1] the drawn delay of a retrier with full jitter lies. */
@@ -162,7 +164,7 @@ class Run {
 
   private filled(template: Record<string, unknown>, data: unknown): Record<string, unknown> {
     const context = {
-      Execution: { Input: this.options.input ?? {}, Name: 'run-1', StartTime: this.startedAt },
+      Execution: { Input: this.options.input ?? {}, Name: this.options.name ?? 'run-1', StartTime: this.startedAt },
     };
     return Object.fromEntries(
       Object.entries(template).map(([key, value]) => {

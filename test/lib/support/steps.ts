@@ -52,8 +52,8 @@ export class PlatformError extends Error {
 
 /** What the steps themselves find in the world, as it is now. */
 export interface World {
-  /** Answers a call of the CRM, or throws what the client would. */
-  crm: (template: string) => unknown;
+  /** Answers a call of the CRM, or throws what the client would; or a client of a sandbox. */
+  crm: ((template: string) => unknown) | CrmClient;
   /** How a transfer goes; an empty file is stored unless told otherwise. */
   transfer?: DownloadFileDeps['transfer'];
   /** What PublishFile does with the bucket; anything else was not expected. */
@@ -86,7 +86,7 @@ const handlers = {
 };
 
 function clients(world: World) {
-  const crm: CrmClient = { call: async ({ template }, schema) => z.parse(schema, world.crm(template)) };
+  const crm = clientOf(world.crm);
   const refuse = async () => {
     throw new Error('the bucket was not expected to be used so');
   };
@@ -103,6 +103,11 @@ function clients(world: World) {
     transfer: world.transfer ?? fakeTransfer(),
     abortUpload: async () => {},
   };
+}
+
+function clientOf(crm: World['crm']): CrmClient {
+  if (typeof crm !== 'function') return crm;
+  return { call: async ({ template }, schema) => z.parse(schema, crm(template)) };
 }
 
 const CONTEXT = { awsRequestId: 'request-1', getRemainingTimeInMillis: () => 900_000 } as Context;

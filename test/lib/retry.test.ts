@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { adoptableRun } from '../../cli/runs/adoption.ts';
+import { parseState } from '../../cli/runs/run-report.ts';
+import { createCrmClient } from '../../core/crm/client.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import type { StepName } from '../../core/step/steps.ts';
+import { sandboxFor } from '../sandbox/client.ts';
+import { deployment } from '../support/builders.ts';
+import { recordingLog } from '../support/deps.ts';
+import { exportRecords } from '../support/export-records.ts';
+import { fakeBucket } from '../support/fake-bucket.ts';
+import { fakeTransfer } from '../support/fake-transfer.ts';
+import { exportRun } from './support/definition.ts';
+import { execute, type Invoke } from './support/interpreter.ts';
+import { realSteps } from './support/steps.ts';
+
+const definition = exportRun();
+const CSV = Buffer.from('id,firstName\n1,a\n');
+const configured = deployment({ entities: { leads: { columns: ['id', 'firstName'] } } });
+
+/** The machine with its real steps, at a sandbox of its own that counts. */
+async function place() {
+  const sandbox = await sandboxFor({ jobChecks: 2 });
+  const { accessToken } = sandbox.issueTokens();
+  const getAccessToken = async () => ({ accessToken, scope: 'global:export' });
+  const now = () => new Date();
+  const crm = createCrmClient({ baseUrl: sandbox.baseUrl, getAccessToken, log: recordingLog(), now });
+  const bucket = fakeBucket();
+  const transfer: ReturnType<typeof fakeTransfer> = async (options) => {
+    const stored = await fakeTransfer(CSV)(options);
+    if (stored.done) bucket.put(stored.key, CSV);
+    return stored;
+  };
+  const steps = realSteps({ crm, bucket, transfer, records: exportRecords() }, configured);
+  const requested = () => sandbox.ledger.count({ kind: 'create' });
+  const manifestOf = (run: string): Manifest =>
+    JSON.parse(bucket.text(`runs/entity=leads/run=${run}/_manifest.json`) ?? 'null');
+  return { sandbox, steps, requested, manifestOf };
+}
+
+/** A kill during an invocation: before its work, or after it, when its answer is lost. */
+interface Kill {
+  step: StepName;
+  nth: number;
+  when: 'before' | 'after';
+}
+
+/** Starts a run that is killed. @returns the run that a retry adopts, by the state in which the run stands */
+async function killed(steps: Invoke, name: string, kill: Kill, input: object = {}): Promise<string | undefined> {
+  let invocations = 0;
+  let last: unknown;
+  const invoke: Invoke = async (step, payload, clock) => {
+    last = payload;
+    const now = step === kill.step && ++invocations === kill.nth;
+    if (now && kill.when === 'before') throw new Error('killed');
+    const answer = await steps(step, payload, clock);
+    if (now) throw new Error('killed');
+    return answer;
+  };
+  const run = await execute(definition, invoke, { name, input: { entity: 'leads', ...input } });
+  expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed' });
+  const state = parseState(JSON.stringify(last));
+  return adoptableRun({ name, status: run.status, error: run.error ?? null }, { name: 'StepCrashed', state });
+}
+
+const retried = (steps: Invoke, name: string, adopt: string | undefined) =>
+  execute(definition, steps, { name, input: { entity: 'leads', date: '2026-01-01', ...(adopt && { adopt }) } });
+
+describe('a run that is killed and retried', () => {
+  test.each<Kill>([
+    { step: 'CreateExport', nth: 1, when: 'after' },
+    { step: 'CheckStatus', nth: 1, when: 'before' },
+    { step: 'CheckStatus', nth: 1, when: 'after' },
+    { step: 'CheckStatus', nth: 2, when: 'after' },
+    { step: 'DownloadFile', nth: 1, when: 'before' },
+    { step: 'DownloadFile', nth: 1, when: 'after' },
+    { step: 'PublishFile', nth: 1, when: 'before' },
+    { step: 'PublishFile', nth: 1, when: 'after' },
+  ])('$when the work of $step (invocation $nth) has cost one POST in the end', async (kill) => {
+    const { steps, requested, manifestOf } = await place();
+
+    const adopt = await killed(steps, 'run-1', kill);
+    const run = await retried(steps, 'run-2', adopt);
+
+    expect(run).toMatchObject({ status: 'SUCCEEDED' });
+    expect(requested()).toBe(1);
+    expect(manifestOf('run-2')).toMatchObject({ date: '2026-01-01', export: { adoptedFrom: 'run-1' } });
+  });
+
+  test('again and again has cost one POST, whatever was killed', async () => {
+    const { steps, requested, manifestOf } = await place();
+    const kills: StepName[] = ['CheckStatus', 'CreateExport', 'DownloadFile', 'PublishFile'];
+
+    let adopt: string | undefined;
+    for (const [index, step] of kills.entries()) {
+      const input = { date: '2026-01-01', ...(adopt && { adopt }) };
+      adopt = await killed(steps, `run-${index}`, { step, nth: 1, when: 'after' }, input);
+    }
+    const run = await retried(steps, 'run-9', adopt);
+
+    expect(run).toMatchObject({ status: 'SUCCEEDED' });
+    expect(requested()).toBe(1);
+    expect(manifestOf('run-9').export.adoptedFrom).toBe('run-3');
+  });
+
+  test('before its POST makes the first one', async () => {
+    const { steps, requested, manifestOf } = await place();
+
+    const adopt = await killed(steps, 'run-1', { step: 'CreateExport', nth: 1, when: 'before' });
+    await retried(steps, 'run-2', adopt);
+
+    expect(requested()).toBe(1);
+    expect(manifestOf('run-2').export.adoptedFrom).toBeNull();
+  });
+
+  test('makes a second POST where the CRM knows its export no more', async () => {
+    const { sandbox, steps, requested, manifestOf } = await place();
+    const adopt = await killed(steps, 'run-1', { step: 'CheckStatus', nth: 1, when: 'after' });
+    sandbox.faults.add({ path: 'status', calls: [1], answer: { status: 404 } });
+
+    expect(await retried(steps, 'run-2', adopt)).toMatchObject({ status: 'SUCCEEDED' });
+    expect(requested()).toBe(2);
+    expect(manifestOf('run-2').export.adoptedFrom).toBeNull();
+  });
+});
