@@ -21,7 +21,7 @@ it('counts what stands whether anything runs or not', () => {
   const { standing } = costLines({ runs: [], logBytes: 0, alarms: 19 });
 
   expect(standing.find(({ what }) => what === 'CloudWatch alarms')?.dollars).toBeCloseTo(1.9);
-  // Seven entities: RunsEnded with and without them, the five others with them, refreshes of the grant without.
-  expect(standing.find(({ what }) => what === 'CloudWatch metrics')?.counted).toContain('44');
+  // Seven entities: RunsEnded with and without them, the five others with them, refreshes of the grant and changed columns without.
+  expect(standing.find(({ what }) => what === 'CloudWatch metrics')?.counted).toContain('45');
   expect(total(standing)).toBeGreaterThan(7);
 });

@@ -24,7 +24,7 @@ const manifest = {
     ...{ checks: 1, unansweredCreates: 0, restarts: 0, adoptedFrom: null },
   },
   request: { columns: ['id', 'name'] },
-  ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null },
+  ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
 };
 const pointer = { ...common, startedAt, execution: 'leads-1', manifestKey: MANIFEST };
 const report: RunReport = {
