@@ -66,7 +66,7 @@ async function backfill(entity: Entity, options: BackfillOptions): Promise<void>
   refuseOther?.(target);
   const dates = await knownDates(target, entity, wanted);
   if (!options.dryRun) await fill(target, entity, dates, options);
-  else createCalendarScreen(dates, options).end();
+  else createCalendarScreen(dates, streamOf(options)).end();
   print(entity, dates, options);
 }
 
@@ -84,7 +84,7 @@ async function knownDates(target: Target, entity: Entity, wanted: string[]): Pro
 
 async function fill(target: Target, entity: Entity, dates: BackfillDate[], options: BackfillOptions): Promise<void> {
   const again = againText(entity, options);
-  const screen = createCalendarScreen(dates, options);
+  const screen = createCalendarScreen(dates, streamOf(options));
   const words = `Stopped: no more runs are started, and those that are under way go on. To go on: ${again}`;
   await untilInterrupted(words, async (signal) => {
     try {
@@ -108,6 +108,10 @@ function print(entity: Entity, dates: BackfillDate[], options: BackfillOptions):
   const named = failed.map(({ date, run, error }) => `  ${date}: ${error} (${run})`).join('\n');
   const text = `${manyText(failed.length, 'date')} failed:\n${named}\nTo start them again: ${againText(entity, options)}`;
   throw new CommandError(text, RUN_FAILED, { documented: json });
+}
+
+function streamOf({ json }: BackfillOptions): NodeJS.WriteStream {
+  return json ? process.stderr : process.stdout;
 }
 
 function againText(entity: Entity, options: BackfillOptions): string {

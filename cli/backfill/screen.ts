@@ -2,8 +2,7 @@ import { createLogUpdate } from 'log-update';
 import { type BackfillDate, calendarText } from './calendar.ts';
 
 /** Shows the calendar live on a terminal; elsewhere a line for each change, and the calendar at the end. */
-export function createCalendarScreen(dates: BackfillDate[], { json }: { json?: boolean }) {
-  const stream = json ? process.stderr : process.stdout;
+export function createCalendarScreen(dates: BackfillDate[], stream: NodeJS.WriteStream) {
   const live = stream.isTTY === true;
   const update = createLogUpdate(stream);
   if (live) update(calendarText(dates, stream));
