@@ -7,7 +7,10 @@ const columnNames = z.array(columnName).min(1).max(1000);
 
 const chosenColumns = z
   .strictObject({
-    except: columnNames
+    except: z
+      .array(columnName)
+      .min(1)
+      .max(200)
       .refine((names) => names.every(isPlainName), { error: 'must be plain names of columns' })
       .optional()
       .describe(

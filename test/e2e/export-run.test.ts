@@ -181,8 +181,9 @@ describe.concurrent('a night with more trouble', () => {
     expect(usage).toMatchObject({
       crmRequests: made.filter((kind) => kind !== 'file').length,
       fileRequests: 2,
-      // The file in one call; it is read twice, then a manifest and two pointers, each looked at before it is moved.
-      storeRequests: 8,
+      // The last pointer and manifest for their columns, the file in one call; it is read twice, dates are listed and that of
+      // the run read for the guards; then a manifest and two pointers, each looked at before it is moved.
+      storeRequests: 12,
       bytes: file.bytes,
     });
     expect(usage.transitions).toBeGreaterThan(10);
@@ -353,6 +354,21 @@ describe('what stays out of sight', () => {
   });
 });
 
+describe('columns that the CRM lists otherwise than before', () => {
+  it('are requested as they are, and named in the manifest', async () => {
+    const { fields, execution } = await manifestOf(await system.run('employers'));
+    const listed = (fields ?? []).map(({ name, type, label }) => ({ fieldName: name, type, label }));
+    const [last] = listed.slice(-1);
+
+    const answer = { status: 200, body: listed.slice(0, -1) };
+    const manifest = await manifestOf(await runWith('employers', [{ path: 'fields', calls: [1], answer }]));
+
+    expect(manifest.drift).toMatchObject({ since: { execution }, removed: [last?.fieldName], added: [] });
+    expect(manifest.warnings.join()).toContain(`no longer lists since the export of ${manifest.date}: "`);
+    expect(manifest.request.columns).not.toContain(last?.fieldName);
+  });
+});
+
 describe('what the functions say of themselves', () => {
   it('emits every metric of the list that runs can emit, each as listed, and no other', async () => {
     const metrics = (await linesOf(system)).filter((line) => '_aws' in line).flatMap(metricsIn);
@@ -371,7 +387,10 @@ describe('what the functions say of themselves', () => {
     const looked = alarmMetrics(deployedTemplate(system), system.target.stack);
 
     expect(new Set(looked.map(({ name }) => name))).toEqual(
-      new Set(['RunsEnded', 'FileWarnings', 'TokenRefreshes', 'GrantRotatedButNotStored', 'TokenEndpointUnanswered']),
+      new Set([
+        ...['RunsEnded', 'FileWarnings', 'SchemaChanges', 'TokenRefreshes', 'GrantRotatedButNotStored'],
+        'TokenEndpointUnanswered',
+      ]),
     );
     const seen = new Set(emitted.map(({ name, dimensions }) => `${name} ${Object.keys(dimensions)}`));
     for (const { name, dimensions } of looked) {
@@ -442,7 +461,7 @@ function deployedTemplate({ configurationFile, target }: Deployed): Template {
 /** The local cloud notes lines that come late with the next invocation of the same process. */
 async function usageOnceLogged({ executionArn }: RunReport) {
   let usage = await usageOf(system.target, executionArn);
-  for (let again = 0; again < 5 && usage.storeRequests < 8; again += 1) {
+  for (let again = 0; again < 5 && usage.storeRequests < 12; again += 1) {
     await system.run('contacts');
     usage = await usageOf(system.target, executionArn);
   }
