@@ -40,7 +40,7 @@ function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Mar
     ['Size', `${bytesText(file.bytes)} (${file.bytes.toLocaleString('en-US')} bytes), ${file.contentType}`],
     ['CRC-32', file.crc32],
     ['Started', timeText(manifest.startedAt)],
-    ['Export created', timeText(made.createdAt)],
+    ['Export created', `${timeText(made.createdAt)}${made.adoptedFrom === null ? '' : `, by ${made.adoptedFrom}`}`],
     ['File stored', `${timeText(made.storedAt)}, ${tookText(cell)} after the start, ${manyText(made.checks, 'check')}`],
     ['Run', manifest.execution],
     ['Export', made.id],

@@ -8,7 +8,8 @@ import type { EncryptionKey } from './encryption-key.ts';
 /**
  * Storage of the grant. The two secrets are created without a value and kept when the stack is destroyed: `authorize` writes
  * the client, the functions rotate the grant. (The L2 construct would generate a value, and overwrite the grant with it.)
- * The ledger records who may spend which generation of the grant (docs/adr/0013); it holds no tokens and goes with the stack.
+ * The ledger records who may spend which generation of the grant (docs/adr/0013), which execution has a start of the rules
+ * (0021), and which export a run has requested (0004); it holds no tokens and goes with the stack.
  */
 export class TokenStore extends Construct {
   readonly clientSecretId: string;

@@ -45,6 +45,17 @@ test('the first thing on the page is the answer, and each cell leads to its fact
   );
 });
 
+test('the facts of a night tell which run had requested an export that was adopted', () => {
+  const month = madeUpMonth();
+  const published = month.published.map((run) => {
+    const made = { ...run.manifest.export, adoptedFrom: 'failed-before' };
+    return { ...run, manifest: { ...run.manifest, export: made } };
+  });
+  const facts = (document: ReturnType<typeof pageOf>) => document.getElementById(`leads-${NIGHT}`)?.textContent ?? '';
+  expect(facts(pageOf({ ...month, published }))).toMatch(/Export created\S+ \S+ UTC, by failed-before/);
+  expect(facts(pageOf(month))).not.toContain(', by ');
+});
+
 test('tables have captions and headings, and each drawing has a name and its numbers', () => {
   const document = pageOf(madeUpMonth());
   const tables = [...document.querySelectorAll('table')];
