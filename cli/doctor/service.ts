@@ -4,8 +4,8 @@ import { entityPlan } from '../../core/config/entity-plan.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
-import { planOf } from '../../core/export/plan.ts';
-import { buildRequest, resolveColumns } from '../../core/export/request.ts';
+import { planOf, requiredOf } from '../../core/export/plan.ts';
+import { buildRequest, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { RUN_FAILED } from '../support/exit.ts';
 import { type Check, failed, failedBy, ok, warning } from './check.ts';
@@ -80,6 +80,7 @@ export function columnsCheck(deployment: Deployment, entity: Entity, fieldNames:
   const plan = entityPlan(deployment, entity);
   try {
     const columns = resolveColumns(planOf(plan).columns, fieldNames, entity);
+    refuseMissing(requiredOf(plan), columns, entity);
     buildRequest({ entity }, plan, deployment.crm, columns);
     if (plan.columns === 'all') return ok(id, `All ${columns.length} columns that the CRM lists are exported.`);
     return ok(id, `${columns.length} of ${fieldNames.length} columns are exported; all of them exist.`);

@@ -175,6 +175,18 @@ test('whatever ends a start of several, those that were started are reported', a
   });
 });
 
+test('a start past a change of columns says so in the input of the run', async () => {
+  const { endpoint, calls } = await deploymentServer(({ input }) => ({
+    output: { executionArn: `${RUN_ARNS}:${String(input.name)}`, startDate: 1 },
+  }));
+  await runCli('start', 'leads', '--accept-schema', ...prod(endpoint));
+  await runCli('start', 'leads', ...prod(endpoint));
+  expect(calls.map(({ input }) => JSON.parse(String(input.input)))).toEqual([
+    { entity: 'leads', acceptSchema: true },
+    { entity: 'leads' },
+  ]);
+});
+
 test('whatever ends a pause of several, those that were switched off are reported', async () => {
   const { endpoint } = await refusingTheThird('DescribeRule');
   const { code, stdout, stderr } = await runCli('pause', '--all', '--json', ...prod(endpoint));

@@ -254,6 +254,11 @@ describe('the configuration', () => {
       ...{ status: 'failed', exitCode: 2 },
       text: expect.stringContaining('"nmae" (did you mean "name"?)'),
     });
+    const chosen = deployment({ leads: { columns: { except: ['name'], required: ['phone'] } } });
+    expect(columnsCheck(chosen, 'leads', ['id', 'name', 'phone']).text).toMatch(/^2 of 3 columns/);
+    expect(columnsCheck(chosen, 'leads', ['id', 'name'])).toMatchObject({
+      ...{ status: 'failed', text: expect.stringContaining('SchemaChanged: leads must have "phone"') },
+    });
   });
 });
 

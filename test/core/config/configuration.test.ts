@@ -108,6 +108,21 @@ describe('a mistake is reported with the path of its field', () => {
     ['a missing address', { crm: { authUrl: CRM.authUrl } }, /^crm\.baseUrl: /],
     ['http in an account', { crm: { ...CRM, baseUrl: 'http://crm.test' } }, /^crm\.baseUrl: must start with https:/],
     [
+      'a required column that is left out',
+      { crm: CRM, entities: { leads: { columns: { except: ['phone', 'id'], required: ['id'] } } } },
+      /^entities\.leads\.columns\.required: names "id", which `except` leaves out$/,
+    ],
+    [
+      'a column to be left out whose name is none',
+      { crm: CRM, entities: { leads: { columns: { except: ['national id'] } } } },
+      /^entities\.leads\.columns\.except: must be plain names of columns$/,
+    ],
+    [
+      'a policy that is none',
+      { crm: CRM, entities: { leads: { drift: { added: 'ignore' } } } },
+      /^entities\.leads\.drift\.added: .*"accept"\|"warn"\|"stop"$/,
+    ],
+    [
       'an address with a query',
       { crm: { ...CRM, authUrl: 'https://auth.test/?a=1' } },
       /^crm\.authUrl: must have no query/,
