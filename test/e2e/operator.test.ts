@@ -120,6 +120,10 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
   expect(fresh.document).toMatchObject({ ok: true, runs: [{ status: 'SUCCEEDED' }] });
   expect(fresh.document.runs[0].exportId).not.toBe(exportId);
   expect(requested()).toBe(before + 1);
+
+  const other = await system.runRaw({ entity: 'meetings', columns: ['id'], adopt: name });
+  expect(other).toMatchObject({ status: 'SUCCEEDED', exportId: expect.not.stringContaining(exportId) });
+  expect(requested()).toBe(before + 2);
 });
 
 it('shows what the functions logged about a run, of an ended one and of one under way', async () => {
