@@ -19,7 +19,7 @@ export type DeployedOutputs = z.infer<typeof deployedSchema>;
 
 export function deployedOutputs({ crm, ...others }: Deployment): DeployedOutputs {
   const { baseUrl, authUrl, scopes, clientAuthentication, ...rest } = crm;
-  const { $schema: _, utcStarts: __, entities, ...parts } = others;
+  const { $schema: _, zoneOffsets: __, entities, ...parts } = others;
   const plans = ENTITIES.map((entity) => [planKey(entity), { ...PLAN_DEFAULTS, ...entities[entity] }]);
   const crmParts = Object.entries(rest).map(([key, value]) => [`crm.${key}`, value]);
   const all: [string, unknown][] = Object.entries({ ...Object.fromEntries([...crmParts, ...plans]), ...parts });

@@ -3,7 +3,7 @@ import { isSchedule } from '../schedule/schedule-expression.ts';
 import { configuredColumns } from './configured-columns.ts';
 import { crmSchema, fieldNameContradictions } from './crm-settings.ts';
 import { driftSettingsSchema } from './drift-settings.ts';
-import { ENTITIES, type Entity, entitySchema } from './entities.ts';
+import { ENTITIES, entitySchema } from './entities.ts';
 import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
 import { guardsSchema } from './guard-settings.ts';
@@ -11,7 +11,6 @@ import { localTime, nightlySchema } from './nightly-settings.ts';
 import { misplacedDates } from './relative-date.ts';
 import { refuse, requestKeys } from './request-keys.ts';
 import { UPDATE_SCOPE } from './scopes.ts';
-import { utcStartsIn } from './timing.ts';
 
 /**
  * The configuration of a deployment, `config/NAME.json`. It is checked at synth, and goes with its defaults into the bundle
@@ -173,8 +172,8 @@ const shape = z.strictObject({
 
 /** What a configuration says, with all defaults. */
 export type Settings = z.infer<typeof shape>;
-/** With the times in UTC at which the rules of entities with a local time fire, as they were at synthesis. */
-export type Deployment = Settings & { utcStarts?: Partial<Record<Entity, string[]>> };
+/** In the bundle of a function with the offsets of the time zone, in minutes, as they were when the rules were made. */
+export type Deployment = Settings & { zoneOffsets?: number[] };
 /** What OAuth needs to know. */
 export type OAuthSettings = Pick<Deployment['crm'], 'authUrl' | 'scopes' | 'clientAuthentication'>;
 export type EntityPlan = Omit<z.infer<typeof entityPlanSchema>, 'polling'> & { polling: Deployment['polling'] };
@@ -186,7 +185,6 @@ export const deploymentSchema = shape
   .transform((settings) => ({
     ...settings,
     crm: { ...settings.crm, scopes: withUpdateScope(settings), fileHosts: fileHostsOf(settings.crm) },
-    ...utcStartsIn(settings, new Date()),
   }));
 
 function withUpdateScope({ crm: { scopes }, customerUpdates }: Settings): string[] {

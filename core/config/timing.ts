@@ -9,12 +9,11 @@ export const START_UTC = '01:00';
 
 /** When the rule of an entity starts it: by its own schedule, or at its place in the night. */
 export function timingOf(deployment: Deployment, entity: Entity): Timing {
-  const { timeZone, utcStarts } = deployment;
+  const { timeZone, zoneOffsets } = deployment;
   const { schedule } = entityPlan(deployment, entity);
   const at = localTimeOf(deployment, entity);
   if (at !== null) {
-    const starts = utcStarts?.[entity];
-    if (!starts) throw new Error(`the starts of ${entity} were not listed when the configuration was read`);
+    const starts = utcStartsOf(at, zoneOffsets ?? offsetsNow(timeZone));
     return { timeZone, expression: cronOf(starts), starts, at };
   }
   if (schedule !== undefined) return { timeZone, expression: schedule, starts: dailyStart(schedule), at };
@@ -22,15 +21,9 @@ export function timingOf(deployment: Deployment, entity: Entity): Timing {
   return { timeZone, expression: cronOf(starts), starts, at };
 }
 
-/** The times at which the rules of entities with a local time fire, by the zone data of this machine; nothing without any. */
-export function utcStartsIn(settings: Settings, now: Date): Pick<Deployment, 'utcStarts'> {
-  const local = ENTITIES.flatMap((entity) => {
-    const at = localTimeOf(settings, entity);
-    return at === null ? [] : [{ entity, at }];
-  });
-  if (local.length === 0) return {};
-  const offsets = offsetsFrom(now.getUTCFullYear(), settings.timeZone);
-  return { utcStarts: Object.fromEntries(local.map(({ entity, at }) => [entity, utcStartsOf(at, offsets)])) };
+/** The offsets of a time zone by the zone data of this machine, for this year and those to come. */
+export function offsetsNow(timeZone: string): number[] {
+  return offsetsFrom(new Date().getUTCFullYear(), timeZone);
 }
 
 /** `null` where the start is given in UTC. */

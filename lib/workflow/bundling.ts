@@ -4,6 +4,7 @@ import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { type AssetCode, Code } from 'aws-cdk-lib/aws-lambda';
 import { type BuildOptions, buildSync } from 'esbuild';
 import type { Deployment } from '../../core/config/deployment.ts';
+import { offsetsNow } from '../../core/config/timing.ts';
 import { ALL_STEPS, type AnyStepName, folderOf } from '../../core/step/steps.ts';
 
 const PROJECT = join(import.meta.dirname, '..', '..');
@@ -44,7 +45,9 @@ export function bundledCode(step: AnyStepName, deployment: Deployment): AssetCod
     const files = bundled.get(folder);
     if (!files) throw new Error(`esbuild made no bundle of ${step}`);
     for (const { name, contents } of files) writeFileSync(join(outputDir, name), contents);
-    writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(deployment, undefined, 2)}\n`);
+    // Rule and function agree: both have the zone data of this synthesis.
+    const known: Deployment = { ...deployment, zoneOffsets: offsetsNow(deployment.timeZone) };
+    writeFileSync(join(outputDir, 'deployment.json'), `${JSON.stringify(known, undefined, 2)}\n`);
     // Packed with their modes: under a strict umask Lambda could not read its own code.
     for (const file of readdirSync(outputDir)) chmodSync(join(outputDir, file), READABLE_BY_ALL);
     chmodSync(outputDir, 0o755);

@@ -21,6 +21,15 @@ test.each([
   expect(slot({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }, event)).toBe(expected);
 });
 
+test('a function keeps to the offsets that its rules were made with', () => {
+  // Made before summer time was introduced: the rule fires at 00:00 UTC alone.
+  const deployed = { ...deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }), zoneOffsets: [120] };
+  const timing = timingOf(deployed, 'leads');
+
+  expect(timing.expression).toBe('cron(0 0 * * ? *)');
+  expect(slotOf(timing, new Date('2026-07-20T00:00:00Z'))?.date).toBe('2026-07-20');
+});
+
 test('of a time that comes twice, the first counts', () => {
   const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } };
 
