@@ -19,6 +19,7 @@ import { downloadInto, downloadTo, wholeOutput } from './download-file.ts';
 import { findManifest, type Which } from './find.ts';
 import { createManifests } from './manifests.ts';
 import { refuseExisting } from './part.ts';
+import { remarksOf } from './remarks.ts';
 
 interface Options extends TargetOptions, Which {
   output?: string;
@@ -32,7 +33,7 @@ export function addDownload(command: Command): void {
     .argument('<entity>', ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
     .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
     .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))
-    .option('--run <name>', 'what one run published, though a later one may have replaced it')
+    .option('--run <name>', 'what one run stored, though it is quarantined or a later one has replaced it')
     .option(
       '-o, --output <file>',
       'default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv) in this directory; - is standard output',
@@ -59,6 +60,7 @@ async function download(entity: Entity, options: Options): Promise<void> {
   const manifest = await findManifest(createManifests(target), entity, options);
   if (output === '-') {
     await downloadInto(target, manifest, wholeOutput());
+    for (const remark of remarksOf(manifest)) printErr(`Warning: ${remark}`);
     return printErr(`Whole: ${factsOf(manifest)}.`);
   }
   const path = output ?? pathArgument(`${entity}-${manifest.date}${extensionsOf(manifest.file.key)}`);
@@ -69,10 +71,23 @@ async function download(entity: Entity, options: Options): Promise<void> {
   );
   const { date, execution, file } = manifest;
   const { bytes, rows, crc32 } = file;
-  const document = { entity, date, run: execution, file: path, bytes, rows, crc32, resumedAt, whole: true };
+  const { state, kind } = manifest;
+  const document = {
+    entity,
+    date,
+    run: execution,
+    state,
+    kind,
+    file: path,
+    bytes,
+    rows,
+    crc32,
+    resumedAt,
+    whole: true,
+  };
   const went = resumedAt > 0 ? `, of which ${bytesText(resumedAt)} were here already` : '';
   process.stdout.write(`${json ? JSON.stringify(document) : `${plainLine(path)}: ${factsOf(manifest)}${went}.`}\n`);
-  if (!json) for (const warning of manifest.warnings) printErr(`Warning: ${warning}`);
+  if (!json) for (const warning of [...remarksOf(manifest), ...manifest.warnings]) printErr(`Warning: ${warning}`);
 }
 
 /** `.csv`, `.csv.gz` */

@@ -28,7 +28,7 @@ async function ofRun(manifests: Manifests, entity: Entity, run: string): Promise
   const name = run.split(':').at(-1) ?? run;
   const found = await manifests.manifestOfRun(entity, name);
   if (found) return found.manifest;
-  throw failed(`The run "${name}" published no file of ${entity}: list ${entity} names the runs that did.`);
+  throw failed(`The run "${name}" stored no file of ${entity}: list ${entity} names the runs that did.`);
 }
 
 async function nothingFor(manifests: Manifests, entity: Entity, date: string | undefined): Promise<string> {

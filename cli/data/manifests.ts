@@ -3,6 +3,7 @@ import type * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
+import { releaseSchema } from '../../core/export/release.ts';
 import { parseJson } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { storageError } from '../../core/storage/storage-errors.ts';
@@ -65,6 +66,9 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
       const found = await manifest(manifestKey);
       return found && { manifestKey, manifest: found };
     },
+    /** Who released the file of a run, and why. */
+    releaseOf: (entity: Entity, execution: string) =>
+      read(`${runPrefix(entity, execution)}_release.json`, releaseSchema),
     /** Runs that wrote their manifests since a time, superseded ones too. */
     runs: async (entity: Entity, since: Date, warn: (sentence: string) => void): Promise<PublishedRun[]> => {
       const found = await listObjects(target, `runs/entity=${entity}/`);

@@ -35,7 +35,9 @@ export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>,
   };
   if (!run.manifestKey) throw unverified(run, 'it names no manifest');
   const manifest = await read(run.manifestKey, manifestSchema);
-  for (const key of [datePointerKey(manifest.entity, manifest.date), latestPointerKey(manifest.entity)]) {
+  const { entity, date, kind } = manifest;
+  const latest = kind === 'partial' ? [] : [latestPointerKey(entity)];
+  for (const key of [datePointerKey(entity, date), ...latest]) {
     const pointer = await read(key, pointerSchema);
     // A later run may have moved the pointer.
     if (pointer.manifestKey !== run.manifestKey && comparePlaces(pointer, manifest) <= 0) {

@@ -1,6 +1,8 @@
 import { driftTexts } from '../../core/export/drift-words.ts';
 import type { PublishedRun } from '../data/manifests.ts';
+import { remarksOf } from '../data/remarks.ts';
 import { runbookEntry } from '../runs/show/links.ts';
+import { quoted } from '../support/command-options.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
@@ -19,17 +21,33 @@ function dialog(data: ReportData, cell: Cell): Markup {
   const { outcome, published, attempts, entity, date } = cell;
   return html`<dialog id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
 <p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${SIGNS[outcome].sign}</span> ${cellText(cell)}</p>
-${published ? published.manifest.warnings.map((warning) => html`<p class="warning">${warning}</p>`) : null}
+${published ? warningsOf(published).map((warning) => html`<p class="warning">${warning}</p>`) : null}
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((attempt) => attemptFacts(attempt, published !== null))}
-${published || outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- start ${entity} --date ${date} --deployment ${data.deployment}</code></p>`}
+${published || outcome === 'running' ? null : html`<p>To make up for it: <code>npm run cli -- ${makeUp(cell)} --deployment ${data.deployment}</code></p>`}
 <p><a class="close" href="#nights">Close</a></p></dialog>\n`;
 }
 
 /** Changes that no warning names. */
 function columnTexts({ manifest: { drift, warnings } }: PublishedRun): string[] {
   return drift ? driftTexts(drift).filter((text) => !warnings.includes(text)) : [];
+}
+
+/** The command that publishes the date after all. */
+function makeUp({ entity, date, attempts }: Cell): string {
+  const last = attempts.at(-1);
+  if (last?.error !== 'FileQuarantined') return `start ${entity} --date ${date}`;
+  return `release ${quoted(last.run)} --reason "…"`;
+}
+
+/** One that a guard had stopped is here because a person released it. */
+function warningsOf({ manifest }: PublishedRun): string[] {
+  const released =
+    manifest.state === 'quarantined'
+      ? ['A person released it; _release.json beside the manifest says who and why.']
+      : [];
+  return [...remarksOf(manifest), ...released, ...manifest.warnings];
 }
 
 function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Markup[] {

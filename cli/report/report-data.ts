@@ -3,6 +3,7 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import type { Start } from '../../core/schedule/timing.ts';
 import type { PublishedRun } from '../data/manifests.ts';
+import { remarksOf } from '../data/remarks.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 import { nightOf, startsOf } from './starts.ts';
 
@@ -146,7 +147,7 @@ function cellOf(facts: Facts, entity: Entity, date: string, expected: Expected):
 }
 
 function outcomeOfRuns(manifest: Manifest | undefined, last: Attempt | undefined): CellOutcome | undefined {
-  if (manifest) return manifest.warnings.length > 0 ? 'warned' : 'published';
+  if (manifest) return [...remarksOf(manifest), ...manifest.warnings].length > 0 ? 'warned' : 'published';
   if (last?.status === 'RUNNING') return 'running';
   return last && (last.status === 'SUCCEEDED' ? 'gone' : 'failed');
 }

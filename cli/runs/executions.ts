@@ -14,14 +14,14 @@ import { type Progress, parseState, type RunReport, reportOf, secondsBetween } f
 import { type Seen, waitingOf } from './waiting.ts';
 
 /**
- * Starts a run, named by entity and time: `leads-20261120T020000Z-1a2b3c`.
+ * Starts a run, named by entity and time: `leads-20261120T020000Z-1a2b3c`, or `leads-release-…`.
  * @returns the ARN of the execution
  */
 export async function startRun(
   target: Pick<Target, 'sfn' | 'StateMachineArn'>,
   entity: Entity,
   input: object,
-  name = nameOf(entity),
+  name = nameOf('release' in input ? `${entity}-release` : entity),
 ): Promise<string> {
   const started = await target.sfn.send(
     new StartExecutionCommand({
@@ -33,9 +33,9 @@ export async function startRun(
   return started.executionArn ?? '';
 }
 
-function nameOf(entity: Entity): string {
+function nameOf(beginning: string): string {
   const stamp = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
-  return `${entity}-${stamp}-${randomBytes(3).toString('hex')}`;
+  return `${beginning}-${stamp}-${randomBytes(3).toString('hex')}`;
 }
 
 interface FollowOptions {

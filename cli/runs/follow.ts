@@ -99,9 +99,19 @@ function print(reports: RunReport[], options: FollowCommandOptions): void {
 function publishedText(report: RunReport, options: TargetOptions): string {
   const { entity, rows, bytes, key, warningCount, executionArn, withoutJob } = report;
   if (withoutJob) return plainLine(`${entity}: ${withoutJobSentence(withoutJob)}`);
-  const text = `${entity}: published, ${rows ?? 'uncounted'} rows, ${bytes} bytes, ${plainLine(key ?? '')}`;
+  const text = `${entity}: ${outcomeOf(report)}, ${rows ?? 'uncounted'} rows, ${bytes} bytes, ${plainLine(key ?? '')}`;
   if (!warningCount) return text;
   return `${text}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${quoted(executionArn.split(':').at(-1) ?? '')}`, options)}`;
+}
+
+function outcomeOf({ unpublished, released }: RunReport): string {
+  if (unpublished)
+    return `stored, not published (its plan is another than the configured one: ${unpublished.join(', ')})`;
+  if (!released) return 'published';
+  const { run, date, latest } = released;
+  return plainLine(
+    `${run} is released and is ${latest ? 'the latest' : 'not the latest, but what counts'} for ${date}`,
+  );
 }
 
 function failureText({ entity, status, error, cause }: RunReport): string {

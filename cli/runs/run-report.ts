@@ -23,6 +23,10 @@ export interface RunReport {
   seconds: number;
   /** Of a start by a rule that requested nothing: why. */
   withoutJob: WithoutJob | null;
+  /** Of a run that left its file to no reader: the keys of its input that make another plan than the configured. */
+  unpublished: string[] | null;
+  /** Of a release: the run whose file it published, and whether that is the latest now. */
+  released: { run: string; date: string; latest: boolean } | null;
 }
 
 /** Where a run is right now. */
@@ -66,7 +70,13 @@ export function reportOf(
     checks: state?.checks ?? 0,
     seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
     withoutJob: withoutJobOf(execution.output) ?? null,
+    ...publicationOf(state),
   };
+}
+
+function publicationOf(state: RunState | undefined): Pick<RunReport, 'unpublished' | 'released'> {
+  const unpublished = state?.outcome === 'UNPUBLISHED' ? (state.run?.differs ?? []) : null;
+  return { unpublished, released: state?.released ?? null };
 }
 
 export function secondsBetween(start: Date | undefined, end: Date): number {

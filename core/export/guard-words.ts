@@ -7,7 +7,7 @@ export function stoppedText(report: GuardReport, rows: number | null): string {
 }
 
 function textOf({ guard, measured, bound }: GuardCheck, rows: number | null, medianRows: number | null): string {
-  const counted = rows === null ? 'rows that cannot be counted' : `${numberText(rows)} rows`;
+  const counted = rows === null ? 'rows that cannot be counted' : `${numberText(rows)} ${rows === 1 ? 'row' : 'rows'}`;
   const usual = `${numberText(medianRows ?? 0)} are usual`;
   const columns = measured === 1 ? '1 column' : `${numberText(measured ?? 0)} columns`;
   const share = numberText(100 * (measured ?? 0));

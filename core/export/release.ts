@@ -14,6 +14,9 @@ const inputSchema = z.strictObject({
   /** Who says so. */
   by: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   newNormal: z._default(z.boolean(), false),
+  /** What `retry` adds to every input. The date of a release is that of its run. */
+  date: z.optional(z.string()),
+  scheduledFor: z.optional(z.string()),
   Comment: z.optional(z.string().check(z.maxLength(1000))),
 });
 type ReleaseInput = z.infer<typeof inputSchema>;
@@ -29,7 +32,7 @@ export function isReleaseInput(input: unknown): boolean {
 }
 
 /** `_release.json` beside the manifest. Read loosely, as manifests are. */
-const releaseSchema = z.object({
+export const releaseSchema = z.object({
   schemaVersion: z.int(),
   entity: entitySchema,
   /** The run whose file is released. */

@@ -2,6 +2,7 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { countChanges } from '../../../core/export/drift-words.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
 import { parseJson } from '../../../core/json.ts';
 import { dateIn } from '../../../core/schedule/local-time.ts';
 import { eachOf, type PublishedRun } from '../../data/manifests.ts';
@@ -39,6 +40,11 @@ export interface RunRow {
   waiting: Waiting | null;
   /** Of a start by a rule that requested nothing: why. */
   withoutJob: WithoutJob | null;
+  /** What the run did with its file, as its manifest says; a quarantined one is released where it has a standing. */
+  state: Manifest['state'] | null;
+  kind: Manifest['kind'] | null;
+  /** Of a release: the run whose file it publishes. */
+  releases: string | null;
 }
 
 interface Wanted {
@@ -86,6 +92,8 @@ export async function unpublishedRuns(
   const others = executions.filter(({ name }) => !counting.has(name));
   const rows = await eachOf(others, async (run) => {
     const ended = await endOf(target, run, timeZone);
+    // Neither was to leave a file of its own that counts.
+    if (ended.releases !== null || ended.outcome === 'UNPUBLISHED') return [];
     const expired = ended.keptUntil !== undefined && ended.keptUntil <= now.toISOString().slice(0, 10);
     if (run.status === 'SUCCEEDED' && expired) return [];
     // Its file was published after the published ones were read.
@@ -121,7 +129,9 @@ async function rowOf(
   { timeZone, warn }: Wanted,
 ) {
   const found = published.get(run.name);
-  const row = rowWith(run, found, run.status === 'SUCCEEDED' ? undefined : await endOf(target, run, timeZone));
+  const isKnown = run.status === 'SUCCEEDED' && !run.isRelease;
+  const ended = isKnown ? undefined : await endOf(target, run, timeZone);
+  const row = rowWith(run, found ?? published.get(ended?.released?.run ?? ''), ended);
   return run.status === 'RUNNING' ? { ...row, waiting: await waitOf(target, run, warn) } : row;
 }
 
@@ -137,7 +147,7 @@ async function waitOf({ sfn }: Machine, run: FoundRun, warn: Wanted['warn']): Pr
 }
 
 function rowWith(run: FoundRun, found: RunWithStanding | undefined, ended: End | undefined): RunRow {
-  const { file, date, warnings } = found?.manifest ?? {};
+  const { file, date, warnings, state, kind } = found?.manifest ?? {};
   return {
     run: run.name,
     entity: run.entity ?? null,
@@ -154,17 +164,20 @@ function rowWith(run: FoundRun, found: RunWithStanding | undefined, ended: End |
     changedColumns: found?.manifest.drift ? countChanges(found.manifest.drift) : null,
     waiting: null,
     withoutJob: run.withoutJob ?? null,
+    ...{ state: state ?? null, kind: kind ?? null, releases: ended?.releases ?? null },
   };
 }
 
 function forgottenRow({ manifest, standing }: RunWithStanding): RunRow {
-  const { execution, entity, date, startedAt, file, warnings, drift } = manifest;
+  const { execution, entity, date, startedAt, file, warnings, drift, state, kind } = manifest;
   const known = { run: execution, entity, date, startedAt, rows: file.rows, bytes: file.bytes, standing };
   const unknown = { status: null, error: null, cause: null, seconds: null, waiting: null, withoutJob: null };
-  return { ...known, ...unknown, warningCount: warnings.length, changedColumns: drift && countChanges(drift) };
+  const changedColumns = drift && countChanges(drift);
+  return { ...known, ...unknown, warningCount: warnings.length, changedColumns, state, kind, releases: null };
 }
 
 const inputSchema = z.object({
+  release: z.optional(z.string()),
   date: z.optional(z.iso.date()),
   scheduledFor: z.optional(z.iso.datetime({ offset: true })),
 });
@@ -181,7 +194,8 @@ type End = Awaited<ReturnType<typeof endOf>>;
 async function endOf({ sfn }: Machine, run: FoundRun, timeZone: string) {
   const { executionArn } = run;
   const { input, output, error, cause } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-  const made = parseState(output)?.run;
-  const date = made?.date ?? reckonedDate(input, run.startDate, timeZone);
-  return { error, cause, date, keptUntil: made?.keptUntil };
+  const { run: made, released = null, outcome } = parseState(output) ?? {};
+  const date = made?.date ?? released?.date ?? reckonedDate(input, run.startDate, timeZone);
+  const releases = parseJson(inputSchema, input)?.release ?? null;
+  return { error, cause, date, keptUntil: made?.keptUntil, outcome, released, releases };
 }

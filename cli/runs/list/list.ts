@@ -73,7 +73,7 @@ export function runsText(
     if (!run || run.standing === 'superseded' || run.withoutJob) return colors.dim;
     if (run.status === 'RUNNING') return colors.cyan;
     if (run.warningCount) return colors.yellow;
-    return outcomeText(run) === 'published' ? colors.green : colors.red;
+    return GOOD.has(outcomeText(run)) ? colors.green : colors.red;
   };
   const rows = lines.map((line, index) => paint(runs[index - 1])(line));
   const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
@@ -84,9 +84,13 @@ export function runsText(
   return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
 }
 
+/** Outcomes that leave readers or the person with what was wanted. */
+const GOOD = new Set(['published', 'published, partial', 'published*', 'stored', 'released', 'release']);
+
 /** What the table has no room for. */
 function notesOf(runs: RunRow[]): string[] {
-  const notes = runs.flatMap(({ run, warningCount, changedColumns, waiting }) => [
+  const notes = runs.flatMap(({ run, warningCount, changedColumns, waiting, releases }) => [
+    ...(releases === null ? [] : [`${plainLine(run)}: releases ${plainLine(releases)}`]),
     ...(waiting ? [`${plainLine(run)}: ${waitingText(waiting)}`] : []),
     ...(warningCount ? [`${plainLine(run)}: ${manyText(warningCount, 'warning')}, which show prints`] : []),
     ...(changedColumns ? [`${plainLine(run)}: ${manyText(changedColumns, 'column')} changed, which show names`] : []),
@@ -131,12 +135,24 @@ function lineOf(run: RunRow): string {
     .trimEnd();
 }
 
-function outcomeText({ status, error, withoutJob }: RunRow): string {
+function outcomeText(run: RunRow): string {
+  const { status, error, withoutJob, releases } = run;
   if (withoutJob) return withoutJobText(withoutJob);
-  if (status === null) return 'published*';
-  if (status === 'SUCCEEDED') return 'published';
   if (status === 'RUNNING') return 'running';
-  return plainLine(error ?? status);
+  if (status === 'SUCCEEDED' && releases !== null) return 'release';
+  if (status === null) return `${fileText(run)}*`;
+  return status === 'SUCCEEDED' || isReleased(run) ? fileText(run) : plainLine(error ?? status);
+}
+
+/** What became of the file. */
+function fileText(run: RunRow): string {
+  if (run.state === 'quarantined') return isReleased(run) ? 'released' : 'FileQuarantined';
+  if (run.state === 'unpublished') return 'stored';
+  return run.kind === 'partial' ? 'published, partial' : 'published';
+}
+
+function isReleased({ state, standing, releases }: RunRow): boolean {
+  return state === 'quarantined' && releases === null && (standing === 'latest' || standing === 'current');
 }
 
 const UNITS = { h: 3_600_000, d: 86_400_000, w: 7 * 86_400_000 };

@@ -1,10 +1,11 @@
 import { ENTITIES, entitySchema } from '../../../core/config/entities.ts';
 import { eachOf, type Manifests, type PublishedRun } from '../../data/manifests.ts';
+import { remarksOf } from '../../data/remarks.ts';
 import type { Target } from '../../support/target.ts';
 import { FORGOTTEN_AFTER_DAYS } from '../list/list-runs.ts';
 import { standingBy } from '../list/published-runs.ts';
 import { linksOf } from './links.ts';
-import type { ShownRun } from './show-run.ts';
+import { publicationOf, type ShownRun } from './show-run.ts';
 import type { Moment } from './timeline.ts';
 
 /** The name gives the key of the manifest; the newest run of an entity is in its pointer. */
@@ -28,14 +29,17 @@ export async function ofManifest(
 ): Promise<ShownRun> {
   const { manifest, manifestKey } = published;
   const { entity, date, startedAt, file, execution, keptUntil } = manifest;
-  const warnings = [...manifest.warnings];
+  const warnings = [...remarksOf(manifest), ...manifest.warnings];
+  const warn = (sentence: string) => void warnings.push(sentence);
   const { id, createdAt, adoptedFrom, storedAt, checks } = manifest.export;
   const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
   const begin = `Started, more than ${FORGOTTEN_AFTER_DAYS} days ago or in another machine: its manifest tells alone.`;
   return {
     ...{ run: execution, executionArn: null, entity, date, status: null, error: null, cause: null, runbook: null },
     ...{ startedAt, endedAt: null, seconds: null, exportId: id, checks, rows: file.rows, bytes: file.bytes, warnings },
-    standing: await standingBy(manifests, manifest, (sentence) => void warnings.push(sentence)),
+    standing: await standingBy(manifests, manifest, warn),
+    ...(await publicationOf(manifests, manifest, warn)),
+    releases: null,
     timeline: [
       at(startedAt, 'begin', begin),
       adoptedFrom === null

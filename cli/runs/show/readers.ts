@@ -41,10 +41,11 @@ export async function aftermathOf(
       return null;
     },
   );
-  const makeUp =
+  const again =
     !adoptable && parseJson(plainInputSchema, input) && date
       ? `start ${entity} --date ${date}`
       : `retry ${quoted(name)}`;
+  const makeUp = error === 'FileQuarantined' ? `release ${quoted(name)} --reason "…"` : again;
   const vain = readers?.ofDate || FAILS_AGAIN.has(error ?? '');
   return { date: date ?? null, readers, makeUp: vain ? null : makeUp };
 }

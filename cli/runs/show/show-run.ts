@@ -1,7 +1,11 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
+import type { GuardReport } from '../../../core/export/guards.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import type { Release } from '../../../core/export/release.ts';
 import type { Drift } from '../../../core/step/drift.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { createManifests, ifReadable, type Manifests } from '../../data/manifests.ts';
+import { remarksOf } from '../../data/remarks.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 import { adoptableRun } from '../adoption.ts';
@@ -30,6 +34,10 @@ export interface ShownRun extends Omit<RunRow, 'warningCount' | 'changedColumns'
   warnings: string[];
   /** How the columns of the CRM differ from those of the export before. */
   drift: Drift | null;
+  /** What the file was compared with. */
+  guards: GuardReport | null;
+  /** Who released the file, and why. */
+  release: Release | null;
   /** Of a run that failed. */
   readers: Readers | null;
   /** The command that publishes its date after all; null where something is published for it, or the same input would fail again. */
@@ -68,17 +76,26 @@ async function ofExecution(
   const stretches = stretchesOf(await historyOf(target.sfn, executionArn), stopDate ?? new Date(), output);
   const last = stretches.at(-1)?.stays.at(-1);
   const state = parseState(output) ?? last?.after ?? last?.before;
-  const manifestKey = state?.manifestKey ?? null;
+  const manifestKey = manifestKeyOf(state, error);
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
   const manifest = manifestKey === null ? undefined : await ifReadable(manifests.manifest(manifestKey), warn);
   const adoptable = adoptableRun({ name, status, error }, { name: last?.name ?? '', state }) !== undefined;
-  const known = { date: state?.run?.date, input, error, timeZone: target.TimeZone, adoptable, warn };
+  const known = {
+    date: state?.run?.date ?? state?.released?.date,
+    input,
+    error,
+    timeZone: target.TimeZone,
+    adoptable,
+    warn,
+  };
   const seen = last && { name: last.name, at: last.from, state: last.before };
   return {
     ...{ run: name, executionArn, entity, status, error, cause, withoutJob: withoutJob ?? null },
     ...(await aftermathOf(manifests, run, known)),
-    ...ofState(state, target.BucketName),
+    ...ofState(state, target.BucketName, manifestKey),
+    ...(await publicationOf(manifests, manifest, warn)),
+    releases: releasedBy(state?.input),
     waiting: (status === 'RUNNING' && seen && waitingOf(seen)) || null,
     startedAt: startDate.toISOString(),
     endedAt: stopDate?.toISOString() ?? null,
@@ -86,14 +103,37 @@ async function ofExecution(
     standing: manifest ? await standingBy(manifests, manifest, warn) : null,
     runbook: runbookEntry(error, status),
     timeline: timelineOf(stretches, { status, error, withoutJob, startedAt: startDate, endedAt: stopDate }),
-    warnings: [...warnings, ...(manifest?.warnings ?? [])],
+    warnings: [...warnings, ...(manifest ? [...remarksOf(manifest), ...manifest.warnings] : [])],
     drift: manifest?.drift ?? null,
     links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
   };
 }
 
-function ofState(state: RunState | undefined, bucket: string) {
-  const { file, manifestKey = null, run } = state ?? {};
+/** A step that has failed names no manifest, even where it wrote one. */
+function manifestKeyOf(state: RunState | undefined, error: string | null): string | null {
+  if (error === 'FileQuarantined' && state?.run) return `${state.run.prefix}_manifest.json`;
+  return state?.manifestKey ?? null;
+}
+
+function releasedBy(input: unknown): string | null {
+  const run = typeof input === 'object' && input !== null && 'release' in input ? input.release : null;
+  return typeof run === 'string' ? run : null;
+}
+
+/** What a manifest says of its publication. */
+export async function publicationOf(
+  manifests: Manifests,
+  manifest: Manifest | undefined,
+  warn: (sentence: string) => void,
+): Promise<Pick<ShownRun, 'state' | 'kind' | 'guards' | 'release'>> {
+  if (!manifest) return { state: null, kind: null, guards: null, release: null };
+  const { state, kind, guards, entity, execution } = manifest;
+  const release = state === 'quarantined' ? await ifReadable(manifests.releaseOf(entity, execution), warn) : null;
+  return { state, kind, guards, release: release ?? null };
+}
+
+function ofState(state: RunState | undefined, bucket: string, manifestKey: string | null) {
+  const { file, run } = state ?? {};
   return {
     files: { bucket, key: file?.key ?? null, manifestKey, keptUntil: run?.keptUntil ?? null },
     exportId: run?.exportId ?? null,

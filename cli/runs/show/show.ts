@@ -43,23 +43,60 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
     ...failureOf(shown),
     ...shown.warnings.map((warning) => `\n  ${colors.yellow('Warning:')} ${plainLine(warning)}`),
     ...columnsOf(shown),
+    ...comparedWith(shown),
+    ...releaseOf(shown),
     '',
     ...placesOf(shown),
   ].join('\n');
 }
 
-function headOf({ entity, date, status, error, standing, rows, bytes, withoutJob }: ShownRun): string {
+function headOf(shown: ShownRun): string {
+  const { entity, date, standing, rows, bytes } = shown;
   const what = [entity ?? 'no entity', date].filter(Boolean).join(' of ');
-  if (status === 'RUNNING') return `${what}, under way`;
-  if (withoutJob) return `${what}, ${withoutJobText(withoutJob)}`;
-  if (status !== 'SUCCEEDED' && status !== null) return `${what}, ${error ?? status}`;
+  const outcome = successOf(shown);
+  if (outcome === undefined) return `${what}, ${otherwise(shown)}`;
   const size = [rows === null ? '' : manyText(rows, 'row'), bytesText(bytes)].filter(Boolean).join(', ');
   const standings = {
     latest: 'the latest',
     current: 'what counts for its date',
     superseded: 'superseded by a later run',
   };
-  return [`${what}, published`, size, standing && standings[standing]].filter(Boolean).join(', ');
+  return [`${what}, ${outcome}`, size, standing && standings[standing]].filter(Boolean).join(', ');
+}
+
+/** What became of the file; `undefined` where it came to none that counts. */
+function successOf({ status, withoutJob, state, standing, releases }: ShownRun): string | undefined {
+  if (status === 'RUNNING' || withoutJob) return undefined;
+  if (releases !== null && status === 'SUCCEEDED') return `released from quarantine: ${plainLine(releases)}`;
+  if (state === 'quarantined')
+    return standing === 'latest' || standing === 'current' ? 'quarantined, then released' : undefined;
+  if (status !== 'SUCCEEDED' && status !== null) return undefined;
+  return state === 'unpublished' ? 'stored, not published' : 'published';
+}
+
+function otherwise({ status, error, withoutJob, state }: ShownRun): string {
+  if (status === 'RUNNING') return 'under way';
+  if (withoutJob) return withoutJobText(withoutJob);
+  return error ?? (state === 'quarantined' ? 'quarantined' : `${status}`);
+}
+
+/** Who released the file, and why. */
+function releaseOf({ release }: ShownRun): string[] {
+  if (!release) return [];
+  const { by, requestedAt, execution, reason, newNormal } = release;
+  const who = by === null ? '' : ` by ${plainLine(by)}`;
+  const when = requestedAt.slice(0, 16).replace('T', ' ');
+  const mark = newNormal ? ' Guards compare with this file and later ones from then on.' : '';
+  return [`\n  Released${who}, ${when} UTC (${plainLine(execution)}): "${plainLine(reason)}".${mark}`];
+}
+
+/** What the file was compared with, where a guard stopped it. */
+function comparedWith({ state, guards }: ShownRun): string[] {
+  if (state !== 'quarantined' || !guards || guards.comparedWith.length === 0) return [];
+  const nights = guards.comparedWith.map(
+    ({ date, rows }) => `${date} (${rows === null ? 'not counted' : manyText(rows, 'row')})`,
+  );
+  return [`  Compared with ${nights.join(', ')}.`];
 }
 
 function failureOf(shown: ShownRun): string[] {

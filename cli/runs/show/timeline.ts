@@ -35,7 +35,9 @@ export function timelineOf(stretches: Stretch[], run: Ended): Moment[] {
     };
   });
   const first = stretches[0]?.stays[0]?.after ?? stretches[1]?.stays[0]?.before;
-  return [begun(first, run), ...moments, ...(running ? [] : [ended(run)])];
+  const lastStretch = stretches.at(-1);
+  const lastState = lastStretch && afterOf(lastStretch);
+  return [begun(first, run), ...moments, ...(running ? [] : [ended(run, lastState)])];
 }
 
 function begun(state: RunState | undefined, { startedAt }: Ended): Moment {
@@ -54,10 +56,13 @@ function begun(state: RunState | undefined, { startedAt }: Ended): Moment {
   };
 }
 
-function ended({ status, error, withoutJob, startedAt, endedAt = startedAt }: Ended): Moment {
+function ended(
+  { status, error, withoutJob, startedAt, endedAt = startedAt }: Ended,
+  last: RunState | undefined,
+): Moment {
   const took = durationText((endedAt.getTime() - startedAt.getTime()) / 1000);
   const how: Record<string, string> = {
-    SUCCEEDED: withoutJob ? 'Ended without a job' : 'Published',
+    SUCCEEDED: withoutJob ? 'Ended without a job' : last?.outcome === 'UNPUBLISHED' ? 'Stored' : 'Published',
     TIMED_OUT: 'Ended by the time limit of the machine',
     ABORTED: 'Stopped by a person',
   };
@@ -96,9 +101,11 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
   },
   publish: (stretch) => {
     const after = afterOf(stretch);
+    if (after?.released) return `Checked every byte again, then released ${after.released.run} from quarantine`;
     if (!after?.manifestKey) return 'Checked the stored file; it was not published';
     const rows = after.rows === null ? '' : ` and ${manyText(after.rows, 'row')}`;
-    return `Checked every byte${rows}, then published`;
+    const stored = after.outcome === 'UNPUBLISHED';
+    return `Checked every byte${rows}, then ${stored ? 'described it: no pointer names it' : 'published'}`;
   },
 };
 

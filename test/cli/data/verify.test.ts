@@ -31,6 +31,8 @@ const report: RunReport = {
   ...{ entity: 'leads', executionArn: 'arn', status: 'SUCCEEDED', error: null, cause: null, exportId: 'x', key: FILE },
   ...{ manifestKey: MANIFEST, bytes: content.length, rows: 1, warningCount: 0, checks: 1, seconds: 1 },
   withoutJob: null,
+  unpublished: null,
+  released: null,
 };
 
 /** Verifies against a bucket with what a run published, changed as given; `undefined` takes an object away. */

@@ -141,7 +141,15 @@ test('a run whose manifest is there is not looked up again', async () => {
 const row: RunRow = {
   ...{ run: 'leads-1', entity: 'leads', date: '2026-11-20', status: 'SUCCEEDED', error: null, cause: null },
   ...{ startedAt: '2026-11-20T01:00:00.000Z', seconds: 12.5, rows: 1240, bytes: 80_073, standing: 'latest' },
-  ...{ warningCount: 0, changedColumns: null, waiting: null, withoutJob: null },
+  ...{
+    warningCount: 0,
+    changedColumns: null,
+    waiting: null,
+    withoutJob: null,
+    state: 'published',
+    kind: 'full',
+    releases: null,
+  },
 };
 const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
 

@@ -1,0 +1,15 @@
+import { stoppedText } from '../../core/export/guard-words.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+
+type Described = Pick<Manifest, 'state' | 'kind' | 'differs' | 'guards' | 'file'>;
+
+/** What a manifest says of its publication, besides its warnings; nothing of an ordinary export. */
+export function remarksOf({ state, kind, differs, guards, file }: Described): string[] {
+  const other = `its plan is another than the configured one${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
+  if (state === 'unpublished') return [`No reader gets this file: ${other}.`];
+  const stopped = guards ? stoppedText(guards, file.rows) : 'was stopped';
+  return [
+    ...(state === 'quarantined' ? [`A guard stopped this file: it ${stopped}.`] : []),
+    ...(kind === 'partial' ? [`Published for its date alone: ${other}.`] : []),
+  ];
+}

@@ -1,0 +1,207 @@
+import { expect, test } from 'vitest';
+import { gatherFacts } from '../../../cli/report/gather.ts';
+import { reportPage } from '../../../cli/report/page.ts';
+import { reportDataOf } from '../../../cli/report/report-data.ts';
+import { runsText } from '../../../cli/runs/list/list.ts';
+import { listRuns } from '../../../cli/runs/list/list-runs.ts';
+import { reportOf } from '../../../cli/runs/run-report.ts';
+import { shownText } from '../../../cli/runs/show/show.ts';
+import { showRun } from '../../../cli/runs/show/show-run.ts';
+import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { newState, run, runState, storedFile } from '../../support/builders.ts';
+import { arnOf, type Execution, readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+/** What commands say of files that were stopped, released, or stored for no reader. */
+
+const NIGHT = 'leads-night';
+const RELEASE = 'leads-release-20261121T080000Z-1a2b3c';
+const stopped: Partial<Manifest> = {
+  state: 'quarantined',
+  guards: {
+    checks: [{ guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5 }],
+    comparedWith: [{ date: '2026-11-19', execution: 'leads-before', rows: 100 }],
+    medianRows: 100,
+  },
+};
+const other: Partial<Manifest> = { state: 'unpublished', kind: 'partial', differs: ['filters'] };
+
+const begun = runState({ run: run({ prefix: `runs/entity=leads/run=${NIGHT}/` }), file: storedFile({ bytes: 12 }) });
+const quarantinedRun: Execution = {
+  ...{ name: NIGHT, status: 'FAILED', input: { entity: 'leads' }, error: 'FileQuarantined', cause: 'It shrank.' },
+  ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:05:00.000Z' },
+  entered: [
+    ['PublishFile', '2026-11-20T01:04:00.000Z', begun],
+    ['RunFailed', '2026-11-20T01:05:00.000Z', { ...begun, outcome: 'FAILED' }],
+  ],
+};
+const releaseInput = { entity: 'leads', release: NIGHT, reason: 'Holidays', by: 'dana@desk' };
+const releasedState = {
+  ...newState(releaseInput, { execution: RELEASE, outcome: 'PUBLISHED', rows: 1, file: storedFile({ bytes: 12 }) }),
+  ...{ manifestKey: `runs/entity=leads/run=${NIGHT}/_manifest.json`, warningCount: 0 },
+  released: { run: NIGHT, date: '2026-11-20', latest: true },
+};
+/** On another day than the night that it releases. */
+const releaseRun: Execution = {
+  ...{ name: RELEASE, status: 'SUCCEEDED', input: releaseInput, output: JSON.stringify(releasedState) },
+  ...{ start: '2026-11-21T08:00:00.000Z', stop: '2026-11-21T08:00:05.000Z' },
+  entered: [
+    ['PublishFile', '2026-11-21T08:00:01.000Z', newState(releaseInput)],
+    ['ExportPublished', '2026-11-21T08:00:05.000Z', releasedState],
+  ],
+};
+const storedState = {
+  ...begun,
+  outcome: 'UNPUBLISHED',
+  manifestKey: 'runs/entity=leads/run=leads-some/_manifest.json',
+  run: run({ differs: ['filters'], publish: false }),
+};
+const storedRun: Execution = {
+  ...{ name: 'leads-some', status: 'SUCCEEDED', input: { entity: 'leads' }, output: JSON.stringify(storedState) },
+  ...{ start: '2026-11-20T09:00:00.000Z', stop: '2026-11-20T09:00:05.000Z' },
+  entered: [
+    ['PublishFile', '2026-11-20T09:00:01.000Z', begun],
+    ['ExportStored', '2026-11-20T09:00:05.000Z', storedState],
+  ],
+};
+
+async function cloudWith({ released }: { released: boolean }) {
+  const executions = [...(released ? [releaseRun] : []), quarantinedRun, storedRun];
+  const cloud = await readingCloud({ executions });
+  cloud.publish({ date: '2026-11-19', execution: 'leads-before' });
+  cloud.publish({ manifest: stopped, pointers: released ? ['date', 'latest'] : [] });
+  cloud.publish({ execution: 'leads-some', manifest: other, pointers: [] });
+  const release = {
+    schemaVersion: 1,
+    entity: 'leads',
+    run: NIGHT,
+    execution: RELEASE,
+    reason: 'Holidays',
+    by: 'dana@desk',
+    newNormal: true,
+    requestedAt: releaseRun.start,
+  };
+  if (released) cloud.objects.set(`runs/entity=leads/run=${NIGHT}/_release.json`, Buffer.from(JSON.stringify(release)));
+  return cloud;
+}
+const asked = { since: new Date('2026-11-19T12:00:00Z'), failed: false };
+const wanted = { ...asked, entities: ['leads' as const], timeZone: 'UTC', warn: () => undefined };
+const textOf = async (cloud: Awaited<ReturnType<typeof cloudWith>>, name: string) =>
+  shownText(await showRun(cloud.target, name, cloud.endpoint), {});
+
+test('list tells a quarantined run, one that was stored for no reader, and the others', async () => {
+  const { target } = await cloudWith({ released: false });
+
+  const rows = await listRuns(target, wanted);
+
+  expect(rows).toMatchObject([
+    { run: 'leads-some', state: 'unpublished', kind: 'partial', standing: null },
+    { run: NIGHT, state: 'quarantined', error: 'FileQuarantined', standing: null, releases: null },
+  ]);
+  expect(
+    runsText(rows, {}, asked)
+      .split('\n')
+      .map((line) => line.split('\t')[3]),
+  ).toEqual(['stored', 'FileQuarantined']);
+});
+
+test('list tells what was released, and the release as what it is: of the date of the run, not of its own', async () => {
+  const { target } = await cloudWith({ released: true });
+
+  const rows = await listRuns(target, wanted);
+
+  expect(rows.slice(0, 1)).toMatchObject([
+    { run: RELEASE, date: '2026-11-20', rows: 1, standing: 'latest', releases: NIGHT },
+  ]);
+  expect(
+    runsText(rows, {}, asked)
+      .split('\n')
+      .map((line) => line.split('\t')[3]),
+  ).toEqual(['release', 'stored', 'released']);
+  expect(runsText(rows, { isTTY: true }, asked)).toContain(`${RELEASE}: releases ${NIGHT}`);
+});
+
+test('show tells what stopped a file, what it was compared with, and the command that releases it', async () => {
+  const shown = await textOf(await cloudWith({ released: false }), NIGHT);
+
+  expect(shown).toContain('leads of 2026-11-20, FileQuarantined');
+  expect(shown).toContain('A guard stopped this file: it has 1 row, 100 are usual (maxShrink 0.5).');
+  expect(shown).toContain('Compared with 2026-11-19 (100 rows).');
+  expect(shown).toContain(`To make it up: release ${NIGHT} --reason "…"`);
+});
+
+test('show tells who released a file, and why; of the release, whose file it is', async () => {
+  const cloud = await cloudWith({ released: true });
+
+  const shown = await textOf(cloud, NIGHT);
+  expect(shown).toContain('leads of 2026-11-20, quarantined, then released, 12 B, the latest');
+  expect(shown).toContain(
+    `Released by dana@desk, 2026-11-21 08:00 UTC (${RELEASE}): "Holidays". Guards compare with this file`,
+  );
+  expect(shown).not.toContain('To make it up');
+
+  const release = await textOf(cloud, RELEASE);
+  expect(release).toContain(`leads of 2026-11-20, released from quarantine: ${NIGHT}, 1 row, 12 B, the latest`);
+  expect(release).toContain(`Checked every byte again, then released ${NIGHT} from quarantine`);
+});
+
+test('show does not call published what is stored for no reader', async () => {
+  const shown = await textOf(await cloudWith({ released: false }), 'leads-some');
+
+  expect(shown).toContain('stored, not published');
+  expect(shown).toContain('No reader gets this file: its plan is another than the configured one (filters).');
+  expect(shown).toMatch(/Stored, 5.0 s after the start/);
+});
+
+test('the result of a run says that nothing was published, or what was released', () => {
+  const end = (output: object) =>
+    reportOf(
+      'leads',
+      {
+        $metadata: {},
+        stateMachineArn: 'arn',
+        startDate: new Date(0),
+        executionArn: arnOf('x'),
+        status: 'SUCCEEDED',
+        output: JSON.stringify(output),
+      },
+      undefined,
+    );
+
+  expect(end(storedState)).toMatchObject({ unpublished: ['filters'], released: null });
+  expect(end(releasedState)).toMatchObject({ unpublished: null, released: { run: NIGHT, latest: true } });
+});
+
+test('download gives a quarantined file by the name of its run, and says what it is', async () => {
+  const cloud = await cloudWith({ released: false });
+  const output = `${await tempDir()}/leads.csv`;
+  const place = ['--deployment', 'test', '--endpoint-url', cloud.endpoint, '-o', output];
+
+  const { code, stderr } = await runCli('download', 'leads', '--run', NIGHT, ...place);
+
+  expect(code, stderr).toBe(0);
+  expect(stderr).toContain('Warning: A guard stopped this file: it has 1 row, 100 are usual (maxShrink 0.5).');
+});
+
+async function pageOf(cloud: Awaited<ReturnType<typeof cloudWith>>) {
+  const now = new Date('2026-11-21T12:00:00Z');
+  const place = { deployment: 'test', plan: planOfDefaults(), nights: 3, now, warn: () => undefined };
+  const facts = await gatherFacts(cloud.target, place);
+  return { facts, page: reportPage(reportDataOf(facts)) };
+}
+
+test('the report names the error of a quarantined night, and the command that releases it', async () => {
+  const { facts, page } = await pageOf(await cloudWith({ released: false }));
+
+  expect(facts.attempts.map((attempt) => attempt.run)).toEqual([NIGHT]);
+  expect(page).toContain(`release ${NIGHT} --reason &quot;…&quot; --deployment test`);
+});
+
+test('the report shows a released night as published with a warning; neither the release nor a stored run is a night', async () => {
+  const { facts, page } = await pageOf(await cloudWith({ released: true }));
+
+  expect(facts.attempts).toEqual([]);
+  expect(page).toContain('A person released it');
+});
