@@ -239,7 +239,7 @@ test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown,
     'whose history goes on',
   ],
   ['is named without a reason', { reason: '  ' }, () => {}, '"reason" is wrong'],
-  ['is named with other keys', { date: '2026-11-20' }, () => {}, 'Unknown: "date"'],
+  ['is named with other keys', { columns: 'all' }, () => {}, 'Unknown: "columns"'],
   ['is no name', { release: '../x' }, () => {}, '"release" is wrong'],
   [
     'is behind a later run of its date',
@@ -257,6 +257,14 @@ test.each<[what: string, input: object, change: (bucket: FakeBucket) => unknown,
 
   expect(message).toContain(says);
   expect(everything(bucket)).toEqual(before);
+});
+
+test('a release that was retried has the date of its own start, which says nothing: the run has one', async () => {
+  const { bucket } = await quarantined();
+
+  expect(await publish(bucket, releaseState({ date: '2026-12-01' }))).toMatchObject({
+    ...{ outcome: 'PUBLISHED', released: { date: '2026-11-20' } },
+  });
 });
 
 test('a manifest that cannot be read is a conflict', async () => {
