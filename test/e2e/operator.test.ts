@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { DescribeRuleCommand } from '@aws-sdk/client-eventbridge';
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -6,6 +8,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { runCli, WITHOUT_AWS } from '../cli/support/run-cli.ts';
 import { endAll, run } from '../local/support/running.ts';
+import { tempDir } from '../local/support/support.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { expectWindows, WINDOW } from './support/windows.ts';
 
@@ -188,6 +191,25 @@ it('keeps the logical date of a run whose input had none', async () => {
     input: { entity: 'agent-numbers', date: '2026-11-03' },
   });
   expect(name).toMatch(/^agent-numbers-/);
+});
+
+it('a run by hand with other columns is last night to nobody: it is downloaded by its name, and published if its input says so', async () => {
+  const manifests = createManifests(system.target);
+  const input = { date: '2026-10-02', columns: ['id'] };
+  await system.run('workflows', { date: '2026-10-01' });
+  const latest = await manifests.pointer('workflows', 'latest');
+
+  const { status, executionArn } = await system.run('workflows', input);
+  const name = executionArn.split(':').at(-1) ?? '';
+  const file = join(await tempDir(), 'workflows.csv');
+  const { code, stderr } = await cli('download', 'workflows', '--run', name, '-o', file);
+  expect({ status, code }, stderr).toEqual({ status: 'SUCCEEDED', code: 0 });
+  expect(await readFile(file, 'utf8')).toMatch(/^id\r\n([^,\r]+\r\n){3}$/);
+  expect(await manifests.pointer('workflows', '2026-10-02')).toBeUndefined();
+
+  expect((await system.run('workflows', { ...input, publish: true })).status).toBe('SUCCEEDED');
+  expect(await manifests.pointer('workflows', '2026-10-02')).toMatchObject({ kind: 'partial' });
+  expect(await manifests.pointer('workflows', 'latest')).toEqual(latest);
 });
 
 it('backfills dates, each published once: after Ctrl-C, a kill, a failed run, and by two commands at once', async () => {
