@@ -30,7 +30,11 @@ beforeAll(async () => {
     {
       timeZone: 'Asia/Jerusalem',
       polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
-      entities: { workflows: { polling: { deadlineSeconds: 15 } }, meetings: { schedule: 'rate(1 minute)' } },
+      entities: {
+        workflows: { polling: { deadlineSeconds: 15 } },
+        meetings: { schedule: 'rate(1 minute)' },
+        employers: { columns: { except: ['notes'] }, drift: { added: 'stop' } },
+      },
     },
     { canary: CANARY },
   );
@@ -355,17 +359,46 @@ describe('what stays out of sight', () => {
 });
 
 describe('columns that the CRM lists otherwise than before', () => {
+  const requested = () => system.sandbox.ledger.count({ kind: 'create', entity: 'employers' });
+  let listed: { name: string }[] = [];
+
   it('are requested as they are, and named in the manifest', async () => {
     const { fields, execution } = await manifestOf(await system.run('employers'));
-    const listed = (fields ?? []).map(({ name, type, label }) => ({ fieldName: name, type, label }));
-    const [last] = listed.slice(-1);
+    listed = fields ?? [];
+    const body = listed.slice(0, -1).map(({ name, ...others }) => ({ fieldName: name, ...others }));
 
-    const answer = { status: 200, body: listed.slice(0, -1) };
+    const answer = { status: 200, body };
     const manifest = await manifestOf(await runWith('employers', [{ path: 'fields', calls: [1], answer }]));
 
-    expect(manifest.drift).toMatchObject({ since: { execution }, removed: [last?.fieldName], added: [] });
+    expect(manifest.drift).toMatchObject({ since: { execution }, removed: [listed.at(-1)?.name], added: [] });
     expect(manifest.warnings.join()).toContain(`no longer lists since the export of ${manifest.date}: "`);
-    expect(manifest.request.columns).not.toContain(last?.fieldName);
+    expect(manifest.request.columns).toEqual(listed.slice(0, -1).map(({ name }) => name));
+  });
+
+  it('stop the run before the POST where the configuration says so, until a person accepts them', async () => {
+    const [before, name] = [requested(), listed.at(-1)?.name];
+
+    const stopped = await system.run('employers');
+
+    expect(stopped).toMatchObject({ status: 'FAILED', error: 'SchemaChanged' });
+    expect(stopped.cause).toContain(`: "${name}". (drift.added)`);
+    expect(requested()).toBe(before);
+    const { drift } = await manifestOf(await system.run('employers', { acceptSchema: true }));
+    expect(drift?.added).toEqual([name]);
+    const next = await manifestOf(await system.run('employers'));
+    expect(next.drift?.added).toEqual([]);
+  });
+
+  it('and one that is left out, and delivered nevertheless, quarantines the file for good', async () => {
+    const { execution, request } = await manifestOf(await system.run('employers'));
+    expect(request.columns).not.toContain('notes');
+    const body = `${[...request.columns, 'notes'].join(',')}\r\n${',x'.repeat(request.columns.length)}\r\n`;
+
+    const report = await runWith('employers', [{ path: 'file', calls: [1], body }]);
+
+    expect(report).toMatchObject({ status: 'FAILED', error: 'FileQuarantined' });
+    expect(report.cause).toContain('It cannot be released');
+    expect(await bucketTools(system.target).pointer('employers', 'latest')).toMatchObject({ execution });
   });
 });
 
