@@ -14,6 +14,7 @@ import { dateOf, refuseDate } from './export-date.ts';
 import { type FoundRun, findRun } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
 import { afterStart, startNamed } from './start.ts';
+import { withoutJobSentence } from './without-job.ts';
 
 interface RetryOptions extends FollowCommandOptions {
   force?: boolean;
@@ -42,6 +43,14 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
   if (found.status === 'RUNNING' && !options.force) {
     const stop = commandFor(`stop ${quoted(found.name)}`, options);
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
+  }
+  if (found.withoutJob) {
+    const start = commandFor(`start ${found.entity} --date YYYY-MM-DD`, options);
+    const why = plainLine(withoutJobSentence(found.withoutJob));
+    throw new CommandError(
+      `There is nothing to repeat in ${found.name}, which requested nothing (${why}): ${start}.`,
+      USAGE,
+    );
   }
   const { entity, ...input } = await inputAgain(target, found, options.fresh);
   const other = commandFor(`start ${entity} --date YYYY-MM-DD`, options);

@@ -7,7 +7,9 @@ import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
 import { runState } from '../../support/builders.ts';
+
 import { type Execution, readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
 
 const since = new Date('2026-11-20T00:00:00Z');
 const wanted = { entities: [], since, failed: false, timeZone: 'Asia/Jerusalem', warn: () => undefined };
@@ -37,6 +39,15 @@ test('the newest run of an entity is one that had a job', async () => {
   const { target } = await readingCloud({ executions: night });
 
   expect((await findRun(target, 'leads')).name).toBe('event-2');
+});
+
+test.for(['event-1', 'event-3'])('%s is not repeated, for it was no run', async (name) => {
+  const { endpoint, calls } = await readingCloud({ executions: night });
+
+  const { code, stderr } = await runCli('retry', name, '--deployment', 'test', '--endpoint-url', endpoint);
+
+  expect({ code, started: calls.includes('StartExecution') }).toEqual({ code: 2, started: false });
+  expect(stderr).toContain(`There is nothing to repeat in ${name}`);
 });
 
 test('the list has what ended without a job only if all is asked for', async () => {
