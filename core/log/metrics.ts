@@ -13,7 +13,7 @@ export const METRICS = {
   StatusChecks: { unit: 'Count', dimensions: [['entity']] },
   /** Warnings in the manifest of a published file; only where there are any. */
   FileWarnings: { unit: 'Count', dimensions: [[]] },
-  /** Changed columns that the configuration warns of, with a published file; 1 where it stops at them. Only where there are any. */
+  /** Changed columns that the configuration warns of, with a published or quarantined file; 1 where it stops at them. Only where there are any. */
   SchemaChanges: { unit: 'Count', dimensions: [[]] },
   /** Bytes of a stored file by the time since its first byte was requested. */
   TransferRate: { unit: 'Bytes/Second', dimensions: [['entity']] },

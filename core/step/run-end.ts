@@ -15,7 +15,7 @@ interface Ended {
 /** Of ExportRun; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step Functions. */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
-  if (answer.outcome !== 'PUBLISHED') return failedEnd(answer);
+  if (answer.outcome !== 'PUBLISHED') return failedExport(answer);
   const { startedAt, file, rows, warningCount, checks, run, released } = answer;
   return {
     outcome: answer.outcome,
@@ -32,6 +32,13 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   };
 }
 
+/** A stopped file may be released: then nothing else tells that its columns have changed. */
+function failedExport(answer: RunState): RunEnd | undefined {
+  const end = failedEnd(answer);
+  const changes = { SchemaChanged: 1, FileQuarantined: answer.run?.schemaChanges }[end?.outcome ?? ''];
+  return end && changes ? { ...end, measures: { ...end.measures, SchemaChanges: changes } } : end;
+}
+
 /** Of CustomerUpdates. A chunk ends no batch; `apply-chunk.ts` counts a dead grant itself. */
 export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | undefined {
   if (answer.outcome === 'SUMMARIZED') return { outcome: 'APPLIED', measures: { RunsEnded: 1 } };
@@ -39,7 +46,5 @@ export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | und
 }
 
 function failedEnd({ outcome, failure }: Ended): RunEnd | undefined {
-  if (outcome !== 'FAILED' || !failure) return undefined;
-  const { error } = failure;
-  return { outcome: error, measures: { RunsEnded: 1, ...(error === 'SchemaChanged' && { SchemaChanges: 1 }) } };
+  return outcome === 'FAILED' && failure ? { outcome: failure.error, measures: { RunsEnded: 1 } } : undefined;
 }

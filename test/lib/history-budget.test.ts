@@ -110,6 +110,11 @@ const worlds: [name: string, world: World, end: RunErrorName][] = [
     'StorageUnavailable',
   ],
   [
+    'CreateExport cannot read the bucket',
+    { crm: service({ status: 'PROCESSED' }), bucket: { read: storageFails } },
+    'StorageUnavailable',
+  ],
+  [
     'PublishFile cannot read the file',
     { crm: service({ status: 'PROCESSED' }), bucket: { stream: storageFails } },
     'StorageUnavailable',

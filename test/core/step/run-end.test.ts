@@ -139,4 +139,7 @@ test('changed columns are counted with the file that has them, and where they st
   expect(endOf({ ...published, run: run({ schemaChanges: 3 }) })?.measures.SchemaChanges).toBe(3);
   expect(endOf({ ...published, run: run() })?.measures.SchemaChanges).toBeUndefined();
   expect(endOf({ outcome: 'FAILED', failure })?.measures).toEqual({ RunsEnded: 1, SchemaChanges: 1 });
+  const stopped = { outcome: 'FAILED', failure: { error: 'FileQuarantined', cause: 'No.' } };
+  expect(endOf({ ...stopped, run: run({ schemaChanges: 3 }) })?.measures.SchemaChanges).toBe(3);
+  expect(endOf({ ...stopped, run: run() })?.measures).toEqual({ RunsEnded: 1 });
 });
