@@ -106,8 +106,13 @@ function print(entity: Entity, dates: BackfillDate[], options: BackfillOptions):
   if (json) process.stdout.write(`${JSON.stringify({ ok: failed.length === 0, entity, dryRun, dates })}\n`);
   if (failed.length === 0) return;
   const named = failed.map(({ date, run, error }) => `  ${date}: ${error} (${run})`).join('\n');
-  const text = `${manyText(failed.length, 'date')} failed:\n${named}\nTo start them again: ${againText(entity, options)}`;
-  throw new CommandError(text, RUN_FAILED, { documented: json });
+  const lines = [
+    `${manyText(failed.length, 'date')} failed:`,
+    named,
+    `Why, and what helps: ${commandFor('show RUN', options)}`,
+    `To start them again: ${againText(entity, options)}`,
+  ];
+  throw new CommandError(lines.join('\n'), RUN_FAILED, { documented: json });
 }
 
 function streamOf({ json }: BackfillOptions): NodeJS.WriteStream {
