@@ -16,10 +16,11 @@ export interface Plan {
 }
 
 type Configured = Pick<EntityPlan, 'columns' | 'filters' | 'filtersOperator' | 'extra'>;
-type Wanted = Pick<ExportInput, 'columns' | 'filters' | 'filtersOperator'>;
+type Wanted = Pick<ExportInput, 'columns' | 'filters' | 'filtersOperator' | 'sorts'>;
 
 /** Input before configuration. @throws RunError `InvalidInput` where the input names a column that is left out */
 export function planOf(configured: Configured, input: Wanted = {}): Plan {
+  refuseExcepted(exceptedOf(configured), input);
   const filters = input.filters ?? configured.filters ?? [];
   return {
     columns: columnsOf(configured, input.columns),
@@ -53,15 +54,30 @@ export function requiredOf({ columns }: Pick<Configured, 'columns'>): string[] {
   return typeof columns === 'object' && !Array.isArray(columns) ? (columns.required ?? []) : [];
 }
 
+/** To filter or sort by a column tells what is in it. Which texts of these are names, only the CRM knows. */
+function refuseExcepted(except: string[], { columns, filters, sorts }: Wanted): void {
+  const requested = Array.isArray(columns) ? columns : [];
+  const texts = textsIn([filters, sorts]);
+  const refused = except.filter((name) => {
+    const word = new RegExp(`(?<![\\p{L}\\d_])${name}(?![\\p{L}\\d_])`, 'iu');
+    return requested.includes(name) || texts.some((text) => word.test(text));
+  });
+  if (refused.length === 0) return;
+  const named = refused.slice(0, 20).map((name) => quotedName(name));
+  const what = `The configuration leaves out ${named.join(', ')} (columns.except): no input can ask for it.`;
+  throw new RunError('InvalidInput', what);
+}
+
+/** Keys and values, at any depth. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [key, ...textsIn(inner)]);
+}
+
 function columnsOf(configured: Configured, wanted: Wanted['columns']): Plan['columns'] {
   const except = exceptedOf(configured);
-  if (Array.isArray(wanted)) {
-    const refused = wanted.filter((name) => except.includes(name));
-    if (refused.length === 0) return wanted;
-    const named = refused.slice(0, 20).map((name) => quotedName(name));
-    const what = `The configuration leaves out ${named.join(', ')} (columns.except): no input can ask for it.`;
-    throw new RunError('InvalidInput', what);
-  }
+  if (Array.isArray(wanted)) return wanted;
   const columns = Array.isArray(configured.columns) && wanted === undefined ? configured.columns : 'all';
   return except.length > 0 ? { except: [...except].sort() } : columns;
 }

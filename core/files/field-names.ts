@@ -53,8 +53,12 @@ export function fieldIndex({ columns, fields, excepted }: ListedFields): FieldIn
   const unwanted = new Set(
     excepted.flatMap(({ name, label }) => (label === null ? [name] : [name, label])).map(folded),
   );
+  const unwantedNames = new Set(excepted.map(({ name }) => name));
+  // A label of the CRM may be known where that of the configuration's column is not.
   const isExcepted = (cell: string, place: number) =>
-    unwanted.has(folded(cell)) && !requested.has(plain(cell)) && !meant.get(plain(cell))?.has(columns[place] ?? '');
+    (unwanted.has(folded(cell)) || unwantedNames.has(nameOf(cell, place) ?? '')) &&
+    !requested.has(plain(cell)) &&
+    !meant.get(plain(cell))?.has(columns[place] ?? '');
   return {
     width: columns.length,
     isListed: (cell) => meant.has(plain(cell)),

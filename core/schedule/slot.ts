@@ -3,20 +3,21 @@ import type { Start, Timing } from './timing.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** A start may be late by that; the event of another time is not of the daily start. */
+/** A start may be late by that; the event of another time is not of a listed start. */
 const NEAR_MS = 30 * MINUTE_MS;
 
 /**
  * The start that an event of the rule stands for, whatever it is late by, and the date of the run; `undefined` where another
- * start of the rule is the one for that date.
+ * start of the rule is the one for that date. An event far from every listed start is one of its own: somebody has changed
+ * the rule, and to take it for another start would leave out dates.
  */
-export function slotOf(timing: Timing, event: Date): Start | undefined {
-  const { timeZone, starts, at } = timing;
-  if (at !== null && starts) return localSlot({ timeZone, starts, at }, event);
-  const near = starts && nearest(starts, event);
-  const isNear = near && Math.abs(near.getTime() - event.getTime()) <= NEAR_MS;
-  const start = isNear ? near : new Date(Math.floor(event.getTime() / MINUTE_MS) * MINUTE_MS);
-  return { at: start, date: dateIn(timeZone, start) };
+export function slotOf({ timeZone, starts, at }: Timing, event: Date): Start | undefined {
+  const start = starts && nearest(starts, event);
+  if (!start || Math.abs(start.getTime() - event.getTime()) > NEAR_MS) {
+    const own = new Date(Math.floor(event.getTime() / MINUTE_MS) * MINUTE_MS);
+    return { at: own, date: dateIn(timeZone, own) };
+  }
+  return at === null ? { at: start, date: dateIn(timeZone, start) } : localSlot({ timeZone, starts, at }, start);
 }
 
 interface LocalTiming {
@@ -25,8 +26,7 @@ interface LocalTiming {
   at: string;
 }
 
-function localSlot(timing: LocalTiming, event: Date): Start | undefined {
-  const start = nearest(timing.starts, event);
+function localSlot(timing: LocalTiming, start: Date): Start | undefined {
   const shown = dateIn(timing.timeZone, start);
   // The neighbours count where zone data has changed since the starts were listed.
   const dates = [shown, ...[-1, 1].map((days) => dateAfter(shown, days))];

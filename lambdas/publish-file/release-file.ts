@@ -1,5 +1,8 @@
+import type { EntityPlan } from '../../core/config/deployment.ts';
+import { entityPlan } from '../../core/config/entity-plan.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
+import { exceptedOf } from '../../core/export/plan.ts';
 import { runPrefix, type Standing } from '../../core/export/pointer.ts';
 import { parseReleaseInput, type Release, readRelease, writeRelease } from '../../core/export/release.ts';
 import { overtakenText, whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
@@ -27,6 +30,7 @@ export async function releaseFile(
   const manifest = await readManifest(bucket, manifestKey);
   const why = whyNotReleased(run, manifest, newNormal);
   if (!manifest || why !== undefined) throw new RunError('InvalidInput', why ?? '');
+  refuseExcepted(manifest, entityPlan(deps.deployment, entity));
   const releaseKey = `${prefix}_release.json`;
   const earlier = await readRelease(bucket, releaseKey);
   if (earlier) refuseOther(earlier, newNormal);
@@ -55,6 +59,14 @@ async function readManifest(bucket: Bucket, key: string): Promise<Manifest | und
   const manifest = parseJson(manifestSchema, object.text);
   if (manifest) return manifest;
   throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
+}
+
+/** What the configuration leaves out by now, it may not have when the file was stored. */
+function refuseExcepted({ execution, request, file }: Manifest, plan: EntityPlan): void {
+  const except = exceptedOf(plan);
+  if (![...request.columns, ...(file.header ?? [])].some((name) => except.includes(name))) return;
+  const what = `The run ${execution} cannot be released: its file holds what the configuration leaves out (columns.except).`;
+  throw new RunError('InvalidInput', what);
 }
 
 function refuseOther({ execution, newNormal, run }: Release, wanted: boolean): void {

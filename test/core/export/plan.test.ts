@@ -42,8 +42,19 @@ test('an input differs by what changes the plan, not by what it names', () => {
   ]);
 });
 
-test('an input cannot name a column that is left out', async () => {
-  const plan = async () => planOf({ ...ALL, columns: { except: ['nationalId'] } }, { columns: ['id', 'nationalId'] });
+test.each([
+  ['ask for', { columns: ['id', 'nationalId'] }],
+  ['filter by', { filters: [{ field: 'nationalId', operator: 'eq', value: '1' }] }],
+  ['filter by the key of', { filters: [{ or: [{ nationalId: '1' }] }] }],
+  ['sort by', { sorts: [{ by: '-leads.nationalID' }] }],
+])('an input cannot %s a column that is left out', async (_, input) => {
+  const plan = async () => planOf({ ...ALL, columns: { except: ['nationalId'] } }, input);
 
   expect((await failureOf(plan(), 'InvalidInput')).message).toContain('"nationalId"');
+});
+
+test('an input may name what only begins like a column that is left out', () => {
+  const input = { filters: [{ field: 'nationalIdType' }], sorts: [{ field: 'id' }] };
+
+  expect(planOf({ ...ALL, columns: { except: ['nationalId', 'i'] } }, input).filters).toEqual(input.filters);
 });

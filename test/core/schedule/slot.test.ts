@@ -30,6 +30,13 @@ test('a function keeps to the offsets that its rules were made with', () => {
   expect(slotOf(timing, new Date('2026-07-20T00:00:00Z'))?.date).toBe('2026-07-20');
 });
 
+test.each([
+  ['in winter', '2026-11-20T12:05:20Z', '2026-11-20 by 2026-11-20T12:05'],
+  ['in summer', '2026-07-20T05:00:00Z', '2026-07-20 by 2026-07-20T05:00'],
+])('a rule that somebody has moved to another time starts a run a date, %s', (_, event, expected) => {
+  expect(slot({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }, event)).toBe(expected);
+});
+
 test('of a time that comes twice, the first counts', () => {
   const settings = { timeZone: 'Asia/Jerusalem', nightly: { at: '01:30' } };
 

@@ -32,6 +32,15 @@ describe('a column that is left out and delivered nevertheless', () => {
   test.each<[string, string | Uint8Array, Partial<Run>, number]>([
     ['by its name', 'id,name,nationalId\n1,a,123456782\n', {}, 1],
     ['by its label', 'מזהה,שם,ת"ז\n1,a,123456782\n'.replace('ת"ז', '"ת""ז"'), {}, 1],
+    [
+      'by its label, which only the list of the CRM has',
+      'מזהה,שם,ת.ז.\n1,a,123456782\n',
+      {
+        listed: { others: ['nationalId'], labels: ['מזהה', 'שם', 'ת.ז.'], types: null, complete: true },
+        excepted: [{ name: 'nationalId', label: null }],
+      },
+      1,
+    ],
     ['in the place of another', 'nationalId,name\n123456782,a\n', {}, 1],
     [
       'though the CRM lists it no more',

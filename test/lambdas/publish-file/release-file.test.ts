@@ -5,7 +5,7 @@ import type { Pointer } from '../../../core/export/pointer.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
-import { newState, run } from '../../support/builders.ts';
+import { deployment, newState, run } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import type { FakeBucket } from '../../support/fake-bucket.ts';
@@ -283,4 +283,15 @@ test('a release cannot be asked for again with another new normal', async () => 
   const { message } = await failureOf(publish(bucket, second), 'InvalidInput');
 
   expect(message).toBe('The run night-1 was released without a new normal already, by release-1.');
+});
+
+test('a file with a column that the configuration has left out since is not released', async () => {
+  const { bucket } = await quarantined();
+  const before = everything(bucket);
+  const since = { deployment: deployment({ entities: { leads: { columns: { except: ['name'] } } } }) };
+
+  const { message } = await failureOf(publish(bucket, releaseState(), since), 'InvalidInput');
+
+  expect(message).toContain('what the configuration leaves out');
+  expect(everything(bucket)).toEqual(before);
 });
