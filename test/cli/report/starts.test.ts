@@ -30,6 +30,10 @@ test.each(['2026-03-27T00:30:00Z', '2026-10-25T00:30:00Z', '2026-11-20T00:30:00Z
   },
 );
 
+test('where clocks leave out the first start, it comes behind the second, in the same night', () => {
+  expect(new Set(datesOf(local('02:30', 30), '2026-03-27T00:40:00Z'))).toEqual(new Set(['2026-03-27']));
+});
+
 test('the night before counts until the first start', () => {
   const night = (now: string) => new Set(datesOf(local('02:00'), now));
 
