@@ -23,6 +23,8 @@ export interface StartOptions {
   endpointUrl?: string;
   /** Whether customers can be updated, for which a scope more is requested. */
   updates: boolean;
+  /** Whether another night follows, in which a file is quarantined and released. */
+  secondNight: boolean;
   /** First and largest wait between two looks at the status. */
   pollSeconds?: number;
 }
@@ -37,6 +39,7 @@ const givenSchema = z.object({
   fileHost: z.array(z.string()).optional(),
   endpointUrl: z.string().optional(),
   updates: z.boolean().default(false),
+  secondNight: z.boolean().default(false),
   pollSeconds: z.number().optional(),
 });
 
@@ -63,17 +66,25 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
       (host, before: string[] = []) => [...before, host],
     )
     .option('--updates', 'customer updates with --crm-url too: requests the scope customers:update')
+    .option(
+      '--second-night',
+      'another night, in which most meetings are gone: their file is quarantined, then released',
+    )
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
     .option('--poll-seconds <n>', 'first and largest wait between two looks at the status', seconds)
     .exitOverride()
     .showHelpAfterError('Try npm start -- --help.')
     .parse(args, { from: 'user' });
   const given = givenSchema.parse(program.opts());
-  const { entity: entities, keep, json, endpointUrl, pollSeconds } = given;
+  const { entity: entities, keep, json, endpointUrl, pollSeconds, secondNight } = given;
   const crm = otherCrm(given, env.CRM_CLIENT_SECRET);
   // Updates widen the scopes, which matters for a real CRM.
   const updates = given.updates || !crm;
-  return { entities: [...new Set(entities)], keep, json, endpointUrl, pollSeconds, updates, crm };
+  if (secondNight && (crm || !entities.includes('meetings')))
+    throw new ConfigurationError(
+      '--second-night needs the sandbox and its meetings: leave out --crm-url, name --entity meetings.',
+    );
+  return { entities: [...new Set(entities)], keep, json, endpointUrl, pollSeconds, secondNight, updates, crm };
 }
 
 function otherCrm(given: z.infer<typeof givenSchema>, clientSecret: string | undefined): OtherCrm | undefined {

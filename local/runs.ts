@@ -5,7 +5,7 @@ import type { Progress, RunReport } from '../cli/runs/run-report.ts';
 import type { Screen } from '../cli/runs/screen.ts';
 import type { Target } from '../cli/support/target.ts';
 import type { Entity } from '../core/config/entities.ts';
-import { dateIn } from '../core/schedule/local-time.ts';
+import { dateAfter, dateIn } from '../core/schedule/local-time.ts';
 
 /** Here a look costs nothing. */
 const LOOK_AT_FILE_EVERY_MS = 1_000;
@@ -16,12 +16,18 @@ export interface FinishedRun {
   published?: Verified;
 }
 
+/** A date in the time zone of the deployment: of today, or so many days ago. */
+export function nightBefore({ TimeZone = 'UTC' }: Target, days: number): string {
+  return dateAfter(dateIn(TimeZone, new Date()), -days);
+}
+
 /** Starts one run per entity at once, follows them to their ends, and reads back what is published. */
 export async function runAll(
   target: Target,
   entities: Entity[],
   screen: Screen,
   signal: AbortSignal,
+  date: string,
 ): Promise<FinishedRun[]> {
   const rows = new Map<Entity, Progress>();
   const onProgress = (progress: Progress) => {
@@ -29,7 +35,7 @@ export async function runAll(
     screen.progress(entities.flatMap((entity) => rows.get(entity) ?? []));
   };
   // All of one date. `scheduledFor` would claim the start of a rule.
-  const input = { date: dateIn(target.TimeZone ?? 'UTC', new Date()) };
+  const input = { date };
   const runs = entities.map(async (entity) => {
     const executionArn = await startRun(target, entity, input);
     const fileProgress = watchFile(target, { everyMs: LOOK_AT_FILE_EVERY_MS });

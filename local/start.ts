@@ -65,20 +65,23 @@ async function withRecord(
 async function start(options: StartOptions, screen: Screen, record: RunRecord, signal: AbortSignal): Promise<number> {
   // Loaded when it is needed: a mistyped option is answered at once.
   enableCompileCache(COMPILE_CACHE);
-  const [{ openSession }, { runAll }, { endpointsOf, endpointLines }] = await Promise.all([
-    import('./session.ts'),
-    import('./runs.ts'),
-    import('./endpoints.ts'),
-  ]);
+  const [{ openSession }, { runAll, nightBefore }, { secondNight }, { endpointsOf, endpointLines }] = await Promise.all(
+    [import('./session.ts'), import('./runs.ts'), import('./second-night.ts'), import('./endpoints.ts')],
+  );
   const session = await openSession(options, { screen, record, signal });
   try {
     screen.line(`Runs of ${options.entities.join(', ')}`);
-    const runs = await Promise.race([runAll(session.target, options.entities, screen, signal), died(session.cloud)]);
+    const { target } = session;
+    const orDied = <T>(work: Promise<T>) => Promise.race([work, died(session.cloud)]);
+    const date = nightBefore(target, options.secondNight ? 1 : 0);
+    const runs = await orDied(runAll(target, options.entities, screen, signal, date));
     await showLogs(screen, session.cloud, runs);
     showSummary(screen, runs, session.target.BucketName);
-    const ok = runs.every(({ published }) => published !== undefined);
+    const night = { entities: options.entities, date: nightBefore(target, 0), screen, signal };
+    const second = options.secondNight ? await orDied(secondNight(session, night)) : { ok: true, reports: [] };
+    const ok = second.ok && runs.every(({ published }) => published !== undefined);
     const endpoints = options.keep && { endpoints: endpointsOf(session) };
-    if (options.json) print({ ok, runs: runs.map(({ report }) => report), ...endpoints });
+    if (options.json) print({ ok, runs: [...runs.map(({ report }) => report), ...second.reports], ...endpoints });
     if (options.keep) {
       for (const line of endpointLines(session, runs)) screen.line(line);
       await aborted(signal, died(session.cloud));

@@ -5,15 +5,7 @@ import type { FinishedRun } from './runs.ts';
 
 /** What came of the runs, one file opened, and where to look next. */
 export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {
-  const rows = runs.map(({ report, published }) => [
-    report.entity,
-    published ? 'published' : (report.error ?? report.status),
-    `${report.checks}`,
-    `${report.rows ?? ''}`,
-    bytesText(report.bytes),
-    report.key ?? '',
-  ]);
-  screen.line(`\n${table(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows)}\n`);
+  screen.line(`\n${runsTable(runs)}\n`);
   for (const { report } of runs) {
     if (report.error) screen.line(`${report.entity}: ${report.error}: ${report.cause}\n`);
   }
@@ -29,6 +21,18 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
   screen.line(
     'Next: README.md says how to deploy this to an account; npm start -- --keep leaves it running here to look around.',
   );
+}
+
+export function runsTable(runs: FinishedRun[]): string {
+  const rows = runs.map(({ report, published }) => [
+    report.entity,
+    published ? 'published' : (report.error ?? report.status),
+    `${report.checks}`,
+    `${report.rows ?? ''}`,
+    bytesText(report.bytes),
+    report.key ?? '',
+  ]);
+  return table(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows);
 }
 
 /** Each warning once, with the entities that have it: a first night has the same for all. */

@@ -18,7 +18,13 @@ afterAll(() => {
 });
 
 test('without options all seven entities are exported, once', () => {
-  expect(parseOptions([], none)).toEqual({ entities: ENTITIES, keep: false, json: false, updates: true });
+  expect(parseOptions([], none)).toEqual({
+    entities: ENTITIES,
+    keep: false,
+    json: false,
+    secondNight: false,
+    updates: true,
+  });
 });
 
 test('entities are taken in the order given, each once', () => {
@@ -39,7 +45,7 @@ test('every option is read', () => {
   ];
   expect(parseOptions(args, secret)).toEqual({
     ...{ entities: ENTITIES, keep: true, json: true, endpointUrl: 'http://127.0.0.1:4566', pollSeconds: 7 },
-    updates: true,
+    ...{ updates: true, secondNight: false },
     crm: {
       ...{ url: 'https://crm.example/api/v1', authUrl: 'https://crm.example/auth' },
       ...{ clientId: 'me', clientSecret: 'the-secret' },
@@ -117,4 +123,10 @@ test('help names every option', () => {
   for (const option of ['--entity', '--keep', '--json', '--crm-url', '--endpoint-url', '--poll-seconds']) {
     expect(written.join('')).toContain(option);
   }
+});
+
+test('a second night is one of the sandbox, with its meetings', () => {
+  expect(parseOptions(['--second-night'], none)).toMatchObject({ secondNight: true });
+  expect(() => parseOptions(['--second-night', '--entity', 'leads'], none)).toThrow(/--entity meetings/);
+  expect(() => parseOptions(['--second-night', ...crm], secret)).toThrow(/leave out --crm-url/);
 });

@@ -38,6 +38,17 @@ test.concurrent('Ctrl-C during the deployment ends it with code 130 and leaves n
   expect(traces.files()).toEqual([]);
 });
 
+test.concurrent('a second night stops the meetings that have shrunk, and releases them', async () => {
+  const start = run(START, ['--second-night', '--entity', 'meetings', '--entity', 'leads', '--poll-seconds', '1']);
+
+  expect(await start.ended, start.stderr()).toBe(0);
+
+  expect(start.stdout()).toMatch(/meetings: FileQuarantined: .* it has 40 rows, 240 are usual \(maxShrink 0\.5\)/);
+  expect(start.stdout()).toMatch(
+    /Readers have meetings of \S+, 240 rows\.[\s\S]+Readers have meetings of \S+, 40 rows, released\./,
+  );
+});
+
 /** A local cloud that this test runs, beside whatever the starts run. */
 async function ownCloud(record: RunRecord): Promise<string> {
   const command = await ensureMinistack({ record });

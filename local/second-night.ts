@@ -1,0 +1,66 @@
+import { createManifests } from '../cli/data/manifests.ts';
+import { verifyPublished } from '../cli/data/verify.ts';
+import { followRun, startRun } from '../cli/runs/executions.ts';
+import type { RunReport } from '../cli/runs/run-report.ts';
+import type { Screen } from '../cli/runs/screen.ts';
+import { manyText } from '../cli/support/text.ts';
+import { LOCAL_DEPLOYMENT } from './configuration.ts';
+import { runAll } from './runs.ts';
+import type { Session } from './session.ts';
+import { runsTable } from './summary.ts';
+
+const SHRUNK = 'meetings';
+const ROWS_LEFT = 40;
+const REASON = 'Meetings of closed offices were archived';
+
+interface Night {
+  entities: Parameters<typeof runAll>[1];
+  date: string;
+  screen: Screen;
+  signal: AbortSignal;
+}
+
+/**
+ * The night after: most meetings are gone from the CRM. Their file is quarantined, and a person releases it.
+ * @returns all runs, and whether all went so
+ */
+export async function secondNight({ target, sandbox }: Session, night: Night) {
+  const { entities, date, screen, signal } = night;
+  if (sandbox) sandbox.settings.rows = { [SHRUNK]: ROWS_LEFT };
+  screen.line(`\nThe night after, ${date}: of the ${SHRUNK} the CRM has ${ROWS_LEFT} left`);
+  const runs = await runAll(target, entities, screen, signal, date);
+  screen.line(`\n${runsTable(runs)}\n`);
+  const stopped = runs.find(({ report }) => report.error === 'FileQuarantined')?.report;
+  if (!stopped) return { ok: false, reports: runs.map(({ report }) => report) };
+  screen.line(`${stopped.entity}: ${stopped.error}: ${stopped.cause}\n`);
+  await showReaders(target, screen);
+  const release = await releaseOf(target, stopped, screen, signal);
+  await showReaders(target, screen);
+  const others = runs.filter(({ report }) => report !== stopped);
+  const ok = release.released?.latest === true && others.every(({ published }) => published !== undefined);
+  return { ok, reports: [...runs.map(({ report }) => report), release] };
+}
+
+/** As `npm run cli -- release` does it. */
+async function releaseOf(
+  target: Session['target'],
+  { executionArn }: RunReport,
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<RunReport> {
+  const run = executionArn.split(':').at(-1) ?? '';
+  screen.line(`\n$ npm run cli -- release ${run} --reason "${REASON}" --deployment ${LOCAL_DEPLOYMENT}`);
+  const started = await startRun(target, SHRUNK, { release: run, reason: REASON, by: 'npm start' });
+  const report = await followRun(target.sfn, SHRUNK, started, { everyMs: 500, signal });
+  if (report.status === 'SUCCEEDED') await verifyPublished(target, report);
+  return report;
+}
+
+async function showReaders(target: Session['target'], screen: Screen): Promise<void> {
+  const manifests = createManifests(target);
+  const pointer = await manifests.pointer(SHRUNK, 'latest');
+  const manifest = pointer && (await manifests.manifest(pointer.manifestKey));
+  if (!manifest) return;
+  const rows = manyText(manifest.file.rows ?? 0, 'row');
+  screen.line(`Readers have ${SHRUNK} of ${manifest.date}, ${rows}${pointer.released ? ', released' : ''}.`);
+}

@@ -1,0 +1,131 @@
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { verifyPublished } from '../../cli/data/verify.ts';
+import type { Entity } from '../../core/config/entities.ts';
+import { manifestSchema } from '../../core/export/manifest.ts';
+import { dateAfter } from '../../core/schedule/local-time.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { runCli } from '../cli/support/run-cli.ts';
+import { bucketTools } from './support/bucket-tools.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+
+/** Ten bad files, each after nights of a hundred rows: none of them gets to readers, until a person releases it. */
+
+const ROWS = 100;
+const TODAY = new Date().toISOString().slice(0, 10);
+const NIGHTS = [2, 1].map((days) => dateAfter(TODAY, -days));
+let system: Deployed;
+
+beforeAll(async () => {
+  const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
+  const entities = { workflows: { guards: { minRows: 90 } } };
+  system = await deployForTests('quarantine', { polling, entities }, { rows: ROWS, jobChecks: 1 });
+  for (const date of NIGHTS)
+    for (const report of await Promise.all(OF.map((entity) => system.run(entity, { date }))))
+      expect(report.error, report.cause ?? '').toBeNull();
+});
+
+afterAll(() => system?.close());
+
+type Lines = string[];
+type Bad = [what: string, content: (lines: Lines) => string | Uint8Array<ArrayBuffer>, error: string, says: RegExp];
+
+const some = (lines: Lines, rows: number) => `${lines.slice(0, rows + 1).join('\r\n')}\r\n`;
+const many = (lines: Lines, times: number) =>
+  `${[lines[0], ...Array.from({ length: times }, () => lines.slice(1)).flat()].join('\r\n')}\r\n`;
+const narrow = (lines: Lines, rows: number) =>
+  `${[...lines.slice(0, -rows), ...lines.slice(-rows).map((line) => line.split(',')[0])].join('\r\n')}\r\n`;
+
+const BAD: Partial<Record<Entity, [Bad, Bad]>> = {
+  leads: [
+    ['no bytes', () => '', 'FileQuarantined', /it is empty/],
+    ['a header alone', (lines) => some(lines, 0), 'FileQuarantined', /has no rows, 100 are usual/],
+  ],
+  contacts: [
+    [
+      'a tenth of the rows',
+      (lines) => some(lines, 10),
+      'FileQuarantined',
+      /has 10 rows, 100 are usual \(maxShrink 0.5\)/,
+    ],
+    ['one row below half', (lines) => some(lines, 49), 'FileQuarantined', /has 49 rows/],
+  ],
+  customers: [
+    ['eleven times the rows', (lines) => many(lines, 11), 'FileQuarantined', /has 1,100 rows, .* \(maxGrowth 10\)/],
+    ['a packed file with nothing in it', () => gzipSync(''), 'FileQuarantined', /it is empty/],
+  ],
+  workflows: [
+    ['fewer rows than configured', (lines) => some(lines, 89), 'FileQuarantined', /has 89 rows \(minRows 90\)/],
+    ['rows of another width', (lines) => narrow(lines, 2), 'FileQuarantined', /1.98 % of records/],
+  ],
+  meetings: [
+    ['the page of a login', () => '<!doctype html><title>Sign in</title>', 'FileRejected', /a web page/],
+    [
+      'a file that was cut inside of quotes',
+      (lines) => `${some(lines, 90)}"cut`,
+      'FileRejected',
+      /inside a quoted field/,
+    ],
+  ],
+};
+const OF = Object.keys(BAD) as Entity[];
+
+/** Pointers as they are, with the tags of their versions. */
+async function pointersOf(entity: Entity) {
+  const bucket = createBucket(system.target.s3, system.target.BucketName);
+  const keys = await bucketTools(system.target).keys(`published/entity=${entity}/`);
+  return Promise.all(keys.map(async (key) => [key, (await bucket.read(key))?.etag]));
+}
+
+async function linesOf(entity: Entity): Promise<Lines> {
+  const { execution } = await bucketTools(system.target).pointer(entity, 'latest');
+  const bucket = createBucket(system.target.s3, system.target.BucketName);
+  const file = await bucket.read(`runs/entity=${entity}/run=${execution}/${entity}.csv`);
+  return (file?.text ?? '').trimEnd().split('\r\n');
+}
+
+const runs: Record<string, string> = {};
+
+it.concurrent.each(OF)('of bad files of %s no pointer moves', async (entity) => {
+  const [before, lines] = [await pointersOf(entity), await linesOf(entity)];
+  expect(lines).toHaveLength(ROWS + 1);
+
+  for (const [what, content, error, says] of BAD[entity] ?? []) {
+    system.sandbox.faults.add({ path: 'file', entity, calls: [1], body: content(lines) });
+    const report = await system.run(entity);
+
+    expect(`${report.error}: ${report.cause}`, what).toMatch(new RegExp(`^${error}: .*${says.source}`));
+    expect(await pointersOf(entity), what).toEqual(before);
+    runs[what] = report.executionArn.split(':').at(-1) ?? '';
+  }
+});
+
+it('the manifest of a quarantined file says what stopped it, and with what it was compared', async () => {
+  const bucket = createBucket(system.target.s3, system.target.BucketName);
+  const key = `runs/entity=contacts/run=${runs['a tenth of the rows']}/_manifest.json`;
+
+  const manifest = manifestSchema.parse(JSON.parse((await bucket.read(key))?.text ?? ''));
+
+  expect(manifest).toMatchObject({ state: 'quarantined', guards: { medianRows: 100 } });
+  expect(manifest.guards?.comparedWith.map(({ date }) => date)).toEqual(NIGHTS.toReversed());
+});
+
+it('a released one is what readers get, with who asked beside it; the next night needs no release', async () => {
+  const run = runs['a tenth of the rows'] ?? '';
+  const args = ['release', run, '--reason', 'Offices were closed', '--new-normal', '--wait', ...system.place];
+
+  const { code, stdout, stderr } = await runCli(...args);
+
+  expect(code, stderr).toBe(0);
+  expect(stdout).toContain(`contacts: ${run} is released and is the latest for ${TODAY}, 10 rows`);
+  const pointer = await bucketTools(system.target).pointer('contacts', 'latest');
+  expect(pointer).toMatchObject({ execution: run, released: true, newNormal: true });
+  const { manifest } = await verifyPublished(system.target, { entity: 'contacts', manifestKey: pointer.manifestKey });
+  expect(manifest.file.rows).toBe(10);
+  const bucket = createBucket(system.target.s3, system.target.BucketName);
+  const release = await bucket.read(`runs/entity=contacts/run=${run}/_release.json`);
+  expect(JSON.parse(release?.text ?? '')).toMatchObject({ run, reason: 'Offices were closed', newNormal: true });
+
+  const again = await runCli(...args);
+  expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is published already') });
+});
