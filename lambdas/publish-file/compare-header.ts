@@ -29,9 +29,16 @@ export function isAccepted({ added, removed }: HeaderChanges, policy: DriftPolic
   return (added === 0 || policy.added === 'accept') && (removed === 0 || policy.removed === 'accept');
 }
 
-/** The guard of a configuration that stops at such changes. */
-export function headerChecks({ added, removed }: HeaderChanges, policy: DriftPolicy): GuardCheck[] {
+/** The guard of a configuration that stops at such changes; the columns of a file that is not CSV are not known. */
+export function headerChecks(
+  contents: Pick<Contents, 'header' | 'width'>,
+  requested: string[],
+  policy: DriftPolicy,
+): GuardCheck[] {
   if (policy.added !== 'stop' && policy.removed !== 'stop') return [];
+  if (contents.header === null && contents.width === null)
+    return [{ guard: 'header', passed: true, measured: null, bound: 0 }];
+  const { added, removed } = headerChanges(contents, requested);
   const measured = (policy.added === 'stop' ? added : 0) + (policy.removed === 'stop' ? removed : 0);
   return [{ guard: 'header', passed: measured === 0, measured, bound: 0 }];
 }

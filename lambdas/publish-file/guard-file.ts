@@ -4,7 +4,7 @@ import { planMatch, readHistory } from '../../core/export/history.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Run } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { headerChanges, headerChecks } from './compare-header.ts';
+import { headerChecks } from './compare-header.ts';
 import type { Contents } from './contents.ts';
 
 export interface Guarded {
@@ -40,7 +40,7 @@ export async function guardFile(
     ],
   ];
   const { checks, ...compared } = guardReport(file, settings, comparedWith);
-  const header = headerChecks(headerChanges(file, run.request.columns), drift);
+  const header = headerChecks(file, run.request.columns, drift);
   return {
     report: { checks: [...checks, ...header, ...excepted], ...compared },
     remarks: remarks.flatMap(([holds, remark]) => (holds ? [remark] : [])),

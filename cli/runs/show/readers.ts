@@ -23,7 +23,7 @@ interface PublishedDate {
 export async function aftermathOf(
   manifests: Manifests,
   { name, entity, status, startDate }: FoundRun,
-  { date: begun, input, error, timeZone, adoptable, warn }: Known,
+  { date: begun, input, error, timeZone, adoptable, releasable, warn }: Known,
 ): Promise<Pick<ShownRun, 'date' | 'readers' | 'makeUp'>> {
   const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';
   if (!entity || !failed) return { date: begun ?? null, readers: null, makeUp: null };
@@ -45,7 +45,7 @@ export async function aftermathOf(
     !adoptable && parseJson(plainInputSchema, input) && date
       ? `start ${entity} --date ${date}`
       : `retry ${quoted(name)}`;
-  const makeUp = error === 'FileQuarantined' ? `release ${quoted(name)} --reason "…"` : again;
+  const makeUp = error === 'FileQuarantined' && releasable ? `release ${quoted(name)} --reason "…"` : again;
   const vain = readers?.ofDate || FAILS_AGAIN.has(error ?? '');
   return { date: date ?? null, readers, makeUp: vain ? null : makeUp };
 }
@@ -61,6 +61,8 @@ interface Known {
   timeZone: string | undefined;
   /** Whether a retry adopts its export. */
   adoptable: boolean;
+  /** Whether a person may release its file. */
+  releasable: boolean;
   warn: (sentence: string) => void;
 }
 

@@ -1,5 +1,5 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
-import type { GuardReport } from '../../../core/export/guards.ts';
+import { type GuardReport, isReleasable } from '../../../core/export/guards.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Release } from '../../../core/export/release.ts';
 import type { Drift } from '../../../core/step/drift.ts';
@@ -87,6 +87,7 @@ async function ofExecution(
     error,
     timeZone: target.TimeZone,
     adoptable,
+    releasable: !manifest?.guards || isReleasable(manifest.guards),
     warn,
   };
   const seen = last && { name: last.name, at: last.from, state: last.before };

@@ -132,6 +132,14 @@ test('show tells what stopped a file, what it was compared with, and the command
   expect(shown).toContain(`To make it up: release ${NIGHT} --reason "…"`);
 });
 
+test('show suggests no release of a file that nobody can release', async () => {
+  const cloud = await cloudWith({ released: false });
+  const checks = [{ guard: 'excepted', passed: false, measured: 1, bound: 0 }];
+  cloud.publish({ manifest: { ...stopped, guards: { checks, comparedWith: [], medianRows: null } }, pointers: [] });
+
+  expect(await textOf(cloud, NIGHT)).toContain('To make it up: start leads --date 2026-11-20');
+});
+
 test('show tells who released a file, and why; of the release, whose file it is', async () => {
   const cloud = await cloudWith({ released: true });
 

@@ -143,6 +143,12 @@ describe('a header with other columns than requested', () => {
     expect(error?.name).toBe('FileQuarantined');
   });
 
+  test('cannot be seen in a file that is not CSV: the guard says that nothing was measured', async () => {
+    const { manifest } = await delivered(zipOf('leads.csv', 'id,name\n1,a\n'), none, { drift: { removed: 'stop' } });
+
+    expect(manifest.guards.checks).toContainEqual({ guard: 'header', passed: true, measured: null, bound: 0 });
+  });
+
   test('is no matter of the policy where only the order differs: that warns', async () => {
     const strict = { added: 'stop', removed: 'stop', retyped: 'stop' };
     const { error, manifest } = await delivered('name,id\na,1\n', none, { drift: strict });
