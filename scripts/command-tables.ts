@@ -26,7 +26,7 @@ export const COMMAND_RIGHTS: { action: string; on: string; commands: string[] }[
   {
     action: 's3:GetObject',
     on: '`published/*`, `runs/*`',
-    commands: ['list', 'show', 'download', 'report', 'backfill'],
+    commands: ['list', 'show', 'download', 'report', 'backfill', 'doctor'],
   },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
   { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },

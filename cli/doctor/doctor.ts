@@ -109,7 +109,8 @@ async function lookAtGrant(
     const advice = wanted ? undefined : `Look with --refresh: ${refreshCommand}.`;
     return findings.add(notLooked('service', 'an access token that lives', advice));
   }
-  findings.add(...(await serviceChecks(known, tokens, { now, refreshed: refreshed !== undefined, refreshCommand })));
+  const options = { now, refreshed: refreshed !== undefined, refreshCommand, target };
+  findings.add(...(await serviceChecks(known, tokens, options)));
 }
 
 function notLooked(id: string, lacking: string, advice = 'Mend what failed above, then look again.'): Check {

@@ -2,20 +2,25 @@ import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
-import { readFields } from '../../core/crm/fields.ts';
+import { type Field, readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { planOf, requiredOf } from '../../core/export/plan.ts';
 import { buildRequest, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
+import { dateIn } from '../../core/schedule/local-time.ts';
 import { RUN_FAILED } from '../support/exit.ts';
+import type { Target } from '../support/target.ts';
 import { type Check, failed, failedBy, ok, warning } from './check.ts';
 import type { Configured } from './configuration.ts';
+import { driftChecks } from './drift.ts';
 
 interface ServiceOptions {
   now: () => Date;
   /** Then a refusal is final; else a run would refresh first. */
   refreshed: boolean;
   refreshCommand: string;
+  /** Whose newest published exports are compared with. */
+  target: Pick<Target, 's3' | 'BucketName'>;
 }
 
 /** The CRM refused a valid token; without `--refresh` it is not refreshed. */
@@ -28,8 +33,8 @@ export async function serviceChecks(known: Configured, tokens: Tokens, options: 
   const started = performance.now();
   for (const entity of ENTITIES) {
     try {
-      const names = (await readFields(crm, entity)).map(({ name }) => name);
-      if (known.file) checks.push(ofPlan(known, entity, columnsCheck(known.file, entity, names)));
+      const fields = await readFields(crm, entity);
+      if (known.file) checks.push(...(await entityChecks(known, known.file, { entity, fields }, options)));
     } catch (error) {
       if (error instanceof TokenRefused) return [refused(options.refreshCommand)];
       // The same for all entities: reported once, and not waited for again.
@@ -39,7 +44,22 @@ export async function serviceChecks(known: Configured, tokens: Tokens, options: 
   }
   const each = Math.round((performance.now() - started) / ENTITIES.length);
   const service = ok('service', `It answers at ${known.crm.baseUrl} (${each} ms per list of fields).`);
-  return [service, ...checks, ...unknownPlans(known)];
+  // That the bucket cannot be read is the same for all entities.
+  const once = new Map(checks.map((check) => [check.id, check])).values();
+  return [service, ...once, ...unknownPlans(known)];
+}
+
+async function entityChecks(
+  known: Configured,
+  file: Deployment,
+  { entity, fields }: { entity: Entity; fields: Field[] },
+  { target, now }: ServiceOptions,
+): Promise<Check[]> {
+  const names = fields.map(({ name }) => name);
+  const columns = columnsCheck(file, entity, names);
+  const compared = { entity, fields, date: dateIn(file.timeZone, now()) };
+  const drift = columns.status === 'ok' ? await driftChecks(target, file, compared) : [];
+  return [columns, ...drift].map((check) => ofPlan(known, entity, check));
 }
 
 /** A plan that is not deployed cannot fail a night. */

@@ -1,9 +1,7 @@
-import type { DriftPolicy } from '../../core/config/drift-settings.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import type { Field } from '../../core/crm/fields.ts';
-import { RunError } from '../../core/errors.ts';
-import { type Changes, changesBetween, comparable, driftOf } from '../../core/export/drift.ts';
-import { changeTexts } from '../../core/export/drift-words.ts';
+import { changesBetween, comparable, driftOf } from '../../core/export/drift.ts';
+import { judgeChanges } from '../../core/export/drift-policy.ts';
 import type { ExportInput } from '../../core/export/input.ts';
 import { exceptedOf } from '../../core/export/plan.ts';
 import { exceptedFields } from '../../core/export/request.ts';
@@ -19,8 +17,6 @@ interface Deps extends Invocation {
   machineVersion: number;
   read: Bucket['read'];
 }
-
-const KINDS = ['removed', 'added', 'retyped'] as const;
 
 /**
  * Compares the columns that the CRM lists with those of the newest published export. One that cannot be made stops no night,
@@ -45,28 +41,6 @@ export async function compareColumns(
   }
   const before = last.fields.filter(({ name }) => !except.includes(name));
   const changes = changesBetween(before, comparable(fields, columns, except));
-  const { texts, warned } = judge(changes, last.since.date, plan.drift, { entity, date, acceptSchema });
-  return {
-    ...nothing,
-    drift: driftOf(changes, last.since),
-    remarks: warned.flatMap((kind) => texts[kind] ?? []),
-    schemaChanges: warned.reduce((sum, kind) => sum + changes[kind].length, 0),
-  };
-}
-
-/** @throws RunError `SchemaChanged` */
-function judge(
-  changes: Changes,
-  since: string,
-  policy: DriftPolicy,
-  { entity, date, acceptSchema }: Pick<ExportInput, 'entity' | 'acceptSchema'> & { date: string },
-) {
-  const texts = changeTexts(changes, since);
-  const stopping = KINDS.filter((kind) => policy[kind] === 'stop' && texts[kind]);
-  if (stopping.length > 0 && !acceptSchema) {
-    const what = stopping.map((kind) => `${texts[kind]} (drift.${kind})`).join(' ');
-    const accept = `npm run cli -- start ${entity} --date ${date} --accept-schema`;
-    throw new RunError('SchemaChanged', `${what} To accept it: ${accept}.`);
-  }
-  return { texts, warned: KINDS.filter((kind) => policy[kind] !== 'accept' && texts[kind]) };
+  const judged = judgeChanges(changes, last.since.date, plan.drift, { entity, date, acceptSchema });
+  return { ...nothing, drift: driftOf(changes, last.since), ...judged };
 }

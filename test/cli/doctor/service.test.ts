@@ -1,30 +1,40 @@
 import { expect, test } from 'vitest';
 import { serviceChecks } from '../../../cli/doctor/service.ts';
 import type { Entity } from '../../../core/config/entities.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
 import { deployment } from '../../support/builders.ts';
 import { serve } from '../support/aws-server.ts';
+import { readingCloud } from '../support/reading-cloud.ts';
 
-/** What is found at a CRM that refuses the fields of all entities, where the file switches the nights of contacts off. */
-async function refusedBy(unknownPlans: Entity[]) {
-  const baseUrl = await serve(() => ({ status: 400, type: 'application/json', body: '{}' }));
-  const file = deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false } } });
-  const known = {
-    crm: file.crm,
-    file,
-    unknownPlans,
-    sameNights: unknownPlans.length === 0,
-    sameClock: true,
-    checks: [],
-  };
+const FIELDS = [{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }];
+
+interface Given {
+  unknownPlans?: Entity[];
+  /** What the CRM answers for the fields of every entity. */
+  crm?: { status: number; body: string };
+  entities?: object;
+  bucket?: Parameters<typeof readingCloud>[0];
+  /** The fields of the newest published export of leads. */
+  published?: Manifest['fields'];
+}
+
+/** What is found at a CRM, by id. */
+async function foundAt({ unknownPlans = [], crm, entities, bucket = {}, published }: Given) {
+  const answer = { status: 200, body: JSON.stringify(FIELDS), ...crm };
+  const baseUrl = await serve(() => ({ ...answer, type: 'application/json' }));
+  const { target, publish } = await readingCloud(bucket);
+  if (published) publish({ date: '2026-11-19', manifest: { fields: published } });
+  const file = deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false }, ...entities } });
+  const sameNights = unknownPlans.length === 0;
+  const known = { crm: file.crm, file, unknownPlans, sameNights, sameClock: true, checks: [] };
   const now = () => new Date('2026-11-20T12:00:00Z');
-  const tokens = {
-    accessToken: 'a',
-    refreshToken: 'r',
-    scope: '',
-    obtainedAt: '2026-11-20T11:59:00Z',
-    expiresAt: null,
-  };
-  const checks = await serviceChecks(known, tokens, { now, refreshed: true, refreshCommand: 'REFRESH' });
+  const times = { obtainedAt: '2026-11-20T11:59:00Z', expiresAt: null };
+  const tokens = { accessToken: 'a', refreshToken: 'r', scope: '', ...times };
+  return serviceChecks(known, tokens, { now, refreshed: true, refreshCommand: 'REFRESH', target });
+}
+
+async function refusedBy(unknownPlans: Entity[]) {
+  const checks = await foundAt({ unknownPlans, crm: { status: 400, body: '{}' } });
   return Object.fromEntries(checks.map(({ id, status }) => [id, status]));
 }
 
@@ -34,4 +44,37 @@ test('an entity whose night is switched off cannot fail a night', async () => {
 
 test('where another plan is deployed, that the file switches the night off counts for nothing', async () => {
   expect(await refusedBy(['contacts'])).toMatchObject({ 'columns.leads': 'failed', 'columns.contacts': 'failed' });
+});
+
+const field = (name: string, type: string | null = null) => ({ name, type, label: null });
+
+test.each([
+  ['warn', 'warning', /^Columns that the CRM no longer lists since the export of 2026-11-19: "phone"\.$/],
+  [
+    'stop',
+    'failed',
+    /^SchemaChanged: .*"phone"\. \(drift\.removed\) .* start leads --date 2026-11-20 --accept-schema\.$/,
+  ],
+])(
+  'columns that changed since the last export are found where the configuration says %s',
+  async (removed, status, text) => {
+    const published = [field('id', 'uuid'), field('email'), field('phone'), field('nationalId')];
+    const entities = { leads: { columns: { except: ['nationalId'] }, drift: { removed } } };
+
+    const checks = await foundAt({ published, entities });
+
+    expect(checks.filter(({ id }) => id.startsWith('drift'))).toMatchObject([
+      { id: 'drift.leads', status, text: expect.stringMatching(text) },
+    ]);
+  },
+);
+
+test('columns that are the same, or of an export that is not known, are no finding; a bucket that refuses is one', async () => {
+  const drift = async (given: Given) => (await foundAt(given)).filter(({ id }) => id.startsWith('drift'));
+
+  expect(await drift({ published: [field('email'), field('id', 'uuid')] })).toEqual([]);
+  expect(await drift({})).toEqual([]);
+  expect(await drift({ bucket: { bucket: { status: 403, code: 'AccessDenied' } } })).toMatchObject([
+    { id: 'drift', status: 'warning' },
+  ]);
 });
