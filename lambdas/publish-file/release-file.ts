@@ -39,8 +39,9 @@ export async function releaseFile(
   const file = fileOf(manifest);
   const read = await readWhole(file, null, state, deps);
   if ('later' in read) return read.later;
-  // Read again: minutes may have passed.
+  // Minutes may have passed. Another release may have been quicker, which is well.
   const pointers = await readPointers(bucket, manifest);
+  refusePublished(pointers, manifest, true);
   const { execution, startedAt: requestedAt } = state;
   const asked = { schemaVersion: 1, entity, run, execution, requestedAt, reason, by, newNormal };
   refuseOther(await writeRelease(bucket, releaseKey, asked), newNormal);

@@ -81,13 +81,14 @@ function otherwise({ status, error, withoutJob, state }: ShownRun): string {
 }
 
 /** Who released the file, and why. */
-function releaseOf({ release }: ShownRun): string[] {
+function releaseOf({ release, standing }: ShownRun): string[] {
   if (!release) return [];
   const { by, requestedAt, execution, reason, newNormal } = release;
   const who = by === null ? '' : ` by ${plainLine(by)}`;
   const when = requestedAt.slice(0, 16).replace('T', ' ');
   const mark = newNormal ? ' Guards compare with this file and later ones from then on.' : '';
-  return [`\n  Released${who}, ${when} UTC (${plainLine(execution)}): "${plainLine(reason)}".${mark}`];
+  const done = standing === 'latest' || standing === 'current' ? 'Released' : 'Release requested';
+  return [`\n  ${done}${who}, ${when} UTC (${plainLine(execution)}): "${plainLine(reason)}".${mark}`];
 }
 
 /** What the file was compared with, where a guard stopped it. */

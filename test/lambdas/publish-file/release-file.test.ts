@@ -188,6 +188,7 @@ test('a later run of the date that is published while the bytes are read is not 
 
   expect(message).toContain('A later run of leads is published for 2026-11-20');
   expect(json<Pointer>(bucket, BY_DATE).execution).toBe('of-2026-11-20');
+  expect(bucket.text(RELEASE_KEY)).toBeUndefined();
 });
 
 test('a large file is verified over many invocations', async () => {
