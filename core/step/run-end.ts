@@ -18,7 +18,8 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome !== 'PUBLISHED') return failedExport(answer);
   const { startedAt, file, rows, warningCount, checks, run, released } = answer;
   return {
-    outcome: answer.outcome,
+    // With a plan of its own it does not stand for the night: the entity may be silent all the same.
+    outcome: run?.kind === 'partial' ? 'PARTIAL' : answer.outcome,
     measures: {
       RunsEnded: 1,
       // The two times are of different clocks. A release exports nothing.

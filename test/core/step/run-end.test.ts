@@ -23,6 +23,10 @@ test('a published run is counted with its time, its file and its checks', () => 
   });
 });
 
+test('a published run with a plan of its own is no publication of the night: the alarm on silence does not count it', () => {
+  expect(endOf({ ...published, run: run({ kind: 'partial', differs: ['filters'] }) })?.outcome).toBe('PARTIAL');
+});
+
 test('rows are left out where the format has none', () => {
   expect(endOf({ ...published, rows: null })?.measures.FileRows).toBeUndefined();
 });
