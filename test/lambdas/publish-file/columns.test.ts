@@ -56,6 +56,16 @@ describe('a column that is left out and delivered nevertheless', () => {
       { listed: null, request: { columns: ['id', 'name', 'phone'] } },
       1,
     ],
+    [
+      'by a label that another column has too, in a file of as many columns',
+      'id,name,מספר\n1,a,123456782\n',
+      {
+        excepted: [{ name: 'nationalId', label: 'מספר' }],
+        request: { columns: ['id', 'name', 'phone'] },
+        listed: { others: ['email'], labels: [null, null, null, 'מספר'], types: null, complete: true },
+      },
+      1,
+    ],
     ['packed', gzipSync('id,name,nationalId\n1,a,123456782\n'), {}, 1],
     [
       'by a run that nobody would publish',
@@ -86,8 +96,13 @@ describe('a column that is left out and delivered nevertheless', () => {
     ['their labels, of which one is that of another column too', 'מזהה,שם\n1,a\n', {}],
     [
       'a requested column with almost the same name',
-      'id,national_id\n1,a\n',
+      'national_id,id\na,1\n',
       { request: { columns: ['id', 'national_id'] } },
+    ],
+    [
+      'rows alone, of which one holds its name as a value',
+      '2026-11-01,national id,b\n2026-11-02,c,d\n',
+      { request: { columns: ['id', 'name', 'phone'] } },
     ],
     [
       'rows alone, as many fields as were requested',
