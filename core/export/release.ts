@@ -14,9 +14,6 @@ const inputSchema = z.strictObject({
   /** Who says so. */
   by: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   newNormal: z._default(z.boolean(), false),
-  /** What `retry` adds to every input. The date of a release is that of its run. */
-  date: z.optional(z.string()),
-  scheduledFor: z.optional(z.string()),
   Comment: z.optional(z.string().check(z.maxLength(1000))),
 });
 type ReleaseInput = z.infer<typeof inputSchema>;

@@ -59,6 +59,13 @@ test.each<[string, Manifest['request'], boolean]>([
   expect(await datesOf(bucket)).toEqual(counts ? ['2026-11-19'] : []);
 });
 
+test('pointers and manifests that say nothing of kinds, states and guards are those of an earlier release, and count', async () => {
+  const unsaid = { kind: undefined, state: undefined, guards: undefined, plan: undefined };
+  const bucket = published(dates(2), () => ({ manifest: unsaid as object, pointer: { kind: undefined } as object }));
+
+  expect(await datesOf(bucket)).toEqual(['2026-11-19', '2026-11-18']);
+});
+
 test('the history begins anew at the date that a person has marked, which counts itself', async () => {
   const bucket = published(dates(6), (date) => ({ pointer: { newNormal: date === '2026-11-18' } }));
 
