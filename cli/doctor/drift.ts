@@ -1,11 +1,12 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
+import { exceptedOf } from '../../core/config/excepted-columns.ts';
 import type { Field } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { changesBetween, comparable } from '../../core/export/drift.ts';
 import { judgeChanges } from '../../core/export/drift-policy.ts';
-import { exceptedOf, planOf } from '../../core/export/plan.ts';
+import { planOf } from '../../core/export/plan.ts';
 import { resolveColumns } from '../../core/export/request.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
 import { CommandError } from '../support/exit.ts';

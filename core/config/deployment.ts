@@ -5,6 +5,7 @@ import { crmSchema, fieldNameContradictions } from './crm-settings.ts';
 import { driftSettingsSchema } from './drift-settings.ts';
 import { ENTITIES, entitySchema } from './entities.ts';
 import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
+import { exceptedIn, exceptedOf } from './excepted-columns.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
 import { guardsSchema } from './guard-settings.ts';
 import { localTime, nightlySchema } from './nightly-settings.ts';
@@ -201,8 +202,15 @@ function contradictions(deployment: Settings): Contradiction[] {
     .map((field) => ({ path: ['crm', field], message: 'must start with https: (http is for local deployments)' }));
   const own = [...Object.keys(requestKeys), crm.operatorField, crm.emailField];
   const entities = ENTITIES.flatMap((entity) => {
-    const { polling, extra, at, schedule } = entityPlan(deployment, entity);
+    const plan = entityPlan(deployment, entity);
+    const { polling, extra, at, schedule } = plan;
     const place = ['entities', entity];
+    const named = (['filters', 'sorts'] as const).flatMap((key) =>
+      exceptedIn(plan[key], exceptedOf(plan)).map((name) => ({
+        path: [...place, key],
+        message: `names "${name}", which \`columns.except\` leaves out`,
+      })),
+    );
     const message = 'excludes `schedule`: give one of them';
     const starts = at !== undefined && schedule !== undefined ? [{ path: [...place, 'at'], message }] : [];
     const keys = Object.keys(extra).filter((key) => own.includes(key));
@@ -212,7 +220,12 @@ function contradictions(deployment: Settings): Contradiction[] {
     }));
     // A mistake of the deployment's own polling is reported once, at its own place.
     const overrides = deployment.entities[entity]?.polling !== undefined;
-    return [...(overrides ? pollingContradictions(polling, local, [...place, 'polling']) : []), ...extras, ...starts];
+    return [
+      ...(overrides ? pollingContradictions(polling, local, [...place, 'polling']) : []),
+      ...extras,
+      ...starts,
+      ...named,
+    ];
   });
   const common = [...fileContradictions(deployment), ...pollingContradictions(deployment.polling, local, ['polling'])];
   return [...addresses, ...fieldNameContradictions(crm), ...common, ...entities];

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EntityPlan } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
+import { exceptedIn, exceptedOf } from '../config/excepted-columns.ts';
 import { RunError } from '../errors.ts';
 import { canonicalText } from '../json.ts';
 import { quotedName } from '../suggestion.ts';
@@ -45,34 +46,18 @@ export function differingKeys(configured: Configured, input: Wanted): string[] {
   );
 }
 
-/** Columns that no request may name. */
-export function exceptedOf({ columns }: Pick<Configured, 'columns'>): string[] {
-  return typeof columns === 'object' && !Array.isArray(columns) ? (columns.except ?? []) : [];
-}
-
 export function requiredOf({ columns }: Pick<Configured, 'columns'>): string[] {
   return typeof columns === 'object' && !Array.isArray(columns) ? (columns.required ?? []) : [];
 }
 
-/** To filter or sort by a column tells what is in it. Which texts of these are names, only the CRM knows. */
 function refuseExcepted(except: string[], { columns, filters, sorts }: Wanted): void {
   const requested = Array.isArray(columns) ? columns : [];
-  const texts = textsIn([filters, sorts]);
-  const refused = except.filter((name) => {
-    const word = new RegExp(`(?<![\\p{L}\\d_])${name}(?![\\p{L}\\d_])`, 'iu');
-    return requested.includes(name) || texts.some((text) => word.test(text));
-  });
+  const named = exceptedIn([filters, sorts], except);
+  const refused = except.filter((name) => requested.includes(name) || named.includes(name));
   if (refused.length === 0) return;
-  const named = refused.slice(0, 20).map((name) => quotedName(name));
-  const what = `The configuration leaves out ${named.join(', ')} (columns.except): no input can ask for it.`;
+  const names = refused.slice(0, 20).map((name) => quotedName(name));
+  const what = `The configuration leaves out ${names.join(', ')} (columns.except): no input can ask for it.`;
   throw new RunError('InvalidInput', what);
-}
-
-/** Keys and values, at any depth. */
-function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => [key, ...textsIn(inner)]);
 }
 
 function columnsOf(configured: Configured, wanted: Wanted['columns']): Plan['columns'] {

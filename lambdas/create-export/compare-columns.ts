@@ -1,9 +1,9 @@
 import { entityPlan } from '../../core/config/entity-plan.ts';
+import { exceptedOf } from '../../core/config/excepted-columns.ts';
 import type { Field } from '../../core/crm/fields.ts';
 import { changesBetween, comparable, driftOf } from '../../core/export/drift.ts';
 import { judgeChanges } from '../../core/export/drift-policy.ts';
 import type { ExportInput } from '../../core/export/input.ts';
-import { exceptedOf } from '../../core/export/plan.ts';
 import { exceptedFields } from '../../core/export/request.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Run } from '../../core/step/states.ts';

@@ -1,8 +1,8 @@
 import type { EntityPlan } from '../../core/config/deployment.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
+import { exceptedOf } from '../../core/config/excepted-columns.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { exceptedOf } from '../../core/export/plan.ts';
 import { runPrefix, type Standing } from '../../core/export/pointer.ts';
 import { parseReleaseInput, type Release, readRelease, writeRelease } from '../../core/export/release.ts';
 import { overtakenText, whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';

@@ -118,6 +118,14 @@ describe('a mistake is reported with the path of its field', () => {
       /^entities\.leads\.columns\.except: must be plain names of columns$/,
     ],
     [
+      'a filter by a column that is left out',
+      {
+        crm: CRM,
+        entities: { leads: { columns: { except: ['nationalId'] }, filters: [{ field: 'nationalId', value: 1 }] } },
+      },
+      /^entities\.leads\.filters: names "nationalId", which `columns\.except` leaves out$/,
+    ],
+    [
       'a policy that is none',
       { crm: CRM, entities: { leads: { drift: { added: 'ignore' } } } },
       /^entities\.leads\.drift\.added: .*"accept"\|"warn"\|"stop"$/,
