@@ -12,6 +12,10 @@ import type { ClaimSlot } from './claim-slot.ts';
 /** The clocks of EventBridge and Step Functions may differ by that. */
 const CLOCKS_DIFFER_MS = 15 * 60_000;
 
+/** What a person has typed must not take the start from the rule. */
+const STILL_TO_COME =
+  '"scheduledFor" is a start that is still to come, and that of a rule: leave it out, or give a "date".';
+
 interface Around {
   deployment: Deployment;
   claimSlot: ClaimSlot;
@@ -33,7 +37,8 @@ export async function dateOfRun(
     const today = dateIn(timeZone, started);
     return usable(date ?? today, today, timeZone);
   }
-  const today = dateIn(timeZone, new Date(started.getTime() + CLOCKS_DIFFER_MS));
+  const latest = new Date(started.getTime() + CLOCKS_DIFFER_MS);
+  const today = dateIn(timeZone, latest);
   const event = new Date(scheduledFor);
   const ofEvent = usable(dateIn(timeZone, event), today, timeZone);
   // An execution that began under an earlier release has no ends for what follows.
@@ -41,6 +46,7 @@ export async function dateOfRun(
   const start = slotOf(timingOf(deployment, entity), event);
   if (!start) return { outcome: 'NOT_DUE' };
   const ofStart = usable(start.date, today, timeZone);
+  if (start.at > latest) throw new RunError('InvalidInput', STILL_TO_COME);
   const startedBy = await claimSlot({ entity, at: start.at }, execution);
   return startedBy === undefined ? ofStart : { outcome: 'ALREADY_STARTED', startedBy };
 }

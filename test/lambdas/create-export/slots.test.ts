@@ -78,6 +78,16 @@ test('a run by hand neither claims nor minds the claim of a rule', async () => {
   expect(posts()).toBe(4);
 });
 
+test('a start that is still to come cannot be taken from its rule', async () => {
+  const { run, table } = deployed();
+
+  const { answer } = await run('by-hand', '2026-11-20T00:30:00Z', { scheduledFor: '2026-11-20T01:00:00Z' });
+
+  expect(answer).toMatchObject({ outcome: 'FAILED', failure: { error: 'InvalidInput' } });
+  expect(answer.failure?.cause).toContain('still to come');
+  expect(table.items.size).toBe(0);
+});
+
 test('of the two starts of a local time one requests an export; the other claims and asks for nothing', async () => {
   const { run, table, posts } = deployed(NIGHT);
 
