@@ -50,6 +50,8 @@ export default defineConfig({
           sequence: { groupOrder: ORDER.together },
           maxWorkers: WORKERS,
           isolate: false,
+          // MiniStack answers 500 to whoever lists executions at the moment in which another one is started.
+          env: { AWS_MAX_ATTEMPTS: '6' },
           unstubEnvs: true,
           restoreMocks: true,
         },
