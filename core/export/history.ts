@@ -48,8 +48,8 @@ export async function readHistory(bucket: Bucket, { entity, date, matches, today
   const history: History = { comparedWith: [], unreadable: 0 };
   for (const { key } of listed.slice(-MOST_LOOKED_AT).reverse()) {
     const pointer = parseJson(pointerSchema, (await bucket.read(key))?.text);
-    if (pointer && pointer.keptUntil <= today) continue;
-    if (key !== datePointerKey(entity, date)) {
+    const mayBeGone = pointer !== undefined && pointer.keptUntil <= today;
+    if (!mayBeGone && key !== datePointerKey(entity, date)) {
       const manifest = await manifestOf(bucket, pointer);
       if (!manifest) history.unreadable += 1;
       else if (matches(manifest)) history.comparedWith.push(comparedOf(manifest));

@@ -78,6 +78,14 @@ test('a marked date ends the history of its own second run too', async () => {
   expect(await datesOf(bucket)).toEqual([]);
 });
 
+test('a marked date ends the history where its own run is kept no longer: older dates may have been made since', async () => {
+  const bucket = published(dates(6), (date) => ({
+    pointer: date === '2026-11-18' ? { newNormal: true, keptUntil: '2026-11-20' } : {},
+  }));
+
+  expect(await datesOf(bucket)).toEqual(['2026-11-19']);
+});
+
 test('a manifest that is gone, one that is none and a pointer that is none are counted and left out', async () => {
   const bucket = published(dates(5));
   bucket.put('runs/entity=leads/run=of-2026-11-19/_manifest.json', '{"moved":"by hand"}');
