@@ -13,10 +13,11 @@ import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { definitionOf, synthesise, updatingDeployment } from './definition.ts';
 import { alarmTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
+import { kernelBytes } from './kernel.ts';
 import { stateDiagram } from './state-diagram.ts';
 
 /**
- * Writes what is generated and committed: the schemas, and the sections of the documents that repeat what the code knows
+ * Writes what is generated and committed: the schemas, the WebAssembly, and the sections of documents that repeat what the code knows
  * (`npm run generate`). With --check nothing is written: every file that differs is named, and the exit code is 1.
  */
 
@@ -44,6 +45,7 @@ export const GENERATED: Record<string, Text> = {
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
   'docs/runbook.md': async () =>
     withAdvice(await documentText('docs/runbook.md', { alarms: alarmTable, errors: errorTable })),
+  'core/files/kernel/kernel-bytes.ts': kernelBytes,
 };
 
 function schemaText(

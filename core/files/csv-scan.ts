@@ -1,6 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { Scan } from '../step/states.ts';
 import { isHebrew, lookForHebrew } from './hebrew.ts';
+import { readCsv } from './kernel/kernel.ts';
 
 export type Separator = ',' | ';' | '\t';
 
@@ -52,10 +53,24 @@ export function* csvRecordsIn(text: string, separators: string): Generator<SeenR
  * can; a property test compares it with csv-parse. Empty lines are no records. What readers of CSV interpret
  * differently is counted as a doubt; then no number of records is given.
  */
-export function scanCsv(scan: Scan, chunk: Uint8Array, { separator, breaksAtCr }: CsvGrammar): void {
-  // Bytes without a meaning in the grammar.
+export function scanCsv(scan: Scan, chunk: Uint8Array, grammar: CsvGrammar): void {
+  const byStates = (part: Uint8Array) => scanByStates(scan, part, grammar);
+  if (grammar.breaksAtCr) byStates(chunk);
+  else readCsv(scan, chunk, grammar.separator.charCodeAt(0), byStates);
+}
+
+/** Bytes without a meaning in the grammar, by the separator. */
+const PLAIN = { ',': plainBytes(','), ';': plainBytes(';'), '\t': plainBytes('\t') };
+
+function plainBytes(separator: Separator): Uint8Array {
   const plain = new Uint8Array(256).fill(1);
   for (const byte of [QUOTE, LF, CR, END_MARK, separator.charCodeAt(0)]) plain[byte] = 0;
+  return plain;
+}
+
+/** `scanCsv` byte by byte. */
+export function scanByStates(scan: Scan, chunk: Uint8Array, { separator, breaksAtCr }: CsvGrammar): void {
+  const plain = PLAIN[separator];
   for (let at = 0; at < chunk.length; ) {
     at = scan.quoted ? quotedPart(scan, chunk, at) : otherPart(scan, chunk, at, plain, breaksAtCr);
   }
@@ -200,15 +215,4 @@ function characterLength(byte = 0): number {
 
 function isContinuation(byte = 0): boolean {
   return (byte & 0xc0) === 0x80;
-}
-
-/** The code units of UTF-16 as bytes for `scanCsv`; any that is not ASCII becomes one without a meaning. */
-export function narrowed(chunk: Uint8Array, encoding: 'utf-16le' | 'utf-16be'): Uint8Array {
-  const high = encoding === 'utf-16le' ? 1 : 0;
-  const narrow = new Uint8Array(chunk.length >> 1);
-  for (let unit = 0; unit < narrow.length; unit += 1) {
-    const low = chunk[2 * unit + 1 - high] ?? 0;
-    narrow[unit] = chunk[2 * unit + high] === 0 && low < 0x80 ? low : 0x80;
-  }
-  return narrow;
 }

@@ -1,3 +1,5 @@
+import { readHebrew } from './kernel/kernel.ts';
+
 /** Signs of Hebrew in windows-1255; no byte of the text. */
 export interface HebrewSigns {
   /** No byte was undefined in windows-1255, or showed another encoding. */
@@ -36,6 +38,11 @@ const FEWEST_JOINED = 3;
  * without a letter below it.
  */
 export function lookForHebrew(signs: HebrewSigns, bytes: Uint8Array): void {
+  readHebrew(signs, bytes, (part) => lookByStates(signs, part));
+}
+
+/** The same, byte by byte. */
+export function lookByStates(signs: HebrewSigns, bytes: Uint8Array): void {
   if (!signs.mayBeHebrew) return;
   for (const byte of bytes) {
     const { before } = signs;

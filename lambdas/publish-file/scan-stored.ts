@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib';
 import type { RunError } from '../../core/errors.ts';
-import { endScan, narrowed, scanCsv, scanEncoding } from '../../core/files/csv-scan.ts';
+import { endScan, scanCsv, scanEncoding } from '../../core/files/csv-scan.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
+import { narrowed } from '../../core/files/kernel/kernel.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { NOTHING_SCANNED, type Scan, type StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';

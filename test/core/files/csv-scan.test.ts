@@ -1,14 +1,8 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  type CsvGrammar,
-  endScan,
-  narrowed,
-  type Separator,
-  scanCsv,
-  scanEncoding,
-} from '../../../core/files/csv-scan.ts';
+import { type CsvGrammar, endScan, type Separator, scanCsv, scanEncoding } from '../../../core/files/csv-scan.ts';
+import { narrowed } from '../../../core/files/kernel/kernel.ts';
 import { NOTHING_SCANNED, type Scan } from '../../../core/step/states.ts';
 
 /** Scans the chunks; between two of them the place goes through JSON, as between two invocations. */

@@ -1,0 +1,293 @@
+;; The fast part of `core/files/csv-scan.ts` and `core/files/hebrew.ts`: 64 bytes at a time, one bit for each of them.
+;; Both functions stop in front of a block that holds anything unusual; the state machines in TypeScript read it then.
+;; `npm run generate` assembles it into kernel-bytes.ts.
+(module
+  ;; The piece of text begins at 0, the state at 65536: numbers as JavaScript has them.
+  (memory (export "memory") 2)
+
+  ;; The fields of `Scan` of the same names.
+  (global $records (mut i64) (i64.const 0))
+  (global $irregular (mut i64) (i64.const 0))
+  (global $width (mut i64) (i64.const 0))
+  (global $fields (mut i64) (i64.const 0))
+  (global $blankLines (mut i64) (i64.const 0))
+  (global $lineBreaks (mut i64) (i64.const 0))
+  (global $quoted (mut i64) (i64.const 0))
+  (global $opens (mut i64) (i64.const 0))
+  (global $blank (mut i64) (i64.const 0))
+  (global $afterCr (mut i64) (i64.const 0))
+  (global $highBytes (mut i64) (i64.const 0))
+  (global $joinedLetters (mut i64) (i64.const 0))
+  (global $before (mut i64) (i64.const 0))
+
+  (func $load
+    (global.set $records (i64.trunc_f64_s (f64.load offset=65536 (i32.const 0))))
+    (global.set $irregular (i64.trunc_f64_s (f64.load offset=65544 (i32.const 0))))
+    (global.set $width (i64.trunc_f64_s (f64.load offset=65552 (i32.const 0))))
+    (global.set $fields (i64.trunc_f64_s (f64.load offset=65560 (i32.const 0))))
+    (global.set $blankLines (i64.trunc_f64_s (f64.load offset=65568 (i32.const 0))))
+    (global.set $lineBreaks (i64.trunc_f64_s (f64.load offset=65576 (i32.const 0))))
+    (global.set $quoted (i64.trunc_f64_s (f64.load offset=65584 (i32.const 0))))
+    (global.set $opens (i64.trunc_f64_s (f64.load offset=65592 (i32.const 0))))
+    (global.set $blank (i64.trunc_f64_s (f64.load offset=65600 (i32.const 0))))
+    (global.set $afterCr (i64.trunc_f64_s (f64.load offset=65608 (i32.const 0))))
+    (global.set $highBytes (i64.trunc_f64_s (f64.load offset=65616 (i32.const 0))))
+    (global.set $joinedLetters (i64.trunc_f64_s (f64.load offset=65624 (i32.const 0))))
+    (global.set $before (i64.trunc_f64_s (f64.load offset=65632 (i32.const 0)))))
+
+  (func $store
+    (f64.store offset=65536 (i32.const 0) (f64.convert_i64_s (global.get $records)))
+    (f64.store offset=65544 (i32.const 0) (f64.convert_i64_s (global.get $irregular)))
+    (f64.store offset=65552 (i32.const 0) (f64.convert_i64_s (global.get $width)))
+    (f64.store offset=65560 (i32.const 0) (f64.convert_i64_s (global.get $fields)))
+    (f64.store offset=65568 (i32.const 0) (f64.convert_i64_s (global.get $blankLines)))
+    (f64.store offset=65576 (i32.const 0) (f64.convert_i64_s (global.get $lineBreaks)))
+    (f64.store offset=65584 (i32.const 0) (f64.convert_i64_s (global.get $quoted)))
+    (f64.store offset=65592 (i32.const 0) (f64.convert_i64_s (global.get $opens)))
+    (f64.store offset=65600 (i32.const 0) (f64.convert_i64_s (global.get $blank)))
+    (f64.store offset=65608 (i32.const 0) (f64.convert_i64_s (global.get $afterCr)))
+    (f64.store offset=65616 (i32.const 0) (f64.convert_i64_s (global.get $highBytes)))
+    (f64.store offset=65624 (i32.const 0) (f64.convert_i64_s (global.get $joinedLetters)))
+    (f64.store offset=65632 (i32.const 0) (f64.convert_i64_s (global.get $before))))
+
+  ;; The top bits of 64 bytes.
+  (func $bits (param $a v128) (param $b v128) (param $c v128) (param $d v128) (result i64)
+    (i64.or
+      (i64.or
+        (i64.extend_i32_u (i8x16.bitmask (local.get $a)))
+        (i64.shl (i64.extend_i32_u (i8x16.bitmask (local.get $b))) (i64.const 16)))
+      (i64.or
+        (i64.shl (i64.extend_i32_u (i8x16.bitmask (local.get $c))) (i64.const 32))
+        (i64.shl (i64.extend_i32_u (i8x16.bitmask (local.get $d))) (i64.const 48)))))
+
+  ;; Which of the 64 bytes from $at are $byte.
+  (func $where (param $at i32) (param $byte i32) (result i64)
+    (local $wanted v128)
+    (local.set $wanted (i8x16.splat (local.get $byte)))
+    (call $bits
+      (i8x16.eq (v128.load (local.get $at)) (local.get $wanted))
+      (i8x16.eq (v128.load offset=16 (local.get $at)) (local.get $wanted))
+      (i8x16.eq (v128.load offset=32 (local.get $at)) (local.get $wanted))
+      (i8x16.eq (v128.load offset=48 (local.get $at)) (local.get $wanted))))
+
+  ;; Each bit becomes the parity of itself and those below: from an opening quotation mark up to the closing one.
+  (func $parity (param $bits i64) (result i64)
+    (local.set $bits (i64.xor (local.get $bits) (i64.shl (local.get $bits) (i64.const 1))))
+    (local.set $bits (i64.xor (local.get $bits) (i64.shl (local.get $bits) (i64.const 2))))
+    (local.set $bits (i64.xor (local.get $bits) (i64.shl (local.get $bits) (i64.const 4))))
+    (local.set $bits (i64.xor (local.get $bits) (i64.shl (local.get $bits) (i64.const 8))))
+    (local.set $bits (i64.xor (local.get $bits) (i64.shl (local.get $bits) (i64.const 16))))
+    (i64.xor (local.get $bits) (i64.shl (local.get $bits) (i64.const 32))))
+
+  ;; The bits, each one place later; bit 0 is what the byte before the block was.
+  (func $behind (param $bits i64) (param $first i64) (result i64)
+    (i64.or (i64.shl (local.get $bits) (i64.const 1)) (local.get $first)))
+
+  ;; $bits without $others.
+  (func $without (param $bits i64) (param $others i64) (result i64)
+    (i64.and (local.get $bits) (i64.xor (local.get $others) (i64.const -1))))
+
+  ;; Counts the fields of the records that end at the bits $ends.
+  (func $endRecords (param $ends i64) (param $separators i64)
+    (local $upTo i64)
+    (loop $next
+      (if (i64.ne (local.get $ends) (i64.const 0)) (then
+        ;; The bits up to the lowest end.
+        (local.set $upTo (i64.xor (local.get $ends) (i64.sub (local.get $ends) (i64.const 1))))
+        (global.set $fields (i64.add
+          (global.get $fields)
+          (i64.popcnt (i64.and (local.get $separators) (local.get $upTo)))))
+        (if (i64.eqz (global.get $width)) (then (global.set $width (global.get $fields))))
+        (global.set $irregular (i64.add
+          (global.get $irregular)
+          (i64.extend_i32_u (i64.ne (global.get $fields) (global.get $width)))))
+        (global.set $fields (i64.const 1))
+        (local.set $separators (call $without (local.get $separators) (local.get $upTo)))
+        (local.set $ends (call $without (local.get $ends) (local.get $upTo)))
+        (br $next))))
+    (global.set $fields (i64.add (global.get $fields) (i64.popcnt (local.get $separators)))))
+
+  ;; Reads whole blocks from $at on, where a carriage return is nothing but a part of a line break. Returns where it stopped.
+  (func (export "scanCsv") (param $at i32) (param $end i32) (param $separator i32) (result i32)
+    (local $quotes i64) (local $inside i64) (local $lf i64) (local $cr i64) (local $behindCr i64) (local $separators i64)
+    (local $openers i64) (local $literal i64) (local $starts i64) (local $empty i64) (local $ends i64) (local $odd i64)
+    (call $load)
+    (loop $block
+      (if (i32.gt_u (i32.add (local.get $at) (i32.const 64)) (local.get $end)) (then (call $store) (return (local.get $at))))
+
+      (local.set $quotes (call $where (local.get $at) (i32.const 0x22)))
+      (loop $again
+        (local.set $inside (i64.sub (i64.const 0) (global.get $quoted)))
+        (if (i64.ne (local.get $quotes) (i64.const 0)) (then
+          (local.set $inside (i64.xor (local.get $inside) (call $parity (local.get $quotes))))))
+        (local.set $lf (call $without (call $where (local.get $at) (i32.const 0x0a)) (local.get $inside)))
+        (local.set $separators (call $without (call $where (local.get $at) (local.get $separator)) (local.get $inside)))
+        ;; Behind them a quotation mark opens a quoted part.
+        (local.set $openers (i64.or (i64.or (local.get $separators) (local.get $lf)) (local.get $quotes)))
+        (local.set $literal (call $without
+          (i64.and (local.get $quotes) (local.get $inside))
+          (call $behind (local.get $openers) (global.get $opens))))
+        ;; The first one that opens nothing is a character like others; what follows it has to be seen anew.
+        (if (i64.ne (local.get $literal) (i64.const 0)) (then
+          (local.set $quotes (i64.xor
+            (local.get $quotes)
+            (i64.and (local.get $literal) (i64.sub (i64.const 0) (local.get $literal)))))
+          (br $again))))
+      (local.set $cr (call $without (call $where (local.get $at) (i32.const 0x0d)) (local.get $inside)))
+      (local.set $behindCr (call $behind (local.get $cr) (global.get $afterCr)))
+
+      ;; Line feeds of lines without a character: at the start of a line, or behind a carriage return that is there.
+      (local.set $starts (call $behind (local.get $lf) (global.get $blank)))
+      (local.set $empty (i64.and (local.get $lf) (i64.or
+        (local.get $starts)
+        (i64.shl (i64.and (local.get $starts) (local.get $cr)) (i64.const 1)))))
+
+      ;; Unusual are: a carriage return alone, the end mark of DOS, and an empty line before the first record.
+      (local.set $odd (i64.or
+        (call $without (local.get $behindCr) (local.get $lf))
+        (call $without (call $where (local.get $at) (i32.const 0x1a)) (local.get $inside))))
+      (if (i64.eqz (global.get $records)) (then
+        (local.set $odd (i64.or (local.get $odd) (local.get $empty)))))
+      (if (i64.ne (local.get $odd) (i64.const 0)) (then (call $store) (return (local.get $at))))
+
+      (local.set $ends (call $without (local.get $lf) (local.get $empty)))
+      (global.set $lineBreaks (i64.or
+        (global.get $lineBreaks)
+        (i64.or
+          (i64.extend_i32_u
+            (i64.ne (call $without (local.get $ends) (local.get $behindCr)) (i64.const 0)))
+          (i64.shl
+            (i64.extend_i32_u (i64.ne (i64.and (local.get $ends) (local.get $behindCr)) (i64.const 0)))
+            (i64.const 1)))))
+      (global.set $records (i64.add (global.get $records) (i64.popcnt (local.get $ends))))
+      (global.set $blankLines (i64.add (global.get $blankLines) (i64.popcnt (local.get $empty))))
+      (call $endRecords (local.get $ends) (local.get $separators))
+
+      ;; What the last byte was; a carriage return changes nothing but $afterCr.
+      (global.set $quoted (i64.shr_u (local.get $inside) (i64.const 63)))
+      (global.set $afterCr (i64.shr_u (local.get $cr) (i64.const 63)))
+      (global.set $blank
+        (i64.shr_u (i64.shl (local.get $lf) (global.get $afterCr)) (i64.const 63)))
+      (global.set $opens
+        (i64.shr_u
+          (i64.shl (i64.or (local.get $openers) (local.get $inside)) (global.get $afterCr))
+          (i64.const 63)))
+      (local.set $at (i32.add (local.get $at) (i32.const 64)))
+      (br $block))
+    (unreachable))
+
+  ;; Which of the 64 bytes from $at, with the bits $set in them, are one of the $count bytes from $low on.
+  (func $within (param $at i32) (param $set i32) (param $low i32) (param $count i32) (result i64)
+    (local $bits v128) (local $first v128) (local $number v128)
+    (local.set $bits (i8x16.splat (local.get $set)))
+    (local.set $first (i8x16.splat (local.get $low)))
+    (local.set $number (i8x16.splat (local.get $count)))
+    (call $bits
+      (i8x16.lt_u
+        (i8x16.sub (v128.or (v128.load (local.get $at)) (local.get $bits)) (local.get $first))
+        (local.get $number))
+      (i8x16.lt_u
+        (i8x16.sub (v128.or (v128.load offset=16 (local.get $at)) (local.get $bits)) (local.get $first))
+        (local.get $number))
+      (i8x16.lt_u
+        (i8x16.sub (v128.or (v128.load offset=32 (local.get $at)) (local.get $bits)) (local.get $first))
+        (local.get $number))
+      (i8x16.lt_u
+        (i8x16.sub (v128.or (v128.load offset=48 (local.get $at)) (local.get $bits)) (local.get $first))
+        (local.get $number))))
+
+  ;; 0xff where windows-1255 defines no character: the low half of the byte has a bit for each high half (8, 9, d, f) with which
+  ;; it is undefined.
+  (func $undefined (param $bytes v128) (result v128)
+    (i8x16.ne
+      (v128.and
+        (i8x16.swizzle
+          (v128.const i8x16 2 1 0 0 0 0 0 0 0 4 7 12 15 7 7 15)
+          (v128.and (local.get $bytes) (v128.const i8x16 15 15 15 15 15 15 15 15 15 15 15 15 15 15 15 15)))
+        (i8x16.swizzle
+          (v128.const i8x16 0 0 0 0 0 0 0 0 1 2 0 0 0 4 0 8)
+          (i8x16.shr_u (local.get $bytes) (i32.const 4))))
+      (v128.const i64x2 0 0)))
+
+  ;; Reads whole blocks from $at on, as long as everything in them may be Hebrew. Returns where it stopped.
+  (func (export "lookForHebrew") (param $at i32) (param $end i32) (result i32)
+    (local $latin i64) (local $letters i64) (local $marks i64) (local $signs i64) (local $signsBehindLetters i64)
+    (local $behindLetterOrMark i64) (local $odd i64)
+    (call $load)
+    (loop $block
+      (if (i32.gt_u (i32.add (local.get $at) (i32.const 64)) (local.get $end)) (then (call $store) (return (local.get $at))))
+
+      (local.set $latin (call $within (local.get $at) (i32.const 0x20) (i32.const 0x61) (i32.const 26)))
+      (local.set $signs (call $within (local.get $at) (i32.const 0) (i32.const 0x80) (i32.const 0x40)))
+      (local.set $marks (call $within (local.get $at) (i32.const 0) (i32.const 0xc0) (i32.const 0x20)))
+      (local.set $letters (call $within (local.get $at) (i32.const 0) (i32.const 0xe0) (i32.const 0x1b)))
+      (local.set $signsBehindLetters (i64.and
+        (local.get $signs)
+        (call $behind (local.get $letters) (call $wasBefore (i64.const 2)))))
+      (local.set $behindLetterOrMark (call $behind
+        (i64.or (local.get $letters) (local.get $marks))
+        (i64.or (call $wasBefore (i64.const 2)) (call $wasBefore (i64.const 3)))))
+
+      (local.set $odd (i64.or
+        (call $bits
+          (call $undefined (v128.load (local.get $at)))
+          (call $undefined (v128.load offset=16 (local.get $at)))
+          (call $undefined (v128.load offset=32 (local.get $at)))
+          (call $undefined (v128.load offset=48 (local.get $at))))
+        (i64.and
+          (local.get $letters)
+          (call $behind (local.get $latin) (call $wasBefore (i64.const 1))))))
+      (local.set $odd (i64.or
+        (local.get $odd)
+        (i64.or
+          (call $without (local.get $marks) (local.get $behindLetterOrMark))
+          (i64.and
+            (local.get $signs)
+            (call $behind
+              (i64.or (local.get $marks) (local.get $signsBehindLetters))
+              (i64.or (call $wasBefore (i64.const 3)) (call $wasBefore (i64.const 4))))))))
+      (if (i64.ne (local.get $odd) (i64.const 0)) (then (call $store) (return (local.get $at))))
+
+      (global.set $highBytes (i64.add
+        (global.get $highBytes)
+        (i64.popcnt (call $within (local.get $at) (i32.const 0) (i32.const 0x80) (i32.const 0x80)))))
+      (global.set $joinedLetters (i64.add
+        (global.get $joinedLetters)
+        (i64.popcnt (i64.and (local.get $letters) (local.get $behindLetterOrMark)))))
+      ;; The kinds of `core/files/hebrew.ts`; no byte has two of them.
+      (global.set $before (i64.add
+        (i64.add
+          (i64.shr_u (local.get $latin) (i64.const 63))
+          (i64.mul (i64.shr_u (local.get $letters) (i64.const 63)) (i64.const 2)))
+        (i64.add
+          (i64.mul (i64.shr_u (local.get $marks) (i64.const 63)) (i64.const 3))
+          (i64.mul (i64.shr_u (local.get $signsBehindLetters) (i64.const 63)) (i64.const 4)))))
+      (local.set $at (i32.add (local.get $at) (i32.const 64)))
+      (br $block))
+    (unreachable))
+
+  ;; Makes one byte of each number of 16 bits from 0 to $end: 0x80 of those that are not ASCII.
+  (func (export "narrow") (param $end i32) (param $bigEndian i32)
+    (local $at i32)
+    (loop $next
+      (if (i32.lt_u (local.get $at) (local.get $end)) (then
+        (v128.store
+          (i32.shr_u (local.get $at) (i32.const 1))
+          (i8x16.narrow_i16x8_u
+            (call $units (local.get $at) (local.get $bigEndian))
+            (call $units (i32.add (local.get $at) (i32.const 16)) (local.get $bigEndian))))
+        (local.set $at (i32.add (local.get $at) (i32.const 32)))
+        (br $next)))))
+
+  (func $units (param $at i32) (param $bigEndian i32) (result v128)
+    (local $units v128)
+    (local.set $units (v128.load (local.get $at)))
+    (if (local.get $bigEndian) (then
+      (local.set $units (v128.or
+        (i16x8.shl (local.get $units) (i32.const 8))
+        (i16x8.shr_u (local.get $units) (i32.const 8))))))
+    (i16x8.min_u (local.get $units) (v128.const i16x8 128 128 128 128 128 128 128 128)))
+
+  ;; 1 if the byte before the block was of this kind.
+  (func $wasBefore (param $kind i64) (result i64)
+    (i64.extend_i32_u (i64.eq (global.get $before) (local.get $kind)))))
