@@ -69,7 +69,7 @@ function originProblems(name: string, entry: LockedPackage): string[] {
 /** Direct dependencies are pinned to one version: the lockfile alone would let `npm update` drift. */
 function pinProblems({ dependencies, devDependencies }: Manifest): string[] {
   return Object.entries({ ...dependencies, ...devDependencies })
-    .filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))
+    .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
     .map(([name, version]) => `package.json: ${name} is requested as ${version}, not as one version`);
 }
 

@@ -70,6 +70,10 @@ describe('package.json', () => {
     },
   );
 
+  test('may ask for a version with a suffix', () => {
+    expect(findLockfileProblems(lockfile({}), manifest({ devDependencies: { b: '1.5.5-r.5' } }))).toEqual([]);
+  });
+
   test('that allows the script of a package which has none is reported', () => {
     const allowing = manifest({ allowScripts: { a: true } });
 

@@ -1,0 +1,93 @@
+import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { parse } from 'csv-parse';
+import { endScan, scanByStates, scanEncoding } from '../../core/files/csv-scan.ts';
+import type { Csv } from '../../core/files/judge-file.ts';
+import { narrowed } from '../../core/files/kernel/kernel.ts';
+import { NOTHING_SCANNED } from '../../core/step/states.ts';
+import { scanStored } from '../../lambdas/publish-file/scan-stored.ts';
+import { JOB, whenBegun } from '../support/children.ts';
+import { costOf } from '../support/process-cost.ts';
+import type { CheckJob, Reading } from './readers.ts';
+
+/** Reads a file by one reader, and reports what it cost. */
+
+/** As they come from the bucket: a TLS record. */
+const CHUNK_BYTES = 16 * 1024;
+
+const job: CheckJob = JSON.parse(process.env[JOB] ?? '');
+const { file, size, encoding, breaksAtCr } = job;
+const READ: Record<CheckJob['reader'], () => Promise<number>> = { scan, states, 'csv-parse': csvParse, duckdb };
+
+await whenBegun(async (): Promise<Reading> => {
+  let records = 0;
+  const { cpuSeconds } = await costOf(async () => {
+    records = await READ[job.reader]();
+  });
+  return { cpuSeconds, records };
+});
+
+function* chunks(): Generator<Uint8Array> {
+  const [descriptor, buffer] = [openSync(file, 'r'), Buffer.alloc(CHUNK_BYTES)];
+  for (;;) {
+    const read = readSync(descriptor, buffer);
+    if (read === 0) break;
+    yield buffer.subarray(0, read);
+  }
+  closeSync(descriptor);
+}
+
+async function scan(): Promise<number> {
+  const csv: Csv = {
+    ...{ separator: ',', separatorProven: true, separatorLine: 0, width: 0, breaksAtCr, header: null },
+    ...{ labelled: false, excepted: 0, headed: true, encoding, skip: 0, byteOrderMark: false },
+  };
+  const stored = {
+    key: file,
+    bytes: size,
+    crc32: '',
+    contentType: 'text/csv',
+    storedAt: '',
+    restarts: 0,
+    undeclaredEnd: false,
+  };
+  const stream = async () => ({ etag: '', bytes: size, chunks: asynchronous(chunks()) });
+  const bucket = { stream } as never;
+  const { scan } = await scanStored(stored, csv, null, { bucket, secondsLeft: () => 900 });
+  return scan.records;
+}
+
+async function* asynchronous<T>(values: Iterable<T>): AsyncGenerator<T> {
+  yield* values;
+}
+
+async function states(): Promise<number> {
+  const scan = { ...NOTHING_SCANNED };
+  for (const chunk of chunks()) {
+    scan.crc32 = crc32(chunk, scan.crc32);
+    const text = encoding === 'utf-16le' ? narrowed(chunk, encoding) : chunk;
+    scanEncoding(scan, text);
+    scanByStates(scan, text, { separator: ',', breaksAtCr });
+  }
+  endScan(scan);
+  return scan.records;
+}
+
+async function csvParse(): Promise<number> {
+  const parser = createReadStream(file).pipe(parse({ relax_column_count: true, skip_empty_lines: true }));
+  let records = 0;
+  parser.on('readable', () => {
+    while (parser.read() !== null) records += 1;
+  });
+  await new Promise((resolve, reject) => parser.on('end', resolve).on('error', reject));
+  return records;
+}
+
+async function duckdb(): Promise<number> {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  const options = `delim=',', quote='"', escape='"', header=true, all_varchar=true`;
+  const found = await connection.runAndReadAll(`select count(*)::integer from read_csv($1, ${options})`, [file]);
+  return Number(found.getRows()[0]?.[0]) + 1;
+}

@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { Csv } from '../../core/files/judge-file.ts';
+import { startChild } from '../support/children.ts';
+
+/** scan: the pass of PublishFile, `scanStored`. states: the same, but records are counted by the state machine alone. */
+export const OURS = ['scan', 'states'] as const;
+/** Both read all fields and count records. */
+export const OTHERS = ['csv-parse', 'duckdb'] as const;
+
+export interface CheckJob {
+  reader: (typeof OURS | typeof OTHERS)[number];
+  file: string;
+  size: number;
+  encoding: Csv['encoding'];
+  breaksAtCr: boolean;
+}
+
+export interface Reading {
+  cpuSeconds: number;
+  /** The header among them; undefined where something else was counted. */
+  records?: number;
+}
+
+export async function readOf(job: CheckJob): Promise<Reading> {
+  const { ready, begin, child } = startChild<Reading>(join(import.meta.dirname, 'reader-child.ts'), job);
+  try {
+    await ready;
+    return await begin();
+  } finally {
+    child.kill();
+  }
+}
+
+/** Of the whole process. It counts lines, not records. */
+export function wcOf(file: string): Reading {
+  const { stderr, status } = spawnSync('bash', ['-c', `TIMEFORMAT='%3U %3S'; time wc -l '${file}' >/dev/null`]);
+  const [user, system] = stderr.toString().trim().split(' ').map(Number);
+  if (status !== 0 || user === undefined || system === undefined) throw new Error(`wc ended with ${status}: ${stderr}`);
+  return { cpuSeconds: user + system };
+}
