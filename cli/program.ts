@@ -44,6 +44,16 @@ const COMMANDS: Record<string, Listed> = {
     description: 'download a published file, by its pointer and manifest, and prove it by size and checksum',
     load: async () => (await import('./data/download.ts')).addDownload,
   },
+  peek: {
+    takes: '<entity>',
+    description: 'columns, size and the first ten rows of a published file, fitted to the terminal',
+    load: async () => (await import('./data/peek.ts')).addPeek,
+  },
+  schema: {
+    takes: '<entity>',
+    description: 'columns, types and labels of a published file, from its manifest; no rows',
+    load: async () => (await import('./data/schema.ts')).addSchema,
+  },
   report: {
     description: 'write the last nights as one HTML page that needs nothing but itself',
     load: async () => (await import('./report/report.ts')).addReport,

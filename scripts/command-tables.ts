@@ -8,7 +8,8 @@ const EXPORT_RUN = 'executions of ExportRun';
 const BATCHES = 'executions of CustomerUpdates';
 const FINDING_RUNS = ['follow', 'list', 'show', 'logs', 'report', 'retry', 'backfill', 'release', 'stop'];
 const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait'];
-const READING = ['list', 'show', 'download', 'report', 'backfill', 'release', 'update', 'update-status'];
+const DATA = ['download', 'peek', 'schema'];
+const READING = ['list', 'show', ...DATA, 'report', 'backfill', 'release', 'update', 'update-status'];
 const GRANT = ['authorize', 'doctor'];
 const WRITING_GRANT = ['authorize', 'doctor --refresh'];
 
@@ -26,7 +27,7 @@ export const COMMAND_RIGHTS: { action: string; on: string; commands: string[] }[
   {
     action: 's3:GetObject',
     on: '`published/*`, `runs/*`',
-    commands: ['list', 'show', 'download', 'report', 'backfill', 'doctor'],
+    commands: ['list', 'show', ...DATA, 'report', 'backfill', 'doctor'],
   },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
   { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },

@@ -1,15 +1,9 @@
 import { basename } from 'node:path';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { createLogUpdate } from 'log-update';
-import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import {
-  dateArgument,
-  entitiesArgument,
-  outputArgument,
-  pathArgument,
-  withExamples,
-} from '../support/command-options.ts';
+import { outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
@@ -20,6 +14,7 @@ import { findManifest, type Which } from './find.ts';
 import { createManifests } from './manifests.ts';
 import { refuseExisting } from './part.ts';
 import { remarksOf } from './remarks.ts';
+import { addWhich } from './which-options.ts';
 
 interface Options extends TargetOptions, Which {
   output?: string;
@@ -29,11 +24,7 @@ interface Options extends TargetOptions, Which {
 
 /** Registers `download`, which changes nothing in the deployment. */
 export function addDownload(command: Command): void {
-  const described = command
-    .argument('<entity>', ENTITIES.join(', '), (text) => entitiesArgument(text)[0])
-    .addOption(new Option('--latest', 'the newest date (default)').conflicts(['date', 'run']))
-    .addOption(new Option('--date <YYYY-MM-DD>', 'a date').argParser(dateArgument).conflicts('run'))
-    .option('--run <name>', 'what one run stored, though it is quarantined or a later one has replaced it')
+  const described = addWhich(command)
     .option(
       '-o, --output <file>',
       'default: ENTITY-DATE with the ending of the file (leads-2026-11-20.csv) in this directory; - is standard output',

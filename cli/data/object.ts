@@ -65,6 +65,27 @@ export async function* bytesFrom(
   }
 }
 
+/**
+ * The first bytes of a file: no more than these are requested.
+ * @throws RunError when the bucket does not answer
+ */
+export async function firstBytes(
+  { s3, BucketName: Bucket }: Place,
+  { key, etag, bytes }: StoredFile,
+  most: number,
+): Promise<Uint8Array> {
+  // S3 has no range of an empty object.
+  if (bytes === 0) return new Uint8Array();
+  const wanted = new GetObjectCommand({ Bucket, Key: key, IfMatch: etag, Range: `bytes=0-${most - 1}` });
+  try {
+    const { Body } = await s3.send(wanted);
+    return (await Body?.transformToByteArray()) ?? new Uint8Array();
+  } catch (error) {
+    if (refusedCondition(error)) throw failed(`The file ${key} was replaced while it was read: start again.`, error);
+    throw storageError(error, 'read', key);
+  }
+}
+
 async function open(
   { s3, BucketName }: Place,
   { key, etag }: StoredFile,

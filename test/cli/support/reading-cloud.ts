@@ -213,9 +213,10 @@ function object(
   if (!body) return refuse(response, 404, 'NoSuchKey', method);
   const etag = `"${createHash('md5').update(body).digest('hex')}"`;
   if (headers['if-match'] && headers['if-match'] !== etag) return refuse(response, 412, 'PreconditionFailed', method);
-  const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? '')?.[1] ?? 0);
+  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '') ?? [];
+  const from = Number(first ?? 0);
   if (method === 'GET' && trouble(key, response, body, from)) return undefined;
-  const part = body.subarray(from);
+  const part = body.subarray(from, last ? Number(last) + 1 : undefined);
   response.writeHead(headers.range ? 206 : 200, { etag, 'content-length': part.length });
   return response.end(method === 'HEAD' ? undefined : part);
 }

@@ -1,0 +1,33 @@
+import type { ListedField } from '../../core/export/drift.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { table } from '../support/table.ts';
+import { plainLine } from '../support/text.ts';
+
+/** The columns of a file, as its manifest tells them. */
+export interface FileColumns {
+  /** In the order of the file. A type or label is null where the CRM gave none, or where it is not known. */
+  columns: ListedField[];
+  /** The first record of the file names them; false: they are the requested ones. */
+  fromHeader: boolean;
+  /** Columns that the CRM lists and the file does not have; null = not known. */
+  others: string[] | null;
+}
+
+export function columnsOf({ file, request, fields }: Pick<Manifest, 'file' | 'request' | 'fields'>): FileColumns {
+  const names = file.header ?? request.columns;
+  const listed = new Map(fields?.map((field) => [field.name, field]));
+  const columns = names.map((name) => listed.get(name) ?? { name, type: null, label: null });
+  const others = fields?.map(({ name }) => name).filter((name) => !names.includes(name)) ?? null;
+  return { columns, fromHeader: file.header !== null, others };
+}
+
+/** The columns for a person. */
+export function columnsText({ columns }: FileColumns): string {
+  const rows = columns.map(({ name, type, label }) => [name, type ?? '', label ?? ''].map(plainLine));
+  return table(['Column', 'Type', 'Label'], rows);
+}
+
+/** What a person should know of where the columns come from; empty where the file itself names them. */
+export function columnRemarks({ fromHeader }: FileColumns): string[] {
+  return fromHeader ? [] : ['The manifest does not know the header of the file: these are the requested columns.'];
+}

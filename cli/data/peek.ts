@@ -1,0 +1,73 @@
+import type { Command } from 'commander';
+import type { Entity } from '../../core/config/entities.ts';
+import { withExamples } from '../support/command-options.ts';
+import { printErr, printOut } from '../support/print.ts';
+import { table } from '../support/table.ts';
+import { connect, type TargetOptions } from '../support/target.ts';
+import { bytesText, manyText, plainLine } from '../support/text.ts';
+import { columnRemarks, columnsOf, columnsText } from './columns.ts';
+import { findManifest, type Which } from './find.ts';
+import { firstRows } from './first-rows.ts';
+import { createManifests } from './manifests.ts';
+import { remarksOf } from './remarks.ts';
+import { addWhich } from './which-options.ts';
+
+interface Options extends TargetOptions, Which {
+  json?: boolean;
+}
+
+const SHOWN_ROWS = 10;
+const WIDEST_CELL = 24;
+const NOTE = `
+The rows are customers' data: they are printed because you ask for them, and stay in the scrollback and in whatever the
+output is written to. Without rows: schema. Only the first 64 KiB of the file are read; nothing is proven: download does that.`;
+
+/** Registers `peek`, which changes nothing and writes no file. */
+export function addPeek(command: Command): void {
+  const described = addWhich(command).option('--json', 'one JSON document, rows included').action(peek);
+  withExamples(described, {
+    'peek leads --deployment prod': 'columns, size and the first ten rows of the newest leads',
+    'peek leads --date 2026-11-20 --deployment prod': 'of a date',
+  }).addHelpText('after', NOTE);
+}
+
+async function peek(entity: Entity, options: Options): Promise<void> {
+  const target = await connect(options);
+  const manifest = await findManifest(createManifests(target), entity, options);
+  const rows = await firstRows(target, manifest, SHOWN_ROWS);
+  const found = columnsOf(manifest);
+  const { date, execution, file, warnings } = manifest;
+  if (options.json) {
+    const facts = { entity, date, run: execution, rows: file.rows, bytes: file.bytes, warnings };
+    return printOut(JSON.stringify({ ...facts, ...found, firstRows: rows }));
+  }
+  const size = `${file.rows === null ? 'rows not counted' : manyText(file.rows, 'row')}, ${bytesText(file.bytes)}`;
+  printOut(`${entity} of ${date} (${plainLine(execution)}): ${size}.\n\n${columnsText(found)}\n`);
+  printOut(rowsText(file.header, rows, process.stdout.columns ?? Number.POSITIVE_INFINITY));
+  const remarks = [...remarksOf(manifest), ...columnRemarks(found), ...warnings];
+  for (const remark of remarks) printErr(`Warning: ${remark}`);
+}
+
+/** Rows as a table no wider than the terminal: long cells are cut, and columns without room are counted. */
+export function rowsText(header: string[] | null, rows: string[][], width: number): string {
+  if (rows.length === 0) return 'No whole row is in what was read.';
+  const most = Math.max(header?.length ?? 0, ...rows.map((row) => row.length));
+  const headings = Array.from({ length: most }, (_, index) => header?.[index] ?? `(${index + 1})`);
+  const cells = [headings, ...rows].map((row) => row.map(cellText));
+  const fits = (count: number) => linesOf(cells, count).every((line) => line.length <= width);
+  let count = most;
+  while (count > 1 && !fits(count)) count -= 1;
+  const left = most - count;
+  const note = left > 0 ? [`No room for ${manyText(left, 'more column')}: a wider terminal or --json has them.`] : [];
+  return [`First ${manyText(rows.length, 'row')}:`, ...linesOf(cells, count), ...note].join('\n');
+}
+
+function linesOf(cells: string[][], count: number): string[] {
+  const [headings = [], ...rows] = cells.map((row) => row.slice(0, count));
+  return table(headings, rows).split('\n');
+}
+
+function cellText(cell: string): string {
+  const line = plainLine(cell);
+  return line.length > WIDEST_CELL ? `${line.slice(0, WIDEST_CELL - 1)}…` : line;
+}

@@ -1,0 +1,115 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { rowsText } from '../../../cli/data/peek.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
+const FIELDS = [
+  { name: 'id', type: 'guid', label: 'Number' },
+  { name: 'name', type: 'text', label: null },
+  { name: 'phone', type: 'text', label: 'Telephone' },
+];
+const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
+
+/** A published file, and the command against it. `file`: changes of what the manifest says of it. */
+async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}, other: Partial<Manifest> = {}) {
+  const cloud = await readingCloud();
+  const manifest = cloud.publish({ content, manifest: { fields: FIELDS, ...other } });
+  cloud.publish({ content, manifest: { ...manifest, file: { ...manifest.file, ...file } } });
+  const run = (...args: string[]) => runCli(...args, '--deployment', 'test', '--endpoint-url', cloud.endpoint);
+  const firstRows = async () => JSON.parse((await run('peek', 'leads', '--json')).stdout).firstRows;
+  return { ...cloud, run, firstRows };
+}
+
+test('peek prints columns with type and label, size, warnings and the first ten rows', async () => {
+  const rows = Array.from({ length: 12 }, (_, row) => `${row},name ${row}\n`).join('');
+  const { run } = await setting(`id,name\n${rows}`, { rows: 12 }, { warnings: ['A column came.'] });
+  const { code, stdout, stderr } = await run('peek', 'leads');
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^leads of 2026-11-20 \(leads-night\): 12 rows, \d+ B\.\n/);
+  expect(stdout).toContain('  Column  Type  Label\n  id      guid  Number\n  name    text\n');
+  expect(stdout).toContain('First 10 rows:\n  id  name\n  0   name 0\n');
+  expect(stdout).toContain('  9   name 9\n');
+  expect(stdout).not.toContain('name 10');
+  expect(stderr).toBe('Warning: A column came.\n');
+});
+
+test('only the first bytes of a large file are requested, and a row that they cut is not shown', async () => {
+  const wide = Array.from({ length: 5 }, (_, row) => `${row},${'x'.repeat(20_000)}\n`).join('');
+  const { firstRows, calls } = await setting(`id,name\n${wide}`);
+  expect((await firstRows()).map(([id]: string[]) => id)).toEqual(['0', '1', '2']);
+  expect(calls.filter((call) => call.startsWith(`GET ${FILE}`))).toEqual([`GET ${FILE} bytes=0-65535`]);
+});
+
+test.each([
+  [
+    'semicolons behind a line that names them',
+    'sep=;\r\nid;name\r\n1;a,b\r\n',
+    { separator: ';', separatorLine: true },
+  ],
+  ['UTF-16 with a mark', Buffer.from('\ufeffid,name\n1,"a,b"', 'utf16le'), { encoding: 'utf-16le' }],
+  ['empty lines', 'id,name\n\n1,"a,b"\n', {}],
+  ['gzip', gzipSync('id,name\n1,"a,b"\n'), {}],
+])('a file with %s is read as it is written', async (_, content, dialect) => {
+  const { firstRows } = await setting(content, { dialect: { ...DIALECT, ...dialect } });
+  expect(await firstRows()).toEqual([['1', 'a,b']]);
+});
+
+test('a file without a known header is shown from its first record, and its columns are called the requested ones', async () => {
+  const { run } = await setting('1,a\n2,b\n', { header: null });
+  const { stdout, stderr } = await run('peek', 'leads');
+  expect(stdout).toContain('First 2 rows:\n  (1)  (2)\n  1    a\n  2    b\n');
+  expect(stderr).toContain('these are the requested columns');
+});
+
+test('an empty file has columns and no rows', async () => {
+  const { run } = await setting('', { format: null, rows: 0, header: null });
+  expect(await run('peek', 'leads')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/: 0 rows, 0 B\..*id .*No whole row/s),
+  });
+});
+
+test.each([
+  ['its manifest says so', { format: 'xlsx' }, /^The leads of 2026-11-20 are xlsx, not CSV: download gets/],
+  ['its bytes do', {}, /^The file runs\/.*leads\.csv does not begin as a CSV file does/],
+])('a file that is no CSV file is refused in one sentence, where %s', async (_, file, sentence) => {
+  const { run } = await setting(Buffer.from('504b030414000000', 'hex'), file);
+  const { code, stdout, stderr } = await run('peek', 'leads');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(sentence);
+});
+
+test('schema reads no byte of the file, and names the columns that the file does not have', async () => {
+  const { run, calls } = await setting('id,name\n1,a\n');
+  const document = JSON.parse((await run('schema', 'leads', '--json')).stdout);
+  expect(document).toEqual({
+    ...{ entity: 'leads', date: '2026-11-20', run: 'leads-night' },
+    ...{ columns: FIELDS.slice(0, 2), fromHeader: true, others: ['phone'] },
+  });
+  const { stdout } = await run('schema', 'leads');
+  expect(stdout).toBe(
+    'leads of 2026-11-20 (leads-night): 2 columns; the CRM lists 1 column more.\n\n' +
+      '  Column  Type  Label\n  id      guid  Number\n  name    text\n',
+  );
+  expect(calls.filter((call) => call.includes(FILE))).toEqual([]);
+});
+
+test.each(['peek', 'schema'])('%s says in one sentence that nothing is published', async (command) => {
+  const { endpoint } = await readingCloud();
+  const { code, stdout, stderr } = await runCli(command, 'leads', '--deployment', 'test', '--endpoint-url', endpoint);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^Nothing of leads is published here yet: [^\n]*\n$/);
+});
+
+test('rows are no wider than the terminal: long cells are cut, columns without room counted', () => {
+  const rows = [['1', 'a'.repeat(30), 'b\u001b[31m\nc']];
+  expect(rowsText(['id', 'name', 'note'], rows, 80)).toBe(
+    `First 1 row:\n  id  name${' '.repeat(22)}note\n  1   ${'a'.repeat(23)}…  b c`,
+  );
+  expect(rowsText(['id', 'name', 'note'], rows, 20)).toBe(
+    'First 1 row:\n  id\n  1\nNo room for 2 more columns: a wider terminal or --json has them.',
+  );
+});
