@@ -1,4 +1,5 @@
 import { driftTexts } from '../../core/export/drift-words.ts';
+import { NOT_RELEASABLE } from '../../core/export/guard-words.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
 import { runbookEntry } from '../runs/show/links.ts';
@@ -37,8 +38,8 @@ function columnTexts({ manifest: { drift, warnings } }: PublishedRun): string[] 
 /** The command that publishes the date after all. */
 function makeUp({ entity, date, attempts }: Cell): string {
   const last = attempts.at(-1);
-  if (last?.error !== 'FileQuarantined') return `start ${entity} --date ${date}`;
-  return `release ${quoted(last.run)} --reason "…"`;
+  const releasable = last?.error === 'FileQuarantined' && !last.cause?.includes(NOT_RELEASABLE);
+  return releasable ? `release ${quoted(last.run)} --reason "…"` : `start ${entity} --date ${date}`;
 }
 
 /** One that a guard had stopped is here because a person released it. */

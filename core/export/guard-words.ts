@@ -1,5 +1,8 @@
 import { failedChecks, type GuardCheck, type GuardReport } from './guards.ts';
 
+/** In the cause of a run whose file no person can release; the report looks for it there, without the manifest. */
+export const NOT_RELEASABLE = 'It cannot be released';
+
 /** What stopped a file, measured and bound: half a sentence behind "it". */
 export function stoppedText(report: GuardReport, rows: number | null): string {
   const texts = failedChecks(report).map((check) => textOf(check, rows, report.medianRows));

@@ -1,7 +1,7 @@
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { RunError } from '../../core/errors.ts';
 import { fieldsOf } from '../../core/export/drift.ts';
-import { stoppedText } from '../../core/export/guard-words.ts';
+import { NOT_RELEASABLE, stoppedText } from '../../core/export/guard-words.ts';
 import { failedChecks, isReleasable } from '../../core/export/guards.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
 import { isReleaseInput } from '../../core/export/release.ts';
@@ -72,7 +72,7 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
 function quarantined({ entity, date, execution, file, guards }: Manifest): RunError {
   const why = guards ? stoppedText(guards, file.rows) : 'was stopped';
   const command = `npm run cli -- release ${execution} --reason "…"`;
-  const way = guards && isReleasable(guards) ? `To publish it as it is: ${command}` : 'It cannot be released';
+  const way = guards && isReleasable(guards) ? `To publish it as it is: ${command}` : NOT_RELEASABLE;
   return new RunError(
     'FileQuarantined',
     `The file of ${entity} of ${date} is stored, not published: it ${why}. ${way}.`,

@@ -30,7 +30,7 @@ const other: Partial<Manifest> = { state: 'unpublished', kind: 'partial', differ
 
 const begun = runState({ run: run({ prefix: `runs/entity=leads/run=${NIGHT}/` }), file: storedFile({ bytes: 12 }) });
 const quarantinedRun: Execution = {
-  ...{ name: NIGHT, status: 'FAILED', input: { entity: 'leads' }, error: 'FileQuarantined', cause: 'It shrank.' },
+  ...{ name: NIGHT, status: 'FAILED', input: { entity: 'leads' }, error: 'FileQuarantined' },
   ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:05:00.000Z' },
   entered: [
     ['PublishFile', '2026-11-20T01:04:00.000Z', begun],
@@ -67,8 +67,8 @@ const storedRun: Execution = {
   ],
 };
 
-async function cloudWith({ released }: { released: boolean }) {
-  const executions = [...(released ? [releaseRun] : []), quarantinedRun, storedRun];
+async function cloudWith({ released, cause = 'It shrank.' }: { released: boolean; cause?: string }) {
+  const executions = [...(released ? [releaseRun] : []), { ...quarantinedRun, cause }, storedRun];
   const cloud = await readingCloud({ executions });
   cloud.publish({ date: '2026-11-19', execution: 'leads-before' });
   cloud.publish({ manifest: stopped, pointers: released ? ['date', 'latest'] : [] });
@@ -205,6 +205,15 @@ test('the report names the error of a quarantined night, and the command that re
 
   expect(facts.attempts.map((attempt) => attempt.run)).toEqual([NIGHT]);
   expect(page).toContain(`release ${NIGHT} --reason &quot;…&quot; --deployment test`);
+});
+
+test('the report suggests a new run for a quarantined night that nobody can release', async () => {
+  const cause = 'The file is stored, not published: it has 1 column that must not be there. It cannot be released.';
+
+  const { page } = await pageOf(await cloudWith({ released: false, cause }));
+
+  expect(page).toContain('start leads --date 2026-11-20 --deployment test');
+  expect(page).not.toContain('release leads-night');
 });
 
 test('the report shows a released night as published with a warning; neither the release nor a stored run is a night', async () => {
