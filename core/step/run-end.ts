@@ -19,7 +19,7 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   const { startedAt, file, rows, warningCount, checks, run, released } = answer;
   return {
     // With a plan of its own it does not stand for the night: the entity may be silent all the same.
-    outcome: run?.kind === 'partial' ? 'PARTIAL' : answer.outcome,
+    outcome: (run ?? released)?.kind === 'partial' ? 'PARTIAL' : answer.outcome,
     measures: {
       RunsEnded: 1,
       // The two times are of different clocks. A release exports nothing.

@@ -164,6 +164,13 @@ const troubleSchema = z.looseObject({
 });
 export type Trouble = z.infer<typeof troubleSchema>;
 
+const releasedSchema = z.looseObject({
+  run: z.string(),
+  date: z.iso.date(),
+  kind: z._default(kindSchema, 'full'),
+  latest: z.boolean(),
+});
+
 export const runStateSchema = z.looseObject({
   machineVersion: z._default(z.int(), 1),
   /** The input of the execution, whatever a person or a rule gave. */
@@ -192,7 +199,7 @@ export const runStateSchema = z.looseObject({
   /** How many warnings stand in the manifest. */
   warningCount: z._default(z.nullable(z.int()), null),
   /** Of the release of a quarantined file: the run that had stored it. */
-  released: z._default(z.nullable(z.looseObject({ run: z.string(), date: z.iso.date(), latest: z.boolean() })), null),
+  released: z._default(z.nullable(releasedSchema), null),
   outcome: z._default(z.nullable(z.string()), null),
   waitSeconds: z._default(z.int().check(z.minimum(0)), 0),
   failure: z._default(z.nullable(z.object({ error: z.string(), cause: z.string() })), null),

@@ -50,7 +50,7 @@ export async function releaseFile(
   const { rows, bytes, key } = manifest.file;
   const warningCount = manifest.warnings.length;
   deps.log.info('released', { key, bytes, rows, latest, warnings: warningCount });
-  const released = { run, date: manifest.date, latest };
+  const released = { run, date: manifest.date, kind: manifest.kind, latest };
   return { outcome: 'PUBLISHED', manifestKey, rows, warningCount, file, released, scan: null };
 }
 

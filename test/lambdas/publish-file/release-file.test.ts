@@ -41,7 +41,7 @@ test('a release verifies the stored bytes, writes down who asked and why, then m
 
   expect(answer).toMatchObject({
     ...{ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 3, scan: null },
-    released: { run: 'night-1', date: '2026-11-20', latest: true },
+    released: { run: 'night-1', date: '2026-11-20', kind: 'full', latest: true },
   });
   expect(json(bucket, RELEASE_KEY)).toEqual({
     ...{ schemaVersion: 1, entity: 'leads', run: 'night-1', execution: 'release-1' },
@@ -68,6 +68,17 @@ test('a release counts as a publication, without a duration or looks at the stat
       outcome: 'PUBLISHED',
     },
   ]);
+});
+
+test('a release of a file with a plan of its own does not stand for the night either', async () => {
+  const { bucket } = await quarantined();
+  const manifest = json<Manifest>(bucket, MANIFEST_KEY);
+  bucket.put(MANIFEST_KEY, JSON.stringify({ ...manifest, kind: 'partial', differs: ['filters'] }));
+  const deps = { ...testDeps(), bucket };
+
+  await asStep('PublishFile', publishFile, ...composed(deps))(releaseState(), lambdaContext());
+
+  expect(deps.log.measured).toMatchObject([{ outcome: 'PARTIAL', values: { RunsEnded: 1 } }]);
 });
 
 test('wherever a release is killed, its repetition ends it, and what pointers name is whole', async () => {
