@@ -181,6 +181,8 @@ export const runStateSchema = z.looseObject({
   checks: z._default(z.int(), 0),
   /** Waits so far, of all steps. */
   waits: z._default(z.int(), 0),
+  /** The logical date of a run that waits in CreateExport; later `run` has it. */
+  date: z._default(z.nullable(z.iso.date()), null),
   /** The execution that a rule had started already for the same start; `null` where this is the first. */
   startedBy: z._default(z.nullable(z.string()), null),
   /** `null` where the last step had none. */

@@ -8,7 +8,7 @@ import { differingKeys, planDigest, planOf, requiredOf } from '../../core/export
 import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest, fingerprintOf, listedOf, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
-import { type Answer, troubleOf } from '../../core/step/export-run.ts';
+import { type Answer, troubleOf, waitAfter } from '../../core/step/export-run.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
@@ -33,23 +33,31 @@ const REPEATS_UNANSWERED = 1;
  */
 export async function createExport(state: RunState, deps: CreateExportDeps): Promise<Answer<'CreateExport'>> {
   const input = parseInput(state.input);
-  const date = await dateOfRun(input, state, deps);
+  // A run that waits stays due: a deployment may move the start of its date meanwhile.
+  const date = state.date ?? (await dateOfRun(input, state, deps));
   if (typeof date !== 'string') return date;
-  const requested = await requestFor({ ...input, date }, state, deps);
   try {
-    const obtained = await obtainExport({ ...input, date }, requested, state, deps);
-    const run = beginRun(state, { ...input, date }, requested, obtained, deps);
-    await recordExport(state.execution, run, deps);
-    const checks = state.checks + (run.adopted === null ? 0 : 1);
-    return { outcome: 'CREATED', run, checks, waitSeconds: run.firstWaitSeconds };
+    return await exportOf({ ...input, date }, state, deps);
   } catch (error) {
-    if (!(error instanceof RunError) || error.name !== 'CreateUnanswered') throw error;
-    const waitSeconds = waitForSecond(state, input.entity, deps, error.retryAfterSeconds);
-    if (waitSeconds === undefined) throw error;
-    const { waits, unansweredCreates } = state;
-    const trouble = troubleOf(error, state, deps);
-    return { outcome: 'RETRY', unansweredCreates: unansweredCreates + 1, waits: waits + 1, waitSeconds, trouble };
+    if (!(error instanceof RunError)) throw error;
+    const unanswered = error.name === 'CreateUnanswered';
+    const wait = unanswered ? waitForSecond(error, state, input.entity, deps) : waitIfTransient(error, state, deps);
+    if (!wait) throw error;
+    return { outcome: 'RETRY', date, ...wait };
   }
+}
+
+async function exportOf(
+  input: ExportInput & { date: string },
+  state: RunState,
+  deps: CreateExportDeps,
+): Promise<Answer<'CreateExport'>> {
+  const requested = await requestFor(input, state, deps);
+  const obtained = await obtainExport(input, requested, state, deps);
+  const run = beginRun(state, input, requested, obtained, deps);
+  await recordExport(state.execution, run, deps);
+  const checks = state.checks + (run.adopted === null ? 0 : 1);
+  return { outcome: 'CREATED', run, checks, waitSeconds: run.firstWaitSeconds };
 }
 
 type Obtained = Pick<Run, 'exportId' | 'createdAt' | 'adopted'>;
@@ -70,18 +78,23 @@ async function obtainExport(
   return { exportId, createdAt: deps.now().toISOString(), adopted: null };
 }
 
+type Wait = Partial<Answer<'CreateExport'>> | undefined;
+
+function waitIfTransient(error: RunError, state: RunState, deps: CreateExportDeps): Wait {
+  return error.transient ? waitAfter(error, state, deps) : undefined;
+}
+
 /** Long enough for a CRM that restarts; `undefined` after the second create, and where the deadline is too near. */
-function waitForSecond(
-  state: RunState,
-  entity: Entity,
-  { deployment, now }: CreateExportDeps,
-  retryAfterSeconds = 0,
-): number | undefined {
-  const { polling } = entityPlan(deployment, entity);
-  const wait = Math.max(polling.largestWaitSeconds, polling.createAgainSeconds, Math.ceil(retryAfterSeconds));
-  const deadline = deadlineOf(state.startedAt, polling.deadlineSeconds);
-  const left = Math.floor((deadline.getTime() - now().getTime()) / 1000);
-  return state.unansweredCreates >= REPEATS_UNANSWERED || wait + polling.firstWaitSeconds > left ? undefined : wait;
+function waitForSecond(error: RunError, state: RunState, entity: Entity, deps: CreateExportDeps): Wait {
+  const { polling } = entityPlan(deps.deployment, entity);
+  const { unansweredCreates, waits, startedAt } = state;
+  const asked = Math.ceil(error.retryAfterSeconds ?? 0);
+  const waitSeconds = Math.max(polling.largestWaitSeconds, polling.createAgainSeconds, asked);
+  const deadline = deadlineOf(startedAt, polling.deadlineSeconds);
+  const left = Math.floor((deadline.getTime() - deps.now().getTime()) / 1000);
+  if (unansweredCreates >= REPEATS_UNANSWERED || waitSeconds + polling.firstWaitSeconds > left) return undefined;
+  const trouble = troubleOf(error, state, deps);
+  return { unansweredCreates: unansweredCreates + 1, waits: waits + 1, waitSeconds, trouble };
 }
 
 type Requested = Pick<Run, 'request' | 'fingerprint' | 'listed' | 'plan' | 'differs' | 'kind' | 'publish'> & Compared;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { createClaimSlot } from '../../../lambdas/create-export/claim-slot.ts';
@@ -121,6 +122,29 @@ test('an execution that began under an earlier release requests what that releas
 
   expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
   expect(table.items.size).toBe(0);
+});
+
+test.each([
+  ['lost the answer to its request', 'CreateUnanswered'],
+  ['was not there', 'CrmUnavailable'],
+] as const)('a run that waits because the CRM %s stays due, though a deployment moves its start', async (_, error) => {
+  const table = new FakeTable(async () => {});
+  const [time, start] = due('2026-06-19T23:00:00Z');
+  const invoke = (localTime: string, state: RunState, ...answers: Parameters<typeof fakeCrm>) => {
+    const settings = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: localTime } });
+    const around = testDeps({ deployment: settings, now: at(time) });
+    const claimSlot = createClaimSlot(table.client, 'ledger', at(time));
+    const others = { records: exportRecords(), read: fakeBucket().read, softwareVersion: '1' };
+    const deps = { ...around, ...others, claimSlot, crm: fakeCrm(...answers) };
+    return asStep('CreateExport', createExport, ...composed(deps))(state, lambdaContext());
+  };
+  const begun = newState({ entity: 'leads', ...start }, { execution: 'event-1', startedAt: time });
+
+  const waiting = await invoke('02:00', begun, FIELDS, ['post /leads/exports', new RunError(error, 'No.')]);
+  const ended = await invoke('01:00', waiting, FIELDS, CREATED);
+
+  expect(waiting).toMatchObject({ outcome: 'RETRY', date: '2026-06-20' });
+  expect(ended).toMatchObject({ outcome: 'CREATED', run: { date: '2026-06-20' } });
 });
 
 test.each([
