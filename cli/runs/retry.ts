@@ -97,7 +97,8 @@ export async function inputAgain(
   const last = await lastSeen(sfn, executionArn);
   const ended = { name, status: execution.status ?? 'RUNNING', error: execution.error ?? null };
   const adopt = fresh ? undefined : adoptableRun(ended, last, earlier);
-  const date = input.date ?? last.state?.run?.date ?? (TimeZone && dateOf(TimeZone, scheduledFor));
+  const { run, date: early } = last.state ?? {};
+  const date = input.date ?? run?.date ?? early ?? (TimeZone && dateOf(TimeZone, scheduledFor));
   // With `scheduledFor` too, the new run would be one of the nightly rule, and find that the old one has its start. The
   // functions of a stack that does not name its zone do not look.
   return { ...input, ...(date === undefined ? { scheduledFor } : { date }), ...(adopt !== undefined && { adopt }) };

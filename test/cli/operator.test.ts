@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { inputAgain } from '../../cli/runs/retry.ts';
 import { consequences } from '../../cli/runs/stop.ts';
 import { tempDir } from '../local/support/support.ts';
+import { newState } from '../support/builders.ts';
 import { deploymentServer, jsonServer, OUTPUTS, RUN_ARNS, sfnAt, stackReply } from './support/aws-server.ts';
 import { runCli } from './support/run-cli.ts';
 
@@ -55,6 +56,13 @@ test('a retry of a run that found no date has the one that its start has where t
     entity: 'leads',
     date: '2026-11-20',
   });
+});
+
+test('a retry of a nightly run that waited for the CRM has the date of its start, though the rule fired after midnight', async () => {
+  const waited = JSON.stringify(newState({}, { date: '2026-11-20', waits: 1 }));
+  const late = '{"entity":"leads","scheduledFor":"2026-11-20T22:05:00Z"}';
+
+  expect(await anew(late, waited, 'Asia/Jerusalem')).toEqual({ entity: 'leads', date: '2026-11-20' });
 });
 
 test('a retry adopts the export of the old run, which may have adopted it itself; a fresh one adopts nothing', async () => {

@@ -82,7 +82,7 @@ async function ofExecution(
   const manifest = manifestKey === null ? undefined : await ifReadable(manifests.manifest(manifestKey), warn);
   const adoptable = adoptableRun({ name, status, error }, { name: last?.name ?? '', state }) !== undefined;
   const known = {
-    date: state?.run?.date ?? state?.released?.date,
+    date: state?.run?.date ?? state?.released?.date ?? state?.date ?? undefined,
     input,
     error,
     timeZone: target.TimeZone,
