@@ -54,6 +54,11 @@ const COMMANDS: Record<string, Listed> = {
     description: 'columns, types and labels of a published file, from its manifest; no rows',
     load: async () => (await import('./data/schema.ts')).addSchema,
   },
+  diff: {
+    takes: '<entity>',
+    description: 'compare the published files of two dates: columns, rows, bytes, and how many keys came and went',
+    load: async () => (await import('./data/diff.ts')).addDiff,
+  },
   report: {
     description: 'write the last nights as one HTML page that needs nothing but itself',
     load: async () => (await import('./report/report.ts')).addReport,

@@ -100,6 +100,6 @@ function unwrittenText(error: NodeJS.ErrnoException): string {
   return `standard output took no more (${error.code ?? error.name}).`;
 }
 
-function corruptText({ file }: Manifest, crc: number): string {
+export function corruptText({ file }: Manifest, crc: number): string {
   return `The file ${file.key} is corrupt: its CRC-32 is ${crc32Text(crc)}, and its manifest says ${file.crc32}. Use another date, and tell who runs the deployment.`;
 }

@@ -1,0 +1,147 @@
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { keyChanges } from '../../../cli/data/key-changes.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+type Side = { content: string | Buffer; file?: Partial<Manifest['file']> };
+
+/** Two published dates, and `diff` between them. */
+async function between(before: Side, after: Side) {
+  const cloud = await readingCloud();
+  const put = (date: string, { content, file }: Side) => {
+    const execution = `leads-${date}`;
+    const manifest = cloud.publish({ date, execution, content });
+    cloud.publish({ date, execution, content, manifest: { file: { ...manifest.file, ...file } } });
+    return manifest.file.key;
+  };
+  const keys = [put('2026-11-20', before), put('2026-11-21', after)];
+  const place = ['--deployment', 'test', '--endpoint-url', cloud.endpoint];
+  const diff = (...args: string[]) =>
+    runCli('diff', 'leads', '--from', '2026-11-20', '--to', '2026-11-21', ...args, ...place);
+  return { ...cloud, keys, diff };
+}
+
+const OLD = 'id,name\n1,Ann\n2,Bob\n3,Cem\n';
+const NEW = {
+  content: 'email,id,phone\na@b,3,\nc@d,"4\n5",\ne@f,6,\n',
+  file: { rows: 3, header: ['email', 'id', 'phone'] },
+};
+
+test('diff counts columns, rows, bytes, and keys wherever their column is, and prints no key', async () => {
+  const { diff } = await between({ content: OLD, file: { rows: 3 } }, NEW);
+  const { code, stdout, stderr } = await diff();
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toBe(
+    [
+      'leads: 2026-11-20 (leads-2026-11-20) to 2026-11-21 (leads-2026-11-21)',
+      '  columns: email added, phone added, name removed',
+      '  rows: 3 to 3',
+      `  bytes: ${OLD.length} B to ${NEW.content.length} B`,
+      '  keys by id: 2 added, 2 removed, 1 in both\n',
+    ].join('\n'),
+  );
+  const document = JSON.parse((await diff('--json')).stdout);
+  expect(document).toMatchObject({
+    from: { date: '2026-11-20', rows: 3 },
+    columns: { added: ['email', 'phone'], removed: ['name'] },
+    keys: { column: 'id', added: 2, removed: 2, kept: 1, repeated: { before: 0, after: 0 } },
+  });
+  expect(document).not.toHaveProperty('addedKeys');
+});
+
+test('the keys themselves are printed where they are asked for, each on one line', async () => {
+  const { diff } = await between({ content: OLD }, NEW);
+  expect((await diff('--show-keys')).stdout).toMatch(/in both\n\+ 4 5\n\+ 6\n- 1\n- 2\n$/);
+  expect(JSON.parse((await diff('--show-keys', '--json')).stdout)).toMatchObject({
+    addedKeys: ['4\n5', '6'],
+    removedKeys: ['1', '2'],
+  });
+});
+
+test('a column that repeats is reported not to identify a row', async () => {
+  const { diff } = await between({ content: 'id,name\n1,Ann\n2,Ann\n' }, { content: 'id,name\n1,Ann\n' });
+  const { stdout, stderr } = await diff('--key', 'name');
+  expect(stdout).toContain('keys by name: 0 added, 0 removed, 1 in both');
+  expect(stderr).toBe(
+    'Warning: 1 row of 2026-11-20 repeat a name of an earlier row: it does not identify a row there.\n',
+  );
+});
+
+const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
+
+test.each<[string, Side]>([
+  [
+    'UTF-16 with a mark',
+    {
+      content: Buffer.from('\ufeffid,name\n1,a\n', 'utf16le'),
+      file: { dialect: { ...dialect, encoding: 'utf-16le' } },
+    },
+  ],
+  ['UTF-8 with a mark', { content: '\ufeffid,name\n1,a\n' }],
+  ['gzip', { content: gzipSync('id,name\n1,a\n'), file: { compression: 'gzip' } }],
+  [
+    'semicolons behind a line that names them',
+    { content: 'sep=;\nid;name\n1;a\n', file: { dialect: { ...dialect, separator: ';', separatorLine: true } } },
+  ],
+  ['the line breaks of old Macs', { content: 'id,name\r1,a\r', file: { dialect: { ...dialect, lineBreak: 'cr' } } }],
+  ['short records and empty lines', { content: 'id,name\n\n1\n' }],
+])('a file with %s has the same keys as a plain one', async (_, side) => {
+  const { diff } = await between({ content: 'id,name\n1,a\n' }, side);
+  expect((await diff()).stdout).toContain('keys by id: 0 added, 0 removed, 1 in both');
+});
+
+test.each<[string, Side, number, RegExp]>([
+  ['is no CSV file', { content: 'PK', file: { format: 'xlsx' } }, 1, /^The leads of 2026-11-21 are xlsx, not CSV/],
+  ['is malformed', { content: 'id,name\n1,"Ann" Lee\n' }, 1, /is malformed CSV in line 2: download gets/],
+  [
+    'has another encoding',
+    { content: Buffer.from([0x69, 0x64, 10, 0xe0, 10]), file: { header: ['id'] } },
+    1,
+    /has bytes that are not utf-8/,
+  ],
+  ['is no gzip', { content: 'id\n', file: { compression: 'gzip' } }, 1, /is gzip that cannot be unpacked/],
+  [
+    'has no known header',
+    { content: '1\n', file: { header: null } },
+    1,
+    /^The header of the leads of 2026-11-21 is not known/,
+  ],
+  [
+    'lacks the column',
+    { content: 'idd\n', file: { header: ['idd'] } },
+    2,
+    /have no column "id" \(did you mean "idd"\?\)/,
+  ],
+  [
+    'is split by another separator',
+    { content: 'id;name\n1;Ann\n' },
+    1,
+    /begins with 1 column, not the 2 of its manifest/,
+  ],
+  ['has another checksum', { content: 'id,name\n1,a\n', file: { crc32: 'AAAAAA==' } }, 1, /is corrupt: its CRC-32/],
+])('a file that %s is refused in one sentence without a value of it', async (_, side, exitCode, sentence) => {
+  const { diff } = await between({ content: OLD }, side);
+  const { code, stdout, stderr } = await diff();
+  expect([code, stdout]).toEqual([exitCode, '']);
+  expect(stderr).toMatch(sentence);
+  expect(stderr.trimEnd()).not.toMatch(/\n|Ann/);
+});
+
+test('a date without a published file is refused before either is read', async () => {
+  const { diff, calls, keys } = await between({ content: OLD }, { content: OLD });
+  expect(await diff('--to', '2026-11-25')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^Nothing of leads is published for 2026-11-25; the nearest: 2026-11-21\.\n$/),
+  });
+  expect(calls.filter((call) => keys.some((key) => call.includes(key)))).toEqual([]);
+});
+
+test('more keys than fit into memory are refused, not counted wrong', async () => {
+  async function* keys(first: number) {
+    for (let key = first; key < first + 3; key += 1) yield String(key);
+  }
+  expect(await keyChanges(keys(1), keys(2), 4)).toMatchObject({ added: ['4'], removed: ['1'], kept: 2 });
+  await expect(keyChanges(keys(1), keys(2), 3)).rejects.toThrow(/more than 3 different keys: compare them with DuckDB/);
+});
