@@ -291,6 +291,16 @@ test('an adopted export is shown as that of the run that had requested it, also 
   });
 });
 
+test('a failed run that had waited for the CRM is made up for the date of its start, not of the day on which its rule fired', async () => {
+  const waited = runState({ input, run: null, date: '2026-11-19', waits: 1 });
+  const entered: Execution['entered'] = [['RunFailed', at('01:00:21'), waited]];
+  const cloud = await readingCloud({ executions: [{ ...failed, entered }] });
+  expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({
+    date: '2026-11-19',
+    makeUp: 'start leads --date 2026-11-19',
+  });
+});
+
 test('a failed run of an input of its own is made up by a retry', async () => {
   const own = { ...failed, input: { entity: 'leads', columns: ['id'] } };
   const cloud = await readingCloud({ executions: [own] });
