@@ -40,8 +40,9 @@ const COMMANDS: Record<string, Listed> = {
     load: async () => (await import('./runs/logs/logs.ts')).addLogs,
   },
   download: {
-    takes: '<entity>',
-    description: 'download a published file, by its pointer and manifest, and prove it by size and checksum',
+    takes: '[entity]',
+    description:
+      'download a published file, or all of a date, by pointer and manifest, and prove it by size and checksum',
     load: async () => (await import('./data/download.ts')).addDownload,
   },
   peek: {

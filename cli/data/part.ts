@@ -35,12 +35,13 @@ export async function openPart(
       ...(await measure(handle, signal)),
       append: (chunk: Uint8Array) => handle.appendFile(chunk).catch(cannot),
       reset: () => handle.truncate(0),
-      /** Moves the proven file into its place. */
-      finish: async () => {
+      /** Leaves nothing for another attempt. */
+      discard: () => rm(partPath, { force: true }),
+      /** Moves the proven file into its place. @param bytes that it must have */
+      finish: async (bytes = wholeBytes) => {
         await handle.sync().catch(cannot);
         const { size } = await handle.stat();
-        if (size !== wholeBytes)
-          throw failed(`${partPath} has ${size} bytes on the disk, not ${wholeBytes}: remove it.`);
+        if (size !== bytes) throw failed(`${partPath} has ${size} bytes on the disk, not ${bytes}: remove it.`);
         await refuseExisting(path, force);
         await rename(partPath, path);
       },

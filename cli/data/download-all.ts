@@ -1,0 +1,76 @@
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Manifest } from '../../core/export/manifest.ts';
+import { CommandError, RUN_FAILED } from '../support/exit.ts';
+import { printErr, printOut } from '../support/print.ts';
+import type { Target } from '../support/target.ts';
+import { refuseOtherThanCsv } from './csv-file.ts';
+import { defaultPath, downloadOne, printDownloaded } from './download-one.ts';
+import { failed, findManifest } from './find.ts';
+import { createManifests, type Manifests } from './manifests.ts';
+import { refuseExisting } from './part.ts';
+
+interface Options {
+  date?: string;
+  /** The directory. */
+  output?: string;
+  force: boolean;
+  excel: boolean;
+  json: boolean;
+}
+
+/** An entity whose file could not be had, and why. */
+interface Missing {
+  entity: Entity;
+  error: string;
+}
+
+/**
+ * Downloads the files of all entities of which something is published. Nothing is written before all are found, of the right
+ * format, and their places free. Where one is missing or corrupt the others are downloaded, and the exit code is 1.
+ */
+export async function downloadAll(target: Target, { date, output, force, excel, json }: Options): Promise<void> {
+  const { found, missing } = await findAll(createManifests(target), date);
+  const wanted = found.map((manifest) => ({ manifest, path: defaultPath(manifest, excel, output) }));
+  for (const { manifest, path } of wanted) {
+    if (excel) refuseOtherThanCsv(manifest);
+    await refuseExisting(path, force);
+  }
+  const files: object[] = [];
+  for (const { manifest, path } of wanted) {
+    const done = await ifThere(manifest.entity, missing, downloadOne(target, manifest, { path, force, excel }));
+    if (!done) continue;
+    files.push(done.document);
+    if (!json) printDownloaded(manifest, path, done.text);
+  }
+  for (const { error } of missing) printErr(error);
+  if (json) printOut(JSON.stringify({ files, missing }));
+  if (missing.length > 0) process.exitCode = RUN_FAILED;
+}
+
+async function findAll(manifests: Manifests, date: string | undefined) {
+  const found: Manifest[] = [];
+  const missing: Missing[] = [];
+  for (const entity of ENTITIES) {
+    // An entity that is not configured has no file on any date.
+    if ((await manifests.dates(entity)).length === 0) continue;
+    const manifest = await ifThere(
+      entity,
+      missing,
+      findManifest(manifests, entity, date === undefined ? {} : { date }),
+    );
+    if (manifest) found.push(manifest);
+  }
+  if (found.length === 0) throw failed(missing[0]?.error ?? 'Nothing is published here yet: start a run first.');
+  return { found, missing };
+}
+
+/** What concerns one entity alone does not stop the others. */
+async function ifThere<T>(entity: Entity, missing: Missing[], work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof CommandError) || error.exitCode !== RUN_FAILED) throw error;
+    missing.push({ entity, error: error.message });
+    return undefined;
+  }
+}

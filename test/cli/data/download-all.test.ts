@@ -1,0 +1,93 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { tempDir } from '../../local/support/support.ts';
+import { readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+/** Leads of two dates and contacts of the first, and `download --all` into an empty directory. */
+async function setting() {
+  const cloud = await readingCloud();
+  cloud.publish({ entity: 'contacts', date: '2026-11-19' });
+  cloud.publish({ entity: 'leads', date: '2026-11-19', execution: 'old', content: 'id,name\n7,g\n' });
+  const newest = cloud.publish({ entity: 'leads', date: '2026-11-20' });
+  const directory = await tempDir();
+  const place = ['--deployment', 'test', '--endpoint-url', cloud.endpoint];
+  const all = (...args: string[]) => runCli('download', '--all', '-o', directory, ...args, ...place);
+  return { ...cloud, newest, directory, all };
+}
+
+test('the newest file of every entity is downloaded, whatever its date', async () => {
+  const { directory, all } = await setting();
+  const { code, stdout } = await all();
+  expect(code).toBe(0);
+  expect(await readdir(directory)).toEqual(['contacts-2026-11-19.csv', 'leads-2026-11-20.csv']);
+  expect(stdout.match(/size and CRC-32 as the manifest/g)).toHaveLength(2);
+});
+
+test('of a date there are the files of that date, also for spreadsheets', async () => {
+  const { directory, all } = await setting();
+  expect((await all('--date', '2026-11-19', '--excel')).code).toBe(0);
+  expect(await readdir(directory)).toEqual(['contacts-2026-11-19.excel.csv', 'leads-2026-11-19.excel.csv']);
+  expect(await readFile(join(directory, 'leads-2026-11-19.excel.csv'), 'utf8')).toContain('"7","g"');
+});
+
+test('an entity that lacks the date is named, the others are downloaded, and the exit code is 1', async () => {
+  const { directory, all } = await setting();
+  const { code, stdout, stderr } = await all('--date', '2026-11-20', '--json');
+  expect(code).toBe(1);
+  const error = 'Nothing of contacts is published for 2026-11-20; the nearest: 2026-11-19.';
+  expect(stderr).toBe(`${error}\n`);
+  expect(JSON.parse(stdout)).toEqual({
+    files: [expect.objectContaining({ entity: 'leads', date: '2026-11-20', whole: true })],
+    missing: [{ entity: 'contacts', error }],
+  });
+  expect(await readdir(directory)).toEqual(['leads-2026-11-20.csv']);
+});
+
+test('a corrupt file does not stop the others, and does not get its name', async () => {
+  const { directory, all, objects } = await setting();
+  objects.set('runs/entity=contacts/run=contacts-night/contacts.csv', Buffer.from('id,name\n1,b\n'));
+  const { code, stderr } = await all();
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/contacts\.csv is corrupt: its CRC-32/);
+  const names = await readdir(directory);
+  expect(names).toContain('leads-2026-11-20.csv');
+  expect(names).not.toContain('contacts-2026-11-19.csv');
+});
+
+test('nothing is written where a place is taken, or a file is of another format than asked for', async () => {
+  const { directory, all, publish, newest } = await setting();
+  await writeFile(join(directory, 'leads-2026-11-20.csv'), 'mine');
+  expect(await all()).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/leads-2026-11-20\.csv is there already/),
+  });
+  publish({ date: '2026-11-20', manifest: { file: { ...newest.file, format: 'xlsx' } } });
+  expect(await all('--excel')).toMatchObject({ code: 1, stderr: expect.stringMatching(/are xlsx, not CSV/) });
+  expect(await readdir(directory)).toEqual(['leads-2026-11-20.csv']);
+});
+
+test('where nothing is published it says so in one sentence', async () => {
+  const { endpoint } = await readingCloud();
+  const { code, stdout, stderr } = await runCli(
+    'download',
+    '--all',
+    '--deployment',
+    'test',
+    '--endpoint-url',
+    endpoint,
+  );
+  expect([code, stdout, stderr]).toEqual([1, '', 'Nothing is published here yet: start a run first.\n']);
+});
+
+test.each([
+  [[], /^Name one entity, or else --all\.$/],
+  [['leads', '--all'], /^Name one entity, or else --all\.$/],
+  [['--all', '--run', 'x'], /^A run is of one entity/],
+  [['--all', '-o', '-'], /^Standard output takes one file as it is/],
+  [['leads', '--excel', '-o', '-'], /^Standard output takes one file as it is/],
+])('download %s is a contradiction', async (args, sentence) => {
+  const { code, stderr } = await runCli('download', ...args, '--deployment', 'test');
+  expect([code, stderr.trimEnd()]).toEqual([2, expect.stringMatching(sentence)]);
+});

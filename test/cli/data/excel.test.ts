@@ -1,0 +1,90 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+/** A published file, and `download --excel` of it into an empty directory. */
+async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}) {
+  const cloud = await readingCloud();
+  const manifest = cloud.publish({ content });
+  cloud.publish({ content, manifest: { file: { ...manifest.file, ...file } } });
+  const directory = await tempDir();
+  const path = join(directory, 'leads.csv');
+  const place = ['--deployment', 'test', '--endpoint-url', cloud.endpoint];
+  const excel = (...args: string[]) => runCli('download', 'leads', '--excel', '-o', path, ...args, ...place);
+  return { directory, path, excel };
+}
+
+const csv = (records: string[][]) =>
+  records.map((record) => `${record.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\n`).join('');
+
+test('what a spreadsheet would run gets an apostrophe, and all cells are quoted behind a byte order mark', async () => {
+  const cells = ['=1+1', '+972 3', '-5', '@SUM(A1)', '\tx', '\rx', '\nx', '＝1', 'a=b', 'דנה', 'a;=1+1', ''];
+  const { path, excel } = await setting(csv([['id', 'name'], ...cells.map((cell) => ['1', cell])]));
+  const { code, stdout } = await excel();
+  expect(code).toBe(0);
+  expect(stdout).toMatch(
+    /size and CRC-32 as the manifest .* says; for spreadsheets: 8 cells got a leading apostrophe\.\n$/,
+  );
+  const text = await readFile(path, 'utf8');
+  expect(text.startsWith('\ufeff"id","name"\r\n"1","\'=1+1"\r\n')).toBe(true);
+  const names = parse(text, { bom: true, record_delimiter: '\r\n' }).map((record) => record[1]);
+  expect(names).toEqual(['name', ...cells.map((cell, index) => (index < 8 ? `'${cell}` : cell))]);
+});
+
+test('whatever the cells, none can be run, and all others are as they were', async () => {
+  const cell = fc.stringMatching(/^[=+\-@\t\r\n"',;a א]{0,6}$/);
+  const records = fc.sample(fc.tuple(cell, cell), 300);
+  const { path, excel } = await setting(csv([['id', 'name'], ...records]), { dialect: null });
+  await excel();
+  const written: string[][] = parse(await readFile(path), { bom: true, record_delimiter: '\r\n' }).slice(1);
+  expect(written.flat().filter((one) => /^[=+\-@\t\r\n]/.test(one))).toEqual([]);
+  const asWas = written.map((record) => record.map((one) => one.replace(/^'(?=[=+\-@\t\r\n])/, '')));
+  const expected = records.map((record) => record.map((one) => one.replace(/^'(?=[=+\-@\t\r\n])/, '')));
+  expect(asWas).toEqual(expected);
+});
+
+test('a file in another encoding with another separator becomes UTF-8 with the same separator', async () => {
+  const dialect = {
+    encoding: 'windows-1255',
+    byteOrderMark: false,
+    separator: ';',
+    separatorLine: true,
+    lineBreak: 'crlf',
+  };
+  const content = Buffer.concat([Buffer.from('sep=;\r\nid;name\r\n1;'), Buffer.from([0xe0, 13, 10])]);
+  const { path, excel } = await setting(content, { dialect });
+  await excel();
+  expect(await readFile(path, 'utf8')).toBe('\ufeff"id";"name"\r\n"1";"א"\r\n');
+});
+
+test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
+  ['is no CSV file', 'PK', { format: 'xlsx' }, /^The leads of 2026-11-20 are xlsx, not CSV/],
+  ['is malformed at its end', `id,name\n${'1,a\n'.repeat(40_000)}2,"b" c\n`, {}, /is malformed CSV in line 40002/],
+  ['has another checksum', `id,name\n${'1,a\n'.repeat(40_000)}`, { crc32: 'AAAAAA==' }, /is corrupt: its CRC-32/],
+])('of a file that %s nothing is left', async (_, content, file, sentence) => {
+  const { directory, excel } = await setting(content, file);
+  const { code, stdout, stderr } = await excel();
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(sentence);
+  expect(await readdir(directory)).toEqual([]);
+});
+
+test('what is there is kept without force, and what another attempt left is not gone on with', async () => {
+  const { path, excel } = await setting('id,name\n1,a\n');
+  await writeFile(path, 'mine');
+  expect((await excel()).code).toBe(2);
+  expect(await readFile(path, 'utf8')).toBe('mine');
+  await writeFile(`${path}.part`, 'half');
+  expect(JSON.parse((await excel('--force', '--json')).stdout)).toMatchObject({
+    excel: true,
+    apostrophes: 0,
+    file: path,
+  });
+  expect(await readFile(path, 'utf8')).toBe('\ufeff"id","name"\r\n"1","a"\r\n');
+});
