@@ -7,6 +7,7 @@ import { createProgram } from '../cli/program.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
 import { ALARMS } from '../lib/monitoring/alarms.ts';
+import { documentedEventPattern } from './support/event-pattern.ts';
 import { allCommands, runbookEntries } from './support/runbook.ts';
 
 /** Paths of all fields of a JSON schema, objects opened, with `ENTITY` for the names of entities. */
@@ -35,6 +36,41 @@ describe('docs/configuration.md', () => {
 
   it('says of each field what it means', () => {
     expect(rows.filter(([, , meaning]) => !meaning?.endsWith('.')).map(([, field]) => field)).toEqual([]);
+  });
+});
+
+describe('the event pattern of docs/reading-the-files.md', () => {
+  /** As AWS documents it; of the operators only those that the pattern uses. */
+  function matches(pattern: unknown, value: unknown): boolean {
+    if (!Array.isArray(pattern))
+      return Object.entries(pattern as object).every(([key, inner]) =>
+        matches(inner, (value as Record<string, unknown>)?.[key]),
+      );
+    return pattern.some((each) => (each.prefix ? String(value).startsWith(each.prefix) : each === value));
+  }
+  const pattern: unknown = JSON.parse(documentedEventPattern('exports'));
+  const event = (key: string, { type = 'Object Created', bucket = 'exports' } = {}) => ({
+    version: '0',
+    'detail-type': type,
+    source: 'aws.s3',
+    resources: [`arn:aws:s3:::${bucket}`],
+    detail: { version: '0', bucket: { name: bucket }, object: { key, size: 5 }, reason: 'PutObject' },
+  });
+
+  it.each(['published/entity=leads/latest.json', 'published/entity=leads/date=2026-11-20.json'])(
+    'matches %s',
+    (key) => {
+      expect(matches(pattern, event(key))).toBe(true);
+    },
+  );
+
+  it.each([
+    ['a file', event('runs/entity=leads/run=a/leads.csv')],
+    ['a manifest', event('runs/entity=leads/run=a/_manifest.json')],
+    ['a pointer that is deleted', event('published/entity=leads/latest.json', { type: 'Object Deleted' })],
+    ['a pointer in another bucket', event('published/entity=leads/latest.json', { bucket: 'others' })],
+  ])('does not match %s', (_, other) => {
+    expect(matches(pattern, other)).toBe(false);
   });
 });
 

@@ -1,6 +1,6 @@
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { type Conditions, Effect, type IPrincipal, PolicyStatement, StarPrincipal } from 'aws-cdk-lib/aws-iam';
-import { BlockPublicAccess, Bucket, BucketEncryption, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
+import { BlockPublicAccess, Bucket, BucketEncryption, CfnBucket, type LifecycleRule } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { EncryptionKey } from './encryption-key.ts';
@@ -47,6 +47,7 @@ export class ExportBucket extends Construct {
       serverAccessLogsPrefix: 'exports/',
       lifecycleRules: lifecycle(deployment),
     });
+    this.announceObjects();
     this.refuseOtherKeys();
     // The bucket that stays keeps its rule against plain http as well.
     this.bucket.policy?.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
@@ -90,6 +91,16 @@ export class ExportBucket extends Construct {
   allowReadingIndex(role: IPrincipal): void {
     this.allow(role, ['s3:GetObject'], ['updates/*/chunks.jsonl']);
     this.key.allow(role, 's3', ['kms:Decrypt']);
+  }
+
+  /**
+   * S3 sends an event for every object that is created or deleted to the account's default event bus. `eventBridgeEnabled` of CDK
+   * would add a custom resource, with a function of its own.
+   */
+  private announceObjects(): void {
+    const { defaultChild } = this.bucket.node;
+    if (!(defaultChild instanceof CfnBucket)) throw new Error('the bucket has no resource of its own');
+    defaultChild.notificationConfiguration = { eventBridgeConfiguration: { eventBridgeEnabled: true } };
   }
 
   /**

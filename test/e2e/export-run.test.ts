@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ListExecutionsCommand, StartExecutionCommand } from '@aws-sdk/client-sfn';
+import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import {
+  CreateStateMachineCommand,
+  DescribeExecutionCommand,
+  ListExecutionsCommand,
+  StartExecutionCommand,
+} from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf, usageOf } from '../../bench/cost.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
@@ -12,6 +18,7 @@ import { waitUntil } from '../../local/processes/wait-until.ts';
 import type { FaultInput } from '../../sandbox/world/fault-schema.ts';
 import type { Template } from '../../scripts/definition.ts';
 import { alarmMetrics, listedShapes, metricsIn, shapeOfMetric } from '../support/emf.ts';
+import { documentedEventPattern } from '../support/event-pattern.ts';
 import { NO_HISTORY } from '../support/stored-run.ts';
 import { jsonLines } from '../support/written.ts';
 import { bucketTools } from './support/bucket-tools.ts';
@@ -65,6 +72,38 @@ describe('a night without trouble', () => {
       expect(manifest.warnings).toEqual([NO_HISTORY]);
     }
     expect(system.sandbox.ledger.violations()).toEqual([]);
+  });
+});
+
+describe('readers with the rule of the document', () => {
+  it('get an event of each pointer that moves, and of no other object', async () => {
+    const { sfn, events, BucketName } = system.target;
+    const machine = { name: 'readers', roleArn: 'arn:aws:iam::000000000000:role/readers' };
+    const definition = JSON.stringify({ StartAt: 'Read', States: { Read: { Type: 'Pass', End: true } } });
+    const { stateMachineArn } = await sfn.send(new CreateStateMachineCommand({ ...machine, definition }));
+    await events.send(new PutRuleCommand({ Name: machine.name, EventPattern: documentedEventPattern(BucketName) }));
+    const target = { Id: machine.name, Arn: stateMachineArn, RoleArn: machine.roleArn };
+    await events.send(new PutTargetsCommand({ Rule: machine.name, Targets: [target] }));
+    const keysToldOf = async () => {
+      const { executions = [] } = await sfn.send(new ListExecutionsCommand({ stateMachineArn }));
+      const told = executions.map(({ executionArn }) => sfn.send(new DescribeExecutionCommand({ executionArn })));
+      return (await Promise.all(told)).map(({ input = '' }) => JSON.parse(input).detail.object.key as string);
+    };
+
+    const { date } = await manifestOf(await system.run('customers'));
+    await manifestOf(await system.run('customers', { date: '2020-02-28' }));
+
+    const told = ['date=2020-02-28', `date=${date}`, 'latest'].map((name) => `published/entity=customers/${name}.json`);
+    await waitUntil(
+      async () => (await keysToldOf()).filter((key) => key.includes('=customers/')).length >= told.length,
+      {
+        withinMs: 20 * SECONDS,
+        everyMs: 200,
+      },
+    );
+    const keys = await keysToldOf();
+    expect(keys.filter((key) => key.includes('=customers/')).toSorted()).toEqual(told.toSorted());
+    expect(keys.filter((key) => !key.startsWith('published/'))).toEqual([]);
   });
 });
 

@@ -194,6 +194,12 @@ describe('the bucket', () => {
     expect(kept.Properties.LifecycleConfiguration.Rules).toEqual(lifecycle(12));
   });
 
+  test('announces its objects to EventBridge and to nobody else, by a property of its own', () => {
+    expect(bucket.Properties.NotificationConfiguration).toEqual({
+      EventBridgeConfiguration: { EventBridgeEnabled: true },
+    });
+  });
+
   test('refuses everything that does not come by TLS 1.2 or later', () => {
     const denied = statementsOf(policy).filter(({ Effect, Action }) => Effect === 'Deny' && Action === 's3:*');
     const everything = { Action: 's3:*', Principal: { AWS: '*' } };
