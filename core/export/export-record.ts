@@ -1,7 +1,7 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { ledgerUnavailable } from '../oauth/ledger.ts';
-import { type Attributes, expressionValues } from '../oauth/ledger-item.ts';
+import { type Attributes, expiryOf, expressionValues } from '../oauth/ledger-item.ts';
 
 /** The export that a run has at the CRM, and what it was requested for. */
 const recordSchema = z.object({
@@ -28,15 +28,13 @@ export interface ExportRecords {
   ): Promise<ExportRecord | { refused: string }>;
 }
 
-/** As long as other items of the ledger. */
-const KEPT_DAYS = 30;
 const NAMES = { '#date': 'date' };
 
 export function createExportRecords(client: DynamoDBClient, TableName: string): ExportRecords {
   const keyOf = (execution: string): Attributes => ({ pk: { S: `export-of#${execution}` } });
   return {
     keep: async (execution, record, now) => {
-      const ttl = Math.floor(now.getTime() / 1000) + KEPT_DAYS * 86_400;
+      const ttl = expiryOf(now.getTime());
       const command = new UpdateItemCommand({
         TableName,
         Key: keyOf(execution),

@@ -37,6 +37,14 @@ export function expressionValues(plain: Record<string, string | number>): Attrib
   return Object.fromEntries(Object.entries(plain).map(([name, value]) => [`:${name}`, attribute(value)]));
 }
 
+/** Far above any stale read, hung retry or late event. */
+const KEPT_SECONDS = 30 * 86_400;
+
+/** When an item may go: the `ttl` of the table, in seconds. @param now milliseconds */
+export function expiryOf(now: number): number {
+  return Math.floor(now / 1000) + KEPT_SECONDS;
+}
+
 export function parseItem(attributes: Attributes | undefined): LedgerItem {
   const plain = Object.entries(attributes ?? {}).map(([name, { N, S }]) => [name, N === undefined ? S : Number(N)]);
   const item = itemSchema.parse(Object.fromEntries(plain));

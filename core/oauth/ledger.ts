@@ -5,7 +5,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { RunError } from '../errors.ts';
-import { type Attributes, expressionValues, inTable, type LedgerItem, parseItem } from './ledger-item.ts';
+import { type Attributes, expiryOf, expressionValues, inTable, type LedgerItem, parseItem } from './ledger-item.ts';
 import { accessDenied } from './secrets.ts';
 
 /** 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
@@ -13,8 +13,6 @@ export const LEASE_MS = 45_000;
 const MINUTE_MS = 60_000;
 /** Waits after unanswered presentations, growing; after the first only the lease. */
 const HOLDS_MS = [0, 30 * MINUTE_MS, 60 * MINUTE_MS, 120 * MINUTE_MS];
-/** Far above any stale read or hung retry. */
-const KEPT_DAYS = 30;
 
 /** The right to spend one generation, until its deadline. */
 export interface Claim {
@@ -104,7 +102,7 @@ async function claimIf(
   now: number,
 ): Promise<ClaimAnswer> {
   const deadline = now + LEASE_MS;
-  const ttl = Math.floor(now / 1000) + KEPT_DAYS * 86_400;
+  const ttl = expiryOf(now);
   const command = new UpdateItemCommand({
     TableName,
     Key: keyOf(versionId),

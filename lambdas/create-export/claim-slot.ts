@@ -1,10 +1,7 @@
 import { ConditionalCheckFailedException, type DynamoDBClient, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Entity } from '../../core/config/entities.ts';
 import { ledgerUnavailable } from '../../core/oauth/ledger.ts';
-import { expressionValues } from '../../core/oauth/ledger-item.ts';
-
-/** Far above the age of any event: EventBridge gives up delivering one after two hours. */
-const KEPT_DAYS = 30;
+import { expiryOf, expressionValues } from '../../core/oauth/ledger-item.ts';
 
 /**
  * Claims a start by a rule for an execution, which finds its own claim again.
@@ -19,7 +16,7 @@ export type ClaimSlot = (slot: { entity: Entity; at: Date }, execution: string) 
  */
 export function createClaimSlot(client: DynamoDBClient, TableName: string, now: () => Date): ClaimSlot {
   return async ({ entity, at }, execution) => {
-    const ttl = Math.floor(now().getTime() / 1000) + KEPT_DAYS * 86_400;
+    const ttl = expiryOf(now().getTime());
     const command = new UpdateItemCommand({
       TableName,
       Key: { pk: { S: `slot#${entity}#${at.toISOString().slice(0, 16)}Z` } },
