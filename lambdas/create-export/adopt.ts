@@ -5,10 +5,14 @@ import { RunError } from '../../core/errors.ts';
 import type { ExportRecord, ExportRecords } from '../../core/export/export-record.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Run } from '../../core/step/states.ts';
+import type { Bucket } from '../../core/storage/bucket.ts';
+import { hasNewerRecords } from './newer-records.ts';
 
 export interface AdoptDeps extends Invocation {
   crm: CrmClient;
   records: ExportRecords;
+  /** Of the bucket. */
+  read: Bucket['read'];
 }
 
 /** What a request for the ledger may take, so that a create whose answer comes last is still recorded. */
@@ -26,15 +30,16 @@ export async function adoptExport(
   deps: AdoptDeps,
 ): Promise<ExportRecord | undefined> {
   const found = await deps.records.adopt(earlier, wanted, execution);
-  const refused = 'refused' in found ? found.refused : await refusalOf(found.exportId, wanted.entity, deps);
+  const refused = 'refused' in found ? found.refused : await refusalOf(found, wanted.entity, deps);
   deps.log.info(refused === undefined ? 'adopted the export of an earlier run' : `adopted no export: ${refused}`, {});
   return 'refused' in found || refused !== undefined ? undefined : found;
 }
 
 /** `undefined` where the CRM has the export and goes on with it. */
-async function refusalOf(exportId: string, entity: Entity, { crm }: AdoptDeps): Promise<string | undefined> {
+async function refusalOf(found: ExportRecord, entity: Entity, { crm, read }: AdoptDeps): Promise<string | undefined> {
+  if (await hasNewerRecords(read, entity, found)) return 'a later export of its date is published';
   try {
-    const { status } = await readStatus(crm, entity, exportId);
+    const { status } = await readStatus(crm, entity, found.exportId);
     return status === 'FAILED' ? 'the CRM reports that it failed' : undefined;
   } catch (error) {
     if (!(error instanceof RunError) || error.transient) throw error;

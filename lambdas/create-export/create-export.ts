@@ -11,7 +11,6 @@ import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type Answer, troubleOf, waitAfter } from '../../core/step/export-run.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
-import type { Bucket } from '../../core/storage/bucket.ts';
 import { type AdoptDeps, adoptExport, RECORD_SECONDS, recordExport } from './adopt.ts';
 import type { ClaimSlot } from './claim-slot.ts';
 import { type Compared, compareColumns } from './compare-columns.ts';
@@ -20,8 +19,6 @@ import { dateOfRun } from './date-of-run.ts';
 export interface CreateExportDeps extends AdoptDeps {
   claimSlot: ClaimSlot;
   softwareVersion: string;
-  /** Of the bucket. */
-  read: Bucket['read'];
 }
 
 /** Of a create that may have worked; the manifest warns that the CRM may hold two exports. */

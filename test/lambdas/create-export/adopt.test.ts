@@ -201,3 +201,38 @@ test('a different configuration of sorts or e-mail makes a new export: the old o
 
   expect((await createExport(retry(), deps)).run).toMatchObject({ adopted: null });
 });
+
+/** What readers have of the date: an export that was made then. */
+function published(createdAt: string) {
+  const manifestKey = 'runs/entity=leads/run=other/_manifest.json';
+  const place = { schemaVersion: 1, entity: 'leads', date: '2026-11-20', startedAt: createdAt, execution: 'other' };
+  return fakeBucket({
+    objects: {
+      'published/entity=leads/date=2026-11-20.json': JSON.stringify({ ...place, manifestKey, keptUntil: '2027-02-18' }),
+      [manifestKey]: JSON.stringify({ export: { createdAt } }),
+    },
+  });
+}
+
+test.each<[string, string, Answers[number], object]>([
+  ['later a new one is made', '2026-11-20T05:00:00.000Z', NEW, { adopted: null, exportId: OTHER_EXPORT_ID }],
+  [
+    'earlier the one of the failed run is adopted',
+    '2026-11-19T23:00:00.000Z',
+    status({ id: EXPORT_ID, status: 'PROCESSED' }),
+    { adopted: 'night-1', exportId: EXPORT_ID },
+  ],
+])('of a date whose published export was made %s', async (_, createdAt, answer, expected) => {
+  const deps = { ...retryDeps(await afterFailedRun(), answer), read: published(createdAt).read };
+
+  expect((await createExport(retry(), deps)).run).toMatchObject(expected);
+});
+
+test('a pointer that CreateExport may not read hinders no adoption', async () => {
+  const denied = async () => {
+    throw new RunError('StorageDenied', 'No.');
+  };
+  const deps = { ...retryDeps(await afterFailedRun(), status({ id: EXPORT_ID, status: 'PROCESSED' })), read: denied };
+
+  expect((await createExport(retry(), deps)).run).toMatchObject({ adopted: 'night-1' });
+});
