@@ -22,7 +22,7 @@ export const ERRORS = {
     'Ask the operator of the CRM for access tokens that live longer, or space the nightly starts so that they share a token, then start the run again.',
   ),
   TokenStoreUnavailable: transient(
-    'Look at the health of AWS Secrets Manager and at the role of the function, then start the run again.',
+    'Look at the health of AWS Secrets Manager and Amazon DynamoDB, and at the role of the function, then start the run again.',
   ),
   CrmUnavailable: transient(
     'Ask the operator of the CRM whether it is down; when it is up again, start the run again.',
