@@ -8,10 +8,11 @@ import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
 import { exceptedIn, exceptedOf } from './excepted-columns.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
 import { guardsSchema } from './guard-settings.ts';
-import { localTime, nightlySchema } from './nightly-settings.ts';
+import { localTime, nightlySchema, timeZone } from './nightly-settings.ts';
 import { misplacedDates } from './relative-date.ts';
 import { refuse, requestKeys } from './request-keys.ts';
 import { UPDATE_SCOPE } from './scopes.ts';
+import { tableContradictions, tableMemorySchema, tableSettingsSchema } from './table-settings.ts';
 
 /**
  * The configuration of a deployment, `config/NAME.json`. It is checked at synth, and goes with its defaults into the bundle
@@ -85,6 +86,7 @@ const entityPlanSchema = z.strictObject({
   freshnessHours: freshnessHours.optional().describe('Replaces `alarms.freshnessHours` for this entity.'),
   guards: guardsSchema.prefault({}),
   drift: driftSettingsSchema.prefault({}),
+  tables: tableSettingsSchema.optional(),
 });
 
 const updatesSchema = z.strictObject({
@@ -133,17 +135,6 @@ const alarmsSchema = z.strictObject({
     ),
 });
 
-const timeZone = z.string().refine(
-  (zone) => {
-    try {
-      return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
-    } catch {
-      return false;
-    }
-  },
-  { error: 'an IANA time zone such as "Asia/Jerusalem" or "UTC"' },
-);
-
 const shape = z.strictObject({
   $schema: z.string().optional(),
   local: z
@@ -158,11 +149,12 @@ const shape = z.strictObject({
       'Whether customers can be updated: adds the state machine CustomerUpdates, and the scope `customers:update` to those that `authorize` requests.',
     ),
   updates: updatesSchema.prefault({}),
-  timeZone: timeZone.default('UTC').describe('IANA zone in which a run gets its date.'),
+  timeZone,
   nightly: nightlySchema,
   polling: pollingSchema.prefault({}),
   files: filesSchema.prefault({}),
   retentionDays: z.int().min(1).max(3650).default(90).describe('Days that runs and pointers are kept.'),
+  tableMemoryMB: tableMemorySchema,
   logRetentionDays: z
     .literal([1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827])
     .default(365)
@@ -225,6 +217,7 @@ function contradictions(deployment: Settings): Contradiction[] {
       ...extras,
       ...starts,
       ...named,
+      ...tableContradictions(plan, place),
     ];
   });
   const common = [...fileContradictions(deployment), ...pollingContradictions(deployment.polling, local, ['polling'])];

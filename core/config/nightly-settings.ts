@@ -3,6 +3,21 @@ import { START_UTC } from './timing.ts';
 
 /** The part of a deployment's configuration that is about when the night begins. */
 
+export const timeZone = z
+  .string()
+  .refine(
+    (zone) => {
+      try {
+        return Boolean(new Intl.DateTimeFormat('en', { timeZone: zone }));
+      } catch {
+        return false;
+      }
+    },
+    { error: 'an IANA time zone such as "Asia/Jerusalem" or "UTC"' },
+  )
+  .default('UTC')
+  .describe('IANA zone in which a run gets its date.');
+
 const time = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'a time such as "01:30"');
 
 export const localTime = time

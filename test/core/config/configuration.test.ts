@@ -10,6 +10,12 @@ const LOOPBACK = 'http://127.0.0.1:4566';
 const fileWith = (content: unknown) =>
   join(tree({ 'given.json': typeof content === 'string' ? content : JSON.stringify(content) }), 'given.json');
 
+/** A configuration whose leads have a table. */
+const tables = (settings: object, columns: unknown = 'all') => ({
+  crm: CRM,
+  entities: { leads: { columns, tables: settings } },
+});
+
 /** The lines that are reported about a configuration, without the path of its file. */
 function complaints(content: unknown, endpoint?: string): string[] {
   const file = fileWith(content);
@@ -50,6 +56,7 @@ describe('a configuration that holds', () => {
       nightly: { spreadMinutes: 7 },
       polling: { firstWaitSeconds: 15, largestWaitSeconds: 300, deadlineSeconds: 21_600, createAgainSeconds: 300 },
       retentionDays: 90,
+      tableMemoryMB: 1769,
       files: {
         maxBytes: 107_374_182_400,
         allowUndeclaredEnd: false,
@@ -83,6 +90,28 @@ describe('a configuration that holds', () => {
     const { deployment } = readConfiguration('given', fileWith({ local: true, crm }), LOOPBACK);
 
     expect(deployment.crm.fileHosts).toEqual([]);
+  });
+
+  test('may describe the table of an entity, whose columns are text, compressed with snappy and without a value that does not fit', () => {
+    const given = {
+      columns: {
+        age: 'integer',
+        sum: { type: 'decimal', precision: 18, scale: 2 },
+        born: { type: 'date', format: 'DD/MM/YYYY' },
+      },
+      except: ['notes'],
+      hash: ['idNumber'],
+    };
+    const { deployment } = readConfiguration('given', fileWith(tables(given)), undefined);
+
+    expect(deployment.entities.leads?.tables).toEqual({
+      ...given,
+      misfit: 'null',
+      compression: 'snappy',
+      version: 1,
+    });
+    expect(complaints(tables({}))).toEqual([]);
+    expect(complaints({ crm: CRM, entities: { leads: {} } })).toEqual([]);
   });
 
   test('may want fewer or more connections than by default, and the smallest and largest file', () => {
@@ -130,6 +159,47 @@ describe('a mistake is reported with the path of its field', () => {
       { crm: CRM, entities: { leads: { drift: { added: 'ignore' } } } },
       /^entities\.leads\.drift\.added: .*"accept"\|"warn"\|"stop"$/,
     ],
+    [
+      'a type of a column that is none',
+      tables({ columns: { phone: 'varchar' } }),
+      /^entities\.leads\.tables\.columns\.phone: must be "text", "integer"/,
+    ],
+    [
+      'a decimal whose digits behind the point are more than all its digits',
+      tables({ columns: { sum: { type: 'decimal', precision: 4, scale: 5 } } }),
+      /^entities\.leads\.tables\.columns\.sum: must be /,
+    ],
+    [
+      'a form of dates that is not known',
+      tables({ columns: { born: { type: 'date', format: 'YY/M/D' } } }),
+      /^entities\.leads\.tables\.columns\.born: must be /,
+    ],
+    [
+      'a column of a table that is both hashed and left out',
+      tables({ hash: ['phone'], except: ['phone'] }),
+      /^entities\.leads\.tables\.hash: names "phone", which `except` leaves out of the table$/,
+    ],
+    [
+      'a column of a table that is both hashed and typed',
+      tables({ hash: ['phone'], columns: { phone: 'integer' } }),
+      /^entities\.leads\.tables\.hash: names "phone", which `columns` gives a type/,
+    ],
+    [
+      'a column that a table leaves out twice',
+      tables({ except: ['phone', 'phone'] }),
+      /^entities\.leads\.tables\.except: names a column twice$/,
+    ],
+    [
+      'a type of a column that is left out everywhere',
+      tables({ columns: { phone: 'integer' } }, { except: ['phone'] }),
+      /^entities\.leads\.tables\.columns: names "phone", which `columns\.except` of the entity leaves out$/,
+    ],
+    [
+      'a hash of a column that is not requested',
+      tables({ hash: ['phone'] }, ['id']),
+      /^entities\.leads\.tables\.hash: names "phone", which `columns` of the entity does not request$/,
+    ],
+    ['a table-writing function without memory', { crm: CRM, tableMemoryMB: 128 }, /^tableMemoryMB: /],
     [
       'an address with a query',
       { crm: { ...CRM, authUrl: 'https://auth.test/?a=1' } },
