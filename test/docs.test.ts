@@ -39,7 +39,7 @@ describe('docs/configuration.md', () => {
   });
 });
 
-describe('the event pattern of docs/reading-the-files.md', () => {
+describe('the event pattern of docs/reading.md', () => {
   /** As AWS documents it; of the operators only those that the pattern uses. */
   function matches(pattern: unknown, value: unknown): boolean {
     if (!Array.isArray(pattern))

@@ -1,13 +1,17 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
+import { promisify } from 'node:util';
+import { crc32, gunzipSync } from 'node:zlib';
 import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Options, parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { RunReport } from '../../cli/runs/run-report.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
+import { fencedBlock } from '../support/fenced-block.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 
 /** What an operator reads, of one deployment in which three runs were published and one failed. */
@@ -182,4 +186,64 @@ it('tells the night as a page: what is published, what failed, what is paused', 
   expect(page).toContain(nameOf(newer));
   expect(page).toContain('<small>paused</small>');
   expect(await cli('report', '-o', join(dir, 'nowhere', 'x.html'))).toMatchObject({ code: 2 });
+});
+
+describe('the Python of docs/reading.md', () => {
+  const script = fencedBlock('docs/reading.md', '### Python', 'python');
+
+  /** The records that it prints. */
+  async function records(entity: string, which: string): Promise<Record<string, string>[]> {
+    const { python, env } = system.cloud;
+    const args = ['-I', '-c', script, system.target.BucketName, entity, which];
+    const { stdout } = await promisify(execFile)(python, args, { cwd: dir, env, maxBuffer: 1 << 26 });
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  }
+
+  /** The file that the newest run of an entity published, as another parser reads it. */
+  async function parsed(entity: string, decode: (bytes: Buffer) => string, options: Options) {
+    const file = join(dir, `parsed-${entity}.csv`);
+    await json('download', entity, '-o', file, '--force');
+    return parse(decode(await readFile(file)), { bom: true, columns: true, ...options });
+  }
+
+  it('follows pointer and manifest to every record of the newest file', async () => {
+    const expected = await parsed('leads', String, {});
+
+    expect(expected).toHaveLength(300);
+    expect(await records('leads', 'latest')).toEqual(expected);
+    expect(await records('leads', `date=${today}`)).toEqual(expected);
+  });
+
+  it('ends without a record where the file is not that of its manifest', async () => {
+    await expect(records('leads', 'date=2026-01-05')).rejects.toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/The file is corrupt\.\n$/),
+    });
+  });
+
+  it.each([
+    {
+      name: 'UTF-16 with semicolons behind a line that names them',
+      written: { separator: ';', separatorLine: true, encoding: 'utf-16le', byteOrderMark: true } as const,
+      decode: (bytes: Buffer) => bytes.toString('utf16le'),
+      options: { delimiter: ';', from_line: 2 },
+    },
+    {
+      name: 'tabs and lines of old Macs, packed with gzip',
+      written: { separator: '\t', lineBreak: '\r', packed: true } as const,
+      decode: (bytes: Buffer) => String(gunzipSync(bytes)),
+      options: { delimiter: '\t' },
+    },
+  ])('reads a file of $name', async ({ written, decode, options }) => {
+    system.sandbox.faults.add({ path: 'file', entity: 'contacts', written });
+    expect(await system.run('contacts')).toMatchObject({ error: null });
+
+    const expected = await parsed('contacts', decode, options);
+    expect(expected.length).toBeGreaterThan(100);
+    expect(await records('contacts', 'latest')).toEqual(expected);
+  });
 });

@@ -6,8 +6,13 @@ import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
 import { recordingNode } from './recording-node.ts';
 
+const ROOT = join(import.meta.dirname, '../../..');
+
 /** The local cloud of a run of tests: `inject('cloud')`. All files share it, so the names of what a file makes there are its own. */
-export type LocalCloud = Pick<Ministack, 'endpoint' | 'env' | 'pid' | 'logFile'>;
+export interface LocalCloud extends Pick<Ministack, 'endpoint' | 'env' | 'pid' | 'logFile'> {
+  /** An interpreter with boto3 and moto, which only tests need. */
+  python: string;
+}
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -20,13 +25,14 @@ declare module 'vitest' {
  * reads that its sandbox lets pass.
  */
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
-  const record = await openRunRecord(join(import.meta.dirname, '../../../.cache'));
+  const record = await openRunRecord(join(ROOT, '.cache'));
   try {
-    const command = await ensureMinistack({ record });
+    // Before the files, which run beside each other: pip could not install into one environment twice at once.
+    const command = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
     const cloud = await startMinistack({ ...command, record, nodeBin: await recordingNode(), waitScale: 0 });
     await cdkBootstrap({ record, env: cloud.env, logFile: join(record.workDir, 'bootstrap.log') });
     const { endpoint, env, pid, logFile } = cloud;
-    project.provide('cloud', { endpoint, env, pid, logFile });
+    project.provide('cloud', { endpoint, env, pid, logFile, python: command.command });
   } catch (error) {
     await record.close();
     throw error;

@@ -1,0 +1,112 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { parse } from 'csv-parse/sync';
+import { describe, expect, test } from 'vitest';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { tempDir } from '../../local/support/support.ts';
+import { fencedBlock } from '../../support/fenced-block.ts';
+import { readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+/** What `docs/reading.md` tells readers to do, done as it is written there; its Python: `test/e2e/operator-reading.test.ts`. */
+
+const DOCUMENT = 'docs/reading.md';
+const RECORDS = [
+  ['1', '0501234567', 'דנה, "ד"'],
+  ['2', '', 'two\nlines'],
+];
+const WRITTEN = [
+  ['"id"', '"phone"', '"name"'],
+  ['1', '0501234567', '"דנה, ""ד"""'],
+  ['2', '', '"two\nlines"'],
+];
+const csv = (separator: string) => WRITTEN.map((cells) => `${cells.join(separator)}\r\n`).join('');
+const CSV = csv(',');
+
+/** Publishes a file, and runs the documented command that downloads it. @returns the path of what it wrote */
+async function downloaded(tool: string, content: string | Buffer, file: Partial<Manifest['file']> = {}) {
+  const cloud = await readingCloud();
+  const manifest = cloud.publish({ content });
+  cloud.publish({ content, manifest: { file: { ...manifest.file, ...file } } });
+  const path = join(await tempDir(), 'leads.csv');
+  const line = fencedBlock(DOCUMENT, `### ${tool}`, 'sh').trim();
+  const args = line.replace(/^npm run cli -- /, '').split(' ');
+  const own = args.map((arg) => ({ NAME: 'test', 'leads.csv': path })[arg] ?? arg);
+  const { code, stderr } = await runCli(...own, '--endpoint-url', cloud.endpoint);
+  expect(code, stderr).toBe(0);
+  return path;
+}
+
+/** The documented query. @param change what the table of dialects says of an option */
+async function queried(path: string, change = 'nothing') {
+  const [, option] = /^`((\w+) = .*)`$/.exec(change) ?? [];
+  const [name = ''] = option?.split(' = ') ?? [];
+  const query = fencedBlock(DOCUMENT, '### DuckDB', 'sql').replace('leads.csv', path);
+  const changed = new RegExp(`${name} = [^,)]+`).test(query)
+    ? query.replace(new RegExp(`${name} = ('[^']*'|\\w+)`), option ?? '')
+    : query.replace(');', `, ${option});`);
+  const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
+  const reader = await connection.runAndReadAll(option ? changed : query);
+  return { names: reader.columnNames(), rows: reader.getRowsJson() };
+}
+
+/** The line of the table of dialects whose first cell begins so: what it says of DuckDB. */
+function duckdbCell(says: string): string {
+  const line = readFileSync(DOCUMENT, 'utf8')
+    .split('\n')
+    .find((each) => each.startsWith(`| \`${says}`));
+  return line?.split(' | ')[2] ?? '';
+}
+
+describe('DuckDB', () => {
+  const asRead = RECORDS.map((record) => record.map((cell) => cell || null));
+
+  test('reads every cell as it came, and an empty one as null', async () => {
+    const path = await downloaded('DuckDB', CSV);
+
+    expect(await queried(path)).toEqual({ names: ['id', 'phone', 'name'], rows: asRead });
+  });
+
+  test.each([
+    ['"separator": ";"', csv(';')],
+    ['"separatorLine": true', `sep=,\r\n${CSV}`],
+    ['"encoding": "utf-8"', `\ufeff${CSV}`],
+    ['"encoding": "utf-16le"', Buffer.from(`\ufeff${CSV}`, 'utf16le')],
+    ['"compression": "gzip"', gzipSync(CSV)],
+  ])('reads a file of %s as the table of dialects says', async (says, content) => {
+    const path = await downloaded('DuckDB', content);
+
+    expect(await queried(path, duckdbCell(says))).toEqual({ names: ['id', 'phone', 'name'], rows: asRead });
+  });
+
+  test('reads a file without a header as the table of dialects says', async () => {
+    const path = await downloaded('DuckDB', CSV.slice(CSV.indexOf('\n') + 1), { header: null });
+
+    expect((await queried(path, duckdbCell('"header": null'))).rows).toEqual(asRead);
+  });
+
+  test('reads a file of windows-1255 once it is converted as the table of dialects says', async () => {
+    const path = await downloaded('DuckDB', Buffer.from([...Buffer.from('id,name\n1,'), 0xe3, 0xf0, 0xe4, 10]));
+    const [, command = ''] = /`iconv (.*)`/.exec(duckdbCell('"encoding": "windows-1255"')) ?? [];
+    writeFileSync(path, execFileSync('iconv', [...command.split(' '), path]));
+
+    expect((await queried(path)).rows).toEqual([['1', 'דנה']]);
+  });
+});
+
+describe('Excel', () => {
+  test('gets UTF-8 with a byte order mark, every cell quoted, and none that it would run', async () => {
+    const path = await downloaded('Excel', 'id,phone\n1,+972501234567\n2,=1+1\n');
+
+    const text = readFileSync(path, 'utf8');
+    expect(text.startsWith('\ufeff"id","phone"\r\n')).toBe(true);
+    expect(parse(text, { bom: true })).toEqual([
+      ['id', 'phone'],
+      ['1', "'+972501234567"],
+      ['2', "'=1+1"],
+    ]);
+  });
+});
