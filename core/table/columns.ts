@@ -1,0 +1,69 @@
+import type { ColumnType, TableSettings } from '../config/table-settings.ts';
+import { TableError } from './table-error.ts';
+
+/** A column of a table. */
+export interface TableColumn {
+  name: string;
+  /** Which field of a record it is made of, from 0. */
+  place: number;
+  type: ColumnType;
+  /** Its values are replaced by keyed hashes. */
+  hashed: boolean;
+}
+
+/** What the folders of a table are named after: readers see them as columns. */
+const FOLDERS = ['entity', 'date'];
+
+/**
+ * The name of a column in the table. Athena reads columns by their names in lower case, and supports no other characters
+ * than letters, digits and underscores
+ * (https://docs.aws.amazon.com/athena/latest/ug/tables-databases-columns-names.html).
+ */
+export function tableColumnName(field: string): string {
+  const name = field
+    .trim()
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{M}\p{N}_]/gu, '_');
+  return FOLDERS.includes(name) ? `${name}_` : name;
+}
+
+/**
+ * The columns of the table of such a file, in their order. Settings mean a field however it is spelt: their names are
+ * compared as names of table columns.
+ * @throws TableError where two would have one name, one would have none, or none is left
+ */
+export function tableColumns(fields: readonly string[], settings: TableSettings): TableColumn[] {
+  const namesOf = (listed: readonly string[] = []) => new Set(listed.map(tableColumnName));
+  const [left, hashed] = [namesOf(settings.except), namesOf(settings.hash)];
+  const types = new Map(Object.entries(settings.columns).map(([field, type]) => [tableColumnName(field), type]));
+  const columns = fields
+    .map((field, place) => ({ field, place, name: tableColumnName(field) }))
+    .filter(({ name }) => !left.has(name))
+    .map(({ place, name }) => ({ name, place, type: types.get(name) ?? 'text', hashed: hashed.has(name) }));
+  refuseUnclear(columns, fields);
+  return columns;
+}
+
+function refuseUnclear(columns: TableColumn[], fields: readonly string[]): void {
+  if (columns.length === 0) throw new TableError('No column is left for the table.');
+  const places = new Map<string, number>();
+  for (const { name, place, type, hashed } of columns) {
+    const other = places.get(name);
+    if (name === '') throw new TableError(`Column ${place + 1} of the file has no name.`);
+    if (other !== undefined) {
+      throw new TableError(
+        `The columns "${fields[other]}" and "${fields[place]}" would both be "${name}" in the table.`,
+      );
+    }
+    if (hashed && type !== 'text') throw new TableError(`The column "${name}" is hashed, so it has no type.`);
+    places.set(name, place);
+  }
+}
+
+/** Names in the settings that no field of the file has. */
+export function missingFields(fields: readonly string[], { columns, except, hash }: TableSettings): string[] {
+  const present = new Set(fields.map(tableColumnName));
+  const named = [...Object.keys(columns), ...(except ?? []), ...(hash ?? [])];
+  return named.filter((field) => !present.has(tableColumnName(field)));
+}

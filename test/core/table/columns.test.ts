@@ -1,0 +1,57 @@
+import { expect, it, test } from 'vitest';
+import type { TableSettings } from '../../../core/config/table-settings.ts';
+import { missingFields, tableColumnName, tableColumns } from '../../../core/table/columns.ts';
+import { TableError } from '../../../core/table/table-error.ts';
+
+const SETTINGS: TableSettings = { columns: {}, misfit: 'null', compression: 'snappy', version: 1 };
+
+test.each([
+  ['firstName', 'firstname'],
+  [' Full name ', 'full_name'],
+  ['שם מלא', 'שם_מלא'],
+  ['a-b.c', 'a_b_c'],
+  ['Cafe\u0301', 'caf\u00e9'],
+  ['Date', 'date_'],
+  ['entity', 'entity_'],
+])('%j is the column %j', (field, name) => {
+  expect(tableColumnName(field)).toBe(name);
+});
+
+it('has every field as text, in the order of the file', () => {
+  expect(tableColumns(['id', 'Name'], SETTINGS)).toEqual([
+    { name: 'id', place: 0, type: 'text', hashed: false },
+    { name: 'name', place: 1, type: 'text', hashed: false },
+  ]);
+});
+
+it('leaves out, hashes and types what the settings name, however they spell it', () => {
+  const settings: TableSettings = { ...SETTINGS, columns: { Total: 'integer' }, except: ['NOTES'], hash: ['idnumber'] };
+
+  expect(tableColumns(['notes', 'idNumber', 'total'], settings)).toEqual([
+    { name: 'idnumber', place: 1, type: 'text', hashed: true },
+    { name: 'total', place: 2, type: 'integer', hashed: false },
+  ]);
+});
+
+test.each<[string, string[], Partial<TableSettings>, RegExp]>([
+  ['two fields that differ in their case', ['Name', 'name'], {}, /"Name" and "name" would both be "name"/],
+  ['a field that would be named as the changed name of another', ['date', 'date_'], {}, /both be "date_"/],
+  ['a field without a name', ['id', ' '], {}, /^Column 2 of the file has no name/],
+  ['nothing that is left', ['id'], { except: ['id'] }, /^No column is left/],
+  ['a hash with a type', ['id'], { hash: ['id'], columns: { ID: 'integer' } }, /"id" is hashed, so it has no type/],
+])('%s is refused', (_, fields, settings, message) => {
+  const columns = () => tableColumns(fields, { ...SETTINGS, ...settings });
+
+  expect(columns).toThrow(TableError);
+  expect(columns).toThrow(message);
+});
+
+it('may leave out one of two fields of one name, for both are left out', () => {
+  expect(tableColumns(['id', 'Name', 'name'], { ...SETTINGS, except: ['name'] })).toHaveLength(1);
+});
+
+it('tells which names of the settings no field has', () => {
+  expect(missingFields(['ID', 'total'], { ...SETTINGS, columns: { total: 'integer' }, hash: ['id', 'phone'] })).toEqual(
+    ['phone'],
+  );
+});

@@ -1,0 +1,83 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { parse } from 'csv-parse/sync';
+import type { TableSettings } from '../../../core/config/table-settings.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
+import { crc32Text } from '../../../transfer/index.ts';
+
+const SETTINGS: TableSettings = { columns: {}, misfit: 'null', compression: 'snappy', version: 1 };
+
+type File = Manifest['file'];
+type Dialect = NonNullable<File['dialect']>;
+
+/** A published file, and what its table is to be. */
+export interface Published {
+  content: string | Uint8Array;
+  file?: Partial<Omit<File, 'dialect'>> & { dialect?: Partial<Dialect> };
+  settings?: Partial<TableSettings>;
+  hashKey?: string | null;
+  /** How many bytes come at once. */
+  chunk?: number;
+}
+
+const DIALECT: Dialect = {
+  ...{ encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
+};
+
+/** The input of a table; the header of a text is read from it. */
+function inputOf({ content, file, settings, hashKey = null, chunk = 64 * 1024 }: Published): TableInput {
+  const bytes = Buffer.from(content);
+  const header = typeof content === 'string' ? (parse(content, { to: 1 })[0] ?? []) : null;
+  const manifest = {
+    ...{ entity: 'leads' as const, date: '2026-11-22', execution: 'leads-1', request: { columns: ['id', 'name'] } },
+    file: {
+      ...{ key: 'runs/leads.csv', bytes: bytes.length, crc32: crc32Text(crc32(bytes)), contentType: 'text/csv' },
+      ...{ format: 'csv', compression: null, rows: null, header },
+      ...file,
+      dialect: { ...DIALECT, ...file?.dialect },
+    },
+  };
+  return {
+    ...{ manifest, settings: { ...SETTINGS, ...settings }, hashKey, softwareVersion: '0.2.0' },
+    bytes: chunksOf(bytes, chunk),
+  };
+}
+
+async function* chunksOf(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+/** Writes the table of a published file, and what was written. */
+export async function putTable(path: string, published: Published): Promise<WrittenTable> {
+  const parts: Uint8Array[] = [];
+  const written = await writeParquet(inputOf(published), async (bytes) => {
+    parts.push(bytes);
+  });
+  writeFileSync(path, Buffer.concat(parts));
+  return written;
+}
+
+/** DuckDB, which reads both what was published and its table. */
+export async function openDuckDb(dir: string) {
+  const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
+  const connection = await instance.connect();
+  const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson();
+  return {
+    rows,
+    /** Name and type of each column of a Parquet file. */
+    columns: async (file: string) =>
+      (await rows(`describe select * from read_parquet('${join(dir, file)}')`)).map(
+        ([name, type]) => `${name} ${type}`,
+      ),
+    /** Rows that one query has and the other has not, in both directions. */
+    differences: async (one: string, other: string) =>
+      rows(`(from (${one}) except all from (${other})) union all (from (${other}) except all from (${one}))`),
+    close: () => {
+      connection.closeSync();
+      instance.closeSync();
+    },
+  };
+}
