@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { rowsText } from '../../../cli/data/peek.ts';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -11,6 +13,7 @@ const FIELDS = [
   { name: 'name', type: 'text', label: null },
   { name: 'phone', type: 'text', label: 'Telephone' },
 ];
+const EXAMPLE = JSON.parse(readFileSync('config/example.json', 'utf8'));
 const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 
 /** A published file, and the command against it. `file`: changes of what the manifest says of it. */
@@ -95,6 +98,48 @@ test('schema reads no byte of the file, and names the columns that the file does
       '  Column  Type  Label\n  id      guid  Number\n  name    text\n',
   );
   expect(calls.filter((call) => call.includes(FILE))).toEqual([]);
+});
+
+const TYPED = { id: 'uuid', score: 'Integer', premium: 'number', active: 'bool', birth: 'date', created: 'date-time' };
+
+test('schema --propose gives every column a type by the word of the CRM alone, as a configuration takes it', async () => {
+  const fields = Object.entries({ ...TYPED, sum: 'decimal', note: null }).map(([name, type]) => ({
+    name,
+    type,
+    label: null,
+  }));
+  const names = fields.map(({ name }) => name);
+  const values = 'a,b,c,d,e,f,g,h\n';
+  const { run, calls } = await setting(`${names}\n${values}`, { header: names }, { fields });
+  const { code, stdout, stderr } = await run('schema', 'leads', '--propose');
+  expect(code).toBe(0);
+  const proposed = {
+    id: 'text',
+    score: 'integer',
+    premium: 'double',
+    active: 'boolean',
+    birth: 'date',
+    created: 'timestamp',
+  };
+  expect(JSON.parse(stdout)).toEqual({
+    entities: { leads: { tables: { columns: { ...proposed, sum: 'text', note: 'text' } } } },
+  });
+  expect(() => deploymentSchema.parse({ ...EXAMPLE, ...JSON.parse(stdout) })).not.toThrow();
+  expect(stderr).toBe(
+    "Warning: Proposed as text, for the CRM's type has no counterpart: sum (decimal), note (none).\n",
+  );
+  expect(calls.filter((call) => call.includes(FILE))).toEqual([]);
+});
+
+test('schema --propose says where the types of the CRM are not known, and takes no --json, being JSON', async () => {
+  const { run } = await setting('id,name\n1,a\n', {}, { fields: null });
+  expect((await run('schema', 'leads', '--propose')).stderr).toMatch(
+    /has no counterpart: id \(none\), name \(none\)\.\n$/,
+  );
+  expect(await run('schema', 'leads', '--propose', '--json')).toMatchObject({
+    code: 2,
+    stdout: expect.stringContaining("cannot be used with option '--json'"),
+  });
 });
 
 test.each(['peek', 'schema'])('%s says in one sentence that nothing is published', async (command) => {
