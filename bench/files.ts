@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { bundle } from '../lib/workflow/bundling.ts';
+import { bundle } from '../lib/workflow/step-bundles.ts';
 import type { Bench, Found } from './files/bench.ts';
 import { canLimit } from './files/cgroup.ts';
 import { missingPackages, versions } from './files/clients.ts';

@@ -1,25 +1,6 @@
-import { App, Validations } from 'aws-cdk-lib';
-import { AwsSolutionsChecks } from 'cdk-nag';
-import { ConfigurationError, readConfiguration } from '../core/config/configuration.ts';
-import { acceptFindings } from '../lib/accepted-findings.ts';
-import { ExportStack } from '../lib/export-stack.ts';
-import { softwareVersion } from '../lib/software-version.ts';
+import { bundleAhead } from '../lib/workflow/step-bundles.ts';
 
-const app = new App();
-try {
-  const context = (key: string): unknown => app.node.tryGetContext(key);
-  const configuration = readConfiguration(
-    context('deployment'),
-    context('configuration'),
-    process.env.AWS_ENDPOINT_URL,
-  );
-  const name = `crm-export-${configuration.name}`;
-  const stack = new ExportStack(app, name, { configuration, softwareVersion: softwareVersion() });
-  // A finding that is not in the list ends the synthesis: nothing is deployed.
-  acceptFindings(stack);
-  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
-} catch (error) {
-  if (!(error instanceof ConfigurationError)) throw error;
-  for (const line of error.message.split('\n')) process.stderr.write(`ConfigInvalid: ${line}\n`);
-  process.exit(2);
-}
+// Begun before CDK is loaded, which takes as long.
+const bundled = bundleAhead();
+const { exportApp } = await import('../lib/export-app.ts');
+await exportApp(bundled);

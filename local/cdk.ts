@@ -4,7 +4,6 @@ import { stripVTControlCharacters } from 'node:util';
 import * as z from 'zod';
 import { appContext } from './app-context.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
-import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.ts';
 import { ConfigurationError, EnvironmentError } from './processes/environment-error.ts';
 import { type CommandResult, runCommand } from './processes/run-command.ts';
 import type { RunRecord } from './processes/run-record.ts';
@@ -35,16 +34,8 @@ export type SynthOptions = CdkOptions & {
   app?: string | undefined;
 };
 
-/** Prepares the account for CDK deployments. @throws EnvironmentError when it fails */
-export async function cdkBootstrap(options: CdkOptions): Promise<void> {
-  const target = `aws://${LOCAL_ACCOUNT}/${LOCAL_REGION}`;
-  // Away from the project's cdk.json: with it the CLI would run the whole app first, for nothing.
-  const result = await runCdk(['bootstrap', target], { ...options, cwd: options.record.workDir });
-  failUnlessDone(result, 'The local cloud could not be prepared for the deployment (cdk bootstrap).', options);
-}
-
 /**
- * Runs the app as the CDK CLI does, which would take a second to start; may run beside `cdkBootstrap`.
+ * Runs the app as the CDK CLI does, which would take a second to start; may run beside `bootstrap`.
  * @throws ConfigurationError when the app refuses the configuration, EnvironmentError when it fails
  */
 export async function synthesise(options: SynthOptions): Promise<void> {

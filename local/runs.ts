@@ -9,6 +9,7 @@ import { dateAfter, dateIn } from '../core/schedule/local-time.ts';
 
 /** Here a look costs nothing. */
 const LOOK_AT_FILE_EVERY_MS = 1_000;
+const LOOK_AT_RUN_EVERY_MS = 250;
 
 /** A run and, once it was read back, what it published. */
 export interface FinishedRun {
@@ -39,7 +40,12 @@ export async function runAll(
   const runs = entities.map(async (entity) => {
     const executionArn = await startRun(target, entity, input);
     const fileProgress = watchFile(target, { everyMs: LOOK_AT_FILE_EVERY_MS });
-    return followRun(target.sfn, entity, executionArn, { everyMs: 500, signal, onProgress, fileProgress });
+    return followRun(target.sfn, entity, executionArn, {
+      everyMs: LOOK_AT_RUN_EVERY_MS,
+      signal,
+      onProgress,
+      fileProgress,
+    });
   });
   try {
     const reports = await Promise.all(runs);

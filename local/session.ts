@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import { authorize } from '../cli/authorize/authorize.ts';
 import type { Screen } from '../cli/runs/screen.ts';
-import { connect, type Target } from '../cli/support/target.ts';
+import type { Target } from '../cli/support/target.ts';
 import { approveConsent } from '../sandbox/approve.ts';
-import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../sandbox/world/settings.ts';
-import { cdkBootstrap, cdkDeploy, synthesise } from './cdk.ts';
+import { cdkDeploy, synthesise } from './cdk.ts';
 import { type Cloud, existingCloud, startCloud } from './cloud.ts';
 import { LOCAL_DEPLOYMENT, writeConfiguration } from './configuration.ts';
 import { LOCAL_REGION } from './ministack/ministack-environment.ts';
@@ -40,9 +39,11 @@ const JOB_SECONDS = 2;
 export async function openSession(options: StartOptions, deps: SessionDeps): Promise<Session> {
   const { screen, record, signal, sandboxOptions = { jobSeconds: JOB_SECONDS } } = deps;
   if (options.crm) await expectAnswers([options.crm.url, options.crm.authUrl]);
-  const cloud = options.endpointUrl
-    ? await existingCloud(options.endpointUrl, record)
-    : await startCloud(screen, record, signal);
+  // What is loaded while others start does not count.
+  const [cloud, { startSandbox }] = await Promise.all([
+    options.endpointUrl ? existingCloud(options.endpointUrl, record) : startCloud(screen, record, signal),
+    import('../sandbox/sandbox.ts'),
+  ]);
   const sandbox = options.crm ? undefined : await screen.step('Sandbox CRM', () => startSandbox(sandboxOptions), urlOf);
   try {
     return await prepare(options, cloud, sandbox, deps);
@@ -69,7 +70,11 @@ async function prepare(
     updates: options.updates,
     endpoint: cloud.endpoint,
   });
-  await deploy(configuration.file, cloud, deps);
+  const [{ authorize }, { connect }] = await Promise.all([
+    import('../cli/authorize/authorize.ts'),
+    import('../cli/support/target.ts'),
+    deploy(configuration.file, cloud, deps),
+  ]);
   // The region of the deployment, whatever AWS_REGION says where this was started.
   const place = { endpointUrl: cloud.endpoint, region: LOCAL_REGION };
   const target = await connect({ deployment: LOCAL_DEPLOYMENT, ...place });
@@ -110,15 +115,16 @@ function crmOf({ baseUrl: url, authUrl, clientId, clientSecret }: Sandbox): Othe
 
 async function deploy(
   configurationFile: string,
-  { env }: Cloud,
+  { endpoint, env }: Cloud,
   { screen, record, signal }: SessionDeps,
 ): Promise<void> {
   const common = { record, env, logFile: join(record.workDir, 'cdk.log'), signal };
   const context = { deployment: LOCAL_DEPLOYMENT, configuration: configurationFile };
   const outputDir = join(record.workDir, 'cdk.out');
   const synthesis = { ...common, logFile: join(record.workDir, 'synthesis.log'), context, outputDir };
-  await screen.step('cdk bootstrap, and synthesis beside it', () =>
-    Promise.all([cdkBootstrap(common), synthesise(synthesis)]),
-  );
+  await screen.step('Bootstrap stack of CDK, and synthesis beside it', async () => {
+    const bootstrapped = async () => (await import('./bootstrap.ts')).bootstrap(endpoint, signal);
+    await Promise.all([synthesise(synthesis), bootstrapped()]);
+  });
   await screen.step('cdk deploy', () => cdkDeploy({ ...common, outputDir }));
 }

@@ -65,11 +65,14 @@ async function withRecord(
 async function start(options: StartOptions, screen: Screen, record: RunRecord, signal: AbortSignal): Promise<number> {
   // Loaded when it is needed: a mistyped option is answered at once.
   enableCompileCache(COMPILE_CACHE);
-  const [{ openSession }, { runAll, nightBefore }, { secondNight }, { endpointsOf, endpointLines }] = await Promise.all(
-    [import('./session.ts'), import('./runs.ts'), import('./second-night.ts'), import('./endpoints.ts')],
-  );
+  const { openSession } = await import('./session.ts');
   const session = await openSession(options, { screen, record, signal });
   try {
+    const [{ runAll, nightBefore }, { secondNight }, { endpointsOf, endpointLines }] = await Promise.all([
+      import('./runs.ts'),
+      import('./second-night.ts'),
+      import('./endpoints.ts'),
+    ]);
     screen.line(`Runs of ${options.entities.join(', ')}`);
     const { target } = session;
     const orDied = <T>(work: Promise<T>) => Promise.race([work, died(session.cloud)]);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { STEPS } from '../../core/step/steps.ts';
-import { bundle } from '../../lib/workflow/bundling.ts';
+import { bundle } from '../../lib/workflow/step-bundles.ts';
 import { exampleDeployment, synthesiseInto } from '../../scripts/definition.ts';
 import { atMost, median } from '../support/report.ts';
 import type { Bench, Found } from './bench.ts';

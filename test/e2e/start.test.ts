@@ -63,7 +63,7 @@ test('after kill -9 the next start ends what is left, works, and prints one docu
   expect(next.stdout().trimEnd().split('\n')).toHaveLength(1);
   const document = keptSchema.parse(JSON.parse(next.stdout()));
   expect(document.runs.map(({ entity }) => entity)).toEqual(['leads']);
-  expect(next.stderr()).toMatch(/✓ cdk bootstrap.*✓ cdk deploy.*✓ Authorization.*leads +published.*\n {2}id,/s);
+  expect(next.stderr()).toMatch(/✓ Bootstrap stack.*✓ cdk deploy.*✓ Authorization.*leads +published.*\n {2}id,/s);
 });
 
 test('what --keep leaves running can be used, and ends on Ctrl-C', async () => {

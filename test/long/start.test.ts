@@ -29,7 +29,7 @@ test.concurrent('ends by itself with everything that it started, and prints one 
 test.concurrent('Ctrl-C during the deployment ends it with code 130 and leaves nothing', async () => {
   const start = run(START, ['--json', '--entity', 'leads']);
   const traces = await tracesOf(start);
-  await start.says(/✓ cdk bootstrap/);
+  await start.says(/✓ Bootstrap stack/);
   start.child.kill('SIGINT');
   expect(await start.ended, start.stderr()).toBe(130);
   expect(refusedSchema.parse(JSON.parse(start.stdout())).error).toBe('interrupted by SIGINT');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { cdkBootstrap } from '../../../local/cdk.ts';
+import { bootstrap } from '../../../local/bootstrap.ts';
 import { type Ministack, startMinistack } from '../../../local/ministack/ministack.ts';
 import { ensureMinistack } from '../../../local/ministack/python.ts';
 import { openRunRecord } from '../../../local/processes/run-record.ts';
@@ -30,7 +30,7 @@ export default async function start(project: TestProject): Promise<() => Promise
     // Before the files, which run beside each other: pip could not install into one environment twice at once.
     const command = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
     const cloud = await startMinistack({ ...command, record, nodeBin: await recordingNode(), waitScale: 0 });
-    await cdkBootstrap({ record, env: cloud.env, logFile: join(record.workDir, 'bootstrap.log') });
+    await bootstrap(cloud.endpoint);
     const { endpoint, env, pid, logFile } = cloud;
     project.provide('cloud', { endpoint, env, pid, logFile, python: command.command });
   } catch (error) {
