@@ -60,6 +60,10 @@ const COMMANDS: Record<string, Listed> = {
     description: 'compare the published files of two dates: columns, rows, bytes, and how many keys came and went',
     load: async () => (await import('./data/diff.ts')).addDiff,
   },
+  deployments: {
+    description: 'every deployment of the account and region: last night, ages, alarms, release, paused rules',
+    load: async () => (await import('./report/deployments.ts')).addDeployments,
+  },
   report: {
     description: 'write the last nights as one HTML page that needs nothing but itself',
     load: async () => (await import('./report/report.ts')).addReport,
@@ -133,13 +137,14 @@ export async function createProgram(args?: string[]): Promise<Command> {
   program.configureHelp({ subcommandTerm: termOf });
   program.version(packageVersion(), '--version');
   program.hook('preAction', async (_, command) => {
-    const named = command.getOptionValue('deployment') !== undefined;
-    if (named || !command.options.some(({ long }) => long === '--deployment')) return;
+    const { deployment, allDeployments } = command.opts();
+    if (deployment !== undefined || allDeployments || !command.options.some(({ long }) => long === '--deployment'))
+      return;
     (await import('./support/deployment-choice.ts')).giveDeployment(command);
   });
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
   for (const [name, { description, load }] of Object.entries(COMMANDS)) {
-    const command = withTarget(program.command(name).description(description));
+    const command = withPlace(program.command(name).description(description), name !== 'deployments');
     if (all || args.includes(name)) (await load())(command);
   }
   // Last, for the library behind it reads the commands that are registered.
@@ -161,14 +166,10 @@ function termOf(command: Command): string {
   return [name, ...options, ...(takes ? [takes] : [])].join(' ');
 }
 
-/** The options by which every command finds its deployment. */
-function withTarget(command: Command): Command {
-  return command
-    .option(
-      '--deployment <name>',
-      'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is',
-      notEmpty,
-    )
+/** The options by which every command finds its deployment, or where all of them are. */
+function withPlace(command: Command, ofOne: boolean): Command {
+  const which = 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is';
+  return (ofOne ? command.option('--deployment <name>', which, notEmpty) : command)
     .option('--profile <name>', 'AWS profile to use', notEmpty)
     .option('--region <name>', 'AWS region of the stack', notEmpty)
     .option('--endpoint-url <url>', 'a local cloud instead of AWS; also from AWS_ENDPOINT_URL', notEmpty);

@@ -51,6 +51,7 @@ export class ExportStack extends Stack {
       UndeliveredStartsUrl: deadLetterQueue.queueUrl,
       AlarmTopicArn: monitoring.topic.topicArn,
       DashboardName: dashboard.name,
+      SoftwareVersion: softwareVersion,
       TimeZone: deployment.timeZone,
       ...deployedOutputs(deployment),
       KeptOnDestroy: [

@@ -6,15 +6,30 @@ import { code, table } from './document-tables.ts';
 
 const EXPORT_RUN = 'executions of ExportRun';
 const BATCHES = 'executions of CustomerUpdates';
-const FINDING_RUNS = ['follow', 'list', 'show', 'logs', 'report', 'retry', 'backfill', 'release', 'stop'];
+const FINDING_RUNS = [
+  'follow',
+  'list',
+  'show',
+  'logs',
+  'deployments',
+  'report',
+  'retry',
+  'backfill',
+  'release',
+  'stop',
+];
 const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait'];
 const DATA = ['download', 'peek', 'schema', 'diff'];
-const READING = ['list', 'show', ...DATA, 'report', 'backfill', 'release', 'update', 'update-status'];
+const READING = ['list', 'show', ...DATA, 'deployments', 'report', 'backfill', 'release', 'update', 'update-status'];
+const FLEET = ['deployments', 'report --all-deployments'];
+const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments'];
 const GRANT = ['authorize', 'doctor'];
 const WRITING_GRANT = ['authorize', 'doctor --refresh'];
 
 /** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
 export const COMMAND_RIGHTS: { action: string; on: string; commands: string[] }[] = [
+  { action: 'cloudformation:ListStacks', on: '`*`: AWS knows no resource for it', commands: ALL },
+  { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: FLEET },
   { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release'] },
   { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
   { action: 'states:DescribeExecution', on: EXPORT_RUN, commands: [...FINDING_RUNS, 'start --wait'] },
@@ -27,13 +42,13 @@ export const COMMAND_RIGHTS: { action: string; on: string; commands: string[] }[
   {
     action: 's3:GetObject',
     on: '`published/*`, `runs/*`',
-    commands: ['list', 'show', ...DATA, 'report', 'backfill', 'doctor'],
+    commands: ['list', 'show', ...DATA, 'deployments', 'report', 'backfill', 'doctor'],
   },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
   { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },
   { action: 's3:ListMultipartUploadParts', on: '`runs/*`', commands: FOLLOWING },
   { action: 'logs:FilterLogEvents', on: 'log groups of the functions', commands: [...FOLLOWING, 'logs'] },
-  { action: 'events:ListRules', on: 'the rules', commands: ['doctor', 'report'] },
+  { action: 'events:ListRules', on: 'the rules', commands: ['deployments', 'doctor', 'report'] },
   { action: 'events:DescribeRule', on: 'the rules', commands: ['pause', 'resume'] },
   { action: 'events:DisableRule', on: 'the rules', commands: ['pause'] },
   { action: 'events:EnableRule', on: 'the rules', commands: ['resume'] },
@@ -64,7 +79,7 @@ export function rightsTable(): string {
 export async function commandTable(): Promise<string> {
   const commands = (await createProgram()).commands.filter((command) => command.name() !== 'complete');
   const flags = commands.map(({ options }) => options.map((option) => option.flags));
-  const own = (flag: string) => flags.filter((each) => each.includes(flag)).length < commands.length - 1;
+  const own = (flag: string) => flags.filter((each) => each.includes(flag)).length < commands.length - 2;
   const rows = commands.map((command, index) => [
     code(new Help().subcommandTerm(command).replace(' [options]', '')),
     command.description(),

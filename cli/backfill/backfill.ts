@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { createManifests, eachOf } from '../data/manifests.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { createManifests } from '../data/manifests.ts';
 import { refuseDate } from '../runs/export-date.ts';
 import {
   commandFor,

@@ -1,6 +1,7 @@
 import { type _Object, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import type * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, pointerSchema, runPrefix } from '../../core/export/pointer.ts';
 import { releaseSchema } from '../../core/export/release.ts';
@@ -10,9 +11,6 @@ import { storageError } from '../../core/storage/storage-errors.ts';
 import { awsErrorText } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-
-/** Objects that are read at the same time. */
-const AT_ONCE = 16;
 
 /** A published run. */
 export interface PublishedRun {
@@ -88,17 +86,6 @@ export function createManifests(target: Pick<Target, 's3' | 'BucketName'>) {
 function refused(error: unknown): never {
   const trouble = awsErrorText(error);
   throw trouble === undefined ? error : new CommandError(trouble, ENVIRONMENT, { cause: error });
-}
-
-/** Does something with each of a list, a few at a time; the answers are in the order of the list. */
-export async function eachOf<T, R>(list: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const answers: R[] = [];
-  const left = list.entries();
-  const worker = async () => {
-    for (const [index, item] of left) answers[index] = await work(item);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return answers;
 }
 
 async function listObjects({ s3, BucketName: Bucket }: Pick<Target, 's3' | 'BucketName'>, Prefix: string) {

@@ -100,11 +100,13 @@ function good(checks: Check[]): string {
   return refreshed ? `${what} at the CRM.` : `${what}: add --refresh.`;
 }
 
+export function lineOf({ id, status, text, advice }: Check): string {
+  return [`${SIGNS[status]} ${id}:`, text, advice && `-> ${advice}`].filter(Boolean).join(' ');
+}
+
 /** One line per check, and the conclusion. */
 export function linesOf(checks: Check[]): string[] {
-  const lines = checks.map(({ id, status, text, advice }) =>
-    [`${SIGNS[status]} ${id}:`, text, advice && `-> ${advice}`].filter(Boolean).join(' '),
-  );
+  const lines = checks.map(lineOf);
   const count = checks.filter(({ status }) => status === 'failed').length;
   return [...lines, count === 0 ? good(checks) : `A nightly run would fail: see ✗ (${count}).`];
 }

@@ -3,7 +3,7 @@ import type { Entity } from '../../core/config/entities.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { watchClock } from '../support/aws-clock.ts';
-import { commandFor, pathArgument, withExamples } from '../support/command-options.ts';
+import { commandFor, pathArgument, withAllDeployments, withExamples } from '../support/command-options.ts';
 import type { ConfigurationOptions } from '../support/configuration-file.ts';
 import { connect, type Target } from '../support/target.ts';
 import { alarmsCheck } from './alarms.ts';
@@ -17,7 +17,8 @@ import { rulesCheck } from './rules.ts';
 import { serviceChecks } from './service.ts';
 import { startsCheck } from './starts.ts';
 
-interface DoctorOptions extends ConfigurationOptions {
+export interface DoctorOptions extends ConfigurationOptions {
+  allDeployments?: boolean;
   /** Spends a generation of the grant; without it, nothing is changed. */
   refresh?: boolean;
   json?: boolean;
@@ -126,11 +127,12 @@ function commandsFor({ configuration, ...place }: DoctorOptions): Omit<Around, '
 
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
 export function addDoctor(command: Command): void {
-  command
+  withAllDeployments(command, ['refresh'])
     .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
     .option('--refresh', 'also refresh the grant once, for real: spends one generation of it')
     .option('--json', 'one JSON document')
     .action(async (options: DoctorOptions) => {
+      if (options.allDeployments) return (await import('./doctor-all.ts')).doctorAll(options);
       const checks = await doctor(options);
       const text = options.json ? JSON.stringify(documentOf(checks)) : linesOf(checks).join('\n');
       process.stdout.write(`${text}\n`);
@@ -139,5 +141,6 @@ export function addDoctor(command: Command): void {
   withExamples(command, {
     'doctor --deployment prod': 'after authorize, and when a night has failed',
     'doctor --deployment prod --refresh': 'also try the refresh token, which spends one generation of it',
+    'doctor --all-deployments': 'a row for each deployment of the account and region',
   });
 }

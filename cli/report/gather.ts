@@ -1,5 +1,6 @@
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { createManifests, eachOf, ifReadable, type PublishedRun } from '../data/manifests.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { createManifests, ifReadable, type PublishedRun } from '../data/manifests.ts';
 import { unpublishedRuns } from '../runs/list/list-runs.ts';
 import { pausedRules } from '../schedule/rules.ts';
 import type { Target } from '../support/target.ts';

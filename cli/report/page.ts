@@ -1,32 +1,17 @@
-import { createHash } from 'node:crypto';
 import { factsOf } from './facts.ts';
+import { framed } from './frame.ts';
 import { gridTable, lastNightTable } from './grid.ts';
-import { html, Markup } from './html.ts';
+import { html } from './html.ts';
 import { plotSections } from './plots.ts';
 import type { ReportData } from './report-data.ts';
 import { SCRIPT } from './script.ts';
-import { STYLE } from './style.ts';
-import { headlineOf, nightName, timeText } from './words.ts';
-
-const MARKS = { good: '✓', bad: '✕', open: '…' };
+import { headlineOf, MARKS, nightName, timeText } from './words.ts';
 
 /** The report: one page that needs nothing but itself. @param warnings what could not be read */
 export function reportPage(data: ReportData, warnings: string[] = []): string {
   const { tone, text, notes } = headlineOf(data);
   const { deployment, madeAt, timeZone, nights } = data;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy()}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>${text} (${deployment})</title>
-<style>${new Markup(STYLE)}</style>
-</head>
-<body>
-<a class="skip" href="#nights">To the nights</a>
+  const body = html`<a class="skip" href="#nights">To the nights</a>
 <main>
 <header>
 <h1 class="${tone}"><span class="mark" aria-hidden="true">${MARKS[tone]}</span>${text} (${deployment})</h1>
@@ -41,16 +26,6 @@ ${factsOf(data)}
 <footer>
 <p>Deployment ${deployment}, ${nights.length} nights, dates in ${timeZone}. Made ${timeText(madeAt)} from the manifests in the
 bucket and the executions of the last 90 days: of failed runs before that nothing is known.</p>
-</footer>
-<script>${new Markup(SCRIPT)}</script>
-</body>
-</html>
-`.text;
-}
-
-/** Nothing is loaded, sent or embedded; only this style and this script count. */
-function policy(): string {
-  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
-  const own = `style-src ${hash(STYLE)}; script-src ${hash(SCRIPT)}`;
-  return `default-src 'none'; ${own}; base-uri 'none'; form-action 'none'`;
+</footer>`;
+  return framed(`${text} (${deployment})`, body, SCRIPT);
 }

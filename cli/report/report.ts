@@ -1,15 +1,25 @@
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { nightlyPlan } from '../schedule/nightly-plan.ts';
-import { numberArgument, outputArgument, pathArgument, withExamples } from '../support/command-options.ts';
-import { CommandError, USAGE } from '../support/exit.ts';
+import {
+  type AllDeploymentsOptions,
+  numberArgument,
+  outputArgument,
+  pathArgument,
+  withAllDeployments,
+  withExamples,
+} from '../support/command-options.ts';
+import { CommandError, ENVIRONMENT, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
+import { documentOfFleet, fleetOf } from './fleet.ts';
+import { fleetPage } from './fleet-page.ts';
+import { headlineOfFleet } from './fleet-words.ts';
 import { gatherFacts } from './gather.ts';
 import { isMissing, isOpen, isPublished, type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
 
-interface ReportOptions extends TargetOptions {
+interface ReportOptions extends TargetOptions, AllDeploymentsOptions {
   nights: number;
   output?: string;
   configuration?: string;
@@ -18,7 +28,7 @@ interface ReportOptions extends TargetOptions {
 
 /** Registers `report`, which changes nothing in the deployment. */
 export function addReport(command: Command): void {
-  const described = command
+  const described = withAllDeployments(command, ['nights'])
     .option('--nights <number>', 'how many nights', numberArgument('A whole number from 1 to 400.', 1, 400), 30)
     .option(
       '-o, --output <file>',
@@ -31,11 +41,12 @@ export function addReport(command: Command): void {
   withExamples(described, {
     'report --deployment prod': 'the last 30 nights into report.html',
     'report --nights 90 -o /srv/www/exports.html --deployment prod': 'a quarter, to where others see it',
+    'report --all-deployments --profile exports': 'a row for each deployment of the account and region',
   });
 }
 
 async function report(options: ReportOptions): Promise<void> {
-  const { deployment, nights, output = pathArgument('report.html'), json } = options;
+  const { output = pathArgument('report.html'), json } = options;
   if (output === '-' && json)
     throw new CommandError('Standard output holds the page or the document, not both.', USAGE);
   const warnings: string[] = [];
@@ -43,28 +54,49 @@ async function report(options: ReportOptions): Promise<void> {
     warnings.push(sentence);
     printErr(sentence);
   };
+  const made = await (options.allDeployments ? ofAll(options, warn, warnings) : ofOne(options, warn, warnings));
+  process.exitCode = made.exitCode;
+  if (output === '-') return void process.stdout.write(made.page);
+  await writeFile(output, made.page).catch((error: unknown) => {
+    throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
+  });
+  const said = json ? JSON.stringify({ file: output, ...made.document }) : `${made.headline}. The report: ${output}`;
+  process.stdout.write(`${said}\n`);
+}
+
+interface Made {
+  page: string;
+  headline: string;
+  /** For `--json`. */
+  document: object;
+  exitCode: number;
+}
+
+async function ofOne(options: ReportOptions, warn: (sentence: string) => void, warnings: string[]): Promise<Made> {
+  const { deployment, nights } = options;
   const named = options.configuration === undefined ? undefined : nightlyPlan(options, warn);
   const target = await connect(options);
   const plan = named ?? nightlyPlan(options, warn, target.TimeZone);
   const data = reportDataOf(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
   // Loaded late: the plotting library is slow to load.
   const { reportPage } = await import('./page.ts');
-  const page = reportPage(data, warnings);
-  if (output === '-') return void process.stdout.write(page);
-  await writeFile(output, page).catch((error: unknown) => {
-    throw new CommandError(`${output} cannot be written: name a file elsewhere with -o.`, USAGE, { cause: error });
-  });
-  const said = json
-    ? JSON.stringify(documentOf(data, output))
-    : `${headlineOf(data).text} (${deployment}). The report: ${output}`;
-  process.stdout.write(`${said}\n`);
+  const headline = `${headlineOf(data).text} (${deployment})`;
+  return { page: reportPage(data, warnings), headline, document: documentOf(data), exitCode: 0 };
 }
 
-function documentOf(data: ReportData, file: string) {
+/** The page is made, whatever is on it: only what is not known is a failure. */
+async function ofAll(options: ReportOptions, warn: (sentence: string) => void, warnings: string[]): Promise<Made> {
+  const fleet = await fleetOf(options, warn);
+  const exitCode = fleet.deployments.some(({ found }) => found === null) ? ENVIRONMENT : 0;
+  const headline = headlineOfFleet(fleet.deployments).text;
+  return { page: fleetPage(fleet, warnings), headline, document: documentOfFleet(fleet), exitCode };
+}
+
+function documentOf(data: ReportData) {
   const night = data.rows.map(({ last }) => last);
   const names = (wanted: (cell: (typeof night)[number]) => boolean) => night.filter(wanted).map(({ entity }) => entity);
   return {
-    ...{ file, headline: headlineOf(data).text, lastNight: data.lastNight, nights: data.nights.length },
+    ...{ headline: headlineOf(data).text, lastNight: data.lastNight, nights: data.nights.length },
     published: names(isPublished),
     missing: names(isMissing),
     stillToCome: names(isOpen),

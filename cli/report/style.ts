@@ -41,6 +41,7 @@ caption { padding: 12px 16px 4px; text-align: left; color: var(--soft); font-siz
 .list tbody th { font-weight: 600; }
 .list .number { text-align: right; font-variant-numeric: tabular-nums; }
 .list .usual { color: var(--soft); }
+.list .long { white-space: normal; min-width: 9em; overflow-wrap: anywhere; }
 .sign { display: inline-block; width: 1.25em; font-weight: 700; }
 tr.published .sign { color: var(--good); } tr.warned .sign { color: var(--warn); }
 tr.failed td:nth-child(2), tr.gone td:nth-child(2), tr.missing td:nth-child(2) { color: var(--bad); font-weight: 600; }

@@ -15,6 +15,9 @@ export const SIGNS: Record<CellOutcome, { sign: string; word: string }> = {
   none: { sign: '', word: 'nothing was due' },
 };
 
+/** How each tone of a headline is shown. */
+export const MARKS = { good: '✓', bad: '✕', open: '…' };
+
 export interface Headline {
   tone: 'good' | 'bad' | 'open';
   /** The answer to "did last night work?". */

@@ -42,9 +42,9 @@ export function planOfDefaults(): NightlyPlan {
   return nightlyPlanOf(DEFAULTS);
 }
 
-const DEFAULTS = deploymentSchema.parse({
-  crm: { baseUrl: 'https://crm.invalid/api/v1', authUrl: 'https://crm.invalid/auth' },
-});
+/** No defaults are known of these. */
+export const CRM_OF_DEFAULTS = { baseUrl: 'https://crm.invalid/api/v1', authUrl: 'https://crm.invalid/auth' };
+const DEFAULTS = deploymentSchema.parse({ crm: CRM_OF_DEFAULTS });
 
 /** The plan of a configuration. */
 export function nightlyPlanOf(deployment: Deployment): NightlyPlan {

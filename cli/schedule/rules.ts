@@ -46,17 +46,18 @@ export async function switchRule(
 
 /** Entities whose nightly rule is switched off in the account. */
 export async function pausedRules(place: Place): Promise<Entity[]> {
-  const rules = await rulesOf(place);
+  const rules = await nightlyRules(place);
   return ENTITIES.filter((entity) => rules.get(entity)?.State === 'DISABLED');
 }
 
 /** The schedule of each nightly rule in the account. */
 export async function ruleExpressions(place: Place): Promise<Map<Entity, string>> {
-  const rules = await rulesOf(place);
+  const rules = await nightlyRules(place);
   return new Map([...rules].map(([entity, { ScheduleExpression = '' }]) => [entity, ScheduleExpression]));
 }
 
-async function rulesOf({ events, stack }: Place): Promise<Map<Entity, Rule>> {
+/** The nightly rules that are in the account. */
+export async function nightlyRules({ events, stack }: Place): Promise<Map<Entity, Rule>> {
   const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: `${stack}-` }));
   return new Map(
     ENTITIES.flatMap((entity) => {

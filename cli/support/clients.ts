@@ -1,12 +1,14 @@
 import { createRequire } from 'node:module';
-import type { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
+import type { AWS_LIMITS, limitsOf } from '../../core/aws/aws-limits.ts';
 import { LEASE_LIMITS } from '../../core/aws/aws-limits.ts';
 
 const require = createRequire(import.meta.url);
 /** `require`, for a property has no time to wait for an import. */
 const sdk = <Module>(name: string): Module => require(`@aws-sdk/client-${name}`);
 
-type Settings = typeof AWS_LIMITS & { credentials?: { accessKeyId: string; secretAccessKey: string } };
+type Settings = (typeof AWS_LIMITS | ReturnType<typeof limitsOf>) & {
+  credentials?: { accessKeyId: string; secretAccessKey: string };
+};
 
 const makers = (settings: Settings) => {
   const lease = { ...settings, ...LEASE_LIMITS };

@@ -1,6 +1,6 @@
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod/mini';
-import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
+import { AWS_LIMITS, limitsOf } from '../../core/aws/aws-limits.ts';
 import { type DeployedOutputs, deployedSchema } from '../../core/config/deployed.ts';
 import { awsErrorText } from './aws-error.ts';
 import { type Clients, lazyClients } from './clients.ts';
@@ -13,6 +13,8 @@ export interface TargetOptions {
   profile?: string | undefined;
   region?: string | undefined;
   endpointUrl?: string | undefined;
+  /** Seconds that one call of AWS may take, where a command works on many. */
+  callTimeout?: number | undefined;
 }
 
 /** The outputs of the stack, by which everything of a deployment is found. */
@@ -24,9 +26,11 @@ const outputsSchema = z.object({
   LedgerTableName: z.string(),
   /** Only where the configuration says `customerUpdates`. */
   UpdatesStateMachineArn: z.optional(z.string()),
-  /** These three a stack of an earlier release does not have yet. */
+  /** These a stack of an earlier release does not have yet. */
   AlarmTopicArn: z.optional(z.string()),
   DashboardName: z.optional(z.string()),
+  /** The release that is deployed. */
+  SoftwareVersion: z.optional(z.string()),
   /** The zone in which a run gets its date. */
   TimeZone: z.optional(z.string()),
 });
@@ -46,7 +50,7 @@ export interface Target extends z.infer<typeof outputsSchema>, Clients {
  * @throws CommandError (exit code 3) when there is no such stack or AWS cannot be reached.
  */
 export async function connect(options: TargetOptions): Promise<Target> {
-  const settings = { ...AWS_LIMITS, ...clientSettings(options) };
+  const settings = clientSettings(options);
   const stack = `crm-export-${options.deployment}`;
   const outputs = await stackOutputs(new CloudFormationClient(settings), stack);
   const downloadLogGroup = `/aws/lambda/${stack}-DownloadFile`;
@@ -57,14 +61,17 @@ export async function connect(options: TargetOptions): Promise<Target> {
  * Real credentials are never sent to a local cloud, which takes any; a 12-digit key is its account.
  * @throws CommandError (exit code 2) when the endpoint is no address
  */
-function clientSettings({ profile, region, endpointUrl = process.env.AWS_ENDPOINT_URL }: TargetOptions) {
-  if (!endpointUrl) return { ...(profile && { profile }), ...(region && { region }) };
+export function clientSettings(options: Omit<TargetOptions, 'deployment'>) {
+  const { profile, region, endpointUrl = process.env.AWS_ENDPOINT_URL, callTimeout } = options;
+  const limits = callTimeout === undefined ? AWS_LIMITS : limitsOf(callTimeout);
+  if (!endpointUrl) return { ...limits, ...(profile && { profile }), ...(region && { region }) };
   if (!URL.canParse(endpointUrl)) {
     throw new CommandError('The endpoint must be an address such as http://127.0.0.1:4566.', USAGE);
   }
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const local = /^(127\.|localhost$|\[::1\]$)/.test(new URL(endpointUrl).hostname);
   return {
+    ...limits,
     endpoint: endpointUrl,
     region: region ?? process.env.AWS_REGION ?? 'us-east-1',
     ...(local && { credentials }),

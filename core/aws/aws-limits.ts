@@ -5,3 +5,10 @@ export const AWS_LIMITS = { requestHandler: { connectionTimeout: 5_000, socketTi
 export const LEASE_LIMITS = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 3_000, throwOnRequestTimeout: true },
 };
+
+/** For a command that asks many deployments: a call that takes longer has failed, and is repeated once. */
+export function limitsOf(seconds: number) {
+  const timeout = seconds * 1000;
+  const requestHandler = { connectionTimeout: timeout, requestTimeout: timeout, socketTimeout: timeout };
+  return { requestHandler: { ...requestHandler, throwOnRequestTimeout: true }, maxAttempts: 2 };
+}

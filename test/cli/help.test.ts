@@ -37,7 +37,8 @@ test.for(commands.map((command) => [command.name(), command] as const))(
     expect(examples.length).toBeGreaterThanOrEqual(2);
     for (const example of examples) expect(example).toMatch(new RegExp(`^${name} `));
     if (name === 'completion') return;
-    for (const option of ['--deployment', '--profile', '--region', '--endpoint-url']) expect(help).toContain(option);
+    for (const option of ['--profile', '--region', '--endpoint-url']) expect(help).toContain(option);
+    expect(help.includes('--deployment <name>')).toBe(name !== 'deployments');
   },
 );
 

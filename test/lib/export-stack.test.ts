@@ -387,6 +387,7 @@ describe('the stack', () => {
       'DashboardName',
       'KeptOnDestroy',
       'LedgerTableName',
+      'SoftwareVersion',
       'StateMachineArn',
       'TimeZone',
       'TokensSecretId',

@@ -1,11 +1,12 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import { eachOf } from '../../../core/each-of.ts';
 import { countChanges } from '../../../core/export/drift-words.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { parseJson } from '../../../core/json.ts';
 import { dateIn } from '../../../core/schedule/local-time.ts';
-import { eachOf, type PublishedRun } from '../../data/manifests.ts';
+import type { PublishedRun } from '../../data/manifests.ts';
 import { awsErrorText } from '../../support/aws-error.ts';
 import type { Target } from '../../support/target.ts';
 import { lastSeen } from '../executions.ts';

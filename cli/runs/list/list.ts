@@ -1,7 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import * as z from 'zod/mini';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import { entitiesArgument, numberArgument, pathArgument, withExamples } from '../../support/command-options.ts';
+import {
+  type AllDeploymentsOptions,
+  entitiesArgument,
+  numberArgument,
+  pathArgument,
+  withAllDeployments,
+  withExamples,
+} from '../../support/command-options.ts';
 import { printErr } from '../../support/print.ts';
 import { fittedTable } from '../../support/table.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
@@ -10,7 +17,7 @@ import { waitingText } from '../waiting.ts';
 import { withoutJobText } from '../without-job.ts';
 import { FORGOTTEN_AFTER_DAYS, listRuns, type RunRow } from './list-runs.ts';
 
-interface ListOptions extends TargetOptions {
+export interface ListOptions extends TargetOptions, AllDeploymentsOptions {
   since?: Date;
   failed?: boolean;
   running?: boolean;
@@ -27,7 +34,7 @@ What is empty at the end of a line is left out.`;
 
 /** Registers `list`, which changes nothing. */
 export function addList(command: Command): void {
-  const described = command
+  const described = withAllDeployments(command)
     .argument('[entity...]', `only these: ${ENTITIES.join(', ')}`, entitiesArgument)
     .option('--since <time>', 'how far back: 12h, 7d, 2w or a date; default: 7d', (text) => sinceArgument(text))
     .addOption(new Option('--failed', 'only runs that ended in anything but success').conflicts('running'))
@@ -42,10 +49,12 @@ export function addList(command: Command): void {
     'list leads customers --since 2026-11-01 --deployment prod': 'two entities since a date',
     'list --running --deployment prod': 'what goes on right now',
     'list --failed --since 30d --deployment prod': 'what went wrong within a month',
+    'list --failed --since 1d --all-deployments': 'what went wrong last night, anywhere',
   }).addHelpText('after', LINES);
 }
 
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
+  if (options.allDeployments) return (await import('./list-all.ts')).listAll(entities, options);
   // Loaded where it is asked for: what reads a configuration takes longer to load than all else here.
   const plan = async () => (await import('../../schedule/nightly-plan.ts')).nightlyPlan(options, printErr);
   const file = options.configuration === undefined ? undefined : await plan();

@@ -1,8 +1,9 @@
 import type { Entity } from '../../../core/config/entities.ts';
+import { eachOf } from '../../../core/each-of.ts';
 import { RunError } from '../../../core/errors.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { comparePlaces, type Pointer } from '../../../core/export/pointer.ts';
-import { createManifests, eachOf, ifReadable, type Manifests, type PublishedRun } from '../../data/manifests.ts';
+import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../../data/manifests.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 

@@ -1,5 +1,6 @@
 import { ENTITIES, entitySchema } from '../../../core/config/entities.ts';
-import { eachOf, type Manifests, type PublishedRun } from '../../data/manifests.ts';
+import { eachOf } from '../../../core/each-of.ts';
+import type { Manifests, PublishedRun } from '../../data/manifests.ts';
 import { remarksOf } from '../../data/remarks.ts';
 import type { Target } from '../../support/target.ts';
 import { FORGOTTEN_AFTER_DAYS } from '../list/list-runs.ts';

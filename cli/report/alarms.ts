@@ -1,0 +1,13 @@
+import { type CloudWatchClient, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
+
+/** Names of the alarms that are raised now, by the topic that they are mailed to: of all deployments, by one call. */
+export async function raisedAlarms(cloudwatch: CloudWatchClient): Promise<Map<string, string[]>> {
+  const raised = new Map<string, string[]>();
+  const wanted = { AlarmNamePrefix: 'crm-export-', StateValue: 'ALARM' as const };
+  for await (const { MetricAlarms = [] } of paginateDescribeAlarms({ client: cloudwatch }, wanted)) {
+    for (const { AlarmName = '', AlarmActions = [] } of MetricAlarms) {
+      for (const topic of AlarmActions) raised.set(topic, [...(raised.get(topic) ?? []), AlarmName]);
+    }
+  }
+  return raised;
+}

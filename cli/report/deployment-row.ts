@@ -1,0 +1,101 @@
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { createManifests, ifReadable } from '../data/manifests.ts';
+import { deployedPlan } from '../schedule/deployed-plan.ts';
+import type { Target } from '../support/target.ts';
+import { gatherFacts } from './gather.ts';
+import { type Facts, isMissing, isOpen, isPublished, reportDataOf } from './report-data.ts';
+import { type Headline, headlineOf } from './words.ts';
+
+/** What is known of a deployment, in one row. */
+export interface DeploymentRow {
+  /** Of its last night. */
+  headline: string;
+  tone: Headline['tone'];
+  /** The newest date of that night. */
+  lastNight: string;
+  published: Entity[];
+  missing: Entity[];
+  stillToCome: Entity[];
+  paused: Entity[];
+  /** Of the entities whose rule is on, the one whose newest published export is the oldest, and when its run started. */
+  oldest: { entity: Entity; startedAt: string; hours: number } | null;
+  /** Their rule is on, and nothing was ever published. */
+  neverPublished: Entity[];
+  /** Alarms that are raised now; `null` where they are not known. */
+  alarms: string[] | null;
+  /** The release that is deployed, or, of one that does not say, that which made the newest export. */
+  version: string | null;
+  /** What could not be read. */
+  warnings: string[];
+}
+
+/** The night that began last, and two before it: a run that takes two days is under way. */
+const NIGHTS = 3;
+
+export async function deploymentRow(
+  target: Target,
+  { deployment, alarms, now }: { deployment: string; alarms: Map<string, string[]> | null; now: Date },
+): Promise<DeploymentRow> {
+  const warnings: string[] = [];
+  const warn = (sentence: string) => void warnings.push(sentence);
+  const plan = await deployedPlan(target);
+  const [facts, newest] = await Promise.all([
+    gatherFacts(target, { deployment, plan, nights: NIGHTS, now, warn }),
+    newestStarts(target, warn),
+  ]);
+  const data = reportDataOf(facts);
+  const night = data.rows.map(({ last }) => last);
+  const names = (wanted: (cell: (typeof night)[number]) => boolean) => night.filter(wanted).map(({ entity }) => entity);
+  const on = ENTITIES.filter((entity) => !facts.paused.includes(entity));
+  const { text: headline, tone } = isIdle(facts) && newest.size > 0 ? idle(on) : headlineOf(data);
+  return {
+    ...{ headline, tone, lastNight: data.lastNight },
+    ...{ published: names(isPublished), missing: names(isMissing), stillToCome: names(isOpen), paused: facts.paused },
+    oldest: oldestOf(on, newest, now),
+    neverPublished: on.filter((entity) => !newest.has(entity)),
+    alarms: alarms && target.AlarmTopicArn ? (alarms.get(target.AlarmTopicArn) ?? []).map(shortName(target)) : null,
+    version: target.SoftwareVersion ?? newestVersion(facts),
+    warnings,
+  };
+}
+
+/** When the run started whose file readers get now, by entity. */
+async function newestStarts(target: Target, warn: (sentence: string) => void): Promise<Map<Entity, string>> {
+  const manifests = createManifests(target);
+  const found = await eachOf(ENTITIES, async (entity): Promise<[Entity, string][]> => {
+    const pointer = await ifReadable(manifests.pointer(entity, 'latest'), warn);
+    return pointer ? [[entity, pointer.startedAt]] : [];
+  });
+  return new Map(found.flat());
+}
+
+function isIdle({ published, attempts }: Facts): boolean {
+  return published.length === 0 && attempts.length === 0;
+}
+
+/** Of a deployment that has run before: the page of few nights would take it for one that never ran. */
+function idle(on: Entity[]): Pick<Headline, 'text' | 'tone'> {
+  if (on.length === 0) return { text: 'All rules are paused', tone: 'open' };
+  return { text: `No run in the last ${NIGHTS} nights`, tone: 'bad' };
+}
+
+function oldestOf(on: Entity[], newest: Map<Entity, string>, now: Date): DeploymentRow['oldest'] {
+  const started = on.flatMap((entity) => {
+    const startedAt = newest.get(entity);
+    return startedAt === undefined ? [] : [{ entity, startedAt }];
+  });
+  const [oldest] = started.sort((one, other) => Date.parse(one.startedAt) - Date.parse(other.startedAt));
+  if (!oldest) return null;
+  return { ...oldest, hours: Math.floor((now.getTime() - Date.parse(oldest.startedAt)) / 3_600_000) };
+}
+
+function shortName({ stack }: Target): (alarm: string) => string {
+  return (alarm) => (alarm.startsWith(`${stack}-`) ? alarm.slice(stack.length + 1) : alarm);
+}
+
+function newestVersion({ published }: Facts): string | null {
+  const manifests = published.map(({ manifest }) => manifest);
+  const [newest] = manifests.sort((one, other) => Date.parse(other.startedAt) - Date.parse(one.startedAt));
+  return newest?.softwareVersion ?? null;
+}

@@ -1,0 +1,42 @@
+import type { Look } from '../support/all-deployments.ts';
+import { manyText } from '../support/text.ts';
+import type { DeploymentRow } from './deployment-row.ts';
+import { type Headline, MARKS } from './words.ts';
+
+/** `unknown`: of a deployment that could not be looked at. */
+export type Tone = Headline['tone'] | 'unknown';
+
+/** How each tone is shown: never by its colour alone. */
+export const SIGNS_OF_ALL: Record<Tone, string> = { ...MARKS, unknown: '?' };
+
+/** What became of the last night, or why it is not known. */
+export function outcomeOf({ found, why }: Look<DeploymentRow>): { tone: Tone; text: string } {
+  return found ? { tone: found.tone, text: found.headline } : { tone: 'unknown', text: `Not known: ${why}` };
+}
+
+/** `31 h (leads)`: how old the oldest of the files is that readers get. */
+export function ageText({ oldest, neverPublished }: DeploymentRow): string {
+  const age = oldest ? `${oldest.hours} h (${oldest.entity})` : '';
+  const never = neverPublished.length > 0 ? `${neverPublished.length} never published` : '';
+  return [age, never].filter(Boolean).join(', ');
+}
+
+/** `2: ExecutionsFailed, NoPublishedExport-leads`; empty where none is raised. */
+export function alarmsText({ alarms }: DeploymentRow): string {
+  if (alarms === null) return 'not known';
+  return alarms.length === 0 ? '' : `${alarms.length}: ${alarms.join(', ')}`;
+}
+
+/** `48 of 50 deployments have last night; agency-3 has not, agency-9 is not known`. */
+export function headlineOfFleet(looks: Look<DeploymentRow>[]): { tone: Headline['tone']; text: string } {
+  const by = Map.groupBy(looks, (look) => outcomeOf(look).tone);
+  const names = (tone: Tone) => (by.get(tone) ?? []).map(({ deployment }) => deployment).join(', ');
+  const parts = [
+    ...(by.has('bad') ? [`without: ${names('bad')}`] : []),
+    ...(by.has('unknown') ? [`not known: ${names('unknown')}`] : []),
+    ...(by.has('open') ? [`open: ${names('open')}`] : []),
+  ];
+  const good = by.get('good')?.length ?? 0;
+  const text = [`${good} of ${manyText(looks.length, 'deployment')} have all of last night`, ...parts].join('; ');
+  return { tone: by.has('bad') || by.has('unknown') ? 'bad' : by.has('open') ? 'open' : 'good', text };
+}

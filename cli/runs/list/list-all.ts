@@ -1,0 +1,40 @@
+import type { Entity } from '../../../core/config/entities.ts';
+import { eachTarget, exitCodeOfAll, type Look, warnOf } from '../../support/all-deployments.ts';
+import { ENVIRONMENT } from '../../support/exit.ts';
+import { colorsFor, plainLine } from '../../support/text.ts';
+import { type ListOptions, runsText, sinceArgument } from './list.ts';
+import { listRuns, type RunRow } from './list-runs.ts';
+
+type Shown = { since: Date; failed: boolean; running: boolean };
+
+/** `list` of every deployment: `--limit` counts for each. */
+export async function listAll(entities: Entity[], options: ListOptions): Promise<void> {
+  const { since = sinceArgument('7d'), failed = false, running = false, all = false, limit } = options;
+  const looks = await eachTarget(options, (target, deployment) => {
+    const { TimeZone: timeZone = 'UTC' } = target;
+    return listRuns(target, { entities, since, failed, running, all, limit, timeZone, warn: warnOf(deployment) });
+  });
+  process.exitCode = exitCodeOfAll(looks.map(({ found }) => (found === null ? ENVIRONMENT : 0)));
+  const document = () => ({
+    deployments: looks.map(({ deployment, found, why }) => ({ deployment, why, runs: found })),
+  });
+  const shown = { since, failed, running };
+  process.stdout.write(`${options.json ? JSON.stringify(document()) : looksText(looks, process.stdout, shown)}\n`);
+}
+
+/** The runs below the name of their deployment, or, elsewhere than on a terminal, behind it on each line. */
+export function looksText(
+  looks: Look<RunRow[]>[],
+  stream: { isTTY?: boolean; columns?: number },
+  shown: Shown,
+): string {
+  const colors = colorsFor(stream);
+  const texts = looks.map(({ deployment, found, why }) => {
+    if (stream.isTTY) {
+      return `${colors.bold(deployment)}\n${found ? runsText(found, stream, shown) : colors.yellow(`  Not known: ${plainLine(why)}`)}\n`;
+    }
+    if (!found) return `${deployment}\tunknown\t${plainLine(why)}`;
+    return found.map((run) => `${deployment}\t${runsText([run], stream, shown)}`).join('\n');
+  });
+  return texts.filter(Boolean).join('\n').trimEnd();
+}

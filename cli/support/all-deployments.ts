@@ -1,0 +1,74 @@
+import { CloudFormationClient, paginateListStacks } from '@aws-sdk/client-cloudformation';
+import { eachOf } from '../../core/each-of.ts';
+import { type AllDeploymentsOptions, CALL_SECONDS } from './command-options.ts';
+import { ended } from './ended.ts';
+import { CommandError, ENVIRONMENT } from './exit.ts';
+import { printErr } from './print.ts';
+import { clientSettings, connect, type Target, type TargetOptions } from './target.ts';
+
+/** What was found of a deployment, or in one sentence why it is not known. */
+export type Look<T> = { deployment: string } & ({ found: T; why: null } | { found: null; why: string });
+
+/** Step Functions lists executions five times a second in most regions, for the whole account. */
+const AT_ONCE = 5;
+const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
+
+/**
+ * Looks at every deployment of the account and region, a few at a time. One that cannot be looked at costs its own answer only.
+ * @throws CommandError (exit code 3) where the stacks cannot be listed, or none is a deployment
+ */
+export async function eachDeployment<T>(
+  options: AllDeploymentsOptions,
+  look: (deployment: string, options: TargetOptions) => Promise<T>,
+): Promise<Look<T>[]> {
+  const limited = withLimits(options);
+  const names = await deploymentsIn(limited);
+  return eachOf(
+    names,
+    async (deployment): Promise<Look<T>> => {
+      try {
+        return { deployment, found: await look(deployment, { ...limited, deployment }), why: null };
+      } catch (error) {
+        return { deployment, found: null, why: ended(error).sentence };
+      }
+    },
+    AT_ONCE,
+  );
+}
+
+/** The same with what is behind each name. */
+export function eachTarget<T>(
+  options: AllDeploymentsOptions,
+  look: (target: Target, deployment: string) => Promise<T>,
+): Promise<Look<T>[]> {
+  return eachDeployment(options, async (deployment, its) => look(await connect(its), deployment));
+}
+
+/** The options with a limit for each call. */
+export function withLimits<T extends AllDeploymentsOptions>(options: T): T & { callTimeout: number } {
+  return { ...options, callTimeout: options.callTimeout ?? CALL_SECONDS };
+}
+
+/** Prints a sentence about one of several deployments. */
+export function warnOf(deployment: string): (sentence: string) => void {
+  return (sentence) => printErr(`${deployment}: ${sentence}`);
+}
+
+/** What is known to be bad counts more than what is not known: the smallest code other than 0. */
+export function exitCodeOfAll(codes: number[]): number {
+  return codes.filter((code) => code !== 0).sort()[0] ?? 0;
+}
+
+/** The names of all deployments, in alphabetical order: a deployment is a stack `crm-export-NAME`. */
+async function deploymentsIn(options: AllDeploymentsOptions): Promise<string[]> {
+  const client = new CloudFormationClient(clientSettings(options));
+  const names: string[] = [];
+  for await (const { StackSummaries = [] } of paginateListStacks({ client }, {})) {
+    // AWS lists a stack for 90 days after it was deleted.
+    const there = StackSummaries.filter(({ StackStatus }) => StackStatus !== 'DELETE_COMPLETE');
+    names.push(...there.flatMap(({ StackName }) => NAME.exec(StackName ?? '')?.[1] ?? []));
+  }
+  if (names.length > 0) return names.sort();
+  const sentence = `There is no deployment here: check --profile and --region (this is ${await client.config.region()}).`;
+  throw new CommandError(sentence, ENVIRONMENT);
+}

@@ -1,0 +1,216 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseHTML } from 'linkedom';
+import { expect, onTestFinished, test } from 'vitest';
+import { fleetText } from '../../../cli/report/deployments.ts';
+import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import { type FakeDeployment, fleetCloud, lastNight } from '../support/fleet-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+const NIGHT = lastNight().toISOString();
+const all = (startedAt: string) =>
+  Object.fromEntries(ENTITIES.map((entity) => [entity, startedAt])) as Record<Entity, string>;
+const daysAgo = (days: number) => new Date(Date.parse(NIGHT) - days * 86_400_000).toISOString();
+const { leads: _, ...withoutLeads } = all(NIGHT);
+
+/** Forty-four good ones, and one of each kind of trouble; the names of two begin alike. */
+const FLEET: FakeDeployment[] = [
+  ...Array.from({ length: 44 }, (_, index) => ({
+    ...{ name: `agency-${String(index).padStart(2, '0')}`, published: all(NIGHT), version: '0.3.0+abc' },
+  })),
+  { name: 'failed', published: { ...withoutLeads, leads: daysAgo(1) }, failed: { leads: 'RateLimited' } },
+  { name: 'failed-too', published: all(NIGHT), alarms: ['FileQuarantined'] },
+  { name: 'half', trouble: 'half' },
+  { name: 'denied', published: all(NIGHT), trouble: 'denied' },
+  { name: 'silent', published: all(NIGHT), trouble: 'silent' },
+  { name: 'gone', trouble: 'deleted' },
+  {
+    name: 'paused',
+    published: { ...withoutLeads, leads: daysAgo(9) },
+    paused: ['leads'],
+    alarms: ['ExecutionsFailed'],
+  },
+];
+/** So long may a call of the deployment take that never answers. */
+const LIMITS = ['--call-timeout', '1'];
+
+test('of fifty deployments each has a row; those that do not answer hide none, and say why in a sentence', async () => {
+  const cloud = await fleetCloud(FLEET);
+  const place = ['--endpoint-url', cloud.endpoint];
+
+  const { code, stdout } = await runCli('deployments', ...place, ...LIMITS, '--json');
+
+  expect(code).toBe(1);
+  const { deployments } = JSON.parse(stdout);
+  const by = new Map<string, Record<string, unknown>>(
+    deployments.map((row: { deployment: string }) => [row.deployment, row]),
+  );
+  expect(by.size).toBe(50);
+  expect(deployments.filter(({ tone }: { tone?: string }) => tone === 'good')).toHaveLength(46);
+  expect(by.get('agency-07')).toMatchObject({
+    ...{ why: null, headline: 'Last night: 7 of 7 published', version: '0.3.0+abc', alarms: [], paused: [] },
+    oldest: { startedAt: NIGHT },
+  });
+  expect(by.get('failed')).toMatchObject({
+    ...{ tone: 'bad', missing: ['leads'], oldest: { entity: 'leads', startedAt: daysAgo(1) }, alarms: [] },
+    ...{ version: '0.1.0', neverPublished: [] },
+  });
+  expect(by.get('failed-too')).toMatchObject({ tone: 'good', alarms: ['FileQuarantined'] });
+  expect(by.get('paused')).toMatchObject({
+    ...{ headline: 'Last night: 6 of 6 published', paused: ['leads'], alarms: ['ExecutionsFailed'] },
+    oldest: { startedAt: NIGHT },
+  });
+  expect(by.get('half')).toEqual({
+    deployment: 'half',
+    why: 'The stack crm-export-half is only half deployed (ROLLBACK_COMPLETE): deploy it again.',
+  });
+  expect(by.get('denied')?.why).toMatch(/^AWS denies access \(AccessDenied\)/);
+  expect(by.get('silent')?.why).toMatch(/does not answer/);
+  expect(by.has('gone')).toBe(false);
+  expect(cloud.calls.filter(({ operation }) => operation === 'DescribeAlarms')).toHaveLength(1);
+});
+
+test('whoever may not read alarms sees everything else', async () => {
+  const { endpoint } = await fleetCloud([{ name: 'one', published: all(NIGHT) }], ['DescribeAlarms']);
+
+  const { code, stdout, stderr } = await runCli('deployments', '--endpoint-url', endpoint, '--json');
+
+  expect(code).toBe(0);
+  expect(stderr).toMatch(/^Which alarms are raised is not shown: AWS denies access/);
+  expect(JSON.parse(stdout).deployments).toMatchObject([{ deployment: 'one', alarms: null, tone: 'good' }]);
+});
+
+test('an account without any deployment is no answer', async () => {
+  const { endpoint } = await fleetCloud([{ name: 'gone', trouble: 'deleted' }]);
+
+  const { code, stderr } = await runCli('deployments', '--endpoint-url', endpoint);
+
+  expect(code).toBe(3);
+  expect(stderr).toBe('There is no deployment here: check --profile and --region (this is us-east-1).\n');
+});
+
+test('a night that begins in local time is judged by the rule, without a configuration file', async () => {
+  const published = all(NIGHT);
+  // 03:00 in Jerusalem: at 00:00 or 01:00 UTC.
+  const local = { schedule: 'cron(0 0,1 * * ? *)', timeZone: 'Asia/Jerusalem' };
+  const { endpoint } = await fleetCloud([
+    { name: 'local', published, ...local },
+    { name: 'missing', published: { ...withoutLeads, leads: daysAgo(2) }, ...local },
+    { name: 'stopped', published: all(daysAgo(8)) },
+  ]);
+
+  const { stdout } = await runCli('deployments', '--endpoint-url', endpoint, '--json');
+
+  const { deployments } = JSON.parse(stdout);
+  expect(deployments).toMatchObject([
+    { deployment: 'local', tone: 'good', published: ENTITIES },
+    { deployment: 'missing', tone: 'bad', missing: ['leads'] },
+    { deployment: 'stopped', tone: 'bad', headline: 'No run in the last 3 nights' },
+  ]);
+});
+
+test('a pipe gets a line for each, a terminal a table that fits', async () => {
+  const { endpoint } = await fleetCloud(FLEET.slice(43).filter(({ trouble }) => trouble !== 'silent'));
+
+  const { stdout } = await runCli('deployments', '--endpoint-url', endpoint, ...LIMITS);
+
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines).toHaveLength(6);
+  expect(lines[0]).toMatch(/^agency-43\tgood\tLast night: 7 of 7 published\t\d+\t0\t0\.3\.0\+abc$/);
+  expect(lines.find((line) => line.startsWith('half'))).toMatch(/^half\tunknown\tNot known: The stack/);
+  const row = { published: [], missing: [], stillToCome: [], neverPublished: [], warnings: ['A pointer is gone.'] };
+  const found = { ...row, headline: 'Last night: 1 of 1 published', tone: 'good' as const, lastNight: '2026-11-20' };
+  const known = { ...found, paused: [], oldest: null, alarms: ['A', 'B'], version: '1' };
+  const deployments = [{ deployment: 'one', found: known, why: null }];
+  const table = fleetText({ madeAt: NIGHT, deployments }, { isTTY: true, columns: 60 });
+  expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(60);
+  expect(table).toContain('✓ one');
+  expect(table).toContain('one: A pointer is gone.');
+});
+
+test('report --all-deployments is a page with a row for each, whose first line is the answer', async () => {
+  const { endpoint } = await fleetCloud(FLEET.slice(42));
+  const dir = await mkdtemp(join(tmpdir(), 'fleet-'));
+  onTestFinished(() => rm(dir, { recursive: true, force: true }));
+  const file = join(dir, 'report.html');
+
+  const { code, stdout } = await runCli(
+    'report',
+    '--all-deployments',
+    '--endpoint-url',
+    endpoint,
+    ...LIMITS,
+    '-o',
+    file,
+  );
+
+  expect(code).toBe(3);
+  expect(stdout).toBe(
+    `4 of 8 deployments have all of last night; without: failed; not known: denied, half, silent. The report: ${file}\n`,
+  );
+  const page = await readFile(file, 'utf8');
+  const { document } = parseHTML(page);
+  const rows = [...document.querySelectorAll('tbody tr')];
+  expect(rows).toHaveLength(8);
+  const texts = rows.map((row) => row.textContent?.replace(/\s+/g, ' ') ?? '');
+  expect(texts.find((text) => text.startsWith('half'))).toContain(
+    '? Not known: The stack crm-export-half is only half',
+  );
+  expect(texts.find((text) => text.startsWith('paused'))).toContain('1: ExecutionsFailed');
+  expect(document.querySelector('h1')?.textContent).toContain('4 of 8');
+  expect(page).toContain('script-src &#39;none&#39;');
+  expect(page).not.toMatch(/<script|https?:\/\//);
+});
+
+test('list --all-deployments names the deployment of each run', async () => {
+  const { endpoint } = await fleetCloud(FLEET.slice(43));
+  const args = ['--all-deployments', '--failed', '--endpoint-url', endpoint, ...LIMITS];
+
+  const [piped, document] = await Promise.all([runCli('list', ...args), runCli('list', ...args, '--json')]);
+
+  expect(piped.code).toBe(3);
+  expect(piped.stdout).toMatch(/^failed\t\S+\tleads\t\S+\tRateLimited\t/m);
+  expect(piped.stdout).toMatch(/^silent\tunknown\tAWS|^silent\tunknown\tThe local cloud does not answer/m);
+  const { deployments } = JSON.parse(document.stdout);
+  expect(deployments.map(({ deployment }: { deployment: string }) => deployment)).toHaveLength(7);
+  expect(deployments).toContainEqual({
+    deployment: 'failed',
+    why: null,
+    runs: [expect.objectContaining({ entity: 'leads', error: 'RateLimited' })],
+  });
+});
+
+test('doctor --all-deployments has a row for each, and what failed below it', async () => {
+  const { endpoint } = await fleetCloud([
+    { name: 'half', trouble: 'half' },
+    { name: 'one', published: all(NIGHT) },
+  ]);
+  const args = ['--all-deployments', '--endpoint-url', endpoint, ...LIMITS];
+
+  const [text, document] = await Promise.all([runCli('doctor', ...args), runCli('doctor', ...args, '--json')]);
+
+  expect(text.code).toBe(2);
+  expect(text.stdout).toMatch(
+    /^✗ half: a nightly run would fail.*:\n(?: {4}.*\n)* {4}✗ stack: The stack crm-export-half is only half/m,
+  );
+  expect(text.stdout).toMatch(/^✗ one: a nightly run would fail/m);
+  const { ok, deployments } = JSON.parse(document.stdout);
+  expect(ok).toBe(false);
+  expect(deployments).toMatchObject([
+    { deployment: 'half', ok: false, why: null },
+    { deployment: 'one', ok: false, checks: expect.arrayContaining([expect.objectContaining({ id: 'rules' })]) },
+  ]);
+});
+
+test.each([
+  ['list', '--deployment', 'prod'],
+  ['report', '--nights', '30'],
+  ['doctor', '--refresh'],
+  ['doctor', '--configuration', 'x.json'],
+])('%s %s is of one deployment', async (command, ...option) => {
+  const { code, stderr } = await runCli(command, '--all-deployments', ...option);
+
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/'--all-deployments' cannot be used with option/);
+});
