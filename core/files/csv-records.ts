@@ -19,7 +19,7 @@ export class UnreadableCsv extends Error {
 }
 
 /** Stops a file that opens a quotation mark and never closes it before it fills the memory. */
-const LARGEST_RECORD = 16 * 1024 * 1024;
+const LARGEST_RECORD_MB = 16;
 
 /**
  * The records of a whole CSV file, its header first, one at a time; gzip is unpacked.
@@ -55,7 +55,7 @@ function parserOptions(dialect: CsvForm['dialect']): Options {
     record_delimiter: breaks[dialect?.lineBreak ?? ''] ?? ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
-    max_record_size: LARGEST_RECORD,
+    max_record_size: LARGEST_RECORD_MB * 1024 * 1024,
   };
 }
 
@@ -75,6 +75,9 @@ function decoded(encoding: string) {
 /** Without the cause: messages of csv-parse quote cells. */
 function unreadable(form: CsvForm, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (error instanceof CsvError && error.code === 'CSV_MAX_RECORD_SIZE') {
+    return new UnreadableCsv(`has a record of more than ${LARGEST_RECORD_MB} MiB in line ${Number(error.lines)}`);
+  }
   if (error instanceof CsvError) return new UnreadableCsv(`is malformed CSV in line ${Number(error.lines)}`);
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
     return new UnreadableCsv(`has bytes that are not ${encodingOf(form)}`);

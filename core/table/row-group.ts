@@ -15,6 +15,9 @@ export interface Misfits extends CountedRows {
 const LARGEST_GROUP = 8 * 1024 * 1024;
 const VALUE_OVERHEAD = 8;
 
+/** The usual one, run lengths, is read wrongly by some readers (https://github.com/dask/fastparquet/issues/884). */
+const BOOLEAN_ENCODING = 'PLAIN' as const;
+
 interface Column extends TableColumn {
   read: Reader;
   data: Value[];
@@ -65,9 +68,9 @@ export class RowGroup {
   take(): { columnData: ColumnSource[]; rowGroupSize: number } {
     this.#size = 0;
     const columnData = this.#columns.map((column) => {
-      const { name, data } = column;
+      const { name, type, data } = column;
       column.data = [];
-      return { name, data };
+      return type === 'boolean' ? { name, data, encoding: BOOLEAN_ENCODING } : { name, data };
     });
     return { columnData, rowGroupSize: Number.POSITIVE_INFINITY };
   }

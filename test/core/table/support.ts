@@ -28,7 +28,7 @@ const DIALECT: Dialect = {
 };
 
 /** The input of a table; the header of a text is read from it. */
-function inputOf({ content, file, settings, hashKey = null, chunk = 64 * 1024 }: Published): TableInput {
+export function inputOf({ content, file, settings, hashKey = null, chunk = 64 * 1024 }: Published): TableInput {
   const bytes = Buffer.from(content);
   const header = typeof content === 'string' ? (parse(content, { to: 1 })[0] ?? []) : null;
   const manifest = {
@@ -50,11 +50,16 @@ async function* chunksOf(bytes: Buffer, size: number): AsyncGenerator<Uint8Array
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-/** Writes the table of a published file, and what was written. */
-export async function putTable(path: string, published: Published): Promise<WrittenTable> {
+/** Writes the table of a published file, and what was written. @param onPart told of each part */
+export async function putTable(
+  path: string,
+  published: Published,
+  onPart: (bytes: Uint8Array) => unknown = () => undefined,
+): Promise<WrittenTable> {
   const parts: Uint8Array[] = [];
   const written = await writeParquet(inputOf(published), async (bytes) => {
     parts.push(bytes);
+    onPart(bytes);
   });
   writeFileSync(path, Buffer.concat(parts));
   return written;
@@ -64,6 +69,8 @@ export async function putTable(path: string, published: Published): Promise<Writ
 export async function openDuckDb(dir: string) {
   const instance = await DuckDBInstance.create(':memory:', { threads: '1' });
   const connection = await instance.connect();
+  // A file that is written again within a moment would be read from memory.
+  await connection.run('set enable_external_file_cache = false');
   const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowsJson();
   return {
     rows,

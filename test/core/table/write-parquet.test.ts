@@ -1,9 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createHmac } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
-import { openDuckDb, type Published, putTable } from './support.ts';
+import { writeParquet } from '../../../core/table/write-parquet.ts';
+import { inputOf, openDuckDb, type Published, putTable } from './support.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'tables-'));
 const path = join(dir, 'leads.parquet');
@@ -40,4 +42,131 @@ it('has the declared types', async () => {
   expect(rows).toEqual([
     ['x', '1', 1.5, true, '2026-11-22', '2026-11-22 10:00:00+00', '1.25', '2026-11-22', '2026-11-22 10:00:00+00'],
   ]);
+});
+
+it('says in the file which run, which bytes and which release it is of', async () => {
+  await putTable(path, { content: 'id\n1\n' });
+
+  const said = await duckDb.rows(`select decode(key), decode(value) from parquet_kv_metadata('${path}')`);
+  expect(Object.fromEntries(said)).toEqual({
+    ...{ 'crm-export.entity': 'leads', 'crm-export.date': '2026-11-22', 'crm-export.run': 'leads-1' },
+    ...{ 'crm-export.file': 'runs/leads.csv', 'crm-export.crc32': 'zVvpDw==', 'crm-export.software': '0.2.0' },
+  });
+});
+
+it('has hashes in the place of values, and not the columns that are left out', async () => {
+  const content = 'id,idNumber,notes\n1,012345678,secret\n2,,secret\n3,012345678,\n';
+  const { rows } = await rowsOf({ content, settings: { hash: ['idNumber'], except: ['notes'] }, hashKey: 'key' });
+
+  const hash = createHmac('sha256', 'key').update('012345678').digest('hex');
+  expect(rows).toEqual([
+    ['1', hash],
+    ['2', ''],
+    ['3', hash],
+  ]);
+  expect(readFileSync(path).includes('012345678')).toBe(false);
+  expect(readFileSync(path, 'latin1')).not.toMatch(/secret|notes/);
+});
+
+it('names what the settings name and the file has not', async () => {
+  const settings: Published['settings'] = { columns: { total: 'integer' }, except: ['notes'], hash: ['id', 'phone'] };
+  const { written } = await rowsOf({ content: 'id\n1\n', settings, hashKey: 'key' });
+
+  expect(written.missing).toEqual(['total', 'notes', 'phone']);
+});
+
+it('makes equal bytes of equal files, however they come', async () => {
+  const content = `id,name\n${Array.from({ length: 500 }, (_, row) => `${row},שם ${row % 7}\n`).join('')}`;
+  const bytesOf = async (chunk: number, compression: 'snappy' | 'zstd') => {
+    await putTable(path, { content, chunk, settings: { compression } });
+    return readFileSync(path);
+  };
+
+  expect((await bytesOf(7, 'snappy')).equals(await bytesOf(4096, 'snappy'))).toBe(true);
+  expect((await bytesOf(7, 'zstd')).equals(await bytesOf(7, 'snappy'))).toBe(false);
+});
+
+it.each(['snappy', 'zstd'] as const)('compresses with %s', async (compression) => {
+  await putTable(path, { content: 'id\n1\n', settings: { compression } });
+
+  expect(await duckDb.rows(`select distinct lower(compression) from parquet_metadata('${path}')`)).toEqual([
+    [compression],
+  ]);
+});
+
+describe('a file of several row groups', () => {
+  const ROWS = 16_000;
+  const rowOf = (row: number) => [
+    ...[row, `${'שם ארוך '.repeat(60)}${row}`, row % 2 === 0, `20${10 + (row % 90)}-01-01`, (row - ROWS / 2) / 4],
+    ...[`2026-11-22T10:00:00.${String(row % 1000).padStart(3, '0')}Z`, row / 8],
+  ];
+  const content = `id,name,b,d,m,t,n\n${Array.from({ length: ROWS }, (_, row) => rowOf(row).join(',')).join('\n')}\n`;
+  const money = { type: 'decimal', precision: 12, scale: 2 } as const;
+  const columns: TableSettings['columns'] = {
+    id: 'integer',
+    b: 'boolean',
+    d: 'date',
+    m: money,
+    t: 'timestamp',
+    n: 'double',
+  };
+  const parts: number[] = [];
+
+  beforeAll(async () => {
+    const written = await putTable(path, { content, settings: { columns } }, (bytes) => parts.push(bytes.length));
+    expect(written).toMatchObject({ rows: ROWS, misfits: [], bytes: readFileSync(path).length });
+  });
+
+  it('hands each of them on before the next one is read', async () => {
+    const [[groups]] = (await duckDb.rows(
+      `select count(distinct row_group_id)::int from parquet_metadata('${path}')`,
+    )) as [[number]];
+
+    expect(groups).toBeGreaterThan(1);
+    expect(parts).toHaveLength(groups + 1);
+  });
+
+  it('keeps the order of the rows', async () => {
+    const [first] = await duckDb.rows(`select list(id) = range(${ROWS}) from read_parquet('${path}')`);
+    expect(first).toEqual([true]);
+  });
+
+  // Readers skip row groups by the least and the largest value that the file says of them.
+  it.each([
+    ['id', String(ROWS - 1), 1],
+    ['id', '0', 1],
+    ['name', `repeat('שם ארוך ', 60) || '15999'`, 1],
+    ['name', `repeat('שם ארוך ', 60) || '0'`, 1],
+    ['b', 'true', ROWS / 2],
+    ['d', `date '2099-01-01'`, 177],
+    ['m', '-2000', 1],
+    ['m', '1999.75', 1],
+    ['t', `timestamptz '2026-11-22 10:00:00.999+00'`, 16],
+    ['n', '1999.875', 1],
+  ])('finds the rows by %s = %s', async (column, value, rows) => {
+    const found = `select count(*)::int from read_parquet('${path}') where ${column} = ${value}`;
+    expect(await duckDb.rows(found)).toEqual([[rows]]);
+  });
+});
+
+it('passes on what the source and the sink throw, and then hands on nothing more', async () => {
+  const input = inputOf({ content: 'id\n1\n' });
+  async function* broken() {
+    yield Buffer.from('id\n1\n');
+    throw new Error('gone');
+  }
+  const parts: Uint8Array[] = [];
+  const sink = async (bytes: Uint8Array) => void parts.push(bytes);
+
+  await expect(writeParquet({ ...input, bytes: broken() }, sink)).rejects.toThrow('gone');
+  expect(parts).toEqual([]);
+  await expect(writeParquet(inputOf({ content: 'id\n1\n' }), () => Promise.reject(new Error('full')))).rejects.toThrow(
+    'full',
+  );
+});
+
+it('stores truth values plainly, for some readers take run lengths of them for values', async () => {
+  await putTable(path, { content: `b\n${'true\n'.repeat(100)}`, settings: { columns: { b: 'boolean' } } });
+
+  expect(await duckDb.rows(`select encodings from parquet_metadata('${path}')`)).toEqual([['PLAIN']]);
 });

@@ -1,0 +1,319 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it, test } from 'vitest';
+import type { TableSettings } from '../../../core/config/table-settings.ts';
+import { TableError } from '../../../core/table/table-error.ts';
+import { openDuckDb, type Published, putTable } from './support.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'odd-tables-'));
+const path = join(dir, 'leads.parquet');
+const csvPath = join(dir, 'leads.txt');
+let duckDb: Awaited<ReturnType<typeof openDuckDb>>;
+
+beforeAll(async () => {
+  duckDb = await openDuckDb(dir);
+});
+afterAll(() => {
+  duckDb.close();
+  rmSync(dir, { recursive: true });
+});
+
+type Columns = TableSettings['columns'];
+type Dialect = NonNullable<NonNullable<Published['file']>['dialect']>;
+
+const BOM = '\uFEFF';
+/** Hebrew letters stand at 0xe0 in windows-1255. */
+const windows1255 = (text: string) =>
+  Buffer.from(
+    text.replaceAll(/[א-ת]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) - 0x4f0)),
+    'latin1',
+  );
+const utf16be = (text: string) => Buffer.from(BOM + text, 'utf16le').swap16();
+const rowsOf = (count: number, row: (place: number) => string) =>
+  Array.from({ length: count }, (_, place) => row(place)).join('\n');
+const wide = (row: (place: number) => unknown) => Array.from({ length: 1000 }, (_, place) => row(place)).join(',');
+
+interface Odd {
+  text: string;
+  /** How the text is stored. */
+  as?: (text: string) => Uint8Array;
+  dialect?: Dialect;
+  columns?: Columns;
+  file?: Published['file'];
+  /** Options of DuckDB's reader. */
+  duck?: string;
+  chunk?: number;
+  compression?: 'zstd';
+}
+
+const MONEY = { type: 'decimal', precision: 18, scale: 4 } as const;
+const ALL: Columns = { i: 'integer', n: 'double', b: 'boolean', d: 'date', t: 'timestamp', m: MONEY };
+const LIMITS = [
+  'i,n,b,d,t,m',
+  '9223372036854775807,1.7976931348623157e308,true,9999-12-31,9999-12-31T23:59:59.999Z,99999999999999.9999',
+  '-9223372036854775808,5e-324,false,0001-01-01,0001-01-01T00:00:00Z,-99999999999999.9999',
+  '0,-0.0,TRUE,1582-10-10,1969-12-31T23:59:59.999Z,0.0001',
+  '-1,0.1,0,1970-01-01,2024-02-29T12:00:00+14:00,.1',
+  ',,,,,',
+].join('\n');
+
+const READ: [string, Odd][] = [
+  ['a plain file', { text: 'id,name\n1,Ann\n2,Bob\n' }],
+  ['commas in quotation marks', { text: 'id,name\n1,"Ann, of Bob"\n' }],
+  ['doubled quotation marks', { text: 'id,name\n1,"Ann ""the first"""\n2,""""\n' }],
+  ['line breaks in fields', { text: 'id,name\n1,"Ann\nLee\n"\n2,"\n"\n' }],
+  [
+    'line breaks of Windows in and behind fields',
+    { text: 'id,name\r\n1,"Ann\r\nLee"\r\n', dialect: { lineBreak: 'crlf' } },
+  ],
+  ['a carriage return alone in a field', { text: 'id,name\n1,"a\rb"\n' }],
+  ['line breaks of Windows', { text: 'id,name\r\n1,Ann\r\n2,Bob\r\n', dialect: { lineBreak: 'crlf' } }],
+  ['line breaks of old Macs', { text: 'id,name\r1,Ann\r2,Bob\r', dialect: { lineBreak: 'cr' } }],
+  ['line breaks that nobody counted', { text: 'id,name\r\n1,Ann\r\n', dialect: { lineBreak: null } }],
+  ['no line break at the end', { text: 'id,name\n1,Ann' }],
+  ['empty lines, which are no rows', { text: 'id,name\n\n1,Ann\n\n\n2,Bob\n\n' }],
+  ['tabs', { text: 'id\tname\n1\tAnn, Lee\n', dialect: { separator: '\t' }, duck: "delim='\t'" }],
+  ['semicolons', { text: 'id;name\n1;"Ann; Lee"\n', dialect: { separator: ';' }, duck: "delim=';'" }],
+  ['a single column', { text: 'id\n1\n2\n', dialect: { separator: null } }],
+  ['a header alone', { text: 'id,name\n', columns: { id: 'integer' } }],
+  ['a header without a line break', { text: 'id,name' }],
+  ['a byte order mark', { text: `${BOM}id,name\n1,Ann\n`, dialect: { byteOrderMark: true } }],
+  ['Hebrew, in the header too', { text: 'מזהה,שם\n1,"שרה ""לוי"""\n2,דוד\n' }],
+  ['characters of every length in UTF-8, one byte at a time', { text: 'id,a\n1,aéא€😀\u0301\n', chunk: 1 }],
+  [
+    'characters of UTF-16 one byte at a time',
+    {
+      text: 'id,a\n1,א😀\n',
+      as: (text) => Buffer.from(BOM + text, 'utf16le'),
+      dialect: { encoding: 'utf-16le' },
+      chunk: 1,
+    },
+  ],
+  ['UTF-16, the high byte first', { text: 'id,שם\n1,דוד\n', as: utf16be, dialect: { encoding: 'utf-16be' } }],
+  ['windows-1255', { text: 'id,שם\n1,"דוד, שרה"\n', as: windows1255, dialect: { encoding: 'windows-1255' } }],
+  ['an encoding that nobody knew, and is UTF-8', { text: 'id,שם\n1,דוד\n', dialect: { encoding: null } }],
+  ['gzip', { text: 'id,name\n1,Ann\n', as: (text) => gzipSync(text), file: { compression: 'gzip' } }],
+  [
+    'gzip in two members',
+    {
+      text: 'id,name\n1,Ann\n',
+      as: (text) => Buffer.concat([gzipSync(text.slice(0, 11)), gzipSync(text.slice(11))]),
+      file: { compression: 'gzip' },
+    },
+  ],
+  ['a thousand columns', { text: `${wide((place) => `c${place}`)}\n${wide((place) => place)}\n${wide(() => '')}\n` }],
+  [
+    'a cell of five million characters',
+    { text: `id,name\n1,${'שלום '.repeat(1_000_000)}\n2,b\n`, duck: 'max_line_size=20000000' },
+  ],
+  ['blanks around fields, which belong to them', { text: 'id,name\n 1 ,  \n' }],
+  ['words that mean nothing in a text', { text: 'id,name\nNULL,\\N\nNaN,None\ntrue,0x1\n' }],
+  ['a field that begins like a formula', { text: 'id,name\n1,=SUM(A1)\n' }],
+  ['rows that differ in nothing', { text: `id,name\n${'1,Ann\n'.repeat(50)}` }],
+  ['names that differ in lower case from those of the CRM', { text: 'Id,FIRST Name\n1,Ann\n' }],
+  ['a column that is named like a folder of the table', { text: 'id,date\n1,x\n' }],
+  ['values at the limits of their types', { text: LIMITS, columns: ALL }],
+  ['values at the limits of their types, in zstd', { text: LIMITS, columns: ALL, compression: 'zstd' }],
+  ['columns without any value', { text: `id,${'i,n,b,d,t,m'}\n1,,,,,,\n2,,,,,,\n`, columns: ALL }],
+  ['columns without any value, in zstd', { text: `id,${'i,n,b,d,t,m'}\n1,,,,,,\n`, columns: ALL, compression: 'zstd' }],
+  [
+    'few values in many rows',
+    { text: `id,n\n${rowsOf(3000, (row) => `${row},${row % 700 ? '' : row}`)}\n`, columns: { n: 'integer' } },
+  ],
+];
+
+/** What DuckDB reads where the text stands, cast to the types. */
+function cast(field: string, type: Columns[string] = 'text'): string {
+  const typed = {
+    text: '',
+    integer: 'bigint',
+    double: 'double',
+    boolean: 'boolean',
+    date: 'date',
+    timestamp: 'timestamptz',
+  };
+  if (typeof type !== 'string') return `cast(nullif("${field}", '') as decimal(18, 4))`;
+  return type === 'text' ? `"${field}"` : `cast(nullif("${field}", '') as ${typed[type]})`;
+}
+
+test.each(READ)('%s: the table has what DuckDB reads in the file', async (_, odd) => {
+  const { text, as = Buffer.from, dialect, columns = {}, file, duck = "delim=','", chunk, compression } = odd;
+  const settings = { columns, ...(compression && { compression }) };
+  writeFileSync(csvPath, text);
+  const options = `header=true, all_varchar=true, quote='"', escape='"', nullstr='<none>', ${duck.includes('delim') ? '' : "delim=',', "}${duck}`;
+  const csv = `read_csv('${csvPath}', ${options})`;
+  const fields = (await duckDb.rows(`describe from ${csv}`)).map(([name]) => String(name));
+
+  await putTable(path, {
+    content: as(text),
+    file: { header: fields, ...file, ...(dialect && { dialect }) },
+    settings,
+    ...(chunk && { chunk }),
+  });
+
+  const expected = `select ${fields.map((field) => cast(field, columns[field])).join(', ')} from ${csv}`;
+  expect(await duckDb.differences(expected, `from read_parquet('${path}')`)).toEqual([]);
+  const counts = await duckDb.rows(
+    `select (select count(*) from ${csv}), (select count(*) from read_parquet('${path}'))`,
+  );
+  expect(counts[0]?.[0]).toBe(counts[0]?.[1]);
+});
+
+const tableOf = async (published: Published) => {
+  const written = await putTable(path, published);
+  return { written, rows: await duckDb.rows(`from read_parquet('${path}')`) };
+};
+
+it('has no value where a row is shorter than the header, and counts such rows', async () => {
+  const { rows, written } = await tableOf({ content: 'id,name,city\n1,Ann,Ur\n2\n3,,\n4,Dan\n' });
+
+  expect(rows).toEqual([
+    ['1', 'Ann', 'Ur'],
+    ['2', null, null],
+    ['3', '', ''],
+    ['4', 'Dan', null],
+  ]);
+  expect(written.shortRows).toEqual({ count: 2, row: 2 });
+});
+
+it('leaves out values that do not fit, and tells how many and the first row', async () => {
+  const content = 'id,day\nx,2026-02-30\n2,2026-03-01\n3.5,\n,soon\n';
+  const { rows, written } = await tableOf({ content, settings: { columns: { id: 'integer', day: 'date' } } });
+
+  expect(rows).toEqual([
+    [null, null],
+    ['2', '2026-03-01'],
+    [null, null],
+    [null, null],
+  ]);
+  expect(written.misfits).toEqual([
+    { column: 'id', type: 'integer', count: 2, row: 1 },
+    { column: 'day', type: 'date', count: 2, row: 1 },
+  ]);
+});
+
+it('knows the columns of a file of 0 bytes by the request', async () => {
+  const { rows } = await tableOf({ content: '', file: { format: 'csv', header: [], rows: 0 } });
+
+  expect(rows).toEqual([]);
+  expect(await duckDb.columns('leads.parquet')).toEqual(['id VARCHAR', 'name VARCHAR']);
+});
+
+it('skips a line that names the separator', async () => {
+  const { rows } = await tableOf({
+    content: 'sep=;\nid;name\n1;Ann\n',
+    file: { header: ['id', 'name'], dialect: { separator: ';', separatorLine: true } },
+  });
+
+  expect(rows).toEqual([['1', 'Ann']]);
+});
+
+it('takes the mark that ended a text of DOS for no row', async () => {
+  expect((await tableOf({ content: 'id,name\n1,Ann\n\x1a', file: { rows: 1 } })).rows).toEqual([['1', 'Ann']]);
+});
+
+it('keeps characters with the code 0', async () => {
+  await putTable(path, { content: 'id,name\n1,a\0b\n' });
+
+  expect(await duckDb.rows(`select hex(name) from read_parquet('${path}')`)).toEqual([['610062']]);
+});
+
+it('reads line breaks of both kinds where the manifest says that they are mixed', async () => {
+  const content = 'id,name\r\n1,Ann\n2,Bob\r\n';
+
+  expect(
+    (await tableOf({ content, file: { header: ['id', 'name'], dialect: { lineBreak: 'mixed' } } })).rows,
+  ).toHaveLength(2);
+});
+
+it('takes labels in the first line for the names that the manifest has', async () => {
+  await tableOf({ content: 'מזהה,שם\n1,דוד\n', file: { header: ['id', 'firstName'] } });
+
+  expect(await duckDb.columns('leads.parquet')).toEqual(['id VARCHAR', 'firstname VARCHAR']);
+});
+
+const gzip = { compression: 'gzip', header: ['id', 'name'] };
+
+test.each<[string, Published, RegExp]>([
+  [
+    'a row that is longer than the header',
+    { content: 'id,name\n1,a\n2,b,c\n' },
+    /^Row 2 has 3 fields, the header has 2\.$/,
+  ],
+  ['no header', { content: '1,a\n2,b\n', file: { header: null } }, /^The first line of the file names no columns/],
+  ['a header that names a column twice', { content: 'id,id\n1,2\n' }, /"id" and "id" would both be "id"/],
+  [
+    'another header than that of the manifest',
+    { content: 'id;name\n', file: { header: ['id', 'name'] } },
+    /^The header has 1 fields, not 2/,
+  ],
+  ['a spreadsheet', { content: 'PK', file: { format: 'xlsx' } }, /^The file is xlsx, not CSV/],
+  ['a quotation mark that is never closed', { content: 'id,name\n1,"a\n2,b\n' }, /^The file is malformed CSV in line /],
+  [
+    'text behind a closing quotation mark',
+    { content: 'id,name\n1,"Ann" Lee\n' },
+    /^The file is malformed CSV in line 2\.$/,
+  ],
+  ['a quotation mark inside a field', { content: 'id,name\n1,5" wide\n' }, /^The file is malformed CSV in line 2\.$/],
+  [
+    'a record of more than 16 MiB',
+    { content: `id,name\n1,${'x'.repeat(17 * 1024 * 1024)}\n`, file: { header: ['id', 'name'] } },
+    /^The file has a record of more than 16 MiB in line 2\.$/,
+  ],
+  [
+    'bytes that are not UTF-8',
+    { content: Buffer.from('id,name\n1,\xe0\n', 'latin1'), file: { header: ['id', 'name'] } },
+    /^The file has bytes that are not utf-8\.$/,
+  ],
+  [
+    'a character that is cut at the end',
+    { content: Buffer.from('id,name\n1,\xd7', 'latin1'), file: { header: ['id', 'name'] } },
+    /^The file has bytes that are not utf-8\.$/,
+  ],
+  [
+    'half a character pair in UTF-16',
+    {
+      content: Buffer.from('id,name\n1,\ud83d\n', 'utf16le'),
+      file: { header: ['id', 'name'], dialect: { encoding: 'utf-16le' } },
+    },
+    /^The file has bytes that are not utf-16le\.$/,
+  ],
+  [
+    'gzip that is cut',
+    { content: gzipSync('id,name\n1,Ann\n').subarray(0, -6), file: gzip },
+    /^The file is gzip that cannot be unpacked\.$/,
+  ],
+  ['gzip that is none', { content: 'id,name\n1,Ann\n', file: gzip }, /^The file is gzip that cannot be unpacked\.$/],
+  [
+    'another file than that of the manifest',
+    { content: 'id,name\n1,Ann\n', file: { crc32: 'AAAAAA==' } },
+    /^The stored file is not the one of its manifest/,
+  ],
+  [
+    'another number of rows than that of the manifest',
+    { content: 'id,name\n1,Ann\n', file: { rows: 2 } },
+    /^The file has 1 rows .*, 2 by its manifest\.$/,
+  ],
+  [
+    'a value that does not fit, if that is to stop it',
+    { content: 'id,day\n1,2026-01-01\n2,secret\n', settings: { columns: { day: 'date' }, misfit: 'stop' } },
+    /^The value in row 2 of the column "day" does not fit its type, date\.$/,
+  ],
+  [
+    'no key for a hashed column',
+    { content: 'id,name\n1,Ann\n', settings: { hash: ['id'] } },
+    /^The key of the hashed columns is missing\.$/,
+  ],
+  [
+    'an empty key',
+    { content: 'id,name\n1,Ann\n', settings: { hash: ['id'] }, hashKey: '' },
+    /^The key of the hashed columns is missing\.$/,
+  ],
+])('%s makes no table', async (_, published, message) => {
+  const written = putTable(path, published);
+
+  await expect(written).rejects.toThrow(TableError);
+  await expect(written).rejects.toThrow(message);
+});

@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ColumnType } from '../../../core/config/table-settings.ts';
+import { openDuckDb, putTable } from './support.ts';
+
+const dir = mkdtempSync(join(tmpdir(), 'table-properties-'));
+const path = join(dir, 'leads.parquet');
+let duckDb: Awaited<ReturnType<typeof openDuckDb>>;
+
+beforeAll(async () => {
+  duckDb = await openDuckDb(dir);
+});
+afterAll(() => {
+  duckDb.close();
+  rmSync(dir, { recursive: true });
+});
+
+const text = fc.oneof(
+  fc.string({ unit: fc.constantFrom('a', 'ז', '"', ',', '\n', '\r', ' ', '😀', '0', "'"), maxLength: 12 }),
+  fc.string({ unit: 'grapheme', maxLength: 6 }),
+  fc.constantFrom('', 'NULL', '0', '-1'),
+);
+const quoted = (field: string) => `"${field.replaceAll('"', '""')}"`;
+const csvOf = (rows: string[][]) => rows.map((row) => `${row.map(quoted).join(',')}\n`).join('');
+const how = {
+  chunk: fc.integer({ min: 1, max: 40 }),
+  compression: fc.constantFrom('snappy' as const, 'zstd' as const),
+};
+
+test('every table of texts is read back by DuckDB row for row, in its order', async () => {
+  const rows = fc
+    .integer({ min: 1, max: 5 })
+    .chain((width) =>
+      fc.array(fc.array(text, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 40 }),
+    );
+
+  await fc.assert(
+    fc.asyncProperty(rows, how.chunk, how.compression, async (table, chunk, compression) => {
+      const header = table[0]?.map((_, place) => `c${place}`) ?? [];
+      await putTable(path, { content: csvOf([header, ...table]), chunk, settings: { compression } });
+
+      // A code 0 ends a text in what DuckDB hands over.
+      const select = header.map((name) => `encode(${name})::varchar`).join(', ');
+      const expected = table.map((row) => row.map(blobText));
+      expect(await duckDb.rows(`select ${select} from read_parquet('${path}')`)).toEqual(expected);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+/** As DuckDB writes bytes: printable ASCII but quotation marks and backslashes as it is. */
+function blobText(field: string): string {
+  return [...Buffer.from(field)]
+    .map((byte) =>
+      byte >= 32 && byte < 127 && !['"', "'", '\\'].includes(String.fromCharCode(byte))
+        ? String.fromCharCode(byte)
+        : `\\x${byte.toString(16).padStart(2, '0').toUpperCase()}`,
+    )
+    .join('');
+}
+
+const twoDigits = (value: number) => String(value).padStart(2, '0');
+const decimal = { type: 'decimal', precision: 18, scale: 6 } as const;
+
+/** A type, texts that fit it, and how DuckDB writes the value. */
+const VALUES: [ColumnType, fc.Arbitrary<[text: string, value: string]>][] = [
+  ['integer', fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((value) => [String(value), String(value)])],
+  [
+    decimal,
+    fc.bigInt({ min: -(10n ** 18n) + 1n, max: 10n ** 18n - 1n }).map((value) => {
+      const digits = String(value < 0n ? -value : value).padStart(7, '0');
+      const written = `${value < 0n ? '-' : ''}${digits.slice(0, -6)}.${digits.slice(-6)}`;
+      return [written, written];
+    }),
+  ],
+  [
+    'date',
+    fc
+      .record({ year: fc.integer({ min: 1, max: 9999 }), day: fc.integer({ min: 0, max: 364 }) })
+      .map(({ year, day }) => {
+        const written = new Date(new Date(0).setUTCFullYear(year, 0, 1 + day)).toISOString().slice(0, 10);
+        return [written, written];
+      }),
+  ],
+  [
+    'timestamp',
+    fc
+      .tuple(
+        fc.date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true }),
+        fc.integer({ min: -839, max: 839 }),
+      )
+      .map(([date, offset]) => {
+        const sign = offset < 0 ? '-' : '+';
+        const there = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, -1);
+        const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
+        return [`${there}${sign}${twoDigits(hours)}:${twoDigits(minutes)}`, String(date.getTime())];
+      }),
+  ],
+  ['boolean', fc.boolean().map((value) => [String(value), String(value)])],
+  ['double', fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => [String(value), String(value)])],
+];
+
+test.each(VALUES)('every value of the type %j is read back by DuckDB', async (type, value) => {
+  const shown = { double: '(a::double)', timestamp: 'epoch_ms(a)::varchar' }[type as string] ?? 'a::varchar';
+  const values = fc.array(fc.option(value, { nil: null }), { minLength: 1, maxLength: 200 });
+
+  await fc.assert(
+    fc.asyncProperty(values, how.compression, async (all, compression) => {
+      const content = `row,a\n${all.map((one, row) => `${row},${one?.[0] ?? ''}\n`).join('')}`;
+      const { misfits } = await putTable(path, { content, settings: { columns: { a: type }, compression } });
+
+      const found = await duckDb.rows(`select ${shown} from read_parquet('${path}')`);
+      expect(found.map(([one]) => (type === 'double' && one !== null ? Number(one) : one))).toEqual(
+        all.map((one) => (type === 'double' && one ? Number(one[1]) : (one?.[1] ?? null))),
+      );
+      expect(misfits).toEqual([]);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('whatever the text, it is a value of the type or a misfit that is counted', async () => {
+  const columns = { i: 'integer', n: 'double', b: 'boolean', d: 'date', t: 'timestamp', m: decimal } as const;
+  const names = Object.keys(columns);
+  const digits = fc.string({ unit: fc.constantFrom(...'0123456789-+.eTZ: '), maxLength: 22 });
+
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(text, digits), { minLength: 1, maxLength: 60 }), async (fields) => {
+      const content = csvOf([names, ...fields.map((field) => names.map(() => field))]);
+      const { misfits } = await putTable(path, { content, settings: { columns } });
+
+      const counts = names.map((name) => `count(${name})::int`).join(', ');
+      const [values] = await duckDb.rows(`select ${counts} from read_parquet('${path}')`);
+      const empty = fields.filter((field) => field === '').length;
+      const missed = names.map((name) => misfits.find(({ column }) => column === name)?.count ?? 0);
+      expect(values).toEqual(missed.map((count) => fields.length - empty - count));
+    }),
+    { numRuns: 100 },
+  );
+});
