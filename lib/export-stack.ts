@@ -7,6 +7,7 @@ import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
 import { EncryptionKey } from './resources/encryption-key.ts';
 import { ExportBucket } from './resources/export-bucket.ts';
+import { TableCatalog } from './resources/table-catalog.ts';
 import { TokenStore } from './resources/token-store.ts';
 import { CustomerUpdates } from './workflow/customer-updates.ts';
 import { exportSteps } from './workflow/export-steps.ts';
@@ -40,6 +41,8 @@ export class ExportStack extends Stack {
     };
     const monitoring = new Monitoring(this, 'Monitoring', { configuration, key, ...watched });
     const dashboard = new NightDashboard(this, 'Dashboard', { configuration, monitoring, ...watched });
+
+    new TableCatalog(this, 'TableCatalog', { deployment, bucket: exports.bucket });
 
     this.outputs({
       StateMachineArn: machine.stateMachineArn,

@@ -1,5 +1,5 @@
 /** An earlier one is a typing error, or of a clock that is at zero. */
-const FIRST_DATE = '2000-01-01';
+export const FIRST_DATE = '2000-01-01';
 
 /** What is wrong with a date. A pointer to a future one would block every night until then. */
 export function dateProblem(date: string, today: string, timeZone: string): string | undefined {

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { tableKey } from '../../../core/table/table-key.ts';
+import { openDuckDb, putTable } from '../../core/table/support.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { fencedBlock } from '../../support/fenced-block.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
@@ -108,5 +110,72 @@ describe('Excel', () => {
       ['1', "'+972501234567"],
       ['2', "'=1+1"],
     ]);
+  });
+});
+
+describe('tables', () => {
+  const settings = { columns: { createdAt: 'timestamp' as const } };
+  const NEW = 'status,createdAt\nopen,2026-11-19T10:00:00Z\nopen,2026-11-20T10:00:00Z\nclosed,\n';
+
+  /** The folder of a bucket with the tables of two dates; that of the older one has no column `status`. */
+  async function folder() {
+    const dir = await tempDir();
+    for (const [date, content] of Object.entries({
+      '2026-11-19': 'createdAt\n2026-11-19T10:00:00Z\n',
+      '2026-11-20': NEW,
+    })) {
+      const path = join(dir, tableKey('leads', date, 1));
+      mkdirSync(dirname(path), { recursive: true });
+      await putTable(path, { content, settings });
+    }
+    return { dir, newest: join(dir, tableKey('leads', '2026-11-20', 1)), duckdb: await openDuckDb(dir) };
+  }
+
+  test('are read by the documented queries, and say which run they are of', async () => {
+    const { newest, duckdb } = await folder();
+    const [rows = '', said = ''] = fencedBlock(DOCUMENT, '## Tables', 'sql')
+      .replaceAll('leads.parquet', newest)
+      .trim()
+      .split('\n');
+
+    expect(await duckdb.rows(rows)).toHaveLength(3);
+    expect(await duckdb.rows(said)).toEqual(
+      expect.arrayContaining([
+        ['crm-export.run', 'leads-1'],
+        ['crm-export.file', 'runs/leads.csv'],
+        ['crm-export.crc32', expect.any(String)],
+      ]),
+    );
+    duckdb.close();
+  });
+
+  test('of several dates are read at once, and a column that an older one does not have is null there', async () => {
+    const { dir, duckdb } = await folder();
+    const query = fencedBlock(DOCUMENT, '### Several dates, where they are', 'sql').replace('s3://BUCKET', dir);
+
+    const statuses = await duckdb.rows(
+      `SELECT date::text, status FROM (${query.trim().replace(';', '')}) ORDER BY ALL`,
+    );
+    expect(statuses).toEqual([
+      ['2026-11-19', null],
+      ['2026-11-20', 'closed'],
+      ['2026-11-20', 'open'],
+      ['2026-11-20', 'open'],
+    ]);
+    duckdb.close();
+  });
+
+  test('answer the query for Athena, whose dates are text', async () => {
+    const { dir, duckdb } = await folder();
+    const files = `'${dir}/tables/entity=leads/*/*.parquet', hive_partitioning = true, hive_types_autocast = false, union_by_name = true`;
+    await duckdb.rows('CREATE SCHEMA crm_export_prod');
+    await duckdb.rows(`CREATE VIEW crm_export_prod.leads AS SELECT * FROM read_parquet(${files})`);
+
+    const [open, closed] = await duckdb.rows(fencedBlock(DOCUMENT, '### Athena', 'sql'));
+    expect([open?.slice(0, 2), closed]).toEqual([
+      ['open', '2'],
+      ['closed', '1', null],
+    ]);
+    duckdb.close();
   });
 });

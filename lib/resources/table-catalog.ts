@@ -1,0 +1,124 @@
+import { Annotations, Stack } from 'aws-cdk-lib';
+import { CfnDatabase, CfnTable } from 'aws-cdk-lib/aws-glue';
+import type { Bucket } from 'aws-cdk-lib/aws-s3';
+import { Construct } from 'constructs';
+import { ConfigurationError } from '../../core/config/configuration.ts';
+import type { Deployment, EntityPlan } from '../../core/config/deployment.ts';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { entityPlan } from '../../core/config/entity-plan.ts';
+import type { ColumnType, TableSettings } from '../../core/config/table-settings.ts';
+import { FIRST_DATE } from '../../core/export/logical-date.ts';
+import { type TableColumn, tableColumns } from '../../core/table/columns.ts';
+import { TableError } from '../../core/table/table-error.ts';
+import { tablesOf } from '../../core/table/table-key.ts';
+
+interface TableCatalogProps {
+  deployment: Deployment;
+  /** Of the exports, which has the tables too. */
+  bucket: Bucket;
+}
+
+/** Hive's names for the types (https://docs.aws.amazon.com/athena/latest/ug/data-types.html). */
+const HIVE_TYPES: Record<Extract<ColumnType, string>, string> = {
+  text: 'string',
+  integer: 'bigint',
+  double: 'double',
+  boolean: 'boolean',
+  date: 'date',
+  timestamp: 'timestamp',
+};
+
+/** https://docs.aws.amazon.com/athena/latest/ug/parquet-serde.html */
+const PARQUET = {
+  inputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat',
+  outputFormat: 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat',
+  serdeInfo: { serializationLibrary: 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe' },
+};
+
+/**
+ * What Athena knows of the tables (docs/adr/0026): a database of the deployment, with a table for each entity that has one. It is of
+ * the template alone: partitions follow from the dates in the keys, so nothing has to be told of a new file.
+ */
+export class TableCatalog extends Construct {
+  private readonly bucket: Bucket;
+
+  constructor(scope: Construct, id: string, { deployment, bucket }: TableCatalogProps) {
+    super(scope, id);
+    this.bucket = bucket;
+    const tables = ENTITIES.flatMap((entity) => {
+      const plan = entityPlan(deployment, entity);
+      return plan.tables ? [{ entity, plan, settings: plan.tables }] : [];
+    });
+    if (tables.length === 0) return;
+    const { account, stackName } = Stack.of(this);
+    // Without a name of its own, AWS would give it one that Athena does not support; it supports no hyphens.
+    const name = withoutHyphens(stackName);
+    const database = new CfnDatabase(this, 'Database', { catalogId: account, databaseInput: { name } });
+    for (const { entity, plan, settings } of tables) this.describe(database, entity, plan, settings);
+  }
+
+  private describe(database: CfnDatabase, entity: Entity, plan: EntityPlan, settings: TableSettings): void {
+    const columns = columnsOf(entity, plan, settings);
+    if (!Array.isArray(plan.columns)) this.warnOf(entity, columns.length);
+    if (columns.length === 0) return;
+    const location = this.bucket.s3UrlForObject(tablesOf(entity, settings.version));
+    new CfnTable(this, entity, {
+      catalogId: Stack.of(this).account,
+      databaseName: database.ref,
+      tableInput: {
+        name: withoutHyphens(entity),
+        tableType: 'EXTERNAL_TABLE',
+        partitionKeys: [{ name: 'date', type: 'string' }],
+        parameters: { classification: 'parquet', ...projection(location) },
+        storageDescriptor: {
+          ...PARQUET,
+          location,
+          columns: columns.map(({ name, type }) => ({ name, type: hiveType(type) })),
+        },
+      },
+    });
+  }
+
+  private warnOf(entity: Entity, named: number): void {
+    const sees = named === 0 ? 'no table' : `${named} columns`;
+    const text = `Athena sees ${sees} of ${entity}: those that \`tables\` names. schema ${entity} --propose names all.`;
+    Annotations.of(this).addWarningV2(`crm-export:catalog-${entity}`, text);
+  }
+}
+
+/**
+ * https://docs.aws.amazon.com/athena/latest/ug/partition-projection-supported-types.html: NOW is in UTC, where it may be a day
+ * earlier than in the deployment's time zone. The key is a string, as in AWS's own examples.
+ */
+function projection(location: string): Record<string, string> {
+  return {
+    'projection.enabled': 'true',
+    'projection.date.type': 'date',
+    'projection.date.format': 'yyyy-MM-dd',
+    'projection.date.range': `${FIRST_DATE},NOW+1DAYS`,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder is Athena's.
+    'storage.location.template': `${location}${'date=${date}/'}`,
+  };
+}
+
+/** What is known before a file is there. @throws ConfigurationError where two columns would have one name */
+function columnsOf(entity: Entity, { columns }: EntityPlan, settings: TableSettings): TableColumn[] {
+  const named = Array.isArray(columns) ? columns : [...Object.keys(settings.columns), ...(settings.hash ?? [])];
+  if (named.length === 0) return [];
+  try {
+    return tableColumns(named, settings);
+  } catch (error) {
+    if (!(error instanceof TableError)) throw error;
+    throw new ConfigurationError(`entities.${entity}.tables: ${error.message}`);
+  }
+}
+
+function hiveType(type: ColumnType): string {
+  if (typeof type === 'string') return HIVE_TYPES[type];
+  return type.type === 'decimal' ? `decimal(${type.precision},${type.scale})` : HIVE_TYPES[type.type];
+}
+
+/** Athena supports no other characters than letters, digits and underscores in names. */
+function withoutHyphens(name: string): string {
+  return name.replaceAll('-', '_');
+}

@@ -1,0 +1,181 @@
+import { join } from 'node:path';
+import { App, Stack } from 'aws-cdk-lib';
+import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
+import { Bucket } from 'aws-cdk-lib/aws-s3';
+import { describe, expect, test } from 'vitest';
+import { deploymentSchema } from '../../core/config/deployment.ts';
+import type { TableSettings } from '../../core/config/table-settings.ts';
+import { dateProblem } from '../../core/export/logical-date.ts';
+import { tableKey } from '../../core/table/table-key.ts';
+import { TableCatalog } from '../../lib/resources/table-catalog.ts';
+import { exampleDeployment, resolved, synthesise } from '../../scripts/definition.ts';
+import { openDuckDb, putTable } from '../core/table/support.ts';
+import { tempDir } from '../local/support/support.ts';
+import { allOf } from './support/template.ts';
+
+const NAMES = [
+  'id',
+  'Score',
+  'premium',
+  'sum',
+  'active',
+  'birthDate',
+  'paid on',
+  'createdAt',
+  'idNumber',
+  'notes',
+  'date',
+];
+const SETTINGS = {
+  columns: {
+    Score: 'integer',
+    premium: 'double',
+    sum: { type: 'decimal', precision: 18, scale: 2 },
+    active: 'boolean',
+    birthDate: 'date',
+    'paid on': { type: 'date', format: 'DD/MM/YYYY' },
+    createdAt: 'timestamp',
+  },
+  hash: ['idNumber'],
+  except: ['notes'],
+} satisfies Partial<TableSettings>;
+
+/** The catalog of a deployment with these entities. */
+function catalogOf(entities: Record<string, unknown>) {
+  const stack = new Stack(new App({ analyticsReporting: false }), 'crm-export-of-the-south');
+  const bucket = new Bucket(stack, 'Exports');
+  new TableCatalog(stack, 'TableCatalog', {
+    deployment: deploymentSchema.parse({ ...exampleDeployment(), entities }),
+    bucket,
+  });
+  const template = Template.fromStack(stack).toJSON() as Parameters<typeof allOf>[0];
+  const [databases, tables] = ['AWS::Glue::Database', 'AWS::Glue::Table'].map((type) =>
+    allOf(template, type).map(([, { Properties }]) => Properties),
+  );
+  return { stack, databases: databases ?? [], tables: tables?.map(({ TableInput }) => TableInput) ?? [] };
+}
+
+/** Columns of the one table. */
+function columnsOf(leads: unknown): Record<string, string> {
+  const [table] = catalogOf({ leads }).tables;
+  const columns: { Name: string; Type: string }[] = table.StorageDescriptor.Columns;
+  return Object.fromEntries(columns.map(({ Name, Type }) => [Name, Type]));
+}
+
+describe('the catalog', () => {
+  test('is a database of the deployment with a table for each entity that has one, in names that Athena supports', () => {
+    const tables = { columns: { id: 'text' } };
+    const catalog = catalogOf({ leads: { tables }, 'agent-numbers': { tables }, contacts: {} });
+
+    expect(catalog.databases.map(({ DatabaseInput }) => DatabaseInput.Name)).toEqual(['crm_export_of_the_south']);
+    expect(catalog.tables.map(({ Name }) => Name).toSorted()).toEqual(['agent_numbers', 'leads']);
+  });
+
+  test('has the names and types of the columns that are in a file of the table', async () => {
+    const dir = await tempDir();
+    await putTable(join(dir, 'leads.parquet'), { content: `${NAMES}\n`, settings: SETTINGS, hashKey: 'key' });
+    const duckdb = await openDuckDb(dir);
+    const inFile = await duckdb.columns('leads.parquet');
+    duckdb.close();
+
+    const athena: Record<string, string> = { VARCHAR: 'string', 'TIMESTAMP WITH TIME ZONE': 'timestamp' };
+    const expected = inFile.map((column) => {
+      const [, name = '', type = ''] = /^(\S+) (.*)$/.exec(column) ?? [];
+      return [name, athena[type] ?? type.toLowerCase()];
+    });
+    expect(columnsOf({ columns: NAMES, tables: SETTINGS })).toEqual(Object.fromEntries(expected));
+    expect(expected).toHaveLength(NAMES.length - 1);
+  });
+
+  test('knows the columns that the settings of a table name where all are requested, and says that there may be others', () => {
+    const leads = { columns: 'all', tables: SETTINGS };
+
+    expect(Object.keys(columnsOf(leads))).toEqual([
+      'score',
+      'premium',
+      'sum',
+      'active',
+      'birthdate',
+      'paid_on',
+      'createdat',
+      'idnumber',
+    ]);
+    Annotations.fromStack(catalogOf({ leads }).stack).hasWarning(
+      '*',
+      Match.stringLikeRegexp('8 columns of leads.*schema leads --propose'),
+    );
+  });
+
+  test('says nothing of an entity whose columns are listed', () => {
+    const { stack } = catalogOf({ leads: { columns: NAMES, tables: SETTINGS } });
+
+    expect(Annotations.fromStack(stack).findWarning('*', Match.anyValue())).toEqual([]);
+  });
+
+  test('has no table where no column is named, for Athena knows none without columns', () => {
+    const catalog = catalogOf({ leads: { columns: 'all', tables: {} } });
+
+    expect(catalog.tables).toEqual([]);
+    Annotations.fromStack(catalog.stack).hasWarning('*', Match.stringLikeRegexp('no table of leads'));
+  });
+
+  test('refuses columns that would have one name, as a mistake of the configuration', () => {
+    const leads = { tables: { columns: { Name: 'text', name: 'text' } } };
+
+    expect(() => catalogOf({ leads })).toThrow(
+      expect.objectContaining({
+        name: 'ConfigInvalid',
+        message: expect.stringMatching(/^entities\.leads\.tables: .*"name"/),
+      }),
+    );
+  });
+});
+
+describe('the stack', () => {
+  const stackOf = (entities: Record<string, unknown>) =>
+    synthesise(deploymentSchema.parse({ ...exampleDeployment(), entities }));
+
+  test('has a catalog only where an entity has a table', () => {
+    const typesOf = (template: ReturnType<typeof synthesise>) =>
+      Object.values(template.Resources).flatMap(({ Type }) => (Type.startsWith('AWS::Glue::') ? [Type] : []));
+
+    expect(typesOf(stackOf({ leads: {} }))).toEqual([]);
+    expect(typesOf(stackOf({ leads: { tables: SETTINGS } }))).toEqual(['AWS::Glue::Database', 'AWS::Glue::Table']);
+  });
+
+  test('gives nobody a right on it', () => {
+    const template = JSON.stringify(stackOf({ leads: { tables: SETTINGS } }));
+
+    expect(template).toContain('"s3:GetObject"');
+    expect(template).not.toMatch(/"(glue|athena|lakeformation):/);
+  });
+});
+
+describe('partitions', () => {
+  const tableOf = (version: number) => catalogOf({ leads: { tables: { columns: { id: 'text' }, version } } }).tables[0];
+
+  test.each([1, 2])('of version %i are where the tables of a date are written', (version) => {
+    const { Parameters, StorageDescriptor, PartitionKeys } = tableOf(version);
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the placeholder is Athena's.
+    const folder = resolved(Parameters['storage.location.template']).replace('${date}', '2026-11-22');
+    const [, bucket, key] = /^s3:\/\/([^/]+)\/(.*)$/.exec(folder) ?? [];
+
+    expect(bucket).toMatch(/^Exports/);
+    expect(tableKey('leads', '2026-11-22', version)).toBe(`${key}leads.parquet`);
+    expect(folder).toBe(`${resolved(StorageDescriptor.Location)}date=2026-11-22/`);
+    expect(PartitionKeys).toEqual([{ Name: 'date', Type: 'string' }]);
+  });
+
+  test('are projected from the first date that an export may have to the day on which it begins in any time zone', () => {
+    const { Parameters } = tableOf(1);
+    const [first, last] = Parameters['projection.date.range'].split(',');
+
+    expect(Parameters).toMatchObject({
+      'projection.enabled': 'true',
+      'projection.date.type': 'date',
+      'projection.date.format': 'yyyy-MM-dd',
+    });
+    expect([dateProblem(first, first, 'UTC'), last]).toEqual([undefined, 'NOW+1DAYS']);
+    expect(dateProblem('1999-12-31', first, 'UTC')).toContain(`from ${first}`);
+  });
+});
