@@ -17,6 +17,10 @@ interface Options extends TargetOptions, Which {
   propose?: boolean;
 }
 
+const NOTE = `
+A proposal goes by the CRM's words for its types, which do not say how a value is written: look with peek, and name a format where
+a date is not written as in ISO 8601.`;
+
 /** Registers `schema`, which reads the manifest alone: no row is fetched. */
 export function addSchema(command: Command): void {
   const described = addWhich(command)
@@ -32,7 +36,7 @@ export function addSchema(command: Command): void {
     'schema leads --deployment prod': 'columns, types and labels of the newest leads; no rows',
     'schema leads --date 2026-11-20 --json --deployment prod': 'of a date, for a program',
     'schema leads --propose --deployment prod': 'types for the Parquet table of leads, to be read and pasted',
-  });
+  }).addHelpText('after', NOTE);
 }
 
 async function schema(entity: Entity, options: Options): Promise<void> {
