@@ -34,7 +34,7 @@ export async function serve(
     resetAfter(request, fault.resetAfter);
     return;
   }
-  const raw = await rawBody(request);
+  const raw = await rawBody(request, hasKey(fault, 'pausesEvery') ? fault.pausesEvery : Number.POSITIVE_INFINITY);
   if (raw === undefined) return;
   if (hasKey(fault, 'waitFor')) await fault.waitFor;
   const answer = answerTo(request, raw, fault, call, contents, settings);

@@ -34,6 +34,8 @@ export type Fault =
   | { resetAfter: number }
   /** Everything as it should be, once this promise is settled. */
   | { waitFor: Promise<unknown> }
+  /** Everything as it should be, but after so many bytes the body is not read for a moment, again and again. */
+  | { pausesEvery: number }
   /** The connection is reset before the body is read. */
   | 'reset'
   /** The body is not read and there is no answer. */
