@@ -23,8 +23,8 @@ export interface StepsProps {
  */
 const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 290;
-/** All that Lambda gives. */
-const LONGEST = Duration.minutes(15);
+/** 15 minutes are all that Lambda gives; docs/adr/0014 says what the memory means for large files. */
+const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
 
 /** The four functions of the machine ExportRun, each with what it is given and allowed. */
 export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, StepFunction> {
@@ -32,9 +32,7 @@ export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, S
   const step = (name: StepName, size: typeof SHORT, environment: Record<string, string>) =>
     new StepFunction(stack, name, { configuration, key, ...size, environment });
   const { crm, files } = configuration.deployment;
-  // docs/adr/0014 says what the memory of these two means for large files.
-  const streams = (name: 'DownloadFile' | 'PublishFile', memorySize: number, environment: Record<string, string>) =>
-    step(name, { memorySize, timeout: LONGEST }, { ...environment, ...streaming(memorySize) });
+  const { memoryMB } = files;
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };
   const oauth = tokens.environment;
   const bucket = { BUCKET_NAME: exports.bucket.bucketName };
@@ -43,8 +41,11 @@ export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, S
   const steps = {
     CreateExport: step('CreateExport', create, { ...oauth, ...place, SOFTWARE_VERSION: softwareVersion }),
     CheckStatus: step('CheckStatus', SHORT, oauth),
-    DownloadFile: streams('DownloadFile', files.memoryMB.download, { ...oauth, ...place }),
-    PublishFile: streams('PublishFile', files.memoryMB.publish, bucket),
+    DownloadFile: step('DownloadFile', long(memoryMB.download), {
+      ...{ ...oauth, ...place },
+      ...streaming(memoryMB.download),
+    }),
+    PublishFile: step('PublishFile', long(memoryMB.publish), { ...bucket, ...streaming(memoryMB.publish) }),
   };
   for (const { role } of [steps.CreateExport, steps.CheckStatus, steps.DownloadFile]) tokens.allowTokens(role);
   exports.allowComparing(steps.CreateExport.role);

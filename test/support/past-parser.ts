@@ -38,7 +38,7 @@ const speeds = fc.constantFrom<Behaviour>(
   {},
   { pieceBytes: 16 * KIB },
   { pieceBytes: 4 * KIB + 1 },
-  { bytesPerSecond: 20_000_000, pieceBytes: 1000 },
+  { bytesPerSecond: 20_000_000, pieceBytes: 20_000 },
 );
 
 const far = fc.integer({ min: 0, max: 1024 * KIB });
@@ -76,7 +76,8 @@ export function testReadingPastParser(numRuns: number): void {
           {
             connections: { initial: part.most, most: part.most },
             limits: { largestPartBytes: part.largestPartBytes, surplusMs: 20 },
-            faults: ({ operation }) => (pausesEvery && operation === 'UploadPart' ? { pausesEvery } : undefined),
+            faults: ({ operation }) =>
+              pausesEvery && operation === 'UploadPart' ? { pausesEvery, pauseMs: 3 } : undefined,
           },
         );
 

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from './answers.ts';
 import { decodeChunked, malformed } from './aws-chunked.ts';
-import type { Operation, Settings } from './types.ts';
+import type { Operation, Pauses, Settings } from './types.ts';
 
 const STREAMING = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 const CRC32 = 'x-amz-checksum-crc32';
-const PAUSE_MS = 3;
 
 /** Which call a request is, by its method and query. */
 export function routed({ method = '', url = '' }: IncomingMessage) {
@@ -26,22 +24,28 @@ function operationOf(method: string, query: URLSearchParams): Operation | undefi
   return method === 'HEAD' ? 'HeadObject' : undefined;
 }
 
-/**
- * The body as it came, framing included. Undefined when the client went away before its end.
- * @param pausesEvery after so many bytes nothing is read for a moment
- */
-export async function rawBody(request: IncomingMessage, pausesEvery: number): Promise<Buffer | undefined> {
-  return buffer(Number.isFinite(pausesEvery) ? withPauses(request, pausesEvery) : request).catch(() => undefined);
+/** The body as it came, framing included. Undefined when the client went away before its end. */
+export async function rawBody(request: AsyncIterable<Buffer>): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request) chunks.push(chunk);
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(chunks);
 }
 
-async function* withPauses(request: IncomingMessage, every: number): AsyncGenerator<Buffer> {
+export async function* withPauses(
+  request: AsyncIterable<Buffer>,
+  { pausesEvery, pauseMs }: Pauses,
+): AsyncGenerator<Buffer> {
   let read = 0;
   for await (const chunk of request) {
     yield chunk;
     read += chunk.length;
-    if (read < every) continue;
+    if (read < pausesEvery) continue;
     read = 0;
-    await delay(PAUSE_MS);
+    await delay(pauseMs);
   }
 }
 
