@@ -111,6 +111,11 @@ const COMMANDS: Record<string, Listed> = {
     description: 'say whether a nightly run would work, and what to do if not; changes nothing',
     load: async () => (await import('./doctor/doctor.ts')).addDoctor,
   },
+  verify: {
+    description:
+      'prove by what is deployed that it works: one export, alarms, rules, encryption, drift; cleans up behind itself',
+    load: async () => (await import('./verify/verify-command.ts')).addVerify,
+  },
   update: {
     takes: '[file]',
     description: 'update customers by a CSV or JSON Lines file; checked whole before anything is sent',

@@ -26,8 +26,78 @@ const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments'];
 const GRANT = ['authorize', 'doctor'];
 const WRITING_GRANT = ['authorize', 'doctor --refresh'];
 
-/** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
-export const COMMAND_RIGHTS: { action: string; on: string; commands: string[] }[] = [
+interface Right {
+  action: string;
+  on: string;
+  commands: string[];
+}
+
+const STACK = 'the stack';
+const BUCKET = 'the bucket';
+const ANY = '`*`: AWS knows no resource for it';
+const TEMPORARY_RULE = 'rules named `crm-export-NAME_verify_*`';
+const TEMPORARY_QUEUE = 'queues named `crm-export-NAME_verify_*`';
+const TEMPORARY_OBJECTS = '`verify_/*`';
+const ALARM_TOPIC = 'the topic of the alarms';
+
+/** What `verify` needs: whoever lacks one is told by its name, and the checks that do without are made. */
+const VERIFY: [action: string, on: string][] = [
+  ['cloudformation:GetTemplate', STACK],
+  ['cloudformation:ListStackResources', STACK],
+  ['cloudformation:DetectStackDrift', STACK],
+  ['cloudformation:DescribeStackDriftDetectionStatus', ANY],
+  ['cloudformation:DescribeStackResourceDrifts', STACK],
+  ['dynamodb:UpdateItem', 'the ledger'],
+  ['dynamodb:DeleteItem', 'the ledger'],
+  ['states:StartExecution', 'ExportRun'],
+  ['states:ListExecutions', 'ExportRun'],
+  ['states:DescribeExecution', EXPORT_RUN],
+  ['states:GetExecutionHistory', EXPORT_RUN],
+  ['s3:GetObject', '`published/*`, `runs/*`'],
+  ['s3:ListBucket', BUCKET],
+  ['s3:GetBucketVersioning', BUCKET],
+  ['s3:GetLifecycleConfiguration', BUCKET],
+  ['s3:GetBucketPublicAccessBlock', BUCKET],
+  ['s3:ListBucketVersions', BUCKET],
+  ['s3:PutObject', TEMPORARY_OBJECTS],
+  ['s3:DeleteObjectVersion', TEMPORARY_OBJECTS],
+  ['kms:Decrypt', 'the key, through S3'],
+  ['kms:GetKeyRotationStatus', 'the key'],
+  ['logs:FilterLogEvents', 'log groups of the functions'],
+  ['xray:BatchGetTraces', ANY],
+  ['cloudwatch:GetMetricData', ANY],
+  ['cloudwatch:GetDashboard', 'the dashboard'],
+  ['cloudwatch:DescribeAlarms', '`*`, for the alarms of all deployments'],
+  ['cloudwatch:SetAlarmState', 'alarms named `crm-export-NAME-*`'],
+  ['sns:ListSubscriptionsByTopic', ALARM_TOPIC],
+  ['sns:Subscribe', ALARM_TOPIC],
+  ['sns:Unsubscribe', ALARM_TOPIC],
+  ['sqs:ListQueues', ANY],
+  ['sqs:CreateQueue', TEMPORARY_QUEUE],
+  ['sqs:ReceiveMessage', TEMPORARY_QUEUE],
+  ['sqs:DeleteQueue', TEMPORARY_QUEUE],
+  ['sqs:GetQueueAttributes', 'the queue of undelivered starts, temporary queues'],
+  ['events:ListRules', 'the rules'],
+  ['events:DescribeRule', 'the rules'],
+  ['events:ListTargetsByRule', 'the rules'],
+  ['events:PutRule', TEMPORARY_RULE],
+  ['events:PutTargets', TEMPORARY_RULE],
+  ['events:RemoveTargets', TEMPORARY_RULE],
+  ['events:DeleteRule', TEMPORARY_RULE],
+  ['iam:PassRole', 'the role of the rules, to EventBridge'],
+  ['lambda:GetFunctionConfiguration', 'the functions'],
+];
+
+/** What `--updates` needs besides. */
+const VERIFY_UPDATES: [action: string, on: string][] = [
+  ['s3:GetObject', '`updates/*`'],
+  ['s3:PutObject', '`updates/*/input.jsonl`, `updates/*/stop.json`'],
+  ['states:StartExecution', 'CustomerUpdates'],
+  ['states:DescribeExecution', BATCHES],
+  ['kms:GenerateDataKey', 'the key, through S3'],
+];
+
+const RIGHTS: Right[] = [
   { action: 'cloudformation:ListStacks', on: '`*`: AWS knows no resource for it', commands: ALL },
   { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: FLEET },
   { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release'] },
@@ -69,6 +139,21 @@ export const COMMAND_RIGHTS: { action: string; on: string; commands: string[] }[
   { action: 'kms:GenerateDataKey', on: 'the key, through S3', commands: ['update'] },
   { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: WRITING_GRANT },
 ];
+
+/** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
+export const COMMAND_RIGHTS: Right[] = merged([
+  ...RIGHTS,
+  ...VERIFY.map(([action, on]) => ({ action, on, commands: ['verify'] })),
+  ...VERIFY_UPDATES.map(([action, on]) => ({ action, on, commands: ['verify --updates'] })),
+]);
+
+/** One row for each right on one thing. */
+function merged(rights: Right[]): Right[] {
+  const same = Map.groupBy(rights, ({ action, on }) => `${action} ${on}`);
+  return [...same.values()].flatMap(([first, ...more]) =>
+    first ? [{ ...first, commands: [first, ...more].flatMap(({ commands }) => commands) }] : [],
+  );
+}
 
 export function rightsTable(): string {
   const rows = COMMAND_RIGHTS.map(({ action, on, commands }) => [code(action), on, commands.map(code).join(', ')]);

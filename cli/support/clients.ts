@@ -27,6 +27,12 @@ const makers = (settings: Settings) => {
     events: () => new (sdk<typeof import('@aws-sdk/client-eventbridge')>('eventbridge').EventBridgeClient)(settings),
     sns: () => new (sdk<typeof import('@aws-sdk/client-sns')>('sns').SNSClient)(settings),
     lambda: () => new (sdk<typeof import('@aws-sdk/client-lambda')>('lambda').LambdaClient)(settings),
+    cloudformation: () =>
+      new (sdk<typeof import('@aws-sdk/client-cloudformation')>('cloudformation').CloudFormationClient)(settings),
+    cloudwatch: () => new (sdk<typeof import('@aws-sdk/client-cloudwatch')>('cloudwatch').CloudWatchClient)(settings),
+    sqs: () => new (sdk<typeof import('@aws-sdk/client-sqs')>('sqs').SQSClient)(settings),
+    kms: () => new (sdk<typeof import('@aws-sdk/client-kms')>('kms').KMSClient)(settings),
+    xray: () => new (sdk<typeof import('@aws-sdk/client-xray')>('xray').XRayClient)(settings),
   };
 };
 

@@ -31,6 +31,7 @@ const outputsSchema = z.object({
   DashboardName: z.optional(z.string()),
   /** The release that is deployed. */
   SoftwareVersion: z.optional(z.string()),
+  UndeliveredStartsUrl: z.optional(z.string()),
   /** The zone in which a run gets its date. */
   TimeZone: z.optional(z.string()),
 });
@@ -39,6 +40,8 @@ const outputsSchema = z.object({
 export interface Target extends z.infer<typeof outputsSchema>, Clients {
   /** `crm-export-NAME`, with which the names of its rules and log groups begin. */
   stack: string;
+  /** Of the stack, as CloudFormation says it. */
+  stackStatus: string;
   /** What is configured; `undefined` in a stack of an earlier release. */
   deployed: DeployedOutputs | undefined;
   /** Where the function that moves files logs. */
@@ -82,10 +85,12 @@ async function stackOutputs(client: CloudFormationClient, StackName: string) {
   const { Stacks } = await client.send(new DescribeStacksCommand({ StackName })).catch(async (error: unknown) => {
     throw new CommandError(await unreachable(client, StackName, error), ENVIRONMENT, { cause: error });
   });
-  const { Outputs = [], StackStatus } = Stacks?.[0] ?? {};
+  const { Outputs = [], StackStatus = 'UNKNOWN' } = Stacks?.[0] ?? {};
   const outputs = Object.fromEntries(Outputs.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
   const parsed = outputsSchema.safeParse(outputs);
-  if (parsed.success) return { ...parsed.data, deployed: deployedSchema.safeParse(outputs).data };
+  if (parsed.success) {
+    return { ...parsed.data, stackStatus: StackStatus, deployed: deployedSchema.safeParse(outputs).data };
+  }
   throw new CommandError(
     `The stack ${StackName} is only half deployed (${StackStatus}): deploy it again.`,
     ENVIRONMENT,

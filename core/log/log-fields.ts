@@ -1,13 +1,9 @@
 const OF_A_RUN = ['entity', 'execution', 'exportId', 'batch', 'chunk'] as const;
-/**
- * `path` is one of the interface document, ids as `{id}`; `latest`: `latest.json` names this run; `crash`, `frames`: no message;
- * `cpuUsed`: of the share of a CPU that comes with `memoryMB`; `boundBy`: `cpu` or `network`.
- */
+/** `path` is one of the interface document, ids as `{id}`; `latest`: `latest.json` names this run; `crash`, `frames`: no message. */
 const OTHERS = [
   ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames', 'oddities'],
   ...['method', 'path', 'status', 'milliseconds', 'crmRequests', 'fileRequests', 'storeRequests'],
   ...['key', 'bytes', 'totalBytes', 'rows', 'lines', 'warnings', 'latest'],
-  ...['mebibytesPerSecond', 'cpuUsed', 'boundBy', 'memoryMB'],
 ] as const;
 const LISTED: ReadonlySet<string> = new Set([...OF_A_RUN, ...OTHERS]);
 
@@ -21,11 +17,16 @@ export type LogFields = RunFields & {
     | undefined;
 };
 
+/** Whether a line may have this field. */
+export function isListed(name: string): boolean {
+  return LISTED.has(name);
+}
+
 const LONGEST_TEXT = 1000;
 
 /** Leaves out what a cast or a library added. */
 export function onlyListed(fields: object): Record<string, unknown> {
-  const entries = Object.entries(fields).filter(([name]) => LISTED.has(name));
+  const entries = Object.entries(fields).filter(([name]) => isListed(name));
   return Object.fromEntries(entries.map(([name, value]) => [name, plain(value)]));
 }
 

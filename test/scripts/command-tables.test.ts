@@ -16,9 +16,14 @@ const ACTIONS: Record<string, string> = {
   ListObjectsV2: 'ListBucket',
   ListMultipartUploads: 'ListBucketMultipartUploads',
   ListParts: 'ListMultipartUploadParts',
+  ListObjectVersions: 'ListBucketVersions',
+  // Always by its version.
+  DeleteObject: 'DeleteObjectVersion',
+  GetBucketLifecycleConfiguration: 'GetLifecycleConfiguration',
+  GetPublicAccessBlock: 'GetBucketPublicAccessBlock',
 };
-/** Not calls of the SDK's clients: the key is used by AWS, and lib-storage makes the upload. */
-const BEHIND = /^kms:|^s3:AbortMultipartUpload$/;
+/** Not calls of the SDK's clients: the key is used by AWS, a role is passed on, and lib-storage makes the upload. */
+const BEHIND = /^kms:|^iam:PassRole$|^s3:AbortMultipartUpload$/;
 
 /** The file and all that it imports, now or later. */
 function closure(file: string, seen = new Set<string>()): Set<string> {

@@ -1,13 +1,19 @@
 import { crc32 } from 'node:zlib';
 import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
 import { PROGRESS_BYTES, RetryBudget } from '../base/retry.ts';
-import type { Blocks } from './blocks.ts';
+import { Body } from './body.ts';
 import { type Opened, openSource, type Range, type Source } from './open.ts';
+
+/** The first response, some of whose bytes may have been read and put back. */
+export interface OpenBody {
+  opened: Opened;
+  body: Body;
+}
 
 /** What distinguishes the readers. */
 interface Kind {
   /** Opens a connection whose next byte is that at `offset`. */
-  open: (offset: number) => Promise<Opened>;
+  open: (offset: number) => Promise<OpenBody>;
   /** Whether `offset` is the end of what is to be read, as far as that is known before the body ends. */
   atEnd: (offset: number) => boolean;
   /** Whether the end of the body is read too, and not only the last byte. */
@@ -24,10 +30,10 @@ export class Reader {
   undeclaredEnd = false;
   readonly #kind: Kind;
   readonly #budget: RetryBudget;
-  #current: Opened | undefined;
+  #current: OpenBody | undefined;
   #rest: Buffer | undefined;
 
-  constructor(source: Source, offset: number, kind: Kind, first: Opened | undefined) {
+  constructor(source: Source, offset: number, kind: Kind, first: OpenBody | undefined) {
     this.offset = offset;
     this.#kind = kind;
     this.#budget = new RetryBudget(source);
@@ -69,8 +75,8 @@ export class Reader {
     if (await this.read(1)) throw new TransferError('incomplete', 'The file is longer than its origin declared.');
   }
 
-  #adopt(next: Opened): void {
-    this.undeclaredEnd ||= next.undeclaredEnd;
+  #adopt(next: OpenBody): void {
+    this.undeclaredEnd ||= next.opened.undeclaredEnd;
     this.#current = next;
   }
 
@@ -100,7 +106,7 @@ export class Reader {
 
   /** Closes the body, which is at its end. Returns whether that is the end of what is to be read. */
   #ended(): boolean {
-    const { from = 0, to = null, short = false } = this.#current ?? {};
+    const { from = 0, to = null, short = false } = this.#current?.opened ?? {};
     this.close();
     if (to !== null && this.offset !== to) {
       throw new RetryableError('incomplete', `The file ended after ${this.offset} of ${to} bytes.`);
@@ -118,7 +124,7 @@ export function rangedReader(
   source: Source,
   { etag, size }: { etag: string; size: number },
   { from, to }: { from: number; to: number },
-  { first, onOverload }: { first?: Opened | undefined; onOverload?: () => void },
+  { first, onOverload }: { first?: OpenBody | undefined; onOverload?: () => void },
 ): Reader {
   const open = (offset: number) => openSized(source, { from: offset, to }, etag, size);
   return new Reader(source, from, { open, atEnd: (offset) => offset >= to, readsEnd: false, onOverload }, first);
@@ -133,11 +139,11 @@ export function wholeReader(
   source: Source,
   size: number | null,
   crc32Before: () => number,
-  { offset, first }: { offset: number; first?: Opened | undefined },
+  { offset, first }: { offset: number; first?: OpenBody | undefined },
 ): Reader {
   const open = async (known: number) => {
     const next = await openSized(source, undefined, null, size);
-    const checksum = await skip(next, known, source.blocks);
+    const checksum = await skip(next.body, known);
     if (checksum !== crc32Before()) throw new StartOver('The file at the origin is another than before.');
     return next;
   };
@@ -151,17 +157,17 @@ async function openSized(
   range: Range | undefined,
   etag: string | null,
   size: number | null,
-): Promise<Opened> {
+): Promise<OpenBody> {
   const opened = await openSource(source, range, etag);
   if (opened.head.length !== size) {
-    opened.body.close();
+    opened.body.destroy();
     throw new StartOver('The file at the origin has another size than before.');
   }
-  return opened;
+  return { opened, body: new Body(opened.body, source) };
 }
 
 /** Reads so many bytes and returns their CRC-32. */
-async function skip({ body }: Opened, bytes: number, blocks: Blocks): Promise<number> {
+async function skip(body: Body, bytes: number): Promise<number> {
   let checksum = 0;
   for (let left = bytes; left > 0; ) {
     const chunk = await body.next();
@@ -169,7 +175,6 @@ async function skip({ body }: Opened, bytes: number, blocks: Blocks): Promise<nu
     const known = chunk.subarray(0, left);
     checksum = crc32(known, checksum);
     left -= known.length;
-    blocks.release(known);
     if (known.length < chunk.length) body.unread(chunk.subarray(known.length));
   }
   return checksum;

@@ -54,15 +54,11 @@ export class PartUpload {
     sent.response.then(settle, settle);
   }
 
-  /**
-   * Writes bytes; more may follow at once, or when the promise resolves. It rejects where the store has refused the part.
-   * @param onSent called when the connection has taken all of them, and their memory may be used again
-   */
-  write(chunk: Buffer, onSent: () => void = () => undefined): Promise<void> | undefined {
+  /** Writes bytes; more may follow at once, or when the promise resolves. It rejects where the store has refused the part. */
+  write(chunk: Buffer): Promise<void> | undefined {
     if (this.#settled) return this.#failure();
     this.crc32 = crc32(chunk, this.crc32);
-    const written = (error?: Error | null) => error ?? onSent();
-    const room = this.#trailer ? this.#writeFramed(chunk, written) : this.#sent.request.write(chunk, written);
+    const room = this.#trailer ? this.#writeFramed(chunk) : this.#sent.request.write(chunk);
     this.bytes += chunk.length;
     return room || this.bytes === this.#part.length ? undefined : this.#drained();
   }
@@ -87,10 +83,10 @@ export class PartUpload {
   }
 
   /** `aws-chunked`: every frame is its length in hexadecimal, its bytes, and a line break. */
-  #writeFramed(chunk: Buffer, written: (error?: Error | null) => void): boolean {
+  #writeFramed(chunk: Buffer): boolean {
     const { request } = this.#sent;
     const inFrame = this.bytes % FRAME_BYTES;
-    if (inFrame > 0 && inFrame + chunk.length <= FRAME_BYTES) return request.write(chunk, written);
+    if (inFrame > 0 && inFrame + chunk.length <= FRAME_BYTES) return request.write(chunk);
     let room = true;
     for (let at = 0; at < chunk.length; ) {
       const place = this.bytes + at;
@@ -99,8 +95,7 @@ export class PartUpload {
         const frame = Math.min(FRAME_BYTES, this.#part.length - place);
         request.write(`${place === 0 ? '' : '\r\n'}${frame.toString(16)}\r\n`);
       }
-      const last = at + left >= chunk.length;
-      room = request.write(chunk.subarray(at, at + left), last ? written : undefined);
+      room = request.write(chunk.subarray(at, at + left));
       at += left;
     }
     return room;

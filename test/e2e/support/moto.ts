@@ -10,9 +10,12 @@ const ROOT = join(import.meta.dirname, '../../..');
 const READY_WITHIN_MS = 60_000;
 /**
  * One request after the other. With its threads, moto shows others an item that holds nothing but its key while it is
- * being made; in DynamoDB a write is seen whole or not at all.
+ * being made; in DynamoDB a write is seen whole or not at all. Of X-Ray the server needs no client for mocks in Python, which
+ * would want a further package.
  */
 const SERVER = `
+import sys, types
+sys.modules['moto.xray.mock_client'] = types.SimpleNamespace(MockXrayClient=object, XRaySegment=object)
 import moto.server as server
 run = server.run_simple
 server.run_simple = lambda *args, **options: run(*args, **{**options, 'threaded': False})

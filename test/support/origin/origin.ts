@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createSecureContext, TLSSocket } from 'node:tls';
 import { prepared } from './answer.ts';
 import { digestsOf, wholeContent } from './content.ts';
 import { send } from './send.ts';
@@ -19,16 +18,15 @@ export type OriginFile = ReturnType<Origin['file']>;
 
 /**
  * An HTTP origin on loopback that serves made-up files and lies as their scripts say. One server is enough for any
- * number of files. It serves until `stop`. With a certificate it speaks TLS.
+ * number of files. It serves until `stop`.
  */
-export async function startOrigin(tls?: TlsOptions) {
+export async function startOrigin() {
   const files = new Map<string, ServedFile>();
   const sockets = new Set<Socket>();
   const stopping = new AbortController();
   const failures: unknown[] = [];
   let opened = 0;
-  const server = createServer({ noDelay: true }, (raw) => {
-    const socket = tls ? secured(raw, tls) : raw;
+  const server = createServer({ noDelay: true }, (socket) => {
     const connection = ++opened;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -40,9 +38,8 @@ export async function startOrigin(tls?: TlsOptions) {
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const { port } = server.address() as AddressInfo;
-  const address = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   return {
-    address,
+    address: `http://127.0.0.1:${port}`,
     connections: () => opened,
     /** Puts up a file; its script can be changed later. */
     file: (options: FileOptions) => {
@@ -59,7 +56,7 @@ export async function startOrigin(tls?: TlsOptions) {
       };
       files.set(path, file);
       return {
-        url: `${address}${path}?signature=secret`,
+        url: `http://127.0.0.1:${port}${path}?signature=secret`,
         etag: file.etag,
         size,
         requests: file.requests,
@@ -78,24 +75,6 @@ export async function startOrigin(tls?: TlsOptions) {
       if (failures.length > 0) throw failures[0];
     },
   };
-}
-
-interface TlsOptions {
-  certificate: { cert: string; key: string };
-  /** Size of the records, 16 KiB by default. */
-  recordBytes?: number;
-}
-
-function secured(raw: Socket, { certificate, recordBytes }: TlsOptions): Socket {
-  const socket = new TLSSocket(raw, { isServer: true, secureContext: createSecureContext(certificate) });
-  if (recordBytes !== undefined) socket.setMaxSendFragment(recordBytes);
-  // Node resets plain connections only.
-  socket.resetAndDestroy = () => {
-    raw.resetAndDestroy();
-    return socket;
-  };
-  raw.on('error', () => undefined);
-  return socket;
 }
 
 /** Serves one connection, request after request. A GET has no body, so that what follows a head is the next one. */

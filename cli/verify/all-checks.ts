@@ -1,0 +1,33 @@
+import type { Check } from './base/check.ts';
+import { ALARM_CHECKS } from './checks/alarm-checks.ts';
+import { DASHBOARD_CHECK } from './checks/dashboard-check.ts';
+import { DRIFT_CHECK } from './checks/drift-check.ts';
+import { EXPORT_CHECKS } from './checks/export-checks.ts';
+import { FUNCTION_CHECK } from './checks/function-check.ts';
+import { INPUT_CHECKS } from './checks/input-checks.ts';
+import { LOG_CHECK } from './checks/log-check.ts';
+import { METRIC_CHECKS } from './checks/metric-checks.ts';
+import { REFUSED_PUTS } from './checks/refused-puts.ts';
+import { RULE_CHECKS } from './checks/rule-checks.ts';
+import { RULE_START } from './checks/rule-start.ts';
+import { STORAGE_CHECKS } from './checks/storage-checks.ts';
+import { TRACE_CHECK } from './checks/trace-check.ts';
+import { UPDATE_CHECK } from './checks/update-check.ts';
+
+/** In the order in which they are shown; they are made at the same time. */
+export const ALL_CHECKS: Check[] = [
+  ...EXPORT_CHECKS,
+  LOG_CHECK,
+  TRACE_CHECK,
+  ...INPUT_CHECKS,
+  ...STORAGE_CHECKS,
+  ...REFUSED_PUTS,
+  ...METRIC_CHECKS,
+  DASHBOARD_CHECK,
+  ...ALARM_CHECKS,
+  ...RULE_CHECKS,
+  RULE_START,
+  FUNCTION_CHECK,
+  DRIFT_CHECK,
+  UPDATE_CHECK,
+];

@@ -1,0 +1,60 @@
+import { GetTemplateCommand, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import * as z from 'zod/mini';
+import { parseJson } from '../../../core/json.ts';
+import { CommandError, ENVIRONMENT } from '../../support/exit.ts';
+import type { Target } from '../../support/target.ts';
+
+const templateSchema = z.object({
+  Resources: z.record(
+    z.string(),
+    z.object({ Type: z.string(), Properties: z._default(z.record(z.string(), z.unknown()), {}) }),
+  ),
+});
+
+/** A resource as the deployed template has it. */
+export interface Resource {
+  logicalId: string;
+  type: string;
+  /** Names that this software gives are in it as they are; what CloudFormation names is a reference. */
+  properties: Record<string, unknown>;
+  physicalId: string;
+}
+
+export interface DeployedStack {
+  ofType: (type: string) => Resource[];
+  /** @throws CommandError (exit code 3) where the stack has no such resource */
+  physical: (type: string, physicalId: string) => Resource;
+}
+
+/** Reads what CloudFormation has deployed, whatever this checkout would deploy. @throws CommandError (exit code 3) */
+export async function readStack({ cloudformation, stack }: Pick<Target, 'cloudformation' | 'stack'>) {
+  const { TemplateBody } = await cloudformation.send(new GetTemplateCommand({ StackName: stack }));
+  const template = parseJson(templateSchema, TemplateBody);
+  if (!template) throw new CommandError(`The template of ${stack} cannot be read: deploy it again.`, ENVIRONMENT);
+  const ids = new Map<string | undefined, string | undefined>();
+  for await (const page of paginateListStackResources({ client: cloudformation }, { StackName: stack })) {
+    for (const one of page.StackResourceSummaries ?? []) ids.set(one.LogicalResourceId, one.PhysicalResourceId);
+  }
+  const resources = Object.entries(template.Resources).map(([logicalId, { Type, Properties }]): Resource => {
+    return { logicalId, type: Type, properties: Properties, physicalId: ids.get(logicalId) ?? '' };
+  });
+  return stackOf(resources);
+}
+
+function stackOf(resources: Resource[]): DeployedStack {
+  const ofType = (type: string) => resources.filter((resource) => resource.type === type);
+  return {
+    ofType,
+    physical: (type, physicalId) => {
+      const found = ofType(type).find((resource) => resource.physicalId === physicalId);
+      if (found) return found;
+      throw new CommandError(`The stack has no ${type} ${physicalId}.`, ENVIRONMENT);
+    },
+  };
+}
+
+/** A property that is a text in the template; empty where it is a reference. */
+export function textOf({ properties }: Resource, name: string): string {
+  const value = properties[name];
+  return typeof value === 'string' ? value : '';
+}

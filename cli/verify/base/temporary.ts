@@ -1,0 +1,89 @@
+import { DescribeAlarmsCommand, SetAlarmStateCommand, type StateValue } from '@aws-sdk/client-cloudwatch';
+import { DeleteRuleCommand, ListRulesCommand, RemoveTargetsCommand } from '@aws-sdk/client-eventbridge';
+import { DeleteObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
+import { paginateListSubscriptionsByTopic, UnsubscribeCommand } from '@aws-sdk/client-sns';
+import { DeleteQueueCommand, ListQueuesCommand } from '@aws-sdk/client-sqs';
+import type { Target } from '../../support/target.ts';
+
+/**
+ * What a verify makes and removes again. Each removal finds its things by their names, so that a verify removes what an earlier
+ * one, killed, has left. With an underscore, which no deployment has in its name: `crm-export-a-verify-x` could be of another.
+ */
+
+/** Of keys in the bucket. */
+export const TEMPORARY_PREFIX = 'verify_/';
+
+/** Of a rule or a queue. */
+export function temporaryName(stack: string, id: string): string {
+  return `${stack}_verify_${id}`;
+}
+
+const REASON = 'Set by hand for verify; it was ';
+
+/** What an alarm that is set by hand says of itself, by which it is set back. */
+export function reasonFor(before: string): string {
+  return `${REASON}${before}`;
+}
+
+/** @returns what was there, by name */
+export async function removeRules({ events, stack }: Target): Promise<string[]> {
+  const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: temporaryName(stack, '') }));
+  for (const { Name = '' } of Rules) {
+    await events.send(new RemoveTargetsCommand({ Rule: Name, Ids: [RULE_TARGET] }));
+    await events.send(new DeleteRuleCommand({ Name }));
+  }
+  return Rules.map(({ Name }) => `rule ${Name}`);
+}
+
+export const RULE_TARGET = 'verify';
+
+/** The alarms that are set by hand, set back to what they were. @returns the same */
+export async function resetAlarms({ cloudwatch, stack }: Target): Promise<string[]> {
+  const look = { AlarmNamePrefix: `${stack}-`, StateValue: 'ALARM', MaxRecords: 100 } as const;
+  const { MetricAlarms = [] } = await cloudwatch.send(new DescribeAlarmsCommand(look));
+  const ours = MetricAlarms.filter(({ StateReason }) => StateReason?.startsWith(REASON));
+  for (const { AlarmName, StateReason = '' } of ours) {
+    const before = StateReason.slice(REASON.length) as StateValue;
+    const back = { AlarmName, StateValue: before, StateReason: 'Set back by verify' };
+    await cloudwatch.send(new SetAlarmStateCommand(back));
+  }
+  return ours.map(({ AlarmName }) => `alarm ${AlarmName}`);
+}
+
+/** First the subscriptions: one that has lost its queue stays. @returns the same */
+export async function removeQueues({ sns, sqs, stack, AlarmTopicArn }: Target): Promise<string[]> {
+  const removed: string[] = [];
+  const name = temporaryName(stack, '');
+  if (AlarmTopicArn) {
+    for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
+      for (const { SubscriptionArn, Endpoint = '' } of page.Subscriptions ?? []) {
+        if (!Endpoint.includes(`:${name}`)) continue;
+        await sns.send(new UnsubscribeCommand({ SubscriptionArn }));
+        removed.push(`subscription of ${Endpoint.split(':').at(-1)}`);
+      }
+    }
+  }
+  const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: name }));
+  for (const QueueUrl of QueueUrls) {
+    await sqs.send(new DeleteQueueCommand({ QueueUrl }));
+    removed.push(`queue ${QueueUrl.split('/').at(-1)}`);
+  }
+  return removed;
+}
+
+/** @returns the same */
+async function removeObjects({ s3, BucketName: Bucket }: Target): Promise<string[]> {
+  const { Versions = [] } = await s3.send(new ListObjectVersionsCommand({ Bucket, Prefix: TEMPORARY_PREFIX }));
+  for (const { Key, VersionId } of Versions) await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
+  return Versions.map(({ Key }) => `object ${Key}`);
+}
+
+/** All of it, each whatever becomes of the others. @returns what was there, and the errors of what could not be removed */
+export async function removeTemporary(target: Target): Promise<{ removed: string[]; errors: unknown[] }> {
+  const each = [removeRules, resetAlarms, removeQueues, removeObjects].map((remove) => remove(target));
+  const settled = await Promise.allSettled(each);
+  return {
+    removed: settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])),
+    errors: settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])),
+  };
+}

@@ -1,0 +1,93 @@
+import { SetAlarmStateCommand } from '@aws-sdk/client-cloudwatch';
+import { SubscribeCommand } from '@aws-sdk/client-sns';
+import { CreateQueueCommand, GetQueueAttributesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import * as z from 'zod/mini';
+import { parseJson } from '../../../core/json.ts';
+import { broken, type Check, type Finding, held, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
+import { textOf } from '../base/deployed-stack.ts';
+import { reasonFor, removeQueues, resetAlarms, temporaryName } from '../base/temporary.ts';
+import type { Verifying } from '../base/verifying.ts';
+import { deployedAlarms } from './watched-metrics.ts';
+
+export const ALARM_CHECKS: Check[] = [
+  { id: 'alarms', does: 'compares every alarm with the template', look: alarms },
+  {
+    id: 'alarm',
+    does: 'sets an alarm by hand and waits for it in a temporary queue that hears of the topic',
+    makes: true,
+    look: alarm,
+  },
+];
+
+const COMPARED = ['Namespace', 'MetricName', 'Threshold', 'EvaluationPeriods', 'TreatMissingData'] as const;
+
+async function alarms(verifying: Verifying): Promise<Finding> {
+  const found = new Map((await deployedAlarms(verifying)).map((one) => [one.AlarmName, one]));
+  const configured = verifying.stack.ofType('AWS::CloudWatch::Alarm');
+  const wrong = configured.flatMap((resource) => {
+    const name = textOf(resource, 'AlarmName');
+    const one = found.get(name);
+    if (!one) return [`${name} is gone`];
+    const unlike = COMPARED.filter((key) => (one[key] ?? undefined) !== resource.properties[key]);
+    const told = one.AlarmActions?.includes(verifying.target.AlarmTopicArn ?? '');
+    return [
+      ...(unlike.length > 0 ? [`${name} differs in ${unlike.join(', ')}`] : []),
+      ...(one.ActionsEnabled === false ? [`${name} has its actions switched off`] : []),
+      ...(told ? [] : [`${name} does not tell the topic`]),
+    ];
+  });
+  return heldUnless(wrong, `${configured.length} alarms, as configured, tell the topic`);
+}
+
+/** With an action on ALARM alone, and not in it: setting it back mails nobody, and setting it changes something. */
+async function quietAlarm(verifying: Verifying) {
+  const topic = verifying.target.AlarmTopicArn ?? '';
+  const one = (await deployedAlarms(verifying)).find(
+    ({ StateValue, AlarmActions = [], OKActions = [], InsufficientDataActions = [] }) =>
+      StateValue !== 'ALARM' && AlarmActions.includes(topic) && OKActions.length + InsufficientDataActions.length === 0,
+  );
+  if (one?.AlarmName) return { name: one.AlarmName, before: one.StateValue ?? 'OK' };
+  throw new NotChecked('every alarm that could be set is raised already');
+}
+
+async function alarm(verifying: Verifying): Promise<Finding> {
+  const { target, id } = verifying;
+  if (!verifying.alarm) throw new NotChecked('it mails everybody who hears of alarms: add --alarm');
+  if (!target.AlarmTopicArn) throw new NotChecked('the stack is of a release without alarms');
+  const { name, before } = await quietAlarm(verifying);
+  try {
+    const QueueUrl = await queueThatHears(verifying, temporaryName(target.stack, id));
+    const set = { AlarmName: name, StateValue: 'ALARM', StateReason: reasonFor(before) } as const;
+    await target.cloudwatch.send(new SetAlarmStateCommand(set));
+    const heard = await lookUntil(() => messageAbout(verifying, QueueUrl, name), Boolean, verifying);
+    if (heard) return held(`${name} arrived in the queue; it is ${before} again`);
+    return broken(`${name} did not arrive in the queue`, 'CloudWatch should tell the topic, and the topic the queue.');
+  } finally {
+    await resetAlarms(target);
+    await removeQueues(target);
+  }
+}
+
+async function queueThatHears({ target }: Verifying, QueueName: string): Promise<string> {
+  const { sqs, sns, AlarmTopicArn: TopicArn } = target;
+  const arn = (TopicArn ?? '').replace(/:sns:/, ':sqs:').replace(/[^:]*$/, QueueName);
+  const statement = {
+    ...{ Effect: 'Allow', Principal: { Service: 'sns.amazonaws.com' }, Action: 'sqs:SendMessage', Resource: arn },
+    Condition: { ArnEquals: { 'aws:SourceArn': TopicArn } },
+  };
+  const Policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName, Attributes: { Policy } }));
+  const named = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }));
+  await sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: named.Attributes?.QueueArn ?? arn }));
+  return QueueUrl;
+}
+
+const envelopeSchema = z.object({ Message: z.string() });
+const messageSchema = z.object({ AlarmName: z.string(), NewStateValue: z.string() });
+
+async function messageAbout({ target }: Verifying, QueueUrl: string, name: string): Promise<boolean> {
+  const look = new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 });
+  const { Messages = [] } = await target.sqs.send(look);
+  const told = Messages.map(({ Body }) => parseJson(messageSchema, parseJson(envelopeSchema, Body)?.Message));
+  return told.some((message) => message?.AlarmName === name && message.NewStateValue === 'ALARM');
+}

@@ -1,0 +1,32 @@
+import { broken, type Check, type Finding, heldUnless } from '../base/check.ts';
+import type { Verifying } from '../base/verifying.ts';
+
+/** Inputs that no run accepts. They raise the alarm ExecutionsFailed. */
+export const INPUT_CHECKS: Check[] = [
+  {
+    id: 'invalid-input',
+    does: 'starts a run of an entity that does not exist',
+    makes: true,
+    look: (verifying) => refused(verifying, { entity: 'nothing' }),
+  },
+  {
+    id: 'empty-input',
+    does: 'starts a run with the input {}',
+    makes: true,
+    look: (verifying) => refused(verifying, {}),
+  },
+];
+
+async function refused({ runs }: Verifying, input: object): Promise<Finding> {
+  const { name, status, error, cause } = await runs.failing(input);
+  const should = 'It should fail in InvalidInput, with a cause in sentences.';
+  if (status !== 'FAILED' || error !== 'InvalidInput') return broken(`${name} ended in ${error ?? status}`, should);
+  return heldUnless(plainCause(cause), `${name} ended in InvalidInput: ${cause}`, should);
+}
+
+/** What Lambda makes of an error that a function throws is JSON with a trace. */
+function plainCause(cause: string | null): string[] {
+  if (!cause) return ['there is no cause'];
+  const wrong = [/^\s*[{[]/, /\n\s*at /, /errorMessage|stackTrace/].filter((pattern) => pattern.test(cause));
+  return wrong.length > 0 ? ['its cause is not plain text'] : [];
+}

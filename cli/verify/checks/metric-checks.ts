@@ -1,0 +1,70 @@
+import { GetMetricDataCommand, type Metric, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import { namespaceOf } from '../../../core/log/metrics.ts';
+import { STEPS } from '../../../core/step/steps.ts';
+import type { Target } from '../../support/target.ts';
+import { type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
+import type { Verifying } from '../base/verifying.ts';
+import { metricText, misreadMetric, watchedMetrics } from './watched-metrics.ts';
+
+/** Whether what is counted is what alarms and dashboard read. */
+export const METRIC_CHECKS: Check[] = [
+  { id: 'metrics', does: 'reads the metrics of that export', makes: true, look: arrived },
+  { id: 'read-metrics', does: 'compares what alarms and dashboard read with what is counted', look: read },
+];
+
+/** Those that an export leaves under every condition, by the names of their dimensions. */
+function expectedOf({ target, entity }: Verifying, rows: number | null): Metric[] {
+  const own = (MetricName: string, dimensions: Record<string, string>) =>
+    metricOf(namespaceOf(target.stack.replace(/^crm-export-/, '')), MetricName, dimensions);
+  const outcome = 'PUBLISHED';
+  const ofEntity = ['RunDuration', 'FileBytes', 'StatusChecks', 'TransferRate', ...(rows === null ? [] : ['FileRows'])];
+  return [
+    own('RunsEnded', { entity, outcome }),
+    own('RunsEnded', { outcome }),
+    ...ofEntity.map((name) => own(name, { entity })),
+    metricOf('AWS/States', 'ExecutionsSucceeded', { StateMachineArn: target.StateMachineArn }),
+    ...Object.keys(STEPS).map((step) =>
+      metricOf('AWS/Lambda', 'Duration', { FunctionName: `${target.stack}-${step}` }),
+    ),
+  ];
+}
+
+function metricOf(Namespace: string, MetricName: string, dimensions: Record<string, string>): Metric {
+  return { Namespace, MetricName, Dimensions: Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value })) };
+}
+
+async function arrived(verifying: Verifying): Promise<Finding> {
+  const run = await verifying.runs.published();
+  const expected = expectedOf(verifying, run.rows);
+  const look = () => withoutData(verifying.target, expected, run.startedAt);
+  const missing = await lookUntil(look, (none) => none.length === 0, verifying);
+  const wrong = missing.length > 0 ? [`no data of ${missing.map(metricText).join(', ')}`] : [];
+  const why = 'They should be there some minutes after the run: alarms and dashboard read them.';
+  return heldUnless(wrong, `all ${expected.length} have data`, why);
+}
+
+const MINUTE_MS = 60_000;
+
+async function withoutData({ cloudwatch }: Pick<Target, 'cloudwatch'>, metrics: Metric[], since: Date) {
+  const MetricDataQueries = metrics.map((metric, index): MetricDataQuery => {
+    return { Id: `m${index}`, MetricStat: { Metric: metric, Period: 60, Stat: 'SampleCount' } };
+  });
+  const StartTime = new Date(Math.floor(since.getTime() / MINUTE_MS) * MINUTE_MS);
+  const EndTime = new Date(Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS);
+  const { MetricDataResults = [] } = await cloudwatch.send(
+    new GetMetricDataCommand({ MetricDataQueries, StartTime, EndTime }),
+  );
+  const counted = new Set(MetricDataResults.filter(({ Values = [] }) => Values.length > 0).map(({ Id }) => Id));
+  return metrics.filter((_, index) => !counted.has(`m${index}`));
+}
+
+async function read(verifying: Verifying): Promise<Finding> {
+  const metrics = await watchedMetrics(verifying);
+  if (metrics.length === 0) throw new NotChecked('neither alarms nor a dashboard are there');
+  const wrong = new Set(metrics.filter((metric) => misreadMetric(metric, verifying)).map(metricText));
+  const found = `${new Set(metrics.map(metricText)).size} metrics, each of them counted by the functions or by AWS`;
+  return heldUnless(
+    [...wrong].map((text) => `nothing counts ${text}`),
+    found,
+  );
+}

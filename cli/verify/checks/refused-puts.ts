@@ -1,0 +1,63 @@
+import { DeleteObjectCommand, PutObjectCommand, type PutObjectCommandInput } from '@aws-sdk/client-s3';
+import type { Target } from '../../support/target.ts';
+import { type Check, type Finding, heldUnless, NotChecked } from '../base/check.ts';
+import { TEMPORARY_PREFIX } from '../base/temporary.ts';
+import type { Verifying } from '../base/verifying.ts';
+
+type Put = Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
+
+/** What the policy of the bucket refuses to everybody. */
+export const REFUSED_PUTS: Check[] = [
+  {
+    id: 'plain-http',
+    does: 'tries to store an object by plain http',
+    makes: true,
+    look: (verifying) => refused(verifying, { 'by plain http': {} }, true),
+  },
+  {
+    id: 'foreign-key',
+    does: 'tries to store an object with another key, and by another way of encrypting',
+    makes: true,
+    look: async (verifying) => {
+      const [region, account] = (verifying.target.StateMachineArn ?? '').split(':').slice(3);
+      const SSEKMSKeyId = `arn:aws:kms:${region}:${account}:alias/aws/s3`;
+      const puts = {
+        'with the key aws/s3': { ServerSideEncryption: 'aws:kms', SSEKMSKeyId },
+        'by AES256': { ServerSideEncryption: 'AES256' },
+      } as const;
+      return refused(verifying, puts, false);
+    },
+  },
+];
+
+async function refused({ target, id }: Verifying, puts: Record<string, Put>, plainHttp: boolean): Promise<Finding> {
+  const stored: string[] = [];
+  for (const [how, put] of Object.entries(puts)) {
+    if (!(await isRefused(target, `${TEMPORARY_PREFIX}${id}`, put, plainHttp))) stored.push(`stored ${how}`);
+  }
+  const found = `AccessDenied by the policy of the bucket: ${Object.keys(puts).join(', ')}`;
+  return heldUnless(stored, found, 'The policy of the bucket should refuse it: npx cdk deploy --revert-drift.');
+}
+
+/** @throws NotChecked where S3 refuses for another reason than the policy: whoever may not write at all proves nothing */
+async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: Put, plainHttp: boolean) {
+  const command = new PutObjectCommand({ Bucket, Key, Body: 'verify', ...put });
+  if (plainHttp) {
+    const overPlainHttp = ({ request }: { request: unknown }) =>
+      Object.assign(request as object, { protocol: 'http:' });
+    command.middlewareStack.add((next) => (args) => next({ ...args, request: overPlainHttp(args) }), { step: 'build' });
+  }
+  try {
+    const { VersionId } = await s3.send(command);
+    // By its version: else a version and a marker would stay for a day.
+    await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
+    return false;
+  } catch (error) {
+    if (!(error instanceof Error && error.name === 'AccessDenied')) throw error;
+    // https://docs.aws.amazon.com/AmazonS3/latest/userguide/troubleshoot-403-errors.html
+    if (/explicit deny in a resource-based policy/.test(error.message)) return true;
+    throw new NotChecked(
+      'S3 does not say that the policy of the bucket refused it: these credentials may lack s3:PutObject',
+    );
+  }
+}

@@ -1,0 +1,51 @@
+import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import { DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client-sfn';
+import { broken, type Check, type Finding, held, lookUntil, NotChecked } from '../base/check.ts';
+import { RULE_TARGET, removeRules, temporaryName } from '../base/temporary.ts';
+import type { Verifying } from '../base/verifying.ts';
+import { deployedRules } from './rule-checks.ts';
+
+/** Whether the role of the nightly rules may start the machine: nothing else shows it before the first night. */
+export const RULE_START: Check = {
+  id: 'rule-start',
+  does: 'lets a temporary rule with the role of the nightly rules start a run',
+  makes: true,
+  look: ruleStart,
+};
+
+async function ruleStart(verifying: Verifying): Promise<Finding> {
+  const { target, id } = verifying;
+  const [rule] = await deployedRules(verifying);
+  if (!rule?.role) throw new NotChecked('no nightly rule has a role');
+  const Name = temporaryName(target.stack, id);
+  // Such a run requests nothing: it ends in InvalidInput.
+  const Input = JSON.stringify({ Comment: id });
+  const goal = { Id: RULE_TARGET, Arn: target.StateMachineArn, RoleArn: rule.role, Input };
+  const since = new Date(Date.now() - 60_000);
+  try {
+    // A rate begins to count when the rule is made; this one starts at the next full minute.
+    const Description = 'Temporary, of verify: to be deleted';
+    await target.events.send(new PutRuleCommand({ Name, ScheduleExpression: 'cron(* * * * ? *)', Description }));
+    const { FailedEntries = [] } = await target.events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
+    if (FailedEntries.length > 0) return broken(`${Name} took no target`, 'Look again.');
+    const run = await lookUntil(() => startedBy(verifying, Input, since), Boolean, verifying);
+    if (run) verifying.runs.names.push(run);
+    if (run) return held(`${Name} started ${run}, which fails in InvalidInput`);
+    const should = 'It should start a run within a minute: the role of the rules may not start the machine.';
+    return broken(`${Name} started no run`, should);
+  } finally {
+    await removeRules(target);
+  }
+}
+
+/** The name of the run with this input. */
+async function startedBy({ target }: Verifying, input: string, since: Date): Promise<string | undefined> {
+  const look = { stateMachineArn: target.StateMachineArn, maxResults: 50 };
+  const { executions = [] } = await target.sfn.send(new ListExecutionsCommand(look));
+  for (const { executionArn, name, startDate } of executions) {
+    if (!startDate || startDate < since) continue;
+    const execution = await target.sfn.send(new DescribeExecutionCommand({ executionArn }));
+    if (execution.input === input) return name;
+  }
+  return undefined;
+}

@@ -1,0 +1,80 @@
+import { GetKeyRotationStatusCommand } from '@aws-sdk/client-kms';
+import {
+  GetBucketLifecycleConfigurationCommand,
+  GetBucketVersioningCommand,
+  GetPublicAccessBlockCommand,
+  HeadObjectCommand,
+} from '@aws-sdk/client-s3';
+import { broken, type Check, type Finding, held, heldUnless } from '../base/check.ts';
+import type { Verifying } from '../base/verifying.ts';
+import { configuredRules, deployedRule, ruleText } from './lifecycle.ts';
+
+const BUCKET = 'AWS::S3::Bucket';
+const BLOCKED = ['BlockPublicAcls', 'BlockPublicPolicy', 'IgnorePublicAcls', 'RestrictPublicBuckets'] as const;
+
+/** How files are kept. */
+export const STORAGE_CHECKS: Check[] = [
+  {
+    id: 'encryption',
+    does: 'reads by which key the file and its manifest are encrypted',
+    makes: true,
+    look: encryption,
+  },
+  { id: 'key-rotation', does: 'reads whether the key is rotated', look: rotation },
+  { id: 'lifecycle', does: 'compares the lifecycle rules of the bucket with the template', look: lifecycle },
+  { id: 'versioning', does: 'reads whether the bucket keeps versions', look: versioning },
+  { id: 'public-access', does: 'reads whether the bucket is closed to the public', look: publicAccess },
+];
+
+function keyOf({ stack }: Verifying): string {
+  return stack.ofType('AWS::KMS::Key')[0]?.physicalId ?? '';
+}
+
+async function encryption(verifying: Verifying): Promise<Finding> {
+  const { target, runs } = verifying;
+  const { key, manifestKey } = await runs.published();
+  const wrong: string[] = [];
+  for (const Key of [key, manifestKey]) {
+    const head = await target.s3.send(new HeadObjectCommand({ Bucket: target.BucketName, Key }));
+    const { ServerSideEncryption: by, SSEKMSKeyId: id = '' } = head;
+    if (by !== 'aws:kms') wrong.push(`${Key} is encrypted by ${by ?? 'nothing'}`);
+    else if (id.split('/').at(-1) !== keyOf(verifying)) wrong.push(`${Key} is encrypted with another key, ${id}`);
+  }
+  return heldUnless(wrong, `both by aws:kms with the key ${keyOf(verifying)} of the deployment`);
+}
+
+async function rotation(verifying: Verifying): Promise<Finding> {
+  const KeyId = keyOf(verifying);
+  const { KeyRotationEnabled } = await verifying.target.kms.send(new GetKeyRotationStatusCommand({ KeyId }));
+  return heldUnless(KeyRotationEnabled ? [] : [`the key ${KeyId} is not rotated`], `the key ${KeyId} is rotated`);
+}
+
+async function lifecycle({ target, stack }: Verifying): Promise<Finding> {
+  const { BucketName: Bucket, s3 } = target;
+  const configured = configuredRules(stack.physical(BUCKET, Bucket).properties);
+  const { Rules = [] } = await s3
+    .send(new GetBucketLifecycleConfigurationCommand({ Bucket }))
+    .catch((error: unknown) => {
+      if (error instanceof Error && error.name === 'NoSuchLifecycleConfiguration') return { Rules: [] };
+      throw error;
+    });
+  const [want, is] = [configured, Rules.map(deployedRule)].map((rules) => rules.map(ruleText));
+  const missing = want?.filter((rule) => !is?.includes(rule)) ?? [];
+  const more = is?.filter((rule) => !want?.includes(rule)) ?? [];
+  const wrong = [...missing.map((rule) => `missing: ${rule}`), ...more.map((rule) => `not configured: ${rule}`)];
+  return heldUnless(wrong, `${configured.length} rules, as configured`);
+}
+
+async function versioning({ target: { s3, BucketName } }: Verifying): Promise<Finding> {
+  const { Status = 'never enabled' } = await s3.send(new GetBucketVersioningCommand({ Bucket: BucketName }));
+  return heldUnless(Status === 'Enabled' ? [] : [`versioning is ${Status}`], 'versioning is Enabled');
+}
+
+async function publicAccess({ target: { s3, BucketName } }: Verifying): Promise<Finding> {
+  const { PublicAccessBlockConfiguration: block } = await s3.send(
+    new GetPublicAccessBlockCommand({ Bucket: BucketName }),
+  );
+  const open = BLOCKED.filter((setting) => block?.[setting] !== true);
+  if (open.length === 0) return held(`all four settings are on: ${BLOCKED.join(', ')}`);
+  return broken(`off: ${open.join(', ')}`, 'All four should be on: npx cdk deploy --revert-drift.');
+}

@@ -1,0 +1,35 @@
+import { BatchGetTracesCommand } from '@aws-sdk/client-xray';
+import * as z from 'zod/mini';
+import { parseJson } from '../../../core/json.ts';
+import { STEPS } from '../../../core/step/steps.ts';
+import { type Check, type Finding, heldUnless, lookUntil } from '../base/check.ts';
+import type { Verifying } from '../base/verifying.ts';
+
+export const TRACE_CHECK: Check = {
+  id: 'traces',
+  does: 'reads the trace of that export',
+  makes: true,
+  look: traces,
+};
+
+/** The machine, and the functions that it called, each by its name. */
+async function traces(verifying: Verifying): Promise<Finding> {
+  const { target } = verifying;
+  const { traceId } = await verifying.runs.published();
+  const expected = ['ExportRun', ...Object.keys(STEPS)].map((id) => `${target.stack}-${id}`);
+  const look = async () => {
+    const seen = await segmentsOf(verifying, traceId);
+    return expected.filter((name) => !seen.has(name));
+  };
+  const missing = await lookUntil(look, (none) => none.length === 0, verifying);
+  const wrong = missing.length > 0 ? [`the trace ${traceId} lacks ${missing.join(', ')}`] : [];
+  return heldUnless(wrong, `the trace ${traceId} has the machine and ${expected.length - 1} functions`);
+}
+
+const segmentSchema = z.looseObject({ name: z.string() });
+
+async function segmentsOf({ target: { xray } }: Verifying, traceId: string): Promise<Set<string>> {
+  const { Traces = [] } = await xray.send(new BatchGetTracesCommand({ TraceIds: [traceId] }));
+  const documents = Traces.flatMap(({ Segments = [] }) => Segments.map(({ Document }) => Document));
+  return new Set(documents.flatMap((document) => parseJson(segmentSchema, document)?.name ?? []));
+}

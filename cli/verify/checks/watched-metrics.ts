@@ -1,0 +1,100 @@
+import { GetDashboardCommand, type Metric, type MetricAlarm, paginateDescribeAlarms } from '@aws-sdk/client-cloudwatch';
+import * as z from 'zod/mini';
+import { parseJson } from '../../../core/json.ts';
+import { METRICS, namespaceOf } from '../../../core/log/metrics.ts';
+import { textOf } from '../base/deployed-stack.ts';
+import type { Verifying } from '../base/verifying.ts';
+
+type Place = Pick<Verifying, 'target' | 'stack'>;
+
+/** The alarms of the template, as they are in the account. */
+export async function deployedAlarms({ target, stack }: Place): Promise<MetricAlarm[]> {
+  const names = stack.ofType('AWS::CloudWatch::Alarm').map((alarm) => textOf(alarm, 'AlarmName'));
+  const alarms: MetricAlarm[] = [];
+  const look = { AlarmNamePrefix: `${target.stack}-` };
+  for await (const page of paginateDescribeAlarms({ client: target.cloudwatch }, look)) {
+    alarms.push(...(page.MetricAlarms ?? []).filter(({ AlarmName = '' }) => names.includes(AlarmName)));
+  }
+  return alarms;
+}
+
+const optionsSchema = z.looseObject({
+  id: z.optional(z.string()),
+  expression: z.optional(z.string()),
+  stat: z.optional(z.string()),
+  period: z.optional(z.number()),
+});
+const bodySchema = z.object({
+  widgets: z.array(
+    z.looseObject({
+      properties: z.looseObject({
+        title: z.optional(z.string()),
+        period: z.optional(z.number()),
+        stat: z.optional(z.string()),
+        metrics: z._default(z.array(z.array(z.union([z.string(), optionsSchema]))), []),
+      }),
+    }),
+  ),
+});
+
+/** A line of a graph: a metric, or an expression over others of its widget. */
+export interface GraphLine {
+  metric: Metric | undefined;
+  options: z.infer<typeof optionsSchema>;
+}
+
+/** https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html */
+export async function dashboardWidgets({
+  target,
+}: Place): Promise<{ title: string; lines: GraphLine[] }[] | undefined> {
+  const { DashboardName, cloudwatch } = target;
+  if (!DashboardName) return undefined;
+  const { DashboardBody } = await cloudwatch.send(new GetDashboardCommand({ DashboardName }));
+  return parseJson(bodySchema, DashboardBody)?.widgets.map(({ properties }) => {
+    const { title = 'without a title', period, stat } = properties;
+    const lines = properties.metrics.map((line): GraphLine => {
+      const last = line.at(-1);
+      const options = { period, stat, ...(typeof last === 'object' && last) };
+      const [Namespace = '', MetricName = '', ...rest] = line.filter((part) => typeof part === 'string');
+      const Dimensions = rest.flatMap((Name, at) => (at % 2 === 0 ? [{ Name, Value: rest[at + 1] ?? '' }] : []));
+      return { metric: options.expression ? undefined : { Namespace, MetricName, Dimensions }, options };
+    });
+    return { title, lines };
+  });
+}
+
+/** All metrics that alarms or dashboard read. */
+export async function watchedMetrics(place: Place): Promise<Metric[]> {
+  const alarms = await deployedAlarms(place);
+  const widgets = (await dashboardWidgets(place)) ?? [];
+  return [
+    ...alarms.map(({ Namespace, MetricName, Dimensions }) => ({ Namespace, MetricName, Dimensions })),
+    ...widgets.flatMap(({ lines }) => lines.flatMap(({ metric }) => metric ?? [])),
+  ];
+}
+
+/** Whether nothing counts this metric: its name, its dimensions, or what it is of is wrong. */
+export function misreadMetric({ Namespace = '', MetricName = '', Dimensions = [] }: Metric, place: Place): boolean {
+  const { target, stack } = place;
+  const names = Dimensions.map(({ Name = '' }) => Name);
+  const values = Dimensions.map(({ Value = '' }) => Value);
+  if (Namespace === namespaceOf(target.stack.replace(/^crm-export-/, ''))) {
+    const sets: readonly (readonly string[])[] =
+      Object.entries(METRICS).find(([name]) => name === MetricName)?.[1].dimensions ?? [];
+    return !sets.some((set) => set.length === names.length && set.every((name) => names.includes(name)));
+  }
+  const physical = (type: string) => stack.ofType(type).map(({ physicalId }) => physicalId);
+  const known: Record<string, [dimension: string, of: string[]]> = {
+    'AWS/States': ['StateMachineArn', physical('AWS::StepFunctions::StateMachine')],
+    'AWS/Lambda': ['FunctionName', physical('AWS::Lambda::Function')],
+    'AWS/SQS': ['QueueName', physical('AWS::SQS::Queue').map((url) => url.split('/').at(-1) ?? '')],
+  };
+  const [dimension, of] = known[Namespace] ?? ['', []];
+  // Children of a map are counted under the machine and the label of the map.
+  return names.join() !== dimension || !of.some((one) => values[0] === one || values[0]?.startsWith(`${one}/`));
+}
+
+/** `crm-export-prod RunsEnded {entity=leads}` */
+export function metricText({ Namespace, MetricName, Dimensions = [] }: Metric): string {
+  return `${Namespace} ${MetricName} {${Dimensions.map(({ Name, Value }) => `${Name}=${Value}`).join(', ')}}`;
+}

@@ -1,0 +1,82 @@
+import type { Command } from 'commander';
+import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
+import { RUN_FAILED } from '../support/exit.ts';
+import { printErr, printOut } from '../support/print.ts';
+import { connect, type TargetOptions } from '../support/target.ts';
+import { plainLine } from '../support/text.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
+import type { Checked } from './base/check.ts';
+import { updatesOf } from './checks/update-check.ts';
+import { type Verified, verify } from './verify.ts';
+
+interface VerifyCommandOptions extends TargetOptions {
+  entity?: Entity;
+  alarm?: boolean;
+  updates?: string;
+  json?: boolean;
+}
+
+/** Registers `verify`; its exit code is 0 only if all that could be checked holds. */
+export function addVerify(command: Command): void {
+  command
+    .option('--entity <name>', `what is exported: ${ENTITIES.join(', ')}; default: leads`, (text) => {
+      return entitiesArgument(text)[0];
+    })
+    .option('--alarm', 'also set an alarm by hand: it mails everybody who hears of alarms')
+    .option('--updates <file-or-line>', 'also update a customer by this one line, {"id":…}, or by the one of a file')
+    .option('--json', 'one JSON document on standard output, all else on standard error')
+    .action(verifyAndPrint);
+  withExamples(command, {
+    'verify --deployment prod': 'after the first deployment, and after an upgrade',
+    'verify --deployment prod --entity customers --alarm': 'export customers, and see an alarm arrive',
+    'verify --deployment prod --json': 'as a document',
+  });
+}
+
+async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
+  const { entity = 'leads', alarm = false, json = false } = options;
+  const updates = options.updates === undefined ? undefined : await updatesOf(options.updates, pathArgument);
+  try {
+    const target = await connect(options);
+    printErr(
+      `Verifying ${target.stack}: up to ten minutes, longer where the CRM is slow. It exports ${entity} once; three more runs fail on purpose, which mails the alarm ExecutionsFailed.`,
+    );
+    const words = 'Stopped. What was made for the checks is removed; runs that were started go on to their ends.';
+    const verified = await untilInterrupted(words, (signal) => {
+      return verify(target, {
+        entity,
+        alarm,
+        updates,
+        signal,
+        ...(!json && { onChecked: (one) => printOut(lineOf(one)) }),
+      });
+    });
+    print(verified, json);
+  } finally {
+    await updates?.source.close();
+  }
+}
+
+/** The one document of `--json`. */
+export function documentOf(checks: Checked[]) {
+  return { ok: holds(checks), checks: checks.map(({ id, ok, found, why }) => ({ id, ok, found, why })) };
+}
+
+/** That nothing could be checked is no proof. */
+function holds(checks: Checked[]): boolean {
+  return checks.every(({ ok }) => ok !== false) && checks.some(({ ok }) => ok === true);
+}
+
+export function lineOf({ id, does, ok, found, why }: Checked): string {
+  if (ok === null) return plainLine(`- ${id}: ${does}: not checked, because ${why?.replace(/[.]$/, '')}.`);
+  return plainLine(`${ok ? '✓' : '✗'} ${id}: ${does}: ${found?.replace(/[.]$/, '')}.${why ? ` -> ${why}` : ''}`);
+}
+
+function print({ checks, runs }: Verified, json: boolean): void {
+  const count = (ok: boolean | null) => checks.filter((one) => one.ok === ok).length;
+  if (json) process.stdout.write(`${JSON.stringify(documentOf(checks))}\n`);
+  else printOut(`${count(true)} held, ${count(false)} did not, ${count(null)} were not checked.`);
+  printErr(runs.length > 0 ? `Runs that it made: ${runs.join(', ')}.` : 'It made no run.');
+  process.exitCode = holds(checks) ? 0 : RUN_FAILED;
+}

@@ -1,0 +1,453 @@
+import {
+  DescribeAlarmsCommand,
+  DisableAlarmActionsCommand,
+  EnableAlarmActionsCommand,
+  GetDashboardCommand,
+  PutDashboardCommand,
+  PutMetricDataCommand,
+  SetAlarmStateCommand,
+} from '@aws-sdk/client-cloudwatch';
+import { CreateLogStreamCommand, PutLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
+import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  DescribeRuleCommand,
+  ListRulesCommand,
+  ListTargetsByRuleCommand,
+  PutRuleCommand,
+  PutTargetsCommand,
+} from '@aws-sdk/client-eventbridge';
+import { DisableKeyRotationCommand, EnableKeyRotationCommand } from '@aws-sdk/client-kms';
+import { GetAliasCommand, UpdateAliasCommand, UpdateFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
+import {
+  type BucketLifecycleConfiguration,
+  DeleteBucketEncryptionCommand,
+  ListObjectVersionsCommand,
+  PutBucketEncryptionCommand,
+  PutBucketLifecycleConfigurationCommand,
+  PutBucketVersioningCommand,
+  PutObjectCommand,
+  PutPublicAccessBlockCommand,
+} from '@aws-sdk/client-s3';
+import { ListSubscriptionsByTopicCommand, SubscribeCommand } from '@aws-sdk/client-sns';
+import {
+  CreateQueueCommand,
+  GetQueueAttributesCommand,
+  ListQueuesCommand,
+  SetQueueAttributesCommand,
+} from '@aws-sdk/client-sqs';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { ALL_CHECKS } from '../../cli/verify/all-checks.ts';
+import { readStack } from '../../cli/verify/base/deployed-stack.ts';
+import type { Made, Runs } from '../../cli/verify/base/runs.ts';
+import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/verify/base/temporary.ts';
+import type { Verifying } from '../../cli/verify/base/verifying.ts';
+import { updatesOf } from '../../cli/verify/checks/update-check.ts';
+import { type VerifyOptions, verify } from '../../cli/verify/verify.ts';
+import { METRICS, namespaceOf } from '../../core/log/metrics.ts';
+import { STEPS } from '../../core/step/steps.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
+import { idAt } from '../../sandbox/data/records.ts';
+import { WITHOUT_AWS } from '../cli/support/run-cli.ts';
+import { endAll, run } from '../local/support/running.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+
+/**
+ * `verify` against the product as it is deployed here: each check is seen to hold, and not to hold once its fault is made. What
+ * MiniStack does not have (docs/verify.md) is in verify-moto.test.ts and test/cli/verify.
+ */
+
+let system: Deployed;
+
+beforeAll(async () => {
+  system = await deployForTests('verify', { customerUpdates: true }, { rows: 3, jobChecks: 1 });
+});
+
+afterAll(async () => {
+  await endAll();
+  await system?.close();
+});
+
+const LEADS = 'crm-export-verify-leads';
+/** What never comes is not waited for. */
+const IMPATIENT = { everyMs: 20, patienceMs: 300, runMs: 60_000 };
+
+function verified(ids: string[], options: Partial<VerifyOptions> = {}) {
+  const checks = ALL_CHECKS.filter(({ id }) => ids.includes(id));
+  const { signal } = new AbortController();
+  return verify(system.target, { entity: 'leads', signal, checks, pace: IMPATIENT, ...options });
+}
+
+/** The finding of one check. */
+async function finding(id: string, options: Partial<VerifyOptions> = {}) {
+  const { checks } = await verified([id], options);
+  return checks.find((one) => one.id === id);
+}
+
+/** Everything that a verify makes besides runs. */
+async function temporary() {
+  const { events, sqs, sns, s3, dynamo, cloudwatch, AlarmTopicArn, BucketName, LedgerTableName } = system.target;
+  const name = temporaryName(system.target.stack, '');
+  const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: name }));
+  const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: name }));
+  const { Subscriptions = [] } = await sns.send(new ListSubscriptionsByTopicCommand({ TopicArn: AlarmTopicArn }));
+  const objects = await s3.send(new ListObjectVersionsCommand({ Bucket: BucketName, Prefix: TEMPORARY_PREFIX }));
+  const lock = await dynamo.send(new GetItemCommand({ TableName: LedgerTableName, Key: { pk: { S: 'verify' } } }));
+  const { MetricAlarms = [] } = await cloudwatch.send(new DescribeAlarmsCommand({ StateValue: 'ALARM' }));
+  const raised = MetricAlarms.filter(({ StateReason }) => StateReason?.startsWith(reasonFor('')));
+  const rest = [...(objects.Versions ?? []), ...(objects.DeleteMarkers ?? []), ...raised];
+  return [...Rules, ...QueueUrls, ...Subscriptions, ...rest, ...(lock.Item ? [lock.Item] : [])];
+}
+
+/** What MiniStack drops of the template, as AWS keeps it. */
+async function setWhatIsDropped() {
+  const { s3, BucketName: Bucket } = system.target;
+  const stack = await readStack(system.target);
+  const properties = stack.physical('AWS::S3::Bucket', Bucket).properties as Record<string, { Rules: Rule[] }>;
+  type Rule = Record<string, never>;
+  const Rules = (properties.LifecycleConfiguration?.Rules ?? []).map(
+    ({ Id, Prefix = '', ExpirationInDays: Days, ExpiredObjectDeleteMarker, ...rest }) => {
+      const expires =
+        Days === undefined && ExpiredObjectDeleteMarker === undefined
+          ? {}
+          : { Expiration: { Days, ExpiredObjectDeleteMarker } };
+      return { ID: Id, Filter: { Prefix }, ...expires, ...rest };
+    },
+  ) as unknown as BucketLifecycleConfiguration['Rules'];
+  await s3.send(new PutBucketLifecycleConfigurationCommand({ Bucket, LifecycleConfiguration: { Rules } }));
+  const KMSMasterKeyID = stack.ofType('AWS::KMS::Key')[0]?.physicalId;
+  const byDefault = { ApplyServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID } } as const;
+  await s3.send(new PutBucketEncryptionCommand({ Bucket, ServerSideEncryptionConfiguration: { Rules: [byDefault] } }));
+}
+
+/** The metrics of a run, which MiniStack makes of no log line: for this minute and the next. */
+async function putMetrics() {
+  const { cloudwatch, stack, StateMachineArn } = system.target;
+  const put = async (Namespace: string, MetricName: string, dimensions: Record<string, string>) => {
+    const Dimensions = Object.entries(dimensions).map(([Name, Value]) => ({ Name, Value }));
+    const times = [0, 60_000].map((later) => new Date(Date.now() + later));
+    const MetricData = times.map((Timestamp) => ({ MetricName, Dimensions, Timestamp, Value: 1 }));
+    await cloudwatch.send(new PutMetricDataCommand({ Namespace, MetricData }));
+  };
+  const values = { entity: 'leads', outcome: 'PUBLISHED' };
+  for (const [name, { dimensions }] of Object.entries(METRICS)) {
+    // Alarms read those without a dimension, and MiniStack evaluates alarms.
+    for (const set of dimensions.filter((one) => one.length > 0)) {
+      await put(
+        namespaceOf('verify'),
+        name,
+        Object.fromEntries(set.map((dimension) => [dimension, values[dimension]])),
+      );
+    }
+  }
+  await put('AWS/States', 'ExecutionsSucceeded', { StateMachineArn });
+  for (const step of Object.keys(STEPS)) await put('AWS/Lambda', 'Duration', { FunctionName: `${stack}-${step}` });
+}
+
+const NOT_HERE = ['traces', 'plain-http', 'foreign-key', 'dashboard', 'rule-start', 'updates'];
+
+it('holds where all is as it should be, and leaves nothing but its runs', async () => {
+  await setWhatIsDropped();
+  await putMetrics();
+  const here = ALL_CHECKS.map(({ id }) => id).filter((id) => !NOT_HERE.includes(id));
+
+  const { checks, runs } = await verified(here, { alarm: true, pace: { ...IMPATIENT, patienceMs: 20_000 } });
+
+  expect(checks.filter(({ ok }) => ok !== true)).toEqual([]);
+  expect(checks.map(({ id }) => id)).toEqual([...here, 'left-overs']);
+  expect(runs).toHaveLength(3);
+  expect(await temporary()).toEqual([]);
+});
+
+/** The finding of a check about a run that has ended. */
+async function findingAbout(id: string, run: Partial<Made>) {
+  const made = { name: 'a-run', startedAt: new Date(), traceId: '', ...run } as Made & {
+    key: string;
+    manifestKey: string;
+  };
+  const give = async () => made;
+  const runs: Runs = { exported: give, published: give, failing: give, names: [] };
+  const { signal } = new AbortController();
+  const stack = await readStack(system.target);
+  const rest = { entity: 'leads', id: 'test', alarm: false, updates: undefined, readOnly: undefined } as const;
+  const verifying: Verifying = { target: system.target, stack, runs, ...rest, pace: IMPATIENT, signal };
+  return ALL_CHECKS.find((check) => check.id === id)?.look(verifying);
+}
+
+it('an export that fails does not hold, and what rests on it is not checked', async () => {
+  system.sandbox.faults.add({ path: 'status', entity: 'leads', status: 'FAILED' });
+  const { checks } = await verified(['export', 'read-back', 'history']);
+  system.sandbox.faults.clear();
+
+  expect(checks[0]).toMatchObject({ ok: false, found: expect.stringMatching(/ended in ExportFailed: /) });
+  const rest = { ok: null, found: null, why: 'the export was not published' };
+  expect(checks.slice(1, 3)).toMatchObject([rest, rest]);
+});
+
+it('a file that is not the one of its manifest, and a state too large, do not hold', async () => {
+  const { s3, BucketName: Bucket } = system.target;
+  const published = await system.run('contacts');
+  await s3.send(new PutObjectCommand({ Bucket, Key: published.key ?? '', Body: 'another' }));
+  const large = await system.runRaw({ Comment: 'x'.repeat(140_000) });
+
+  await expect(findingAbout('read-back', published)).rejects.toThrow(/its manifest says otherwise/);
+  expect(await findingAbout('history', large)).toMatchObject({
+    ok: false,
+    found: expect.stringMatching(/^a state of 140\.\d kB/),
+  });
+});
+
+it('a run that ends under another name, or in the words of Lambda, does not hold', async () => {
+  const ended = { status: 'FAILED', error: 'InvalidInput', cause: 'The input lacks "entity".' };
+  expect(await findingAbout('empty-input', ended)).toMatchObject({ ok: true });
+  expect(await findingAbout('empty-input', { ...ended, error: 'StepCrashed' })).toMatchObject({ ok: false });
+  const cause = '{"errorType":"Error","errorMessage":"no","trace":["Error: no","    at handler"]}';
+  expect(await findingAbout('invalid-input', { ...ended, cause })).toMatchObject({
+    ok: false,
+    found: 'its cause is not plain text',
+  });
+});
+
+it('a log line with a field that is not listed does not hold, and the field is named, not its value', async () => {
+  const { logs, stack } = system.target;
+  const startedAt = new Date();
+  const at = { logGroupName: `/aws/lambda/${stack}-CheckStatus`, logStreamName: 'by-hand' };
+  await logs.send(new CreateLogStreamCommand(at));
+  const messages = ['{"level":"INFO","customer":"Dana Levi"}', 'Dana Levi said so'];
+  const logEvents = messages.map((message) => ({ message, timestamp: Date.now() }));
+  await logs.send(new PutLogEventsCommand({ ...at, logEvents }));
+  const report = await system.run('leads');
+
+  const found = await findingAbout('log-lines', {
+    ...report,
+    name: report.executionArn.split(':').at(-1) ?? '',
+    startedAt,
+  });
+
+  expect(found).toMatchObject({
+    ok: false,
+    found: 'CheckStatus: the field customer; CheckStatus: a line that is no record',
+  });
+  await expect(findingAbout('log-lines', { ...report, name: 'another', startedAt: new Date() })).rejects.toThrow(
+    /logged nothing/,
+  );
+});
+
+it('storage that is not as configured does not hold', async () => {
+  const { s3, kms, BucketName: Bucket } = system.target;
+  const KeyId = (await readStack(system.target)).ofType('AWS::KMS::Key')[0]?.physicalId ?? '';
+  const Rules = [{ ID: 'Runs', Filter: { Prefix: 'runs/' }, Status: 'Enabled', Expiration: { Days: 9 } } as const];
+  const on = { BlockPublicAcls: true, BlockPublicPolicy: true, IgnorePublicAcls: true, RestrictPublicBuckets: true };
+  const open = { ...on, BlockPublicPolicy: false };
+  await kms.send(new DisableKeyRotationCommand({ KeyId }));
+  await s3.send(new PutBucketLifecycleConfigurationCommand({ Bucket, LifecycleConfiguration: { Rules } }));
+  await s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Suspended' } }));
+  await s3.send(new PutPublicAccessBlockCommand({ Bucket, PublicAccessBlockConfiguration: open }));
+
+  const { checks } = await verified(['key-rotation', 'lifecycle', 'versioning', 'public-access']);
+
+  expect(checks.slice(0, -1).map(({ ok, found }) => ({ ok, found }))).toEqual([
+    { ok: false, found: `the key ${KeyId} is not rotated` },
+    { ok: false, found: expect.stringMatching(/^missing: .*; not configured: Runs \(runs\/: expires after 9 days\)$/) },
+    { ok: false, found: 'versioning is Suspended' },
+    { ok: false, found: 'off: BlockPublicPolicy' },
+  ]);
+  await kms.send(new EnableKeyRotationCommand({ KeyId }));
+  await s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }));
+  await s3.send(new PutPublicAccessBlockCommand({ Bucket, PublicAccessBlockConfiguration: on }));
+});
+
+it('an object that the bucket takes does not hold, and is removed with its version', async () => {
+  const { checks } = await verified(['plain-http', 'foreign-key']);
+
+  expect(checks.map(({ id, ok, found }) => [id, ok, found])).toEqual([
+    ['plain-http', false, 'stored by plain http'],
+    ['foreign-key', false, 'stored with the key aws/s3; stored by AES256'],
+    ['left-overs', true, 'nothing temporary is left'],
+  ]);
+  expect(await temporary()).toEqual([]);
+});
+
+it('a metric that does not come, and one that nothing counts, do not hold', async () => {
+  const { cloudwatch, stack, DashboardName } = system.target;
+  const found = await finding('metrics', { entity: 'employers' });
+  expect(found).toMatchObject({
+    ok: false,
+    found: expect.stringContaining('crm-export-verify FileRows {entity=employers}'),
+  });
+
+  const { DashboardBody = '' } = await cloudwatch.send(new GetDashboardCommand({ DashboardName }));
+  const misspelt = DashboardBody.replaceAll('"StatusChecks"', '"StatusCheck"');
+  await cloudwatch.send(new PutDashboardCommand({ DashboardName, DashboardBody: misspelt }));
+  expect(await finding('read-metrics')).toMatchObject({
+    ok: false,
+    found: expect.stringContaining('nothing counts crm-export-verify StatusCheck {entity=leads}'),
+  });
+  await cloudwatch.send(new PutDashboardCommand({ DashboardName, DashboardBody }));
+  expect(await finding('dashboard')).toMatchObject({
+    ok: null,
+    why: expect.stringContaining('Expressions not implemented'),
+  });
+  expect(stack).toBe('crm-export-verify');
+});
+
+it('alarms that differ or keep silent do not hold, and an alarm that does not arrive is set back', async () => {
+  const { cloudwatch, stack } = system.target;
+  const AlarmName = `${stack}-ExecutionsAborted`;
+  const look = new DescribeAlarmsCommand({ AlarmNamePrefix: `${stack}-` });
+  const { MetricAlarms = [] } = await cloudwatch.send(look);
+  const names = MetricAlarms.flatMap((alarm) => alarm.AlarmName ?? []);
+  await cloudwatch.send(new DisableAlarmActionsCommand({ AlarmNames: names }));
+
+  const { checks } = await verified(['alarms', 'alarm'], { alarm: true });
+
+  expect(checks[0]).toMatchObject({
+    ok: false,
+    found: expect.stringContaining(`${AlarmName} has its actions switched off`),
+  });
+  expect(checks[1]).toMatchObject({ ok: false, found: expect.stringMatching(/did not arrive in the queue/) });
+  expect(await temporary()).toEqual([]);
+  await cloudwatch.send(new EnableAlarmActionsCommand({ AlarmNames: names }));
+  expect(await finding('alarm')).toMatchObject({ ok: null, why: expect.stringMatching(/add --alarm$/) });
+});
+
+it('a paused rule, one that starts something else, and one that the queue does not let in do not hold', async () => {
+  const { events, sqs, UndeliveredStartsUrl: QueueUrl = '' } = system.target;
+  const { Targets = [] } = await events.send(new ListTargetsByRuleCommand({ Rule: LEADS }));
+  const rule = await events.send(new DescribeRuleCommand({ Name: LEADS }));
+  const attributes = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['Policy'] }));
+  const { Policy = '' } = attributes.Attributes ?? {};
+  const { ScheduleExpression } = rule;
+  await events.send(new PutRuleCommand({ Name: LEADS, ScheduleExpression, State: 'DISABLED' }));
+  const elsewhere = Targets.map((one) => ({ ...one, Arn: `${one.Arn}-other` }));
+  await events.send(new PutTargetsCommand({ Rule: LEADS, Targets: elsewhere }));
+  const without = Policy.replaceAll(rule.Arn ?? '', 'arn:aws:events:us-east-1:000000000000:rule/another');
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { Policy: without } }));
+
+  const { checks } = await verified(['rules', 'undelivered-starts']);
+
+  expect(checks.map(({ ok, found }) => [ok, found]).slice(0, 2)).toEqual([
+    [false, `${LEADS} is DISABLED, configured as ENABLED; ${LEADS} does not start the machine alone`],
+    [false, `the policy does not let ${LEADS} send`],
+  ]);
+  await events.send(new PutRuleCommand({ Name: LEADS, ScheduleExpression, State: 'ENABLED' }));
+  await events.send(new PutTargetsCommand({ Rule: LEADS, Targets }));
+  await sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { Policy } }));
+});
+
+it('a function that is not that of the template does not hold, nor does the stack', async () => {
+  const { lambda, stack } = system.target;
+  const FunctionName = `${stack}-CheckStatus`;
+  await lambda.send(new UpdateFunctionConfigurationCommand({ FunctionName, MemorySize: 1024 }));
+  const { FunctionVersion } = await lambda.send(new GetAliasCommand({ FunctionName, Name: 'live' }));
+  await lambda.send(new UpdateAliasCommand({ FunctionName, Name: 'live', FunctionVersion: '$LATEST' }));
+
+  const { checks } = await verified(['functions', 'drift']);
+
+  expect(checks[0]).toMatchObject({ ok: false, found: expect.stringContaining('memory is 1024, in the template 256') });
+  expect(checks[0]?.found).toContain(`version behind the alias is $LATEST, in the template ${FunctionVersion}`);
+  expect(checks[1]).toMatchObject({
+    ok: false,
+    found: expect.stringMatching(/^CheckStatus\w+ is MODIFIED \(.*MemorySize/),
+  });
+  await lambda.send(new UpdateAliasCommand({ FunctionName, Name: 'live', FunctionVersion }));
+  await lambda.send(new UpdateFunctionConfigurationCommand({ FunctionName, MemorySize: 256 }));
+});
+
+it('the one line of --updates is applied; one that the CRM rejects does not hold', async () => {
+  const patient = { ...IMPATIENT, patienceMs: 60_000 };
+  const line = (id: string) => updatesOf(JSON.stringify({ id, city: 'Haifa' }), String);
+  const pace = { pace: patient };
+  expect(await finding('updates', { updates: await line(idAt('customers', 0)), ...pace })).toMatchObject({
+    ok: true,
+    found: expect.stringMatching(/^update-\S+ applied its line$/),
+  });
+  const unknown = await line('00000000-0000-4000-8000-000000000000');
+  const rejected = await finding('updates', { updates: unknown, ...pace });
+  expect(rejected).toMatchObject({ ok: false });
+  expect(JSON.stringify(rejected)).not.toMatch(/Haifa|0000-4000/);
+});
+
+it('what a killed verify has left is removed by the next', async () => {
+  const { events, sqs, sns, s3, cloudwatch, stack, BucketName: Bucket, AlarmTopicArn: TopicArn } = system.target;
+  const Name = temporaryName(stack, 'killed');
+  const AlarmName = `${stack}-ExecutionsAborted`;
+  await events.send(new PutRuleCommand({ Name, ScheduleExpression: 'rate(1 day)' }));
+  await sqs.send(new CreateQueueCommand({ QueueName: Name }));
+  const Endpoint = `arn:aws:sqs:us-east-1:000000000000:${Name}`;
+  await sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint }));
+  await s3.send(new PutObjectCommand({ Bucket, Key: `${TEMPORARY_PREFIX}killed`, Body: 'x' }));
+  await cloudwatch.send(new SetAlarmStateCommand({ AlarmName, StateValue: 'ALARM', StateReason: reasonFor('OK') }));
+
+  const { checks } = await verified([]);
+
+  expect(checks).toMatchObject([{ id: 'left-overs', ok: true }]);
+  for (const what of [
+    `rule ${Name}`,
+    `queue ${Name}`,
+    `subscription of ${Name}`,
+    `object ${TEMPORARY_PREFIX}killed`,
+    `alarm ${AlarmName}`,
+  ]) {
+    expect(checks[0]?.found).toContain(what);
+  }
+  expect(await temporary()).toEqual([]);
+  const { MetricAlarms: [alarm] = [] } = await cloudwatch.send(new DescribeAlarmsCommand({ AlarmNames: [AlarmName] }));
+  expect(alarm?.StateValue).toBe('OK');
+});
+
+const begin = (...args: string[]) => run('cli/main.js', ['verify', ...args, ...system.place], WITHOUT_AWS);
+
+async function temporaryRule(): Promise<boolean> {
+  const name = temporaryName(system.target.stack, '');
+  const { Rules = [] } = await system.target.events.send(new ListRulesCommand({ NamePrefix: name }));
+  return Rules.length > 0;
+}
+
+it('Ctrl-C removes what was made; a second verify meanwhile is refused; a killed one holds up the next for minutes only', async () => {
+  const { dynamo, LedgerTableName: TableName } = system.target;
+  const first = begin('--alarm');
+  await waitUntil(temporaryRule, { withinMs: 30_000 });
+  const second = begin('--json');
+  expect(await second.ended).toBe(2);
+  expect(JSON.parse(second.stdout())).toEqual({
+    ok: false,
+    error: expect.stringMatching(/^Another verify of this deployment is under way: .* Nothing was made\.$/),
+  });
+  first.child.kill('SIGINT');
+  expect(await first.ended).toBe(130);
+  expect(first.stderr()).toMatch(/^Stopped\. What was made for the checks is removed; runs that were started go on/m);
+  expect(await temporary()).toEqual([]);
+
+  const killed = begin();
+  await waitUntil(temporaryRule, { withinMs: 30_000 });
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  await expect(verified([])).rejects.toThrow(/Another verify/);
+  const past = { ':past': { N: '1' } };
+  const expire = { UpdateExpression: 'SET deadline = :past', ExpressionAttributeValues: past };
+  await dynamo.send(new UpdateItemCommand({ TableName, Key: { pk: { S: 'verify' } }, ...expire }));
+  expect((await verified([])).checks[0]?.found).toMatch(
+    /removed of an earlier verify: .*rule crm-export-verify_verify_/,
+  );
+  expect(await temporary()).toEqual([]);
+});
+
+it('a temporary rule that starts nothing does not hold, and is gone', async () => {
+  expect(await finding('rule-start')).toMatchObject({ ok: false, found: expect.stringMatching(/started no run$/) });
+  expect(await temporary()).toEqual([]);
+});
+
+it('an object by another key or none does not hold', async () => {
+  const { s3, BucketName: Bucket } = system.target;
+  const other = { ApplyServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: 'another' } } as const;
+  await s3.send(new PutBucketEncryptionCommand({ Bucket, ServerSideEncryptionConfiguration: { Rules: [other] } }));
+  expect(await finding('encryption')).toMatchObject({
+    ok: false,
+    found: expect.stringMatching(/with another key, another/),
+  });
+  await s3.send(new DeleteBucketEncryptionCommand({ Bucket }));
+  expect(await finding('encryption')).toMatchObject({
+    ok: false,
+    found: expect.stringMatching(/is encrypted by nothing/),
+  });
+});

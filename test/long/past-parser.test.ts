@@ -1,3 +1,0 @@
-import { testReadingPastParser } from '../support/past-parser.ts';
-
-testReadingPastParser(1500);
