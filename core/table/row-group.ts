@@ -12,8 +12,12 @@ export interface Misfits extends CountedRows {
 }
 
 /** A row group is in memory as a whole: characters of its fields, with what each value takes besides. */
-const LARGEST_GROUP = 8 * 1024 * 1024;
+const GROUP_SIZE = 4 * 1024 * 1024;
 const VALUE_OVERHEAD = 8;
+/** What describes the columns of all row groups is in memory until the end: of many columns there are fewer groups. */
+const GROUP_SIZE_PER_COLUMN = 32 * 1024;
+/** The least and the largest value of every row group are in memory until the end; not those of columns with longer ones. */
+const LONGEST_COMPARED = 1024;
 
 /** The usual one, run lengths, is read wrongly by some readers (https://github.com/dask/fastparquet/issues/884). */
 const BOOLEAN_ENCODING = 'PLAIN' as const;
@@ -21,6 +25,8 @@ const BOOLEAN_ENCODING = 'PLAIN' as const;
 interface Column extends TableColumn {
   read: Reader;
   data: Value[];
+  /** Characters of the longest field. */
+  longest: number;
 }
 
 /** Gathers rows by columns, until there are enough for a row group. */
@@ -31,7 +37,7 @@ export class RowGroup {
   #size = 0;
 
   constructor(columns: readonly TableColumn[], { misfit }: TableSettings, hashKey: string) {
-    this.#columns = columns.map((column) => ({ ...column, read: readerOf(column, hashKey), data: [] }));
+    this.#columns = columns.map((column) => ({ ...column, read: readerOf(column, hashKey), data: [], longest: 0 }));
     this.#onMisfit = misfit;
   }
 
@@ -40,7 +46,7 @@ export class RowGroup {
   }
 
   get full(): boolean {
-    return this.#size >= LARGEST_GROUP;
+    return this.#size >= Math.max(GROUP_SIZE, GROUP_SIZE_PER_COLUMN * this.#columns.length);
   }
 
   /** @throws TableError where a value does not fit and the settings say `stop` */
@@ -50,7 +56,9 @@ export class RowGroup {
       const value = field === undefined ? null : column.read(field);
       if (value === undefined) this.#misfit(column, row);
       column.data.push(value ?? null);
-      this.#size += VALUE_OVERHEAD + (field?.length ?? 0);
+      const length = field?.length ?? 0;
+      if (length > column.longest) column.longest = length;
+      this.#size += VALUE_OVERHEAD + length;
     }
   }
 
@@ -68,9 +76,10 @@ export class RowGroup {
   take(): { columnData: ColumnSource[]; rowGroupSize: number } {
     this.#size = 0;
     const columnData = this.#columns.map((column) => {
-      const { name, type, data } = column;
-      column.data = [];
-      return type === 'boolean' ? { name, data, encoding: BOOLEAN_ENCODING } : { name, data };
+      const { name, type, data, longest } = column;
+      Object.assign(column, { data: [], longest: 0 });
+      const statistics = longest <= LONGEST_COMPARED;
+      return { name, data, statistics, ...(type === 'boolean' && { encoding: BOOLEAN_ENCODING }) };
     });
     return { columnData, rowGroupSize: Number.POSITIVE_INFINITY };
   }

@@ -170,3 +170,15 @@ it('stores truth values plainly, for some readers take run lengths of them for v
 
   expect(await duckDb.rows(`select encodings from parquet_metadata('${path}')`)).toEqual([['PLAIN']]);
 });
+
+it('says the least and the largest value of short texts, not of long ones, which would fill the memory', async () => {
+  await putTable(path, { content: `a,b\n1,${'x'.repeat(2000)}\n2,y\n` });
+
+  const said = await duckDb.rows(
+    `select path_in_schema, stats_min_value, stats_max_value from parquet_metadata('${path}')`,
+  );
+  expect(said).toEqual([
+    ['a', '1', '2'],
+    ['b', null, null],
+  ]);
+});

@@ -1,0 +1,40 @@
+import { createReadStream } from 'node:fs';
+import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
+import { JOB, whenBegun } from '../support/children.ts';
+import { costOf } from '../support/process-cost.ts';
+import type { TableCost, TableJob } from './files.ts';
+
+/** Makes the table of a file, and reports what it cost. */
+
+const { path, bytes, crc32, header, settings }: TableJob = JSON.parse(process.env[JOB] ?? '');
+const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
+const file = {
+  key: path,
+  bytes,
+  crc32,
+  contentType: 'text/csv',
+  format: 'csv',
+  compression: null,
+  dialect,
+  rows: null,
+  header,
+};
+
+await whenBegun(async (): Promise<TableCost> => {
+  const written: WrittenTable[] = [];
+  const cost = await costOf(async () => {
+    const input = {
+      manifest: {
+        entity: 'leads' as const,
+        date: '2026-11-22',
+        execution: 'leads-1',
+        request: { columns: header },
+        file,
+      },
+      settings: { misfit: 'stop' as const, version: 1, ...settings },
+      ...{ bytes: createReadStream(path), hashKey: 'a key of the benchmark', softwareVersion: '0.0.0' },
+    };
+    written.push(await writeParquet(input, async () => undefined));
+  });
+  return { ...cost, rows: written[0]?.rows ?? 0, bytes: written[0]?.bytes ?? 0 };
+});
