@@ -2,6 +2,7 @@ import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import type { Target } from '../cli/support/target.ts';
+import { filesSchema } from '../core/config/file-settings.ts';
 import { STEPS } from '../core/step/steps.ts';
 import { PRICE } from './support/prices.ts';
 
@@ -18,8 +19,12 @@ export interface Usage {
   bytes: number;
 }
 
-/** Memory of the functions (`lib/export-stack.ts`), MB. */
-const MEMORY_MB: Record<string, number> = { CreateExport: 256, CheckStatus: 256, DownloadFile: 512, PublishFile: 512 };
+const { download, publish } = filesSchema.parse({}).memoryMB;
+/** Memory of the functions (`lib/workflow/export-steps.ts`), MB. */
+const MEMORY_MB: Record<string, number> = {
+  ...{ CreateExport: 256, CheckStatus: 256 },
+  ...{ DownloadFile: download, PublishFile: publish },
+};
 
 /** The lines of a function that are counted (`core/step/handler.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`). */
 const lineSchema = z.object({

@@ -2,6 +2,7 @@ import { StartOver, TimeIsUp, TransferError } from './base/errors.ts';
 import { agentFor } from './base/http.ts';
 import { LIMITS } from './base/limits.ts';
 import type { Resume, Stored, TransferOptions, Unfinished } from './base/types.ts';
+import { Blocks } from './source/blocks.ts';
 import { guardedLookup } from './source/guard.ts';
 import { Link } from './source/link.ts';
 import { Store } from './store/store.ts';
@@ -23,14 +24,16 @@ const END_SECONDS = 8;
 export async function transfer(options: TransferOptions): Promise<Stored | Unfinished> {
   const deadline = deadlineOf(options);
   const lookup = guardedLookup(options.policy);
-  const agents = { https: agentFor('https:', { lookup }), http: agentFor('http:', { lookup }) };
+  // A connection ends with its body (`intake.ts`).
+  const ends = { lookup, keepAlive: false };
+  const agents = { https: agentFor('https:', ends), http: agentFor('http:', ends) };
   const { policy, allowUndeclaredEnd } = options;
   const work: Work = {
     options,
     limits: { ...LIMITS, ...options.limits },
     random: options.random ?? Math.random,
     timeUp: deadline.signal,
-    source: { link: new Link(options.address), policy, allowUndeclaredEnd, agents },
+    source: { link: new Link(options.address), policy, allowUndeclaredEnd, agents, blocks: new Blocks() },
     margin: Math.min(PART_SECONDS, deadline.left / 4),
   };
   try {

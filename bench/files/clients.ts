@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { STREAMING } from '../../lib/workflow/node-options.ts';
+import { filesSchema } from '../../core/config/file-settings.ts';
+import { streaming } from '../../lib/workflow/node-options.ts';
 import { JOB, type Job } from './job.ts';
 import type { Servers } from './servers.ts';
 
@@ -11,6 +12,9 @@ export interface Client {
   script: string;
   env: Record<string, string>;
 }
+
+/** As DownloadFile has them by default. */
+const STREAMING = streaming(filesSchema.parse({}).memoryMB.download);
 
 /** What is compared needs these; names of Debian packages by command. */
 const PACKAGES = {

@@ -1,10 +1,11 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from '../../local/ministack/ports.ts';
 import { EnvironmentError } from '../../local/processes/environment-error.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { nginxConf, type Places } from './nginx-conf.ts';
 
 /** Of one connection to the slow origin. */
@@ -37,7 +38,7 @@ export interface Servers extends Places {
 export async function startServers(dir: string): Promise<Servers> {
   const ports = { origin: await freePort(), slow: await freePort(), sink: await freePort() };
   mkdirSync(join(dir, 'files', 'bench'), { recursive: true });
-  makeCertificate(dir);
+  makeCertificate(join(dir, 'cert.pem'), join(dir, 'key.pem'));
   writeFileSync(join(dir, 'nginx.conf'), nginxConf({ dir, ports }));
   const sockets = ['sink.sock', 'slow.sock'].map((name) => join(dir, name));
   const world = ['python3', join(import.meta.dirname, 'world.py'), ...sockets, join(dir, 'files')];
@@ -63,13 +64,6 @@ export async function startServers(dir: string): Promise<Servers> {
 
 function startPinned(command: string[]) {
   return spawn('taskset', ['-c', SERVER_CORE, ...command], { stdio: ['ignore', 'ignore', 'inherit'] });
-}
-
-function makeCertificate(dir: string): void {
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', join(dir, 'key.pem')];
-  const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-  const args = ['req', '-x509', ...key, '-days', '2', ...name, '-out', join(dir, 'cert.pem')];
-  execFileSync('openssl', args, { stdio: 'ignore' });
 }
 
 function takeCalls(log: string): Call[] {

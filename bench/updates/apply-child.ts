@@ -28,6 +28,7 @@ const deps: ApplyChunkDeps = {
   crm: createCrmClient({ baseUrl: job.baseUrl, getAccessToken: async () => token, log, now }),
   store: { ...createBatchStore(s3, 'bench'), read },
   requestId: 'bench',
+  cpuMilliseconds: () => 0,
 };
 
 function stateOf({ batch, bytes, records, etag }: PreparedBatch): BatchState {

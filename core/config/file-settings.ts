@@ -20,6 +20,9 @@ export const fileHostsSchema = z
     'Hosts that files may come from: exact names (`"files.example.com"`), or with a leading dot every name below one (`".s3.eu-west-1.amazonaws.com"`). https on port 443 only; never an IP address. If empty: the host of `crm.baseUrl`. The cause of a refused file names the host to add.',
   );
 
+/** Less leaves V8's heap too little room for what a function loads; more than Lambda has is refused there. */
+const functionMemory = z.int().min(512).max(10_240);
+
 const connectionCount = z.int().min(1).max(16);
 
 export const filesSchema = z.strictObject({
@@ -51,6 +54,14 @@ export const filesSchema = z.strictObject({
       most: connectionCount
         .default(8)
         .describe('Connections are added up to this number while that makes the transfer faster.'),
+    })
+    .prefault({}),
+  memoryMB: z
+    .strictObject({
+      download: functionMemory
+        .default(640)
+        .describe('Memory of DownloadFile, MB. The share of a CPU grows with it: 1,769 MB are a whole one.'),
+      publish: functionMemory.default(512).describe('Memory of PublishFile, MB.'),
     })
     .prefault({}),
   partChecksums: z

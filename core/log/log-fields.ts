@@ -1,9 +1,13 @@
 const OF_A_RUN = ['entity', 'execution', 'exportId', 'batch', 'chunk'] as const;
-/** `path` is one of the interface document, ids as `{id}`; `latest`: `latest.json` names this run; `crash`, `frames`: no message. */
+/**
+ * `path` is one of the interface document, ids as `{id}`; `latest`: `latest.json` names this run; `crash`, `frames`: no message;
+ * `cpuUsed`: of the share of a CPU that comes with `memoryMB`; `boundBy`: `cpu` or `network`.
+ */
 const OTHERS = [
   ...['outcome', 'error', 'waitSeconds', 'requestId', 'crash', 'frames', 'oddities'],
   ...['method', 'path', 'status', 'milliseconds', 'crmRequests', 'fileRequests', 'storeRequests'],
   ...['key', 'bytes', 'totalBytes', 'rows', 'lines', 'warnings', 'latest'],
+  ...['mebibytesPerSecond', 'cpuUsed', 'boundBy', 'memoryMB'],
 ] as const;
 const LISTED: ReadonlySet<string> = new Set([...OF_A_RUN, ...OTHERS]);
 

@@ -22,6 +22,8 @@ export interface Invocation {
   random: Random;
   /** Seconds until the platform kills the invocation. */
   secondsLeft: () => number;
+  /** CPU time of this process so far. */
+  cpuMilliseconds: () => number;
   /** Requests so far: to the CRM, for the file, to the bucket. */
   requests: { crm: number; file: number; store: number };
   /** A repeated call has another. */
@@ -45,9 +47,15 @@ export function begin({ log, now, random, deployment }: Platform, context: Conte
     now,
     random,
     secondsLeft: () => context.getRemainingTimeInMillis() / 1000,
+    cpuMilliseconds,
     requests: { crm: 0, file: 0, store: 0 },
     requestId: context.awsRequestId,
   };
+}
+
+function cpuMilliseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 /** Makes something at its first use, and again where that has thrown. */

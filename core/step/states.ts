@@ -102,6 +102,8 @@ const downloadProgressSchema = z.looseObject({
   unknownSince: z._default(z.nullable(z.iso.datetime()), null),
   /** Time spent on transferring, waits aside. */
   milliseconds: z._default(z.int(), 0),
+  /** CPU time of it. */
+  cpuMilliseconds: z._default(z.int(), 0),
 });
 export type DownloadProgress = z.infer<typeof downloadProgressSchema>;
 

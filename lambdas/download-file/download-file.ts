@@ -4,6 +4,7 @@ import { RunError } from '../../core/errors.ts';
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { type DownloadProgress, type RunState, runOf } from '../../core/step/states.ts';
+import { throughput } from '../../core/step/throughput.ts';
 import {
   type abortUpload,
   crc32Text,
@@ -33,6 +34,7 @@ const NOTHING_MOVED: DownloadProgress = {
   restarts: 0,
   unknownSince: null,
   milliseconds: 0,
+  cpuMilliseconds: 0,
 };
 
 /**
@@ -91,20 +93,22 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
 
 /** Adds the time of this invocation, also of one that ends in an error. */
 async function timed(state: RunState, moving: DownloadProgress, deps: DownloadFileDeps) {
-  const began = deps.now().getTime();
+  const began = { at: deps.now().getTime(), cpu: deps.cpuMilliseconds() };
   try {
     return await deps.transfer(optionsFor(state, moving, deps));
   } finally {
-    moving.milliseconds += deps.now().getTime() - began;
+    moving.milliseconds += deps.now().getTime() - began.at;
+    moving.cpuMilliseconds += Math.round(deps.cpuMilliseconds() - began.cpu);
   }
 }
 
 function stored(
   { key, bytes, crc32, contentType, undeclaredEnd }: Stored,
-  { restarts, milliseconds }: DownloadProgress,
+  moving: DownloadProgress,
   deps: DownloadFileDeps,
 ): Answer<'DownloadFile'> {
-  deps.log.info('stored', { key, bytes });
+  const { restarts, milliseconds } = moving;
+  deps.log.info('stored', { key, bytes, ...throughput(bytes, moving, deps.deployment.files.memoryMB.download) });
   // A clock may have been set back.
   if (bytes > 0 && milliseconds > 0) deps.log.measure({ TransferRate: bytes / (milliseconds / 1000) });
   const storedAt = deps.now().toISOString();

@@ -3,6 +3,7 @@ import type { Csv } from '../../core/files/judge-file.ts';
 import { type Answer, troubleOf, waitFor } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
+import { throughput } from '../../core/step/throughput.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { notWhatWasReceived } from './judge-stored.ts';
@@ -25,8 +26,15 @@ export async function readWhole(
   state: RunState,
   deps: Invocation & { bucket: Bucket },
 ): Promise<Read> {
+  const began = { at: deps.now().getTime(), cpu: deps.cpuMilliseconds() };
   const pass = await scanStored(file, csv, state.scan, deps);
-  const { scan, ended } = pass;
+  const { scan, ended, read } = pass;
+  const time = { milliseconds: deps.now().getTime() - began.at, cpuMilliseconds: deps.cpuMilliseconds() - began.cpu };
+  deps.log.info('read', {
+    key: file.key,
+    bytes: read,
+    ...throughput(read, time, deps.deployment.files.memoryMB.publish),
+  });
   if (ended === 'time') return { later: { outcome: 'CONTINUE', scan, waitSeconds: 1 } };
   if (ended !== 'whole') {
     if (scan.handedOn >= MOST_HANDED_ON) {

@@ -13,6 +13,8 @@ const MARGIN_SECONDS = 30;
 
 export interface Pass {
   scan: Scan;
+  /** Bytes that this invocation has read. */
+  read: number;
   /** An error: the bucket could not be read further. */
   ended: 'whole' | 'time' | RunError;
   /** A line break follows the last record of a CSV. */
@@ -34,7 +36,7 @@ export async function scanStored(
 ): Promise<Pass> {
   const scan = { ...(before?.version === NOTHING_SCANNED.version ? before : NOTHING_SCANNED) };
   const from = scan.offset;
-  const stopped = { scan, lastRecordEnded: false, cut: false };
+  const stopped = () => ({ scan, read: scan.offset - from, lastRecordEnded: false, cut: false });
   // Half of a character waits for its other half, or is read again by the next invocation.
   let half: Uint8Array = new Uint8Array();
   try {
@@ -44,16 +46,16 @@ export async function scanStored(
       half = bytes.slice(even);
       advance(scan, bytes.subarray(0, even), csv);
       if (deps.secondsLeft() < MARGIN_SECONDS && scan.offset + half.length < file.bytes)
-        return { ...stopped, ended: 'time' };
+        return { ...stopped(), ended: 'time' };
     }
   } catch (error) {
     if (!isUnavailable(error) || scan.offset === from) throw error;
-    return { ...stopped, ended: error };
+    return { ...stopped(), ended: error };
   }
   advance(scan, half, null);
   const lastRecordEnded = csv !== null && scan.blank && scan.records > 0;
   endScan(scan);
-  return { scan, ended: 'whole', lastRecordEnded, cut: half.length > 0 };
+  return { scan, read: scan.offset - from, ended: 'whole', lastRecordEnded, cut: half.length > 0 };
 }
 
 function advance(scan: Scan, bytes: Uint8Array, csv: Csv | null): void {

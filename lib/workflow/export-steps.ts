@@ -4,7 +4,7 @@ import type { StepName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
 import type { TokenStore } from '../resources/token-store.ts';
-import { STREAMING } from './node-options.ts';
+import { streaming } from './node-options.ts';
 import { StepFunction } from './step-function.ts';
 
 /** What the functions of a deployment work with. */
@@ -23,16 +23,17 @@ export interface StepsProps {
  */
 const SHORT = { memorySize: 256, timeout: Duration.seconds(300) };
 const CREATE_ASIDE_SECONDS = 290;
-/** 15 minutes are all that Lambda gives; docs/adr/0007 says what 512 MB mean for large files. */
-const LONG = { memorySize: 512, timeout: Duration.minutes(15) };
+/** 15 minutes are all that Lambda gives; docs/adr/0014 says what the memory means for large files. */
+const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
 
 /** The four functions of the machine ExportRun, each with what it is given and allowed. */
 export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, StepFunction> {
   const { configuration, key, exports, tokens, softwareVersion } = props;
   const step = (name: StepName, size: typeof SHORT, environment: Record<string, string>) =>
     new StepFunction(stack, name, { configuration, key, ...size, environment });
-  const { createTimeoutSeconds } = configuration.deployment.crm;
-  const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + createTimeoutSeconds) };
+  const { crm, files } = configuration.deployment;
+  const { memoryMB } = files;
+  const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };
   const oauth = tokens.environment;
   const bucket = { BUCKET_NAME: exports.bucket.bucketName };
   // The engine of transfers makes the addresses of objects itself.
@@ -40,8 +41,11 @@ export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, S
   const steps = {
     CreateExport: step('CreateExport', create, { ...oauth, ...place, SOFTWARE_VERSION: softwareVersion }),
     CheckStatus: step('CheckStatus', SHORT, oauth),
-    DownloadFile: step('DownloadFile', LONG, { ...oauth, ...place, ...STREAMING }),
-    PublishFile: step('PublishFile', LONG, { ...bucket, ...STREAMING }),
+    DownloadFile: step('DownloadFile', long(memoryMB.download), {
+      ...{ ...oauth, ...place },
+      ...streaming(memoryMB.download),
+    }),
+    PublishFile: step('PublishFile', long(memoryMB.publish), { ...bucket, ...streaming(memoryMB.publish) }),
   };
   for (const { role } of [steps.CreateExport, steps.CheckStatus, steps.DownloadFile]) tokens.allowTokens(role);
   exports.allowComparing(steps.CreateExport.role);

@@ -1,6 +1,11 @@
+/** For what V8 does not count: code, buffers, the stack. */
+const OUTSIDE_HEAP_MB = 192;
+
 /**
- * Environment of functions that stream, with 512 MB. With a small young generation, garbage is collected soon and cheaply; else
- * memory outside of the heap forces full collections. For 1 GiB over TLS: 2.1 CPU seconds instead of 3.5 (docs/design/transfer-engine.md).
- * Lambda then sets no old generation, and V8 would size it for the whole machine: 320 MB leave room outside the heap.
+ * Environment of functions that stream. With a small young generation, garbage is collected soon and cheaply; else memory outside
+ * of the heap forces full collections. For 1 GiB over TLS: 2.1 CPU seconds instead of 3.5 (docs/design/transfer-engine.md).
+ * Lambda then sets no old generation, and V8 would size it for the whole machine.
  */
-export const STREAMING = { NODE_OPTIONS: '--max-old-space-size=320 --max-semi-space-size=1' };
+export function streaming(memoryMB: number): { NODE_OPTIONS: string } {
+  return { NODE_OPTIONS: `--max-old-space-size=${memoryMB - OUTSIDE_HEAP_MB} --max-semi-space-size=1` };
+}

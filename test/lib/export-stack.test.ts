@@ -105,6 +105,17 @@ describe('the functions', () => {
     }
   });
 
+  test('that stream have the memory that is configured, and room outside of the heap', () => {
+    const other = templateWith({ files: { memoryMB: { download: 1024, publish: 3008 } } });
+    const of = (step: string) =>
+      all('AWS::Lambda::Function', other).find(([, { Properties }]) => Properties.FunctionName.endsWith(step))?.[1]
+        .Properties;
+
+    expect([of('DownloadFile')?.MemorySize, of('PublishFile')?.MemorySize]).toEqual([1024, 3008]);
+    expect(of('DownloadFile')?.Environment.Variables.NODE_OPTIONS).toContain('--max-old-space-size=832 ');
+    expect(of('PublishFile')?.Environment.Variables.NODE_OPTIONS).toContain('--max-old-space-size=2816 ');
+  });
+
   test('are traced', () => {
     for (const [, { Properties }] of functions) expect(Properties.TracingConfig).toEqual({ Mode: 'Active' });
   });

@@ -319,7 +319,7 @@ describe('what is asked of both sides', () => {
 
     expect(ran.requests.map(({ range }) => range)).toEqual([`bytes=0-${PART - 1}`, `bytes=${PART}-${20 * PART - 1}`]);
     expect(ran.requests.reduce((sum, { bytesSent }) => sum + bytesSent, 0)).toBe(20 * PART);
-    expect(new Set(ran.requests.map(({ connection }) => connection)).size).toBe(1);
+    expect(new Set(ran.requests.map(({ connection }) => connection)).size).toBe(2);
     expect(new Set(ran.calls.map(({ connection }) => connection)).size).toBe(1);
   });
 

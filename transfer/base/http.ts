@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import https, { type RequestOptions } from 'node:https';
+import type { OnReadOpts } from 'node:net';
 import { RetryableError, TransferError } from './errors.ts';
 import type { RequestContext } from './retry.ts';
 
@@ -16,8 +17,11 @@ function moduleFor(protocol: string): typeof https {
   return protocol === 'https:' ? https : (process.getBuiltinModule('node:http') as unknown as typeof https);
 }
 
-/** Connections to one side, kept alive between requests. */
-export function agentFor(protocol: string, options: { lookup?: RequestOptions['lookup'] } = {}): Agent {
+/** Connections to one side, by default kept alive between requests. */
+export function agentFor(
+  protocol: string,
+  options: { lookup?: RequestOptions['lookup']; keepAlive?: boolean } = {},
+): Agent {
   return new (moduleFor(protocol).Agent)({
     keepAlive: true,
     noDelay: true,
@@ -38,6 +42,8 @@ export interface SendOptions {
   /** The other side, for messages. */
   peer: string;
   responseMs?: number | undefined;
+  /** Where a new connection reads to, in place of a stream. */
+  onread?: OnReadOpts | undefined;
 }
 
 export interface SentRequest {
@@ -47,10 +53,12 @@ export interface SentRequest {
 }
 
 /** Begins a request; the caller writes its body and ends it. The response is timed from the end of the body. */
-export function send(url: URL, { side, method, headers, agent, context, peer, responseMs }: SendOptions): SentRequest {
+export function send(url: URL, options: SendOptions): SentRequest {
+  const { side, method, headers, agent, context, peer, responseMs, onread } = options;
   const { signal, limits, count } = context;
   count?.(side);
-  const request = moduleFor(url.protocol).request(url, { method, headers, agent, signal });
+  // The agent passes what it does not know on to the connection.
+  const request = moduleFor(url.protocol).request(url, { method, headers, agent, signal, ...(onread && { onread }) });
   const response = new Promise<IncomingMessage>((resolve, reject) => {
     const timers = new Set<NodeJS.Timeout>();
     const timeout = (ms: number, what: string) => {

@@ -1,11 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { RetryableError } from '../base/errors.ts';
-import { lateFailures } from '../base/http.ts';
 import type { RequestContext } from '../base/retry.ts';
-
-/** Read from the connection before anyone wants it. */
-const READ_AHEAD_BYTES = 512 * 1024;
+import type { Feed } from './feed.ts';
 
 /**
  * The bytes of one response, pulled: a slow store slows the origin down instead of filling the memory. Chunks are passed on as
@@ -13,37 +9,19 @@ const READ_AHEAD_BYTES = 512 * 1024;
  */
 export class Body {
   readonly #response: IncomingMessage;
+  readonly #feed: Feed;
   readonly #context: RequestContext;
   #wake: (() => void) | undefined;
-  #failure: Error | undefined;
   #unread: Buffer | undefined;
-  readonly #queue: Buffer[] = [];
-  #queued = 0;
-  #surplus: Promise<void> | undefined;
   #windowStart = performance.now();
   #windowBytes = 0;
   #windowWaited = 0;
 
-  constructor(response: IncomingMessage, context: RequestContext) {
+  constructor(response: IncomingMessage, feed: Feed, context: RequestContext) {
     this.#response = response;
+    this.#feed = feed;
     this.#context = context;
-    // A range is checked by Content-Range too; a whole file only by what comes behind its end.
-    let left = response.statusCode === 200 ? Number(response.headers['content-length']) : Number.NaN;
-    const wake = () => this.#wake?.();
-    response.on('data', (chunk: Buffer) => {
-      this.#queue.push(chunk);
-      this.#queued += chunk.length;
-      left -= chunk.length;
-      if (this.#queued >= READ_AHEAD_BYTES || left === 0) response.pause();
-      if (left === 0) this.#surplus = this.#watchSurplus();
-      wake();
-    });
-    response.pause();
-    response.on('end', wake).on('close', wake);
-    response.on('error', (error) => {
-      this.#failure = error;
-      wake();
-    });
+    feed.onChange = () => this.#wake?.();
   }
 
   /** The next bytes; `null` at the end. @throws RetryableError `stalled` or `incomplete` */
@@ -51,30 +29,15 @@ export class Body {
     for (;;) {
       const chunk = this.take();
       if (chunk) return chunk;
-      await this.#surplus;
+      await this.#feed.watch;
       this.#context.signal.throwIfAborted();
-      const failure = this.#failure ?? lateFailures.get(this.#response);
-      if (failure) throw brokenOff(failure);
-      if (this.#response.readableEnded) return null;
+      if (this.#feed.failure) throw brokenOff(this.#feed.failure);
+      if (this.#feed.ended) return null;
       if (this.#response.destroyed) throw brokenOff(undefined);
-      this.#response.resume();
+      this.#feed.resume();
       await this.#more();
       this.#checkRate();
     }
-  }
-
-  /**
-   * More bytes than declared prove the declared length wrong. The parser finds those of the same packet; for others, the
-   * connection is watched for a while before the end of the body is read, which would close it.
-   */
-  async #watchSurplus(): Promise<void> {
-    const { socket } = this.#response;
-    const surplus = () => {
-      this.#failure = new Error('more bytes than declared');
-    };
-    socket.on('data', surplus);
-    await sleep(this.#context.limits.surplusMs);
-    socket.off('data', surplus);
   }
 
   /** What has arrived already. */
@@ -82,11 +45,8 @@ export class Body {
     const unread = this.#unread;
     this.#unread = undefined;
     if (unread) return unread;
-    const chunk = this.#queue.shift();
-    if (chunk) {
-      this.#queued -= chunk.length;
-      this.#windowBytes += chunk.length;
-    }
+    const chunk = this.#feed.take();
+    this.#windowBytes += chunk?.length ?? 0;
     return chunk;
   }
 

@@ -4,7 +4,11 @@ import { type Agent, send } from '../base/http.ts';
 import type { RequestContext } from '../base/retry.ts';
 import { retryAfterSeconds } from '../base/retry-after.ts';
 import type { FileHead, SourcePolicy } from '../base/types.ts';
+import type { Blocks } from './blocks.ts';
+import { Body } from './body.ts';
+import { ParsedFeed } from './feed.ts';
 import { checkAddress } from './guard.ts';
+import { Intake } from './intake.ts';
 import type { Link } from './link.ts';
 
 const REDIRECTS = 3;
@@ -16,6 +20,7 @@ export interface Source extends RequestContext {
   link: Link;
   policy: SourcePolicy;
   agents: { https: Agent; http: Agent };
+  blocks: Blocks;
   /** Whether the end of a body may be marked by nothing but the closing of its connection. */
   allowUndeclaredEnd: boolean;
 }
@@ -28,7 +33,7 @@ export interface Range {
 
 /** The response to a GET, of which nothing has been read yet. */
 export interface Opened {
-  body: IncomingMessage;
+  body: Body;
   head: FileHead;
   /** The strong ETag; `null` where there is none. */
   etag: string | null;
@@ -49,10 +54,14 @@ export interface Opened {
  */
 export async function openSource(source: Source, range: Range | undefined, etag: string | null): Promise<Opened> {
   const address = await source.link.current(source.signal);
-  const response = await follow(source, address, headersFor(range, etag));
+  const { response, intake } = await follow(source, address, headersFor(range, etag));
   const { statusCode: status = 0 } = response;
   try {
-    if (status === 200 || status === 206) return describe(source, response, range, etag);
+    if (status === 200 || status === 206) {
+      const described = describe(source, response, range, etag);
+      const feed = intake.pastParser ? intake : new ParsedFeed(response, source);
+      return { ...described, body: new Body(response, feed, source) };
+    }
     if (status === 412) throw new StartOver(CHANGED);
     if (status === 416) throw outOfRange(response, range);
     throw refusal(source, address, response);
@@ -72,15 +81,20 @@ function headersFor(range: Range | undefined, etag: string | null): Record<strin
 }
 
 /** Every redirect passes the same check as the first address. */
-async function follow(source: Source, address: string, headers: Record<string, string>): Promise<IncomingMessage> {
+async function follow(source: Source, address: string, headers: Record<string, string>) {
   let url = checkAddress(address, source.policy);
   for (let hop = 0; hop <= REDIRECTS; hop += 1) {
     const agent = url.protocol === 'https:' ? source.agents.https : source.agents.http;
-    const sent = send(url, { side: 'source', method: 'GET', headers, agent, context: source, peer: ORIGIN });
+    const intake = new Intake(source, source.blocks);
+    const { onread } = intake;
+    const sent = send(url, { side: 'source', method: 'GET', headers, agent, context: source, peer: ORIGIN, onread });
+    intake.attach(sent.request);
     sent.request.end();
     const response = await sent.response;
     const { location } = response.headers;
-    if (!location || ![301, 302, 303, 307, 308].includes(response.statusCode ?? 0)) return response;
+    if (!location || ![301, 302, 303, 307, 308].includes(response.statusCode ?? 0)) {
+      return { response, intake };
+    }
     response.destroy();
     url = checkAddress(location, source.policy, url, hop + 1);
   }
@@ -88,8 +102,12 @@ async function follow(source: Source, address: string, headers: Record<string, s
   throw new TransferError('address-rejected', message);
 }
 
-function describe(source: Source, body: IncomingMessage, range: Range | undefined, etag: string | null): Opened {
-  const { headers, statusCode } = body;
+function describe(
+  source: Source,
+  { headers, statusCode }: IncomingMessage,
+  range: Range | undefined,
+  etag: string | null,
+): Omit<Opened, 'body'> {
   const found = strongEtag(headers.etag);
   // A file that has lost its strong ETag cannot be distinguished from another one.
   if (etag !== null && found !== etag) throw new StartOver(CHANGED);
@@ -106,7 +124,7 @@ function describe(source: Source, body: IncomingMessage, range: Range | undefine
   if (undeclaredEnd && !source.allowUndeclaredEnd) {
     throw new TransferError('refused', 'The file came without a length: whether it is whole cannot be known.');
   }
-  return { body, head, etag: found, ...place, ranged: statusCode === 206, undeclaredEnd };
+  return { head, etag: found, ...place, ranged: statusCode === 206, undeclaredEnd };
 }
 
 type Place = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };

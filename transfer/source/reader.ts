@@ -1,19 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { RetryableError, StartOver, TransferError } from '../base/errors.ts';
 import { PROGRESS_BYTES, RetryBudget } from '../base/retry.ts';
-import { Body } from './body.ts';
+import type { Blocks } from './blocks.ts';
 import { type Opened, openSource, type Range, type Source } from './open.ts';
-
-/** The first response, some of whose bytes may have been read and put back. */
-export interface OpenBody {
-  opened: Opened;
-  body: Body;
-}
 
 /** What distinguishes the readers. */
 interface Kind {
   /** Opens a connection whose next byte is that at `offset`. */
-  open: (offset: number) => Promise<OpenBody>;
+  open: (offset: number) => Promise<Opened>;
   /** Whether `offset` is the end of what is to be read, as far as that is known before the body ends. */
   atEnd: (offset: number) => boolean;
   /** Whether the end of the body is read too, and not only the last byte. */
@@ -30,10 +24,10 @@ export class Reader {
   undeclaredEnd = false;
   readonly #kind: Kind;
   readonly #budget: RetryBudget;
-  #current: OpenBody | undefined;
+  #current: Opened | undefined;
   #rest: Buffer | undefined;
 
-  constructor(source: Source, offset: number, kind: Kind, first: OpenBody | undefined) {
+  constructor(source: Source, offset: number, kind: Kind, first: Opened | undefined) {
     this.offset = offset;
     this.#kind = kind;
     this.#budget = new RetryBudget(source);
@@ -75,8 +69,8 @@ export class Reader {
     if (await this.read(1)) throw new TransferError('incomplete', 'The file is longer than its origin declared.');
   }
 
-  #adopt(next: OpenBody): void {
-    this.undeclaredEnd ||= next.opened.undeclaredEnd;
+  #adopt(next: Opened): void {
+    this.undeclaredEnd ||= next.undeclaredEnd;
     this.#current = next;
   }
 
@@ -106,7 +100,7 @@ export class Reader {
 
   /** Closes the body, which is at its end. Returns whether that is the end of what is to be read. */
   #ended(): boolean {
-    const { from = 0, to = null, short = false } = this.#current?.opened ?? {};
+    const { from = 0, to = null, short = false } = this.#current ?? {};
     this.close();
     if (to !== null && this.offset !== to) {
       throw new RetryableError('incomplete', `The file ended after ${this.offset} of ${to} bytes.`);
@@ -124,7 +118,7 @@ export function rangedReader(
   source: Source,
   { etag, size }: { etag: string; size: number },
   { from, to }: { from: number; to: number },
-  { first, onOverload }: { first?: OpenBody | undefined; onOverload?: () => void },
+  { first, onOverload }: { first?: Opened | undefined; onOverload?: () => void },
 ): Reader {
   const open = (offset: number) => openSized(source, { from: offset, to }, etag, size);
   return new Reader(source, from, { open, atEnd: (offset) => offset >= to, readsEnd: false, onOverload }, first);
@@ -139,11 +133,11 @@ export function wholeReader(
   source: Source,
   size: number | null,
   crc32Before: () => number,
-  { offset, first }: { offset: number; first?: OpenBody | undefined },
+  { offset, first }: { offset: number; first?: Opened | undefined },
 ): Reader {
   const open = async (known: number) => {
     const next = await openSized(source, undefined, null, size);
-    const checksum = await skip(next.body, known);
+    const checksum = await skip(next, known, source.blocks);
     if (checksum !== crc32Before()) throw new StartOver('The file at the origin is another than before.');
     return next;
   };
@@ -157,17 +151,17 @@ async function openSized(
   range: Range | undefined,
   etag: string | null,
   size: number | null,
-): Promise<OpenBody> {
+): Promise<Opened> {
   const opened = await openSource(source, range, etag);
   if (opened.head.length !== size) {
-    opened.body.destroy();
+    opened.body.close();
     throw new StartOver('The file at the origin has another size than before.');
   }
-  return { opened, body: new Body(opened.body, source) };
+  return opened;
 }
 
 /** Reads so many bytes and returns their CRC-32. */
-async function skip(body: Body, bytes: number): Promise<number> {
+async function skip({ body }: Opened, bytes: number, blocks: Blocks): Promise<number> {
   let checksum = 0;
   for (let left = bytes; left > 0; ) {
     const chunk = await body.next();
@@ -175,6 +169,7 @@ async function skip(body: Body, bytes: number): Promise<number> {
     const known = chunk.subarray(0, left);
     checksum = crc32(known, checksum);
     left -= known.length;
+    blocks.release(known);
     if (known.length < chunk.length) body.unread(chunk.subarray(known.length));
   }
   return checksum;

@@ -54,11 +54,15 @@ export class PartUpload {
     sent.response.then(settle, settle);
   }
 
-  /** Writes bytes; more may follow at once, or when the promise resolves. It rejects where the store has refused the part. */
-  write(chunk: Buffer): Promise<void> | undefined {
+  /**
+   * Writes bytes; more may follow at once, or when the promise resolves. It rejects where the store has refused the part.
+   * @param onSent called when the connection has taken all of them, and their memory may be used again
+   */
+  write(chunk: Buffer, onSent: () => void = () => undefined): Promise<void> | undefined {
     if (this.#settled) return this.#failure();
     this.crc32 = crc32(chunk, this.crc32);
-    const room = this.#trailer ? this.#writeFramed(chunk) : this.#sent.request.write(chunk);
+    const written = (error?: Error | null) => error ?? onSent();
+    const room = this.#trailer ? this.#writeFramed(chunk, written) : this.#sent.request.write(chunk, written);
     this.bytes += chunk.length;
     return room || this.bytes === this.#part.length ? undefined : this.#drained();
   }
@@ -83,10 +87,10 @@ export class PartUpload {
   }
 
   /** `aws-chunked`: every frame is its length in hexadecimal, its bytes, and a line break. */
-  #writeFramed(chunk: Buffer): boolean {
+  #writeFramed(chunk: Buffer, written: (error?: Error | null) => void): boolean {
     const { request } = this.#sent;
     const inFrame = this.bytes % FRAME_BYTES;
-    if (inFrame > 0 && inFrame + chunk.length <= FRAME_BYTES) return request.write(chunk);
+    if (inFrame > 0 && inFrame + chunk.length <= FRAME_BYTES) return request.write(chunk, written);
     let room = true;
     for (let at = 0; at < chunk.length; ) {
       const place = this.bytes + at;
@@ -95,7 +99,8 @@ export class PartUpload {
         const frame = Math.min(FRAME_BYTES, this.#part.length - place);
         request.write(`${place === 0 ? '' : '\r\n'}${frame.toString(16)}\r\n`);
       }
-      room = request.write(chunk.subarray(at, at + left));
+      const last = at + left >= chunk.length;
+      room = request.write(chunk.subarray(at, at + left), last ? written : undefined);
       at += left;
     }
     return room;

@@ -6,6 +6,7 @@ import type { StoredPart } from '../base/parts.ts';
 import { type RequestContext, withRetries } from '../base/retry.ts';
 import type { Resume, StoreOptions } from '../base/types.ts';
 import { Body } from '../source/body.ts';
+import { ParsedFeed } from '../source/feed.ts';
 import { readResponse, StoreClient, type StoreResponse } from './client.ts';
 import { NoSuchUpload } from './errors.ts';
 import { beginPart, type PartUpload } from './part-upload.ts';
@@ -141,7 +142,7 @@ export class Store {
     const response = await pending;
     const { firstByteMs: withinMs } = this.#client.context.limits;
     if (response.statusCode !== 200) await readResponse(response, { action: 'read back', withinMs });
-    const body = new Body(response, this.#client.context);
+    const body = new Body(response, new ParsedFeed(response, this.#client.context), this.#client.context);
     const measured = { bytes: 0, crc32: 0 };
     for (let chunk = await body.next(); chunk; chunk = await body.next()) {
       measured.bytes += chunk.length;

@@ -9,7 +9,12 @@ import { commitParts, commitSmall } from './commit.ts';
 import { type FirstResponse, tooLarge } from './first-response.ts';
 
 /** Reads until the buffer is full or the file ends; returns how many bytes it read. */
-async function fill(reader: Reader, buffer: Buffer, onChunk: (chunk: Buffer) => void): Promise<number> {
+async function fill(
+  { source }: Attempt,
+  reader: Reader,
+  buffer: Buffer,
+  onChunk: (chunk: Buffer) => void,
+): Promise<number> {
   let filled = 0;
   while (filled < buffer.length) {
     const chunk = await reader.read(buffer.length - filled);
@@ -17,6 +22,7 @@ async function fill(reader: Reader, buffer: Buffer, onChunk: (chunk: Buffer) => 
     chunk.copy(buffer, filled);
     onChunk(chunk);
     filled += chunk.length;
+    source.blocks.release(chunk);
   }
   return filled;
 }
@@ -26,7 +32,7 @@ export async function storeSmall(attempt: Attempt, first: FirstResponse, length:
   const buffer = Buffer.allocUnsafe(length);
   let checksum = 0;
   const reader = wholeReader(attempt.source, length, () => checksum, { offset: 0, first });
-  const filled = await fill(reader, buffer, (chunk) => {
+  const filled = await fill(attempt, reader, buffer, (chunk) => {
     checksum = crc32(chunk, checksum);
   });
   if (filled !== length) throw new TransferError('incomplete', `The file ended after ${filled} of ${length} bytes.`);
@@ -58,7 +64,7 @@ export async function storeUnsized(
     let open = upload;
     for (let number = stored.length + 1; attempt.mayBegin(); number += 1) {
       const buffer = Buffer.allocUnsafe(growingPartBytes(number, partBytes));
-      const filled = await fill(reader, buffer, (chunk) => {
+      const filled = await fill(attempt, reader, buffer, (chunk) => {
         checksum = crc32(chunk, checksum);
         attempt.moved += chunk.length;
       });

@@ -17,7 +17,7 @@ export async function fetchFile(attempt: Attempt): Promise<Stored | Unfinished> 
 async function beginFile(attempt: Attempt): Promise<Stored | Unfinished> {
   const first = await requestFirst(attempt);
   try {
-    const { head, ranged, etag } = first.opened;
+    const { head, ranged, etag } = first;
     const { limits } = attempt.context;
     const size = head.length;
     if (size === null) return await storeUnsized(attempt, first.object, null, [], first);
@@ -47,7 +47,7 @@ async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | Un
   // Nothing is stored that the file could be compared with: it is judged like a new one.
   const first = await requestFirst(attempt);
   try {
-    if (first.opened.head.length !== null || first.object.key !== upload.key) {
+    if (first.head.length !== null || first.object.key !== upload.key) {
       throw new StartOver('The file at the origin is another than before.');
     }
     return await storeUnsized(attempt, first.object, upload, [], first);

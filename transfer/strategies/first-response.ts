@@ -1,16 +1,15 @@
 import { RetryableError, TransferError } from '../base/errors.ts';
 import { withRetries } from '../base/retry.ts';
 import type { NamedObject } from '../base/types.ts';
-import { Body } from '../source/body.ts';
+import type { Body } from '../source/body.ts';
 import { EmptyFile, type Opened, openSource } from '../source/open.ts';
-import type { OpenBody } from '../source/reader.ts';
 import type { Attempt } from './attempt.ts';
 
 /** What marks a web page is in its first bytes, however small the chunks in which they come. */
 const INSPECTED_BYTES = 1024;
 
 /** The first response of the origin: it names the object, decides the strategy, and its bytes are the first of the file. */
-export interface FirstResponse extends OpenBody {
+export interface FirstResponse extends Opened {
   object: NamedObject;
 }
 
@@ -18,11 +17,11 @@ export interface FirstResponse extends OpenBody {
 export function requestFirst({ context, source, options }: Attempt): Promise<FirstResponse> {
   return withRetries(context, async () => {
     const opened = await openFirst(source, context.limits.smallBytes);
-    const body = new Body(opened.body, context);
+    const { body } = opened;
     try {
       if ((opened.head.length ?? 0) > options.maxBytes) throw tooLarge(options.maxBytes);
       const object = options.nameObject(opened.head, await beginningOf(body));
-      if (!('refuse' in object)) return { opened, body, object };
+      if (!('refuse' in object)) return { ...opened, object };
       source.link.expire(await source.link.current(source.signal));
       throw new RetryableError('refused', object.refuse);
     } catch (error) {

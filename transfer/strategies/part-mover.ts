@@ -53,7 +53,7 @@ async function stream(
       const chunk = read instanceof Promise ? await read : read;
       if (!chunk) throw new TransferError('incomplete', `The file ended after ${reader.offset} of ${to} bytes.`);
       attempt.moved += chunk.length;
-      const full = sent.write(chunk);
+      const full = sent.write(chunk, () => attempt.source.blocks.release(chunk));
       if (full !== undefined) await full;
       if (sent.bytes < to - from) read = reader.read(to - from - sent.bytes);
     }

@@ -1,7 +1,8 @@
 import { TransferError } from '../base/errors.ts';
 import { type Part, partsOf, type StoredPart } from '../base/parts.ts';
 import type { Resume } from '../base/types.ts';
-import { type OpenBody, type Reader, rangedReader } from '../source/reader.ts';
+import type { Opened } from '../source/open.ts';
+import { type Reader, rangedReader } from '../source/reader.ts';
 import type { Attempt } from './attempt.ts';
 import { Connections } from './connections.ts';
 import { movePart } from './part-mover.ts';
@@ -17,7 +18,7 @@ export async function fetchRanged(
   attempt: Attempt,
   upload: RangedUpload,
   before: readonly StoredPart[],
-  first?: OpenBody,
+  first?: Opened,
 ): Promise<StoredPart[]> {
   return new RangedFetch(attempt, upload, before, first).run();
 }
@@ -30,9 +31,9 @@ class RangedFetch {
   readonly #connections: Connections;
   readonly #workers: Promise<void>[] = [];
   #active = 0;
-  #first: OpenBody | undefined;
+  #first: Opened | undefined;
 
-  constructor(attempt: Attempt, upload: RangedUpload, before: readonly StoredPart[], first: OpenBody | undefined) {
+  constructor(attempt: Attempt, upload: RangedUpload, before: readonly StoredPart[], first: Opened | undefined) {
     const parts = partsOf(upload.size, upload.partBytes);
     const known = new Map(before.map((part) => [part.number, part]));
     const isStored = ({ number, from, to }: Part) => known.get(number)?.bytes === to - from;

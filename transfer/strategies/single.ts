@@ -1,7 +1,8 @@
 import { combineCrc32, crc32Of } from '../base/crc32.ts';
 import { bytesOf, partsOf, prefixOf, type StoredPart } from '../base/parts.ts';
 import type { Resume } from '../base/types.ts';
-import { type OpenBody, wholeReader } from '../source/reader.ts';
+import type { Opened } from '../source/open.ts';
+import { wholeReader } from '../source/reader.ts';
 import type { PartUpload } from '../store/part-upload.ts';
 import type { Attempt } from './attempt.ts';
 import { movePart } from './part-mover.ts';
@@ -14,7 +15,7 @@ export async function fetchSingle(
   attempt: Attempt,
   upload: Resume & { size: number },
   before: readonly StoredPart[],
-  first?: OpenBody,
+  first?: Opened,
 ): Promise<StoredPart[]> {
   const parts = partsOf(upload.size, upload.partBytes);
   const stored = prefixOf(before).filter(({ number, bytes }) => {

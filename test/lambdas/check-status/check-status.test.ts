@@ -91,7 +91,15 @@ test('an export that its CRM does not know yet is waited for during the first mi
 
 test('READY between refusals of the file goes on counting them, and ends other trouble', async () => {
   const trouble = { error: 'ExportNotReady', status: 409, count: 3, deadline: DEADLINE };
-  const moving = { upload: null, invocations: 0, links: 0, restarts: 0, unknownSince: null, milliseconds: 0 };
+  const moving = {
+    upload: null,
+    invocations: 0,
+    links: 0,
+    restarts: 0,
+    unknownSince: null,
+    milliseconds: 0,
+    cpuMilliseconds: 0,
+  };
   const handler = () =>
     asStep('CheckStatus', checkStatus, ...composed({ ...testDeps(), crm: fakeCrm(is('PROCESSED')) }));
 
@@ -110,7 +118,7 @@ test.each([
   ['is not over', '2026-11-20T01:09:00.000Z', '2026-11-20T01:38:59.999Z', 'PENDING'],
   ['is over', '2026-11-20T01:09:00.000Z', '2026-11-20T01:39:00.000Z', 'ExportNotFound'],
 ])('while the row of refusals of its file %s, an unknown export is a part of it', async (_, since, now, end) => {
-  const nothing = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
+  const nothing = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0, cpuMilliseconds: 0 };
   const state = runState({ moving: { ...nothing, unknownSince: since } });
   const handler = asStep(
     'CheckStatus',
@@ -128,7 +136,7 @@ test.each<[RunErrorName, string, string]>([
   ['RateLimited', 'begins', '2026-11-20T01:20:00.000Z'],
   ['TokenStoreUnavailable', 'does not begin', '2026-11-20T01:09:00.000Z'],
 ])('behind %s at a look the row of refusals of the file %s again', async (name, _, unknownSince) => {
-  const nothing = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
+  const nothing = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0, cpuMilliseconds: 0 };
   const state = runState({ moving: { ...nothing, unknownSince: '2026-11-20T01:09:00.000Z' } });
   const crm = fakeCrm(status(new RunError(name, 'Wait.', { retryAfterSeconds: 44 })));
   const deps = testDeps({ now: at('2026-11-20T01:20:00.000Z') });

@@ -15,7 +15,15 @@ const UPLOAD = {
   ...{ uploadId: 'u', key: 'runs/entity=leads/run=night-1/leads.csv', contentType: 'text/csv' },
   ...{ etag: null, size: 10, partBytes: 5 },
 };
-const moved = { upload: UPLOAD, invocations: 0, links: 0, restarts: 0, unknownSince: null, milliseconds: 0 };
+const moved = {
+  upload: UPLOAD,
+  invocations: 0,
+  links: 0,
+  restarts: 0,
+  unknownSince: null,
+  milliseconds: 0,
+  cpuMilliseconds: 0,
+};
 
 type Transfer = DownloadFileDeps['transfer'];
 

@@ -157,7 +157,7 @@ test('an export that is not given out by the deadline ends as ExportNotReady', a
 
 const unknown = asked(new RunError('ExportNotFound', 'POST /leads/exports/{id}/download was answered 404.'));
 
-const NOTHING = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0 };
+const NOTHING = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0, cpuMilliseconds: 0 };
 
 /** What becomes of a run at a time, whose CRM has not known its export since then. */
 async function askedAgain(since: string | null, now: string, ...answers: Parameters<typeof fakeCrm>) {

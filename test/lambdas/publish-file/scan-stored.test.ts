@@ -17,6 +17,21 @@ test('a pass that runs out of time answers CONTINUE, at least one piece further'
   expect(bucket.keys()).toEqual([FILE_KEY]);
 });
 
+test('every pass says how many bytes it has read, how fast, and what bound it', async () => {
+  const { bucket, state } = storedRun(SMALL_CSV, { chunkBytes: 10 });
+  let seconds = 0;
+  const now = () => {
+    seconds += 1;
+    return new Date(Date.parse('2026-11-20T01:10:00Z') + seconds * 1000);
+  };
+  const deps = testDeps({ deployment: anyWidth(), now, secondsLeft: () => 1 });
+
+  await publishFile(state, { ...deps, bucket });
+
+  const read = deps.log.lines.find(({ message }) => message === 'read')?.fields;
+  expect(read).toMatchObject({ key: FILE_KEY, bytes: 10, cpuUsed: 0, boundBy: 'network', memoryMB: 512 });
+});
+
 test('a pass in pieces ends in the same manifest as one in one go, wherever it was interrupted', async () => {
   const text = 'id,name\n1,"a ""quoted""\r\nline"\n2,"ש,ת"\n3\n';
   const whole = storedRun(text);

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createSecureContext, TLSSocket } from 'node:tls';
 import { prepared } from './answer.ts';
 import { digestsOf, wholeContent } from './content.ts';
 import { send } from './send.ts';
@@ -18,15 +19,16 @@ export type OriginFile = ReturnType<Origin['file']>;
 
 /**
  * An HTTP origin on loopback that serves made-up files and lies as their scripts say. One server is enough for any
- * number of files. It serves until `stop`.
+ * number of files. It serves until `stop`. With a certificate it speaks TLS.
  */
-export async function startOrigin() {
+export async function startOrigin(tls?: TlsOptions) {
   const files = new Map<string, ServedFile>();
   const sockets = new Set<Socket>();
   const stopping = new AbortController();
   const failures: unknown[] = [];
   let opened = 0;
-  const server = createServer({ noDelay: true }, (socket) => {
+  const server = createServer({ noDelay: true }, (raw) => {
+    const socket = tls ? secured(raw, tls) : raw;
     const connection = ++opened;
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
@@ -38,8 +40,9 @@ export async function startOrigin() {
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const { port } = server.address() as AddressInfo;
+  const address = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   return {
-    address: `http://127.0.0.1:${port}`,
+    address,
     connections: () => opened,
     /** Puts up a file; its script can be changed later. */
     file: (options: FileOptions) => {
@@ -56,7 +59,7 @@ export async function startOrigin() {
       };
       files.set(path, file);
       return {
-        url: `http://127.0.0.1:${port}${path}?signature=secret`,
+        url: `${address}${path}?signature=secret`,
         etag: file.etag,
         size,
         requests: file.requests,
@@ -75,6 +78,24 @@ export async function startOrigin() {
       if (failures.length > 0) throw failures[0];
     },
   };
+}
+
+interface TlsOptions {
+  certificate: { cert: string; key: string };
+  /** Size of the records, 16 KiB by default. */
+  recordBytes?: number;
+}
+
+function secured(raw: Socket, { certificate, recordBytes }: TlsOptions): Socket {
+  const socket = new TLSSocket(raw, { isServer: true, secureContext: createSecureContext(certificate) });
+  if (recordBytes !== undefined) socket.setMaxSendFragment(recordBytes);
+  // Node resets plain connections only.
+  socket.resetAndDestroy = () => {
+    raw.resetAndDestroy();
+    return socket;
+  };
+  raw.on('error', () => undefined);
+  return socket;
 }
 
 /** Serves one connection, request after request. A GET has no body, so that what follows a head is the next one. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { buffer } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Refusal } from './answers.ts';
 import { decodeChunked, malformed } from './aws-chunked.ts';
-import type { Operation, Settings } from './types.ts';
+import type { Operation, Pauses, Settings } from './types.ts';
 
 const STREAMING = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 const CRC32 = 'x-amz-checksum-crc32';
@@ -25,8 +25,28 @@ function operationOf(method: string, query: URLSearchParams): Operation | undefi
 }
 
 /** The body as it came, framing included. Undefined when the client went away before its end. */
-export async function rawBody(request: IncomingMessage): Promise<Buffer | undefined> {
-  return buffer(request).catch(() => undefined);
+export async function rawBody(request: AsyncIterable<Buffer>): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of request) chunks.push(chunk);
+  } catch {
+    return undefined;
+  }
+  return Buffer.concat(chunks);
+}
+
+export async function* withPauses(
+  request: AsyncIterable<Buffer>,
+  { pausesEvery, pauseMs }: Pauses,
+): AsyncGenerator<Buffer> {
+  let read = 0;
+  for await (const chunk of request) {
+    yield chunk;
+    read += chunk.length;
+    if (read < pausesEvery) continue;
+    read = 0;
+    await delay(pauseMs);
+  }
 }
 
 /**

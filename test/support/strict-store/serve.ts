@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorXml, noSuchUpload, Refusal, refusalAnswer, xmlAnswer } from './answers.ts';
 import { complete } from './complete.ts';
-import { contentOf, rawBody, routed } from './incoming.ts';
+import { contentOf, rawBody, routed, withPauses } from './incoming.ts';
 import { abort, create, listParts, uploadPart } from './multipart.ts';
 import { get, put, remove } from './objects.ts';
 import { checkSignature } from './signature.ts';
@@ -34,7 +34,7 @@ export async function serve(
     resetAfter(request, fault.resetAfter);
     return;
   }
-  const raw = await rawBody(request);
+  const raw = await rawBody(hasKey(fault, 'pausesEvery') ? withPauses(request, fault) : request);
   if (raw === undefined) return;
   if (hasKey(fault, 'waitFor')) await fault.waitFor;
   const answer = answerTo(request, raw, fault, call, contents, settings);

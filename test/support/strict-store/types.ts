@@ -24,6 +24,11 @@ interface StoreRequest {
   headers: IncomingHttpHeaders;
 }
 
+export interface Pauses {
+  pausesEvery: number;
+  pauseMs: number;
+}
+
 /** What goes wrong with one call. */
 export type Fault =
   /** This answer, after the body was read and with nothing done. */
@@ -34,6 +39,8 @@ export type Fault =
   | { resetAfter: number }
   /** Everything as it should be, once this promise is settled. */
   | { waitFor: Promise<unknown> }
+  /** Everything as it should be, but after so many bytes the body is not read for so long, again and again. */
+  | Pauses
   /** The connection is reset before the body is read. */
   | 'reset'
   /** The body is not read and there is no answer. */

@@ -1,0 +1,3 @@
+import { testReadingPastParser } from '../support/past-parser.ts';
+
+testReadingPastParser(1500);

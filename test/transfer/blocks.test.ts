@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { Blocks } from '../../transfer/source/blocks.ts';
+
+const BLOCK = 128 * 1024;
+
+function filled(blocks: Blocks, bytes = BLOCK) {
+  const block = blocks.next();
+  block.fill(Buffer.alloc(bytes));
+  return block;
+}
+
+test('a block is filled again when it was full and each of its bytes was released, and not before', () => {
+  const blocks = new Blocks();
+  const block = filled(blocks);
+  const all = block.take();
+
+  blocks.release(all.subarray(0, 1000));
+  const second = blocks.next();
+  blocks.release(all.subarray(1001));
+  const third = blocks.next();
+  blocks.release(all.subarray(1000, 1001));
+  const fourth = blocks.next();
+
+  expect([second, third].includes(block)).toBe(false);
+  expect(fourth).toBe(block);
+  expect([fourth.filled, fourth.taken, fourth.released]).toEqual([0, 0, 0]);
+});
+
+test('a block that was never full is not filled again: its connection may go on with it', () => {
+  const blocks = new Blocks();
+  const block = filled(blocks, BLOCK - 1);
+
+  blocks.release(block.take());
+
+  expect(blocks.next()).not.toBe(block);
+});
+
+test('bytes from elsewhere are nobody’s to release', () => {
+  const blocks = new Blocks();
+
+  blocks.release(Buffer.alloc(BLOCK));
+
+  expect(blocks.next().filled).toBe(0);
+});
+
+test('a block takes what fits, and hands on what is new in it', () => {
+  const blocks = new Blocks();
+  const block = blocks.next();
+
+  expect(block.fill(Buffer.from('abc'))).toBe(3);
+  expect(String(block.take())).toBe('abc');
+  expect(block.fill(Buffer.alloc(BLOCK, 'x'))).toBe(BLOCK - 3);
+  expect(block.take().length).toBe(BLOCK - 3);
+  expect(block.full).toBe(true);
+});

@@ -1,0 +1,91 @@
+import { get } from 'node:https';
+import { describe, expect, test } from 'vitest';
+import { agentFor } from '../../transfer/base/http.ts';
+import { Blocks } from '../../transfer/source/blocks.ts';
+import { Intake } from '../../transfer/source/intake.ts';
+import { testReadingPastParser, transfersByWire } from '../support/past-parser.ts';
+import { callsOf } from '../support/transfer-suite.ts';
+import { KIB, LIMITS, PART } from '../support/transfers.ts';
+
+const MIB = 1024 * KIB;
+const byWire = await transfersByWire();
+
+testReadingPastParser(40);
+
+/** Parts that do not fit into the buffers of the kernel: bytes wait for the store in this process. */
+const LARGE_PARTS = { smallestPartBytes: 16 * MIB, largestPartBytes: 16 * MIB };
+const SLOW = { pausesEvery: 8 * MIB, pauseMs: 100 };
+
+test.each(['http', 'small'] as const)(
+  'bytes that wait for a slow store are not written over by those that come meanwhile (%s)',
+  async (wire) => {
+    const faults = ({ operation }: { operation: string }) => (operation === 'UploadPart' ? SLOW : undefined);
+
+    const ran = await byWire[wire].transferOf(
+      { size: 32 * MIB - 77 },
+      { faults, limits: LARGE_PARTS, connections: { initial: 2, most: 2 } },
+    );
+
+    expect(ran.outcome).toBe('stored');
+    expect(ran.equal).toBe(true);
+    // A part that arrives with other bytes than were measured is refused, and sent again.
+    expect(callsOf(ran, 'UploadPart').length).toBe(2);
+  },
+);
+
+describe('over TLS', () => {
+  test('more bytes than declared refuse a whole file, in the same packet or behind it', async () => {
+    for (const extraBytes of [1, 100_000]) {
+      const ran = await byWire.tls.transferOf({ size: 3 * PART, script: () => ({ ignoreRange: true, extraBytes }) });
+      expect([extraBytes, ran.outcome, ran.body]).toEqual([extraBytes, 'incomplete', undefined]);
+    }
+  });
+
+  test('a body that ends early is continued at the byte', async () => {
+    const script = ({ number }: { number: number }) => (number === 2 ? { endAfter: 100_001 } : undefined);
+
+    const ran = await byWire.small.transferOf({ size: 10 * PART, script }, { connections: { initial: 1, most: 1 } });
+
+    expect(ran.equal).toBe(true);
+    expect(ran.requests.map(({ offset }) => offset)).toEqual([0, PART, PART + 100_001]);
+  });
+
+  test('a connection carries one body only', async () => {
+    const ran = await byWire.tls.transferOf({ size: 10 * PART, script: () => ({}) });
+
+    const connections = ran.requests.map(({ connection }) => connection);
+    expect(new Set(connections).size).toBe(connections.length);
+  });
+});
+
+test('a connection whose first address refuses it reads from the next one', async () => {
+  const file = byWire.tls.origin.file({ size: 3 * MIB });
+  const context = { limits: { ...LIMITS }, random: () => 0, signal: new AbortController().signal } as never;
+  const intake = new Intake(context, new Blocks());
+  const lookup = (_host: string, _options: object, found: (error: null, addresses: object[]) => void) =>
+    found(
+      null,
+      ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 })),
+    );
+  const agent = agentFor('https:', { lookup: lookup as never, keepAlive: false });
+  const request = get(file.url.replace('127.0.0.1', 'localhost'), { agent, ...{ onread: intake.onread } });
+  intake.attach(request);
+  await new Promise((resolve) => request.once('response', resolve));
+
+  const chunks: Buffer[] = [];
+  while (!intake.ended) {
+    const chunk = intake.take();
+    if (chunk) {
+      chunks.push(chunk);
+      continue;
+    }
+    intake.resume();
+    await new Promise<void>((resolve) => {
+      intake.onChange = resolve;
+    });
+  }
+  request.destroy();
+
+  expect(intake.pastParser).toBe(true);
+  expect(Buffer.concat(chunks).equals(file.bytes())).toBe(true);
+});
