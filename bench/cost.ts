@@ -4,20 +4,8 @@ import * as z from 'zod';
 import type { Target } from '../cli/support/target.ts';
 import { filesSchema } from '../core/config/file-settings.ts';
 import { STEPS } from '../core/step/steps.ts';
-import { PRICE } from './support/prices.ts';
-
-/** What one run used of what AWS counts. */
-export interface Usage {
-  /** States that were entered. */
-  transitions: number;
-  invocations: number;
-  gbSeconds: number;
-  /** Calls of the CRM, requests for the file, requests to the bucket. */
-  crmRequests: number;
-  fileRequests: number;
-  storeRequests: number;
-  bytes: number;
-}
+import type { Usage } from '../scripts/cost/night-cost.ts';
+import { PRICE } from '../scripts/cost/prices.ts';
 
 const { download, publish } = filesSchema.parse({}).memoryMB;
 /** Memory of the functions (`lib/workflow/export-steps.ts`), MB. */

@@ -1,19 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import { STEPS } from '../core/step/steps.ts';
 import type { Session } from '../local/session.ts';
+import { type CostLine, costOfRuns, costTable, type Night } from '../scripts/cost/night-cost.ts';
 import { usageOf } from './cost.ts';
-import { type CostLine, costLines, type Night, total } from './night-cost.ts';
 import { withSession } from './support/session.ts';
 
 /**
  * `npm run bench:cost`: what a month costs, from what a real night used: all entities once in the local cloud, ten looks at
- * the status and 10 MB each, counted and multiplied by list prices. `--write` puts the tables into docs/cost.md.
+ * the status and 10 MB each, counted and multiplied by list prices. `--write` puts the table into docs/cost.md.
  */
 
 const CHECKS = 10;
@@ -26,9 +25,9 @@ const { values } = parseArgs({
 });
 await withSession(values.json, { jobChecks: CHECKS, bytes: FILE_BYTES }, async ({ session, screen }) => {
   const night = await screen.step('A night of seven runs', () => nightOf(session));
-  const lines = costLines(night);
-  const text = values.json ? JSON.stringify({ night, ...lines }) : tablesOf(lines);
-  if (values.write) await intoDocument(tablesOf(lines));
+  const runs = costOfRuns(night);
+  const text = values.json ? JSON.stringify({ night, runs }) : tableOf(runs);
+  if (values.write) await intoDocument(tableOf(runs));
   process.stdout.write(`${text}\n`);
 });
 
@@ -38,7 +37,7 @@ async function nightOf(session: Session): Promise<Night> {
   await runAll(session, () => undefined); // The functions are warm from here on, as all but the first of a night are.
   const before = await logBytesOf(session);
   await runAll(session, async (arn) => runs.push(await usageOf(session.target, arn)));
-  return { runs, logBytes: (await logBytesOf(session)) - before, alarms: await alarmsOf(session) };
+  return { runs, logBytes: (await logBytesOf(session)) - before };
 }
 
 async function runAll({ target }: Session, each: (executionArn: string) => unknown): Promise<void> {
@@ -62,37 +61,22 @@ async function logBytesOf({ target: { logs: client, downloadLogGroup } }: Sessio
   return bytes;
 }
 
-async function alarmsOf({ cloud }: Session): Promise<number> {
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  const client = new CloudFormationClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
-  let alarms = 0;
-  const pages = paginateListStackResources({ client }, { StackName: 'crm-export-local' });
-  for await (const { StackResourceSummaries = [] } of pages) {
-    alarms += StackResourceSummaries.filter(({ ResourceType }) => ResourceType === 'AWS::CloudWatch::Alarm').length;
-  }
-  return alarms;
+function tableOf(lines: CostLine[]): string {
+  return costTable(
+    'What the runs cost, a month',
+    lines,
+    SCALES.map((scale) => ({
+      head: `${scale.toLocaleString('en')} runs a night`,
+      times: scale / ENTITIES.length,
+    })),
+  );
 }
 
-function tablesOf({ runs, standing }: { runs: CostLine[]; standing: CostLine[] }): string {
-  const dollars = (value: number) => `$${value < 10 ? value.toFixed(3) : Math.round(value).toLocaleString('en')}`;
-  const columns = SCALES.map((scale) => scale / ENTITIES.length);
-  const row = ({ what, counted, dollars: each }: CostLine) =>
-    `| ${what} | ${counted} | ${columns.map((times) => dollars(each * times)).join(' | ')} |`;
-  const sum = (what: string, lines: CostLine[]) => row({ what: `**${what}**`, counted: '', dollars: total(lines) });
-  const heads = SCALES.map((scale) => `${scale.toLocaleString('en')} runs a night`).join(' | ');
-  const head = (first: string) =>
-    `| ${first} | counted | ${heads} |\n| --- | --- | ${SCALES.map(() => '---:').join(' | ')} |`;
-  return [
-    ...[head('What the runs cost, a month'), ...runs.map(row), sum('Together', runs), ''],
-    ...[head('What the deployments cost standing still, a month'), ...standing.map(row), sum('Together', standing)],
-  ].join('\n');
-}
-
-async function intoDocument(tables: string): Promise<void> {
+async function intoDocument(table: string): Promise<void> {
   const file = join(import.meta.dirname, '..', 'docs', 'cost.md');
   const document = await readFile(file, 'utf8');
   const marked = /(?<=<!-- tables -->\n)[\s\S]*(?=<!-- end of tables -->)/;
   if (!marked.test(document)) throw new Error(`${file} has no place for the tables.`);
-  const changed = document.replace(marked, () => `\n${tables}\n\n`);
+  const changed = document.replace(marked, () => `\n${table}\n\n`);
   await writeFile(file, changed);
 }

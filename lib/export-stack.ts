@@ -40,7 +40,9 @@ export class ExportStack extends Stack {
       deadLetterQueue,
     };
     const monitoring = new Monitoring(this, 'Monitoring', { configuration, key, ...watched });
-    const dashboard = new NightDashboard(this, 'Dashboard', { configuration, monitoring, ...watched });
+    const dashboard = deployment.dashboard
+      ? new NightDashboard(this, 'Dashboard', { configuration, monitoring, ...watched })
+      : undefined;
 
     new TableCatalog(this, 'TableCatalog', { deployment, bucket: exports.bucket });
 
@@ -53,7 +55,7 @@ export class ExportStack extends Stack {
       LedgerTableName: tokens.ledger.tableName,
       UndeliveredStartsUrl: deadLetterQueue.queueUrl,
       AlarmTopicArn: monitoring.topic.topicArn,
-      DashboardName: dashboard.name,
+      ...(dashboard && { DashboardName: dashboard.name }),
       SoftwareVersion: softwareVersion,
       TimeZone: deployment.timeZone,
       ...deployedOutputs(deployment),

@@ -14,6 +14,7 @@ import { commandTable, rightsTable } from './command-tables.ts';
 import { definitionOf, synthesise, updatingDeployment } from './definition.ts';
 import { alarmTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
 import { kernelBytes } from './kernel.ts';
+import { costInShort, costsTable, pooledTable, resourceTable, standingTable, useTable } from './scale-tables.ts';
 import { stateDiagram } from './state-diagram.ts';
 
 /**
@@ -41,6 +42,12 @@ export const GENERATED: Record<string, Text> = {
   'docs/updates.md': () => documentText('docs/updates.md', { 'updates-diagram': updatesDiagram }),
   'docs/configuration.md': () =>
     documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
+  // Before scale.md, which reads it.
+  'docs/cost.md': () => documentText('docs/cost.md', { 'in-short': costInShort, standing: standingTable }),
+  'docs/scale.md': () =>
+    documentText('docs/scale.md', {
+      ...{ resources: resourceTable, use: useTable, costs: costsTable, pooled: pooledTable },
+    }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
   'docs/runbook.md': async () =>

@@ -1,4 +1,4 @@
-import { PRICE } from '../support/prices.ts';
+import { PRICE } from '../../scripts/cost/prices.ts';
 import { atLeast, atMost } from '../support/report.ts';
 import { type Bench, counted, engineAt, type Found, MIB, peersAt, rowOf } from './bench.ts';
 import { type Limit, limitCpu, limitMemory } from './cgroup.ts';

@@ -9,7 +9,7 @@ import { clientSettings, connect, type Target, type TargetOptions } from './targ
 /** What was found of a deployment, or in one sentence why it is not known. */
 export type Look<T> = { deployment: string } & ({ found: T; why: null } | { found: null; why: string });
 
-/** Step Functions lists executions five times a second in most regions, for the whole account. */
+/** Step Functions lists executions two to five times a second, by region, for the whole account. */
 const AT_ONCE = 5;
 const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
 

@@ -160,6 +160,12 @@ const shape = z.strictObject({
     .default(365)
     .describe('Days that log lines, and the access logs of the bucket, are kept.'),
   alarms: alarmsSchema.prefault({}),
+  dashboard: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether the deployment has a CloudWatch dashboard, the dearest part of one that stands still. Alarms, metrics and `report` do without.',
+    ),
   entities: z.partialRecord(entitySchema, entityPlanSchema).default({}),
 });
 

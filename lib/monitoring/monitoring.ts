@@ -11,7 +11,6 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { freshnessOf } from '../../core/config/freshness.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
-import { MAP_LABEL } from '../resources/machine-logs.ts';
 import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarms.ts';
 import { awsMetric, metricsOf, type OurMetric } from './our-metrics.ts';
 
@@ -28,7 +27,7 @@ interface MonitoringProps extends Watched {
 }
 
 interface AlarmOptions {
-  /** What tells alarms of one id apart: an entity, a function, a machine. */
+  /** What tells alarms of one id apart: an entity, a machine. */
   of?: string;
   metric: Metric;
   threshold?: number;
@@ -57,12 +56,13 @@ export class Monitoring extends Construct {
     this.ours = metricsOf(configuration.name);
     this.topic = this.topicWith(key);
     this.watchMachine(watched.machines.export);
-    if (watched.machines.updates) this.watchUpdates(watched.machines.updates);
+    // None of the children of its map fails.
+    if (watched.machines.updates) this.watchMachine(watched.machines.updates, 'CustomerUpdates');
     this.watchNights(configuration.deployment);
     this.watchWarnings();
     this.watchQueue(watched.deadLetterQueue);
     this.watchGrant();
-    for (const { functionName } of watched.functions) this.watchFunction(functionName);
+    this.watchAccount();
   }
 
   private topicWith(key: EncryptionKey): Topic {
@@ -94,17 +94,6 @@ export class Monitoring extends Construct {
     this.alarm('ExecutionsFailed', { ...own, metric: metric('ExecutionsFailed') });
     this.alarm('ExecutionsTimedOut', { ...own, metric: metric('ExecutionsTimedOut') });
     this.alarm('ExecutionsAborted', { ...own, metric: metric('ExecutionsAborted') });
-    this.alarm('ExecutionsThrottled', { ...own, metric: metric('ExecutionThrottled'), tellsEnd: true });
-  }
-
-  /**
-   * The children of its map are counted under its ARN and the label of the map. None of them fails, but they may be throttled
-   * (https://docs.aws.amazon.com/step-functions/latest/dg/concepts-examine-map-run.html).
-   */
-  private watchUpdates(machine: IStateMachine): void {
-    this.watchMachine(machine, 'CustomerUpdates');
-    const metric = ofMachine(`${machine.stateMachineArn}/${MAP_LABEL}`, 'ExecutionThrottled');
-    this.alarm('ExecutionsThrottled', { of: MAP_LABEL, metric, tellsEnd: true });
   }
 
   /**
@@ -163,11 +152,15 @@ export class Monitoring extends Construct {
     this.alarm('SecretVersionsNearLimit', { metric: refreshes, threshold: MOST_REFRESHES_A_DAY, tellsEnd: true });
   }
 
-  /** https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html */
-  private watchFunction(functionName: string): void {
-    const metric = awsMetric('AWS/Lambda', 'Throttles', { FunctionName: functionName }, { period: SOON });
-    const of = functionName.slice(Stack.of(this).stackName.length + 1);
-    this.alarm('FunctionThrottled', { of, metric, tellsEnd: true });
+  /**
+   * What is throttled is the account, not one of its functions or machines: without a dimension both metrics count all of them,
+   * the children of maps too (https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-view.html, "Across all functions";
+   * https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html, "account level").
+   */
+  private watchAccount(): void {
+    const metric = (namespace: string, name: string) => awsMetric(namespace, name, {}, { period: SOON });
+    this.alarm('ExecutionsThrottled', { metric: metric('AWS/States', 'ExecutionThrottled'), tellsEnd: true });
+    this.alarm('FunctionThrottled', { metric: metric('AWS/Lambda', 'Throttles'), tellsEnd: true });
   }
 
   private alarm(id: AlarmId, { of, metric, threshold = 1, anyOf = 1, tellsEnd = false, missing }: AlarmOptions): void {

@@ -51,6 +51,14 @@ describe('the dashboard', () => {
     expect(json.Outputs.DashboardName?.Value).toBe('crm-export-example');
   });
 
+  test('is not there where the configuration switches it off, and nothing else is missing', () => {
+    const without = synthesise(updatingDeployment({ dashboard: false }));
+    const types = ({ Resources }: Template) => Object.values(Resources).map(({ Type }) => Type);
+
+    expect(types(without)).toEqual(types(json).filter((type) => type !== 'AWS::CloudWatch::Dashboard'));
+    expect(without.Outputs.DashboardName).toBeUndefined();
+  });
+
   test('shows two weeks, in the periods that it names', () => {
     expect(body).toMatchObject({ start: '-P14D', periodOverride: 'inherit' });
   });

@@ -1,15 +1,13 @@
 import { expect, it } from 'vitest';
-import type { Usage } from '../../bench/cost.ts';
-import { costLines, total } from '../../bench/night-cost.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
+import { costOfRuns, costOfStanding, total, type Usage } from '../../scripts/cost/night-cost.ts';
 
 const nothing: Usage = {
   ...{ transitions: 0, invocations: 0, gbSeconds: 0, crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 },
 };
 const dollarsOf = (usage: Partial<Usage>, what: string) =>
-  costLines({ runs: ENTITIES.map(() => ({ ...nothing, ...usage })), logBytes: 0, alarms: 0 }).runs.find(
-    (line) => line.what === what,
-  )?.dollars;
+  costOfRuns({ runs: ENTITIES.map(() => ({ ...nothing, ...usage })), logBytes: 0 }).find((line) => line.what === what)
+    ?.dollars;
 
 it('takes what seven runs used times 30.4 nights and the price of each', () => {
   expect(dollarsOf({ transitions: 1000 }, 'Step Functions')).toBeCloseTo(7 * 0.025 * 30.4);
@@ -18,10 +16,11 @@ it('takes what seven runs used times 30.4 nights and the price of each', () => {
 });
 
 it('counts what stands whether anything runs or not', () => {
-  const { standing } = costLines({ runs: [], logBytes: 0, alarms: 19 });
+  const standing = costOfStanding({ alarms: 19, dashboard: true });
 
   expect(standing.find(({ what }) => what === 'CloudWatch alarms')?.dollars).toBeCloseTo(1.9);
   // Seven entities: RunsEnded with and without them, the five others with them, refreshes of the grant and changed columns without.
   expect(standing.find(({ what }) => what === 'CloudWatch metrics')?.counted).toContain('45');
   expect(total(standing)).toBeGreaterThan(7);
+  expect(total(standing) - total(costOfStanding({ alarms: 19, dashboard: false }))).toBeCloseTo(3);
 });
