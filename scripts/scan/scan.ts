@@ -9,6 +9,7 @@ import { findLockfileProblems, readLockfile, readManifest } from '../lockfile.ts
 import { compare, readAnswers } from './answers.ts';
 import { auditPackages } from './audit.ts';
 import { scanTemplates } from './templates.ts';
+import { lintWorkflows } from './workflows.ts';
 
 /**
  * Every check of the supply chain and of what goes to AWS, a line each: `npm run scan`. Ends with code 1 when one fails, 3 when
@@ -45,6 +46,12 @@ async function advisories(): Promise<Result> {
   return { problems: process.argv.includes('--require-audit') ? [note] : [], note, unchecked: true };
 }
 
+async function workflows(): Promise<Result> {
+  const problems = await lintWorkflows();
+  if (problems) return { problems, note: 'actionlint' };
+  return { problems: [], note: 'NOT CHECKED by actionlint: there is no Go to build it', unchecked: true };
+}
+
 async function templates(): Promise<Result> {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
@@ -71,6 +78,7 @@ try {
   await report('Lockfile, pins, install scripts, licences', ownRules);
   await report('Addresses and hashes of packages', lintLockfile);
   await report('Known vulnerabilities', advisories);
+  await report('Workflows', workflows);
   await report('Templates and workflows', templates);
 } catch (error) {
   if (!(error instanceof EnvironmentError)) throw error;

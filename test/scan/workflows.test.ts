@@ -25,14 +25,18 @@ describe.each(files)('%s', (file) => {
     expect(uses.filter((line) => !/uses: [\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
   });
 
-  test('gives nothing by default, and each job the right to read only', () => {
+  test('gives nothing by default, and each job that runs code of the project the right to read only', () => {
     expect(text).toMatch(/^permissions: \{\}$/m);
-    for (const job of jobsOf(text)) expect(job).toMatch(/^ {4}permissions:\n {6}contents: read\n {4}\S/m);
-    expect(text).not.toMatch(/: write\b|write-all/);
+    for (const job of jobsOf(text)) {
+      const may = /^ {4}permissions:\n {6}contents: (read|write)(?: #.*)?\n {4}\S/m.exec(job)?.[1];
+      expect(may).toBe(/checkout@|npm |node /.test(job) ? 'read' : 'write');
+    }
+    expect(text.match(/: write\b|write-all/g) ?? []).toHaveLength(file.endsWith('release.yml') ? 1 : 0);
   });
 
-  test('stops what a later push made superfluous, and what does not end', () => {
-    expect(text).toMatch(/^concurrency:\n(?: {2}.*\n)* {2}cancel-in-progress: true$/m);
+  test('stops what a later push made superfluous, but for a release, and what does not end', () => {
+    const release = file.endsWith('release.yml');
+    expect(/^concurrency:\n(?: {2}.*\n)* {2}cancel-in-progress: (\w+)$/m.exec(text)?.[1]).toBe(String(!release));
     for (const job of jobsOf(text)) expect(job).toMatch(/^ {4}timeout-minutes: \d+$/m);
   });
 
@@ -49,6 +53,13 @@ describe.each(files)('%s', (file) => {
   });
 });
 
-test('the build server does what .ci/run does', () => {
-  expect(textOf('.github/workflows/ci.yml')).toMatch(/^ {6}- run: \.ci\/run$/m);
+test('the build server does what .ci/run does, on Linux of both kinds and on macOS', () => {
+  const [check = ''] = jobsOf(textOf('.github/workflows/ci.yml'));
+
+  expect(check).toMatch(/^ {6}- run: \.ci\/run$/m);
+  expect(check).toContain('runner: [ubuntu-24.04, ubuntu-24.04-arm, macos-15]');
+});
+
+test('a release is made from no cache, which another run could have filled', () => {
+  expect(textOf('.github/workflows/release.yml')).not.toMatch(/^ +cache: /m);
 });
