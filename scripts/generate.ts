@@ -13,6 +13,7 @@ import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { definitionOf, synthesise, updatingDeployment } from './definition.ts';
 import { alarmTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
+import { faultTables } from './faults/table.ts';
 import { kernelBytes } from './kernel.ts';
 import { costInShort, costsTable, pooledTable, resourceTable, standingTable, useTable } from './scale-tables.ts';
 import { stateDiagram } from './state-diagram.ts';
@@ -50,6 +51,7 @@ export const GENERATED: Record<string, Text> = {
     }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
+  'docs/faults.md': () => documentText('docs/faults.md', { faults: faultTables }),
   'docs/runbook.md': async () =>
     withAdvice(await documentText('docs/runbook.md', { alarms: alarmTable, errors: errorTable })),
   'core/files/kernel/kernel-bytes.ts': kernelBytes,

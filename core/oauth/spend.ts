@@ -153,7 +153,8 @@ async function storeUntil(end: number, versionId: string, tokens: Tokens, deps: 
       const limit = AbortSignal.timeout(Math.max(1, end - deps.now().getTime()));
       return (await deps.store.store(versionId, tokens, limit)) ? 'stored' : 'exists';
     } catch (error) {
-      if (!(error instanceof RunError) || !error.transient) return 'impossible';
+      // A refusal is tried again too: rights of a role may come seconds after a deployment, and without this the grant is lost.
+      if (!(error instanceof RunError)) return 'impossible';
       if (deps.now().getTime() + wait > end) return 'impossible';
       await deps.sleep(wait);
     }

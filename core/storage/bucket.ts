@@ -113,6 +113,9 @@ async function list(
     const page = await client.send(command).catch((error: unknown) => {
       throw storageError(error, 'read', Prefix);
     });
+    // Else a page that is no listing would be an empty one: nothing published, no line with a result.
+    if (page.IsTruncated === undefined)
+      throw new RunError('StorageUnavailable', `What was answered for ${Prefix} is no listing.`);
     for (const { Key: key = '', Size: bytes = 0, LastModified: at } of page.Contents ?? [])
       found.push({ key, bytes, at });
     ContinuationToken = page.NextContinuationToken;

@@ -2,10 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { asBatchStep } from '../../core/batch/batch-step.ts';
 import { fastBatchStoreFromEnv } from '../../core/batch/compose-store.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
-import { applyChunk } from './apply-chunk.ts';
+import type { Connect } from '../../core/step/handler.ts';
+import { type ApplyChunkDeps, applyChunk } from './apply-chunk.ts';
 
-/** State ApplyChunk of the children of the machine CustomerUpdates: leaves the results of the lines of one chunk. */
-export const handler = asBatchStep('ApplyChunk', applyChunk, () => {
+/** Makes the clients of a container from its environment. */
+export const connect: Connect<ApplyChunkDeps> = () => {
   const [crm, store] = [crmFromEnv(), fastBatchStoreFromEnv()];
   return (invocation) => ({ ...invocation, crm: crm(invocation), store, sleep });
-});
+};
+
+/** State ApplyChunk of the children of the machine CustomerUpdates: leaves the results of the lines of one chunk. */
+export const handler = asBatchStep('ApplyChunk', applyChunk, connect);

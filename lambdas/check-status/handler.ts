@@ -1,9 +1,13 @@
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { asStep } from '../../core/step/export-run.ts';
-import { checkStatus } from './check-status.ts';
+import type { Connect } from '../../core/step/handler.ts';
+import { type CheckStatusDeps, checkStatus } from './check-status.ts';
 
-/** State CheckStatus of the machine ExportRun: reads the status of the export once, and leaves nothing behind. */
-export const handler = asStep('CheckStatus', checkStatus, () => {
+/** Makes the clients of a container from its environment. */
+export const connect: Connect<CheckStatusDeps> = () => {
   const crm = crmFromEnv();
   return (invocation) => ({ ...invocation, crm: crm(invocation) });
-});
+};
+
+/** State CheckStatus of the machine ExportRun: reads the status of the export once, and leaves nothing behind. */
+export const handler = asStep('CheckStatus', checkStatus, connect);

@@ -4,12 +4,13 @@ import { readEnv } from '../../core/config/env.ts';
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { createExportRecords } from '../../core/export/export-record.ts';
 import { asStep } from '../../core/step/export-run.ts';
+import type { Connect } from '../../core/step/handler.ts';
 import { fastReadFromEnv } from '../../core/storage/compose.ts';
 import { createClaimSlot } from './claim-slot.ts';
-import { createExport } from './create-export.ts';
+import { type CreateExportDeps, createExport } from './create-export.ts';
 
-/** State CreateExport of the machine ExportRun: checks the input and leaves an export at the CRM. */
-export const handler = asStep('CreateExport', createExport, () => {
+/** Makes the clients of a container from its environment. */
+export const connect: Connect<CreateExportDeps> = () => {
   const [crm, readObject] = [crmFromEnv(), fastReadFromEnv()];
   const { SOFTWARE_VERSION: softwareVersion, LEDGER_TABLE: table } = readEnv(
     process.env,
@@ -26,4 +27,7 @@ export const handler = asStep('CreateExport', createExport, () => {
     };
     return { ...invocation, crm: crm(invocation), records, claimSlot, read, softwareVersion };
   };
-});
+};
+
+/** State CreateExport of the machine ExportRun: checks the input and leaves an export at the CRM. */
+export const handler = asStep('CreateExport', createExport, connect);

@@ -1,14 +1,18 @@
 import { crmFromEnv } from '../../core/crm/compose.ts';
 import { asStep } from '../../core/step/export-run.ts';
+import type { Connect } from '../../core/step/handler.ts';
 import { abortUpload, transfer } from '../../transfer/index.ts';
-import { downloadFile } from './download-file.ts';
+import { type DownloadFileDeps, downloadFile } from './download-file.ts';
 import { storeFromEnv } from './store-from-env.ts';
 
-/** State DownloadFile of the machine ExportRun: leaves the file in the bucket, under a key of this run alone. */
-export const handler = asStep('DownloadFile', downloadFile, () => {
+/** Makes the clients of a container from its environment. */
+export const connect: Connect<DownloadFileDeps> = () => {
   const crm = crmFromEnv();
   return (invocation) => {
     const store = storeFromEnv(process.env, invocation.deployment);
     return { ...invocation, crm: crm(invocation), store, transfer, abortUpload };
   };
-});
+};
+
+/** State DownloadFile of the machine ExportRun: leaves the file in the bucket, under a key of this run alone. */
+export const handler = asStep('DownloadFile', downloadFile, connect);

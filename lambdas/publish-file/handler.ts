@@ -2,11 +2,12 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { readEnv } from '../../core/config/env.ts';
 import { asStep } from '../../core/step/export-run.ts';
+import type { Connect } from '../../core/step/handler.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
-import { publishFile } from './publish-file.ts';
+import { type PublishFileDeps, publishFile } from './publish-file.ts';
 
-/** State PublishFile of the machine ExportRun: leaves the manifest and two pointers, in that order. */
-export const handler = asStep('PublishFile', publishFile, () => {
+/** Makes the clients of a container from its environment. */
+export const connect: Connect<PublishFileDeps> = () => {
   const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
   const client = new S3Client(AWS_LIMITS);
   return (invocation) => {
@@ -15,4 +16,7 @@ export const handler = asStep('PublishFile', publishFile, () => {
     };
     return { ...invocation, bucket: createBucket(client, BUCKET_NAME, count) };
   };
-});
+};
+
+/** State PublishFile of the machine ExportRun: leaves the manifest and two pointers, in that order. */
+export const handler = asStep('PublishFile', publishFile, connect);

@@ -23,8 +23,10 @@ export async function* readObject(bucket: Bucket, key: string, part: Part): Asyn
   let at = part.from;
   const tooOften = breakCount(at);
   for (;;) {
+    // What cannot be opened was tried three times by the client, which may take minutes: the next invocation tries again.
+    const chunks = await open(bucket, key, at, part);
     try {
-      for await (const chunk of await open(bucket, key, at, part)) {
+      for await (const chunk of chunks) {
         at += chunk.byteLength;
         yield chunk;
       }

@@ -1,9 +1,13 @@
 import { asBatchStep } from '../../core/batch/batch-step.ts';
 import { batchStoreFromEnv } from '../../core/batch/compose-store.ts';
-import { summarizeBatch } from './summarize-batch.ts';
+import type { Connect } from '../../core/step/handler.ts';
+import { type SummarizeBatchDeps, summarizeBatch } from './summarize-batch.ts';
 
-/** State SummarizeBatch of the machine CustomerUpdates: leaves the result of all lines and the manifest, in that order. */
-export const handler = asBatchStep('SummarizeBatch', summarizeBatch, () => {
+/** Makes the clients of a container from its environment. */
+export const connect: Connect<SummarizeBatchDeps> = () => {
   const store = batchStoreFromEnv();
   return (invocation) => ({ ...invocation, store });
-});
+};
+
+/** State SummarizeBatch of the machine CustomerUpdates: leaves the result of all lines and the manifest, in that order. */
+export const handler = asBatchStep('SummarizeBatch', summarizeBatch, connect);

@@ -93,13 +93,16 @@ async function readExisting(store: BatchStore, { records }: Batch, { result: key
   return { result, tally };
 }
 
-async function readIndex(store: BatchStore, { chunks }: BatchKeys): Promise<Chunk[]> {
-  const text = (await store.read(chunks))?.text;
-  if (text === undefined) throw new RunError('StorageConflict', `The index of chunks at ${chunks} is gone.`);
-  return text
-    .trimEnd()
+async function readIndex(store: BatchStore, { chunks: key }: BatchKeys): Promise<Chunk[]> {
+  const text = (await store.read(key))?.text;
+  const chunks = text
+    ?.trimEnd()
     .split('\n')
-    .map((line) => chunkSchema.parse(JSON.parse(line)));
+    .map((line) => parseJson(chunkSchema, line)) ?? [undefined];
+  return chunks.map((chunk) => {
+    if (chunk) return chunk;
+    throw new RunError('StorageConflict', `The index of chunks at ${key} is gone, or is none.`);
+  });
 }
 
 /** A manifest of this execution for the same result counts: the step is a retry, and the flag may have been raised since. */

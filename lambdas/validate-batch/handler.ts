@@ -1,11 +1,15 @@
 import { asBatchStep } from '../../core/batch/batch-step.ts';
 import { batchStoreFromEnv } from '../../core/batch/compose-store.ts';
 import { readEnv } from '../../core/config/env.ts';
-import { validateBatch } from './validate-batch.ts';
+import type { Connect } from '../../core/step/handler.ts';
+import { type ValidateBatchDeps, validateBatch } from './validate-batch.ts';
 
-/** State ValidateBatch of the machine CustomerUpdates: leaves the claim of the batch and the index of its chunks. */
-export const handler = asBatchStep('ValidateBatch', validateBatch, () => {
+/** Makes the clients of a container from its environment. */
+export const connect: Connect<ValidateBatchDeps> = () => {
   const store = batchStoreFromEnv();
   const { SOFTWARE_VERSION: softwareVersion } = readEnv(process.env, 'SOFTWARE_VERSION');
   return (invocation) => ({ ...invocation, store, softwareVersion });
-});
+};
+
+/** State ValidateBatch of the machine CustomerUpdates: leaves the claim of the batch and the index of its chunks. */
+export const handler = asBatchStep('ValidateBatch', validateBatch, connect);

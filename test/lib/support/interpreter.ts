@@ -27,6 +27,10 @@ export interface Options {
   start?: string;
   /** Where in [0, 1] the drawn delay of a retrier with full jitter lies. */
   drawn?: number;
+  /** Milliseconds since the epoch; by default time passes only while the machine waits. */
+  clock?: { time: number };
+  /** What the reader of a Map gives, given its parameters. */
+  items?: (parameters: Record<string, unknown>) => Promise<unknown[]>;
 }
 
 /** An execution that writes more is ended by AWS. */
@@ -50,7 +54,7 @@ export function eventsOf(state: State): number {
 /** What ends an execution where it stands: nothing catches a bad path. */
 class RuntimeFailure extends Error {}
 
-/** Runs a machine of the portable subset (Pass, Task, Choice, Wait, Succeed, Fail; JSONPath), with a clock of its own. */
+/** Runs a machine of the portable subset (Pass, Task, Choice, Wait, Map, Succeed, Fail; JSONPath). */
 export async function execute(definition: Definition, invoke: Invoke, options: Options = {}): Promise<Execution> {
   const run = new Run(invoke, options);
   try {
@@ -65,7 +69,7 @@ class Run {
   private readonly trail: string[] = [];
   private events = EVENTS.execution;
   private readonly startedAt: string;
-  private time: number;
+  private readonly clock: { time: number };
   private readonly invoke: Invoke;
   private readonly options: Options;
 
@@ -73,11 +77,11 @@ class Run {
     this.invoke = invoke;
     this.options = options;
     this.startedAt = options.start ?? '2026-01-01T22:30:00.000Z';
-    this.time = Date.parse(this.startedAt);
+    this.clock = options.clock ?? { time: Date.parse(this.startedAt) };
   }
 
-  async execute(definition: Definition): Promise<Execution> {
-    let data: unknown = this.options.input ?? {};
+  async execute(definition: Definition, input: unknown = this.options.input ?? {}): Promise<Execution> {
+    let data = input;
     for (let id: string | undefined = definition.StartAt; id !== undefined; ) {
       const state = stateOf(definition, id);
       this.trail.push(id);
@@ -95,7 +99,7 @@ class Run {
   }
 
   private figures() {
-    const seconds = (this.time - Date.parse(this.startedAt)) / 1000;
+    const seconds = (this.clock.time - Date.parse(this.startedAt)) / 1000;
     return { trail: this.trail, events: this.events, seconds };
   }
 
@@ -110,6 +114,8 @@ class Run {
         return [this.choose(state, data), data];
       case 'Task':
         return this.task(id, state, data);
+      case 'Map':
+        return this.map(state, data);
       default:
         throw new Error(`no state of type ${state.Type} is followed by another`);
     }
@@ -118,7 +124,7 @@ class Run {
   private wait(data: unknown, path: string): void {
     const seconds = read(data, path);
     if (!Number.isInteger(seconds) || Number(seconds) < 0) throw new RuntimeFailure(`${path} is no number of seconds`);
-    this.time += Number(seconds) * 1000;
+    this.clock.time += Number(seconds) * 1000;
   }
 
   private choose(state: State, data: unknown): string | undefined {
@@ -144,26 +150,39 @@ class Run {
     }
   }
 
+  /** Children run one behind the other; their answers are discarded, and none of their failures counts. */
+  private async map(state: State, data: unknown): Promise<[string | undefined, unknown]> {
+    const { ItemProcessor, ItemReader, ItemSelector = {} } = state;
+    if (!ItemProcessor || !ItemReader) throw new Error('a map without reader or processor is not known here');
+    const items = (await this.options.items?.(this.filled(ItemReader.Parameters, data))) ?? [];
+    for (const item of items) {
+      const input = this.filled(ItemSelector, data, item);
+      await new Run(this.invoke, { ...this.options, clock: this.clock }).execute(ItemProcessor, input);
+    }
+    return [state.Next, data];
+  }
+
   /** Every retrier counts its own attempts, and waits as if the draw of its jitter were always the same. */
   private async attempts(step: string, payload: unknown, retriers: Retrier[]): Promise<unknown> {
     const used = new Map<Retrier, number>();
     for (;;) {
       this.events += EVENTS.attempt;
       try {
-        return copy(await this.invoke(step, copy(payload), { now: () => new Date(this.time) }));
+        return copy(await this.invoke(step, copy(payload), { now: () => new Date(this.clock.time) }));
       } catch (error) {
         const retrier = retriers.find(({ ErrorEquals }) => error instanceof Error && ErrorEquals.includes(error.name));
         const times = retrier ? (used.get(retrier) ?? 0) : 0;
         if (!retrier || times >= retrier.MaxAttempts) throw error;
         used.set(retrier, times + 1);
         const drawn = retrier.JitterStrategy === 'NONE' ? 1 : (this.options.drawn ?? 0);
-        this.time += largestDelay(retrier, times) * drawn * 1000;
+        this.clock.time += largestDelay(retrier, times) * drawn * 1000;
       }
     }
   }
 
-  private filled(template: Record<string, unknown>, data: unknown): Record<string, unknown> {
+  private filled(template: Record<string, unknown>, data: unknown, item?: unknown): Record<string, unknown> {
     const context = {
+      Map: { Item: { Value: item } },
       Execution: { Input: this.options.input ?? {}, Name: this.options.name ?? 'run-1', StartTime: this.startedAt },
     };
     return Object.fromEntries(

@@ -29,7 +29,8 @@ export function complete(work: Work, contents: Contents, settings: Settings): An
   const body = Buffer.concat(parts.map((part) => part.body));
   checkSize(work, body.length);
   const checksumType = upload.checksum ?? 'FULL_OBJECT';
-  const object: StoredObject = { body, etag: multipartEtag(parts), crc32, checksumType, headers: upload.headers };
+  const etag = multipartEtag(parts);
+  const object: StoredObject = { body, etag, crc32, checksumType, headers: upload.headers, at: new Date() };
   contents.objects.set(key, object);
   contents.uploads.delete(upload.id);
   const checksum = crc32 === undefined ? {} : { ChecksumCRC32: crc32, ChecksumType: checksumType };

@@ -19,6 +19,7 @@ function operationOf(method: string, query: URLSearchParams): Operation | undefi
   const multipart = query.has('uploadId');
   if (method === 'POST') return query.has('uploads') ? 'CreateMultipartUpload' : 'CompleteMultipartUpload';
   if (method === 'PUT') return multipart ? 'UploadPart' : 'PutObject';
+  if (method === 'GET' && query.has('list-type')) return 'ListObjectsV2';
   if (method === 'GET') return multipart ? 'ListParts' : 'GetObject';
   if (method === 'DELETE') return multipart ? 'AbortMultipartUpload' : 'DeleteObject';
   return method === 'HEAD' ? 'HeadObject' : undefined;

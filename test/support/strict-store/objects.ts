@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { crc32 } from 'node:zlib';
-import { Refusal } from './answers.ts';
+import { document, fields, Refusal, xmlAnswer } from './answers.ts';
 import { base64Crc32, checkDigest, md5Etag } from './checksums.ts';
 import type { Answer, Contents, Settings, StoredObject, Work } from './types.ts';
 
@@ -8,10 +8,12 @@ import type { Answer, Contents, Settings, StoredObject, Work } from './types.ts'
 export function put(work: Work, { objects }: Contents, { checksums }: Settings): Answer {
   const { key, headers } = work.request;
   checkIfNoneMatch(headers, objects.get(key));
+  if (headers['if-match'] !== undefined && !objects.has(key)) throw noSuchKey(key);
+  checkIfMatch(headers, objects.get(key));
   if (checksums !== 'none') checkDigest(work);
   const value = checksums === 'none' ? undefined : base64Crc32(crc32(work.body));
   const etag = md5Etag(work.body);
-  const object = { body: work.body, etag, crc32: value, headers: keptHeaders(headers) };
+  const object = { body: work.body, etag, crc32: value, headers: keptHeaders(headers), at: new Date() };
   objects.set(key, { ...object, checksumType: 'FULL_OBJECT' });
   const known = { 'x-amz-checksum-crc32': String(value), 'x-amz-checksum-type': 'FULL_OBJECT' };
   return { status: 200, headers: { etag, ...(value === undefined ? {} : known) } };
@@ -30,10 +32,23 @@ export function checkIfNoneMatch(headers: IncomingHttpHeaders, standing: StoredO
   throw new Refusal(412, 'PreconditionFailed', message, { Condition: 'If-None-Match' });
 }
 
+/** @throws Refusal 412 when the object has another ETag */
+function checkIfMatch(headers: IncomingHttpHeaders, standing: StoredObject | undefined): void {
+  const condition = headers['if-match'];
+  if (condition === undefined || condition === standing?.etag) return;
+  const message = 'At least one of the pre-conditions you specified did not hold';
+  throw new Refusal(412, 'PreconditionFailed', message, { Condition: 'If-Match' });
+}
+
+function noSuchKey(key: string): Refusal {
+  return new Refusal(404, 'NoSuchKey', 'The specified key does not exist.', { Key: key });
+}
+
 /** HeadObject and GetObject; the checksum comes only where it is requested, and never with a part of the object. */
 export function get({ request: { key, headers } }: Work, { objects }: Contents): Answer {
   const object = objects.get(key);
-  if (object === undefined) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.', { Key: key });
+  if (object === undefined) throw noSuchKey(key);
+  checkIfMatch(headers, object);
   const range = rangeOf(headers.range, object.body.length);
   const body = range ? object.body.subarray(range.first, range.last + 1) : object.body;
   const asked = headers['x-amz-checksum-mode'] === 'ENABLED' && body.length === object.body.length;
@@ -44,7 +59,7 @@ export function get({ request: { key, headers } }: Work, { objects }: Contents):
       ...object.headers,
       etag: object.etag,
       'accept-ranges': 'bytes',
-      'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
+      'last-modified': object.at.toUTCString(),
       ...(asked && object.crc32 !== undefined ? known : {}),
       ...(range ? { 'content-range': `bytes ${range.first}-${range.last}/${object.body.length}` } : {}),
     },
@@ -65,6 +80,23 @@ function rangeOf(header: string | undefined, size: number): { first: number; las
     });
   }
   return first > last ? undefined : { first, last };
+}
+
+/** ListObjectsV2; a page goes on behind the last key of the one before. */
+export function list({ query }: Work, { objects }: Contents, { bucket, pageSize }: Settings): Answer {
+  const [prefix, after] = [query.get('prefix') ?? '', query.get('continuation-token') ?? ''];
+  const most = Math.min(Number(query.get('max-keys') ?? pageSize), pageSize);
+  const found = [...objects]
+    .filter(([key]) => key.startsWith(prefix) && key > after)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const page = found.slice(0, most);
+  const more = found.length > most;
+  const head = { Name: bucket, Prefix: prefix, KeyCount: String(page.length), IsTruncated: String(more) };
+  const next = more ? { NextContinuationToken: page.at(-1)?.[0] } : {};
+  const contents = page.map(([Key, { body, etag: ETag, at }]) => {
+    return `<Contents>${fields({ Key, LastModified: at.toISOString(), ETag, Size: String(body.length) })}</Contents>`;
+  });
+  return xmlAnswer(document('ListBucketResult', { ...head, ...next }, contents.join('')));
 }
 
 export function remove({ request: { key, number } }: Work, { objects, deleted }: Contents): Answer {

@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { crc32 } from 'node:zlib';
+import { base64Crc32, md5Etag } from './checksums.ts';
 import { routed } from './incoming.ts';
 import { serve } from './serve.ts';
-import type { Call, Contents, Settings, StoreOptions } from './types.ts';
+import type { Call, Contents, Settings, StoredObject, StoreOptions } from './types.ts';
 
 export { TROUBLE } from './types.ts';
 export type { StoreOptions };
@@ -52,6 +54,9 @@ export async function startStrictStore(options: StoreOptions = {}) {
     /** The uploads that were neither completed nor aborted. */
     uploads: () => [...contents.uploads.values()].map(({ id, key, parts }) => ({ id, key, parts: parts.size })),
     object: (key: string) => contents.objects.get(key),
+    /** Puts an object there, as another process would. */
+    place: (key: string, object: StoredObject) => contents.objects.set(key, object),
+    upload: (key: string, text: string) => contents.objects.set(key, objectOf(Buffer.from(text))),
     keys: () => [...contents.objects.keys()],
     connections: () => opened,
     /** Drops every connection on which no request has come since the last answer. */
@@ -68,6 +73,11 @@ export async function startStrictStore(options: StoreOptions = {}) {
       if (failures.length > 0) throw failures[0];
     },
   };
+}
+
+function objectOf(body: Buffer): StoredObject {
+  const checksum = { crc32: base64Crc32(crc32(body)), checksumType: 'FULL_OBJECT' as const };
+  return { body, etag: md5Etag(body), ...checksum, headers: {}, at: new Date() };
 }
 
 /** Notes a call in the ledger; undefined = it is none that the store knows. */

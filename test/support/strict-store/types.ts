@@ -10,6 +10,7 @@ export type Operation =
   | 'PutObject'
   | 'HeadObject'
   | 'GetObject'
+  | 'ListObjectsV2'
   | 'DeleteObject';
 
 /** One call, as the fault script sees it before anything is read or done. */
@@ -110,6 +111,8 @@ export interface StoredObject {
   checksumType: 'FULL_OBJECT' | 'COMPOSITE';
   /** Content-Type, Content-Encoding, Content-Disposition, Cache-Control and x-amz-meta-*. */
   headers: Record<string, string>;
+  /** When it was stored. */
+  at: Date;
 }
 
 export interface StoredPart {

@@ -1,0 +1,158 @@
+import type { AnyStepName } from '../../core/step/steps.ts';
+
+/** What a call is for: it decides what its faults lead to (`predictions.ts`). */
+export type Kind =
+  /** Secrets and ledger: without them there is no token. */
+  | 'grant'
+  /** A note that nothing depends on. */
+  | 'note'
+  /** Spends the refresh token. */
+  | 'refresh'
+  /** Stores its successor. */
+  | 'store grant'
+  /** Of the CRM, before there is an export. */
+  | 'fields'
+  /** Makes the export. */
+  | 'create'
+  /** Of the CRM, about an export. */
+  | 'export'
+  /** Of the CRM, about the export of another run. */
+  | 'adoption'
+  /** The file at its signed address. */
+  | 'file'
+  /** Changes a customer. */
+  | 'change'
+  /** An object that no night needs. */
+  | 'comparison'
+  /** An object whose content counts only where it is what it should be. */
+  | 'hint'
+  /** Objects of other dates, and the one of this date. */
+  | 'history'
+  /** A listing. */
+  | 'list'
+  /** An object that this execution or the one before it wrote. */
+  | 'object'
+  /** The file of a person. */
+  | 'input'
+  /** An object that a person may put there, with any content. */
+  | 'flag'
+  /** Writes an object once. */
+  | 'write'
+  /** Writes an object, after a look at what is there. */
+  | 'write anew'
+  /** Begins an upload in parts. */
+  | 'begin upload'
+  /** Stores the file or a part of it. */
+  | 'content'
+  /** Makes an object of the parts. */
+  | 'complete';
+
+/** The executions in which the calls are made. */
+export const SCENARIOS = {
+  night: 'a run that a rule starts, with an access token past its end, on the day after another',
+  'large file': 'the same, with a file that is stored in parts',
+  retry: 'a run that takes the export of a failed one',
+  batch: 'a batch of three changes, with an access token past its end',
+  'stopped batch': 'a batch that stops at its first refused change',
+} as const;
+export type Scenario = keyof typeof SCENARIOS;
+
+export interface Call {
+  scenario: Scenario;
+  step: AnyStepName;
+  call: string;
+  kind: Kind;
+}
+
+/** Before a call of the CRM, where the access token is past its end. */
+const REFRESH: Record<string, Kind> = {
+  'read the grant': 'grant',
+  'look for a newer grant': 'grant',
+  'claim the refresh': 'grant',
+  'read the OAuth client': 'grant',
+  'refresh the grant': 'refresh',
+  'store the grant': 'store grant',
+  'note the refresh': 'note',
+};
+
+/** Every call of every step, in the order in which it is made first. A scenario lists what those before it have not. */
+const LISTED: Record<Scenario, Partial<Record<AnyStepName, Record<string, Kind>>>> = {
+  night: {
+    CreateExport: {
+      'claim the start': 'grant',
+      ...REFRESH,
+      'read the fields': 'fields',
+      'read latest.json': 'comparison',
+      'read the manifest': 'comparison',
+      'create the export': 'create',
+      'record the export': 'note',
+    },
+    CheckStatus: { 'read the grant': 'grant', 'read the status': 'export' },
+    DownloadFile: {
+      'read the grant': 'grant',
+      'request the link': 'export',
+      'fetch the file': 'file',
+      'write the file': 'content',
+    },
+    PublishFile: {
+      'read the file': 'object',
+      'list the published dates': 'list',
+      'read the pointer of a date': 'history',
+      'read the manifest': 'hint',
+      'read latest.json': 'object',
+      'write the manifest': 'write',
+      'write the pointer of a date': 'write anew',
+      'write latest.json': 'write anew',
+    },
+  },
+  'large file': {
+    DownloadFile: {
+      'fetch the file': 'file',
+      'begin to upload the file': 'begin upload',
+      'upload a part of the file': 'content',
+      'complete the file': 'complete',
+    },
+  },
+  retry: {
+    CreateExport: {
+      'adopt an export': 'grant',
+      'read the pointer of a date': 'comparison',
+      'read the status': 'adoption',
+    },
+  },
+  batch: {
+    ValidateBatch: {
+      'read the input': 'input',
+      'write the claim of the batch': 'write',
+      'write the index of chunks': 'write',
+    },
+    ApplyChunk: {
+      'read the results of a part': 'object',
+      'read the input': 'object',
+      'write the claim of a part': 'write',
+      'read the stop flag': 'flag',
+      ...REFRESH,
+      'send a change': 'change',
+      'write the results of a part': 'write anew',
+    },
+    SummarizeBatch: {
+      'list the results': 'list',
+      'read the stop flag': 'hint',
+      'read the index of chunks': 'object',
+      'read the claim of a part': 'object',
+      'read the results of a part': 'object',
+      'read the input': 'object',
+      'write the result': 'write',
+      'write the manifest of the batch': 'write',
+    },
+  },
+  'stopped batch': {
+    ApplyChunk: { 'write the failures': 'write', 'list the failures': 'list', 'write the stop flag': 'write' },
+  },
+};
+
+export const CALLS: Call[] = Object.entries(LISTED).flatMap(([scenario, steps]) =>
+  Object.entries(steps).flatMap(([step, calls]) =>
+    Object.entries(calls).map(([call, kind]) => ({ scenario, step, call, kind }) as Call),
+  ),
+);

@@ -1,0 +1,166 @@
+import type { ErrorName } from '../../core/errors.ts';
+import type { Call, Kind } from './calls.ts';
+import type { Fault, Span } from './faults.ts';
+
+/**
+ * What the documents say about each kind of call: a rule, not a record of what was seen. A test that fails is a question to
+ * the product first.
+ */
+
+/** How an execution ends: as it would without the fault, or in an error of the closed list. */
+export type End = 'well' | ErrorName;
+
+/** `[once, always]`, or the same for both. */
+type Ends = End | [once: End, always: End];
+
+/** A fault that passes is waited out; one that lasts ends in this error at the deadline. */
+const outlasted = (error: ErrorName): Ends => ['well', error];
+
+type Answered = Exclude<Fault, 'slow' | 'died before' | 'died after'>;
+
+interface Rule extends Record<Answered, Ends> {
+  /** What a process leaves that died behind the call every time; by default it starts again, until nobody starts it. */
+  'died after'?: Ends;
+  'died before'?: Ends;
+}
+
+/** The bucket: a missing right does not come by waiting, all else may pass. */
+const bucket: Rule = {
+  refused: 'StorageDenied',
+  throttled: outlasted('StorageUnavailable'),
+  'lost before': outlasted('StorageUnavailable'),
+  'lost after': outlasted('StorageUnavailable'),
+  cut: outlasted('StorageUnavailable'),
+  garbage: 'StorageConflict',
+};
+
+/** The CRM: who may not, may not. */
+const crm: Rule = {
+  refused: 'AuthRefused',
+  throttled: outlasted('RateLimited'),
+  'lost before': outlasted('CrmUnavailable'),
+  'lost after': outlasted('CrmUnavailable'),
+  // Where there is an export, what cannot be read may be readable later.
+  cut: outlasted('CrmContractError'),
+  garbage: outlasted('CrmContractError'),
+};
+
+const well: Rule = {
+  refused: 'well',
+  throttled: 'well',
+  'lost before': 'well',
+  'lost after': 'well',
+  cut: 'well',
+  garbage: 'well',
+};
+
+/** What is there already counts as written. */
+const written: Pick<Rule, 'cut' | 'garbage'> = { cut: 'well', garbage: 'well' };
+
+const lostAfterTheUse: Ends = ['ReauthorizationRequired', 'TokenRefreshInProgress'];
+
+const RULES: Record<Kind, Rule> = {
+  grant: {
+    refused: 'ConfigInvalid',
+    throttled: outlasted('TokenStoreUnavailable'),
+    'lost before': outlasted('TokenStoreUnavailable'),
+    'lost after': outlasted('TokenStoreUnavailable'),
+    cut: outlasted('TokenStoreUnavailable'),
+    garbage: outlasted('TokenStoreUnavailable'),
+  },
+  note: { ...well, 'died before': 'well', 'died after': 'well' },
+  // A token that can be used once and whose successor nobody has seen: the loss that no client can prevent (docs/adr/0013).
+  refresh: {
+    refused: 'ConfigInvalid',
+    throttled: outlasted('RateLimited'),
+    'lost before': outlasted('TokenRefreshInProgress'),
+    'lost after': lostAfterTheUse,
+    cut: lostAfterTheUse,
+    garbage: lostAfterTheUse,
+    'died after': ['ReauthorizationRequired', 'StepCrashed'],
+  },
+  // Tried until the claim ends, for the grant depends on it; stored is stored, whoever has heard of it.
+  'store grant': {
+    ...well,
+    refused: outlasted('ReauthorizationRequired'),
+    throttled: outlasted('ReauthorizationRequired'),
+    'lost before': outlasted('ReauthorizationRequired'),
+    'died before': 'ReauthorizationRequired',
+    'died after': 'well',
+  },
+  // Nothing is lost where there is no export yet.
+  fields: { ...crm, cut: outlasted('CrmUnavailable'), garbage: 'CrmContractError' },
+  create: {
+    ...crm,
+    'lost before': outlasted('CreateUnanswered'),
+    'lost after': outlasted('CreateUnanswered'),
+    cut: outlasted('CreateUnanswered'),
+    garbage: outlasted('CreateUnanswered'),
+  },
+  export: crm,
+  // The run requests an export of its own.
+  adoption: { ...crm, refused: 'well' },
+  file: {
+    refused: outlasted('DownloadLinkExpired'),
+    throttled: outlasted('RateLimited'),
+    'lost before': outlasted('CrmUnavailable'),
+    'lost after': outlasted('CrmUnavailable'),
+    cut: outlasted('DownloadIncomplete'),
+    garbage: outlasted('FileRejected'),
+  },
+  // One refused line is a line that was not applied.
+  change: {
+    refused: 'UpdatesIncomplete',
+    throttled: outlasted('UpdatesIncomplete'),
+    'lost before': outlasted('UpdatesIncomplete'),
+    'lost after': outlasted('UpdatesIncomplete'),
+    cut: outlasted('UpdatesIncomplete'),
+    garbage: outlasted('UpdatesIncomplete'),
+  },
+  // What cannot be compared is said in a warning.
+  comparison: { ...bucket, refused: 'well', garbage: 'well' },
+  hint: { ...bucket, garbage: 'well' },
+  history: { ...bucket, garbage: outlasted('StorageConflict') },
+  list: { ...bucket, garbage: outlasted('StorageUnavailable') },
+  object: bucket,
+  input: { ...bucket, garbage: 'UpdateFileInvalid' },
+  flag: { ...bucket, garbage: 'UpdatesIncomplete' },
+  write: { ...bucket, ...written },
+  'write anew': { ...bucket, ...written, 'lost after': 'well', 'died after': 'well' },
+  // Without its id nothing can be stored in it.
+  'begin upload': { ...bucket, garbage: outlasted('DownloadUnfinished') },
+  content: { ...bucket, ...written, 'lost after': 'well' },
+  complete: { ...bucket, ...written, 'lost after': 'well', 'lost before': outlasted('DownloadUnfinished') },
+};
+
+/** How the execution ends in which this call meets the fault. */
+export function predict(call: Call, fault: Fault, span: Span): End {
+  const end = endOf(call, fault, span);
+  // What ends a chunk is in the result of its lines; and this batch is stopped whatever happens.
+  const counted = call.step === 'ApplyChunk' && end !== 'well';
+  return counted || call.scenario === 'stopped batch' ? 'UpdatesIncomplete' : end;
+}
+
+function endOf({ step, kind }: Call, fault: Fault, span: Span): End {
+  if (fault === 'slow') return 'well';
+  const rule = RULES[kind];
+  if (fault !== 'died before' && fault !== 'died after') {
+    // The function that has the last token goes on with it; of an export, the next function does not.
+    return kind === 'store grant' && step === 'ApplyChunk' ? 'well' : at(rule[fault], span);
+  }
+  // A create that may have worked is not blindly repeated (docs/adr/0004).
+  if (step === 'CreateExport') return 'StepCrashed';
+  return at(rule[fault] ?? outlasted('StepCrashed'), span);
+}
+
+function at(ends: Ends, span: Span): End {
+  if (typeof ends === 'string') return ends;
+  return ends[span === 'once' ? 0 : 1];
+}
+
+/** Whether the fault costs the grant: then a person has to authorize, and every execution until then says so. */
+export function losesGrant({ kind }: Call, fault: Fault, span: Span): boolean {
+  if (kind === 'refresh') return ['lost after', 'cut', 'garbage', 'died after'].includes(fault);
+  if (kind !== 'store grant') return false;
+  return fault === 'died before' || (span === 'always' && ['refused', 'throttled', 'lost before'].includes(fault));
+}

@@ -1,0 +1,18 @@
+import { describe, test } from 'vitest';
+import { ROWS, type Row } from '../../scripts/faults/table.ts';
+import { runRow } from './support/run-row.ts';
+
+/** A test for each of these rows of docs/faults.md. */
+export function testRows(title: string, rows: Row[]): void {
+  describe(title, () => {
+    test.each(rows.map((row) => [nameOf(row), row] as const))('%s', (_, row) => runRow(row));
+  });
+}
+
+function nameOf({ scenario, step, call, fault, span, end }: Row): string {
+  return `${scenario}: ${step}, "${call}" ${fault} ${span}: ends ${end === 'well' ? 'well' : `in ${end}`}`;
+}
+
+/** Rows by the machine whose execution they are of. */
+export const rowsOf = (machine: 'exports' | 'updates'): Row[] =>
+  ROWS.filter(({ scenario }) => scenario.endsWith('batch') === (machine === 'updates'));

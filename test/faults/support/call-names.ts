@@ -1,0 +1,89 @@
+import type { Request } from './front.ts';
+
+export type { Request };
+
+/** The name of a call in docs/faults.md, by what is on the wire. */
+export function callName(request: Request): string {
+  const target = String(request.headers['x-amz-target'] ?? '');
+  if (target.startsWith('secretsmanager')) return secretCall(target, JSON.parse(request.body.toString()));
+  if (target.startsWith('DynamoDB')) return ledgerCall(JSON.parse(request.body.toString()));
+  return isOfStore(request) ? storeCall(request) : crmCall(request);
+}
+
+export function isOfStore({ headers }: Request): boolean {
+  return String(headers.authorization).startsWith('AWS4-HMAC-SHA256');
+}
+
+function secretCall(target: string, { SecretId, VersionId }: { SecretId: string; VersionId?: string }): string {
+  if (target.endsWith('PutSecretValue')) return 'store the grant';
+  if (SecretId === 'client') return 'read the OAuth client';
+  return VersionId === undefined ? 'read the grant' : 'look for a newer grant';
+}
+
+/** By the key of the item, or the words of the change. */
+const LEDGER: [sign: RegExp, name: string][] = [
+  [/slot#/, 'claim the start'],
+  [/adoptedBy/, 'adopt an export'],
+  [/export-of#/, 'record the export'],
+  [/:attempt/, 'claim the refresh'],
+  [/:stored/, 'note the refresh'],
+  [/:zero/, 'give the claim back'],
+  [/:count/, 'note the lost answer'],
+  [/:dead/, 'note the dead grant'],
+];
+
+function ledgerCall(item: object): string {
+  const text = JSON.stringify(item);
+  return LEDGER.find(([sign]) => sign.test(text))?.[1] ?? `unknown: ${text}`;
+}
+
+const CRM: [sign: RegExp, name: string][] = [
+  [/^POST .*\/oauth\/token/, 'refresh the grant'],
+  [/^GET .*\/fields$/, 'read the fields'],
+  [/^POST .*\/exports$/, 'create the export'],
+  [/^GET .*\/exports\/[^/]+$/, 'read the status'],
+  [/^POST .*\/download$/, 'request the link'],
+  [/^PATCH /, 'send a change'],
+  [/^GET \/files\//, 'fetch the file'],
+];
+
+function crmCall({ method, url = '' }: Request): string {
+  const line = `${method} ${url.split('?')[0]}`;
+  return CRM.find(([sign]) => sign.test(line))?.[1] ?? `unknown: ${line}`;
+}
+
+const VERBS: [sign: RegExp, verb: string][] = [
+  [/^POST .*[?&]uploads/, 'begin to upload'],
+  [/^POST /, 'complete'],
+  [/^PUT .*partNumber/, 'upload a part of'],
+  [/^PUT /, 'write'],
+  [/^DELETE /, 'abort'],
+  [/^HEAD /, 'look at'],
+  [/^GET .*list-type/, 'list'],
+  [/^GET .*uploadId/, 'list the parts of'],
+  [/^GET /, 'read'],
+];
+
+const OBJECTS: [sign: RegExp, object: string][] = [
+  [/published\/.*latest\.json/, 'latest.json'],
+  [/published\/.*date=[\d-]+\.json/, 'the pointer of a date'],
+  [/published\//, 'the published dates'],
+  [/runs\/.*_manifest\.json/, 'the manifest'],
+  [/runs\//, 'the file'],
+  [/input\.jsonl/, 'the input'],
+  [/_started/, 'the claim of the batch'],
+  [/chunks\.jsonl/, 'the index of chunks'],
+  [/stop\.json/, 'the stop flag'],
+  [/failures/, 'the failures'],
+  [/\.begun\.json/, 'the claim of a part'],
+  [/results\/chunk-\d+\.\d+\.jsonl/, 'the results of a part'],
+  [/results/, 'the results'],
+  [/result\.jsonl/, 'the result'],
+  [/_manifest/, 'the manifest of the batch'],
+];
+
+function storeCall({ method, url = '' }: Request): string {
+  const line = `${method} ${decodeURIComponent(url)}`;
+  const verb = VERBS.find(([sign]) => sign.test(line))?.[1];
+  return `${verb} ${OBJECTS.find(([sign]) => sign.test(line))?.[1] ?? line}`;
+}

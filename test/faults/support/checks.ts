@@ -1,0 +1,77 @@
+import { crc32 } from 'node:zlib';
+import { expect } from 'vitest';
+import { keysOf } from '../../../core/batch/batch-keys.ts';
+import { parseResults } from '../../../core/batch/result-line.ts';
+import { crc32Text } from '../../../transfer/index.ts';
+import type { World } from './world.ts';
+
+/** What has to hold in every world, whatever went wrong in it. */
+
+const LATEST = 'published/entity=leads/latest.json';
+/** What may hold data of customers. */
+const CONTENT = /leads\.csv$|input\.jsonl$/;
+
+function json(world: World, key: string) {
+  const object = world.store.object(key);
+  return object && JSON.parse(object.body.toString());
+}
+
+/** Readers find a whole file behind every pointer. @returns the run that `latest.json` names */
+export function expectReadable(world: World): string {
+  const pointers = world.store.keys().filter((key) => key.startsWith('published/'));
+  for (const key of pointers) {
+    const manifest = json(world, json(world, key).manifestKey);
+    const body = world.store.object(manifest.file.key)?.body ?? Buffer.alloc(0);
+    expect(body.length, key).toBe(manifest.file.bytes);
+    expect(crc32Text(crc32(body)), key).toBe(manifest.file.crc32);
+  }
+  return json(world, LATEST).execution;
+}
+
+/** The file of a run is the one that the CRM gives, from its first byte to its last. */
+export function expectSameFile(world: World, run: string, other: string): void {
+  const file = (name: string) => world.store.object(`runs/entity=leads/run=${name}/leads.csv`)?.body.toString();
+  expect(file(run)).toBe(file(other));
+}
+
+/** Whatever is written once was written once: pointers of each run, manifests, files, results. */
+export function expectWrittenOnce(world: World): void {
+  const done = world.store.calls.filter(({ operation, status }) => {
+    return (operation === 'PutObject' || operation === 'CompleteMultipartUpload') && status === 200;
+  });
+  const written = Map.groupBy(done, ({ key, headers }) => `${key} ${headers['if-match'] ?? ''}`);
+  for (const [what, calls] of written) expect(calls.length, what).toBe(1);
+}
+
+/** No token, address of a file or data of a customer is where a person without a right to it could read it. */
+export function expectNoCanary(world: World): void {
+  const { store, aws, states, said, secrets, causes } = world;
+  const objects = store.keys().map((key) => {
+    const { body, headers } = store.object(key) ?? {};
+    return [key, headers, CONTENT.test(key) ? '' : body?.toString()];
+  });
+  const text = JSON.stringify([objects, aws.table.plain(), states, causes, said()]);
+  for (const secret of secrets) expect(text.includes(secret), `a canary in: ${around(text, secret)}`).toBe(false);
+}
+
+function around(text: string, secret: string): string {
+  const at = text.indexOf(secret);
+  return text.slice(Math.max(0, at - 200), at);
+}
+
+/** Every line of a batch has at most one result, which the ledger of the CRM confirms. @returns lines by outcome */
+export function expectTruth(world: World, batch: string): Map<string, string[]> | undefined {
+  const text = world.store.object(keysOf(batch).result)?.body.toString();
+  if (text === undefined) return undefined;
+  const results = parseResults(text);
+  const calls = Map.groupBy(world.sandbox.ledger.calls({ kind: 'update' }), ({ customerId }) => customerId);
+  expect(results.map(({ line }) => line)).toEqual(results.map((_, index) => index + 1));
+  for (const { id, outcome } of results) {
+    const applied = (calls.get(id) ?? []).some((call) => call.applied);
+    if (outcome === 'APPLIED') expect(applied, id).toBe(true);
+    if (outcome === 'REJECTED' || outcome === 'FAILED' || outcome === 'NOT_SENT') expect(applied, id).toBe(false);
+    if (outcome === 'NOT_SENT') expect(calls.get(id) ?? [], id).toEqual([]);
+  }
+  const byOutcome = Map.groupBy(results, ({ outcome }) => String(outcome));
+  return new Map([...byOutcome].map(([outcome, lines]) => [outcome, lines.map(({ id }) => id)]));
+}

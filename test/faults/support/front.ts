@@ -1,0 +1,120 @@
+import { Agent, createServer, type IncomingMessage, type ServerResponse, request as send } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import type { Traffic } from './virtual-time.ts';
+
+/** A request with its whole body. */
+export interface Request extends Pick<IncomingMessage, 'method' | 'url' | 'headers'> {
+  body: Buffer;
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingMessage['headers'];
+  body: Buffer;
+}
+
+/** One request that has arrived, and what can be done with it. */
+export interface Exchange {
+  request: Request;
+  /** Has it done by the server behind. */
+  done: () => Promise<Answer>;
+  answer: (answer: Answer) => void;
+  /** The connection breaks after half of the answer. */
+  cut: (answer: Answer) => void;
+  /** Time passes. */
+  wait: (ms: number) => Promise<void>;
+}
+
+/** Decides what becomes of a request. One that is neither answered nor cut is never answered. */
+type Meddler = (exchange: Exchange) => Promise<void>;
+
+/** One server on loopback in front of all that the steps call. It passes everything on, but for what the meddler does. */
+export async function startFront(behind: (request: Request) => string) {
+  const traffic: Traffic = { passed: 0, busy: 0 };
+  const agent = new Agent({ keepAlive: true });
+  const state: { meddler: Meddler; frozen: boolean } = { meddler: passOn, frozen: false };
+  const server = createServer({ keepAliveTimeout: 0 }, (message, response) => {
+    void take(message, response).catch(() => message.socket.destroy());
+  });
+  const take = async (message: IncomingMessage, response: ServerResponse) => {
+    const { method, url, headers } = message;
+    // A sender may pause in the middle of a body, and wait for a timer.
+    message.on('data', () => {
+      traffic.passed += 1;
+    });
+    const body = await buffer(message);
+    traffic.passed += 1;
+    if (state.frozen) return;
+    const request: Request = { method, url, headers, body };
+    const while_ = async <T>(work: () => Promise<T>): Promise<T> => {
+      traffic.busy += 1;
+      return work().finally(() => {
+        traffic.busy -= 1;
+        traffic.passed += 1;
+      });
+    };
+    const begin = (answer: Answer, length: number) => {
+      traffic.passed += 1;
+      const headers = { ...withoutFraming(answer.headers), date: new Date().toUTCString(), 'content-length': length };
+      response.writeHead(answer.status, headers);
+    };
+    await state.meddler({
+      request,
+      done: () => while_(() => forward(behind(request), request, agent)),
+      answer: (answer) => {
+        if (state.frozen) return;
+        begin(answer, answer.body.length || lengthOf(answer.headers));
+        response.end(answer.body);
+      },
+      cut: (answer) => {
+        begin(answer, Math.max(2, answer.body.length));
+        response.flushHeaders();
+        response.write(answer.body.subarray(0, answer.body.length / 2), () => message.socket.destroy());
+      },
+      wait: (ms) => new Promise((over) => setTimeout(over, ms)),
+    });
+  };
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(state, {
+    url: `http://127.0.0.1:${port}`,
+    traffic,
+    /** Whoever waits for an answer waits for ever. */
+    stop: () => {
+      state.frozen = true;
+      agent.destroy();
+      server.close();
+    },
+  });
+}
+
+export type Front = Awaited<ReturnType<typeof startFront>>;
+
+export const passOn: Meddler = async ({ done, answer }) => answer(await done());
+
+/** Of an answer without a body: that of a HEAD names the length of another. */
+function lengthOf(headers: IncomingMessage['headers']): number {
+  return Number(headers['content-length'] ?? 0);
+}
+
+function withoutFraming({ 'transfer-encoding': _, connection: __, 'keep-alive': ___, ...headers }: Answer['headers']) {
+  return headers;
+}
+
+function forward(to: string, { method, url, headers, body }: Request, agent: Agent): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = send(
+      `${to}${url}`,
+      { method, headers: { ...headers, connection: 'keep-alive' }, agent },
+      (response) => {
+        buffer(response).then(
+          (bytes) => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: bytes }),
+          reject,
+        );
+      },
+    );
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}

@@ -1,0 +1,105 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { expect } from 'vitest';
+import { storeGrant } from '../../../cli/authorize/store-grant.ts';
+import { TO_RESUME } from '../../../core/batch/failed-lines.ts';
+import { createGrantStore } from '../../../core/oauth/grant-store.ts';
+import { createLedger } from '../../../core/oauth/ledger.ts';
+import type { Fault } from '../../../scripts/faults/faults.ts';
+import { losesGrant } from '../../../scripts/faults/predictions.ts';
+import type { Row } from '../../../scripts/faults/table.ts';
+import type { Execution } from '../../lib/support/interpreter.ts';
+import { expectNoCanary, expectReadable, expectSameFile, expectTruth, expectWrittenOnce } from './checks.ts';
+import { meeting } from './meet.ts';
+import { batch, IDS, retry, STORIES, worldOf } from './scenarios.ts';
+import type { World } from './world.ts';
+
+/** Longer than any claim or pause of the grant lasts. */
+const LATER_MS = 6 * 3_600_000;
+/** Creates whose answer is lost: the run requests a second export. */
+const UNANSWERED: Fault[] = ['lost before', 'lost after', 'cut', 'garbage'];
+
+/** Lets a call of an execution meet its fault, and holds what came of it against the prediction and the promises. */
+export async function runRow(row: Row): Promise<void> {
+  const world = await worldOf(row.scenario);
+  try {
+    world.meet = meeting(row, row.fault, row.span);
+    const ended = await STORIES[row.scenario].execute(world);
+    expect(world.met).toContainEqual({ step: row.step, call: row.call });
+    expect(endOf(ended), `${ended.cause} ${world.crashes.map(stackOf)}`).toBe(row.end);
+    expectWrittenOnce(world);
+    expectCreates(world, row);
+    expectSpentOnce(world, row);
+    world.meet = undefined;
+    world.time.time += LATER_MS;
+    await (row.scenario.endsWith('batch') ? expectAllApplied : expectPublished)(world, row, ended);
+    expectNoCanary(world);
+  } finally {
+    await world.stop();
+  }
+}
+
+function endOf({ status, error }: Execution): string {
+  return status === 'SUCCEEDED' ? 'well' : String(error);
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? String(error.stack) : String(error);
+}
+
+const createsOf = (world: World) => world.sandbox.ledger.count({ kind: 'create' });
+
+/** At most one export more than the run needs, and only where nobody knows whether there is one. */
+function expectCreates(world: World, { kind, fault }: Row): void {
+  expect(createsOf(world)).toBeLessThanOrEqual(kind === 'create' && UNANSWERED.includes(fault) ? 2 : 1);
+}
+
+/** A refresh token is presented again only where its answer was lost. */
+function expectSpentOnce({ sandbox }: World, row: Row): void {
+  const reused = sandbox.ledger.calls({ kind: 'token' }).filter(({ reuse }) => reuse);
+  if (!losesGrant(row, row.fault, row.span)) expect(reused).toEqual([]);
+  expect(sandbox.ledger.violations().length).toBe(reused.length);
+}
+
+/** Nothing is lost: readers have the run, or what they had, and a retry publishes. */
+async function expectPublished(world: World, row: Row, ended: Execution): Promise<void> {
+  const published = expectReadable(world);
+  if (ended.status === 'SUCCEEDED') expect(published).toBe('night-2');
+  let last = published === 'night-2' ? published : 'night-3';
+  const before = createsOf(world);
+  if (ended.status !== 'SUCCEEDED') {
+    let again = await retry(world, 'night-2', 'night-3');
+    if (losesGrant(row, row.fault, row.span)) {
+      expect(endOf(again)).toBe('ReauthorizationRequired');
+      await authorize(world);
+      again = await retry(world, 'night-2', 'night-4');
+      last = 'night-4';
+    } else last = 'night-3';
+    expect(endOf(again), again.cause).toBe('well');
+    expect(expectReadable(world)).toBe(last);
+  }
+  // With an export that is on record, none is requested again.
+  if (row.step !== 'CreateExport') expect(createsOf(world)).toBe(before);
+  expectSameFile(world, last, 'night-0');
+}
+
+/** Every line is known for what it is; what was not applied is applied by the next batch. */
+async function expectAllApplied(world: World, row: Row, ended: Execution): Promise<void> {
+  const results = expectTruth(world, 'b1');
+  if (ended.status === 'SUCCEEDED') expect(results?.get('APPLIED')).toEqual(IDS);
+  const left = results ? TO_RESUME.flatMap((outcome) => results.get(String(outcome)) ?? []) : IDS;
+  world.sandbox.faults.clear();
+  if (losesGrant(row, row.fault, row.span)) await authorize(world);
+  if (left.length > 0) expect(endOf(await batch(world, 'b2', left))).toBe('well');
+  const applied = new Set(
+    world.sandbox.ledger.calls({ kind: 'update' }).flatMap(({ applied, customerId }) => (applied ? [customerId] : [])),
+  );
+  expect(applied.size).toBe(IDS.length - (results?.get('REJECTED')?.length ?? 0));
+}
+
+/** A person authorizes again. */
+async function authorize({ time, newTokens }: World): Promise<void> {
+  const store = createGrantStore(new SecretsManagerClient(), 'tokens');
+  const ledger = createLedger(new DynamoDBClient(), 'ledger', 'tokens');
+  await time.run(storeGrant(newTokens(3600), { store, ledger, elapsed: () => Date.now() }));
+}

@@ -1,0 +1,105 @@
+import { keysOf } from '../../../core/batch/batch-keys.ts';
+import { idAt } from '../../../sandbox/data/records.ts';
+import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
+import type { Scenario } from '../../../scripts/faults/calls.ts';
+import type { Execution } from '../../lib/support/interpreter.ts';
+import { FIRST_VERSION } from '../../oauth/support/simulation.ts';
+import { PART } from '../../support/transfer-limits.ts';
+import { CANARY, startWorld, type World } from './world.ts';
+
+/** The start of leads, of a night and of the one before. */
+const START = '2026-11-20T01:00:00.000Z';
+const DAY_BEFORE = '2026-11-19T01:00:00.000Z';
+const FAILED_RUN = 'night-1';
+
+interface Story {
+  sandbox?: SandboxOptions;
+  /** What came before the execution that meets the fault. */
+  before?: (world: World) => Promise<unknown>;
+  execute: (world: World) => Promise<Execution>;
+}
+
+const byRule = (at: string, name: string) => (world: World) =>
+  world.execute('ExportRun', { name, input: { entity: 'leads', scheduledFor: at.replace('.000', '') } });
+
+/** As `npm run cli -- retry` starts it. */
+export function retry(world: World, failed: string, name: string): Promise<Execution> {
+  return world.execute('ExportRun', { name, input: { entity: 'leads', date: START.slice(0, 10), adopt: failed } });
+}
+
+/** The customers that a batch changes. */
+export const IDS = [0, 1, 2].map((index) => idAt('customers', index));
+
+export const STORIES: Record<Scenario, Story> = {
+  night: { execute: byRule(START, 'night-2') },
+  'large file': { sandbox: { bytes: 5 * PART }, execute: byRule(START, 'night-2') },
+  retry: {
+    before: async (world) => {
+      world.meet = async ({ call, answer, done }) => {
+        if (call !== 'read the status') return answer(await done());
+        answer({ status: 403, headers: {}, body: Buffer.from('{}') });
+      };
+      await byRule(START, FAILED_RUN)(world);
+      world.meet = undefined;
+    },
+    execute: (world) => retry(world, FAILED_RUN, 'night-2'),
+  },
+  batch: { execute: (world) => batch(world, 'b1', IDS) },
+  'stopped batch': {
+    before: async ({ sandbox }) => {
+      sandbox.faults.add({ path: 'update', customers: [IDS[1] ?? ''], answer: { status: 422 } });
+    },
+    execute: (world) => batch(world, 'b1', IDS, { stopAfterFailures: 1 }),
+  },
+};
+
+/** Uploads a batch that changes these customers, and applies it. */
+export function batch(world: World, name: string, ids: string[], options = {}): Promise<Execution> {
+  const file = keysOf(name).input;
+  const lines = ids.map((id) => `${JSON.stringify({ id, city: `Haifa ${CANARY}` })}\n`);
+  world.store.upload(file, lines.join(''));
+  return world.execute('CustomerUpdates', { name: `${name}-1`, input: { file, ...options } });
+}
+
+type Seed = Map<string, NonNullable<ReturnType<World['store']['object']>>>;
+const seeds = new Map<string, Promise<Seed>>();
+
+/** The world of a scenario as the execution finds it that meets the fault. */
+export async function worldOf(scenario: Scenario): Promise<World> {
+  const { sandbox = {}, before } = STORIES[scenario];
+  const key = JSON.stringify(sandbox);
+  const seed = seeds.get(key) ?? publishedDayBefore(sandbox);
+  seeds.set(key, seed);
+  const objects = await seed;
+  const world = await startWorld(START, sandbox);
+  for (const [name, object] of objects) world.store.place(name, object);
+  storeGrant(world);
+  await before?.(world);
+  world.forgetCalls();
+  world.sandbox.ledger.clear();
+  return world;
+}
+
+/** A grant whose access token is past its end. */
+function storeGrant({ aws: { secrets }, sandbox, newTokens }: World): void {
+  const { clientId, clientSecret } = sandbox;
+  secrets.oauthClient = JSON.stringify({ clientId, clientSecret });
+  secrets.place(FIRST_VERSION, newTokens(0));
+}
+
+/** What the night before has left in the bucket. */
+async function publishedDayBefore(sandbox: SandboxOptions): Promise<Seed> {
+  const world = await startWorld(DAY_BEFORE, sandbox);
+  storeGrant(world);
+  const { status } = await byRule(DAY_BEFORE, 'night-0')(world);
+  if (status !== 'SUCCEEDED') throw new Error('the night before has failed');
+  const { store } = world;
+  const seed: Seed = new Map(
+    store.keys().flatMap((name) => {
+      const object = store.object(name);
+      return object ? [[name, object] as const] : [];
+    }),
+  );
+  await world.stop();
+  return seed;
+}

@@ -1,0 +1,236 @@
+import { randomUUID } from 'node:crypto';
+import type { Context } from 'aws-lambda';
+import { vi } from 'vitest';
+import { asBatchStep } from '../../../core/batch/batch-step.ts';
+import { createLog } from '../../../core/log/log.ts';
+import { asStep } from '../../../core/step/export-run.ts';
+import type { Platform } from '../../../core/step/invocation.ts';
+import type { AnyStepName } from '../../../core/step/steps.ts';
+import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
+import { connect as connectApplyChunk } from '../../../lambdas/apply-chunk/handler.ts';
+import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
+import { connect as connectCheckStatus } from '../../../lambdas/check-status/handler.ts';
+import { createExport } from '../../../lambdas/create-export/create-export.ts';
+import { connect as connectCreateExport } from '../../../lambdas/create-export/handler.ts';
+import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
+import { connect as connectDownloadFile } from '../../../lambdas/download-file/handler.ts';
+import { connect as connectPublishFile } from '../../../lambdas/publish-file/handler.ts';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { connect as connectSummarizeBatch } from '../../../lambdas/summarize-batch/handler.ts';
+import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
+import { connect as connectValidateBatch } from '../../../lambdas/validate-batch/handler.ts';
+import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
+import { startSandbox } from '../../../sandbox/sandbox.ts';
+import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
+import { abortUpload, LIMITS, transfer } from '../../../transfer/index.ts';
+import { type Execution, execute, type Options } from '../../lib/support/interpreter.ts';
+import { PlatformError } from '../../lib/support/steps.ts';
+import { deployment } from '../../support/builders.ts';
+import { startStrictStore } from '../../support/strict-store/strict-store.ts';
+import { PART } from '../../support/transfer-limits.ts';
+import { startAwsJson } from './aws-json.ts';
+import { callName, isOfStore } from './call-names.ts';
+import { type Exchange, type Request, startFront } from './front.ts';
+import { functionTimeout, machineOf } from './machines.ts';
+import { startVirtualTime } from './virtual-time.ts';
+
+/** A part of a file, a thousandth of those in life. Waits and time limits are those of life: time is virtual. */
+const SMALL = { ...LIMITS, smallBytes: PART, smallestPartBytes: PART, largestPartBytes: PART, bufferedPartBytes: PART };
+export const CANARY = 'c4n4ry-of-a-customer';
+const SANDBOX: SandboxOptions = { canary: CANARY, rows: 12, jobChecks: 1, accessTokenSeconds: 86_400 };
+
+export interface Met extends Exchange {
+  step: AnyStepName;
+  call: string;
+  /** How often this step has made this call, from 1. */
+  nth: number;
+}
+
+/** What a call meets. `died` ends the process of the function. */
+export type Meet = (met: Met, died: () => void) => Promise<void>;
+
+export type World = Awaited<ReturnType<typeof startWorld>>;
+
+/** The CRM, the cloud and the functions of a deployment, with a time of their own. */
+export async function startWorld(start: string, options: SandboxOptions = {}) {
+  const sandbox = await startSandbox({ ...SANDBOX, ...options });
+  const [store, aws] = [await startStrictStore({ minPartBytes: PART }), await startAwsJson()];
+  const behind = (request: Request) => {
+    if (request.headers['x-amz-target'] !== undefined) return aws.url;
+    return isOfStore(request) ? store.endpoint : sandbox.url;
+  };
+  const front = await startFront(behind);
+  const time = startVirtualTime(start, front.traffic);
+  const environment = {
+    AWS_ENDPOINT_URL: front.url,
+    AWS_REGION: 'eu-west-1',
+    AWS_ACCESS_KEY_ID: 'test',
+    AWS_SECRET_ACCESS_KEY: 'test',
+    BUCKET_NAME: 'exports',
+    CLIENT_SECRET_ID: 'client',
+    DEPLOYMENT: 'faults',
+    LEDGER_TABLE: 'ledger',
+    SOFTWARE_VERSION: '0.0.0',
+    TOKENS_SECRET_ID: 'tokens',
+    URL_SUFFIX: 'amazonaws.com',
+  };
+  for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+  const settings = deployment({
+    crm: {
+      baseUrl: `${front.url}/api/v1`,
+      authUrl: `${front.url}/auth`,
+      scopes: ['openid', 'global:export', 'customers:update'],
+    },
+    customerUpdates: true,
+    polling: { firstWaitSeconds: 60, largestWaitSeconds: 900, deadlineSeconds: 10_800 },
+  });
+  const output = keptOutput();
+  const containers = new Map<AnyStepName, Handler>();
+  /** Everything that a person could see of the runs. */
+  const states: unknown[] = [];
+  const crashes: unknown[] = [];
+  const counts = new Map<string, number>();
+  const causes: unknown[] = [];
+  /** What nobody may see. */
+  const secrets = new Set([CANARY, sandbox.clientSecret]);
+  const met: { step: AnyStepName; call: string }[] = [];
+  const world = { meet: undefined as Meet | undefined };
+  let step: AnyStepName = 'CreateExport';
+  let die: (name: string) => void = () => undefined;
+
+  front.meddler = async (exchange) => {
+    const call = callName(exchange.request);
+    const nth = (counts.get(`${step} ${call}`) ?? 0) + 1;
+    counts.set(`${step} ${call}`, nth);
+    met.push({ step, call });
+    const done = async () => {
+      const answer = await exchange.done();
+      if (call === 'refresh the grant') for (const token of tokensIn(answer.body)) secrets.add(token);
+      return answer;
+    };
+    const passOn = async () => exchange.answer(await done());
+    await (world.meet?.({ ...exchange, done, step, call, nth }, () => die('Runtime.ExitError')) ?? passOn());
+  };
+
+  const invoke = async (name: string, payload: unknown): Promise<unknown> => {
+    step = name as AnyStepName;
+    const handler = containers.get(step) ?? HANDLERS[step](platformOf(step, settings));
+    containers.set(step, handler);
+    states.push(payload);
+    const death = Promise.withResolvers<never>();
+    die = (cause) => death.reject(new PlatformError(cause));
+    const limit = functionTimeout(step) * 1000;
+    const end = Date.now() + limit;
+    const killer = setTimeout(() => die('Sandbox.Timedout'), limit);
+    const context = { awsRequestId: randomUUID(), getRemainingTimeInMillis: () => end - Date.now() } as Context;
+    try {
+      const answer = await time.run(Promise.race([handler(payload, context), death.promise]));
+      states.push(answer);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof PlatformError)) crashes.push(error);
+      containers.delete(step);
+      front.frozen = true;
+      await time.forget();
+      front.frozen = false;
+      throw error;
+    } finally {
+      clearTimeout(killer);
+    }
+  };
+
+  return Object.assign(world, {
+    sandbox,
+    store,
+    aws,
+    front,
+    time,
+    settings,
+    states,
+    causes,
+    secrets,
+    crashes,
+    met,
+    said: output.text,
+    /** A new grant, by a person. @param secondsLeft of its access token */
+    newTokens: (secondsLeft: number) => {
+      const { accessToken, refreshToken } = sandbox.issueTokens();
+      for (const token of [accessToken, refreshToken]) secrets.add(token);
+      const at = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+      const times = { expiresAt: at(secondsLeft), obtainedAt: at(secondsLeft - 3600) };
+      return { accessToken, refreshToken, ...times, scope: 'openid global:export customers:update' };
+    },
+    forgetCalls: () => {
+      counts.clear();
+      met.length = 0;
+    },
+    /** An execution of a machine, in new containers. */
+    execute: async (machine: 'ExportRun' | 'CustomerUpdates', options: Options): Promise<Execution> => {
+      containers.clear();
+      const begun = new Date(time.time).toISOString();
+      const items = async ({ Key }: Record<string, unknown>) => jsonLines(store.object(String(Key))?.body);
+      const settings = { start: begun, drawn: 0.5, clock: time, items, ...options };
+      const ended = await execute(machineOf(machine), invoke, settings);
+      causes.push(ended);
+      return ended;
+    },
+    stop: async () => {
+      output.stop();
+      time.end();
+      front.stop();
+      aws.stop();
+      await Promise.all([sandbox.close(), store.stop()]);
+      vi.unstubAllEnvs();
+    },
+  });
+}
+
+function tokensIn(body: Buffer): string[] {
+  const { access_token, refresh_token } = JSON.parse(body.toString());
+  return [access_token, refresh_token].filter((token) => typeof token === 'string');
+}
+
+/** What the functions write, logs and metrics. */
+function keptOutput() {
+  const written: string[] = [];
+  const keep = (chunk: unknown) => written.push(String(chunk)) > 0;
+  const spies = [process.stdout, process.stderr].map((stream) => vi.spyOn(stream, 'write').mockImplementation(keep));
+  const stop = () => {
+    for (const spy of spies) spy.mockRestore();
+  };
+  return { text: () => written.join(''), stop };
+}
+
+function jsonLines(body: Buffer | undefined): unknown[] {
+  return (body?.toString() ?? '')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+type Handler = (event: unknown, context: Context) => Promise<unknown>;
+
+/** The functions as they are deployed: their clients are made by `handler.ts`, from the environment. */
+const HANDLERS: Record<AnyStepName, (platform: Platform) => Handler> = {
+  CreateExport: (platform) => asStep('CreateExport', createExport, connectCreateExport, platform),
+  CheckStatus: (platform) => asStep('CheckStatus', checkStatus, connectCheckStatus, platform),
+  DownloadFile: (platform) => asStep('DownloadFile', downloadFile, connectSmallDownload, platform),
+  PublishFile: (platform) => asStep('PublishFile', publishFile, connectPublishFile, platform),
+  ValidateBatch: (platform) => asBatchStep('ValidateBatch', validateBatch, connectValidateBatch, platform),
+  ApplyChunk: (platform) => asBatchStep('ApplyChunk', applyChunk, connectApplyChunk, platform),
+  SummarizeBatch: (platform) => asBatchStep('SummarizeBatch', summarizeBatch, connectSummarizeBatch, platform),
+};
+
+const connectSmallDownload: typeof connectDownloadFile = () => {
+  const connected = connectDownloadFile();
+  return (invocation) => ({
+    ...connected(invocation),
+    transfer: (options) => transfer({ ...options, limits: SMALL }),
+    abortUpload: (options, upload) => abortUpload({ ...options, limits: SMALL }, upload),
+  });
+};
+
+function platformOf(step: AnyStepName, settings: ReturnType<typeof deployment>): Platform {
+  const now = () => new Date();
+  return { log: createLog(step, 'faults'), now, random: () => 0.5, deployment: () => settings };
+}

@@ -1,0 +1,3 @@
+import { rowsOf, testRows } from '../faults/matrix.ts';
+
+testRows('every fault of every call of an export', rowsOf('exports'));
