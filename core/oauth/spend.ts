@@ -125,7 +125,8 @@ async function keep(
   const refreshToken = answered.refreshToken ?? generation.tokens.refreshToken;
   const tokens = { ...answered, refreshToken, earlierObtainedAt: obtainedLately(generation.tokens, deps.now()) };
   const versionId = successorOf(generation.versionId);
-  const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, versionId, tokens, deps);
+  const rotated = tokens.refreshToken !== generation.tokens.refreshToken;
+  const stored = await storeUntil(claim.deadline - STORE_MARGIN_MS, { versionId, tokens, rotated }, deps);
   if (oddities.length > 0) deps.onOddities?.(oddities);
   if (stored === 'stored') {
     deps.count('TokenRefreshes');
@@ -133,7 +134,7 @@ async function keep(
   }
   const standing = stored === 'exists' ? await deps.store.version(versionId) : undefined;
   if (standing) return marked(standing, claim, deps);
-  if (tokens.refreshToken === generation.tokens.refreshToken) {
+  if (!rotated) {
     // The CRM does not rotate: what is stored refreshes again.
     await givenBack(claim, deps);
     return { versionId, tokens };
@@ -146,15 +147,19 @@ async function keep(
   return { versionId, tokens };
 }
 
-async function storeUntil(end: number, versionId: string, tokens: Tokens, deps: SpendDeps) {
+/** A refused write is repeated too where the grant is lost without it: rights may come seconds after a deployment. */
+async function storeUntil(
+  end: number,
+  { versionId, tokens, rotated }: Generation & { rotated: boolean },
+  deps: SpendDeps,
+) {
   for (let wait = 250; ; wait *= 2) {
     try {
       // A try that began in time must also end in time.
       const limit = AbortSignal.timeout(Math.max(1, end - deps.now().getTime()));
       return (await deps.store.store(versionId, tokens, limit)) ? 'stored' : 'exists';
     } catch (error) {
-      // A refusal is tried again too: rights of a role may come seconds after a deployment, and without this the grant is lost.
-      if (!(error instanceof RunError)) return 'impossible';
+      if (!(error instanceof RunError) || !(error.transient || rotated)) return 'impossible';
       if (deps.now().getTime() + wait > end) return 'impossible';
       await deps.sleep(wait);
     }

@@ -28,6 +28,16 @@ test('a store that is throttled five times is repeated with the same id and the 
   expect(world.secrets.puts[0]?.token).toBe(successorOf(FIRST_VERSION));
 });
 
+test('a store that is refused for a moment, as right after a deployment, costs no grant', async () => {
+  const world = new Simulation().stored(-1);
+  refuseStores(world, 'AccessDeniedException', 3);
+
+  expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
+
+  expect(world.secrets.puts).toHaveLength(4);
+  expect(world.counted).toEqual(['TokenRefreshes']);
+});
+
 test.each(['AccessDeniedException', 'InternalServiceError', 'LimitExceededException'])(
   'when the store fails for good (%s), its caller gets the token and everybody else stops',
   async (name) => {

@@ -114,7 +114,8 @@ function listing(pages: string[][], asked: string[]) {
     asked.push(operation);
     const keys = pages.shift() ?? [];
     const contents = keys.map((key) => `<Contents><Key>${key}</Key><Size>7</Size></Contents>`).join('');
-    const next = pages.length > 0 ? '<NextContinuationToken>more</NextContinuationToken>' : '';
+    const more = pages.length > 0;
+    const next = `<IsTruncated>${more}</IsTruncated>${more ? '<NextContinuationToken>more</NextContinuationToken>' : ''}`;
     response.writeHead(200, { 'content-type': 'application/xml' });
     response.end(`<?xml version="1.0"?><ListBucketResult>${contents}${next}</ListBucketResult>`);
     return true;
@@ -133,6 +134,15 @@ test('objects are listed over all pages, or up to a number', async () => {
   const some = await bucketOn(listing([['a', 'b'], ['c']], asked));
   expect(await some.bucket.list('results/', 2)).toMatchObject([{ key: 'a' }, { key: 'b' }]);
   expect(asked).toHaveLength(1);
+});
+
+test('what is no listing is the trouble of the bucket, not an empty listing', async () => {
+  const { bucket } = await bucketOn((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Sign in</html>');
+    return true;
+  });
+
+  await failureOf(bucket.list('results/'), 'StorageUnavailable');
 });
 
 test('every request is counted, each page of a list among them', async () => {
