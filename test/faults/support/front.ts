@@ -89,9 +89,7 @@ export async function startFront(behind: (request: Request) => string) {
   });
 }
 
-export type Front = Awaited<ReturnType<typeof startFront>>;
-
-export const passOn: Meddler = async ({ done, answer }) => answer(await done());
+const passOn: Meddler = async ({ done, answer }) => answer(await done());
 
 /** Of an answer without a body: that of a HEAD names the length of another. */
 function lengthOf(headers: IncomingMessage['headers']): number {

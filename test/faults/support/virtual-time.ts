@@ -68,8 +68,6 @@ export function startVirtualTime(start: string, traffic: Traffic) {
   };
 }
 
-export type VirtualTime = ReturnType<typeof startVirtualTime>;
-
 async function quiet(traffic: Traffic, over: () => boolean): Promise<void> {
   let { passed } = traffic;
   for (let turns = 0; turns < QUIET_TURNS && !over(); turns += 1) {
