@@ -83,6 +83,11 @@ const COMMANDS: Record<string, Listed> = {
     description: 'publish a file that a guard has stopped, for a reason that stays beside it',
     load: async () => (await import('./runs/release.ts')).addRelease,
   },
+  table: {
+    takes: '<run>',
+    description: 'write the table of a published file, again or for the first time; nothing is exported',
+    load: async () => (await import('./runs/table.ts')).addTable,
+  },
   stop: {
     takes: '<run>',
     description: 'stop a run that is under way, for good',

@@ -65,6 +65,9 @@ export const ERRORS = {
   FileQuarantined: final(
     'Readers keep the last good file. Look at this one: npm run cli -- download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.',
   ),
+  TableNotWritten: final(
+    'The file is published, and the run counts as published: nothing needs to be exported again. Correct what is named here, then write the table alone: npm run cli -- table RUN.',
+  ),
   SchemaChanged: final(
     'Nothing was requested. Find out at the CRM what happened to these columns. If that is right, accept it, or change columns or drift in the configuration and deploy; then start the run again.',
   ),

@@ -2,12 +2,14 @@ import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
 import { deployedOutputs } from '../core/config/deployed.ts';
+import { tableEntities } from '../core/config/entity-plan.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
 import { EncryptionKey } from './resources/encryption-key.ts';
 import { ExportBucket } from './resources/export-bucket.ts';
 import { TableCatalog } from './resources/table-catalog.ts';
+import { TableHashKey } from './resources/table-hash-key.ts';
 import { TokenStore } from './resources/token-store.ts';
 import { CustomerUpdates } from './workflow/customer-updates.ts';
 import { exportSteps } from './workflow/export-steps.ts';
@@ -28,7 +30,9 @@ export class ExportStack extends Stack {
     const exports = new ExportBucket(this, 'Exports', { deployment, key });
     const tokens = new TokenStore(this, 'Tokens', { key });
 
-    const shared = { configuration, key, exports, tokens, softwareVersion };
+    const hashKey = new TableHashKey(this, 'Tables', { deployment, key });
+
+    const shared = { configuration, key, exports, tokens, hashKey, softwareVersion };
     const steps = exportSteps(this, shared);
     const { machine } = new ExportWorkflow(this, 'ExportRun', { functions: aliasesOf(steps), deployment, key });
     const updates = deployment.customerUpdates ? new CustomerUpdates(this, shared) : undefined;
@@ -58,10 +62,12 @@ export class ExportStack extends Stack {
       ...(dashboard && { DashboardName: dashboard.name }),
       SoftwareVersion: softwareVersion,
       TimeZone: deployment.timeZone,
+      ...(steps.WriteTable && { TableEntities: tableEntities(deployment).join(' ') }),
+      ...(hashKey.secretId !== undefined && { TableHashKeyId: hashKey.secretId }),
       ...deployedOutputs(deployment),
       KeptOnDestroy: [
         `buckets ${exports.bucket.bucketName} and ${exports.accessLogs.bucketName} (its access logs)`,
-        `secrets ${tokens.clientSecretId} and ${tokens.tokensSecretId}`,
+        `secrets ${[tokens.clientSecretId, tokens.tokensSecretId, ...hashKey.kept].join(' and ')}`,
         `key ${key.key.keyId}, without which they cannot be read`,
       ].join(', '),
     });

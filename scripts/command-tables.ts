@@ -16,11 +16,23 @@ const FINDING_RUNS = [
   'retry',
   'backfill',
   'release',
+  'table',
   'stop',
 ];
-const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait'];
+const FOLLOWING = ['start --wait', 'follow', 'retry --wait', 'release --wait', 'table --wait'];
 const DATA = ['download', 'peek', 'schema', 'diff'];
-const READING = ['list', 'show', ...DATA, 'deployments', 'report', 'backfill', 'release', 'update', 'update-status'];
+const READING = [
+  'list',
+  'show',
+  ...DATA,
+  'deployments',
+  'report',
+  'backfill',
+  'release',
+  'table',
+  'update',
+  'update-status',
+];
 const FLEET = ['deployments', 'report --all-deployments'];
 const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments'];
 const GRANT = ['authorize', 'doctor'];
@@ -100,7 +112,7 @@ const VERIFY_UPDATES: [action: string, on: string][] = [
 const RIGHTS: Right[] = [
   { action: 'cloudformation:ListStacks', on: '`*`: AWS knows no resource for it', commands: ALL },
   { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: FLEET },
-  { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release'] },
+  { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release', 'table'] },
   { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
   { action: 'states:DescribeExecution', on: EXPORT_RUN, commands: [...FINDING_RUNS, 'start --wait'] },
   {

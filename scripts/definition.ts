@@ -119,6 +119,20 @@ export function updatingDeployment(values: Record<string, unknown> = {}): Deploy
   return deploymentSchema.parse({ ...exampleDeployment(), customerUpdates: true, ...values });
 }
 
+/** All columns of the table are known. */
+const COLUMNS = ['id', 'idNumber'];
+
+/** The example deployment, whose leads become tables. */
+export function tableDeployment(tables: Record<string, unknown> = {}): Deployment {
+  return deploymentSchema.parse({ ...exampleDeployment(), entities: { leads: { columns: COLUMNS, tables } } });
+}
+
+/** All that a configuration can switch on: updates of customers, and tables with a hashed column. */
+export function fullDeployment(values: Record<string, unknown> = {}): Deployment {
+  const leads = { columns: COLUMNS, tables: { hash: ['idNumber'] } };
+  return updatingDeployment({ entities: { leads }, ...values });
+}
+
 /** The text behind Fn::Join and Ref. */
 export function resolved(value: unknown): string {
   if (typeof value === 'string') return value;

@@ -11,12 +11,12 @@ import { pointerSchema } from '../core/export/pointer.ts';
 import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
-import { definitionOf, synthesise, updatingDeployment } from './definition.ts';
+import { definitionOf, synthesise, tableDeployment, updatingDeployment } from './definition.ts';
 import { alarmTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
 import { faultTables } from './faults/table.ts';
 import { kernelBytes } from './kernel.ts';
 import { costInShort, costsTable, pooledTable, resourceTable, standingTable, useTable } from './scale-tables.ts';
-import { stateDiagram } from './state-diagram.ts';
+import { behindStep, stateDiagram } from './state-diagram.ts';
 
 /**
  * Writes what is generated and committed: the schemas, the WebAssembly, and the sections of documents that repeat what the code knows
@@ -26,6 +26,7 @@ import { stateDiagram } from './state-diagram.ts';
 type Text = () => string | Promise<string>;
 
 const exportDiagram = () => stateDiagram(definitionOf(synthesise()));
+const tablesDiagram = () => stateDiagram(behindStep(definitionOf(synthesise(tableDeployment())), 'PublishFile'));
 const updatesDiagram = () => stateDiagram(definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates'));
 
 /** The text that each generated file has to have. */
@@ -41,6 +42,7 @@ export const GENERATED: Record<string, Text> = {
   'docs/schemas/update-manifest.json': () => schemaText('docs/schemas/update-manifest.json', batchManifestSchema),
   'README.md': () => documentText('README.md', { 'state-diagram': exportDiagram }),
   'docs/updates.md': () => documentText('docs/updates.md', { 'updates-diagram': updatesDiagram }),
+  'docs/tables.md': () => documentText('docs/tables.md', { 'tables-diagram': tablesDiagram }),
   'docs/configuration.md': () =>
     documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
   // Before scale.md, which reads it.

@@ -84,3 +84,8 @@ function stateOf(id: string, states: Definition['States']): State {
   if (!state) throw new Error(`the definition has no state "${id}"`);
   return state;
 }
+
+/** The part of a machine that begins with a step. */
+export function behindStep(definition: Definition, id: string): Definition {
+  return { ...definition, StartAt: id };
+}

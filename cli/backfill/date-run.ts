@@ -43,10 +43,11 @@ export async function runOfDate(
   }
 }
 
-/** Runs of an entity that are under way, by their dates. */
+/** Exports of an entity that are under way, by their dates. */
 export async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string, DateRun>> {
   const runs = new Map<string, DateRun>();
   for await (const run of executionsOf(target, { running: true, entity })) {
+    if (run.ofAnother) continue;
     runs.set(await dateOf(target, run), { ...run, started: false });
   }
   return runs;

@@ -14,14 +14,14 @@ import { type Progress, parseState, type RunReport, reportOf, secondsBetween } f
 import { type Seen, waitingOf } from './waiting.ts';
 
 /**
- * Starts a run, named by entity and time: `leads-20261120T020000Z-1a2b3c`, or `leads-release-…`.
+ * Starts a run, named by entity and time: `leads-20261120T020000Z-1a2b3c`, or `leads-release-…`, `leads-table-…`.
  * @returns the ARN of the execution
  */
 export async function startRun(
   target: Pick<Target, 'sfn' | 'StateMachineArn'>,
   entity: Entity,
   input: object,
-  name = nameOf('release' in input ? `${entity}-release` : entity),
+  name = nameOf([entity, ...['release', 'table'].filter((key) => key in input)].join('-')),
 ): Promise<string> {
   const started = await target.sfn.send(
     new StartExecutionCommand({

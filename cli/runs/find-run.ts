@@ -17,8 +17,8 @@ export interface FoundRun {
   stopDate: Date | undefined;
   /** Where it is none, for it ended without a job. */
   withoutJob?: WithoutJob | undefined;
-  /** It releases the file of another. */
-  isRelease?: boolean;
+  /** It releases the file of another, or writes its table. */
+  ofAnother?: boolean;
 }
 
 type Place = Pick<Target, 'sfn' | 'StateMachineArn'>;
@@ -81,7 +81,7 @@ export async function* executionsOf(
 }
 
 /** Of names that commands give (`startRun`, `backfill`); of any other run only the input names the entity. */
-const NAMED = /^(.+?)-(?:(release-)?\d{8}T\d{6}Z-[0-9a-f]{6}|backfill-\d{4}-\d\d-\d\d-\d+)$/;
+const NAMED = /^(.+?)-(?:(release-|table-)?\d{8}T\d{6}Z-[0-9a-f]{6}|backfill-\d{4}-\d\d-\d\d-\d+)$/;
 
 async function withEntity(place: Pick<Target, 'sfn'>, item: ExecutionListItem, known: Sought['known']) {
   const { name = '' } = item;
@@ -91,14 +91,19 @@ async function withEntity(place: Pick<Target, 'sfn'>, item: ExecutionListItem, k
   return (await describe(place, item.executionArn ?? '')) ?? foundRun(item, undefined);
 }
 
-const inputSchema = z.object({ entity: entitySchema, release: z.optional(z.unknown()) });
+const inputSchema = z.object({
+  entity: entitySchema,
+  release: z.optional(z.unknown()),
+  table: z.optional(z.unknown()),
+});
 
 async function describe({ sfn }: Pick<Target, 'sfn'>, executionArn: string): Promise<FoundRun | undefined> {
   try {
     const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
     const withoutJob = withoutJobOf(execution.output);
     const input = parseJson(inputSchema, execution.input);
-    return { ...foundRun(execution, input?.entity), withoutJob, isRelease: input?.release !== undefined };
+    const ofAnother = input?.release !== undefined || input?.table !== undefined;
+    return { ...foundRun(execution, input?.entity), withoutJob, ofAnother };
   } catch (error) {
     if (error instanceof Error && /^(ExecutionDoesNotExist|InvalidArn)$/.test(error.name)) return undefined;
     throw error;
@@ -107,8 +112,8 @@ async function describe({ sfn }: Pick<Target, 'sfn'>, executionArn: string): Pro
 
 function foundRun(item: Partial<ExecutionListItem>, entity: Entity | undefined): FoundRun {
   const { executionArn = '', name = '', status = 'RUNNING', startDate = new Date(0), stopDate } = item;
-  const isRelease = NAMED.exec(name)?.[2] !== undefined;
-  return { executionArn, name, entity, status, startDate, stopDate, isRelease };
+  const ofAnother = NAMED.exec(name)?.[2] !== undefined;
+  return { executionArn, name, entity, status, startDate, stopDate, ofAnother };
 }
 
 /** The ARN of a name. @throws CommandError (exit code 2) where an ARN is not of this deployment's machine */

@@ -99,9 +99,21 @@ function print(reports: RunReport[], options: FollowCommandOptions): void {
 function publishedText(report: RunReport, options: TargetOptions): string {
   const { entity, rows, bytes, key, warningCount, executionArn, withoutJob } = report;
   if (withoutJob) return plainLine(`${entity}: ${withoutJobSentence(withoutJob)}`);
-  const text = `${entity}: ${outcomeOf(report)}, ${rows ?? 'uncounted'} rows, ${bytes} bytes, ${plainLine(key ?? '')}`;
+  if (report.tableOf !== null) return plainLine(`${entity}: ${tableText(report)}`);
+  const table = report.table ? `, table ${report.table.key}${warningsText(report)}` : '';
+  const text = `${entity}: ${outcomeOf(report)}, ${rows ?? 'uncounted'} rows, ${bytes} bytes, ${plainLine(`${key}${table}`)}`;
   if (!warningCount) return text;
   return `${text}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${quoted(executionArn.split(':').at(-1) ?? '')}`, options)}`;
+}
+
+function tableText(report: RunReport): string {
+  const { table, tableOf } = report;
+  if (!table) return `no table is written: another run than ${tableOf} is published for its date`;
+  return `the table of ${tableOf} is written, ${table.rows} rows, ${table.bytes} bytes, ${table.key}${warningsText(report)}`;
+}
+
+function warningsText({ table }: RunReport): string {
+  return table && table.warnings.length > 0 ? ` (${table.warnings.join(' ')})` : '';
 }
 
 function outcomeOf({ unpublished, released }: RunReport): string {

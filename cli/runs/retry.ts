@@ -62,7 +62,13 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
   await afterStart(target, [started], options);
 }
 
-function subjectOf({ release, date, scheduledFor }: Pick<RunInput, 'release' | 'date' | 'scheduledFor'>): string {
+function subjectOf({
+  release,
+  table,
+  date,
+  scheduledFor,
+}: Pick<RunInput, 'release' | 'table' | 'date' | 'scheduledFor'>): string {
+  if (table !== undefined) return `the table of ${plainLine(table.run)} alone`;
   if (release !== undefined) return `the release of ${plainLine(release)}`;
   return `for ${date ?? `the date of ${scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`}`;
 }
@@ -73,12 +79,13 @@ const inputSchema = z.looseObject({
   scheduledFor: z.optional(z.string()),
   adopt: z.optional(z.string()),
   release: z.optional(z.string()),
+  table: z.optional(z.object({ run: z.string() })),
 });
 type RunInput = z.infer<typeof inputSchema>;
 
 /**
  * The input of the old run with its logical date: without one the new run would take today's. It adopts the old run's
- * export, unless a new one is needed, or `fresh`.
+ * export, unless a new one is needed, or `fresh`. Where only the table is missing, it is all that the new run writes.
  * @throws CommandError (exit code 2) where that input names no entity
  */
 export async function inputAgain(
@@ -92,7 +99,10 @@ export async function inputAgain(
     throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start.`, USAGE);
   }
   // It has the date of the run that it releases.
-  if (parsed.release !== undefined) return parsed;
+  const { entity, release, table } = parsed;
+  // The file is published: the table is all that is missing.
+  if (execution.error === 'TableNotWritten' && !fresh) return { entity, table: table ?? { run: release ?? name } };
+  if (release !== undefined || table !== undefined) return parsed;
   const { scheduledFor = startDate.toISOString(), adopt: earlier, ...input } = parsed;
   const last = await lastSeen(sfn, executionArn);
   const ended = { name, status: execution.status ?? 'RUNNING', error: execution.error ?? null };

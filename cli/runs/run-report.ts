@@ -1,7 +1,8 @@
 import type { DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
-import { parseJson } from '../../core/json.ts';
+import { jsonOrUndefined, parseJson } from '../../core/json.ts';
 import { type RunState, runStateSchema } from '../../core/step/states.ts';
+import { tableRunOf } from '../../core/table/table-input.ts';
 import type { Waiting } from './waiting.ts';
 import { type WithoutJob, withoutJobOf } from './without-job.ts';
 
@@ -27,6 +28,10 @@ export interface RunReport {
   unpublished: string[] | null;
   /** Of a release: the run whose file it published, and whether that is the latest now. */
   released: { run: string; date: string; latest: boolean } | null;
+  /** The table that was written; of the run whose file it holds. */
+  table: RunState['table'];
+  /** Of an execution that only writes a table: the run whose file it is made of. */
+  tableOf: string | null;
 }
 
 /** Where a run is right now. */
@@ -71,7 +76,13 @@ export function reportOf(
     seconds: secondsBetween(execution.startDate, execution.stopDate ?? new Date()),
     withoutJob: withoutJobOf(execution.output) ?? null,
     ...publicationOf(state),
+    ...tableOf(state, execution.input),
   };
+}
+
+/** What an execution has to do with a table. */
+export function tableOf(state: RunState | undefined, input: string | undefined): Pick<RunReport, 'table' | 'tableOf'> {
+  return { table: state?.table ?? null, tableOf: tableRunOf(jsonOrUndefined(input)) ?? null };
 }
 
 function publicationOf(state: RunState | undefined): Pick<RunReport, 'unpublished' | 'released'> {

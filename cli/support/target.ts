@@ -32,6 +32,8 @@ const outputsSchema = z.object({
   /** The release that is deployed. */
   SoftwareVersion: z.optional(z.string()),
   UndeliveredStartsUrl: z.optional(z.string()),
+  /** Entities whose files become tables, separated by blanks; only where there are any. */
+  TableEntities: z.optional(z.string()),
   /** The zone in which a run gets its date. */
   TimeZone: z.optional(z.string()),
 });

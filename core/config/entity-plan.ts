@@ -1,5 +1,5 @@
 import type { EntityPlan, Settings } from './deployment.ts';
-import type { Entity } from './entities.ts';
+import { ENTITIES, type Entity } from './entities.ts';
 
 export const PLAN_DEFAULTS = {
   columns: 'all',
@@ -13,4 +13,9 @@ export const PLAN_DEFAULTS = {
 export function entityPlan(settings: Settings, entity: Entity): EntityPlan {
   const plan: Settings['entities'][Entity] = settings.entities[entity] ?? PLAN_DEFAULTS;
   return { ...plan, polling: { ...settings.polling, ...plan.polling } };
+}
+
+/** Those whose published files become tables. */
+export function tableEntities(settings: Settings): Entity[] {
+  return ENTITIES.filter((entity) => entityPlan(settings, entity).tables !== undefined);
 }

@@ -69,9 +69,7 @@ export const tableSettingsSchema = z.strictObject({
     .default(1)
     .describe('From 2 on, tables are below `tables/vN/`: raise it when the type of a column changes.'),
 });
-/** @public */
 export type TableSettings = z.infer<typeof tableSettingsSchema>;
-/** @public */
 export type ColumnType = z.infer<typeof columnType>;
 
 /** One vCPU of Lambda, which compression and parsing use in full. */

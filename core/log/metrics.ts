@@ -15,6 +15,8 @@ export const METRICS = {
   FileWarnings: { unit: 'Count', dimensions: [[]] },
   /** Changed columns that the configuration warns of, with a published or quarantined file; 1 where it stops at them. Only where there are any. */
   SchemaChanges: { unit: 'Count', dimensions: [[]] },
+  /** A table could not be written; its file is published. */
+  TablesNotWritten: { unit: 'Count', dimensions: [[]] },
   /** Bytes of a stored file by the time since its first byte was requested. */
   TransferRate: { unit: 'Bytes/Second', dimensions: [['entity']] },
   /** A refreshed grant was stored: one version of the secret. */

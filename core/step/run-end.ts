@@ -15,11 +15,13 @@ interface Ended {
 /** Of ExportRun; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step Functions. */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
-  if (answer.outcome !== 'PUBLISHED') return failedExport(answer);
+  if (answer.outcome === 'FAILED' && lacksTable(answer))
+    return { outcome: 'TableNotWritten', measures: { TablesNotWritten: 1 } };
+  if (answer.outcome !== 'PUBLISHED' && answer.outcome !== 'TABLE_DUE') return failedExport(answer);
   const { startedAt, file, rows, warningCount, checks, run, released } = answer;
   return {
     // With a plan of its own it does not stand for the night: the entity may be silent all the same.
-    outcome: (run ?? released)?.kind === 'partial' ? 'PARTIAL' : answer.outcome,
+    outcome: (run ?? released)?.kind === 'partial' ? 'PARTIAL' : 'PUBLISHED',
     measures: {
       RunsEnded: 1,
       // The two times are of different clocks. A release exports nothing.
@@ -31,6 +33,11 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
       SchemaChanges: run?.schemaChanges || undefined,
     },
   };
+}
+
+/** It has counted as published before, or another run has. */
+function lacksTable({ manifestKey, failure }: RunState): boolean {
+  return manifestKey !== null || failure?.error === 'TableNotWritten';
 }
 
 /** A stopped file may be released: then nothing else tells that its columns have changed. */

@@ -173,6 +173,17 @@ const releasedSchema = z.looseObject({
   latest: z.boolean(),
 });
 
+const tableSchema = z.looseObject({
+  /** The run whose file it is made of. */
+  run: z.string(),
+  date: z.iso.date(),
+  key: z.string(),
+  rows: z.int(),
+  bytes: z.int(),
+  /** What a reader should know, in sentences. */
+  warnings: z.array(z.string()),
+});
+
 export const runStateSchema = z.looseObject({
   machineVersion: z._default(z.int(), 1),
   /** The input of the execution, whatever a person or a rule gave. */
@@ -195,7 +206,7 @@ export const runStateSchema = z.looseObject({
   moving: z._default(z.nullable(downloadProgressSchema), null),
   file: z._default(z.nullable(storedFileSchema), null),
   scan: z._default(z.nullable(scanSchema), null),
-  /** Invocations of PublishFile after the deadline that found the bucket unavailable. */
+  /** Invocations of PublishFile and WriteTable after the deadline that found the bucket unavailable. */
   lateTries: z._default(z.int(), 0),
   manifestKey: z._default(z.nullable(z.string()), null),
   /** Rows of the published file, header aside; null where the format is not CSV. */
@@ -204,6 +215,8 @@ export const runStateSchema = z.looseObject({
   warningCount: z._default(z.nullable(z.int()), null),
   /** Of the release of a quarantined file: the run that had stored it. */
   released: z._default(z.nullable(releasedSchema), null),
+  /** `null` where none was written. */
+  table: z._default(z.nullable(tableSchema), null),
   outcome: z._default(z.nullable(z.string()), null),
   waitSeconds: z._default(z.int().check(z.minimum(0)), 0),
   failure: z._default(z.nullable(z.object({ error: z.string(), cause: z.string() })), null),

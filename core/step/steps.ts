@@ -6,14 +6,20 @@ export const STEPS = {
   CreateExport: { outcomes: ['CREATED', 'RETRY', 'NOT_DUE', 'ALREADY_STARTED', 'FAILED'], waiting: 'RETRY' },
   CheckStatus: { outcomes: ['READY', 'PENDING', 'FAILED'], waiting: 'PENDING' },
   DownloadFile: { outcomes: ['STORED', 'NOT_READY', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
-  PublishFile: { outcomes: ['PUBLISHED', 'UNPUBLISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
+  PublishFile: {
+    outcomes: ['PUBLISHED', 'TABLE_DUE', 'UNPUBLISHED', 'CONTINUE', 'FAILED'],
+    waiting: 'CONTINUE',
+  },
+  /** In the machine only where an entity has `tables`. */
+  WriteTable: { outcomes: ['WRITTEN', 'SUPERSEDED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
 } as const;
 
 /**
  * In the state of every execution that the machine begins. One that began under an earlier release keeps its definition and
  * has 1: steps answer it only what that release did. 2: `UNPUBLISHED`, `NOT_DUE`, `ALREADY_STARTED`, guards and releases.
+ * 3: `TABLE_DUE`.
  */
-export const MACHINE_VERSION = 2;
+export const MACHINE_VERSION = 3;
 
 /** Of the machine CustomerUpdates. */
 export const UPDATE_STEPS = {

@@ -4,7 +4,7 @@ import { type Judgement, judgeFile, rejection } from '../../core/files/judge-fil
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Run, StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { isUnavailable, readObject } from './read-object.ts';
+import { isUnavailable, readObject } from '../../core/storage/read-object.ts';
 
 /** The first two records lie within so many bytes, or the file is not the requested one. */
 const START_BYTES = 1024 * 1024;

@@ -6,17 +6,19 @@ import { failedChecks, isReleasable } from '../../core/export/guards.ts';
 import { type Manifest, writeManifest } from '../../core/export/manifest.ts';
 import { isReleaseInput } from '../../core/export/release.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
-import { type Answer, troubleOf, waitFor } from '../../core/step/export-run.ts';
+import type { Answer } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
+import { lateTry } from '../../core/step/late-try.ts';
 import { type Run, type RunState, runOf, type StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
+import { isUnavailable } from '../../core/storage/read-object.ts';
 import { headerChanges, isAccepted } from './compare-header.ts';
 import { type Contents, contentsOf } from './contents.ts';
 import { type Guarded, guardFile } from './guard-file.ts';
 import { judgeStored } from './judge-stored.ts';
 import { movePointers, readPointers } from './move-pointers.ts';
-import { isUnavailable } from './read-object.ts';
-import { LATE, readWhole } from './read-whole.ts';
+import { publishedOutcome } from './published-outcome.ts';
+import { readWhole } from './read-whole.ts';
 import { releaseFile } from './release-file.ts';
 import type { Pass } from './scan-stored.ts';
 import { warningsOf } from './warnings.ts';
@@ -27,16 +29,15 @@ export interface PublishFileDeps extends Invocation {
 
 /**
  * Verifies the stored file, writes the manifest, then moves both pointers.
- * Answers PUBLISHED with `manifestKey` and `rows`, or CONTINUE with `scan` when one invocation is not enough.
+ * Answers PUBLISHED or TABLE_DUE with `manifestKey` and `rows`, or CONTINUE with `scan` when one invocation is not enough.
  */
 export async function publishFile(state: RunState, deps: PublishFileDeps): Promise<Answer<'PublishFile'>> {
   try {
     return await (!state.run && isReleaseInput(state.input) ? releaseFile : publishStored)(state, deps);
   } catch (error) {
-    // Until the deadline, the wrapper waits.
-    if (!isUnavailable(error) || waitFor(state, deps) || state.lateTries >= LATE.tries) throw error;
-    const trouble = troubleOf(error, state, deps);
-    return { outcome: 'CONTINUE', lateTries: state.lateTries + 1, waitSeconds: LATE.waitSeconds, trouble };
+    const later = isUnavailable(error) ? lateTry(error, state, deps) : undefined;
+    if (!later) throw error;
+    return later;
   }
 }
 
@@ -60,11 +61,11 @@ async function publishStored(state: RunState, deps: PublishFileDeps): Promise<An
   const pointers = run.publish ? await readPointers(deps.bucket, manifest) : [];
   const verdict = await writeManifest(deps.bucket, manifestKey, manifest);
   if (verdict.state === 'quarantined') throw quarantined({ ...manifest, ...verdict });
-  const [, latest = false] = await movePointers(deps.bucket, pointers, { ...manifest, manifestKey });
+  const [ofDate = false, latest = false] = await movePointers(deps.bucket, pointers, { ...manifest, manifestKey });
   const { rows, bytes, key } = manifest.file;
   const warningCount = manifest.warnings.length;
   deps.log.info(verdict.state, { key, bytes, rows, latest, warnings: warningCount });
-  const outcome = verdict.state === 'published' ? 'PUBLISHED' : 'UNPUBLISHED';
+  const outcome = verdict.state === 'published' ? publishedOutcome(run.entity, ofDate, state, deps) : 'UNPUBLISHED';
   return { outcome, manifestKey, rows, warningCount, scan: null };
 }
 

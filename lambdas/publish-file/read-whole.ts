@@ -2,6 +2,7 @@ import { RunError } from '../../core/errors.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
 import { type Answer, troubleOf, waitFor } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
+import { LATE } from '../../core/step/late-try.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
 import { throughput } from '../../core/step/throughput.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
@@ -11,8 +12,6 @@ import { type Pass, scanStored } from './scan-stored.ts';
 
 /** Invocations that may break off while each gets further. */
 const MOST_HANDED_ON = 50;
-/** After the deadline, for a file that is stored whole. */
-export const LATE = { waitSeconds: 30, tries: 5 } as const;
 
 type Read = { pass: Pass } | { later: Answer<'PublishFile'> };
 

@@ -12,6 +12,7 @@ import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState, StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { movePointers, readPointers } from './move-pointers.ts';
+import { publishedOutcome } from './published-outcome.ts';
 import { readWhole } from './read-whole.ts';
 
 /**
@@ -51,7 +52,8 @@ export async function releaseFile(
   const warningCount = manifest.warnings.length;
   deps.log.info('released', { key, bytes, rows, latest, warnings: warningCount });
   const released = { run, date: manifest.date, kind: manifest.kind, latest };
-  return { outcome: 'PUBLISHED', manifestKey, rows, warningCount, file, released, scan: null };
+  const outcome = publishedOutcome(entity, ofDate, state, deps);
+  return { outcome, manifestKey, rows, warningCount, file, released, scan: null };
 }
 
 async function readManifest(bucket: Bucket, key: string): Promise<Manifest | undefined> {

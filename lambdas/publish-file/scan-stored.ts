@@ -6,7 +6,7 @@ import { narrowed } from '../../core/files/kernel/kernel.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { NOTHING_SCANNED, type Scan, type StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { isUnavailable, readObject } from './read-object.ts';
+import { isUnavailable, readObject } from '../../core/storage/read-object.ts';
 
 /** Left for the manifest, the pointers and the answer. */
 const MARGIN_SECONDS = 30;

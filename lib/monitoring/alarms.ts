@@ -7,6 +7,7 @@ export const ALARMS = {
   NoPublishedExport: 'No export was published for longer than the configuration allows.',
   PublishedWithWarnings: 'A file was published with a warning: what is in it may not be what readers expect.',
   FileQuarantined: 'A guard stopped a file: readers keep the last good one until somebody looks.',
+  TableNotWritten: 'A table could not be written; its file is published.',
   SchemaChanged: 'The columns that the CRM lists are not those of the last published export.',
   UndeliveredStarts: 'A rule could not start a run; the start is in the queue of undelivered starts.',
   ReauthorizationRequired: 'The OAuth grant is no longer valid: no export runs until somebody authorizes again.',

@@ -14,6 +14,7 @@ import {
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { tableEntities } from '../../core/config/entity-plan.ts';
 import { freshnessText } from '../../core/config/freshness.ts';
 import { namespaceOf } from '../../core/log/metrics.ts';
 import type { Monitoring, Watched } from './monitoring.ts';
@@ -32,12 +33,14 @@ export class NightDashboard extends Construct {
   readonly name: string;
   private readonly deployment: string;
   private readonly ours: OurMetric;
+  private readonly tables: boolean;
 
   constructor(scope: Construct, id: string, { configuration, monitoring, ...watched }: NightDashboardProps) {
     super(scope, id);
     this.name = Stack.of(this).stackName;
     this.deployment = configuration.name;
     this.ours = metricsOf(configuration.name);
+    this.tables = tableEntities(configuration.deployment).length > 0;
     const { runbookUrl } = configuration.deployment.alarms;
     const hours = freshnessText(configuration.deployment, ENTITIES);
     new Dashboard(this, 'Board', {
@@ -168,6 +171,7 @@ export class NightDashboard extends Construct {
         right: [
           this.ours('FileWarnings', {}, { period: DAY, label: 'warnings' }),
           this.ours('SchemaChanges', {}, { period: DAY, label: 'changed columns' }),
+          ...(this.tables ? [this.ours('TablesNotWritten', {}, { period: DAY, label: 'tables not written' })] : []),
         ],
         leftYAxis: { min: 0 },
         rightYAxis: { min: 0 },

@@ -8,7 +8,7 @@ import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
+import { entityPlan, tableEntities } from '../../core/config/entity-plan.ts';
 import { freshnessOf } from '../../core/config/freshness.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarms.ts';
@@ -60,6 +60,7 @@ export class Monitoring extends Construct {
     if (watched.machines.updates) this.watchMachine(watched.machines.updates, 'CustomerUpdates');
     this.watchNights(configuration.deployment);
     this.watchWarnings();
+    if (tableEntities(configuration.deployment).length > 0) this.watchTables();
     this.watchQueue(watched.deadLetterQueue);
     this.watchGrant();
     this.watchAccount();
@@ -131,6 +132,11 @@ export class Monitoring extends Construct {
     this.alarm('PublishedWithWarnings', { metric, anyOf: 26 });
     this.alarm('FileQuarantined', { metric: this.ours('RunsEnded', { outcome: 'FileQuarantined' }, { period: SOON }) });
     this.alarm('SchemaChanged', { metric: this.ours('SchemaChanges', {}, { period: SOON }) });
+  }
+
+  /** A function that died counts nothing here: its run is in ExecutionsFailed. */
+  private watchTables(): void {
+    this.alarm('TableNotWritten', { metric: this.ours('TablesNotWritten', {}, { period: SOON }) });
   }
 
   /**

@@ -50,6 +50,15 @@ export class EncryptionKey extends Construct {
     });
   }
 
+  /**
+   * The role may read a secret. Secrets Manager says in each request for the key which secret it is for
+   * (https://docs.aws.amazon.com/secretsmanager/latest/userguide/security-encryption.html, "encryption context").
+   */
+  allowSecret(grantee: IGrantable, secretId: string): void {
+    Grant.addToPrincipal({ grantee, actions: ['secretsmanager:GetSecretValue'], resourceArns: [secretId] });
+    this.allow(grantee, 'secretsmanager', ['kms:Decrypt'], { 'kms:EncryptionContext:SecretARN': [secretId] });
+  }
+
   /** https://docs.aws.amazon.com/sns/latest/dg/sns-key-management.html#compatibility-with-aws-services */
   private letAlarmsPublish(stack: Stack): void {
     this.letService('AlarmsPublish', 'cloudwatch.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey*'], {

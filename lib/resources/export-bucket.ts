@@ -75,6 +75,14 @@ export class ExportBucket extends Construct {
     this.allowKey(role);
   }
 
+  /** Reads files, manifests and pointers, and writes tables; lists for the same reason. */
+  allowTables(role: IPrincipal): void {
+    this.allow(role, ['s3:GetObject'], ['runs/*', 'published/*', 'tables/*']);
+    this.allow(role, ['s3:PutObject', 's3:AbortMultipartUpload'], ['tables/*']);
+    this.allowListing(role, { StringLike: { 's3:prefix': ['runs/*', 'published/*', 'tables/*'] } });
+    this.allowKey(role);
+  }
+
   /** Reads batches of customer updates, and writes the named objects of them; lists for the same reason (docs/adr/0008). */
   allowUpdating(role: IPrincipal, written: string[], actions = ['s3:PutObject']): void {
     this.allow(role, ['s3:GetObject'], ['updates/*']);
@@ -172,7 +180,8 @@ function lifecycle({ retentionDays, updates }: Deployment): LifecycleRule[] {
     INCOMPLETE,
     { id: 'Runs', prefix: 'runs/', expiration: kept },
     { id: 'Pointers', prefix: 'published/', expiration: kept },
-    // There whether updates are switched on or not: what was left when they were must go as well.
+    // The following two are there whether switched on or not: what was left when they were must go as well.
+    { id: 'Tables', prefix: 'tables/', expiration: kept },
     { id: 'Updates', prefix: 'updates/', expiration: Duration.days(updates.retentionDays) },
     NONCURRENT,
   ];

@@ -1,11 +1,13 @@
 import { Duration, type Stack } from 'aws-cdk-lib';
 import type { Configuration } from '../../core/config/configuration.ts';
+import { tableEntities } from '../../core/config/entity-plan.ts';
 import type { StepName } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
+import type { TableHashKey } from '../resources/table-hash-key.ts';
 import type { TokenStore } from '../resources/token-store.ts';
 import { streaming } from './node-options.ts';
-import { StepFunction } from './step-function.ts';
+import { type OfExportRun, StepFunction } from './step-function.ts';
 
 /** What the functions of a deployment work with. */
 export interface StepsProps {
@@ -13,6 +15,7 @@ export interface StepsProps {
   key: EncryptionKey;
   exports: ExportBucket;
   tokens: TokenStore;
+  hashKey: TableHashKey;
   softwareVersion: string;
 }
 
@@ -26,12 +29,12 @@ const CREATE_ASIDE_SECONDS = 290;
 /** 15 minutes are all that Lambda gives; docs/adr/0014 says what the memory means for large files. */
 const long = (memorySize: number) => ({ memorySize, timeout: Duration.minutes(15) });
 
-/** The four functions of the machine ExportRun, each with what it is given and allowed. */
-export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, StepFunction> {
-  const { configuration, key, exports, tokens, softwareVersion } = props;
+/** The functions of the machine ExportRun, each with what it is given and allowed. */
+export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFunction> {
+  const { configuration, key, exports, tokens, hashKey, softwareVersion } = props;
   const step = (name: StepName, size: typeof SHORT, environment: Record<string, string>) =>
     new StepFunction(stack, name, { configuration, key, ...size, environment });
-  const { crm, files } = configuration.deployment;
+  const { crm, files, tableMemoryMB } = configuration.deployment;
   const { memoryMB } = files;
   const create = { ...SHORT, timeout: Duration.seconds(CREATE_ASIDE_SECONDS + crm.createTimeoutSeconds) };
   const oauth = tokens.environment;
@@ -51,5 +54,10 @@ export function exportSteps(stack: Stack, props: StepsProps): Record<StepName, S
   exports.allowComparing(steps.CreateExport.role);
   exports.allowStoring(steps.DownloadFile.role);
   exports.allowPublishing(steps.PublishFile.role);
-  return steps;
+  if (tableEntities(configuration.deployment).length === 0) return steps;
+  const table = { ...bucket, ...hashKey.environment, SOFTWARE_VERSION: softwareVersion };
+  const WriteTable = step('WriteTable', long(tableMemoryMB), table);
+  exports.allowTables(WriteTable.role);
+  hashKey.allowReading(WriteTable.role);
+  return { ...steps, WriteTable };
 }

@@ -13,14 +13,16 @@ import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import { MACHINE_VERSION, type StepName } from '../../core/step/steps.ts';
+import { MACHINE_VERSION } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { machineNameOf, watched } from '../resources/machine-logs.ts';
 import { failStates, waitState } from './machine.ts';
-import { connectStep, stepTask } from './step-task.ts';
+import type { OfExportRun } from './step-function.ts';
+import { connectStep, type Ends, stepTask } from './step-task.ts';
+import { tableStates } from './table-states.ts';
 
 interface ExportWorkflowProps {
-  functions: Record<StepName, IFunction>;
+  functions: OfExportRun<IFunction>;
   deployment: Deployment;
   key: EncryptionKey;
 }
@@ -44,24 +46,20 @@ export class ExportWorkflow extends Construct {
     });
   }
 
-  private definition(functions: Record<StepName, IFunction>): IChainable {
+  private definition(functions: OfExportRun<IFunction>): IChainable {
     const create = stepTask(this, 'CreateExport', 'Checks the input, requests an export', functions.CreateExport);
     const check = stepTask(this, 'CheckStatus', 'Reads the status of the export once', functions.CheckStatus);
     const download = stepTask(this, 'DownloadFile', 'Requests the link, stores the bytes', functions.DownloadFile);
-    const publish = stepTask(this, 'PublishFile', 'Verifies the file, then names it', functions.PublishFile);
+    const ends = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
+    const { publish, writeTable } = this.publication(functions, ends);
 
     const waitBeforeCreate = waitState(this, 'WaitBeforeCreate', 'The CRM could not take the request yet', create);
     const waitBeforeCheck = waitState(this, 'WaitBeforeCheck', 'The CRM works on the export; waits grow', check);
     const waitBeforeDownload = waitState(this, 'WaitBeforeDownload', 'The file could not be fetched yet', download);
-    const waitBeforePublish = waitState(this, 'WaitBeforePublish', 'The file is not wholly verified yet', publish);
-    const published = new Succeed(this, 'ExportPublished', { comment: 'Manifest and pointers name the file' });
-    const stored = new Succeed(this, 'ExportStored', { comment: 'The manifest names the file; readers do not get it' });
-
     const notDue = new Succeed(this, 'NotDue', { comment: 'Another start of the rule is the one for this date' });
     const alreadyStarted = new Succeed(this, 'AlreadyStarted', {
       comment: 'Another execution has this start of the rule',
     });
-    const ends = failStates(this, { failed: 'RunFailed', crashed: 'StepCrashed', otherwise: 'UnknownOutcome' });
     connectStep(
       this,
       'CreateExport',
@@ -77,16 +75,27 @@ export class ExportWorkflow extends Construct {
       { STORED: publish, NOT_READY: waitBeforeCheck, CONTINUE: waitBeforeDownload },
       ends,
     );
-    connectStep(
-      this,
-      'PublishFile',
-      publish,
-      { PUBLISHED: published, UNPUBLISHED: stored, CONTINUE: waitBeforePublish },
-      ends,
-    );
-    const purpose = new Choice(this, 'AfterBeginRun', { comment: 'A new export, or the release of a stored file?' });
-    purpose.when(Condition.isPresent('$.input.release'), publish).otherwise(create);
-    return this.beginRun().next(purpose);
+    const purpose = new Choice(this, 'AfterBeginRun', {
+      comment: 'A new export, the release of a stored file, or a table of a published one?',
+    });
+    purpose.when(Condition.isPresent('$.input.release'), publish);
+    if (writeTable) purpose.when(Condition.isPresent('$.input.table'), writeTable);
+    return this.beginRun().next(purpose.otherwise(create));
+  }
+
+  /** What comes once a file is stored. */
+  private publication(functions: OfExportRun<IFunction>, ends: Ends) {
+    const publish = stepTask(this, 'PublishFile', 'Verifies the file, then names it', functions.PublishFile);
+    const waitBeforePublish = waitState(this, 'WaitBeforePublish', 'The file is not wholly verified yet', publish);
+    const published = new Succeed(this, 'ExportPublished', { comment: 'Manifest and pointers name the file' });
+    const stored = new Succeed(this, 'ExportStored', { comment: 'The manifest names the file; readers do not get it' });
+    const table = functions.WriteTable;
+    const writeTable = table && stepTask(this, 'WriteTable', 'Makes a table of the published file', table);
+    if (writeTable) tableStates(this, writeTable, ends);
+    // An execution that began before the configuration had tables has no state for them.
+    const outcomes = { PUBLISHED: published, TABLE_DUE: writeTable ?? published, UNPUBLISHED: stored };
+    connectStep(this, 'PublishFile', publish, { ...outcomes, CONTINUE: waitBeforePublish }, ends);
+    return { publish, writeTable };
   }
 
   /** Times that land in files come from the execution, not from a function's clock: repeats are then byte-equal. */

@@ -4,7 +4,7 @@ import { Alias, Architecture, Function as LambdaFunction, Runtime, Tracing } fro
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
-import { type AnyStepName, UPDATE_STEPS } from '../../core/step/steps.ts';
+import { type AnyStepName, type StepName, UPDATE_STEPS } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { bundledCode } from './bundling.ts';
 
@@ -54,8 +54,11 @@ export class StepFunction extends Construct {
   }
 }
 
+/** One for each step of ExportRun; WriteTable is there only where an entity has `tables`. */
+export type OfExportRun<T> = Record<Exclude<StepName, 'WriteTable'>, T> & { WriteTable?: T };
+
 /** What a machine invokes. */
-export function aliasesOf<Name extends AnyStepName>(steps: Record<Name, StepFunction>): Record<Name, Alias> {
-  const aliases = Object.entries<StepFunction>(steps).map(([name, { alias }]) => [name, alias]);
-  return Object.fromEntries(aliases) as Record<Name, Alias>;
+export function aliasesOf<Steps extends object>(steps: Steps): { [Name in keyof Steps]: Alias } {
+  const aliases = Object.entries<StepFunction>(steps as Record<string, StepFunction>);
+  return Object.fromEntries(aliases.map(([name, { alias }]) => [name, alias])) as { [Name in keyof Steps]: Alias };
 }

@@ -69,6 +69,7 @@ const REPEATABLE: Record<AnyStepName, boolean> = {
   CheckStatus: true,
   DownloadFile: true,
   PublishFile: true,
+  WriteTable: true,
   ValidateBatch: true,
   ApplyChunk: true,
   SummarizeBatch: true,

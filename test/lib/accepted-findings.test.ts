@@ -7,7 +7,7 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ACCEPTED_FINDINGS, acceptFindings } from '../../lib/accepted-findings.ts';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { exampleDeployment, newApp, synthesise, updatingDeployment } from '../../scripts/definition.ts';
+import { exampleDeployment, fullDeployment, newApp, synthesise } from '../../scripts/definition.ts';
 import { allOf, rightsOf } from './support/template.ts';
 
 const outdir = mkdtempSync(join(tmpdir(), 'findings-'));
@@ -32,19 +32,19 @@ function findings(stack: ExportStack): string[] {
 }
 
 const listedFindings = ACCEPTED_FINDINGS.flatMap(({ id, paths }) => paths.map((path) => `${id} ${path}`)).toSorted();
-const ofUpdates = /(ValidateBatch|ApplyChunk\/|SummarizeBatch|CustomerUpdates)/;
+const optional = /(ValidateBatch|ApplyChunk\/|SummarizeBatch|CustomerUpdates|WriteTable|Tables\/)/;
 
 describe('what the check finds in the stack is what was accepted, no more and no less', () => {
-  test('with customer updates', () => {
-    expect(findings(stackOf(updatingDeployment()).stack)).toEqual(listedFindings);
+  test('with customer updates and tables', () => {
+    expect(findings(stackOf(fullDeployment()).stack)).toEqual(listedFindings);
   });
 
   test('without', () => {
-    expect(findings(stackOf().stack)).toEqual(listedFindings.filter((finding) => !ofUpdates.test(finding)));
+    expect(findings(stackOf().stack)).toEqual(listedFindings.filter((finding) => !optional.test(finding)));
   });
 
   test('and nothing is left when the list is acknowledged', () => {
-    for (const { stack } of [stackOf(), stackOf(updatingDeployment())]) {
+    for (const { stack } of [stackOf(), stackOf(fullDeployment())]) {
       acceptFindings(stack);
       expect(findings(stack)).toEqual([]);
     }
@@ -65,7 +65,7 @@ test('wildcards are accepted for tracing, log delivery and the children of the m
 });
 
 test('docs/security.md names every action that is allowed on a wildcard, and whose it is', () => {
-  const template = synthesise(updatingDeployment());
+  const template = synthesise(fullDeployment());
   const roles = allOf(template, 'AWS::IAM::Role').map(([id]) => id);
   const granted = roles.flatMap((role) =>
     rightsOf(template, role)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type Resource, resolved, synthesise, updatingDeployment } from '../../scripts/definition.ts';
+import { fullDeployment, type Resource, resolved, synthesise } from '../../scripts/definition.ts';
 import { allOf, listed, oneOf, rightsOf, type Statement, statementsOf } from './support/template.ts';
 
-const json = synthesise(updatingDeployment());
+const json = synthesise(fullDeployment());
 const [keyId, key] = oneOf(json, 'AWS::KMS::Key');
 const keyArn = `${keyId}.Arn`;
 
@@ -84,7 +84,7 @@ describe("the key's policy", () => {
     const names = allOf(json, 'AWS::Logs::LogGroup').map(([, { Properties }]) => Properties.LogGroupName);
 
     expect(resolved(Principal.Service)).toBe('logs.AWS::Region.AWS::URLSuffix');
-    expect(names).toHaveLength(9);
+    expect(names).toHaveLength(10);
     for (const name of names) {
       const arn = `arn:aws:logs:AWS::Region:AWS::AccountId:log-group:${name}`;
       expect(patterns.filter((pattern) => arn.startsWith(pattern.replace(/\*$/, '')))).toHaveLength(1);
@@ -122,21 +122,26 @@ describe('a role may use the key', () => {
     ['ApplyChunk', [...tokens, ...files]],
     ['SummarizeBatch', files],
     ['CustomerUpdatesMachine', ['Decrypt s3']],
+    ['WriteTable', ['Decrypt s3', 'Decrypt secretsmanager', 'GenerateDataKey s3']],
     ['ExportRunMachine', []],
     ['NightlyStart', []],
   ])('of %s by way of the services that it works with only', (role, rights) => {
     expect(keyRights(`${role}Role`)).toEqual(rights.toSorted());
   });
 
-  test('for the two secrets of the deployment, where it is for a secret', () => {
+  test('for the grant and its client, or for the key of hashed columns, where it is for a secret', () => {
     const secrets = allOf(json, 'AWS::SecretsManager::Secret').map(([id]) => ({ Ref: id }));
+    const grant = secrets.filter(({ Ref }) => Ref.startsWith('Tokens'));
+    const hashKey = secrets.filter(({ Ref }) => Ref.startsWith('TablesHashKey'));
     const statements = allOf(json, 'AWS::IAM::Policy')
       .flatMap(([, policy]) => statementsOf(policy))
       .map(({ Condition }) => Condition?.StringEquals ?? {})
       .filter((condition) => resolved(condition['kms:ViaService'] ?? '').startsWith('secretsmanager.'));
 
-    expect(statements).toHaveLength(4);
-    for (const condition of statements) expect(condition['kms:EncryptionContext:SecretARN']).toEqual(secrets);
+    const named = statements.map((condition) => condition['kms:EncryptionContext:SecretARN']);
+    expect(named).toHaveLength(5);
+    expect(named.filter((ids) => ids.length === 2)).toEqual(Array(4).fill(grant));
+    expect(named.filter((ids) => ids.length === 1)).toEqual([hashKey]);
   });
 
   test('and never all of it', () => {

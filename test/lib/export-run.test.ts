@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { ERRORS, RunError } from '../../core/errors.ts';
+import type { RunState } from '../../core/step/states.ts';
 import { STEPS } from '../../core/step/steps.ts';
-import { exampleDeployment } from '../../scripts/definition.ts';
-import { exportRun } from './support/definition.ts';
+import { definitionOf, exampleDeployment, synthesise, tableDeployment } from '../../scripts/definition.ts';
 import { type Execution, execute, type Options } from './support/interpreter.ts';
 import { PlatformError, type Script, scriptedSteps } from './support/steps.ts';
 
-const definition = exportRun();
+const definition = definitionOf(synthesise(tableDeployment()));
 const start = '2026-01-01T22:30:00.000Z';
 
 /** Walks the machine as scripted; its steps pass the wrapper that the functions have. */
@@ -21,12 +21,18 @@ const READY = { outcome: 'READY' };
 const STORED = { outcome: 'STORED' };
 const PUBLISHED = { outcome: 'PUBLISHED', manifestKey: 'runs/entity=leads/run=run-1/_manifest.json' };
 
+const TABLE_DUE = { ...PUBLISHED, outcome: 'TABLE_DUE' };
+
 const HAPPY: Script = {
   CreateExport: [CREATED],
   CheckStatus: [READY],
   DownloadFile: [STORED],
   PublishFile: [PUBLISHED],
 };
+
+/** The same up to a step that answers so. */
+const until = (step: keyof typeof STEPS, answer: Partial<RunState> | Error): Script =>
+  step === 'WriteTable' ? { ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [answer] } : { ...HAPPY, [step]: [answer] };
 
 /** The way of a run without the choices. */
 const way = ({ trail }: Execution) => trail.filter((id) => !id.startsWith('After')).join(' ');
@@ -46,6 +52,32 @@ describe('an execution that releases a stored file', () => {
     const run = await walk({ PublishFile: answers }, { input });
 
     expect(way(run)).toBe('BeginRun PublishFile WaitBeforePublish PublishFile ExportPublished');
+  });
+});
+
+describe('an execution that writes the table of a published file', () => {
+  const input = { entity: 'leads', table: { run: 'night-1' } };
+
+  test('goes straight to WriteTable: nothing is asked of the CRM, no byte is published', async () => {
+    const run = await walk(
+      { WriteTable: [{ outcome: 'CONTINUE', waitSeconds: 30 }, { outcome: 'WRITTEN' }] },
+      { input },
+    );
+
+    expect(way(run)).toBe('BeginRun WriteTable WaitBeforeTable WriteTable TableWritten');
+  });
+});
+
+describe('a run whose file becomes a table', () => {
+  test.each([
+    ['WRITTEN', 'TableWritten'],
+    ['SUPERSEDED', 'TableSuperseded'],
+  ])('ends green where WriteTable answers %s', async (outcome, end) => {
+    const run = await walk({ ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [{ outcome }] });
+
+    expect(run.status).toBe('SUCCEEDED');
+    expect(way(run)).toMatch(new RegExp(`PublishFile WriteTable ${end}$`));
+    expect(run.output).toMatchObject({ manifestKey: PUBLISHED.manifestKey });
   });
 });
 
@@ -140,7 +172,7 @@ describe('a run that fails', () => {
     async (step) => {
       const failure = new RunError('ExportFailed', 'The CRM reports a failure.');
 
-      const run = await walk({ ...HAPPY, [step]: [failure] });
+      const run = await walk(until(step, failure));
 
       expect(run).toMatchObject({
         status: 'FAILED',
@@ -156,7 +188,7 @@ describe('a step of another release', () => {
   test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
     'ends the run in UnknownOutcome when it is %s',
     async (step) => {
-      const run = await walk({ ...HAPPY, [step]: [{ outcome: 'MAYBE' }] });
+      const run = await walk(until(step, { outcome: 'MAYBE' }));
 
       expect(run).toMatchObject({ status: 'FAILED', error: 'UnknownOutcome' });
       expect(run.cause).toContain(ERRORS.UnknownOutcome.advice);
@@ -166,14 +198,16 @@ describe('a step of another release', () => {
 
 describe('a step that crashes', () => {
   test.each(Object.keys(STEPS) as (keyof typeof STEPS)[])(
-    'ends the run in StepCrashed when %s has a bug',
+    'ends the run where it says that %s has a bug',
     async (step) => {
       const bug = new SyntaxError('Unexpected token in "Dana Cohen,050-1234567"');
 
-      const run = await walk({ ...HAPPY, [step]: [bug] });
+      const run = await walk(until(step, bug));
+      const [error, who] =
+        step === 'WriteTable' ? (['TableNotWritten', step] as const) : (['StepCrashed', 'A step'] as const);
 
-      expect(run).toMatchObject({ status: 'FAILED', error: 'StepCrashed' });
-      expect(run.cause).toBe(`A step stopped with SyntaxError before it could answer. ${ERRORS.StepCrashed.advice}`);
+      expect(run).toMatchObject({ status: 'FAILED', error });
+      expect(run.cause).toBe(`${who} stopped with SyntaxError before it could answer. ${ERRORS[error].advice}`);
       expect(JSON.stringify(run)).not.toContain('Dana');
     },
   );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { STEPS, UPDATE_STEPS } from '../../core/step/steps.ts';
-import { updatingDeployment } from '../../scripts/definition.ts';
+import { fullDeployment } from '../../scripts/definition.ts';
 import { folderForAll } from './support/files.ts';
 
 const [ALL_READ, ALL_READ_AND_ENTER] = [0o444, 0o555];
@@ -21,7 +21,7 @@ describe('synthesised under umask 077', () => {
 
   beforeAll(async () => {
     const configuration = join(folder, 'configuration.json');
-    writeFileSync(configuration, JSON.stringify(updatingDeployment()));
+    writeFileSync(configuration, JSON.stringify(fullDeployment()));
     said = await synthesiseUnder('077', { deployment: 'example', configuration }, outdir);
     assets = readdirSync(outdir).filter((name) => name.startsWith('asset.'));
   });

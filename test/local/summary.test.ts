@@ -10,7 +10,7 @@ import { terminal } from './support/terminal.ts';
 const report = (more: Partial<RunReport> = {}): RunReport => ({
   ...{ entity: 'leads', executionArn: 'arn', status: 'SUCCEEDED', error: null, cause: null, exportId: 'x' },
   ...{ key: 'runs/leads.csv', manifestKey: 'runs/_manifest.json', bytes: 80_073, rows: 240, checks: 2, seconds: 3 },
-  ...{ warningCount: 0, withoutJob: null, unpublished: null, released: null },
+  ...{ warningCount: 0, withoutJob: null, unpublished: null, released: null, table: null, tableOf: null },
   ...more,
 });
 

@@ -46,6 +46,8 @@ export interface RunRow {
   kind: Manifest['kind'] | null;
   /** Of a release: the run whose file it publishes. */
   releases: string | null;
+  /** Of an execution that only writes a table: the run whose file it is made of. Rows and bytes are those of the table. */
+  tableOf: string | null;
 }
 
 interface Wanted {
@@ -93,8 +95,8 @@ export async function unpublishedRuns(
   const others = executions.filter(({ name }) => !counting.has(name));
   const rows = await eachOf(others, async (run) => {
     const ended = await endOf(target, run, timeZone);
-    // Neither was to leave a file of its own that counts.
-    if (ended.releases !== null || ended.outcome === 'UNPUBLISHED') return [];
+    // None was to leave a file of its own that counts.
+    if (ended.releases !== null || ended.tableOf !== null || ended.outcome === 'UNPUBLISHED') return [];
     const expired = ended.keptUntil !== undefined && ended.keptUntil <= now.toISOString().slice(0, 10);
     if (run.status === 'SUCCEEDED' && expired) return [];
     // Its file was published after the published ones were read.
@@ -130,7 +132,7 @@ async function rowOf(
   { timeZone, warn }: Wanted,
 ) {
   const found = published.get(run.name);
-  const isKnown = run.status === 'SUCCEEDED' && !run.isRelease;
+  const isKnown = run.status === 'SUCCEEDED' && !run.ofAnother;
   const ended = isKnown ? undefined : await endOf(target, run, timeZone);
   const row = rowWith(run, found ?? published.get(ended?.released?.run ?? ''), ended);
   return run.status === 'RUNNING' ? { ...row, waiting: await waitOf(target, run, warn) } : row;
@@ -149,6 +151,7 @@ async function waitOf({ sfn }: Machine, run: FoundRun, warn: Wanted['warn']): Pr
 
 function rowWith(run: FoundRun, found: RunWithStanding | undefined, ended: End | undefined): RunRow {
   const { file, date, warnings, state, kind } = found?.manifest ?? {};
+  const { rows = null, bytes = null } = file ?? ended?.table ?? {};
   return {
     run: run.name,
     entity: run.entity ?? null,
@@ -158,14 +161,14 @@ function rowWith(run: FoundRun, found: RunWithStanding | undefined, ended: End |
     cause: ended?.cause ?? null,
     startedAt: run.startDate.toISOString(),
     seconds: secondsBetween(run.startDate, run.stopDate ?? new Date()),
-    rows: file?.rows ?? null,
-    bytes: file?.bytes ?? null,
+    ...{ rows, bytes },
     standing: found?.standing ?? null,
     warningCount: warnings?.length ?? null,
     changedColumns: found?.manifest.drift ? countChanges(found.manifest.drift) : null,
     waiting: null,
     withoutJob: run.withoutJob ?? null,
     ...{ state: state ?? null, kind: kind ?? null, releases: ended?.releases ?? null },
+    tableOf: ended?.tableOf ?? null,
   };
 }
 
@@ -174,11 +177,21 @@ function forgottenRow({ manifest, standing }: RunWithStanding): RunRow {
   const known = { run: execution, entity, date, startedAt, rows: file.rows, bytes: file.bytes, standing };
   const unknown = { status: null, error: null, cause: null, seconds: null, waiting: null, withoutJob: null };
   const changedColumns = drift && countChanges(drift);
-  return { ...known, ...unknown, warningCount: warnings.length, changedColumns, state, kind, releases: null };
+  return {
+    ...known,
+    ...unknown,
+    warningCount: warnings.length,
+    changedColumns,
+    state,
+    kind,
+    releases: null,
+    tableOf: null,
+  };
 }
 
 const inputSchema = z.object({
   release: z.optional(z.string()),
+  table: z.optional(z.object({ run: z.string() })),
   date: z.optional(z.iso.date()),
   scheduledFor: z.optional(z.iso.datetime({ offset: true })),
 });
@@ -195,8 +208,21 @@ type End = Awaited<ReturnType<typeof endOf>>;
 async function endOf({ sfn }: Machine, run: FoundRun, timeZone: string) {
   const { executionArn } = run;
   const { input, output, error, cause } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-  const { run: made, released = null, outcome } = parseState(output) ?? {};
-  const date = made?.date ?? released?.date ?? reckonedDate(input, run.startDate, timeZone);
-  const releases = parseJson(inputSchema, input)?.release ?? null;
-  return { error, cause, date, keptUntil: made?.keptUntil, outcome, released, releases };
+  const { run: made, released = null, table = null, outcome } = parseState(output) ?? {};
+  const { release: releases = null, table: asked } = parseJson(inputSchema, input) ?? {};
+  const reckoned = asked ? null : reckonedDate(input, run.startDate, timeZone);
+  const date = made?.date ?? released?.date ?? table?.date ?? reckoned;
+  const tableOf = asked?.run ?? null;
+  const { keptUntil } = made ?? {};
+  return {
+    error,
+    cause,
+    date,
+    keptUntil,
+    outcome,
+    released,
+    releases,
+    tableOf,
+    table: tableOf === null ? null : table,
+  };
 }

@@ -94,12 +94,13 @@ export function runsText(
 }
 
 /** Outcomes that leave readers or the person with what was wanted. */
-const GOOD = new Set(['published', 'published, partial', 'published*', 'stored', 'released', 'release']);
+const GOOD = new Set(['published', 'published, partial', 'published*', 'stored', 'released', 'release', 'table']);
 
 /** What the table has no room for. */
 function notesOf(runs: RunRow[]): string[] {
-  const notes = runs.flatMap(({ run, warningCount, changedColumns, waiting, releases }) => [
+  const notes = runs.flatMap(({ run, warningCount, changedColumns, waiting, releases, tableOf }) => [
     ...(releases === null ? [] : [`${plainLine(run)}: releases ${plainLine(releases)}`]),
+    ...(tableOf === null ? [] : [`${plainLine(run)}: table of ${plainLine(tableOf)}`]),
     ...(waiting ? [`${plainLine(run)}: ${waitingText(waiting)}`] : []),
     ...(warningCount ? [`${plainLine(run)}: ${manyText(warningCount, 'warning')}, which show prints`] : []),
     ...(changedColumns ? [`${plainLine(run)}: ${manyText(changedColumns, 'column')} changed, which show names`] : []),
@@ -145,12 +146,19 @@ function lineOf(run: RunRow): string {
 }
 
 function outcomeText(run: RunRow): string {
-  const { status, error, withoutJob, releases } = run;
+  const { status, error, withoutJob, releases, tableOf } = run;
   if (withoutJob) return withoutJobText(withoutJob);
   if (status === 'RUNNING') return 'running';
+  if (status === 'SUCCEEDED' && tableOf !== null) return run.rows === null ? 'table, superseded' : 'table';
+  if (lacksTable(run)) return `${releases === null ? fileText(run) : 'release'}, no table`;
   if (status === 'SUCCEEDED' && releases !== null) return 'release';
   if (status === null) return `${fileText(run)}*`;
   return status === 'SUCCEEDED' || isReleased(run) ? fileText(run) : plainLine(error ?? status);
+}
+
+/** Its file is published all the same. */
+function lacksTable({ error, tableOf }: RunRow): boolean {
+  return error === 'TableNotWritten' && tableOf === null;
 }
 
 /** What became of the file. */

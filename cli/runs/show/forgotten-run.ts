@@ -1,5 +1,3 @@
-import { ENTITIES, entitySchema } from '../../../core/config/entities.ts';
-import { eachOf } from '../../../core/each-of.ts';
 import type { Manifests, PublishedRun } from '../../data/manifests.ts';
 import { remarksOf } from '../../data/remarks.ts';
 import type { Target } from '../../support/target.ts';
@@ -8,18 +6,6 @@ import { standingBy } from '../list/published-runs.ts';
 import { linksOf } from './links.ts';
 import { publicationOf, type ShownRun } from './show-run.ts';
 import type { Moment } from './timeline.ts';
-
-/** The name gives the key of the manifest; the newest run of an entity is in its pointer. */
-export async function forgottenRun(manifests: Manifests, run: string): Promise<PublishedRun | undefined> {
-  const name = run.split(':').at(-1) ?? run;
-  const entity = entitySchema.safeParse(name).data;
-  if (entity) {
-    const pointer = await manifests.pointer(entity, 'latest');
-    return pointer && manifests.manifestOfRun(entity, pointer.execution);
-  }
-  const found = await eachOf(ENTITIES, (each) => manifests.manifestOfRun(each, name));
-  return found.find((one) => one !== undefined);
-}
 
 /** All that a manifest knows of its run. */
 export async function ofManifest(
@@ -40,7 +26,7 @@ export async function ofManifest(
     ...{ startedAt, endedAt: null, seconds: null, exportId: id, checks, rows: file.rows, bytes: file.bytes, warnings },
     standing: await standingBy(manifests, manifest, warn),
     ...(await publicationOf(manifests, manifest, warn)),
-    releases: null,
+    ...{ releases: null, tableOf: null, table: null },
     timeline: [
       at(startedAt, 'begin', begin),
       adoptedFrom === null

@@ -3,7 +3,7 @@ import type { RunState } from '../../../core/step/states.ts';
 import { isStay } from '../executions.ts';
 import { parseState } from '../run-report.ts';
 
-export type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'end';
+export type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'table' | 'end';
 
 /** A stay in one state of the machine. */
 export interface Stay {
@@ -32,6 +32,8 @@ const PHASES: Record<string, Phase> = {
   WaitBeforeDownload: 'download',
   PublishFile: 'publish',
   WaitBeforePublish: 'publish',
+  WriteTable: 'table',
+  WaitBeforeTable: 'table',
 };
 
 export async function historyOf(client: SFNClient, executionArn: string): Promise<HistoryEvent[]> {

@@ -23,8 +23,9 @@ interface PublishedDate {
 export async function aftermathOf(
   manifests: Manifests,
   { name, entity, status, startDate }: FoundRun,
-  { date: begun, input, error, timeZone, adoptable, releasable, warn }: Known,
+  known: Known,
 ): Promise<Pick<ShownRun, 'date' | 'readers' | 'makeUp'>> {
+  const { date: begun, input, timeZone, warn } = known;
   const failed = status !== 'RUNNING' && status !== 'SUCCEEDED';
   if (!entity || !failed) return { date: begun ?? null, readers: null, makeUp: null };
   const date = begun ?? (timeZone && reckonedDate(input, startDate, timeZone));
@@ -34,20 +35,29 @@ export async function aftermathOf(
   };
   const readers = await Promise.all([named(date), named('latest')]).then(
     ([ofDate, latest]) => ({ ofDate, latest }),
-    (error: unknown) => {
-      // The bucket may be why the run failed: the rest is shown.
-      if (!(error instanceof CommandError || error instanceof RunError)) throw error;
-      warn(`What readers have is not known: ${error.message}`);
-      return null;
-    },
+    (trouble: unknown) => notKnown(trouble, warn),
   );
-  const again =
-    !adoptable && parseJson(plainInputSchema, input) && date
-      ? `start ${entity} --date ${date}`
-      : `retry ${quoted(name)}`;
-  const makeUp = error === 'FileQuarantined' && releasable ? `release ${quoted(name)} --reason "…"` : again;
-  const vain = readers?.ofDate || FAILS_AGAIN.has(error ?? '');
-  return { date: date ?? null, readers, makeUp: vain ? null : makeUp };
+  const makeUp = makeUpOf({ name, entity, date }, readers, known);
+  return { date: date ?? null, readers, makeUp };
+}
+
+function makeUpOf(
+  { name, entity, date }: { name: string; entity: string; date: string | undefined },
+  readers: Readers | null,
+  { input, error, adoptable, releasable, tableOf }: Known,
+): string | null {
+  if (error === 'TableNotWritten') return `table ${quoted(tableOf)}`;
+  if (readers?.ofDate || FAILS_AGAIN.has(error ?? '')) return null;
+  if (error === 'FileQuarantined' && releasable) return `release ${quoted(name)} --reason "…"`;
+  const plain = !adoptable && parseJson(plainInputSchema, input) && date;
+  return plain ? `start ${entity} --date ${date}` : `retry ${quoted(name)}`;
+}
+
+/** The bucket may be why the run failed: the rest is shown. */
+function notKnown(trouble: unknown, warn: Known['warn']): null {
+  if (!(trouble instanceof CommandError || trouble instanceof RunError)) throw trouble;
+  warn(`What readers have is not known: ${trouble.message}`);
+  return null;
 }
 
 /** With the same input, which is refused or too large. */
@@ -59,6 +69,8 @@ interface Known {
   input: string | undefined;
   error: string | null;
   timeZone: string | undefined;
+  /** The run whose table it writes, or should have written. */
+  tableOf: string;
   /** Whether a retry adopts its export. */
   adoptable: boolean;
   /** Whether a person may release its file. */

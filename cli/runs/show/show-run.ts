@@ -4,6 +4,7 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Release } from '../../../core/export/release.ts';
 import type { Drift } from '../../../core/step/drift.ts';
 import type { RunState } from '../../../core/step/states.ts';
+import { forgottenRun } from '../../data/forgotten-run.ts';
 import { createManifests, ifReadable, type Manifests } from '../../data/manifests.ts';
 import { remarksOf } from '../../data/remarks.ts';
 import { CommandError } from '../../support/exit.ts';
@@ -12,9 +13,9 @@ import { adoptableRun } from '../adoption.ts';
 import { type FoundRun, findRun } from '../find-run.ts';
 import type { RunRow } from '../list/list-runs.ts';
 import { standingBy } from '../list/published-runs.ts';
-import { parseState, secondsBetween } from '../run-report.ts';
+import { parseState, secondsBetween, tableOf } from '../run-report.ts';
 import { waitingOf } from '../waiting.ts';
-import { forgottenRun, ofManifest } from './forgotten-run.ts';
+import { ofManifest } from './forgotten-run.ts';
 import { historyOf, stretchesOf } from './history.ts';
 import { type Links, linksOf, runbookEntry } from './links.ts';
 import { aftermathOf, type Readers } from './readers.ts';
@@ -42,6 +43,8 @@ export interface ShownRun extends Omit<RunRow, 'warningCount' | 'changedColumns'
   readers: Readers | null;
   /** The command that publishes its date after all; null where something is published for it, or the same input would fail again. */
   makeUp: string | null;
+  /** The table that was written. */
+  table: RunState['table'];
   links: Links;
 }
 
@@ -77,12 +80,14 @@ async function ofExecution(
   const last = stretches.at(-1)?.stays.at(-1);
   const state = parseState(output) ?? last?.after ?? last?.before;
   const manifestKey = manifestKeyOf(state, error);
+  const written = tableOf(state, input);
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
   const manifest = manifestKey === null ? undefined : await ifReadable(manifests.manifest(manifestKey), warn);
   const adoptable = adoptableRun({ name, status, error }, { name: last?.name ?? '', state }) !== undefined;
   const known = {
-    date: state?.run?.date ?? state?.released?.date ?? state?.date ?? undefined,
+    date: dateOf(state),
+    tableOf: written.tableOf ?? state?.released?.run ?? name,
     input,
     error,
     timeZone: target.TimeZone,
@@ -97,6 +102,7 @@ async function ofExecution(
     ...ofState(state, target.BucketName, manifestKey),
     ...(await publicationOf(manifests, manifest, warn)),
     releases: releasedBy(state?.input),
+    ...written,
     waiting: (status === 'RUNNING' && seen && waitingOf(seen)) || null,
     startedAt: startDate.toISOString(),
     endedAt: stopDate?.toISOString() ?? null,
@@ -104,10 +110,23 @@ async function ofExecution(
     standing: manifest ? await standingBy(manifests, manifest, warn) : null,
     runbook: runbookEntry(error, status),
     timeline: timelineOf(stretches, { status, error, withoutJob, startedAt: startDate, endedAt: stopDate }),
-    warnings: [...warnings, ...(manifest ? [...remarksOf(manifest), ...manifest.warnings] : [])],
+    warnings: [
+      ...warnings,
+      ...(manifest ? [...remarksOf(manifest), ...manifest.warnings] : []),
+      ...warningsOf(written),
+    ],
     drift: manifest?.drift ?? null,
     links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
   };
+}
+
+function dateOf(state: RunState | undefined): string | undefined {
+  const { run, released, table, date } = state ?? {};
+  return (run ?? released ?? table)?.date ?? date ?? undefined;
+}
+
+function warningsOf({ table }: Pick<ShownRun, 'table'>): string[] {
+  return table?.warnings ?? [];
 }
 
 /** A step that has failed names no manifest, even where it wrote one. */

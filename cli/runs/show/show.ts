@@ -64,14 +64,24 @@ function headOf(shown: ShownRun): string {
   return [`${what}, ${outcome}`, size, standing && standings[standing]].filter(Boolean).join(', ');
 }
 
-/** What became of the file; `undefined` where it came to none that counts. */
-function successOf({ status, withoutJob, state, standing, releases }: ShownRun): string | undefined {
+/** What became of file or table; `undefined` where it came to none that counts. */
+function successOf(shown: ShownRun): string | undefined {
+  const { status, withoutJob, state, standing, releases } = shown;
   if (status === 'RUNNING' || withoutJob) return undefined;
+  const ofTable = tableSuccessOf(shown);
+  if (ofTable !== undefined) return ofTable;
   if (releases !== null && status === 'SUCCEEDED') return `released from quarantine: ${plainLine(releases)}`;
   if (state === 'quarantined')
     return standing === 'latest' || standing === 'current' ? 'quarantined, then released' : undefined;
   if (status !== 'SUCCEEDED' && status !== null) return undefined;
   return state === 'unpublished' ? 'stored, not published' : 'published';
+}
+
+/** Of an execution that is about a table alone, or that lacks its own. */
+function tableSuccessOf({ status, error, table, tableOf }: ShownRun): string | undefined {
+  if (error === 'TableNotWritten' && tableOf === null) return 'published, without its table';
+  if (tableOf === null || status !== 'SUCCEEDED') return undefined;
+  return table ? `the table of ${plainLine(tableOf)}` : 'no table: another run is published for the date';
 }
 
 function otherwise({ status, error, withoutJob, state }: ShownRun): string {
@@ -119,6 +129,7 @@ const STEPS: Partial<Record<Phase, string>> = {
   check: 'CheckStatus',
   download: 'DownloadFile',
   publish: 'PublishFile',
+  table: 'WriteTable',
 };
 
 /** The log of the step in which a run ended, or is. `--json` has all. */
@@ -129,12 +140,13 @@ function logOf({ status, timeline, links }: ShownRun): string[] {
 }
 
 function placesOf(shown: ShownRun): string[] {
-  const { files, links, executionArn } = shown;
+  const { files, links, executionArn, table } = shown;
   const { bucket, key, manifestKey, keptUntil } = files;
   const kept = keptUntil === null ? '' : ` (kept until ${keptUntil})`;
   return [
     ...(key === null ? [] : [`  File: s3://${bucket}/${plainLine(key)}${kept}`]),
     ...(manifestKey === null ? [] : [`  Manifest: s3://${bucket}/${plainLine(manifestKey)}`]),
+    ...(table === null ? [] : [`  Table: s3://${bucket}/${plainLine(table.key)}`]),
     ...(executionArn === null ? [] : [`  Execution: ${links.execution ?? executionArn}`]),
     ...logOf(shown),
     ...(links.endpoint === null ? [] : [`  Local cloud: ${links.endpoint}`]),

@@ -1,4 +1,5 @@
 import type { RunState } from '../../../core/step/states.ts';
+import { tableRunOf } from '../../../core/table/table-input.ts';
 import { bytesText, durationText, manyText } from '../../support/text.ts';
 import { reasonText, timesText, waitingOf } from '../waiting.ts';
 import { type WithoutJob, withoutJobSentence } from '../without-job.ts';
@@ -62,12 +63,17 @@ function ended(
 ): Moment {
   const took = durationText((endedAt.getTime() - startedAt.getTime()) / 1000);
   const how: Record<string, string> = {
-    SUCCEEDED: withoutJob ? 'Ended without a job' : last?.outcome === 'UNPUBLISHED' ? 'Stored' : 'Published',
+    SUCCEEDED: withoutJob ? 'Ended without a job' : successText(last),
     TIMED_OUT: 'Ended by the time limit of the machine',
     ABORTED: 'Stopped by a person',
   };
   const text = how[status] ?? `Failed with ${error ?? 'an error without a name'}`;
   return { at: endedAt.toISOString(), phase: 'end', seconds: null, text: `${text}, ${took} after the start.` };
+}
+
+function successText(last: RunState | undefined): string {
+  if (last?.outcome === 'UNPUBLISHED') return 'Stored';
+  return last && !last.run && !last.released && tableRunOf(last.input) !== undefined ? 'Ended' : 'Published';
 }
 
 const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
@@ -106,6 +112,12 @@ const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
     const rows = after.rows === null ? '' : ` and ${manyText(after.rows, 'row')}`;
     const stored = after.outcome === 'UNPUBLISHED';
     return `Checked every byte${rows}, then ${stored ? 'described it: no pointer names it' : 'published'}`;
+  },
+  table: (stretch) => {
+    const { table, outcome } = afterOf(stretch) ?? {};
+    if (outcome === 'SUPERSEDED') return 'Wrote no table: another run is published for the date';
+    if (!table) return 'The table is not written; the file is published';
+    return `Table of ${table.run} written: ${manyText(table.rows, 'row')}, ${bytesText(table.bytes)}`;
   },
 };
 

@@ -33,6 +33,8 @@ const report: RunReport = {
   withoutJob: null,
   unpublished: null,
   released: null,
+  table: null,
+  tableOf: null,
 };
 
 /** Verifies against a bucket with what a run published, changed as given; `undefined` takes an object away. */

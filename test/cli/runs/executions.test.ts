@@ -88,7 +88,7 @@ test('a run is followed from its start to its end', async () => {
   expect(report).toEqual({
     ...{ entity: 'leads', executionArn: ARN, status: 'SUCCEEDED', error: null, cause: null, exportId: EXPORT_ID },
     ...{ key: file.key, manifestKey, bytes: 12, rows: 7, warningCount: 2, checks: 3, seconds: 12.3 },
-    ...{ withoutJob: null, unpublished: null, released: null },
+    ...{ withoutJob: null, unpublished: null, released: null, table: null, tableOf: null },
   });
 });
 

@@ -50,7 +50,7 @@ test('an entity means its newest run, whoever started it', async () => {
   const { target, calls } = await machine(runs);
   expect(await findRun(target, 'leads')).toEqual({
     ...{ executionArn: `${RUN_ARNS}:f7d3_9b1c`, name: 'f7d3_9b1c', entity: 'leads', status: 'SUCCEEDED' },
-    ...{ startDate: new Date((NOW - DAY) * 1000), stopDate: undefined, isRelease: false },
+    ...{ startDate: new Date((NOW - DAY) * 1000), stopDate: undefined, ofAnother: false },
   });
   // Nothing older was looked at.
   expect(calls.filter(({ operation }) => operation === 'ListExecutions')).toHaveLength(1);

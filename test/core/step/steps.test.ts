@@ -8,6 +8,7 @@ import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import { deployment, EXPORT_ID, newState, run, runState, storedFile } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
@@ -15,6 +16,8 @@ import { exportRecords } from '../../support/export-records.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
+import { manifestKeyOf, publishedRuns } from '../../support/published-run.ts';
+import type { Fault } from '../../support/strict-store/types.ts';
 
 const CSV = Buffer.from('id\n1\n');
 const DOWN = new RunError('CrmUnavailable', 'Down.');
@@ -44,7 +47,8 @@ const download = (answer: unknown) => {
   const deps = { ...testDeps(), crm, store: NO_STORE, transfer: fakeTransfer(CSV), abortUpload: async () => {} };
   return asStep('DownloadFile', downloadFile, ...composed(deps))(runState(), lambdaContext());
 };
-const publish = (trouble?: Error, overrides: Partial<RunState> = {}) => {
+const withTables = deployment({ entities: { leads: { tables: {} } } });
+const publish = (trouble?: Error, overrides: Partial<RunState> = {}, configured = deployment()) => {
   const file = storedFile({ bytes: CSV.length, crc32: crc32Text(crc32(CSV)) });
   const bucket = fakeBucket({
     objects: { [file.key]: CSV },
@@ -54,8 +58,19 @@ const publish = (trouble?: Error, overrides: Partial<RunState> = {}) => {
   return asStep(
     'PublishFile',
     publishFile,
-    ...composed({ ...testDeps(), bucket }),
+    ...composed({ ...testDeps({ deployment: configured }), bucket }),
   )(runState({ file, ...overrides }), lambdaContext());
+};
+
+const table = async (pointed: string, trouble?: Fault) => {
+  const { publish, point, stored } = await publishedRuns({
+    faults: ({ operation }) => (operation === 'HeadObject' ? trouble : undefined),
+  });
+  await publish(CSV);
+  await point(pointed);
+  const deps = { ...testDeps({ deployment: withTables }), ...stored(), hashKey: async () => '', softwareVersion: '1' };
+  const state = runState({ manifestKey: manifestKeyOf('night-1') });
+  return asStep('WriteTable', writeTable, ...composed(deps))(state, lambdaContext());
 };
 
 /** How each outcome comes about. One that is missing here does not compile. */
@@ -80,9 +95,16 @@ const PRODUCED: { [S in StepName]: Record<StepOutcome<S>, () => Promise<RunState
   },
   PublishFile: {
     PUBLISHED: () => publish(),
+    TABLE_DUE: () => publish(undefined, {}, withTables),
     UNPUBLISHED: () => publish(undefined, { run: run({ differs: ['filters'], kind: 'partial', publish: false }) }),
     CONTINUE: () => publish(new RunError('StorageUnavailable', 'Down.')),
     FAILED: () => publish(new RunError('StorageDenied', 'No.')),
+  },
+  WriteTable: {
+    WRITTEN: () => table('night-1'),
+    SUPERSEDED: () => table('later'),
+    CONTINUE: () => table('night-1', { status: 503, code: 'SlowDown' }),
+    FAILED: () => table('night-1', { status: 403, code: 'AccessDenied' }),
   },
 };
 

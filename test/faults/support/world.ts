@@ -20,6 +20,8 @@ import { connect as connectSummarizeBatch } from '../../../lambdas/summarize-bat
 import { summarizeBatch } from '../../../lambdas/summarize-batch/summarize-batch.ts';
 import { connect as connectValidateBatch } from '../../../lambdas/validate-batch/handler.ts';
 import { validateBatch } from '../../../lambdas/validate-batch/validate-batch.ts';
+import { connect as connectWriteTable } from '../../../lambdas/write-table/handler.ts';
+import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { startSandbox } from '../../../sandbox/sandbox.ts';
 import type { SandboxOptions } from '../../../sandbox/world/settings.ts';
 import { abortUpload, LIMITS, transfer } from '../../../transfer/index.ts';
@@ -216,6 +218,7 @@ const HANDLERS: Record<AnyStepName, (platform: Platform) => Handler> = {
   CheckStatus: (platform) => asStep('CheckStatus', checkStatus, connectCheckStatus, platform),
   DownloadFile: (platform) => asStep('DownloadFile', downloadFile, connectSmallDownload, platform),
   PublishFile: (platform) => asStep('PublishFile', publishFile, connectPublishFile, platform),
+  WriteTable: (platform) => asStep('WriteTable', writeTable, connectWriteTable, platform),
   ValidateBatch: (platform) => asBatchStep('ValidateBatch', validateBatch, connectValidateBatch, platform),
   ApplyChunk: (platform) => asBatchStep('ApplyChunk', applyChunk, connectApplyChunk, platform),
   SummarizeBatch: (platform) => asBatchStep('SummarizeBatch', summarizeBatch, connectSummarizeBatch, platform),

@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
-import { resolved, synthesise, type Template, updatingDeployment } from '../../../scripts/definition.ts';
+import {
+  fullDeployment,
+  resolved,
+  synthesise,
+  type Template,
+  updatingDeployment,
+} from '../../../scripts/definition.ts';
 import { AWS_METRICS } from '../support/aws-metrics.ts';
 import { dashboardBody } from '../support/dashboard-grammar.ts';
 import { allOf, oneOf } from '../support/template.ts';
 
-const json = synthesise(updatingDeployment());
+const json = synthesise(fullDeployment());
 
 function bodyText(template: Template): unknown {
   const [, { Properties }] = oneOf(template, 'AWS::CloudWatch::Dashboard');
@@ -52,7 +58,7 @@ describe('the dashboard', () => {
   });
 
   test('is not there where the configuration switches it off, and nothing else is missing', () => {
-    const without = synthesise(updatingDeployment({ dashboard: false }));
+    const without = synthesise(fullDeployment({ dashboard: false }));
     const types = ({ Resources }: Template) => Object.values(Resources).map(({ Type }) => Type);
 
     expect(types(without)).toEqual(types(json).filter((type) => type !== 'AWS::CloudWatch::Dashboard'));

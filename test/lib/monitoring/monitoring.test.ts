@@ -7,11 +7,11 @@ import { ERRORS } from '../../../core/errors.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
 import { ExportStack } from '../../../lib/export-stack.ts';
 import { ALARMS } from '../../../lib/monitoring/alarms.ts';
-import { resolved, synthesise, updatingDeployment } from '../../../scripts/definition.ts';
+import { fullDeployment, resolved, synthesise, updatingDeployment } from '../../../scripts/definition.ts';
 import { AWS_METRICS } from '../support/aws-metrics.ts';
 import { allOf, oneOf, statementsOf } from '../support/template.ts';
 
-const json = synthesise(updatingDeployment());
+const json = synthesise(fullDeployment());
 const [topicId, topic] = oneOf(json, 'AWS::SNS::Topic');
 
 interface Dimension {
@@ -47,6 +47,7 @@ describe('the alarms', () => {
         'PublishedWithWarnings',
         'FileQuarantined',
         'SchemaChanged',
+        'TableNotWritten',
         'UndeliveredStarts',
         'ReauthorizationRequired',
         'GrantRotatedButNotStored',
@@ -57,10 +58,10 @@ describe('the alarms', () => {
     expect(new Set(named.map((name) => name.split('-')[0]))).toEqual(new Set(Object.keys(ALARMS)));
   });
 
-  test('watch nothing of customer updates where there are none', () => {
+  test('watch nothing of customer updates and tables where there are none', () => {
     const without = [...alarmsOf(synthesise()).keys()];
 
-    expect(without.filter((name) => /CustomerUpdates|ApplyChunk/.test(name))).toEqual([]);
+    expect(without.filter((name) => /CustomerUpdates|ApplyChunk|Table/.test(name))).toEqual([]);
   });
 
   test.each(named)('%s is a plain one, reads a metric that exists, and none that is counted otherwise', (name) => {

@@ -14,6 +14,8 @@ import type { ClaimSlot } from '../../../lambdas/create-export/claim-slot.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import type { TableStore } from '../../../lambdas/write-table/table-store.ts';
+import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { composed, unclaimed } from '../../support/deps.ts';
 import { exportRecords } from '../../support/export-records.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
@@ -58,6 +60,8 @@ export interface World {
   transfer?: DownloadFileDeps['transfer'];
   /** What PublishFile does with the bucket; anything else was not expected. */
   bucket?: Partial<Bucket>;
+  /** What WriteTable does with tables. */
+  tables?: TableStore;
   /** Of earlier runs; none unless told otherwise. */
   records?: ExportRecords;
 }
@@ -83,13 +87,15 @@ const handlers = {
   CheckStatus: (deps: Clients) => asStep('CheckStatus', checkStatus, ...composed(deps)),
   DownloadFile: (deps: Clients) => asStep('DownloadFile', downloadFile, ...composed(deps)),
   PublishFile: (deps: Clients) => asStep('PublishFile', publishFile, ...composed(deps)),
+  WriteTable: (deps: Clients) => asStep('WriteTable', writeTable, ...composed(deps)),
 };
 
 function clients(world: World) {
   const crm = clientOf(world.crm);
-  const refuse = async () => {
+  const unexpected = () => {
     throw new Error('the bucket was not expected to be used so');
   };
+  const refuse = async () => unexpected();
   const unused: Bucket = { stream: refuse, read: refuse, putOnce: refuse, replace: refuse, list: refuse };
   const bucket: Bucket = { ...unused, ...world.bucket };
   const read = world.bucket?.read ?? (async () => undefined);
@@ -97,6 +103,8 @@ function clients(world: World) {
   return {
     crm,
     bucket,
+    tables: world.tables ?? { standing: refuse, begin: () => unexpected() },
+    hashKey: refuse,
     records,
     read,
     store: NO_STORE,

@@ -45,3 +45,19 @@ function nameOf(resource: unknown): string {
   const end = /":execution:",.*"(:\*|\/ApplyChunks:\*)"\]\]/.exec(text)?.[1];
   return end ? `execution:NAME${end}` : resolved(resource);
 }
+
+/** What a bucket's policy allows: "step action keys condition", sorted. */
+export function allowedIn(policy: Resource, bucketId: string): string[] {
+  return statementsOf(policy)
+    .filter(({ Effect }) => Effect === 'Allow')
+    .flatMap(({ Action, Principal, Resource, Condition }) =>
+      listed(Action).flatMap((action) =>
+        listed(Resource).map((resource) => {
+          const who = resolved(Principal.AWS).replace(/Role[0-9A-F]{8}\.Arn$/, '');
+          const keys = resolved(resource).replace(`${bucketId}.Arn`, '');
+          return `${who} ${action} ${keys}${Condition ? ` ${JSON.stringify(Condition)}` : ''}`;
+        }),
+      ),
+    )
+    .sort();
+}

@@ -5,11 +5,12 @@ import { ENTITIES } from '../../../core/config/entities.ts';
 import { entityPlan } from '../../../core/config/entity-plan.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { STEPS, type StepName } from '../../../core/step/steps.ts';
-import { definitionOf, exampleDeployment, synthesise } from '../../../scripts/definition.ts';
+import { definitionOf, exampleDeployment, synthesise, tableDeployment } from '../../../scripts/definition.ts';
 import { exportRun, pathsIn, reachable, stateOf, statesOfType } from '../support/definition.ts';
 import { delaysOf } from '../support/interpreter.ts';
 
-const definition = exportRun();
+/** With tables, which add states and change nothing else. */
+const definition = definitionOf(synthesise(tableDeployment()));
 const states = Object.entries(definition.States);
 const steps = Object.keys(STEPS) as StepName[];
 const state = (id: string) => stateOf(definition, id);
@@ -39,8 +40,15 @@ const ARROWS: Record<StepName, Record<string, string>> = {
   },
   PublishFile: {
     PUBLISHED: 'ExportPublished',
+    TABLE_DUE: 'WriteTable',
     UNPUBLISHED: 'ExportStored',
     CONTINUE: 'WaitBeforePublish',
+    FAILED: 'RunFailed',
+  },
+  WriteTable: {
+    WRITTEN: 'TableWritten',
+    SUPERSEDED: 'TableSuperseded',
+    CONTINUE: 'WaitBeforeTable',
     FAILED: 'RunFailed',
   },
 };
@@ -51,10 +59,11 @@ const WAITS = {
   WaitBeforeCheck: 'CheckStatus',
   WaitBeforeDownload: 'DownloadFile',
   WaitBeforePublish: 'PublishFile',
+  WaitBeforeTable: 'WriteTable',
 };
 
-const SUCCESSES = ['AlreadyStarted', 'ExportPublished', 'ExportStored', 'NotDue'];
-const ENDS = [...SUCCESSES, 'RunFailed', 'StepCrashed', 'UnknownOutcome'];
+const SUCCESSES = ['AlreadyStarted', 'ExportPublished', 'ExportStored', 'NotDue', 'TableSuperseded', 'TableWritten'];
+const ENDS = [...SUCCESSES, 'RunFailed', 'StepCrashed', 'TableCrashed', 'UnknownOutcome'];
 
 describe('the definition as a whole', () => {
   test('is accepted by the validator of the Amazon States Language', () => {
@@ -75,7 +84,7 @@ describe('the definition as a whole', () => {
     expect([...reached].sort()).toEqual(Object.keys(definition.States).sort());
   });
 
-  test('ends nowhere but in successes and three failures', () => {
+  test('ends nowhere but in successes and four failures', () => {
     const ends = states.filter(([, { Type }]) => Type === 'Succeed' || Type === 'Fail').map(([id]) => id);
 
     expect(ends.sort()).toEqual([...ENDS].sort());
@@ -131,6 +140,7 @@ describe('the definition as a whole', () => {
         '$.failure.error',
         // Asked whether it is there.
         '$.input.release',
+        '$.input.table',
         '$.outcome',
         '$.waitSeconds',
       ].sort(),
@@ -144,10 +154,11 @@ describe('the definition as a whole', () => {
     });
 
     const { TimeoutSeconds } = definitionOf(synthesise(deployment));
+    const usual = exportRun();
 
     expect(TimeoutSeconds).toBe(50_000 + 12 * 3600);
     const longest = ENTITIES.map((entity) => entityPlan(exampleDeployment(), entity).polling.deadlineSeconds);
-    expect(definition.TimeoutSeconds).toBe(Math.max(...longest) + 12 * 3600);
+    expect(usual.TimeoutSeconds).toBe(Math.max(...longest) + 12 * 3600);
   });
 });
 
@@ -162,14 +173,17 @@ describe('the beginning', () => {
         'execution.$': '$$.Execution.Name',
         'startedAt.$': '$$.Execution.StartTime',
         checks: 0,
-        machineVersion: 2,
+        machineVersion: 3,
       },
       Next: 'AfterBeginRun',
     });
     expect(state('AfterBeginRun')).toEqual({
       Type: 'Choice',
       Comment: expect.any(String),
-      Choices: [{ Variable: '$.input.release', IsPresent: true, Next: 'PublishFile' }],
+      Choices: [
+        { Variable: '$.input.release', IsPresent: true, Next: 'PublishFile' },
+        { Variable: '$.input.table', IsPresent: true, Next: 'WriteTable' },
+      ],
       Default: 'CreateExport',
     });
   });
@@ -211,8 +225,10 @@ describe.each(steps)('the step %s', (id) => {
     expect(choice.Default).toBe('UnknownOutcome');
   });
 
-  test('ends in StepCrashed on every other error, and keeps it apart from the state', () => {
-    expect(task.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: '$.crash', Next: 'StepCrashed' }]);
+  test('ends in a crash on every other error, and keeps it apart from the state', () => {
+    const Next = id === 'WriteTable' ? 'TableCrashed' : 'StepCrashed';
+
+    expect(task.Catch).toEqual([{ ErrorEquals: ['States.ALL'], ResultPath: '$.crash', Next }]);
   });
 
   test('retries names of the platform only, with an end, each in one retrier', () => {
@@ -279,13 +295,42 @@ describe('the ends', () => {
     );
   });
 
-  test('StepCrashed has a sentence that States.Format reads as it is written', () => {
-    expect(ERRORS.StepCrashed.advice).not.toMatch(/['{}\\]/);
+  test('TableCrashed has the name of a table that is not written, for the file is published', () => {
+    const crashed = state('TableCrashed');
+
+    expect(crashed.Error).toBe('TableNotWritten');
+    expect(crashed.CausePath).toBe(
+      `States.Format('WriteTable stopped with {} before it could answer. ${ERRORS.TableNotWritten.advice}', $.crash.Error)`,
+    );
   });
+
+  test.each(['StepCrashed', 'TableNotWritten'] as const)(
+    '%s has a sentence that States.Format reads as it is written',
+    (name) => {
+      expect(ERRORS[name].advice).not.toMatch(/['{}\\]/);
+    },
+  );
 
   test('UnknownOutcome says what to do', () => {
     expect(state('UnknownOutcome').Error).toBe('UnknownOutcome');
     expect(state('UnknownOutcome').Cause).toContain(ERRORS.UnknownOutcome.advice);
+  });
+});
+
+describe('without tables', () => {
+  const without = exportRun();
+
+  test('no state is about them, and a run whose publication asks for one ends as published', () => {
+    expect(Object.keys(without.States).filter((id) => id.includes('Table'))).toEqual([]);
+    const due = without.States.AfterPublishFile?.Choices?.find(({ StringEquals }) => StringEquals === 'TABLE_DUE');
+    expect(due?.Next).toBe('ExportPublished');
+    expect(without.States.AfterBeginRun?.Choices).toHaveLength(1);
+  });
+
+  test('every other state is the same', () => {
+    const shared = Object.keys(without.States).filter((id) => id !== 'AfterPublishFile' && id !== 'AfterBeginRun');
+
+    for (const id of shared) expect(without.States[id], id).toEqual(definition.States[id]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { conflict, document, invalidPart, noSuchUpload, Refusal, unescaped, xmlAnswer } from './answers.ts';
 import { badDigest, base64Crc32, compositeCrc32, fullObjectCrc32, multipartEtag } from './checksums.ts';
-import { checkIfNoneMatch } from './objects.ts';
+import { checkIfMatch, checkIfNoneMatch } from './objects.ts';
 import type { Answer, Contents, OpenUpload, Settings, StoredObject, StoredPart, Work } from './types.ts';
 
 interface NamedPart {
@@ -68,6 +68,7 @@ function element(xml: string, name: string): string | undefined {
 
 function checkConditions({ request: { headers, key } }: Work, upload: OpenUpload, contents: Contents): void {
   checkIfNoneMatch(headers, contents.objects.get(key));
+  checkIfMatch(headers, contents.objects.get(key));
   const deletedSince = (contents.deleted.get(key) ?? 0) > upload.begun;
   if (headers['if-none-match'] !== undefined && deletedSince) upload.dead = true;
   if (upload.dead) throw conflict(key);

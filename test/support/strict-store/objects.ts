@@ -8,7 +8,6 @@ import type { Answer, Contents, Settings, StoredObject, Work } from './types.ts'
 export function put(work: Work, { objects }: Contents, { checksums }: Settings): Answer {
   const { key, headers } = work.request;
   checkIfNoneMatch(headers, objects.get(key));
-  if (headers['if-match'] !== undefined && !objects.has(key)) throw noSuchKey(key);
   checkIfMatch(headers, objects.get(key));
   if (checksums !== 'none') checkDigest(work);
   const value = checksums === 'none' ? undefined : base64Crc32(crc32(work.body));
@@ -32,22 +31,19 @@ export function checkIfNoneMatch(headers: IncomingHttpHeaders, standing: StoredO
   throw new Refusal(412, 'PreconditionFailed', message, { Condition: 'If-None-Match' });
 }
 
-/** @throws Refusal 412 when the object has another ETag */
-function checkIfMatch(headers: IncomingHttpHeaders, standing: StoredObject | undefined): void {
+/** @throws Refusal 404 when there is no such key, 412 when the object is another */
+export function checkIfMatch(headers: IncomingHttpHeaders, standing: StoredObject | undefined): void {
   const condition = headers['if-match'];
   if (condition === undefined || condition === standing?.etag) return;
+  if (standing === undefined) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.');
   const message = 'At least one of the pre-conditions you specified did not hold';
   throw new Refusal(412, 'PreconditionFailed', message, { Condition: 'If-Match' });
-}
-
-function noSuchKey(key: string): Refusal {
-  return new Refusal(404, 'NoSuchKey', 'The specified key does not exist.', { Key: key });
 }
 
 /** HeadObject and GetObject; the checksum comes only where it is requested, and never with a part of the object. */
 export function get({ request: { key, headers } }: Work, { objects }: Contents): Answer {
   const object = objects.get(key);
-  if (object === undefined) throw noSuchKey(key);
+  if (object === undefined) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.', { Key: key });
   checkIfMatch(headers, object);
   const range = rangeOf(headers.range, object.body.length);
   const body = range ? object.body.subarray(range.first, range.last + 1) : object.body;

@@ -149,6 +149,7 @@ const row: RunRow = {
     state: 'published',
     kind: 'full',
     releases: null,
+    tableOf: null,
   },
 };
 const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };

@@ -1,5 +1,5 @@
-import { RunError } from '../../core/errors.ts';
-import type { Bucket } from '../../core/storage/bucket.ts';
+import { RunError } from '../errors.ts';
+import type { Bucket } from './bucket.ts';
 
 /** Then the next invocation continues. */
 const MOST_BREAKS = 5;

@@ -1,0 +1,27 @@
+import type { Manifest } from '../export/manifest.ts';
+import type { Run } from '../export/pointer.ts';
+
+/**
+ * Why no table is made of the file of a run, in a sentence; `undefined` where one is.
+ * @param ofDate the run that the pointer of its date names
+ */
+export function whyNoTable(
+  run: string,
+  manifest: Manifest | undefined,
+  ofDate: Pick<Run, 'execution'> | undefined,
+): string | undefined {
+  const why = reasonOf(manifest, ofDate);
+  return why && `The run ${run} gets no table: ${why}.`;
+}
+
+function reasonOf(manifest: Manifest | undefined, ofDate: Pick<Run, 'execution'> | undefined): string | undefined {
+  if (!manifest) return 'it has stored no file, is under way or is not known; npm run cli -- list names the runs';
+  const { entity, date, execution } = manifest;
+  if (!ofDate) return `no file of ${entity} is published for ${date}`;
+  if (ofDate.execution !== execution) return `the run ${ofDate.execution} is published for ${date}, whose table it is`;
+  return undefined;
+}
+
+export function notConfiguredText(entity: string): string {
+  return `The configuration has no \`tables\` for ${entity} (entities.${entity}.tables).`;
+}

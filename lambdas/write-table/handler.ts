@@ -1,0 +1,32 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
+import { readEnv } from '../../core/config/env.ts';
+import { asStep } from '../../core/step/export-run.ts';
+import type { Connect } from '../../core/step/handler.ts';
+import { createBucket } from '../../core/storage/bucket.ts';
+import { readHashKey } from './hash-key.ts';
+import { createTableStore } from './table-store.ts';
+import { type WriteTableDeps, writeTable } from './write-table.ts';
+
+/** Makes the clients of a container from its environment. */
+export const connect: Connect<WriteTableDeps> = () => {
+  const { BUCKET_NAME, SOFTWARE_VERSION } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME', 'SOFTWARE_VERSION');
+  const client = new S3Client(AWS_LIMITS);
+  const secrets = new SecretsManagerClient(AWS_LIMITS);
+  return (invocation) => {
+    const count = () => {
+      invocation.requests.store += 1;
+    };
+    return {
+      ...invocation,
+      bucket: createBucket(client, BUCKET_NAME, count),
+      tables: createTableStore(client, BUCKET_NAME, count),
+      hashKey: () => readHashKey(secrets, process.env.HASH_KEY_SECRET_ID),
+      softwareVersion: SOFTWARE_VERSION,
+    };
+  };
+};
+
+/** State WriteTable of the machine ExportRun: leaves the table of a published file. */
+export const handler = asStep('WriteTable', writeTable, connect);

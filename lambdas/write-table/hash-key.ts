@@ -1,0 +1,28 @@
+import {
+  GetSecretValueCommand,
+  ResourceNotFoundException,
+  type SecretsManagerClient,
+} from '@aws-sdk/client-secrets-manager';
+import { secretError } from '../../core/oauth/secrets.ts';
+import { TableError } from '../../core/table/table-error.ts';
+
+/** Of a key that a person sets; the stack makes one of 64 characters. */
+const SHORTEST = 32;
+
+/**
+ * The key of the hashed columns.
+ * @throws TableError where there is none to hash with; RunError `ConfigInvalid`, `TokenStoreUnavailable`
+ */
+export async function readHashKey(client: SecretsManagerClient, secretId: string | undefined): Promise<string> {
+  if (secretId === undefined) throw new TableError('The stack has no secret for the hashed columns: deploy it again.');
+  const key = await client.send(new GetSecretValueCommand({ SecretId: secretId })).then(
+    ({ SecretString = '' }) => SecretString,
+    (error: unknown) => {
+      if (error instanceof ResourceNotFoundException) return '';
+      throw secretError('read', secretId, error);
+    },
+  );
+  if (key.length >= SHORTEST) return key;
+  const what = key === '' ? 'is missing or has no value' : `is shorter than ${SHORTEST} characters`;
+  throw new TableError(`The key of the hashed columns ${what}: the secret ${secretId}.`);
+}

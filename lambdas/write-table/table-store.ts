@@ -1,0 +1,60 @@
+import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { storageError } from '../../core/storage/storage-errors.ts';
+import { isGone, TableUpload } from './table-upload.ts';
+
+/** What the metadata of a table say: names of executions, no data. */
+interface Author {
+  /** The run whose file it is made of. */
+  run: string;
+  /** The execution that wrote it: another one where a person asked for it. */
+  execution: string;
+}
+
+export interface StandingTable extends Author {
+  etag: string;
+}
+
+/** The tables of a bucket. */
+export interface TableStore {
+  /** `undefined` where there is none. @throws RunError `StorageDenied` or `StorageUnavailable` */
+  standing(key: string): Promise<StandingTable | undefined>;
+  begin(key: string, author: Author): TableUpload;
+}
+
+/** S3 takes 10,000 parts. */
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** @param count called for every request, except retries of the client */
+export function createTableStore(
+  client: S3Client,
+  bucket: string,
+  count: () => void = () => undefined,
+  partBytes = PART_BYTES,
+): TableStore {
+  return {
+    standing: async (key) => {
+      count();
+      try {
+        const { ETag = '', Metadata = {} } = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
+        return { etag: ETag, run: decoded(Metadata.run), execution: decoded(Metadata.execution) };
+      } catch (error) {
+        if (isGone(error)) return undefined;
+        throw storageError(error, 'read', key);
+      }
+    },
+    begin: (key, { run, execution }) =>
+      new TableUpload({ client, bucket, key, count, partBytes }, { run: encoded(run), execution: encoded(execution) }),
+  };
+}
+
+/** A header takes few letters, and the name of an execution may have any. */
+const encoded = encodeURIComponent;
+
+/** Empty where it is none of ours. */
+function decoded(text = ''): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,47 @@
+import { RemovalPolicy } from 'aws-cdk-lib';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
+import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { entityPlan, tableEntities } from '../../core/config/entity-plan.ts';
+import type { EncryptionKey } from './encryption-key.ts';
+
+/**
+ * The key of hashed columns, where there are any: a secret that CloudFormation makes once, for with another key the hashes of one
+ * value differ from those in older tables.
+ */
+export class TableHashKey extends Construct {
+  readonly secretId: string | undefined;
+  private readonly key: EncryptionKey;
+
+  constructor(scope: Construct, id: string, { deployment, key }: { deployment: Deployment; key: EncryptionKey }) {
+    super(scope, id);
+    this.key = key;
+    const hashes = tableEntities(deployment).some((entity) => entityPlan(deployment, entity).tables?.hash);
+    this.secretId = hashes ? this.secret() : undefined;
+  }
+
+  /** What a function finds it by. */
+  get environment(): Record<string, string> {
+    return this.secretId === undefined ? {} : { HASH_KEY_SECRET_ID: this.secretId };
+  }
+
+  /** What stays when the stack is removed. */
+  get kept(): string[] {
+    return Object.values(this.environment);
+  }
+
+  allowReading(grantee: IGrantable): void {
+    if (this.secretId !== undefined) this.key.allowSecret(grantee, this.secretId);
+  }
+
+  private secret(): string {
+    const secret = new CfnSecret(this, 'HashKey', {
+      description: 'The key of the hashed columns of tables. Whoever has it can find out what was hashed.',
+      kmsKeyId: this.key.key.keyArn,
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+    });
+    secret.applyRemovalPolicy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE);
+    return secret.ref;
+  }
+}

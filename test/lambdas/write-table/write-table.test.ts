@@ -1,0 +1,362 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { describe, expect, test } from 'vitest';
+import { asStep } from '../../../core/step/export-run.ts';
+import type { Invocation } from '../../../core/step/invocation.ts';
+import type { RunState } from '../../../core/step/states.ts';
+import { TableError } from '../../../core/table/table-error.ts';
+import { type WriteTableDeps, writeTable } from '../../../lambdas/write-table/write-table.ts';
+import { tree } from '../../lib/support/files.ts';
+import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
+import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { DATE, manifestKeyOf, publishedRuns } from '../../support/published-run.ts';
+
+const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
+const CSV = 'id,name,age\n1,"line\nbreak",40\n2,ש,\n3,c,41\n';
+const TABLES = { columns: { age: 'integer' } };
+const HASH_KEY = 'k'.repeat(64);
+
+type World = Awaited<ReturnType<typeof publishedRuns>>;
+
+/** The state as PublishFile leaves it, and as BeginRun gives it where a person asked for the table. */
+const published = (overrides: Partial<RunState> = {}) =>
+  runState({ manifestKey: manifestKeyOf('night-1'), ...overrides });
+const asked = (run = 'night-1', execution = 'table-1') => newState({ entity: 'leads', table: { run } }, { execution });
+
+type Overrides = Partial<WriteTableDeps> & { partBytes?: number | undefined };
+
+function depsOn(world: World, tables: object = TABLES, { partBytes, ...overrides }: Overrides = {}) {
+  const deps = testDeps({ deployment: deployment({ entities: { leads: { tables } } }) });
+  const { log } = deps;
+  const own = { hashKey: async () => HASH_KEY, softwareVersion: '1.2.3' };
+  return { ...deps, ...world.stored(partBytes), ...own, ...overrides, log };
+}
+const write = (world: World, state = published(), tables: object = TABLES, overrides: Overrides = {}) =>
+  writeTable(state, depsOn(world, tables, overrides));
+
+/** The rows of the table, by DuckDB. */
+async function rowsOf({ store }: World, key = KEY): Promise<Record<string, unknown>[]> {
+  const file = join(tree({}), 'table.parquet');
+  writeFileSync(file, store.object(key)?.body ?? '');
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  const result = await connection.runAndReadAll(`SELECT * FROM read_parquet('${file}', hive_partitioning = false)`);
+  connection.closeSync();
+  return result.getRowObjectsJson() as Record<string, unknown>[];
+}
+
+const ROWS = [
+  { id: '1', name: 'line\nbreak', age: '40' },
+  { id: '2', name: 'ש', age: null },
+  { id: '3', name: 'c', age: '41' },
+];
+
+describe.each([
+  ['in one request', undefined],
+  ['in parts', 1],
+])('a table that is stored %s', (_, partBytes) => {
+  test('has the rows of the published file, with types, and says which run it is of', async () => {
+    const world = await publishedRuns();
+    await world.publish(CSV);
+
+    const answer = await write(world, published(), TABLES, { partBytes });
+
+    const table = { run: 'night-1', date: DATE, key: KEY, rows: 3, warnings: [] };
+    const bytes = world.store.object(KEY)?.body.length;
+    expect(answer).toEqual({ outcome: 'WRITTEN', table: { ...table, bytes } });
+    expect(await rowsOf(world)).toEqual(ROWS);
+    expect(world.store.object(KEY)?.headers).toMatchObject({
+      'content-type': 'application/vnd.apache.parquet',
+      'x-amz-meta-run': 'night-1',
+      'x-amz-meta-execution': 'night-1',
+    });
+    expect(world.store.uploads()).toEqual([]);
+  });
+
+  test('is the same after a kill before or behind any of its requests, once the step is repeated', async () => {
+    const whole = await publishedRuns();
+    await whole.publish(CSV);
+    const before = whole.store.calls.length;
+    await write(whole, published(), TABLES, { partBytes });
+    const requests = whole.store.calls.length - before;
+    const last = whole.store.calls.findLast(({ key }) => key === KEY);
+    expect(last?.operation).toBe(partBytes ? 'CompleteMultipartUpload' : 'PutObject');
+
+    for (let killedAt = 1; killedAt <= requests; killedAt += 1)
+      for (const fault of ['reset', 'lostAnswer'] as const) {
+        let left = Number.POSITIVE_INFINITY;
+        const world = await publishedRuns({ faults: () => (--left === 0 ? fault : undefined) });
+        await world.publish(CSV);
+        left = killedAt;
+        await write(world, published(), TABLES, { partBytes }).catch((error: unknown) => error);
+        left = Number.POSITIVE_INFINITY;
+
+        expect(await write(world, published(), TABLES, { partBytes })).toMatchObject({ outcome: 'WRITTEN' });
+        expect(world.store.object(KEY)?.body).toEqual(whole.store.object(KEY)?.body);
+      }
+  });
+
+  test('is not there, nor any part of it, where the pointer has moved to another run meanwhile', async () => {
+    const world = await publishedRuns();
+    await world.publish(CSV);
+    const deps = depsOn(world, TABLES, { partBytes });
+    const bucket = {
+      ...deps.bucket,
+      stream: async (...args: Parameters<typeof deps.bucket.stream>) => {
+        await world.publish('id,name,age\n9,z,9\n', 'later');
+        return deps.bucket.stream(...args);
+      },
+    };
+
+    expect(await writeTable(published(), { ...deps, bucket })).toEqual({ outcome: 'SUPERSEDED' });
+
+    expect(world.store.object(KEY)).toBeUndefined();
+    expect(world.store.uploads()).toEqual([]);
+  });
+
+  test('leaves the one that another run has written meanwhile', async () => {
+    const world = await publishedRuns();
+    await world.publish(CSV);
+    const deps = depsOn(world, TABLES, { partBytes });
+    const later = published({ execution: 'later', manifestKey: manifestKeyOf('later') });
+    let named = 0;
+    const bucket = {
+      ...deps.bucket,
+      read: async (key: string) => {
+        const object = await deps.bucket.read(key);
+        // Behind the last look at the pointer.
+        if (key.startsWith('published/') && ++named === 2) {
+          await world.publish('id,name,age\n9,z,9\n', 'later');
+          await write(world, later);
+        }
+        return object;
+      },
+    };
+
+    expect(await writeTable(published(), { ...deps, bucket })).toEqual({ outcome: 'SUPERSEDED' });
+
+    expect(await rowsOf(world)).toEqual([{ id: '9', name: 'z', age: '9' }]);
+    expect(world.store.object(KEY)?.headers['x-amz-meta-run']).toBe('later');
+    expect(world.store.uploads()).toEqual([]);
+  });
+
+  test('is removed whole where a value does not fit and the configuration stops there', async () => {
+    const world = await publishedRuns();
+    await world.publish(`id,name,age\n1,a,40\n2,b,${CANARY}\n`);
+
+    const stop = { ...TABLES, misfit: 'stop' };
+    const error = await failureOf(write(world, published(), stop, { partBytes }), 'TableNotWritten');
+
+    expect(error.message).toBe(
+      'The table of the run night-1 is not written. The value in row 2 of the column "age" does not fit its type, integer.',
+    );
+    expect(world.store.object(KEY)).toBeUndefined();
+    expect(world.store.uploads()).toEqual([]);
+  });
+});
+
+test('of two executions at once that write the table of one run, one writes it and the other tries again', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+
+  const answers = await Promise.allSettled([write(world, asked('night-1', 'a')), write(world, asked('night-1', 'b'))]);
+
+  const outcomes = answers.map((answer) => (answer.status === 'fulfilled' ? answer.value.outcome : answer.reason.name));
+  expect(outcomes.sort()).toEqual(['StorageUnavailable', 'WRITTEN']);
+  expect(await rowsOf(world)).toEqual(ROWS);
+});
+
+test('the table of a later run replaces that of an earlier one, and a run that is not the one of its date writes none', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+  await write(world);
+  await world.publish('id,name,age\n9,z,9\n', 'later');
+
+  expect(await write(world)).toEqual({ outcome: 'SUPERSEDED' });
+  expect(await rowsOf(world)).toEqual(ROWS);
+  const later = published({ execution: 'later', manifestKey: manifestKeyOf('later') });
+  expect(await write(world, later)).toMatchObject({ outcome: 'WRITTEN', table: { run: 'later' } });
+  expect(await rowsOf(world)).toEqual([{ id: '9', name: 'z', age: '9' }]);
+});
+
+test('a table that a person asks for is made of the named run, and says which execution wrote it', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+
+  expect(await write(world, asked())).toMatchObject({ outcome: 'WRITTEN', table: { run: 'night-1', rows: 3 } });
+
+  expect(world.store.object(KEY)?.headers).toMatchObject({
+    'x-amz-meta-run': 'night-1',
+    'x-amz-meta-execution': 'table-1',
+  });
+});
+
+test('a released file gets its table as any other: the pointer names the run that stored it', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+  const released = { run: 'night-1', date: DATE, kind: 'full' as const, latest: true };
+  const state = newState({ entity: 'leads', release: 'night-1' }, { execution: 'release-1', released });
+
+  const answer = await write(world, { ...state, manifestKey: manifestKeyOf('night-1') });
+
+  expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { run: 'night-1' } });
+});
+
+test('a version of the table has a folder of its own, and columns that are left out or hashed show no value', async () => {
+  const world = await publishedRuns();
+  await world.publish(`id,name,age\n1,${CANARY}-left,${CANARY}-hashed\n2,b,\n`);
+
+  await write(world, published(), { except: ['name'], hash: ['age'], version: 2 });
+
+  const key = `tables/v2/entity=leads/date=${DATE}/leads.parquet`;
+  expect(await rowsOf(world, key)).toEqual([
+    { id: '1', age: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    { id: '2', age: '' },
+  ]);
+  expect(world.store.object(key)?.body.includes(CANARY)).toBe(false);
+});
+
+test.each<[string, object, RegExp]>([
+  ['left out', { except: ['phone'] }, /"phone", which `tables\.except` names: it may be there under another name\.$/],
+  ['hashed', { hash: ['phone'] }, /"phone", which `tables\.hash` names/],
+])(
+  'a file without a column that should be %s becomes no table: the column may have another name',
+  async (_, tables, why) => {
+    const world = await publishedRuns();
+    await world.publish(CSV);
+
+    expect((await failureOf(write(world, published(), tables), 'TableNotWritten')).message).toMatch(why);
+    expect(world.store.object(KEY)).toBeUndefined();
+  },
+);
+
+test('a file without a column that has a type becomes a table, with a warning', async () => {
+  const world = await publishedRuns();
+  await world.publish('id,name,age\n1,a,forty\n2,b,\n3,c,old\n');
+
+  const answer = await write(world, published(), { columns: { age: 'integer', sum: 'double' } });
+
+  expect(answer.table?.warnings).toEqual([
+    'Values of the column "age" that do not fit its type, integer, are null in the table: 2, the first in row 1.',
+    'The file has no column "sum", which entities.leads.tables.columns names.',
+  ]);
+});
+
+test('what keeps a table from being written says which table readers still have', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+  await write(world);
+  await world.publish('x\n1\n', 'later', { format: 'xlsx' });
+
+  const later = published({ execution: 'later', manifestKey: manifestKeyOf('later') });
+  const error = await failureOf(write(world, later), 'TableNotWritten');
+
+  expect(error.message).toBe(
+    'The table of the run later is not written. The file is xlsx, not CSV. The table of the date is still that of the run night-1.',
+  );
+});
+
+test('a key that is missing is one sentence, and nothing is written', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+  const hashKey = async () => {
+    throw new TableError('The key of the hashed columns is missing or has no value: the secret s.');
+  };
+
+  const error = await failureOf(write(world, published(), { hash: ['name'] }, { hashKey }), 'TableNotWritten');
+
+  expect(error.message).toMatch(/ is missing or has no value: the secret s\.$/);
+  expect(world.store.keys()).not.toContain(KEY);
+});
+
+test('a file that takes longer than one invocation becomes no table, and the sentence names what to raise', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+
+  const error = await failureOf(write(world, published(), TABLES, { secondsLeft: () => 44 }), 'TableNotWritten');
+
+  expect(error.message).toMatch(/One invocation is not enough for its \d+ bytes.* tableMemoryMB is 1769\.$/);
+  expect(world.store.keys()).not.toContain(KEY);
+});
+
+test('a stored file that is not the one of its manifest becomes no table', async () => {
+  const world = await publishedRuns();
+  const { file } = await world.publish(CSV);
+  await world.put(file.key, CSV.replace('40', '41'));
+
+  await failureOf(write(world), 'TableNotWritten');
+  expect(world.store.keys()).not.toContain(KEY);
+});
+
+describe('a table that a person asks for and that cannot be', () => {
+  test.each<[string, string, RegExp]>([
+    ['a run that is not known', 'night-7', /^The run night-7 gets no table: it has stored no file/],
+    ['a run that is not the one of its date', 'night-1', /gets no table: the run later is published for 2026-11-20/],
+  ])('is refused for %s', async (_, run, why) => {
+    const world = await publishedRuns();
+    await world.publish(CSV);
+    await world.publish(CSV, 'later');
+
+    expect((await failureOf(write(world, asked(run)), 'InvalidInput')).message).toMatch(why);
+  });
+
+  test('is refused for an entity without tables, and for an input of another form', async () => {
+    const world = await publishedRuns();
+    await world.publish(CSV);
+    const none = write(world, asked(), {}, { deployment: deployment() });
+
+    expect((await failureOf(none, 'InvalidInput')).message).toMatch(/no `tables` for leads/);
+    for (const table of [{}, { run: '' }, { run: 'a/b' }, 'night-1'])
+      await failureOf(write(world, newState({ entity: 'leads', table })), 'InvalidInput');
+  });
+});
+
+describe('trouble of the bucket', () => {
+  const down = { status: 503, code: 'SlowDown' };
+  const at = (time: string): Partial<Invocation> => ({ now: () => new Date(time) });
+
+  test('is waited for until the deadline, tried a few times more, and then has the name of what is missing', async () => {
+    const world = await publishedRuns({
+      faults: ({ operation, key }) => (operation === 'PutObject' && key === KEY ? down : undefined),
+    });
+    await world.publish(CSV);
+
+    await failureOf(write(world), 'StorageUnavailable');
+    const late = at('2026-11-20T02:00:01.000Z');
+    const again = await write(world, published(), TABLES, late);
+    expect(again).toMatchObject({ outcome: 'CONTINUE', lateTries: 1, waitSeconds: 30 });
+    const last = published({ lateTries: 5 });
+    expect((await failureOf(write(world, last, TABLES, late), 'TableNotWritten')).message).toMatch(/SlowDown/);
+  });
+
+  test('that a right is missing ends as a table that is not written', async () => {
+    const world = await publishedRuns({
+      faults: ({ operation }) => (operation === 'HeadObject' ? { status: 403, code: 'AccessDenied' } : undefined),
+    });
+    await world.publish(CSV);
+
+    await failureOf(write(world), 'TableNotWritten');
+  });
+});
+
+test('what is wrong with the table is not counted as an end of the run, which has counted as published', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+  const deps = depsOn(world, { hash: ['phone'] });
+
+  const ended = await asStep('WriteTable', writeTable, ...composed(deps))(published(), lambdaContext());
+
+  expect(ended).toMatchObject({ outcome: 'FAILED', failure: { error: 'TableNotWritten' } });
+  expect(ended.failure?.cause).toMatch(/The file is published.*npm run cli -- table RUN\.$/);
+  expect(deps.log.measured).toMatchObject([{ values: { TablesNotWritten: 1 } }]);
+  expect(deps.log.measured[0]?.values).not.toHaveProperty('RunsEnded');
+});
+
+test('a bug is no outcome', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+  const hashKey = async () => Promise.reject(new RangeError('x'));
+
+  await expect(write(world, published(), { hash: ['name'] }, { hashKey })).rejects.toThrow(RangeError);
+});

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
+import { exampleDeployment, resolved, synthesise, tableDeployment } from '../../../scripts/definition.ts';
+import { allOf, allowedIn, oneOf, rightsOf } from '../support/template.ts';
+
+const plain = synthesise();
+const tables = synthesise(tableDeployment());
+const hashing = synthesise(tableDeployment({ hash: ['idNumber'] }));
+
+test('nothing of it is there unless an entity has tables', () => {
+  expect(allOf(plain, 'AWS::Lambda::Function')).toHaveLength(4);
+  expect(Object.keys(plain.Resources).filter((id) => /^(WriteTable|Tables)/.test(id))).toEqual([]);
+  expect(Object.keys(plain.Outputs).filter((id) => id.startsWith('Table'))).toEqual([]);
+});
+
+describe('the function WriteTable', () => {
+  const [, { Properties }] = oneOf(tables, 'AWS::Lambda::Function', 'WriteTable');
+
+  test('has a CPU of its own, as long as Lambda lets it run, and is found by the command', () => {
+    expect(Properties).toMatchObject({ FunctionName: 'crm-export-example-WriteTable', MemorySize: 1769, Timeout: 900 });
+    expect(Object.keys(Properties.Environment.Variables).sort()).toEqual([
+      'BUCKET_NAME',
+      'DEPLOYMENT',
+      'SOFTWARE_VERSION',
+    ]);
+    expect(tables.Outputs.TableEntities?.Value).toBe('leads');
+  });
+
+  test('has the memory that the configuration gives it', () => {
+    const deployment = deploymentSchema.parse({
+      ...exampleDeployment(),
+      entities: { leads: { columns: ['id'], tables: {} } },
+      tableMemoryMB: 3008,
+    });
+
+    expect(oneOf(synthesise(deployment), 'AWS::Lambda::Function', 'WriteTable')[1].Properties.MemorySize).toBe(3008);
+  });
+
+  test('reads what is published, and writes tables alone', () => {
+    const [bucketId] = oneOf(tables, 'AWS::S3::Bucket', 'ExportsBucket');
+    const allowed = allowedIn(oneOf(tables, 'AWS::S3::BucketPolicy', 'ExportsBucketPolicy')[1], bucketId);
+
+    expect(allowed.filter((right) => right.startsWith('WriteTable') || right.includes('tables/'))).toEqual([
+      'WriteTable s3:AbortMultipartUpload /tables/*',
+      'WriteTable s3:GetObject /published/*',
+      'WriteTable s3:GetObject /runs/*',
+      'WriteTable s3:GetObject /tables/*',
+      'WriteTable s3:ListBucket  {"StringLike":{"s3:prefix":["runs/*","published/*","tables/*"]}}',
+      'WriteTable s3:PutObject /tables/*',
+    ]);
+    expect(rightsOf(tables, 'WriteTableRole', /^(secrets|glue|dynamodb)/)).toEqual([]);
+  });
+});
+
+describe('the key of hashed columns', () => {
+  const [secretId, secret] = oneOf(hashing, 'AWS::SecretsManager::Secret', 'TablesHashKey');
+
+  test('is there only where a column is hashed', () => {
+    expect(allOf(tables, 'AWS::SecretsManager::Secret')).toHaveLength(2);
+    expect(allOf(hashing, 'AWS::SecretsManager::Secret')).toHaveLength(3);
+    expect(resolved(hashing.Outputs.TableHashKeyId?.Value)).toBe(secretId);
+  });
+
+  test('is made once, encrypted with the key of the deployment, and survives the stack', () => {
+    const [keyId] = oneOf(hashing, 'AWS::KMS::Key');
+
+    expect(secret).toMatchObject({ DeletionPolicy: 'RetainExceptOnCreate', UpdateReplacePolicy: 'Retain' });
+    expect(secret.Properties.GenerateSecretString).toEqual({ PasswordLength: 64, ExcludePunctuation: true });
+    expect(resolved(secret.Properties.KmsKeyId)).toBe(`${keyId}.Arn`);
+    expect(resolved(hashing.Outputs.KeptOnDestroy?.Value)).toContain(secretId);
+  });
+
+  test('is read by WriteTable and by no other function', () => {
+    const readers = allOf(hashing, 'AWS::Lambda::Function')
+      .map(([id]) => id.replace(/Function[0-9A-F]{8}$/, ''))
+      .filter((step) => rightsOf(hashing, `${step}Role`).some((right) => right.includes(secretId)));
+
+    expect(readers).toEqual(['WriteTable']);
+    expect(rightsOf(hashing, 'WriteTableRole', /^secrets/)).toEqual([`secretsmanager:GetSecretValue ${secretId}`]);
+    const [, { Properties }] = oneOf(hashing, 'AWS::Lambda::Function', 'WriteTable');
+    expect(resolved(Properties.Environment.Variables.HASH_KEY_SECRET_ID)).toBe(secretId);
+  });
+});
