@@ -88,7 +88,7 @@ const VERIFY: [action: string, on: string][] = [
   ['sqs:CreateQueue', TEMPORARY_QUEUE],
   ['sqs:ReceiveMessage', TEMPORARY_QUEUE],
   ['sqs:DeleteQueue', TEMPORARY_QUEUE],
-  ['sqs:GetQueueAttributes', 'the queue of undelivered starts, temporary queues'],
+  ['sqs:GetQueueAttributes', 'the queue of undelivered starts'],
   ['events:ListRules', 'the rules'],
   ['events:DescribeRule', 'the rules'],
   ['events:ListTargetsByRule', 'the rules'],

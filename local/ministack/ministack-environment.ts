@@ -12,9 +12,9 @@ export type Place = { dir: string; tmpDir: string; nodeBin: string };
 
 /** MiniStack's whole environment, which the functions inherit. MiniStack itself adds AWS_ENDPOINT_URL for them. */
 export function serverEnvironment(
-  options: Place & { port: number; word: string; waitScale?: number | undefined },
+  options: Place & { port: number; word: string; waitScale?: number | undefined; enforceRights?: boolean | undefined },
 ): Record<string, string> {
-  const { dir, port, word, waitScale } = options;
+  const { dir, port, word, waitScale, enforceRights } = options;
   return {
     ...basics(options),
     TZ: 'UTC',
@@ -29,6 +29,7 @@ export function serverEnvironment(
     // At its start it removes containers from Docker that an older MiniStack, the user's own perhaps, left: hide Docker.
     DOCKER_HOST: `unix://${join(dir, 'no-docker.sock')}`,
     ...(waitScale === undefined ? {} : { SFN_WAIT_SCALE: String(waitScale) }),
+    ...(enforceRights ? { AUTH: 'true' } : {}),
   };
 }
 

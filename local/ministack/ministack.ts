@@ -31,6 +31,8 @@ export type MinistackOptions = MinistackCommand & {
   port?: number | undefined;
   /** Multiplies the times of Wait states and retries; 0 does not wait at all. */
   waitScale?: number | undefined;
+  /** Whether policies of users, roles and buckets count. */
+  enforceRights?: boolean | undefined;
   signal?: AbortSignal | undefined;
 };
 
@@ -77,12 +79,12 @@ async function makePlace({ record, nodeBin }: MinistackOptions): Promise<Place> 
 
 /** One attempt; undefined when the port turned out to be taken and there is another attempt to come. */
 async function tryPort(options: MinistackOptions, place: Place, port: number, last: boolean) {
-  const { command, args, record, waitScale, signal } = options;
+  const { command, args, record, waitScale, enforceRights, signal } = options;
   const endpoint = `http://127.0.0.1:${port}`;
   const logFile = join(place.dir, `ministack-${port}.log`);
   // A health check alone could be answered by somebody else's MiniStack: ours repeats this word.
   const word = randomUUID();
-  const env = serverEnvironment({ ...place, port, word, waitScale });
+  const env = serverEnvironment({ ...place, port, word, waitScale, enforceRights });
   const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: place.dir, logFile, record });
   try {
     if (await isReady(endpoint, word, server, signal)) return handle(server, endpoint, place, logFile);

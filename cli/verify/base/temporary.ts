@@ -4,6 +4,7 @@ import { DeleteObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-
 import { paginateListSubscriptionsByTopic, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { DeleteQueueCommand, ListQueuesCommand } from '@aws-sdk/client-sqs';
 import type { Target } from '../../support/target.ts';
+import { broken, type Finding } from './check.ts';
 
 /**
  * What a verify makes and removes again. Each removal finds its things by their names, so that a verify removes what an earlier
@@ -25,20 +26,29 @@ export function reasonFor(before: string): string {
   return `${REASON}${before}`;
 }
 
-/** @returns what was there, by name */
-export async function removeRules({ events, stack }: Target): Promise<string[]> {
-  const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: temporaryName(stack, '') }));
-  for (const { Name = '' } of Rules) {
-    await events.send(new RemoveTargetsCommand({ Rule: Name, Ids: [RULE_TARGET] }));
-    await events.send(new DeleteRuleCommand({ Name }));
-  }
-  return Rules.map(({ Name }) => `rule ${Name}`);
+/**
+ * Removes a rule, which may not be there.
+ * @throws errors of AWS, for want of a right too: so whoever is about to make one finds out
+ */
+export async function removeRule({ events }: Pick<Target, 'events'>, Name: string): Promise<void> {
+  const unlessGone = (error: unknown) => {
+    if (!(error instanceof Error && error.name === 'ResourceNotFoundException')) throw error;
+  };
+  await events.send(new RemoveTargetsCommand({ Rule: Name, Ids: [RULE_TARGET] })).catch(unlessGone);
+  await events.send(new DeleteRuleCommand({ Name })).catch(unlessGone);
 }
 
 export const RULE_TARGET = 'verify';
 
+/** @returns what was there, by name */
+async function removeRules({ events, stack }: Target): Promise<string[]> {
+  const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: temporaryName(stack, '') }));
+  for (const { Name = '' } of Rules) await removeRule({ events }, Name);
+  return Rules.map(({ Name }) => `rule ${Name}`);
+}
+
 /** The alarms that are set by hand, set back to what they were. @returns the same */
-export async function resetAlarms({ cloudwatch, stack }: Target): Promise<string[]> {
+async function resetAlarms({ cloudwatch, stack }: Target): Promise<string[]> {
   const look = { AlarmNamePrefix: `${stack}-`, StateValue: 'ALARM', MaxRecords: 100 } as const;
   const { MetricAlarms = [] } = await cloudwatch.send(new DescribeAlarmsCommand(look));
   const ours = MetricAlarms.filter(({ StateReason }) => StateReason?.startsWith(REASON));
@@ -50,25 +60,25 @@ export async function resetAlarms({ cloudwatch, stack }: Target): Promise<string
   return ours.map(({ AlarmName }) => `alarm ${AlarmName}`);
 }
 
-/** First the subscriptions: one that has lost its queue stays. @returns the same */
-export async function removeQueues({ sns, sqs, stack, AlarmTopicArn }: Target): Promise<string[]> {
+/** @returns the same */
+async function removeSubscriptions({ sns, stack, AlarmTopicArn: TopicArn }: Target): Promise<string[]> {
   const removed: string[] = [];
-  const name = temporaryName(stack, '');
-  if (AlarmTopicArn) {
-    for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
-      for (const { SubscriptionArn, Endpoint = '' } of page.Subscriptions ?? []) {
-        if (!Endpoint.includes(`:${name}`)) continue;
-        await sns.send(new UnsubscribeCommand({ SubscriptionArn }));
-        removed.push(`subscription of ${Endpoint.split(':').at(-1)}`);
-      }
+  if (!TopicArn) return removed;
+  for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn })) {
+    for (const { SubscriptionArn, Endpoint = '' } of page.Subscriptions ?? []) {
+      if (!Endpoint.includes(`:${temporaryName(stack, '')}`)) continue;
+      await sns.send(new UnsubscribeCommand({ SubscriptionArn }));
+      removed.push(`subscription of ${Endpoint.split(':').at(-1)}`);
     }
   }
-  const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: name }));
-  for (const QueueUrl of QueueUrls) {
-    await sqs.send(new DeleteQueueCommand({ QueueUrl }));
-    removed.push(`queue ${QueueUrl.split('/').at(-1)}`);
-  }
   return removed;
+}
+
+/** @returns the same */
+async function removeQueues({ sqs, stack }: Target): Promise<string[]> {
+  const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({ QueueNamePrefix: temporaryName(stack, '') }));
+  for (const QueueUrl of QueueUrls) await sqs.send(new DeleteQueueCommand({ QueueUrl }));
+  return QueueUrls.map((url) => `queue ${url.split('/').at(-1)}`);
 }
 
 /** @returns the same */
@@ -80,10 +90,26 @@ async function removeObjects({ s3, BucketName: Bucket }: Target): Promise<string
 
 /** All of it, each whatever becomes of the others. @returns what was there, and the errors of what could not be removed */
 export async function removeTemporary(target: Target): Promise<{ removed: string[]; errors: unknown[] }> {
-  const each = [removeRules, resetAlarms, removeQueues, removeObjects].map((remove) => remove(target));
+  const each = [removeRules, resetAlarms, removeSubscriptions, removeQueues, removeObjects].map((remove) =>
+    remove(target),
+  );
   const settled = await Promise.allSettled(each);
   return {
     removed: settled.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])),
     errors: settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])),
   };
+}
+
+/** Notes what is made, and how it is removed. */
+export type Noting = (what: string, remove: () => Promise<unknown>) => void;
+
+/** Removes what the work has made, the last first, also after an error; what stays is the finding. */
+export async function removingAll(work: (made: Noting) => Promise<Finding>): Promise<Finding> {
+  const all: { what: string; remove: () => Promise<unknown> }[] = [];
+  const [result] = await Promise.allSettled([work((what, remove) => all.unshift({ what, remove }))]);
+  const stays: string[] = [];
+  for (const { what, remove } of all) await remove().catch(() => stays.push(what));
+  if (stays.length > 0) return broken(`could not be removed: ${stays.join(', ')}`, 'Remove it by hand.');
+  if (result.status === 'rejected') throw result.reason;
+  return result.value;
 }

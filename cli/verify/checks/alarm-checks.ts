@@ -1,11 +1,11 @@
-import { SetAlarmStateCommand } from '@aws-sdk/client-cloudwatch';
-import { SubscribeCommand } from '@aws-sdk/client-sns';
-import { CreateQueueCommand, GetQueueAttributesCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
+import { SetAlarmStateCommand, type StateValue } from '@aws-sdk/client-cloudwatch';
+import { SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
+import { CreateQueueCommand, DeleteQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
 import { broken, type Check, type Finding, held, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
 import { textOf } from '../base/deployed-stack.ts';
-import { reasonFor, removeQueues, resetAlarms, temporaryName } from '../base/temporary.ts';
+import { type Noting, reasonFor, removingAll, temporaryName } from '../base/temporary.ts';
 import type { Verifying } from '../base/verifying.ts';
 import { deployedAlarms } from './watched-metrics.ts';
 
@@ -36,6 +36,7 @@ async function alarms(verifying: Verifying): Promise<Finding> {
       ...(told ? [] : [`${name} does not tell the topic`]),
     ];
   });
+  if (configured.length === 0) wrong.push('the stack has no alarm');
   return heldUnless(wrong, `${configured.length} alarms, as configured, tell the topic`);
 }
 
@@ -55,20 +56,19 @@ async function alarm(verifying: Verifying): Promise<Finding> {
   if (!verifying.alarm) throw new NotChecked('it mails everybody who hears of alarms: add --alarm');
   if (!target.AlarmTopicArn) throw new NotChecked('the stack is of a release without alarms');
   const { name, before } = await quietAlarm(verifying);
-  try {
-    const QueueUrl = await queueThatHears(verifying, temporaryName(target.stack, id));
-    const set = { AlarmName: name, StateValue: 'ALARM', StateReason: reasonFor(before) } as const;
-    await target.cloudwatch.send(new SetAlarmStateCommand(set));
+  return removingAll(async (made) => {
+    const QueueUrl = await queueThatHears(verifying, temporaryName(target.stack, id), made);
+    const set = (StateValue: StateValue, StateReason: string) =>
+      target.cloudwatch.send(new SetAlarmStateCommand({ AlarmName: name, StateValue, StateReason }));
+    made(`the state of ${name}, which was ${before}`, () => set(before, 'Set back by verify'));
+    await set('ALARM', reasonFor(before));
     const heard = await lookUntil(() => messageAbout(verifying, QueueUrl, name), Boolean, verifying);
     if (heard) return held(`${name} arrived in the queue; it is ${before} again`);
     return broken(`${name} did not arrive in the queue`, 'CloudWatch should tell the topic, and the topic the queue.');
-  } finally {
-    await resetAlarms(target);
-    await removeQueues(target);
-  }
+  });
 }
 
-async function queueThatHears({ target }: Verifying, QueueName: string): Promise<string> {
+async function queueThatHears({ target }: Verifying, QueueName: string, made: Noting): Promise<string> {
   const { sqs, sns, AlarmTopicArn: TopicArn } = target;
   const arn = (TopicArn ?? '').replace(/:sns:/, ':sqs:').replace(/[^:]*$/, QueueName);
   const statement = {
@@ -77,8 +77,10 @@ async function queueThatHears({ target }: Verifying, QueueName: string): Promise
   };
   const Policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
   const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName, Attributes: { Policy } }));
-  const named = await sqs.send(new GetQueueAttributesCommand({ QueueUrl, AttributeNames: ['QueueArn'] }));
-  await sns.send(new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: named.Attributes?.QueueArn ?? arn }));
+  made(`queue ${QueueName}`, () => sqs.send(new DeleteQueueCommand({ QueueUrl })));
+  const subscribe = new SubscribeCommand({ TopicArn, Protocol: 'sqs', Endpoint: arn, ReturnSubscriptionArn: true });
+  const { SubscriptionArn } = await sns.send(subscribe);
+  made(`subscription of ${QueueName}`, () => sns.send(new UnsubscribeCommand({ SubscriptionArn })));
   return QueueUrl;
 }
 

@@ -23,7 +23,7 @@ async function functions(verifying: Verifying): Promise<Finding> {
   const { stack } = verifying;
   const aliases = stack.ofType('AWS::Lambda::Alias');
   const all = stack.ofType('AWS::Lambda::Function');
-  const wrong: string[] = [];
+  const wrong = all.length === 0 ? ['the stack has no function'] : [];
   for (const one of all) {
     const alias = aliases.find(
       ({ properties }) => referenceSchema.safeParse(properties.FunctionName).data?.Ref === one.logicalId,

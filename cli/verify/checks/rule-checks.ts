@@ -60,6 +60,7 @@ async function rules(verifying: Verifying): Promise<Finding> {
       ...(queueName && queue.split(':').at(-1) !== queueName ? [`${name} does not use the queue`] : []),
     ];
   });
+  if (found.length === 0) wrong.push('the stack has no rule');
   const on = found.filter(({ state }) => state === 'ENABLED').length;
   const advice = 'A paused rule: npm run cli -- resume ENTITY; else npx cdk deploy --revert-drift.';
   return heldUnless(wrong, `${found.length} rules start the machine, ${on} of them enabled, as configured`, advice);

@@ -1,7 +1,7 @@
 import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client-sfn';
 import { broken, type Check, type Finding, held, lookUntil, NotChecked } from '../base/check.ts';
-import { RULE_TARGET, removeRules, temporaryName } from '../base/temporary.ts';
+import { RULE_TARGET, removeRule, removingAll, temporaryName } from '../base/temporary.ts';
 import type { Verifying } from '../base/verifying.ts';
 import { deployedRules } from './rule-checks.ts';
 
@@ -13,29 +13,38 @@ export const RULE_START: Check = {
   look: ruleStart,
 };
 
+/** Clocks differ. */
+const CLOCK_MS = 60_000;
+
 async function ruleStart(verifying: Verifying): Promise<Finding> {
   const { target, id } = verifying;
   const [rule] = await deployedRules(verifying);
   if (!rule?.role) throw new NotChecked('no nightly rule has a role');
-  const Name = temporaryName(target.stack, id);
+  const name = temporaryName(target.stack, id);
+  // Whoever may not remove a rule that fires every minute must not make one.
+  await removeRule(target, name);
+  return removingAll(async (made) => {
+    made(`rule ${name}`, () => removeRule(target, name));
+    return started(verifying, name, rule.role);
+  });
+}
+
+async function started(verifying: Verifying, Name: string, RoleArn: string): Promise<Finding> {
+  const { target, id, runs } = verifying;
+  const since = new Date(Date.now() - CLOCK_MS);
   // Such a run requests nothing: it ends in InvalidInput.
   const Input = JSON.stringify({ Comment: id });
-  const goal = { Id: RULE_TARGET, Arn: target.StateMachineArn, RoleArn: rule.role, Input };
-  const since = new Date(Date.now() - 60_000);
-  try {
-    // A rate begins to count when the rule is made; this one starts at the next full minute.
-    const Description = 'Temporary, of verify: to be deleted';
-    await target.events.send(new PutRuleCommand({ Name, ScheduleExpression: 'cron(* * * * ? *)', Description }));
-    const { FailedEntries = [] } = await target.events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
-    if (FailedEntries.length > 0) return broken(`${Name} took no target`, 'Look again.');
-    const run = await lookUntil(() => startedBy(verifying, Input, since), Boolean, verifying);
-    if (run) verifying.runs.names.push(run);
-    if (run) return held(`${Name} started ${run}, which fails in InvalidInput`);
-    const should = 'It should start a run within a minute: the role of the rules may not start the machine.';
-    return broken(`${Name} started no run`, should);
-  } finally {
-    await removeRules(target);
-  }
+  const goal = { Id: RULE_TARGET, Arn: target.StateMachineArn, RoleArn, Input };
+  // A rate begins to count when the rule is made; this one starts at the next full minute.
+  const every = { ScheduleExpression: 'cron(* * * * ? *)', Description: 'Temporary, of verify: to be deleted' };
+  await target.events.send(new PutRuleCommand({ Name, ...every }));
+  const { FailedEntries = [] } = await target.events.send(new PutTargetsCommand({ Rule: Name, Targets: [goal] }));
+  if (FailedEntries.length > 0) return broken(`${Name} took no target`, 'Look again.');
+  const run = await lookUntil(() => startedBy(verifying, Input, since), Boolean, verifying);
+  if (run) runs.names.push(run);
+  if (run) return held(`${Name} started ${run}, which fails in InvalidInput`);
+  const should = 'It should start a run within a minute: the role of the rules may not start the machine.';
+  return broken(`${Name} started no run`, should);
 }
 
 /** The name of the run with this input. */

@@ -12,7 +12,7 @@ export interface Call {
 }
 
 /** What to answer: an object, or an error by its name. */
-type Answer = { error: string; message?: string; status?: number } | { output: object };
+type Answer = { error: string; message?: string; status?: number; more?: object } | { output: object };
 
 export interface AwsServer {
   endpoint: string;
@@ -41,8 +41,8 @@ async function callOf(request: IncomingMessage): Promise<Call> {
 function replyOf(answered: Answer): Reply {
   const type = 'application/x-amz-json-1.1';
   if ('output' in answered) return { status: 200, type, body: JSON.stringify(answered.output) };
-  const { error, message = '', status = 400 } = answered;
-  return { status, type, body: JSON.stringify({ __type: error, message }) };
+  const { error, message = '', status = 400, more } = answered;
+  return { status, type, body: JSON.stringify({ __type: error, message, ...more }) };
 }
 
 export interface Reply {

@@ -6,6 +6,7 @@ import type { Target } from '../../../cli/support/target.ts';
 import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
 import { nameCalls } from '../../../cli/verify/base/calls.ts';
 import { checked } from '../../../cli/verify/base/check.ts';
+import { removingAll } from '../../../cli/verify/base/temporary.ts';
 import type { Verifying } from '../../../cli/verify/base/verifying.ts';
 import { OUTPUTS, type Reply, serve } from '../support/aws-server.ts';
 
@@ -167,4 +168,27 @@ test('an expression that CloudWatch could not evaluate just now is not checked',
   const { result } = await dashboard(json({ MetricDataResults: [{ Id: 'e', StatusCode: 'InternalError' }] }));
 
   expect(result).toMatchObject({ ok: null, why: 'CloudWatch did not evaluate (InternalError)' });
+});
+
+test('what a check has made is removed, the last first, also after an error', async () => {
+  const removed: string[] = [];
+  const work = removingAll(async (made) => {
+    for (const what of ['queue', 'subscription']) made(what, async () => removed.push(what));
+    throw new Error('no');
+  });
+
+  await expect(work).rejects.toThrow('no');
+  expect(removed).toEqual(['subscription', 'queue']);
+});
+
+test('what cannot be removed is named, whatever the check came to', async () => {
+  const removed: string[] = [];
+  const result = await removingAll(async (made) => {
+    made('queue', async () => removed.push('queue'));
+    made('rule', () => Promise.reject(new Error('no')));
+    return { ok: true, found: 'arrived', why: null };
+  });
+
+  expect(result).toEqual({ ok: false, found: 'could not be removed: rule', why: 'Remove it by hand.' });
+  expect(removed).toEqual(['queue']);
 });

@@ -1,0 +1,199 @@
+import { dirname, join } from 'node:path';
+import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { ListRulesCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
+import { DeleteBucketPolicyCommand, GetBucketPolicyCommand, PutBucketPolicyCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { lazyClients } from '../../cli/support/clients.ts';
+import { connect, type Target } from '../../cli/support/target.ts';
+import { ALL_CHECKS } from '../../cli/verify/all-checks.ts';
+import { verify } from '../../cli/verify/verify.ts';
+import { documentOf } from '../../cli/verify/verify-command.ts';
+import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
+import { startMinistack } from '../../local/ministack/ministack.ts';
+import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
+import { ensureMinistack } from '../../local/ministack/python.ts';
+import { openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
+import { waitUntil } from '../../local/processes/wait-until.ts';
+import { synthesise } from '../../scripts/definition.ts';
+
+/** `verify` where policies count: a local cloud of its own, with the bucket of the product and users who may do little. */
+
+let record: RunRecord;
+let endpoint: string;
+let target: Target;
+
+const ROOT = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+const MACHINE = `arn:aws:states:${LOCAL_REGION}:000000000000:stateMachine:crm-export-rights-ExportRun`;
+const LEADS = 'crm-export-rights-leads';
+const COPIED = [
+  'AWS::KMS::Key',
+  'AWS::S3::Bucket',
+  'AWS::S3::BucketPolicy',
+  'AWS::DynamoDB::GlobalTable',
+  'AWS::SNS::Topic',
+];
+
+/** Key, buckets, their policies without the statements for roles, ledger and topic, as they are deployed. */
+function smallTemplate(): string {
+  const all = Object.entries(synthesise().Resources).filter(([, { Type }]) => COPIED.includes(Type));
+  for (const [, { Properties }] of all) {
+    const policy = Properties?.PolicyDocument;
+    if (policy) policy.Statement = policy.Statement.filter(({ Effect }: { Effect: string }) => Effect === 'Deny');
+  }
+  const idOf = (type: string, start = '') =>
+    all.find(([id, one]) => one.Type === type && id.startsWith(start))?.[0] ?? '';
+  const outputs = {
+    ...{
+      StateMachineArn: MACHINE,
+      ClientSecretId: 'client',
+      TokensSecretId: 'tokens',
+      DashboardName: 'crm-export-rights',
+    },
+    BucketName: { Ref: idOf('AWS::S3::Bucket', 'ExportsBucket') },
+    LedgerTableName: { Ref: idOf('AWS::DynamoDB::GlobalTable') },
+    AlarmTopicArn: { Ref: idOf('AWS::SNS::Topic') },
+    UndeliveredStartsUrl: `${endpoint}/000000000000/undelivered`,
+  };
+  const Outputs = Object.fromEntries(Object.entries(outputs).map(([name, Value]) => [name, { Value }]));
+  const rule = {
+    Type: 'AWS::Events::Rule',
+    Properties: { Name: LEADS, ScheduleExpression: 'rate(1 day)', State: 'DISABLED' },
+  };
+  return JSON.stringify({ Resources: { ...Object.fromEntries(all), Rule: rule }, Outputs });
+}
+
+beforeAll(async () => {
+  record = await openRunRecord(join(import.meta.dirname, '../../.cache'));
+  const command = await ensureMinistack({ record });
+  const cloud = await startMinistack({ ...command, record, nodeBin: dirname(process.execPath), enforceRights: true });
+  endpoint = cloud.endpoint;
+  const cloudformation = new CloudFormationClient({ endpoint, region: LOCAL_REGION, credentials: ROOT });
+  await cloudformation.send(new CreateStackCommand({ StackName: 'crm-export-rights', TemplateBody: smallTemplate() }));
+  const created = async () => {
+    const { Stacks: [stack] = [] } = await cloudformation.send(
+      new DescribeStacksCommand({ StackName: 'crm-export-rights' }),
+    );
+    return !stack?.StackStatus?.endsWith('_IN_PROGRESS');
+  };
+  await waitUntil(created, { withinMs: 30_000, everyMs: 100 });
+  target = await connect({ deployment: 'rights', endpointUrl: endpoint });
+});
+afterAll(() => record?.close());
+
+async function iam(parameters: Record<string, string>): Promise<string> {
+  const authorization = `AWS4-HMAC-SHA256 Credential=000000000000/20261122/${LOCAL_REGION}/iam/aws4_request, SignedHeaders=host, Signature=0`;
+  const body = new URLSearchParams({ Version: '2010-05-08', ...parameters });
+  const response = await fetch(endpoint, { method: 'POST', headers: { authorization }, body });
+  const text = await response.text();
+  if (!response.ok) throw new Error(text);
+  return text;
+}
+
+/** The deployment, seen by a user who may do these actions. */
+async function seenBy(UserName: string, Action: string[]): Promise<Target> {
+  await iam({ Action: 'CreateUser', UserName });
+  const PolicyDocument = JSON.stringify({
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Action, Resource: '*' }],
+  });
+  await iam({ Action: 'PutUserPolicy', UserName, PolicyName: 'all', PolicyDocument });
+  const key = await iam({ Action: 'CreateAccessKey', UserName });
+  const part = (name: string) => new RegExp(`<${name}>(.*?)</${name}>`).exec(key)?.[1] ?? '';
+  const credentials = { accessKeyId: part('AccessKeyId'), secretAccessKey: part('SecretAccessKey') };
+  const { stack, stackStatus, deployed, downloadLogGroup } = target;
+  const outputs = Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value === 'string'));
+  const clients = lazyClients({ ...AWS_LIMITS, ...{ endpoint, region: LOCAL_REGION, maxAttempts: 1 }, credentials });
+  return Object.assign(clients, outputs as unknown as Target, { stack, stackStatus, deployed, downloadLogGroup });
+}
+
+const pace = { everyMs: 10, patienceMs: 100, runMs: 1000 };
+const READING = ['cloudformation:DescribeStacks', 'cloudformation:GetTemplate', 'cloudformation:ListStackResources'];
+/** What is asked of resources that this stack does not have. */
+const OF_MORE = ['rules', 'functions'];
+
+/** A verify by a user who may do these actions. */
+async function verifiedBy(user: string, actions: string[], ids = ALL_CHECKS.map(({ id }) => id)) {
+  const { signal } = new AbortController();
+  const checks = ALL_CHECKS.filter(({ id }) => ids.includes(id) && !OF_MORE.includes(id));
+  return verify(await seenBy(user, actions), { entity: 'leads', signal, pace, alarm: true, checks });
+}
+
+test('each check names the right for want of which it was not made; nothing is made, and nothing is proven', async () => {
+  const { checks, runs } = await verifiedBy('reader', READING);
+
+  expect(documentOf(checks).ok).toBe(false);
+  expect(checks.map(({ ok }) => ok)).toEqual(checks.map(() => null));
+  expect(runs).toEqual([]);
+  const lock = 'these credentials lack the right dynamodb:UpdateItem, by which one verify at a time makes something';
+  const why = Object.fromEntries(checks.map((check) => [check.id, check.why]));
+  expect(why).toMatchObject({
+    export: lock,
+    'plain-http': lock,
+    'rule-start': lock,
+    'key-rotation': 'these credentials lack the right kms:GetKeyRotationStatus',
+    lifecycle: 'these credentials lack the right s3:GetLifecycleConfiguration',
+    'public-access': 'these credentials lack the right s3:GetBucketPublicAccessBlock',
+    dashboard: 'these credentials lack the right cloudwatch:GetDashboard',
+    'undelivered-starts': 'these credentials lack the right sqs:GetQueueAttributes',
+    drift: 'these credentials lack the right cloudformation:DetectStackDrift',
+  });
+});
+
+test('whoever may start nothing is told so at each check that rests on a run', async () => {
+  const ids = ['export', 'read-back', 'invalid-input', 'key-rotation'];
+  const { checks } = await verifiedBy('writer', [...READING, 'dynamodb:*', 'kms:GetKeyRotationStatus'], ids);
+
+  const start = { ok: null, why: 'these credentials lack the right states:StartExecution' };
+  expect(checks.slice(0, 4)).toMatchObject([start, start, start, { id: 'key-rotation', ok: true }]);
+  expect(checks[4]).toMatchObject({ id: 'left-overs', ok: null, why: expect.stringContaining('events:ListRules') });
+});
+
+test('a PUT by plain http or with another key is refused by the policy of the product, and stored where that lacks it', async () => {
+  const may = [...READING, 'dynamodb:*', 's3:*'];
+  const ids = ['plain-http', 'foreign-key'];
+  const { checks: refused } = await verifiedBy('storing', may, ids);
+  expect(refused.slice(0, 2)).toMatchObject([
+    { ok: true, found: 'AccessDenied by the policy of the bucket: by plain http' },
+    { ok: true },
+  ]);
+
+  const Bucket = target.BucketName;
+  const { Policy = '' } = await target.s3.send(new GetBucketPolicyCommand({ Bucket }));
+  const { Statement, ...policy } = JSON.parse(Policy);
+  const ofHttp = ({ Condition }: { Condition: object }) => /SecureTransport|TlsVersion/.test(JSON.stringify(Condition));
+  const withoutHttp = Statement.filter((statement: { Condition: object }) => !ofHttp(statement));
+  const changed = JSON.stringify({ ...policy, Statement: withoutHttp });
+  await target.s3.send(new PutBucketPolicyCommand({ Bucket, Policy: changed }));
+  // Here every request is by plain http: only now the policy on keys decides.
+  const { checks: mended } = await verifiedBy('storing-more', may, ids);
+  expect(mended.slice(0, 2)).toMatchObject([
+    { ok: false, found: 'stored by plain http' },
+    { ok: true, found: 'AccessDenied by the policy of the bucket: with the key aws/s3, by AES256' },
+  ]);
+
+  await target.s3.send(new DeleteBucketPolicyCommand({ Bucket }));
+  const { checks: open } = await verifiedBy('storing-all', may, ids);
+  expect(open[1]).toMatchObject({ ok: false, found: 'stored with the key aws/s3; stored by AES256' });
+});
+
+test('a rule that fires every minute is not made by whoever may not remove it', async () => {
+  const stack = 'crm-export-rights';
+  const RoleArn = 'arn:aws:iam::000000000000:role/rules';
+  await target.events.send(new PutTargetsCommand({ Rule: LEADS, Targets: [{ Id: 'a', Arn: MACHINE, RoleArn }] }));
+  const may = [
+    'events:DescribeRule',
+    'events:ListTargetsByRule',
+    'events:PutRule',
+    'events:PutTargets',
+    'iam:PassRole',
+  ];
+  const { checks } = await verifiedBy('making', [...READING, 'dynamodb:*', ...may], ['rule-start']);
+
+  expect(checks[0]).toMatchObject({
+    id: 'rule-start',
+    ok: null,
+    why: 'these credentials lack the right events:RemoveTargets',
+  });
+  const { Rules = [] } = await target.events.send(new ListRulesCommand({ NamePrefix: `${stack}_` }));
+  expect(Rules).toEqual([]);
+});
