@@ -1,7 +1,8 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import type { TableSettings } from '../../core/config/table-settings.ts';
+import { type TableSettings, tableMemorySchema } from '../../core/config/table-settings.ts';
+import { gathering } from '../../lib/workflow/node-options.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { startChild } from '../support/children.ts';
 import type { ProcessCost } from '../support/process-cost.ts';
@@ -89,9 +90,10 @@ export function writeFile({ header, row, settings }: PublishedFile, path: string
   return { path, bytes, crc32: crc32Text(crc), header, settings };
 }
 
-/** What the table of such a file costs a process. */
+/** What the table of such a file costs a process that has the options of the function. */
 export async function tableOf(job: TableJob): Promise<TableCost> {
-  const { ready, begin, child } = startChild<TableCost>(join(import.meta.dirname, 'table-child.ts'), job);
+  const environment = { ...process.env, ...gathering(tableMemorySchema.parse(undefined)) };
+  const { ready, begin, child } = startChild<TableCost>(join(import.meta.dirname, 'table-child.ts'), job, environment);
   try {
     await ready;
     return await begin();

@@ -79,7 +79,8 @@ function formatOf({ manifest, settings, softwareVersion }: TableInput) {
     codec: settings.compression === 'zstd' ? ('ZSTD' as const) : ('SNAPPY' as const),
     compressors: COMPRESSORS,
     kvMetadata: Object.entries(said).map(([key, value]) => ({ key: `crm-export.${key}`, value })),
-    createdBy: `crm-nightly-export version ${softwareVersion}`,
+    // Readers in Java trust no statistics of texts by a writer that names itself otherwise (apache/parquet-format, parquet.thrift).
+    createdBy: `crm-nightly-export version ${softwareVersion} (build ${softwareVersion})`,
   };
 }
 

@@ -6,7 +6,7 @@ import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
 import type { TableHashKey } from '../resources/table-hash-key.ts';
 import type { TokenStore } from '../resources/token-store.ts';
-import { streaming } from './node-options.ts';
+import { gathering, streaming } from './node-options.ts';
 import { type OfExportRun, StepFunction } from './step-function.ts';
 
 /** What the functions of a deployment work with. */
@@ -55,7 +55,8 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
   exports.allowStoring(steps.DownloadFile.role);
   exports.allowPublishing(steps.PublishFile.role);
   if (tableEntities(configuration.deployment).length === 0) return steps;
-  const table = { ...bucket, ...hashKey.environment, SOFTWARE_VERSION: softwareVersion };
+  const options = gathering(tableMemoryMB);
+  const table = { ...bucket, ...hashKey.environment, ...options, SOFTWARE_VERSION: softwareVersion };
   const WriteTable = step('WriteTable', long(tableMemoryMB), table);
   exports.allowTables(WriteTable.role);
   hashKey.allowReading(WriteTable.role);

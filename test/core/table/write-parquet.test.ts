@@ -54,6 +54,14 @@ it('says in the file which run, which bytes and which release it is of', async (
   });
 });
 
+it('names its writer in the form that readers parse', async () => {
+  await putTable(path, { content: 'id\n1\n' });
+
+  expect(await duckDb.rows(`select created_by from parquet_file_metadata('${path}')`)).toEqual([
+    ['crm-nightly-export version 0.2.0 (build 0.2.0)'],
+  ]);
+});
+
 it('has hashes in the place of values, and not the columns that are left out', async () => {
   const content = 'id,idNumber,notes\n1,012345678,secret\n2,,secret\n3,012345678,\n';
   const { rows } = await rowsOf({ content, settings: { hash: ['idNumber'], except: ['notes'] }, hashKey: 'key' });

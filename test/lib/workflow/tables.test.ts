@@ -21,6 +21,7 @@ describe('the function WriteTable', () => {
     expect(Object.keys(Properties.Environment.Variables).sort()).toEqual([
       'BUCKET_NAME',
       'DEPLOYMENT',
+      'NODE_OPTIONS',
       'SOFTWARE_VERSION',
     ]);
     expect(tables.Outputs.TableEntities?.Value).toBe('leads');
@@ -33,7 +34,11 @@ describe('the function WriteTable', () => {
       tableMemoryMB: 3008,
     });
 
-    expect(oneOf(synthesise(deployment), 'AWS::Lambda::Function', 'WriteTable')[1].Properties.MemorySize).toBe(3008);
+    const [, found] = oneOf(synthesise(deployment), 'AWS::Lambda::Function', 'WriteTable');
+    expect(found.Properties.MemorySize).toBe(3008);
+    // Lambda sets no generation of the heap where one is given.
+    const options = '--max-old-space-size=2816 --max-semi-space-size=8';
+    expect(found.Properties.Environment.Variables.NODE_OPTIONS).toBe(options);
   });
 
   test('reads what is published, and writes tables alone', () => {
