@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { bundle } from '../lib/workflow/step-bundles.ts';
 import type { Bench, Found } from './files/bench.ts';
 import { canLimit } from './files/cgroup.ts';
+import { checkPass } from './files/check-pass.ts';
 import { missingPackages, versions } from './files/clients.ts';
 import { functionShare, memory, memoryLimit } from './files/limits.ts';
 import { type Servers, startServers } from './files/servers.ts';
@@ -15,7 +16,7 @@ import { printReport } from './support/report.ts';
 
 /**
  * `npm run bench:files`: the transfer engine side by side with `curl | curl`, the AWS CLI, rclone and lib-storage, each with
- * its defaults. Both ends speak TLS through nginx on the second core, the client has the first. Medians over interleaved
+ * its defaults; and the check of a stored file side by side with `curl | cksum`. Both ends speak TLS through nginx on the second core, the client has the first. Medians over interleaved
  * runs. `--quick` runs everything once with small files: whether it works, not how fast.
  */
 
@@ -27,6 +28,7 @@ const EXPERIMENTS: { ids: string[]; limits?: true; run: (bench: Bench) => Promis
   { ids: ['T6'], limits: true, run: memoryLimit },
   { ids: ['T7', 'T12'], limits: true, run: functionShare },
   { ids: ['T8'], run: starts },
+  { ids: ['T13'], limits: true, run: checkPass },
 ];
 const FULL = { sizes: { small: 64, large: 1024, huge: 16 * 1024 }, rounds: { small: 5, huge: 3 } };
 const QUICK = { sizes: { small: 64, large: 256, huge: 512 }, rounds: { small: 1, huge: 1 } };
@@ -51,7 +53,11 @@ async function main(): Promise<void> {
   const servers = await startServers(dir);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end(servers, 130));
   try {
-    const bundles = { engine: childBundle(dir, 'engine'), libStorage: childBundle(dir, 'lib-storage') };
+    const bundles = {
+      engine: childBundle(dir, 'engine'),
+      libStorage: childBundle(dir, 'lib-storage'),
+      check: childBundle(dir, 'check'),
+    };
     const found = await runAll({ servers, bundles, print, ...(values.quick ? QUICK : FULL) });
     const programs = Object.entries(versions()).map(([test, client]) => ({ test, client }));
     const runs = [...found.flatMap((one) => one.runs), ...programs];
@@ -68,7 +74,7 @@ async function end(servers: Servers, code: number): Promise<void> {
 }
 
 /** The modules of a client in Node.js, bundled as the functions are. */
-function childBundle(dir: string, name: 'engine' | 'lib-storage'): string {
+function childBundle(dir: string, name: 'engine' | 'lib-storage' | 'check'): string {
   const outfile = join(dir, `${name}.mjs`);
   bundle(join(import.meta.dirname, 'files', `${name}-child.ts`), outfile);
   return outfile;

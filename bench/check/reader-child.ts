@@ -3,13 +3,12 @@ import { crc32 } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
 import { endScan, scanByStates, scanEncoding } from '../../core/files/csv-scan.ts';
-import type { Csv } from '../../core/files/judge-file.ts';
 import { narrowed } from '../../core/files/kernel/kernel.ts';
 import { NOTHING_SCANNED } from '../../core/step/states.ts';
-import { scanStored } from '../../lambdas/publish-file/scan-stored.ts';
 import { JOB, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
 import type { CheckJob, Reading } from './readers.ts';
+import { scanObject } from './scan-object.ts';
 
 /** Reads a file by one reader, and reports what it cost. */
 
@@ -38,24 +37,9 @@ function* chunks(): Generator<Uint8Array> {
   closeSync(descriptor);
 }
 
-async function scan(): Promise<number> {
-  const csv: Csv = {
-    ...{ separator: ',', separatorProven: true, separatorLine: 0, width: 0, breaksAtCr, header: null },
-    ...{ labelled: false, excepted: 0, headed: true, encoding, skip: 0, byteOrderMark: false },
-  };
-  const stored = {
-    key: file,
-    bytes: size,
-    crc32: '',
-    contentType: 'text/csv',
-    storedAt: '',
-    restarts: 0,
-    undeclaredEnd: false,
-  };
+function scan(): Promise<number> {
   const stream = async () => ({ etag: '', bytes: size, chunks: asynchronous(chunks()) });
-  const bucket = { stream } as never;
-  const { scan } = await scanStored(stored, csv, null, { bucket, secondsLeft: () => 900 });
-  return scan.records;
+  return scanObject({ stream }, file, size, { encoding, breaksAtCr });
 }
 
 async function* asynchronous<T>(values: Iterable<T>): AsyncGenerator<T> {

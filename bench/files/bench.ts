@@ -14,8 +14,8 @@ const LARGEST_WRITTEN = 1024;
 /** What all experiments work with. */
 export interface Bench {
   servers: Servers;
-  /** Where the bundles of the two clients in Node.js lie. */
-  bundles: { engine: string; libStorage: string };
+  /** Where the bundles of the clients in Node.js lie. */
+  bundles: { engine: string; libStorage: string; check: string };
   /** MiB of the files, and how often each client moves them. */
   sizes: { small: number; large: number; huge: number };
   rounds: { small: number; huge: number };

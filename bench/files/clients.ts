@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { filesSchema } from '../../core/config/file-settings.ts';
 import { streaming } from '../../lib/workflow/node-options.ts';
-import { JOB, type Job } from './job.ts';
+import { type CheckJob, JOB, type Job } from './job.ts';
 import type { Servers } from './servers.ts';
 
 /** A program that moves a file from the origin to the sink: a line of bash, and its environment. */
@@ -13,8 +13,8 @@ export interface Client {
   env: Record<string, string>;
 }
 
-/** As DownloadFile has them by default. */
-const STREAMING = streaming(filesSchema.parse({}).memoryMB.download);
+/** As the functions have it by default. */
+const { memoryMB } = filesSchema.parse({});
 
 /** What is compared needs these; names of Debian packages by command. */
 const PACKAGES = {
@@ -88,7 +88,20 @@ export function engine(servers: Servers, source: string, file: string, bundle: s
   const { initial, most } = job.connections;
   const name = `engine n=${initial}${most > initial ? `-${most}` : ''}${job.loaded ? '' : ', alone'}`;
   const client = nodeClient(job.partChecksums === 'trailer' ? `${name}, trailer` : name, bundle, servers, job);
-  return { ...client, env: { ...client.env, ...STREAMING } };
+  return { ...client, env: { ...client.env, ...streaming(memoryMB.download) } };
+}
+
+/** The pass of PublishFile, from its bundle, over a file at the origin. */
+export function check(servers: Servers, bundle: string, { key, bytes }: { key: string; bytes: number }): Client {
+  const job: CheckJob = { endpoint: servers.origin, key, bytes };
+  const client = nodeClient('check', bundle, servers, job);
+  return { ...client, env: { ...client.env, ...streaming(memoryMB.publish) } };
+}
+
+/** The least that anybody can do to check the same file. */
+export function checksum({ dir, certificate, origin }: Servers, file: string): Client {
+  const script = `curl -sSf --cacert ${certificate} ${origin}/bench/${file} | cksum > ${join(dir, 'cksum.txt')}`;
+  return { name: 'curl | cksum', script, env: { PATH: process.env.PATH ?? '', HOME: dir } };
 }
 
 function jobOf({ sink }: Servers, source: string, file: string, how: Partial<Job>): Job {
@@ -97,7 +110,7 @@ function jobOf({ sink }: Servers, source: string, file: string, how: Partial<Job
   return { ...place, connections, loaded: true, partChecksums: 'trailer', ...how };
 }
 
-function nodeClient(name: string, bundle: string, servers: Servers, job: Job): Client {
+function nodeClient(name: string, bundle: string, servers: Servers, job: Job | CheckJob): Client {
   const env = { ...environment(servers), NODE_EXTRA_CA_CERTS: servers.certificate, [JOB]: JSON.stringify(job) };
   return { name, script: `'${process.execPath}' '${bundle}'`, env };
 }

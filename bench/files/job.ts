@@ -12,6 +12,13 @@ export interface Job {
   partChecksums: 'trailer' | 'omitted';
 }
 
+/** What is read for the check, and from where. */
+export interface CheckJob {
+  endpoint: string;
+  key: string;
+  bytes: number;
+}
+
 export const JOB = 'BENCH_FILES_JOB';
 
 /** Reports what the transfer alone took, from the moment that the address was known. */

@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
+import { streamingLimits } from '../../core/aws/reading-agent.ts';
 import { readEnv } from '../../core/config/env.ts';
 import { asStep } from '../../core/step/export-run.ts';
 import type { Connect } from '../../core/step/handler.ts';
@@ -9,7 +9,7 @@ import { type PublishFileDeps, publishFile } from './publish-file.ts';
 /** Makes the clients of a container from its environment. */
 export const connect: Connect<PublishFileDeps> = () => {
   const { BUCKET_NAME } = readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME');
-  const client = new S3Client(AWS_LIMITS);
+  const client = new S3Client(streamingLimits());
   return (invocation) => {
     const count = () => {
       invocation.requests.store += 1;

@@ -1,3 +1,3 @@
-import { testReadingPastParser } from '../support/past-parser.ts';
+import { testReadingPastParser, transfersByWire } from '../support/past-parser.ts';
 
-testReadingPastParser(1500);
+testReadingPastParser(await transfersByWire(), 1500);

@@ -10,7 +10,7 @@ import { KIB, LIMITS, PART } from '../support/transfers.ts';
 const MIB = 1024 * KIB;
 const byWire = await transfersByWire();
 
-testReadingPastParser(40);
+testReadingPastParser(byWire, 40);
 
 /** Parts that do not fit into the buffers of the kernel: bytes wait for the store in this process. */
 const LARGE_PARTS = { smallestPartBytes: 16 * MIB, largestPartBytes: 16 * MIB };

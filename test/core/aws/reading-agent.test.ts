@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { streamingLimits } from '../../../core/aws/reading-agent.ts';
+import { createBucket } from '../../../core/storage/bucket.ts';
+import { trustedCertificate } from '../../support/certificate.ts';
+import { failureOf } from '../../support/failures.ts';
+
+const certificate = trustedCertificate();
+const OBJECT = randomBytes(9_000_001);
+const connections = new Set<Socket>();
+let cutAfter = Number.POSITIVE_INFINITY;
+let server: Server;
+let client: S3Client;
+
+beforeAll(async () => {
+  // An S3 that has one object, and speaks TLS.
+  server = createServer(certificate, (request, response) => {
+    connections.add(request.socket);
+    response.writeHead(200, { 'content-length': OBJECT.length, etag: '"one"' });
+    if (cutAfter > OBJECT.length) return response.end(OBJECT);
+    return response.write(OBJECT.subarray(0, cutAfter), () => request.socket.destroy());
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  client = new S3Client({
+    ...streamingLimits(),
+    endpoint: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...{ region: 'us-east-1', forcePathStyle: true },
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+});
+afterAll(() => {
+  client.destroy();
+  server.closeAllConnections();
+  server.close();
+});
+
+async function read(afterChunk?: () => Promise<unknown>): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of (await createBucket(client, 'exports').stream('a.csv'))?.chunks ?? []) {
+    chunks.push(chunk);
+    await afterChunk?.();
+  }
+  return Buffer.concat(chunks);
+}
+
+test('what is read is what is stored, however slowly it is taken, and connections are used again', async () => {
+  const bodies = [await read(), await read(turn), await read()];
+
+  expect(bodies.map((body) => body.equals(OBJECT))).toEqual([true, true, true]);
+  expect(connections.size).toBe(1);
+});
+
+test('an object that nobody takes is not read into memory', async () => {
+  const { Body } = await client.send(new GetObjectCommand({ Bucket: 'exports', Key: 'a.csv' }));
+  const body = Body as unknown as NodeJS.ReadableStream & { readableLength: number; destroy(): void };
+  for (let turns = 0; turns < 200; turns += 1) await turn();
+
+  expect(body.readableLength).toBeLessThan(1_000_000);
+  body.destroy();
+});
+
+test('a connection that breaks in the middle is reported', async () => {
+  cutAfter = 5_000_000;
+
+  expect((await failureOf(read(), 'StorageUnavailable')).message).toContain('a.csv');
+});
