@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type App, CfnResource, Stack } from 'aws-cdk-lib';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ExportStack } from '../../lib/export-stack.ts';
-import { newApp, updatingDeployment } from '../../scripts/definition.ts';
+import { fullDeployment, newApp } from '../../scripts/definition.ts';
 
 const outdir = mkdtempSync(join(tmpdir(), 'template-check-'));
 afterAll(() => rmSync(outdir, { recursive: true, force: true }));
@@ -22,7 +22,7 @@ describe('the check of templates that comes with CDK', () => {
   });
 
   test('finds no error in the stack', () => {
-    const configuration = { name: 'example', file: 'config/example.json', deployment: updatingDeployment() };
+    const configuration = { name: 'example', file: 'config/example.json', deployment: fullDeployment() };
 
     synthesiseChecked((app) => new ExportStack(app, 'crm-export-example', { configuration, softwareVersion: '0.0.0' }));
   });

@@ -1,0 +1,117 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GetObjectCommand } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { RunReport } from '../../cli/runs/run-report.ts';
+import { tableKey } from '../../core/table/table-key.ts';
+import { runCli } from '../cli/support/run-cli.ts';
+import { openDuckDb } from '../core/table/support.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+
+/** What readers have of a table, from the run that wrote it to what Athena is told of it. */
+
+const DATE = '2026-01-05';
+const TYPED = {
+  ...{ score: 'integer', estimatedPremium: 'double', mailingApproved: 'boolean' },
+  ...{ nextContactDate: 'date', createdAt: 'timestamp' },
+} as const;
+const TEXTS = [
+  'id',
+  'firstName',
+  'lastName',
+  'cellNumber',
+  'city',
+  'source',
+  'campaign',
+  'interest',
+  'status',
+  'agentId',
+];
+
+let system: Deployed;
+let report: RunReport;
+let dir: string;
+let duckdb: Awaited<ReturnType<typeof openDuckDb>>;
+
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'table-readers-'));
+  const columns = { ...TYPED, ...Object.fromEntries([...TEXTS, 'updatedAt'].map((name) => [name, 'text'] as const)) };
+  const tables = { columns, hash: ['email'], except: ['notes'] };
+  system = await deployForTests('table-readers', { entities: { leads: { tables } } }, { rows: 200 });
+  report = await system.run('leads', { date: DATE });
+  const Key = tableKey('leads', DATE, 1);
+  const { Body } = await system.target.s3.send(new GetObjectCommand({ Bucket: system.target.BucketName, Key }));
+  await writeFile(join(dir, 'leads.parquet'), (await Body?.transformToByteArray()) ?? '');
+  duckdb = await openDuckDb(dir);
+});
+
+afterAll(async () => {
+  duckdb?.close();
+  await system?.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** The command, in this process. */
+async function cli(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runCli(...args, ...system.place);
+  expect(code, stderr).toBe(0);
+  return stdout;
+}
+
+/** Columns of the table of leads, as Glue tells Athena. */
+async function glueColumns(): Promise<string[]> {
+  const response = await fetch(system.cloud.endpoint, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'AWSGlue.GetTable' },
+    body: JSON.stringify({ DatabaseName: 'crm_export_table_readers', Name: 'leads' }),
+  });
+  const { Table } = (await response.json()) as {
+    Table: { StorageDescriptor: { Columns: { Name: string; Type: string }[] } };
+  };
+  return Table.StorageDescriptor.Columns.map(({ Name, Type }) => `${Name} ${Type}`);
+}
+
+it('the table has the rows of the published file, with types, and says which run it is of', async () => {
+  const csv = join(dir, 'leads.csv');
+  await cli('download', 'leads', '--date', DATE, '-o', csv);
+  const published = `FROM read_csv('${csv}', header = true, all_varchar = true, delim = ',', quote = '"', escape = '"')`;
+  const texts = TEXTS.map((name) => `coalesce("${name}", '') AS ${name}`);
+  const typed = Object.entries(TYPED).map(
+    ([name, type]) => `CAST("${name}" AS ${{ timestamp: 'timestamptz' }[type as string] ?? type}) AS ${name}`,
+  );
+
+  const table = `SELECT ${[...TEXTS, ...Object.keys(TYPED)].join(', ')} FROM '${dir}/leads.parquet'`;
+  expect(await duckdb.differences(`SELECT ${[...texts, ...typed].join(', ')} ${published}`, table)).toEqual([]);
+  expect(await duckdb.rows(`SELECT count(*)::text FROM '${dir}/leads.parquet'`)).toEqual([['200']]);
+  const said = await duckdb.rows(
+    `SELECT decode(value) FROM parquet_kv_metadata('${dir}/leads.parquet') WHERE key = 'crm-export.run'`,
+  );
+  expect(said).toEqual([[report.executionArn.split(':').at(-1)]]);
+});
+
+it('a column that is left out is not in it, and of a hashed one only hashes are', async () => {
+  const columns = await duckdb.columns('leads.parquet');
+  const hashes = await duckdb.rows(
+    `SELECT DISTINCT regexp_full_match(email, '[0-9a-f]{64}|') FROM '${dir}/leads.parquet'`,
+  );
+
+  expect(columns.filter((column) => column.startsWith('notes'))).toEqual([]);
+  expect(hashes).toEqual([[true]]);
+});
+
+it('Athena is told the names and types of its columns', async () => {
+  const athena: Record<string, string> = { VARCHAR: 'string', 'TIMESTAMP WITH TIME ZONE': 'timestamp' };
+  const inFile = (await duckdb.columns('leads.parquet')).map((column) => {
+    const [, name, type = ''] = /^(\S+) (.*)$/.exec(column) ?? [];
+    return `${name} ${athena[type] ?? type.toLowerCase()}`;
+  });
+
+  expect((await glueColumns()).toSorted()).toEqual(inFile.toSorted());
+});
+
+it('schema --propose would have given it these types, by the words of the CRM', async () => {
+  const { entities } = JSON.parse(await cli('schema', 'leads', '--date', DATE, '--propose'));
+
+  expect(entities.leads.tables.columns).toMatchObject({ ...TYPED, id: 'text', updatedAt: 'timestamp' });
+});
