@@ -59,7 +59,7 @@ export const filesSchema = z.strictObject({
   memoryMB: z
     .strictObject({
       download: functionMemory
-        .default(640)
+        .default(576)
         .describe('Memory of DownloadFile, MB. The share of a CPU grows with it: 1,769 MB are a whole one.'),
       publish: functionMemory.default(512).describe('Memory of PublishFile, MB.'),
     })
