@@ -1,10 +1,8 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
 import { FakeTable } from '../../oauth/support/fake-table.ts';
+import type { Answer, Request } from './front.ts';
 
 type Command = new (input: never) => object;
 
@@ -15,31 +13,28 @@ const COMMANDS: Record<string, Command> = {
   'DynamoDB_20120810.UpdateItem': UpdateItemCommand,
 };
 
-/** Secrets Manager and DynamoDB on loopback, with the conditions and versions of AWS; real clients speak to it. */
-export async function startAwsJson() {
+/** Secrets Manager and DynamoDB, with the conditions and versions of AWS, by what is on the wire. */
+export function awsJson() {
   const now = async () => undefined;
   const [secrets, table] = [new FakeSecrets(() => new Date(), now), new FakeTable(now)];
-  const server = createServer({ keepAliveTimeout: 0 }, async (request, response) => {
-    const target = String(request.headers['x-amz-target']);
-    const input = JSON.parse((await buffer(request)).toString());
-    const Of = COMMANDS[target];
-    if (!Of) throw new Error(`${target} is not known`);
-    const command = new Of(input as never);
-    const client = target.startsWith('Dynamo') ? table.client : secrets.client;
-    const { status, body } = await (client.send as (command: unknown) => Promise<object>)(command).then(
-      (answer) => ({ status: 200, body: answer }),
-      (error: Error) => ({ status: 400, body: { ...error, __type: error.name, message: '' } }),
-    );
-    response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body));
-  });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     secrets,
     table,
-    stop: () => {
-      server.closeAllConnections();
-      server.close();
+    answer: async ({ headers, body }: Request): Promise<Answer> => {
+      const target = String(headers['x-amz-target']);
+      const Of = COMMANDS[target];
+      if (!Of) throw new Error(`${target} is not known`);
+      const client = target.startsWith('Dynamo') ? table.client : secrets.client;
+      const send = client.send as (command: object) => Promise<object>;
+      return send(new Of(JSON.parse(body.toString()) as never)).then(
+        (answer) => json(200, answer),
+        (error: Error) => json(400, { ...error, __type: error.name, message: '' }),
+      );
     },
   };
+}
+
+function json(status: number, value: object): Answer {
+  const headers = { 'content-type': 'application/x-amz-json-1.1' };
+  return { status, headers, body: Buffer.from(JSON.stringify(value)) };
 }

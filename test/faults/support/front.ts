@@ -30,7 +30,7 @@ export interface Exchange {
 type Meddler = (exchange: Exchange) => Promise<void>;
 
 /** One server on loopback in front of all that the steps call. It passes everything on, but for what the meddler does. */
-export async function startFront(behind: (request: Request) => string) {
+export async function startFront(behind: (request: Request) => string | Promise<Answer>) {
   const traffic: Traffic = { passed: 0, busy: 0 };
   const agent = new Agent({ keepAlive: true });
   const state: { meddler: Meddler; frozen: boolean } = { meddler: passOn, frozen: false };
@@ -47,7 +47,7 @@ export async function startFront(behind: (request: Request) => string) {
     traffic.passed += 1;
     if (state.frozen) return;
     const request: Request = { method, url, headers, body };
-    const while_ = async <T>(work: () => Promise<T>): Promise<T> => {
+    const underWay = async <T>(work: () => Promise<T>): Promise<T> => {
       traffic.busy += 1;
       return work().finally(() => {
         traffic.busy -= 1;
@@ -61,7 +61,7 @@ export async function startFront(behind: (request: Request) => string) {
     };
     await state.meddler({
       request,
-      done: () => while_(() => forward(behind(request), request, agent)),
+      done: () => underWay(async () => answerBehind(await behind(request), request, agent)),
       answer: (answer) => {
         if (state.frozen) return;
         begin(answer, answer.body.length || lengthOf(answer.headers));
@@ -98,6 +98,11 @@ function lengthOf(headers: IncomingMessage['headers']): number {
 
 function withoutFraming({ 'transfer-encoding': _, connection: __, 'keep-alive': ___, ...headers }: Answer['headers']) {
   return headers;
+}
+
+/** @param to the answer, or the server that has it */
+function answerBehind(to: string | Answer, request: Request, agent: Agent): Answer | Promise<Answer> {
+  return typeof to === 'string' ? forward(to, request, agent) : to;
 }
 
 function forward(to: string, { method, url, headers, body }: Request, agent: Agent): Promise<Answer> {

@@ -30,7 +30,7 @@ import { PlatformError } from '../../lib/support/steps.ts';
 import { deployment } from '../../support/builders.ts';
 import { startStrictStore } from '../../support/strict-store/strict-store.ts';
 import { PART } from '../../support/transfer-limits.ts';
-import { startAwsJson } from './aws-json.ts';
+import { awsJson } from './aws-json.ts';
 import { callName, isOfStore } from './call-names.ts';
 import { type Exchange, type Request, startFront } from './front.ts';
 import { functionTimeout, machineOf } from './machines.ts';
@@ -56,9 +56,9 @@ export type World = Awaited<ReturnType<typeof startWorld>>;
 /** The CRM, the cloud and the functions of a deployment, with a time of their own. */
 export async function startWorld(start: string, options: SandboxOptions = {}) {
   const sandbox = await startSandbox({ ...SANDBOX, ...options });
-  const [store, aws] = [await startStrictStore({ minPartBytes: PART }), await startAwsJson()];
+  const [store, aws] = [await startStrictStore({ minPartBytes: PART }), awsJson()];
   const behind = (request: Request) => {
-    if (request.headers['x-amz-target'] !== undefined) return aws.url;
+    if (request.headers['x-amz-target'] !== undefined) return aws.answer(request);
     return isOfStore(request) ? store.endpoint : sandbox.url;
   };
   const front = await startFront(behind);
@@ -84,7 +84,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}) {
       scopes: ['openid', 'global:export', 'customers:update'],
     },
     customerUpdates: true,
-    polling: { firstWaitSeconds: 60, largestWaitSeconds: 900, deadlineSeconds: 10_800 },
+    polling: { firstWaitSeconds: 600, largestWaitSeconds: 3600, deadlineSeconds: 14_400 },
   });
   const output = keptOutput();
   const containers = new Map<AnyStepName, Handler>();
@@ -180,7 +180,6 @@ export async function startWorld(start: string, options: SandboxOptions = {}) {
       output.stop();
       time.end();
       front.stop();
-      aws.stop();
       await Promise.all([sandbox.close(), store.stop()]);
       vi.unstubAllEnvs();
     },
