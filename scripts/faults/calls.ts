@@ -52,6 +52,7 @@ export const SCENARIOS = {
   night: 'a run that a rule starts, with an access token past its end, on the day after another',
   'large file': 'the same, with a file that is stored in parts',
   retry: 'a run that takes the export of a failed one',
+  release: 'an execution that publishes a file that a guard has stopped',
   batch: 'a batch of three changes, with an access token past its end',
   'stopped batch': 'a batch that stops at its first refused change',
 } as const;
@@ -119,6 +120,9 @@ const LISTED: Record<Scenario, Partial<Record<AnyStepName, Record<string, Kind>>
       'read the pointer of a date': 'comparison',
       'read the status': 'adoption',
     },
+  },
+  release: {
+    PublishFile: { 'read the manifest': 'object', 'read the release': 'object', 'write the release': 'write' },
   },
   batch: {
     ValidateBatch: {

@@ -69,6 +69,7 @@ const OBJECTS: [sign: RegExp, object: string][] = [
   [/published\/.*date=[\d-]+\.json/, 'the pointer of a date'],
   [/published\//, 'the published dates'],
   [/runs\/.*_manifest\.json/, 'the manifest'],
+  [/runs\/.*_release\.json/, 'the release'],
   [/runs\//, 'the file'],
   [/input\.jsonl/, 'the input'],
   [/_started/, 'the claim of the batch'],

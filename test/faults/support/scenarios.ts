@@ -11,8 +11,14 @@ import { CANARY, startWorld, type World } from './world.ts';
 const START = '2026-11-20T01:00:00.000Z';
 const DAY_BEFORE = '2026-11-19T01:00:00.000Z';
 const FAILED_RUN = 'night-1';
+/** The one that meets the fault. */
+const EXECUTION = 'night-2';
 
-interface Story {
+export interface Story {
+  /** Whose file readers have in the end; that of a retry, where it failed. By default that of the execution. */
+  publishes?: string;
+  /** What a person does about a failed execution. */
+  again?: (world: World, name: string) => Promise<Execution>;
   sandbox?: SandboxOptions;
   /** What came before the execution that meets the fault. */
   before?: (world: World) => Promise<unknown>;
@@ -23,16 +29,23 @@ const byRule = (at: string, name: string) => (world: World) =>
   world.execute('ExportRun', { name, input: { entity: 'leads', scheduledFor: at.replace('.000', '') } });
 
 /** As `npm run cli -- retry` starts it. */
-export function retry(world: World, failed: string, name: string): Promise<Execution> {
+function retry(world: World, failed: string, name: string): Promise<Execution> {
   return world.execute('ExportRun', { name, input: { entity: 'leads', date: START.slice(0, 10), adopt: failed } });
 }
+
+/** As `npm run cli -- release` starts it. */
+function release(world: World, name: string): Promise<Execution> {
+  return world.execute('ExportRun', { name, input: { entity: 'leads', release: FAILED_RUN, reason: 'It is right.' } });
+}
+
+const anew = (world: World, name: string) => retry(world, EXECUTION, name);
 
 /** The customers that a batch changes. */
 export const IDS = [0, 1, 2].map((index) => idAt('customers', index));
 
 export const STORIES: Record<Scenario, Story> = {
-  night: { execute: byRule(START, 'night-2') },
-  'large file': { sandbox: { bytes: 5 * PART }, execute: byRule(START, 'night-2') },
+  night: { execute: byRule(START, EXECUTION), again: anew },
+  'large file': { sandbox: { bytes: 5 * PART }, execute: byRule(START, EXECUTION), again: anew },
   retry: {
     before: async (world) => {
       world.meet = async ({ call, answer, done }) => {
@@ -42,7 +55,20 @@ export const STORIES: Record<Scenario, Story> = {
       await byRule(START, FAILED_RUN)(world);
       world.meet = undefined;
     },
-    execute: (world) => retry(world, FAILED_RUN, 'night-2'),
+    execute: (world) => retry(world, FAILED_RUN, EXECUTION),
+    again: anew,
+  },
+  release: {
+    publishes: FAILED_RUN,
+    before: async (world) => {
+      const { settings } = world.sandbox;
+      const { rows } = settings;
+      settings.rows = 0;
+      await byRule(START, FAILED_RUN)(world);
+      settings.rows = rows;
+    },
+    execute: (world) => release(world, EXECUTION),
+    again: release,
   },
   batch: { execute: (world) => batch(world, 'b1', IDS) },
   'stopped batch': {
