@@ -32,6 +32,8 @@ export type Kind =
   | 'list'
   /** An object that this execution or the one before it wrote. */
   | 'object'
+  /** What is known of an object, without its content. */
+  | 'head'
   /** The file of a person. */
   | 'input'
   /** An object that a person may put there, with any content. */
@@ -53,6 +55,7 @@ export const SCENARIOS = {
   'large file': 'the same, with a file that is stored in parts',
   retry: 'a run that takes the export of a failed one',
   release: 'an execution that publishes a file that a guard has stopped',
+  table: 'a run of an entity that has a table, with a hashed column',
   batch: 'a batch of three changes, with an access token past its end',
   'stopped batch': 'a batch that stops at its first refused change',
 } as const;
@@ -123,6 +126,16 @@ const LISTED: Record<Scenario, Partial<Record<AnyStepName, Record<string, Kind>>
   },
   release: {
     PublishFile: { 'read the manifest': 'object', 'read the release': 'object', 'write the release': 'write' },
+  },
+  table: {
+    WriteTable: {
+      'read the manifest': 'object',
+      'read the pointer of a date': 'object',
+      'look at the table': 'head',
+      'read the hash key': 'grant',
+      'read the file': 'object',
+      'write the table': 'write',
+    },
   },
   batch: {
     ValidateBatch: {

@@ -123,6 +123,8 @@ const RULES: Record<Kind, Rule> = {
   history: { ...bucket, garbage: outlasted('StorageConflict') },
   list: { ...bucket, garbage: outlasted('StorageUnavailable') },
   object: bucket,
+  // Its answer has no body that could be cut.
+  head: { ...bucket, cut: 'well', garbage: outlasted('StorageUnavailable') },
   input: { ...bucket, garbage: 'UpdateFileInvalid' },
   flag: { ...bucket, garbage: 'UpdatesIncomplete' },
   write: { ...bucket, ...written },
@@ -138,7 +140,9 @@ export function predict(call: Call, fault: Fault, span: Span): End {
   const end = endOf(call, fault, span);
   // What ends a chunk is in the result of its lines; and this batch is stopped whatever happens.
   const counted = call.step === 'ApplyChunk' && end !== 'well';
-  return counted || call.scenario === 'stopped batch' ? 'UpdatesIncomplete' : end;
+  if (counted || call.scenario === 'stopped batch') return 'UpdatesIncomplete';
+  // The file is published, whatever keeps its table from being written.
+  return call.step === 'WriteTable' && end !== 'well' ? 'TableNotWritten' : end;
 }
 
 function endOf({ step, kind }: Call, fault: Fault, span: Span): End {

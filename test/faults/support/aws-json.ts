@@ -13,6 +13,9 @@ const COMMANDS: Record<string, Command> = {
   'DynamoDB_20120810.UpdateItem': UpdateItemCommand,
 };
 
+/** Of the hashed columns of tables. */
+export const HASH_KEY = 'k4y-of-the-hashed-columns-of-all-tables';
+
 /** Secrets Manager and DynamoDB, with the conditions and versions of AWS, by what is on the wire. */
 export function awsJson() {
   const now = async () => undefined;
@@ -24,9 +27,11 @@ export function awsJson() {
       const target = String(headers['x-amz-target']);
       const Of = COMMANDS[target];
       if (!Of) throw new Error(`${target} is not known`);
+      const input = JSON.parse(body.toString());
+      if (input.SecretId === 'hash-key') return json(200, { SecretString: HASH_KEY });
       const client = target.startsWith('Dynamo') ? table.client : secrets.client;
       const send = client.send as (command: object) => Promise<object>;
-      return send(new Of(JSON.parse(body.toString()) as never)).then(
+      return send(new Of(input as never)).then(
         (answer) => json(200, answer),
         (error: Error) => json(400, { ...error, __type: error.name, message: '' }),
       );

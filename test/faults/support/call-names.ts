@@ -17,6 +17,7 @@ export function isOfStore({ headers }: Request): boolean {
 function secretCall(target: string, { SecretId, VersionId }: { SecretId: string; VersionId?: string }): string {
   if (target.endsWith('PutSecretValue')) return 'store the grant';
   if (SecretId === 'client') return 'read the OAuth client';
+  if (SecretId === 'hash-key') return 'read the hash key';
   return VersionId === undefined ? 'read the grant' : 'look for a newer grant';
 }
 
@@ -65,6 +66,7 @@ const VERBS: [sign: RegExp, verb: string][] = [
 ];
 
 const OBJECTS: [sign: RegExp, object: string][] = [
+  [/tables\//, 'the table'],
   [/published\/.*latest\.json/, 'latest.json'],
   [/published\/.*date=[\d-]+\.json/, 'the pointer of a date'],
   [/published\//, 'the published dates'],

@@ -1,7 +1,7 @@
 import type { AnyStepName } from '../../../core/step/steps.ts';
-import { type Definition, definitionOf, synthesise, updatingDeployment } from '../../../scripts/definition.ts';
+import { type Definition, definitionOf, fullDeployment, synthesise } from '../../../scripts/definition.ts';
 
-const template = () => synthesise(updatingDeployment());
+const template = () => synthesise(fullDeployment());
 
 const machines = new Map<string, Definition>();
 

@@ -16,6 +16,7 @@ import type { World } from './world.ts';
 
 /** Longer than any claim or pause of the grant lasts. */
 const LATER_MS = 6 * 3_600_000;
+const TABLE = 'tables/entity=leads/date=2026-11-20/leads.parquet';
 /** Creates whose answer is lost: the run requests a second export. */
 const UNANSWERED: Fault[] = ['lost before', 'lost after', 'cut', 'garbage'];
 
@@ -75,6 +76,7 @@ async function expectPublished(world: World, row: Row, ended: Execution): Promis
   expect(expectReadable(world)).toBe(publishes ?? last);
   // With an export that is on record, none is requested again.
   if (row.step !== 'CreateExport') expect(createsOf(world)).toBe(before);
+  if (row.scenario === 'table') expect(world.store.keys()).toContain(TABLE);
   if (!publishes) expectSameFile(world, last, 'night-0');
 }
 

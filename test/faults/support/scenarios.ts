@@ -5,7 +5,7 @@ import type { Scenario } from '../../../scripts/faults/calls.ts';
 import type { Execution } from '../../lib/support/interpreter.ts';
 import { FIRST_VERSION } from '../../oauth/support/simulation.ts';
 import { PART } from '../../support/transfer-limits.ts';
-import { CANARY, startWorld, type World } from './world.ts';
+import { CANARY, type Entities, startWorld, type World } from './world.ts';
 
 /** The start of leads, of a night and of the one before. */
 const START = '2026-11-20T01:00:00.000Z';
@@ -20,6 +20,7 @@ export interface Story {
   /** What a person does about a failed execution. */
   again?: (world: World, name: string) => Promise<Execution>;
   sandbox?: SandboxOptions;
+  entities?: Entities;
   /** What came before the execution that meets the fault. */
   before?: (world: World) => Promise<unknown>;
   execute: (world: World) => Promise<Execution>;
@@ -70,6 +71,12 @@ export const STORIES: Record<Scenario, Story> = {
     execute: (world) => release(world, EXECUTION),
     again: release,
   },
+  table: {
+    publishes: EXECUTION,
+    entities: { leads: { columns: ['id', 'firstName', 'email'], tables: { hash: ['email'] } } },
+    execute: byRule(START, EXECUTION),
+    again: (world, name) => world.execute('ExportRun', { name, input: { entity: 'leads', table: { run: EXECUTION } } }),
+  },
   batch: { execute: (world) => batch(world, 'b1', IDS) },
   'stopped batch': {
     before: async ({ sandbox }) => {
@@ -92,12 +99,12 @@ const seeds = new Map<string, Promise<Seed>>();
 
 /** The world of a scenario as the execution finds it that meets the fault. */
 export async function worldOf(scenario: Scenario): Promise<World> {
-  const { sandbox = {}, before } = STORIES[scenario];
-  const key = JSON.stringify(sandbox);
-  const seed = seeds.get(key) ?? publishedDayBefore(sandbox);
+  const { sandbox = {}, entities = {}, before } = STORIES[scenario];
+  const key = JSON.stringify({ sandbox, entities });
+  const seed = seeds.get(key) ?? publishedDayBefore(sandbox, entities);
   seeds.set(key, seed);
   const objects = await seed;
-  const world = await startWorld(START, sandbox);
+  const world = await startWorld(START, sandbox, entities);
   for (const [name, object] of objects) world.store.place(name, object);
   storeGrant(world);
   await before?.(world);
@@ -114,8 +121,8 @@ function storeGrant({ aws: { secrets }, sandbox, newTokens }: World): void {
 }
 
 /** What the night before has left in the bucket. */
-async function publishedDayBefore(sandbox: SandboxOptions): Promise<Seed> {
-  const world = await startWorld(DAY_BEFORE, sandbox);
+async function publishedDayBefore(sandbox: SandboxOptions, entities: Entities): Promise<Seed> {
+  const world = await startWorld(DAY_BEFORE, sandbox, entities);
   storeGrant(world);
   const { status } = await byRule(DAY_BEFORE, 'night-0')(world);
   if (status !== 'SUCCEEDED') throw new Error('the night before has failed');

@@ -30,7 +30,7 @@ import { PlatformError } from '../../lib/support/steps.ts';
 import { deployment } from '../../support/builders.ts';
 import { startStrictStore } from '../../support/strict-store/strict-store.ts';
 import { PART } from '../../support/transfer-limits.ts';
-import { awsJson } from './aws-json.ts';
+import { awsJson, HASH_KEY } from './aws-json.ts';
 import { callName, isOfStore } from './call-names.ts';
 import { type Exchange, type Request, startFront } from './front.ts';
 import { functionTimeout, machineOf } from './machines.ts';
@@ -53,8 +53,10 @@ export type Meet = (met: Met, died: () => void) => Promise<void>;
 
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
+export type Entities = NonNullable<Parameters<typeof deployment>[0]>['entities'];
+
 /** The CRM, the cloud and the functions of a deployment, with a time of their own. */
-export async function startWorld(start: string, options: SandboxOptions = {}) {
+export async function startWorld(start: string, options: SandboxOptions = {}, entities: Entities = {}) {
   const sandbox = await startSandbox({ ...SANDBOX, ...options });
   const [store, aws] = [await startStrictStore({ minPartBytes: PART }), awsJson()];
   const behind = (request: Request) => {
@@ -71,6 +73,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}) {
     BUCKET_NAME: 'exports',
     CLIENT_SECRET_ID: 'client',
     DEPLOYMENT: 'faults',
+    HASH_KEY_SECRET_ID: 'hash-key',
     LEDGER_TABLE: 'ledger',
     SOFTWARE_VERSION: '0.0.0',
     TOKENS_SECRET_ID: 'tokens',
@@ -84,6 +87,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}) {
       scopes: ['openid', 'global:export', 'customers:update'],
     },
     customerUpdates: true,
+    entities,
     polling: { firstWaitSeconds: 600, largestWaitSeconds: 3600, deadlineSeconds: 14_400 },
   });
   const output = keptOutput();
@@ -94,7 +98,7 @@ export async function startWorld(start: string, options: SandboxOptions = {}) {
   const counts = new Map<string, number>();
   const causes: unknown[] = [];
   /** What nobody may see. */
-  const secrets = new Set([CANARY, sandbox.clientSecret]);
+  const secrets = new Set([CANARY, HASH_KEY, sandbox.clientSecret]);
   const met: { step: AnyStepName; call: string }[] = [];
   const world = { meet: undefined as Meet | undefined };
   let step: AnyStepName = 'CreateExport';
