@@ -15,7 +15,15 @@ import { definitionOf, synthesise, tableDeployment, updatingDeployment } from '.
 import { alarmTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
 import { faultTables } from './faults/table.ts';
 import { kernelBytes } from './kernel.ts';
-import { costInShort, costsTable, pooledTable, resourceTable, standingTable, useTable } from './scale-tables.ts';
+import {
+  costInShort,
+  costsTable,
+  pooledTable,
+  resourceTable,
+  scaleInShort,
+  standingTable,
+  useTable,
+} from './scale-tables.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
 
 /**
@@ -49,7 +57,13 @@ export const GENERATED: Record<string, Text> = {
   'docs/cost.md': () => documentText('docs/cost.md', { 'in-short': costInShort, standing: standingTable }),
   'docs/scale.md': () =>
     documentText('docs/scale.md', {
-      ...{ resources: resourceTable, use: useTable, costs: costsTable, pooled: pooledTable },
+      ...{
+        'scale-in-short': scaleInShort,
+        resources: resourceTable,
+        use: useTable,
+        costs: costsTable,
+        pooled: pooledTable,
+      },
     }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),

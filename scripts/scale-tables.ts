@@ -25,13 +25,25 @@ export function standingTable(): string {
   return costTable('What deployments cost standing still, a month', standingCost(true), columns);
 }
 
-/** Quotas on resources, the one that is reached first at the top. */
-export function resourceTable(): string {
+/** What a deployment reaches first, and then. */
+export function scaleInShort(): string {
+  const [first, second] = reachedQuotas();
+  if (!first || !second) throw new Error('there are fewer than two quotas on resources');
+  return `**In short: ${first.name} end at ${wholeText(first.reachedWith)} deployments; with that quota raised, ${second.name} at ${wholeText(second.reachedWith)}.**`;
+}
+
+/** The one that is reached first is the first. */
+function reachedQuotas() {
   const counted = RESOURCE_QUOTAS.map((quota) => ({ ...quota, ...countsOf(quota.type) }));
-  const rows = [...counted, { ...STACK_QUOTA, plain: 1, updates: 1 }]
+  return [...counted, { ...STACK_QUOTA, plain: 1, updates: 1 }]
     .map((quota) => ({ ...quota, reached: quota.limit / quota.plain, reachedWith: quota.limit / quota.updates }))
-    .sort((one, other) => one.reachedWith - other.reachedWith)
-    .map(({ name, limit, plain, updates, reached, reachedWith, raised, breaks, remedy, source }) => [
+    .sort((one, other) => one.reachedWith - other.reachedWith);
+}
+
+/** Quotas on resources. */
+export function resourceTable(): string {
+  const rows = reachedQuotas().map(
+    ({ name, limit, plain, updates, reached, reachedWith, raised, breaks, remedy, source }) => [
       `[${name}](${source})`,
       `${limit.toLocaleString('en')}${raised ? '' : ', fixed'}`,
       plain === updates ? `${plain}` : `${plain}; ${updates} with updates`,
@@ -40,7 +52,8 @@ export function resourceTable(): string {
         : `**${wholeText(reached)}**; ${wholeText(reachedWith)} with updates`,
       breaks,
       remedy,
-    ]);
+    ],
+  );
   return table(['Quota', 'Default', 'A deployment takes', 'Deployments that fit', 'What breaks', 'What to do'], rows);
 }
 

@@ -6,7 +6,7 @@ import { type DoctorOptions, doctor } from './doctor.ts';
 
 /** `doctor` of every deployment: a row for each, and what failed below it. Warnings are counted; `--json` has all. */
 export async function doctorAll(options: DoctorOptions): Promise<void> {
-  const looks = await eachDeployment(options, (_, place) => doctor({ ...options, ...place }));
+  const looks = await eachDeployment(options, (place) => doctor({ ...options, ...place }));
   process.exitCode = exitCodeOfAll(looks.map(({ found }) => (found === null ? ENVIRONMENT : exitCodeOf(found))));
   if (options.json) {
     const deployments = looks.map(({ deployment, found, why }) => {

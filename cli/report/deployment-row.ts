@@ -26,8 +26,15 @@ export interface DeploymentRow {
   alarms: string[] | null;
   /** The release that is deployed, or, of one that does not say, that which made the newest export. */
   version: string | null;
-  /** What could not be read. */
+  /** What could not be read, and that the stack is between two states. */
   warnings: string[];
+}
+
+interface Around {
+  deployment: string;
+  stackStatus: string;
+  alarms: Map<string, string[]> | null;
+  now: Date;
 }
 
 /** The night that began last, and two before it: a run that takes two days is under way. */
@@ -35,9 +42,10 @@ const NIGHTS = 3;
 
 export async function deploymentRow(
   target: Target,
-  { deployment, alarms, now }: { deployment: string; alarms: Map<string, string[]> | null; now: Date },
+  { deployment, stackStatus, alarms, now }: Around,
 ): Promise<DeploymentRow> {
-  const warnings: string[] = [];
+  const settled = /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT)_COMPLETE$/.test(stackStatus);
+  const warnings = settled ? [] : [`The stack is in ${stackStatus}: a deployment goes on, or was not finished.`];
   const warn = (sentence: string) => void warnings.push(sentence);
   const plan = await deployedPlan(target);
   const [facts, newest] = await Promise.all([

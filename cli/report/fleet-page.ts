@@ -1,7 +1,7 @@
 import type { Look } from '../support/all-deployments.ts';
 import type { DeploymentRow } from './deployment-row.ts';
 import type { Fleet } from './fleet.ts';
-import { ageText, alarmsText, headlineOfFleet, outcomeOf, SIGNS_OF_ALL } from './fleet-words.ts';
+import { ageText, alarmsText, headlineOfFleet, outcomeOf, SIGNS_OF_ALL, worstFirst } from './fleet-words.ts';
 import { framed } from './frame.ts';
 import { html, type Markup } from './html.ts';
 import { MARKS, timeText } from './words.ts';
@@ -19,7 +19,7 @@ ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
 <caption id="deployments-caption">The last night of each; how old the oldest of its newest exports is</caption>
 <thead><tr><th scope="col">Deployment</th><th scope="col">Last night</th><th scope="col" class="narrow-off">Oldest export</th>
 <th scope="col">Alarms</th><th scope="col" class="narrow-off">Paused</th><th scope="col" class="narrow-off">Release</th></tr></thead>
-<tbody>${deployments.map(rowOf)}</tbody></table></div></section>
+<tbody>${worstFirst(deployments).map(rowOf)}</tbody></table></div></section>
 </main>
 <footer>
 <p>Made ${timeText(madeAt)} from stacks, buckets, executions, rules and alarms of one account and region. More of one deployment:

@@ -27,10 +27,10 @@ export function alarmsText({ alarms }: DeploymentRow): string {
   return alarms.length === 0 ? '' : `${alarms.length}: ${alarms.join(', ')}`;
 }
 
-/** `48 of 50 deployments have last night; agency-3 has not, agency-9 is not known`. */
+/** `48 of 50 deployments have all of last night; without: agency-3; not known: agency-9`. */
 export function headlineOfFleet(looks: Look<DeploymentRow>[]): { tone: Headline['tone']; text: string } {
   const by = Map.groupBy(looks, (look) => outcomeOf(look).tone);
-  const names = (tone: Tone) => (by.get(tone) ?? []).map(({ deployment }) => deployment).join(', ');
+  const names = (tone: Tone) => fewOf((by.get(tone) ?? []).map(({ deployment }) => deployment));
   const parts = [
     ...(by.has('bad') ? [`without: ${names('bad')}`] : []),
     ...(by.has('unknown') ? [`not known: ${names('unknown')}`] : []),
@@ -39,4 +39,19 @@ export function headlineOfFleet(looks: Look<DeploymentRow>[]): { tone: Headline[
   const good = by.get('good')?.length ?? 0;
   const text = [`${good} of ${manyText(looks.length, 'deployment')} have all of last night`, ...parts].join('; ');
   return { tone: by.has('bad') || by.has('unknown') ? 'bad' : by.has('open') ? 'open' : 'good', text };
+}
+
+const NAMED = 5;
+
+function fewOf(names: string[]): string {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+  return `${names.slice(0, NAMED).join(', ')}${more}`;
+}
+
+const FIRST: Tone[] = ['bad', 'unknown', 'open', 'good'];
+
+/** What somebody has to look at comes first. */
+export function worstFirst(looks: Look<DeploymentRow>[]): Look<DeploymentRow>[] {
+  const place = (look: Look<DeploymentRow>) => FIRST.indexOf(outcomeOf(look).tone);
+  return looks.toSorted((one, other) => place(one) - place(other));
 }

@@ -19,15 +19,15 @@ const NAME = /^crm-export-([a-z][a-z0-9-]{0,30})$/;
  */
 export async function eachDeployment<T>(
   options: AllDeploymentsOptions,
-  look: (deployment: string, options: TargetOptions) => Promise<T>,
+  look: (options: TargetOptions, stackStatus: string) => Promise<T>,
 ): Promise<Look<T>[]> {
   const limited = withLimits(options);
-  const names = await deploymentsIn(limited);
+  const stacks = await deploymentsIn(limited);
   return eachOf(
-    names,
-    async (deployment): Promise<Look<T>> => {
+    stacks,
+    async ([deployment, stackStatus]): Promise<Look<T>> => {
       try {
-        return { deployment, found: await look(deployment, { ...limited, deployment }), why: null };
+        return { deployment, found: await look({ ...limited, deployment }, stackStatus), why: null };
       } catch (error) {
         return { deployment, found: null, why: ended(error).sentence };
       }
@@ -39,9 +39,9 @@ export async function eachDeployment<T>(
 /** The same with what is behind each name. */
 export function eachTarget<T>(
   options: AllDeploymentsOptions,
-  look: (target: Target, deployment: string) => Promise<T>,
+  look: (target: Target, deployment: string, stackStatus: string) => Promise<T>,
 ): Promise<Look<T>[]> {
-  return eachDeployment(options, async (deployment, its) => look(await connect(its), deployment));
+  return eachDeployment(options, async (its, stackStatus) => look(await connect(its), its.deployment, stackStatus));
 }
 
 /** The options with a limit for each call. */
@@ -59,16 +59,18 @@ export function exitCodeOfAll(codes: number[]): number {
   return codes.filter((code) => code !== 0).sort()[0] ?? 0;
 }
 
-/** The names of all deployments, in alphabetical order: a deployment is a stack `crm-export-NAME`. */
-async function deploymentsIn(options: AllDeploymentsOptions): Promise<string[]> {
+/** All deployments, in alphabetical order, and the states of their stacks: a deployment is a stack `crm-export-NAME`. */
+async function deploymentsIn(options: AllDeploymentsOptions): Promise<[name: string, stackStatus: string][]> {
   const client = new CloudFormationClient(clientSettings(options));
-  const names: string[] = [];
+  const stacks = new Map<string, string>();
   for await (const { StackSummaries = [] } of paginateListStacks({ client }, {})) {
-    // AWS lists a stack for 90 days after it was deleted.
-    const there = StackSummaries.filter(({ StackStatus }) => StackStatus !== 'DELETE_COMPLETE');
-    names.push(...there.flatMap(({ StackName }) => NAME.exec(StackName ?? '')?.[1] ?? []));
+    for (const { StackName = '', StackStatus = '' } of StackSummaries) {
+      const name = NAME.exec(StackName)?.[1];
+      // AWS lists a stack for 90 days after it was deleted.
+      if (name && StackStatus !== 'DELETE_COMPLETE') stacks.set(name, StackStatus);
+    }
   }
-  if (names.length > 0) return names.sort();
+  if (stacks.size > 0) return [...stacks].sort(([one], [other]) => (one < other ? -1 : 1));
   const sentence = `There is no deployment here: check --profile and --region (this is ${await client.config.region()}).`;
   throw new CommandError(sentence, ENVIRONMENT);
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseHTML } from 'linkedom';
 import { expect, onTestFinished, test } from 'vitest';
 import { fleetText } from '../../../cli/report/deployments.ts';
+import { headlineOfFleet } from '../../../cli/report/fleet-words.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { type FakeDeployment, fleetCloud, lastNight } from '../support/fleet-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -79,6 +80,15 @@ test('whoever may not read alarms sees everything else', async () => {
   expect(code).toBe(0);
   expect(stderr).toMatch(/^Which alarms are raised is not shown: AWS denies access/);
   expect(JSON.parse(stdout).deployments).toMatchObject([{ deployment: 'one', alarms: null, tone: 'good' }]);
+});
+
+test('of one that is half updated the row says so, and what its nights are', async () => {
+  const { endpoint } = await fleetCloud([{ name: 'one', published: all(NIGHT), trouble: 'rolling back' }]);
+
+  const { stdout } = await runCli('deployments', '--endpoint-url', endpoint, '--json');
+
+  const warnings = ['The stack is in UPDATE_ROLLBACK_FAILED: a deployment goes on, or was not finished.'];
+  expect(JSON.parse(stdout).deployments).toMatchObject([{ tone: 'good', warnings }]);
 });
 
 test('an account without any deployment is no answer', async () => {
@@ -158,9 +168,20 @@ test('report --all-deployments is a page with a row for each, whose first line i
     '? Not known: The stack crm-export-half is only half',
   );
   expect(texts.find((text) => text.startsWith('paused'))).toContain('1: ExecutionsFailed');
+  expect(texts.slice(0, 4).map((text) => text.split(' ')[0])).toEqual(['failed', 'denied', 'half', 'silent']);
   expect(document.querySelector('h1')?.textContent).toContain('4 of 8');
   expect(page).toContain('script-src &#39;none&#39;');
   expect(page).not.toMatch(/<script|https?:\/\//);
+});
+
+test('a headline names five of many', () => {
+  const names = Array.from({ length: 8 }, (_, index) => `a${index}`);
+  const looks = names.map((deployment) => ({ deployment, found: null, why: 'no' }));
+
+  expect(headlineOfFleet(looks)).toEqual({
+    tone: 'bad',
+    text: '0 of 8 deployments have all of last night; not known: a0, a1, a2, a3, a4 and 3 more',
+  });
 });
 
 test('list --all-deployments names the deployment of each run', async () => {

@@ -14,9 +14,11 @@ export interface FakeDeployment {
   /** The nightly start, as a rule has it; default: 01:00 UTC. */
   schedule?: string;
   timeZone?: string;
-  /** Only half deployed; the bucket refuses; the machine never answers; deleted last week. */
-  trouble?: 'half' | 'denied' | 'silent' | 'deleted';
+  /** Only half deployed; the bucket refuses; the machine never answers; deleted last week; an update that did not end. */
+  trouble?: 'half' | 'denied' | 'silent' | 'deleted' | 'rolling back';
 }
+
+const STATUS: Record<string, string> = { deleted: 'DELETE_COMPLETE', 'rolling back': 'UPDATE_ROLLBACK_FAILED' };
 
 const ACCOUNT = 'us-east-1:000000000000';
 const arnOf = (name: string) => `arn:aws:states:${ACCOUNT}:stateMachine:crm-export-${name}-ExportRun`;
@@ -76,7 +78,7 @@ function stacks(query: URLSearchParams, all: FakeDeployment[], named: (name?: st
 function stackList(all: FakeDeployment[], from: number): Reply {
   const members = [{ name: 'other', trouble: undefined }, ...all].slice(from, from + PAGE).map(({ name, trouble }) => {
     const stack = name === 'other' ? 'CDKToolkit' : `crm-export-${name}`;
-    const status = trouble === 'deleted' ? 'DELETE_COMPLETE' : 'UPDATE_COMPLETE';
+    const status = STATUS[trouble ?? ''] ?? 'UPDATE_COMPLETE';
     return `<member><StackName>${stack}</StackName><StackStatus>${status}</StackStatus><CreationTime>2026-11-01T00:00:00Z</CreationTime></member>`;
   });
   const next = from + PAGE <= all.length ? `<NextToken>${from + PAGE}</NextToken>` : '';
