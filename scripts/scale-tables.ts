@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { ENTITIES } from '../core/config/entities.ts';
 import { type CostLine, costOfStanding, costTable, dollarsText, total } from './cost/night-cost.ts';
 import { PRICE } from './cost/prices.ts';
-import { synthesise, type Template, updatingDeployment } from './definition.ts';
+import { fullDeployment, synthesise, type Template } from './definition.ts';
 import { table } from './document-tables.ts';
 import { RESOURCE_QUOTAS, STACK_QUOTA, USE_QUOTAS } from './scale-quotas.ts';
 
@@ -35,21 +35,19 @@ export function scaleInShort(): string {
 /** The one that is reached first is the first. */
 function reachedQuotas() {
   const counted = RESOURCE_QUOTAS.map((quota) => ({ ...quota, ...countsOf(quota.type) }));
-  return [...counted, { ...STACK_QUOTA, plain: 1, updates: 1 }]
-    .map((quota) => ({ ...quota, reached: quota.limit / quota.plain, reachedWith: quota.limit / quota.updates }))
+  return [...counted, { ...STACK_QUOTA, plain: 1, full: 1 }]
+    .map((quota) => ({ ...quota, reached: quota.limit / quota.plain, reachedWith: quota.limit / quota.full }))
     .sort((one, other) => one.reachedWith - other.reachedWith);
 }
 
 /** Quotas on resources. */
 export function resourceTable(): string {
   const rows = reachedQuotas().map(
-    ({ name, limit, plain, updates, reached, reachedWith, raised, breaks, remedy, source }) => [
+    ({ name, limit, plain, full, reached, reachedWith, raised, breaks, remedy, source }) => [
       `[${name}](${source})`,
       `${limit.toLocaleString('en')}${raised ? '' : ', fixed'}`,
-      plain === updates ? `${plain}` : `${plain}; ${updates} with updates`,
-      plain === updates
-        ? `**${wholeText(reached)}**`
-        : `**${wholeText(reached)}**; ${wholeText(reachedWith)} with updates`,
+      plain === full ? `${plain}` : `${plain}; ${full} with all`,
+      plain === full ? `**${wholeText(reached)}**` : `**${wholeText(reached)}**; ${wholeText(reachedWith)} with all`,
       breaks,
       remedy,
     ],
@@ -119,10 +117,10 @@ function runsOf(what: string): number {
   return Number(row[1]);
 }
 
-/** How many resources of a type the stack of a deployment has: without customer updates, and with them. */
-function countsOf(type: string): { plain: number; updates: number } {
+/** How many resources of a type the stack of a deployment has: of the example, and with all that a configuration can switch on. */
+function countsOf(type: string): { plain: number; full: number } {
   const count = ({ Resources }: Template) => Object.values(Resources).filter(({ Type }) => Type === type).length;
-  return { plain: count(synthesise()), updates: count(synthesise(updatingDeployment())) };
+  return { plain: count(synthesise()), full: count(synthesise(fullDeployment())) };
 }
 
 /** What a deployment of the example's configuration costs standing still, a month, in dollars. */
