@@ -160,7 +160,8 @@ it('holds where all is as it should be, and leaves nothing but its runs', async 
 
 /** The finding of a check about a run that has ended. */
 async function findingAbout(id: string, run: Partial<Made>) {
-  const made = { name: 'a-run', startedAt: new Date(), traceId: '', ...run } as Made & {
+  const steps = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
+  const made = { name: 'a-run', startedAt: new Date(), traceId: '', steps, ...run } as Made & {
     key: string;
     manifestKey: string;
   };

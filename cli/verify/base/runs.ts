@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { StartExecutionCommand } from '@aws-sdk/client-sfn';
+import { paginateGetExecutionHistory, StartExecutionCommand } from '@aws-sdk/client-sfn';
+import { STEPS } from '../../../core/step/steps.ts';
 import { followRun } from '../../runs/executions.ts';
 import type { RunReport } from '../../runs/run-report.ts';
 import { NotChecked } from './check.ts';
@@ -10,6 +11,8 @@ export interface Made extends RunReport {
   name: string;
   startedAt: Date;
   traceId: string;
+  /** Those whose functions it called: not every run has every step. */
+  steps: string[];
 }
 
 export interface Runs {
@@ -72,5 +75,13 @@ async function made({ target, entity, pace, signal }: Place, name: string, input
     if (!limit.aborted || signal.aborted) throw error;
     throw new NotChecked(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
   });
-  return { ...report, name, startedAt, traceId };
+  return { ...report, name, startedAt, traceId, steps: await stepsOf(target, executionArn) };
+}
+
+async function stepsOf({ sfn: client }: Place['target'], executionArn: string): Promise<string[]> {
+  const entered = new Set<string | undefined>();
+  for await (const { events = [] } of paginateGetExecutionHistory({ client }, { executionArn })) {
+    for (const { stateEnteredEventDetails: details } of events) entered.add(details?.name);
+  }
+  return Object.keys(STEPS).filter((step) => entered.has(step));
 }

@@ -3,7 +3,6 @@ import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
 import { isListed } from '../../../core/log/log-fields.ts';
 import { METRICS } from '../../../core/log/metrics.ts';
-import { STEPS } from '../../../core/step/steps.ts';
 import { plain } from '../../support/text.ts';
 import { type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
@@ -33,7 +32,7 @@ interface Line {
 
 async function logLines(verifying: Verifying): Promise<Finding> {
   const run = await verifying.runs.published();
-  const steps = Object.keys(STEPS);
+  const { steps } = run;
   const silent = (lines: Line[]) =>
     steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.name)));
   const look = () => linesSince(verifying, steps, run.startedAt);

@@ -1,8 +1,8 @@
 import { GetMetricDataCommand, type Metric, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { namespaceOf } from '../../../core/log/metrics.ts';
-import { STEPS } from '../../../core/step/steps.ts';
 import type { Target } from '../../support/target.ts';
 import { type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
+import type { Made } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 import { metricText, misreadMetric, watchedMetrics } from './watched-metrics.ts';
 
@@ -13,7 +13,7 @@ export const METRIC_CHECKS: Check[] = [
 ];
 
 /** Those that an export leaves under every condition, by the names of their dimensions. */
-function expectedOf({ target, entity }: Verifying, rows: number | null): Metric[] {
+function expectedOf({ target, entity }: Verifying, { rows, steps }: Pick<Made, 'rows' | 'steps'>): Metric[] {
   const own = (MetricName: string, dimensions: Record<string, string>) =>
     metricOf(namespaceOf(target.stack.replace(/^crm-export-/, '')), MetricName, dimensions);
   const outcome = 'PUBLISHED';
@@ -23,9 +23,7 @@ function expectedOf({ target, entity }: Verifying, rows: number | null): Metric[
     own('RunsEnded', { outcome }),
     ...ofEntity.map((name) => own(name, { entity })),
     metricOf('AWS/States', 'ExecutionsSucceeded', { StateMachineArn: target.StateMachineArn }),
-    ...Object.keys(STEPS).map((step) =>
-      metricOf('AWS/Lambda', 'Duration', { FunctionName: `${target.stack}-${step}` }),
-    ),
+    ...steps.map((step) => metricOf('AWS/Lambda', 'Duration', { FunctionName: `${target.stack}-${step}` })),
   ];
 }
 
@@ -35,7 +33,7 @@ function metricOf(Namespace: string, MetricName: string, dimensions: Record<stri
 
 async function arrived(verifying: Verifying): Promise<Finding> {
   const run = await verifying.runs.published();
-  const expected = expectedOf(verifying, run.rows);
+  const expected = expectedOf(verifying, run);
   const look = () => withoutData(verifying.target, expected, run.startedAt);
   const missing = await lookUntil(look, (none) => none.length === 0, verifying);
   const wrong = missing.length > 0 ? [`no data of ${missing.map(metricText).join(', ')}`] : [];

@@ -1,7 +1,6 @@
 import { BatchGetTracesCommand } from '@aws-sdk/client-xray';
 import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
-import { STEPS } from '../../../core/step/steps.ts';
 import { type Check, type Finding, heldUnless, lookUntil } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
 
@@ -15,8 +14,8 @@ export const TRACE_CHECK: Check = {
 /** The machine, and the functions that it called, each by its name. */
 async function traces(verifying: Verifying): Promise<Finding> {
   const { target } = verifying;
-  const { traceId } = await verifying.runs.published();
-  const expected = ['ExportRun', ...Object.keys(STEPS)].map((id) => `${target.stack}-${id}`);
+  const { traceId, steps } = await verifying.runs.published();
+  const expected = ['ExportRun', ...steps].map((id) => `${target.stack}-${id}`);
   const look = async () => {
     const seen = await segmentsOf(verifying, traceId);
     return expected.filter((name) => !seen.has(name));

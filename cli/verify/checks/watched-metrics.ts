@@ -73,6 +73,12 @@ export async function watchedMetrics(place: Place): Promise<Metric[]> {
   ];
 }
 
+/**
+ * Counted over the whole account, without a dimension: https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-view.html,
+ * "Across all functions"; https://docs.aws.amazon.com/step-functions/latest/dg/procedure-cw-metrics.html.
+ */
+const OF_THE_ACCOUNT = ['AWS/Lambda Throttles', 'AWS/States ExecutionThrottled'];
+
 /** Whether nothing counts this metric: its name, its dimensions, or what it is of is wrong. */
 export function misreadMetric({ Namespace = '', MetricName = '', Dimensions = [] }: Metric, place: Place): boolean {
   const { target, stack } = place;
@@ -83,6 +89,7 @@ export function misreadMetric({ Namespace = '', MetricName = '', Dimensions = []
       Object.entries(METRICS).find(([name]) => name === MetricName)?.[1].dimensions ?? [];
     return !sets.some((set) => set.length === names.length && set.every((name) => names.includes(name)));
   }
+  if (names.length === 0 && OF_THE_ACCOUNT.includes(`${Namespace} ${MetricName}`)) return false;
   const physical = (type: string) => stack.ofType(type).map(({ physicalId }) => physicalId);
   const known: Record<string, [dimension: string, of: string[]]> = {
     'AWS/States': ['StateMachineArn', physical('AWS::StepFunctions::StateMachine')],

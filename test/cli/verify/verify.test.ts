@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
-import { lineOf } from '../../../cli/verify/verify-command.ts';
+import { documentOf, lineOf } from '../../../cli/verify/verify-command.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { deploymentServer, OUTPUTS, stackReply } from '../support/aws-server.ts';
 import { runCli } from '../support/run-cli.ts';
@@ -85,4 +85,20 @@ test('a check is one line: what was done, what came back, and what should have b
     '✗ versioning: reads whether the bucket keeps versions: versioning is Suspended. -> Switch it on.',
     '- versioning: reads whether the bucket keeps versions: not checked, because these credentials lack the right s3:GetBucketVersioning.',
   ]);
+});
+
+test('the document has what is asked for and nothing else; not checked is no failure, and nothing checked no proof', () => {
+  const held = { id: 'a', does: 'looks', ok: true, found: 'all', why: null };
+  const unchecked = { id: 'b', does: 'looks', ok: null, found: null, why: 'no right' };
+  const broken = { id: 'c', does: 'looks', ok: false, found: 'none', why: 'it should' };
+
+  expect(documentOf([held, unchecked])).toEqual({
+    ok: true,
+    checks: [
+      { id: 'a', ok: true, found: 'all', why: null },
+      { id: 'b', ok: null, found: null, why: 'no right' },
+    ],
+  });
+  expect(documentOf([held, broken]).ok).toBe(false);
+  expect(documentOf([unchecked]).ok).toBe(false);
 });
