@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { BASELINE, checkOutBaseline, hasBaseline } from './feedback/baseline.ts';
+import { checkOut, hasCommit } from '../scripts/check-out.ts';
 import { startListCloud } from './feedback/list-cloud.ts';
 import { atMost, median, printReport } from './support/report.ts';
 
@@ -12,6 +12,8 @@ import { atMost, median, printReport } from './support/report.ts';
  * server on loopback that answers at once; `npm start` is warm. With `--tests` also the tests, once each: that takes minutes.
  */
 
+/** What the times are compared with: the commit before the work on them began. */
+const BASELINE = '077666f';
 const PROJECT = join(import.meta.dirname, '..');
 const boolean = { type: 'boolean', default: false } as const;
 const { values } = parseArgs({
@@ -19,9 +21,9 @@ const { values } = parseArgs({
 });
 const rounds = Number(values.rounds);
 
-if (!hasBaseline() || !(rounds >= 1)) {
+if (!hasCommit(BASELINE) || !(rounds >= 1)) {
   const shallow = `Commit ${BASELINE} is not in this clone, which may be shallow: git fetch --unshallow.`;
-  process.stderr.write(`${hasBaseline() ? 'A number of rounds is 1 or more: -n 5.' : shallow}\n`);
+  process.stderr.write(`${hasCommit(BASELINE) ? 'A number of rounds is 1 or more: -n 5.' : shallow}\n`);
   process.exitCode = 2;
 } else {
   await main();
@@ -31,7 +33,7 @@ type Trees = { old: string; current: string };
 
 async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
-  const trees = { old: checkOutBaseline(), current: PROJECT };
+  const trees = { old: checkOut(BASELINE), current: PROJECT };
   const cloud = await startListCloud();
   const place = ['--deployment', 'local', '--endpoint-url', cloud.endpoint];
   const cli = ['run', '-s', 'cli', '--'];

@@ -24,7 +24,7 @@ export const pointerSchema = z.object({
   keptUntil: z.iso
     .date()
     .check(z.describe('From this day on the lifecycle rules may remove the run and this pointer.')),
-  // Pointers of earlier releases do not have these.
+  // Left out where they have these defaults (`pointerText`).
   kind: z
     ._default(kindSchema, 'full')
     .check(
@@ -39,7 +39,19 @@ export const pointerSchema = z.object({
 });
 export type Pointer = z.infer<typeof pointerSchema>;
 
-const writtenSchema = z.extend(pointerSchema, { schemaVersion: z.literal(1) });
+const writtenSchema = z.extend(pointerSchema, {
+  schemaVersion: z.literal(1),
+  kind: z.optional(kindSchema),
+  released: z.optional(z.boolean()),
+  newNormal: z.optional(z.boolean()),
+});
+
+/** Release 0.1.0 refuses a pointer with a field that it does not know: after a rollback to it, its runs move ours. */
+function pointerText({ kind, released, newNormal, ...pointer }: Pointer): string {
+  const unusual = { ...(kind !== 'full' && { kind }), ...(released && { released }), ...(newNormal && { newNormal }) };
+  return strictText(writtenSchema, { ...pointer, ...unusual });
+}
+
 /** What decides which run is further on, and what stays with the date. */
 const placeSchema = z.pick(pointerSchema, { date: true, startedAt: true, execution: true, newNormal: true });
 type Place = z.infer<typeof placeSchema>;
@@ -80,7 +92,7 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
     const ahead = pointer ? comparePlaces(to, pointer.place) : 1;
     if (ahead <= 0) return ahead === 0;
     const stays = pointer?.place.date === to.date && pointer.place.newNormal;
-    const text = strictText(writtenSchema, { ...to, newNormal: to.newNormal || stays });
+    const text = pointerText({ ...to, newNormal: to.newNormal || stays });
     const moved = pointer ? await bucket.replace(key, text, pointer.etag) : await bucket.putOnce(key, text);
     if (moved) return true;
     ({ pointer } = await readPointer(bucket, key));

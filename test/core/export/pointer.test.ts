@@ -5,6 +5,7 @@ import {
   latestPointerKey,
   movePointer,
   type Pointer,
+  pointerSchema,
   readPointer,
 } from '../../../core/export/pointer.ts';
 import { CANARY } from '../../support/builders.ts';
@@ -23,12 +24,12 @@ const pointer = (overrides: Partial<Pointer> = {}): Pointer => ({
   ...{ kind: 'full', released: false, newNormal: false },
   ...overrides,
 });
-const standingIn = (bucket: FakeBucket) => JSON.parse(bucket.text(KEY) ?? 'null') as Pointer | null;
+const standingIn = (bucket: FakeBucket) => pointerSchema.parse(JSON.parse(bucket.text(KEY) ?? 'null'));
 
 /** As PublishFile does it: what is there is read and judged, then moved. */
 const move = async (bucket: FakeBucket, to: Pointer) => movePointer(bucket, await readPointer(bucket, KEY), to);
 
-async function after(first: Pointer, second: Pointer): Promise<Pointer | null> {
+async function after(first: Pointer, second: Pointer): Promise<Pointer> {
   const bucket = fakeBucket();
   await move(bucket, first);
   await move(bucket, second);
@@ -55,6 +56,19 @@ test.each<[string, Pointer]>([
 ])('%s wins, whichever comes first', async (_, later) => {
   expect(await after(base, later)).toEqual(later);
   expect(await after(later, base)).toEqual(later);
+});
+
+test('of what 0.1.0 refuses, a pointer says only what is unusual: after a rollback its runs move ours', async () => {
+  const fieldsOf = async (overrides: Partial<Pointer>) => {
+    const bucket = fakeBucket();
+    await move(bucket, pointer(overrides));
+    return Object.keys(JSON.parse(bucket.text(KEY) ?? ''));
+  };
+  const known = ['schemaVersion', 'entity', 'date', 'startedAt', 'execution', 'manifestKey', 'keptUntil'];
+
+  expect(await fieldsOf({})).toEqual(known);
+  expect(await fieldsOf({ kind: 'window' })).toEqual([...known, 'kind']);
+  expect(await fieldsOf({ released: true, newNormal: true })).toEqual([...known, 'released', 'newNormal']);
 });
 
 test('the same start written in two ways is the same start', async () => {

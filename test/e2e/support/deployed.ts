@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CloudFormationClient, DeleteStackCommand } from '@aws-sdk/client-cloudformation';
 import { StartExecutionCommand } from '@aws-sdk/client-sfn';
@@ -45,15 +45,20 @@ export interface Deployed {
   runRaw(input: unknown): Promise<RunReport>;
   authorize(): Promise<unknown>;
   destroy(): Promise<void>;
-  deploy(): Promise<void>;
+  /** Deploys again: the same assembly, or another one over it. */
+  deploy(assemble?: Assemble): Promise<void>;
   close(): Promise<void>;
 }
+
+/** Writes the assembly of a deployment, as synthesis does. */
+export type Assemble = (name: string, configurationFile: string, outdir: string, cloud: LocalCloud) => Promise<void>;
 
 /** Brings up everything that the tests of a file need, under a name that no other file uses. */
 export async function deployForTests(
   name: string,
   configuration: Configuration,
   options: SandboxOptions = {},
+  assemble: Assemble = synthesise,
 ): Promise<Deployed> {
   const cloud = inject('cloud');
   const record = await openRunRecord(join(ROOT, '.cache'));
@@ -63,8 +68,8 @@ export async function deployForTests(
     const crm = { baseUrl: sandbox.baseUrl, authUrl: witness.authUrl };
     const file = join(record.workDir, `${name}.json`);
     await writeFile(file, JSON.stringify({ local: true, ...configuration, crm }));
-    const outputDir = join(record.workDir, 'cdk.out');
-    const assembly = { record, env: cloud.env, logFile: join(record.workDir, 'cdk.log'), outputDir };
+    let outputDir = '';
+    const cdk = { record, env: cloud.env, logFile: join(record.workDir, 'cdk.log') };
     const deployed: Deployed = {
       name,
       sandbox,
@@ -76,11 +81,13 @@ export async function deployForTests(
       run: (entity, input = {}) => runOn(deployed.target, entity, input),
       runRaw: (input) => runRawOn(deployed.target, input),
       authorize: () => authorizeAt(deployed.target, { ...sandbox, authUrl: witness.authUrl }, configuration),
-      deploy: async () => {
-        await cdkDeploy(assembly);
+      deploy: async (another) => {
+        if (another) outputDir = await mkdtemp(join(record.workDir, 'cdk.out-'));
+        await another?.(name, file, outputDir, cloud);
+        await cdkDeploy({ ...cdk, outputDir });
         deployed.target = await connect({ deployment: name, endpointUrl: cloud.endpoint });
       },
-      destroy: () => cdkDestroy(assembly),
+      destroy: () => cdkDestroy({ ...cdk, outputDir }),
       close: async () => {
         await deleteStack(deployed);
         await witness.close();
@@ -88,8 +95,7 @@ export async function deployForTests(
         await record.close();
       },
     };
-    await synthesise(name, file, outputDir, cloud);
-    await deployed.deploy();
+    await deployed.deploy(assemble);
     await deployed.authorize();
     return deployed;
   } catch (error) {
@@ -99,7 +105,7 @@ export async function deployForTests(
 }
 
 /** As `bin/app.ts` does, in this process: what the library and the bundles cost is paid once for all files. */
-async function synthesise(name: string, file: string, outdir: string, { endpoint }: LocalCloud): Promise<void> {
+export async function synthesise(name: string, file: string, outdir: string, { endpoint }: LocalCloud): Promise<void> {
   const app = newApp(outdir);
   const configuration = readConfiguration(name, file, endpoint);
   new ExportStack(app, `crm-export-${name}`, { configuration, softwareVersion: softwareVersion() });

@@ -3,29 +3,26 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const PROJECT = join(import.meta.dirname, '..', '..');
+const PROJECT = join(import.meta.dirname, '..');
 
-/** What the times are compared with: the commit before the work on them began. */
-export const BASELINE = '077666f';
-
-/** Whether the commit is in this clone. */
-export function hasBaseline(): boolean {
+/** Whether a commit is in this clone. */
+export function hasCommit(commit: string): boolean {
   try {
-    git('cat-file', '-e', `${BASELINE}^{commit}`);
+    git('cat-file', '-e', `${commit}^{commit}`);
     return true;
   } catch {
     return false;
   }
 }
 
-/** Checks the commit out into a temporary folder and gives it its packages; all of it goes when this process ends. */
-export function checkOutBaseline(): string {
-  const dir = join(mkdtempSync(join(tmpdir(), 'bench-feedback-')), BASELINE);
+/** Checks a commit out into a temporary folder and gives it its packages; all of it goes when this process ends. */
+export function checkOut(commit: string): string {
+  const dir = join(mkdtempSync(join(tmpdir(), 'earlier-')), commit);
   process.once('exit', () => {
     git('worktree', 'remove', '--force', dir);
     rmSync(join(dir, '..'), { recursive: true, force: true });
   });
-  git('worktree', 'add', '--detach', dir, BASELINE);
+  git('worktree', 'add', '--detach', dir, commit);
   const lockOf = (project: string) => readFileSync(join(project, 'package-lock.json'), 'utf8');
   if (lockOf(dir) === lockOf(PROJECT)) execFileSync('cp', ['-al', join(PROJECT, 'node_modules'), dir]);
   else execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });

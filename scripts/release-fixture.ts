@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { brotliCompressSync, constants } from 'node:zlib';
+import { checkOut, hasCommit } from './check-out.ts';
+
+/**
+ * Writes the assembly of an earlier release, as its own code synthesises it, for the tests of upgrades:
+ * `node scripts/release-fixture.ts 0.1.0 077666f`. Not in it: source maps, and what `cdk deploy` does not read.
+ */
+
+const FIXTURES = join(import.meta.dirname, '..', 'test', 'long', 'fixtures');
+/** Tests put in their own addresses (`test/long/support/earlier-release.ts`), and one chunk of a batch at a time may wait. */
+const DEPLOYMENT = 'upgrade';
+const CONFIGURATION = {
+  local: true,
+  crm: { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1/auth' },
+  customerUpdates: true,
+  updates: { concurrency: 1, maxRate: 1000 },
+};
+const READ_BY_CDK = /^(asset\..*|cdk\.out|.*\.(assets|template)\.json)$/;
+
+const [release, commit] = process.argv.slice(2);
+if (!release || !commit || !hasCommit(commit)) {
+  process.stderr.write('Give a release and a commit of this clone: node scripts/release-fixture.ts 0.1.0 077666f\n');
+  process.exitCode = 2;
+} else {
+  const dir = mkdtempSync(join(tmpdir(), 'release-fixture-'));
+  try {
+    writeFileSync(join(FIXTURES, `release-${release}.tar.br`), packed(synthesised(checkOut(commit), dir), dir));
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** Runs the app of a checkout as the CDK CLI does. @returns the folder of the assembly */
+function synthesised(project: string, dir: string): string {
+  const configuration = join(dir, 'configuration.json');
+  const outdir = join(dir, 'cdk.out');
+  writeFileSync(configuration, JSON.stringify(CONFIGURATION));
+  const { context } = JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8'));
+  const env = {
+    ...process.env,
+    AWS_ENDPOINT_URL: 'http://127.0.0.1:1',
+    CDK_OUTDIR: outdir,
+    CDK_CONTEXT_JSON: JSON.stringify({ ...context, deployment: DEPLOYMENT, configuration }),
+  };
+  execFileSync('node', ['bin/app.ts'], { cwd: project, env, stdio: ['ignore', 'ignore', 'inherit'] });
+  return outdir;
+}
+
+/** The bundles have much in common: a window over all of them makes a third of what gzip makes. */
+function packed(outdir: string, dir: string): Buffer {
+  const to = join(dir, 'assembly');
+  for (const name of readdirSync(outdir).filter((file) => READ_BY_CDK.test(file))) {
+    cpSync(join(outdir, name), join(to, name), { recursive: true, filter: (file) => !basename(file).endsWith('.map') });
+  }
+  writeFileSync(join(to, 'manifest.json'), withoutMetadata(readFileSync(join(outdir, 'manifest.json'), 'utf8')));
+  const same = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];
+  const tar = execFileSync('tar', ['-C', to, ...same, '-cf', '-', '.'], { maxBuffer: 2 ** 26 });
+  return brotliCompressSync(tar, { params: { [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS } });
+}
+
+/** Metadata says where on this machine each construct was made. */
+function withoutMetadata(manifest: string): string {
+  return JSON.stringify(JSON.parse(manifest, (key, value) => (key === 'additionalMetadataFile' ? undefined : value)));
+}

@@ -1,0 +1,68 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { deploymentSchema } from '../../core/config/deployment.ts';
+import { synthesise, type Template } from '../../scripts/definition.ts';
+import { unpackRelease } from '../long/support/earlier-release.ts';
+
+/**
+ * What a deployment over release 0.1.0 does to its resources, by the two templates; `test/long/upgrade.test.ts` does it. A resource
+ * whose logical id or type changes is made anew and the old one removed: what it holds is lost, and its name is taken.
+ */
+
+const EARLIER = earlierTemplate();
+const NOW = synthesise(
+  deploymentSchema.parse({
+    ...{ local: true, crm: { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1/auth' } },
+    ...{ customerUpdates: true, updates: { concurrency: 1, maxRate: 1000 } },
+  }),
+);
+
+function earlierTemplate(): Template {
+  const dir = mkdtempSync(join(tmpdir(), 'release-'));
+  try {
+    unpackRelease('0.1.0', dir);
+    const text = readFileSync(join(dir, 'crm-export-upgrade.template.json'), 'utf8');
+    return JSON.parse(text.replaceAll('crm-export-upgrade', 'crm-export-example'));
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+test('every resource of 0.1.0 stays, but for versions of functions and alarms', () => {
+  const gone = Object.entries(EARLIER.Resources).filter(([id, { Type }]) => NOW.Resources[id]?.Type !== Type);
+
+  expect(gone.length).toBeGreaterThan(0);
+  const types = new Set(gone.map(([, { Type }]) => Type));
+  expect(['AWS::Lambda::Version', 'AWS::CloudWatch::Alarm']).toEqual(expect.arrayContaining([...types]));
+});
+
+/** Properties that CloudFormation changes in place ("Update requires: No interruption" in its reference of resources). */
+const CHANGED_IN_PLACE: Record<string, string[]> = {
+  'AWS::S3::Bucket': ['LifecycleConfiguration', 'NotificationConfiguration'],
+  'AWS::KMS::Key': ['KeyPolicy'],
+  'AWS::SecretsManager::Secret': [],
+  'AWS::DynamoDB::GlobalTable': [],
+  'AWS::SQS::Queue': [],
+  'AWS::SNS::Topic': [],
+  'AWS::Logs::LogGroup': [],
+  'AWS::StepFunctions::StateMachine': ['DefinitionString'],
+};
+
+test.each(Object.entries(CHANGED_IN_PLACE))('no %s is replaced, and none loses its protection', (type, inPlace) => {
+  const resources = Object.entries(EARLIER.Resources).filter(([, { Type }]) => Type === type);
+
+  expect(resources.length).toBeGreaterThan(0);
+  for (const [id, { Properties: then = {}, ...earlier }] of resources) {
+    const { Properties: now = {}, DeletionPolicy, UpdateReplacePolicy } = NOW.Resources[id] ?? {};
+    const names = [...new Set([...Object.keys(then), ...Object.keys(now)])];
+    const differing = names.filter((name) => JSON.stringify(then[name]) !== JSON.stringify(now[name]));
+    expect({ id, differing: differing.filter((name) => !inPlace.includes(name)) }).toEqual({ id, differing: [] });
+    expect([DeletionPolicy, UpdateReplacePolicy]).toEqual([earlier.DeletionPolicy, earlier.UpdateReplacePolicy]);
+  }
+});
+
+test('every output by which the command finds a deployment stays', () => {
+  expect(Object.keys(NOW.Outputs)).toEqual(expect.arrayContaining(Object.keys(EARLIER.Outputs)));
+});
