@@ -6,10 +6,19 @@ import type { Deployment } from '../core/config/deployment.ts';
 /** The name under which everything is deployed locally. */
 export const LOCAL_DEPLOYMENT = 'local';
 
+/** What `npm start -- --tables` makes tables of, by the words of the sandbox. */
+export const LOCAL_TABLES = {
+  leads: {
+    tables: { columns: { score: 'integer', createdAt: 'timestamp', nextContactDate: 'date' }, except: ['notes'] },
+  },
+  customers: { tables: { columns: { birthDate: 'date', gender: 'integer' }, hash: ['idNumber'] } },
+} as const;
+
 interface Changes {
   crm: Pick<Deployment['crm'], 'baseUrl' | 'authUrl'> & { fileHosts?: string[] | undefined };
   pollSeconds?: number | undefined;
   updates?: boolean;
+  tables?: boolean;
   endpoint: string;
 }
 
@@ -17,7 +26,10 @@ interface Changes {
  * Writes the configuration of this start: `config/local.json` with the addresses of the CRM that is used now.
  * @returns the file, and what it says
  */
-export async function writeConfiguration(dir: string, { crm, pollSeconds, updates = false, endpoint }: Changes) {
+export async function writeConfiguration(
+  dir: string,
+  { crm, pollSeconds, updates = false, tables = false, endpoint }: Changes,
+) {
   const base = readConfiguration(LOCAL_DEPLOYMENT, undefined, endpoint).deployment;
   const polling = pollSeconds
     ? {
@@ -29,7 +41,14 @@ export async function writeConfiguration(dir: string, { crm, pollSeconds, update
       }
     : base.polling;
   const file = join(dir, 'local.json');
-  const own = { ...base, $schema: undefined, crm: { ...base.crm, ...crm }, customerUpdates: updates, polling };
+  const own = {
+    ...base,
+    $schema: undefined,
+    crm: { ...base.crm, ...crm },
+    customerUpdates: updates,
+    polling,
+    ...(tables && { entities: LOCAL_TABLES }),
+  };
   await writeFile(file, `${JSON.stringify(own, undefined, 2)}\n`);
   return readConfiguration(LOCAL_DEPLOYMENT, file, endpoint);
 }

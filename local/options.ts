@@ -23,6 +23,8 @@ export interface StartOptions {
   endpointUrl?: string;
   /** Whether customers can be updated, for which a scope more is requested. */
   updates: boolean;
+  /** Whether files become tables. */
+  tables: boolean;
   /** Whether another night follows, in which a file is quarantined and released. */
   secondNight: boolean;
   /** First and largest wait between two looks at the status. */
@@ -40,6 +42,7 @@ const givenSchema = z.object({
   endpointUrl: z.string().optional(),
   updates: z.boolean().default(false),
   secondNight: z.boolean().default(false),
+  tables: z.boolean().default(false),
   pollSeconds: z.number().optional(),
 });
 
@@ -70,21 +73,27 @@ export function parseOptions(args: string[], env: NodeJS.ProcessEnv): StartOptio
       '--second-night',
       'another night, in which most meetings are gone: their file is quarantined, then released',
     )
+    .option('--tables', 'makes a Parquet table of every file of leads and customers, with a hashed column')
     .option('--endpoint-url <url>', 'a local cloud that already runs, instead of MiniStack', loopback)
     .option('--poll-seconds <n>', 'first and largest wait between two looks at the status', seconds)
     .exitOverride()
     .showHelpAfterError('Try npm start -- --help.')
     .parse(args, { from: 'user' });
   const given = givenSchema.parse(program.opts());
-  const { entity: entities, keep, json, endpointUrl, pollSeconds, secondNight } = given;
+  const { entity: entities, keep, json, endpointUrl, pollSeconds, secondNight, tables } = given;
   const crm = otherCrm(given, env.CRM_CLIENT_SECRET);
+  if (tables && (crm || !entities.includes('customers')))
+    throw new ConfigurationError(
+      '--tables needs the sandbox and its customers: leave out --crm-url, name --entity customers.',
+    );
   // Updates widen the scopes, which matters for a real CRM.
   const updates = given.updates || !crm;
   if (secondNight && (crm || !entities.includes('meetings')))
     throw new ConfigurationError(
       '--second-night needs the sandbox and its meetings: leave out --crm-url, name --entity meetings.',
     );
-  return { entities: [...new Set(entities)], keep, json, endpointUrl, pollSeconds, secondNight, updates, crm };
+  const unique = [...new Set(entities)];
+  return { entities: unique, keep, json, endpointUrl, pollSeconds, secondNight, tables, updates, crm };
 }
 
 function otherCrm(given: z.infer<typeof givenSchema>, clientSecret: string | undefined): OtherCrm | undefined {

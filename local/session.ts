@@ -68,6 +68,7 @@ async function prepare(
     crm: { baseUrl: crm.url, authUrl: crm.authUrl, ...(crm.fileHosts && { fileHosts: crm.fileHosts }) },
     pollSeconds: options.pollSeconds,
     updates: options.updates,
+    tables: options.tables,
     endpoint: cloud.endpoint,
   });
   const [{ authorize }, { connect }] = await Promise.all([

@@ -80,9 +80,10 @@ async function start(options: StartOptions, screen: Screen, record: RunRecord, s
     const runs = await orDied(runAll(target, options.entities, screen, signal, date));
     await showLogs(screen, session.cloud, runs);
     showSummary(screen, runs, session.target.BucketName);
+    const tables = !options.tables || (await orDied((await import('./tables.ts')).showTables(target, runs, screen)));
     const night = { entities: options.entities, date: nightBefore(target, 0), screen, signal };
     const second = options.secondNight ? await orDied(secondNight(session, night)) : { ok: true, reports: [] };
-    const ok = second.ok && runs.every(({ published }) => published !== undefined);
+    const ok = tables && second.ok && runs.every(({ published }) => published !== undefined);
     const endpoints = options.keep && { endpoints: endpointsOf(session) };
     if (options.json) print({ ok, runs: [...runs.map(({ report }) => report), ...second.reports], ...endpoints });
     if (options.keep) {

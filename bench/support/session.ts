@@ -16,7 +16,15 @@ export async function withSession(
   await endLeftovers(cacheDir);
   const record = await openRunRecord(cacheDir);
   try {
-    const options = { entities: [...ENTITIES], keep: false, json, secondNight: false, pollSeconds: 1, updates: false };
+    const options = {
+      entities: [...ENTITIES],
+      keep: false,
+      json,
+      secondNight: false,
+      tables: false,
+      pollSeconds: 1,
+      updates: false,
+    };
     const { signal } = new AbortController();
     const session = await openSession(options, { screen, record, signal, sandboxOptions });
     await work({ session, screen, record });

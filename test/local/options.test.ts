@@ -23,6 +23,7 @@ test('without options all seven entities are exported, once', () => {
     keep: false,
     json: false,
     secondNight: false,
+    tables: false,
     updates: true,
   });
 });
@@ -45,7 +46,7 @@ test('every option is read', () => {
   ];
   expect(parseOptions(args, secret)).toEqual({
     ...{ entities: ENTITIES, keep: true, json: true, endpointUrl: 'http://127.0.0.1:4566', pollSeconds: 7 },
-    ...{ updates: true, secondNight: false },
+    ...{ updates: true, secondNight: false, tables: false },
     crm: {
       ...{ url: 'https://crm.example/api/v1', authUrl: 'https://crm.example/auth' },
       ...{ clientId: 'me', clientSecret: 'the-secret' },
@@ -127,6 +128,8 @@ test('help names every option', () => {
 
 test('a second night is one of the sandbox, with its meetings', () => {
   expect(parseOptions(['--second-night'], none)).toMatchObject({ secondNight: true });
+  expect(parseOptions(['--tables'], none)).toMatchObject({ tables: true });
+  expect(() => parseOptions(['--tables', '--entity', 'leads'], none)).toThrow(/--tables needs the sandbox/);
   expect(() => parseOptions(['--second-night', '--entity', 'leads'], none)).toThrow(/--entity meetings/);
   expect(() => parseOptions(['--second-night', ...crm], secret)).toThrow(/leave out --crm-url/);
 });

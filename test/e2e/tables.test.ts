@@ -1,0 +1,136 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { GetObjectCommand } from '@aws-sdk/client-s3';
+import { DuckDBInstance } from '@duckdb/node-api';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { lastSeen } from '../../cli/runs/executions.ts';
+import type { RunReport } from '../../cli/runs/run-report.ts';
+import { runCli } from '../cli/support/run-cli.ts';
+import { tree } from '../lib/support/files.ts';
+import { bucketTools } from './support/bucket-tools.ts';
+import { type Deployed, deployForTests } from './support/deployed.ts';
+
+const DATE = '2026-11-20';
+const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
+let system: Deployed;
+let first: RunReport;
+
+beforeAll(async () => {
+  const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
+  const leads = {
+    tables: { columns: { score: 'integer', mailingApproved: 'boolean' }, except: ['email'], hash: ['cellNumber'] },
+  } as const;
+  const contacts = { tables: { columns: { firstName: 'integer' }, misfit: 'stop' } } as const;
+  system = await deployForTests('tables', { polling, entities: { leads, contacts } }, { rows: 30 });
+  first = await system.run('leads', { date: DATE });
+});
+
+afterAll(() => system?.close());
+
+const nameOf = ({ executionArn }: RunReport) => executionArn.split(':').at(-1) ?? '';
+
+async function fileOf(key: string, name: string): Promise<string> {
+  const { Body } = await system.target.s3.send(new GetObjectCommand({ Bucket: system.target.BucketName, Key: key }));
+  const path = join(tree({}), name);
+  writeFileSync(path, await buffer(Body as AsyncIterable<Uint8Array>));
+  return path;
+}
+
+async function query(sql: string): Promise<Record<string, unknown>[]> {
+  const connection = await (await DuckDBInstance.create(':memory:')).connect();
+  const result = await connection.runAndReadAll(sql);
+  connection.closeSync();
+  return result.getRowObjectsJson() as Record<string, unknown>[];
+}
+
+const csvOf = async () =>
+  `read_csv('${await fileOf(first.key ?? '', 'leads.csv')}', all_varchar = true, header = true)`;
+const tableOf = async () => `read_parquet('${await fileOf(KEY, 'leads.parquet')}', hive_partitioning = false)`;
+
+it('leaves a table with the rows of the published file, types as configured', async () => {
+  expect(first).toMatchObject({ status: 'SUCCEEDED', rows: 30, tableOf: null });
+  expect(first.table).toEqual(
+    expect.objectContaining({ run: nameOf(first), date: DATE, key: KEY, rows: 30, warnings: [] }),
+  );
+  const table = await tableOf();
+  const csv = await csvOf();
+  const ours = `SELECT id, score, mailingapproved FROM ${table}`;
+  const theirs = `SELECT id, score::BIGINT AS score, "mailingApproved"::BOOLEAN AS mailingapproved FROM ${csv}`;
+
+  expect(await query(`(${ours}) EXCEPT ALL (${theirs})`)).toEqual([]);
+  expect(await query(`(${theirs}) EXCEPT ALL (${ours})`)).toEqual([]);
+  const types = await query(`DESCRIBE SELECT score, mailingapproved, cellnumber FROM ${table}`);
+  expect(types.map(({ column_type }) => column_type)).toEqual(['BIGINT', 'BOOLEAN', 'VARCHAR']);
+});
+
+it('has neither the column that is left out nor a value of the one that is hashed', async () => {
+  const table = await tableOf();
+  const columns = (await query(`DESCRIBE SELECT * FROM ${table}`)).map(({ column_name }) => column_name);
+  const csv = await csvOf();
+
+  expect(columns).not.toContain('email');
+  expect(await query(`SELECT cellnumber FROM ${table} WHERE cellnumber <> '' AND length(cellnumber) <> 64`)).toEqual(
+    [],
+  );
+  expect(
+    await query(`SELECT cellnumber FROM ${table} WHERE cellnumber <> '' INTERSECT SELECT cellnumber FROM ${csv}`),
+  ).toEqual([]);
+});
+
+it('shows the table of a run, and no record in the history of its execution', async () => {
+  const { code, stdout } = await runCli('show', nameOf(first), ...system.place);
+
+  expect(code).toBe(0);
+  expect(stdout).toContain(`Table of ${nameOf(first)} written: 30 rows`);
+  expect(stdout).toContain(`/${KEY}`);
+  const seen = await lastSeen(system.target.sfn, first.executionArn);
+  const values = await query(`SELECT DISTINCT email AS value FROM ${await csvOf()} WHERE email LIKE '%@%'`);
+  expect(values.length).toBeGreaterThan(10);
+  for (const { value } of values) expect(JSON.stringify(seen.state)).not.toContain(value);
+});
+
+it('lets the pointer of the date decide: a later run replaces the table, an earlier one gets none', async () => {
+  const later = await system.run('leads', { date: DATE });
+  expect(later.table).toMatchObject({ run: nameOf(later) });
+
+  const refused = await runCli('table', nameOf(first), ...system.place);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`the run ${nameOf(later)} is published`) });
+  const raw = await system.runRaw({ entity: 'leads', table: { run: nameOf(first) } });
+  expect(raw).toMatchObject({ status: 'FAILED', error: 'InvalidInput' });
+  const said = await query(`SELECT decode(value) AS run FROM parquet_kv_metadata('${await fileOf(KEY, 't.parquet')}')
+    WHERE decode(key) = 'crm-export.run'`);
+  expect(said).toEqual([{ run: nameOf(later) }]);
+});
+
+it('writes the table of a date again without exporting anything', async () => {
+  const before = system.sandbox.ledger.count();
+
+  const { code, stdout } = await runCli('table', 'leads', '--date', DATE, '--wait', ...system.place);
+
+  expect(code, stdout).toBe(0);
+  expect(stdout).toMatch(/leads: the table of leads-\S+ is written, 30 rows/);
+  expect(system.sandbox.ledger.count()).toBe(before);
+});
+
+it('leaves the publication as it is where the table cannot be written, and retry writes the table alone', async () => {
+  const failed = await system.run('contacts', { date: DATE });
+
+  expect(failed).toMatchObject({ status: 'FAILED', error: 'TableNotWritten' });
+  expect(failed.cause).toMatch(
+    /row 1 of the column "firstname" does not fit its type, integer\. The file is published/,
+  );
+  const tools = bucketTools(system.target);
+  expect((await tools.pointer('contacts', 'latest')).execution).toBe(nameOf(failed));
+  expect(await tools.keys('tables/entity=contacts/')).toEqual([]);
+  expect(await tools.uploads()).toEqual([]);
+  const listed = await runCli('list', 'contacts', ...system.place);
+  expect(listed.stdout).toContain('published, no table');
+  const shown = await runCli('show', nameOf(failed), ...system.place);
+  expect(shown.stdout).toContain('published, without its table');
+  expect(shown.stdout).toContain(`npm run cli -- table ${nameOf(failed)}`);
+
+  const again = await runCli('retry', nameOf(failed), '--wait', ...system.place);
+  expect(again.stderr).toContain(`the table of ${nameOf(failed)} alone`);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('TableNotWritten') });
+});
