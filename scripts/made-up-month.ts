@@ -56,6 +56,7 @@ export function madeUpMonth(last: { missing?: Entity[]; failed?: Entity[]; pause
     nights: NIGHTS,
     published: cells.filter(({ wrong }) => !wrong).map(({ ago, entity }) => publishedRun(ago, entity)),
     attempts: cells.flatMap(({ ago, entity, wrong }) => (wrong?.[2] ? [attempt(ago, entity, wrong[2])] : [])),
+    withoutTable: [],
     paused,
   };
 }

@@ -22,7 +22,7 @@ function dialog(data: ReportData, cell: Cell): Markup {
   const { outcome, published, attempts, entity, date } = cell;
   return html`<dialog id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
 <p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${SIGNS[outcome].sign}</span> ${cellText(cell)}</p>
-${published ? warningsOf(published).map((warning) => html`<p class="warning">${warning}</p>`) : null}
+${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) => html`<p class="warning">${warning}</p>`) : null}
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
 ${attempts.map((attempt) => attemptFacts(attempt, published !== null))}
@@ -40,6 +40,11 @@ function makeUp({ entity, date, attempts }: Cell): string {
   const last = attempts.at(-1);
   const releasable = last?.error === 'FileQuarantined' && !last.cause?.includes(NOT_RELEASABLE);
   return releasable ? `release ${quoted(last.run)} --reason "…"` : `start ${entity} --date ${date}`;
+}
+
+function tableWarnings({ lacksTable, published }: Cell): string[] {
+  const run = published?.manifest.execution ?? '';
+  return lacksTable ? [`Its table was not written. To write it: npm run cli -- table ${quoted(run)}`] : [];
 }
 
 /** One that a guard had stopped is here because a person released it. */

@@ -28,11 +28,11 @@ export async function gatherFacts(target: Place, { warn, ...wanted }: Wanted): P
     }),
   ]);
   const counting = published.flat();
-  const attempts = await attemptsOf(target, counting, since, wanted).catch((error: unknown) => {
+  const others = await attemptsOf(target, counting, since, wanted).catch((error: unknown) => {
     warn(`Runs that failed are not shown: Step Functions could not be read (${nameOf(error)}).`);
-    return [];
+    return { attempts: [], withoutTable: [] };
   });
-  return { ...wanted, published: counting, attempts, paused };
+  return { ...wanted, published: counting, ...others, paused };
 }
 
 /** The runs that the pointers to the dates name: superseded ones do not count. */
@@ -63,14 +63,15 @@ async function attemptsOf(
   counting: PublishedRun[],
   since: Date,
   { now, plan }: Pick<Wanted, 'now' | 'plan'>,
-): Promise<Attempt[]> {
-  const runs = await unpublishedRuns(target, counting, { since, now, timeZone: plan.timeZone });
+): Promise<Pick<Facts, 'attempts' | 'withoutTable'>> {
+  const { runs, withoutTable } = await unpublishedRuns(target, counting, { since, now, timeZone: plan.timeZone });
   const replaced = new Set(counting.map(({ manifest }) => `${manifest.entity} ${manifest.date}`));
-  return runs.flatMap(({ run, entity, date, startedAt, status, error, cause }) => {
+  const attempts = runs.flatMap(({ run, entity, date, startedAt, status, error, cause }): Attempt[] => {
     if (entity === null || date === null || status === null) return [];
     if (status === 'SUCCEEDED' && replaced.has(`${entity} ${date}`)) return [];
     return [{ run, entity, date, startedAt, status, error, cause }];
   });
+  return { attempts, withoutTable };
 }
 
 function nameOf(error: unknown): string {

@@ -41,6 +41,8 @@ export interface Facts {
   /** The runs that count for their date. */
   published: PublishedRun[];
   attempts: Attempt[];
+  /** Published runs whose table was not written. */
+  withoutTable: string[];
   /** Entities whose rule is switched off now. */
   paused: Entity[];
 }
@@ -50,6 +52,8 @@ export interface Cell {
   date: string;
   outcome: CellOutcome;
   published: PublishedRun | null;
+  /** Its table was not written. */
+  lacksTable: boolean;
   /** Oldest first. */
   attempts: Attempt[];
 }
@@ -142,12 +146,18 @@ function cellOf(facts: Facts, entity: Entity, date: string, expected: Expected):
   const attempts = facts.attempts
     .filter((attempt) => attempt.entity === entity && attempt.date === date)
     .sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
-  const outcome = outcomeOfRuns(published?.manifest, attempts.at(-1)) ?? outcomeWithout(facts.now, date, expected);
-  return { entity, date, published, attempts, outcome };
+  const lacksTable = published !== null && facts.withoutTable.includes(published.manifest.execution);
+  const known = outcomeOfRuns(published?.manifest, attempts.at(-1), lacksTable);
+  const outcome = known ?? outcomeWithout(facts.now, date, expected);
+  return { entity, date, published, lacksTable, attempts, outcome };
 }
 
-function outcomeOfRuns(manifest: Manifest | undefined, last: Attempt | undefined): CellOutcome | undefined {
-  if (manifest) return [...remarksOf(manifest), ...manifest.warnings].length > 0 ? 'warned' : 'published';
+function outcomeOfRuns(
+  manifest: Manifest | undefined,
+  last: Attempt | undefined,
+  lacksTable: boolean,
+): CellOutcome | undefined {
+  if (manifest) return lacksTable || [...remarksOf(manifest), ...manifest.warnings].length > 0 ? 'warned' : 'published';
   if (last?.status === 'RUNNING') return 'running';
   return last && (last.status === 'SUCCEEDED' ? 'gone' : 'failed');
 }

@@ -4,7 +4,13 @@ import { RunError, type RunErrorName } from '../../core/errors.ts';
 import { nextWait } from '../../core/step/pacing.ts';
 import type { StepName } from '../../core/step/steps.ts';
 import { MOST_ROUNDS } from '../../lambdas/apply-chunk/apply-chunk.ts';
-import { definitionOf, exampleDeployment, synthesise, updatingDeployment } from '../../scripts/definition.ts';
+import {
+  definitionOf,
+  exampleDeployment,
+  synthesise,
+  tableDeployment,
+  updatingDeployment,
+} from '../../scripts/definition.ts';
 import { TransferError, type TransferOptions } from '../../transfer/index.ts';
 import { exportRun, stateOf, statesOfType, successors } from './support/definition.ts';
 import {
@@ -202,6 +208,17 @@ test('a bucket that breaks off or is unavailable after the deadline, as often as
   const loop = eventsOfLoop('WaitBeforePublish', 'PublishFile', 'AfterPublishFile');
 
   expect(bound + (LATE.tries + LATE.handedOn) * loop).toBeLessThan(FAR_BELOW);
+});
+
+test('a table that waits for the bucket until the deadline, and as often as it may after it, adds little', () => {
+  const withTables = definitionOf(synthesise(tableDeployment()));
+  const loop = ['WaitBeforeTable', 'WriteTable', 'AfterWriteTable'];
+  const added = loop.reduce((sum, id) => sum + eventsOf(stateOf(withTables, id)), 0);
+  const longest = eventsOfLoop('WaitBeforeCheck', 'CheckStatus', 'AfterCheckStatus');
+
+  // Waits are bounded together, whichever state makes them.
+  expect(added).toBeLessThanOrEqual(longest);
+  expect(bound + LATE.tries * added).toBeLessThan(FAR_BELOW);
 });
 
 describe('with every retry of the platform used up for every task of a whole day', () => {

@@ -84,26 +84,45 @@ export async function listRuns(target: Place, wanted: Wanted): Promise<RunRow[]>
   return all.slice(0, wanted.limit);
 }
 
-/** Runs that failed or are under way, and those that succeeded and whose file is missing though it is not expired. */
+interface Unpublished {
+  /** Runs that failed or are under way, and those that succeeded and whose file is missing though it is not expired. */
+  runs: RunRow[];
+  /** Names of published runs whose table was not written, then or later. */
+  withoutTable: string[];
+}
+
+/** What became of the runs that `published` does not tell of, and of their tables. */
 export async function unpublishedRuns(
   target: Machine,
   published: PublishedRun[],
   { since, now, timeZone }: Pick<Wanted, 'since' | 'timeZone'> & { now: Date },
-): Promise<RunRow[]> {
+): Promise<Unpublished> {
   const counting = new Map(published.map((run) => [run.manifest.execution, run]));
   const executions = await foundRuns(target, [...ENTITIES], { since, failed: false }, counting);
-  const others = executions.filter(({ name }) => !counting.has(name));
-  const rows = await eachOf(others, async (run) => {
-    const ended = await endOf(target, run, timeZone);
+  // A published run that succeeded has all that it was to have: it is not looked up.
+  const others = executions.filter(({ name, status }) => !counting.has(name) || status === 'FAILED');
+  const ends = await eachOf(others, async (run) => [{ run, ended: await endOf(target, run, timeZone) }]);
+  const runs = ends.flat().flatMap(({ run, ended }) => {
     // None was to leave a file of its own that counts.
-    if (ended.releases !== null || ended.tableOf !== null || ended.outcome === 'UNPUBLISHED') return [];
+    const none = ended.releases !== null || ended.tableOf !== null || ended.outcome === 'UNPUBLISHED';
+    if (counting.has(run.name) || none) return [];
     const expired = ended.keptUntil !== undefined && ended.keptUntil <= now.toISOString().slice(0, 10);
     if (run.status === 'SUCCEEDED' && expired) return [];
     // Its file was published after the published ones were read.
     const justNow = run.stopDate !== undefined && run.stopDate > now;
     return [rowWith(justNow ? { ...run, status: 'RUNNING' } : run, undefined, ended)];
   });
-  return rows.flat();
+  return { runs, withoutTable: lackingTables(ends.flat()).filter((run) => counting.has(run)) };
+}
+
+/** Names of the runs whose table was not written, then or later. */
+function lackingTables(ends: { run: FoundRun; ended: End }[]): string[] {
+  const lacking = ends.filter(({ ended }) => ended.error === 'TableNotWritten');
+  const written = new Set(
+    ends.flatMap(({ ended: { table, tableOf } }) => (table && tableOf !== null ? [tableOf] : [])),
+  );
+  const names = lacking.map(({ run, ended: { tableOf, releases } }) => tableOf ?? releases ?? run.name);
+  return [...new Set(names)].filter((name) => !written.has(name));
 }
 
 async function foundRuns(

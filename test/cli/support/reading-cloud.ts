@@ -44,6 +44,8 @@ interface Options {
   bucket?: { status: number; code: string };
   /** Of the deployment; a stack of an earlier release does not name it. */
   timeZone?: string;
+  /** Entities that have tables. */
+  tables?: Entity[];
 }
 
 interface Publication {
@@ -65,8 +67,13 @@ export async function readingCloud({
   denied = [],
   bucket,
   timeZone,
+  tables,
 }: Options = {}) {
-  const stack = stackReply({ ...OUTPUTS, ...(timeZone && { TimeZone: timeZone }) }).body;
+  const stack = stackReply({
+    ...OUTPUTS,
+    ...(timeZone && { TimeZone: timeZone }),
+    ...(tables && { TableEntities: tables.join(' ') }),
+  }).body;
   const objects = new Map<string, Buffer>();
   const calls: string[] = [];
   /** Inputs of executions. */

@@ -35,6 +35,24 @@ test('a clock that is behind makes no negative time', () => {
   expect(endOf({ ...published, startedAt: '2026-11-20T01:10:00.500Z' })?.measures.RunDuration).toBe(0);
 });
 
+test('a run whose table is due has ended as published', () => {
+  expect(endOf({ ...published, outcome: 'TABLE_DUE' })).toEqual(endOf(published));
+});
+
+test.each(['WRITTEN', 'SUPERSEDED'])('a table that ends in %s counts nothing: the run has counted', (outcome) => {
+  expect(endOf({ ...published, outcome, manifestKey: 'm' })).toBeUndefined();
+});
+
+test.each([
+  ['of a run', { manifestKey: 'm', failure: { error: 'ConfigInvalid', cause: 'No.' } }],
+  ['that a person asked for', { failure: { error: 'TableNotWritten', cause: 'No.' } }],
+])('a table %s that is not written is counted by itself, and not as the end of a run', (_, overrides) => {
+  expect(endOf({ outcome: 'FAILED', ...overrides })).toEqual({
+    outcome: 'TableNotWritten',
+    measures: { TablesNotWritten: 1 },
+  });
+});
+
 test('a failed run is counted under the name of its error', () => {
   expect(endOf({ outcome: 'FAILED', failure })).toEqual({ outcome: 'ExportFailed', measures: { RunsEnded: 1 } });
 });

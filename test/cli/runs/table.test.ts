@@ -1,0 +1,151 @@
+import { expect, test } from 'vitest';
+import { gatherFacts } from '../../../cli/report/gather.ts';
+import { reportPage } from '../../../cli/report/page.ts';
+import { reportDataOf } from '../../../cli/report/report-data.ts';
+import { runsText } from '../../../cli/runs/list/list.ts';
+import { listRuns } from '../../../cli/runs/list/list-runs.ts';
+import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
+import { newState, run, runState, storedFile } from '../../support/builders.ts';
+import { type Execution, readingCloud } from '../support/reading-cloud.ts';
+import { runCli } from '../support/run-cli.ts';
+
+/** What commands do and say about tables that are written, and that are not. */
+
+const NIGHT = 'leads-night';
+const DATE = '2026-11-20';
+const manifestKey = `runs/entity=leads/run=${NIGHT}/_manifest.json`;
+const begun = runState({ run: run(), manifestKey, file: storedFile({ bytes: 12 }), rows: 1, outcome: 'TABLE_DUE' });
+const lacking: Execution = {
+  ...{
+    name: NIGHT,
+    status: 'FAILED',
+    input: { entity: 'leads' },
+    error: 'TableNotWritten',
+    cause: 'A key is missing.',
+  },
+  ...{ start: `${DATE}T01:00:00.000Z`, stop: `${DATE}T01:05:00.000Z` },
+  entered: [
+    ['PublishFile', `${DATE}T01:03:00.000Z`, begun],
+    ['WriteTable', `${DATE}T01:04:00.000Z`, begun],
+    ['RunFailed', `${DATE}T01:05:00.000Z`, { ...begun, input: null, outcome: 'FAILED' }],
+  ],
+};
+const input = { entity: 'leads', table: { run: NIGHT } };
+const table = { run: NIGHT, date: DATE, key: `tables/entity=leads/date=${DATE}/leads.parquet`, rows: 7, bytes: 900 };
+const tableState = newState(input, { outcome: 'WRITTEN', table: { ...table, warnings: ['A value does not fit.'] } });
+const written: Execution = {
+  ...{ name: 'leads-table-20261121T080000Z-1a2b3c', status: 'SUCCEEDED', input, output: JSON.stringify(tableState) },
+  ...{ start: '2026-11-21T08:00:00.000Z', stop: '2026-11-21T08:00:05.000Z' },
+  entered: [
+    ['WriteTable', '2026-11-21T08:00:01.000Z', newState(input)],
+    ['TableWritten', '2026-11-21T08:00:05.000Z', tableState],
+  ],
+};
+const superseded: Execution = {
+  ...{ ...written, name: 'leads-table-20261121T090000Z-1a2b3c' },
+  ...{ start: '2026-11-21T09:00:00.000Z', stop: '2026-11-21T09:00:05.000Z' },
+  output: JSON.stringify(newState(input, { outcome: 'SUPERSEDED' })),
+};
+
+async function cloudWith(executions: Execution[] = [lacking], tables: 'leads'[] = ['leads']) {
+  const cloud = await readingCloud({ executions, ...(tables.length > 0 && { tables }), timeZone: 'UTC' });
+  cloud.publish({ pointers: ['date', 'latest'] });
+  const cli = (...args: string[]) => runCli(...args, '--deployment', 'test', '--endpoint-url', cloud.endpoint);
+  return { ...cloud, cli };
+}
+
+test.each([
+  ['the name of its run', [NIGHT]],
+  ['its entity, whose latest file it is', ['leads']],
+  ['its entity and its date', ['leads', '--date', DATE]],
+])('a table is written by %s: the execution exports nothing', async (_, args) => {
+  const { cli, started } = await cloudWith();
+
+  const { code, stderr } = await cli('table', ...args);
+
+  expect(code, stderr).toBe(0);
+  expect(started).toEqual([input]);
+  expect(stderr).toMatch(/^leads-table-\S+ writes the table of leads-night\.\nTo follow: /);
+});
+
+test.each<[string, string[], 'leads'[], RegExp]>([
+  ['a run that is not known', ['leads-nite'], ['leads'], /There is no run "leads-nite"/],
+  ['a date that is not published', ['leads', '--date', '2026-11-01'], ['leads'], /No file of leads is published for/],
+  ['a date beside a run', [NIGHT, '--date', DATE], ['leads'], /--date goes with an entity/],
+  ['an entity without tables', ['leads'], [], /no `tables` for leads/],
+])('%s is refused before anything is started', async (_, args, tables, says) => {
+  const { cli, started } = await cloudWith([lacking], tables);
+
+  expect(await cli('table', ...args)).toMatchObject({ code: 2, stderr: expect.stringMatching(says) });
+  expect(started).toEqual([]);
+});
+
+test('a run that its date does not name is refused, with the one that it names', async () => {
+  const { cli, publish, started } = await cloudWith();
+  publish({ execution: 'leads-later', pointers: ['date', 'latest'] });
+
+  expect(await cli('table', NIGHT)).toMatchObject({ code: 2, stderr: expect.stringContaining('the run leads-later') });
+  expect(started).toEqual([]);
+});
+
+test('retry of a run that lacks its table alone exports nothing; --fresh exports again', async () => {
+  const { cli, started } = await cloudWith();
+
+  expect((await cli('retry', NIGHT)).stderr).toContain('the table of leads-night alone');
+  expect(await cli('retry', NIGHT, '--fresh')).toMatchObject({ code: 0 });
+
+  expect(started).toMatchObject([input, { entity: 'leads', date: DATE }]);
+  expect(started[1]).not.toHaveProperty('table');
+});
+
+test('list, show and follow know it as published without its table', async () => {
+  const { cli, target } = await cloudWith();
+  const wanted = { entities: [], since: new Date(DATE), failed: false, timeZone: 'UTC', warn: () => undefined };
+  const [row] = await listRuns(target, wanted);
+  const shown = await cli('show', NIGHT);
+
+  expect(runsText(row ? [row] : [], {}, wanted)).toContain('\tpublished, no table\t');
+  expect(shown.stdout).toContain('leads of 2026-11-20, published, without its table, ');
+  expect(shown.stdout).toContain('The table is not written; the file is published.');
+  expect(shown.stdout).toMatch(/Runbook: docs\/runbook\.md#tablenotwritten/);
+  expect(shown.stdout).toContain('To make it up: npm run cli -- table leads-night');
+  expect(await cli('follow', NIGHT)).toMatchObject({ code: 1, stderr: expect.stringContaining('TableNotWritten') });
+});
+
+test('an execution that wrote a table alone is shown as that, and counts as no export', async () => {
+  const { cli, target } = await cloudWith([superseded, written]);
+  const wanted = { entities: [], since: new Date(DATE), failed: false, timeZone: 'UTC', warn: () => undefined };
+  const rows = (await listRuns(target, wanted)).filter(({ tableOf }) => tableOf !== null);
+
+  expect(rows.map(({ date, rows, bytes }) => [date, rows, bytes])).toEqual([
+    [null, null, null],
+    [DATE, 7, 900],
+  ]);
+  const [first = '', second = ''] = runsText(rows, {}, wanted).split('\n');
+  expect([first, second].map((line) => line.split('\t')[3])).toEqual(['table, superseded', 'table']);
+  const shown = await cli('show', written.name);
+  expect(shown.stdout).toContain(`the table of ${NIGHT}`);
+  expect(shown.stdout).toContain('A value does not fit.');
+  expect((await cli('follow', written.name)).stdout).toContain(
+    'the table of leads-night is written, 7 rows, 900 bytes',
+  );
+  expect((await cli('follow', superseded.name)).stdout).toContain('no table is written: another run than leads-night');
+});
+
+test.each<[string, Execution[], string[]]>([
+  ['warns of a published run without its table', [lacking], [NIGHT]],
+  ['warns no more once the table is written', [written, lacking], []],
+])('the report %s', async (_, executions, expected) => {
+  const { target } = await cloudWith(executions);
+  const now = new Date('2026-11-20T12:00:00Z');
+  const plan = planOfDefaults();
+
+  const facts = await gatherFacts(target, { deployment: 'test', plan, nights: 3, now, warn: () => undefined });
+  const data = reportDataOf(facts);
+
+  expect(facts.withoutTable).toEqual(expected);
+  expect(facts.attempts).toEqual([]);
+  const cell = data.rows.find(({ entity }) => entity === 'leads')?.cells.find(({ date }) => date === DATE);
+  expect(cell?.outcome).toBe(expected.length > 0 ? 'warned' : 'published');
+  expect(reportPage(data).includes('npm run cli -- table leads-night')).toBe(expected.length > 0);
+});
