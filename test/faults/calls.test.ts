@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { CALLS, SCENARIOS, type Scenario } from '../../scripts/faults/calls.ts';
+import { expectNoCanary } from './support/checks.ts';
 import { STORIES, worldOf } from './support/scenarios.ts';
+import { CANARY } from './support/world.ts';
 
 const nameOf = ({ step, call }: { step: string; call: string }) => `${step}: ${call}`;
 
@@ -14,4 +16,18 @@ test('every call that a step makes is in the table, and the table has no other',
   }
 
   expect([...made].sort()).toEqual([...new Set(CALLS.map(nameOf))].sort());
+});
+
+test('a token in a state, or data of a customer in the metadata of an object, is noticed', async () => {
+  const world = await worldOf('night');
+  await STORIES.night.execute(world);
+  expectNoCanary(world);
+
+  world.states.push({ token: world.newTokens(0).accessToken });
+  expect(() => expectNoCanary(world)).toThrow('a canary in');
+  world.states.pop();
+  const object = world.store.object('published/entity=leads/latest.json');
+  if (object) object.headers['x-amz-meta-name'] = CANARY;
+  expect(() => expectNoCanary(world)).toThrow('a canary in');
+  await world.stop();
 });
