@@ -1,10 +1,10 @@
-import { synthesise, updatingDeployment } from '../../../scripts/definition.ts';
+import { fullDeployment, synthesise } from '../../../scripts/definition.ts';
 import { Names } from './arns.ts';
 import { policiesOf } from './policies.ts';
 
 /** The largest stack that there is, as it goes to AWS: template, names and policies. */
 export function wholeStack() {
-  const template = synthesise(updatingDeployment());
+  const template = synthesise(fullDeployment());
   const names = new Names(template);
   return { template, names, policies: policiesOf(template, names) };
 }

@@ -37,4 +37,10 @@ export const UNRECORDED: Unrecorded[] = [
     actions: /^s3:AbortMultipartUpload$/,
     reason: 'The parts of a result that cannot be finished are removed. The local bucket refuses no part.',
   },
+  {
+    roles: /^WriteTableRole/,
+    actions: /^s3:AbortMultipartUpload$/,
+    reason:
+      'The parts of a table that is given up are removed. The tables of the end-to-end tests are too small for parts.',
+  },
 ];
