@@ -61,8 +61,8 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
   };
 }
 
-/** The names of the fields of a record. */
-function fieldsOf({ file, request }: TableInput['manifest']): readonly string[] {
+/** The names of the fields of a record; of a file of 0 bytes, those that were requested. @throws TableError */
+export function fieldsOf({ file, request }: TableInput['manifest']): readonly string[] {
   // Manifests of earlier releases do not name the format.
   if ((file.format ?? 'csv') !== 'csv') throw new TableError(`The file is ${file.format}, not CSV.`);
   if (file.header === null) throw new TableError('The first line of the file names no columns that the CRM lists.');

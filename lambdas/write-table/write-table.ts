@@ -13,7 +13,7 @@ import { TableError } from '../../core/table/table-error.ts';
 import { parseTableInput } from '../../core/table/table-input.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
-import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
+import { fieldsOf, type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 import { afterTrouble } from './after-trouble.ts';
 import { publishedBytes } from './published-bytes.ts';
 import type { StandingTable, TableStore } from './table-store.ts';
@@ -112,8 +112,8 @@ async function replaceTable(
 }
 
 /** A column that must not be readable may be in the file under another name. */
-function refuseMissing({ file }: Manifest, settings: TableSettings): void {
-  const [missing] = file.header === null ? [] : missingFields(file.header, { ...settings, columns: {} });
+function refuseMissing(manifest: Manifest, settings: TableSettings): void {
+  const [missing] = missingFields(fieldsOf(manifest), { ...settings, columns: {} });
   if (missing === undefined) return;
   const key = settings.except?.includes(missing) ? 'except' : 'hash';
   const what = `The file has no column "${missing}", which \`tables.${key}\` names: it may be there under another name.`;

@@ -25,8 +25,13 @@ export async function publishedRuns(options: StoreOptions = {}) {
   const put = (Key: string, Body: string | Uint8Array) =>
     client.send(new PutObjectCommand({ Bucket: 'exports', Key, Body }));
   /** Stores file and manifest of a run, and points the date to it. */
-  const publish = async (csv: string | Uint8Array, execution = 'night-1', file: Partial<Manifest['file']> = {}) => {
-    const manifest = manifestOf(Buffer.from(csv), execution, file);
+  const publish = async (
+    csv: string | Uint8Array,
+    execution = 'night-1',
+    file: Partial<Manifest['file']> = {},
+    requested?: string[],
+  ) => {
+    const manifest = manifestOf(Buffer.from(csv), execution, file, requested);
     await put(manifest.file.key, csv);
     await put(manifestKeyOf(execution), manifestText(manifest));
     await point(execution);
@@ -51,7 +56,12 @@ function pointerTo(execution: string): Pointer {
   return { schemaVersion: 1, ...place, manifestKey, ...kept };
 }
 
-function manifestOf(bytes: Buffer, execution: string, file: Partial<Manifest['file']>): Manifest {
+function manifestOf(
+  bytes: Buffer,
+  execution: string,
+  file: Partial<Manifest['file']>,
+  requested?: string[],
+): Manifest {
   const key = `runs/entity=leads/run=${execution}/leads.csv`;
   const header = bytes.toString('utf8').split(/\r?\n/)[0]?.split(',') ?? [];
   return manifestSchema.parse({
@@ -62,6 +72,6 @@ function manifestOf(bytes: Buffer, execution: string, file: Partial<Manifest['fi
       ...{ rows: null, header, ...file },
     },
     export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0 },
-    ...{ request: { columns: header }, fingerprint: 'f', softwareVersion: '0.1.0', warnings: [] },
+    ...{ request: { columns: requested ?? header }, fingerprint: 'f', softwareVersion: '0.1.0', warnings: [] },
   });
 }

@@ -231,6 +231,16 @@ test.each<[string, object, RegExp]>([
   },
 );
 
+test('a file of 0 bytes becomes a table without rows, though a column is left out and another hashed', async () => {
+  const world = await publishedRuns();
+  await world.publish('', 'night-1', { header: [], rows: 0 }, ['id', 'name', 'age']);
+
+  const answer = await write(world, published(), { except: ['name'], hash: ['id'] });
+
+  expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { rows: 0, warnings: [] } });
+  expect(await rowsOf(world)).toEqual([]);
+});
+
 test('a file without a column that has a type becomes a table, with a warning', async () => {
   const world = await publishedRuns();
   await world.publish('id,name,age\n1,a,forty\n2,b,\n3,c,old\n');
