@@ -61,9 +61,8 @@ function refuseUnclear(columns: TableColumn[], fields: readonly string[]): void 
   }
 }
 
-/** Names in the settings that no field of the file has. */
-export function missingFields(fields: readonly string[], { columns, except, hash }: TableSettings): string[] {
+/** Those of the names in settings that no field of the file has. */
+export function missingFields(fields: readonly string[], named: readonly string[]): string[] {
   const present = new Set(fields.map(tableColumnName));
-  const named = [...Object.keys(columns), ...(except ?? []), ...(hash ?? [])];
   return named.filter((field) => !present.has(tableColumnName(field)));
 }

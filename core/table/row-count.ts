@@ -11,19 +11,25 @@ export class RowCount {
   count = 0;
   shortRows: CountedRows | null = null;
   readonly #width: number;
+  readonly #covers: boolean;
 
-  /** @param width fields of the header */
-  constructor(width: number) {
+  /**
+   * @param width fields of the header
+   * @param covers whether columns are left out or hashed: their values must be in no other column
+   */
+  constructor(width: number, covers: boolean) {
     this.#width = width;
+    this.#covers = covers;
   }
 
   /**
    * @returns the number of the row
-   * @throws TableError where it has more fields than the header: which of them belong to which column is not known
+   * @throws TableError where it has more fields than the header, or fewer and some are covered: which of them belong to which
+   * column is not known
    */
   add({ length }: readonly string[]): number {
     this.count += 1;
-    if (length > this.#width) {
+    if (length > this.#width || (length < this.#width && this.#covers)) {
       throw new TableError(`Row ${this.count} has ${length} fields, the header has ${this.#width}.`);
     }
     if (length < this.#width) {

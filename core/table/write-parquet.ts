@@ -28,7 +28,7 @@ export interface WrittenTable {
   /** Rows with fewer fields than the header: what is missing is no value. The first of them; `null` = there are none. */
   shortRows: CountedRows | null;
   misfits: Misfits[];
-  /** Names in the settings that the file has no field for. */
+  /** Names with a type that the file has no field for. */
   missing: string[];
 }
 
@@ -46,7 +46,7 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
   const group = new RowGroup(columns, settings, input.hashKey ?? '');
   const writer = new SinkWriter(sink);
   const parquet = new ParquetWriter({ writer, schema: schemaOf(columns), ...formatOf(input) });
-  const rows = new RowCount(fields.length);
+  const rows = new RowCount(fields.length, Boolean(settings.except ?? settings.hash));
   for await (const record of rowsOf(input, fields.length)) {
     group.add(record, rows.add(record));
     if (group.full) await parquet.write(group.take());
@@ -57,7 +57,7 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
   const { count, shortRows } = rows;
   return {
     ...{ rows: count, bytes: writer.offset, shortRows },
-    ...{ misfits: [...group.misfits.values()], missing: missingFields(fields, settings) },
+    ...{ misfits: [...group.misfits.values()], missing: missingFields(fields, Object.keys(settings.columns)) },
   };
 }
 

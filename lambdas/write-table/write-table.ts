@@ -1,5 +1,6 @@
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
+import { exceptedOf } from '../../core/config/excepted-columns.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { datePointerKey, readPointer, runPrefix } from '../../core/export/pointer.ts';
@@ -95,7 +96,7 @@ async function replaceTable(
   deps: WriteTableDeps,
 ): Promise<Answer<'WriteTable'>> {
   const { manifest, settings, key } = subject;
-  refuseMissing(manifest, settings);
+  refuseMissing(manifest, settings, exceptedOf(entityPlan(deps.deployment, manifest.entity)));
   const hashKey = settings.hash ? await deps.hashKey() : null;
   const upload = deps.tables.begin(key, { run: manifest.execution, execution: state.execution });
   try {
@@ -111,9 +112,13 @@ async function replaceTable(
   }
 }
 
-/** A column that must not be readable may be in the file under another name. */
-function refuseMissing(manifest: Manifest, settings: TableSettings): void {
-  const [missing] = missingFields(fieldsOf(manifest), { ...settings, columns: {} });
+/**
+ * A column that must not be readable may be in the file under another name.
+ * @param unrequested what tables of older files leave out, and later requests too
+ */
+function refuseMissing(manifest: Manifest, settings: TableSettings, unrequested: string[]): void {
+  const covered = [...(settings.except ?? []), ...(settings.hash ?? [])];
+  const missing = missingFields(fieldsOf(manifest), covered).find((name) => !unrequested.includes(name));
   if (missing === undefined) return;
   const key = settings.except?.includes(missing) ? 'except' : 'hash';
   const what = `The file has no column "${missing}", which \`tables.${key}\` names: it may be there under another name.`;

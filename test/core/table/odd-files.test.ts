@@ -242,6 +242,11 @@ test.each<[string, Published, RegExp]>([
     { content: 'id,name\n1,a\n2,b,c\n' },
     /^Row 2 has 3 fields, the header has 2\.$/,
   ],
+  ...(['except', 'hash'] as const).map((covers): [string, Published, RegExp] => [
+    `a row that is shorter than the header, which may have the value of a column of \`${covers}\` under another,`,
+    { content: 'id,name,city\n1,Ann,Ur\n2,Ur\n', settings: { [covers]: ['city'] }, hashKey: 'k' },
+    /^Row 2 has 2 fields, the header has 3\.$/,
+  ]),
   ['no header', { content: '1,a\n2,b\n', file: { header: null } }, /^The first line of the file names no columns/],
   ['a header that names a column twice', { content: 'id,id\n1,2\n' }, /"id" and "id" would both be "id"/],
   [

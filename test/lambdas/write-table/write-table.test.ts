@@ -231,6 +231,16 @@ test.each<[string, object, RegExp]>([
   },
 );
 
+test('a column that tables leave out may be left out of requests too: older files still have it', async () => {
+  const world = await publishedRuns();
+  await world.publish(CSV);
+  const leads = { columns: { except: ['phone'] }, tables: { except: ['phone'] } };
+
+  const answer = await write(world, published(), {}, { deployment: deployment({ entities: { leads } }) });
+
+  expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { warnings: [] } });
+});
+
 test('a file of 0 bytes becomes a table without rows, though a column is left out and another hashed', async () => {
   const world = await publishedRuns();
   await world.publish('', 'night-1', { header: [], rows: 0 }, ['id', 'name', 'age']);
