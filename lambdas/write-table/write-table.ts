@@ -1,6 +1,6 @@
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import type { TableSettings } from '../../core/config/table-settings.ts';
 import { exceptedOf } from '../../core/config/excepted-columns.ts';
+import type { TableSettings } from '../../core/config/table-settings.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { datePointerKey, readPointer, runPrefix } from '../../core/export/pointer.ts';

@@ -56,12 +56,7 @@ function pointerTo(execution: string): Pointer {
   return { schemaVersion: 1, ...place, manifestKey, ...kept };
 }
 
-function manifestOf(
-  bytes: Buffer,
-  execution: string,
-  file: Partial<Manifest['file']>,
-  requested?: string[],
-): Manifest {
+function manifestOf(bytes: Buffer, execution: string, file: Partial<Manifest['file']>, requested?: string[]): Manifest {
   const key = `runs/entity=leads/run=${execution}/leads.csv`;
   const header = bytes.toString('utf8').split(/\r?\n/)[0]?.split(',') ?? [];
   return manifestSchema.parse({
