@@ -56,7 +56,8 @@ export class RowGroup {
       const value = field === undefined ? null : column.read(field);
       if (value === undefined) this.#misfit(column, row);
       column.data.push(value ?? null);
-      const length = field?.length ?? 0;
+      // A hash may be much longer than what it is made of.
+      const { length } = typeof value === 'string' ? value : (field ?? '');
       if (length > column.longest) column.longest = length;
       this.#size += VALUE_OVERHEAD + length;
     }

@@ -4,12 +4,12 @@ import { RowGroup } from '../../../core/table/row-group.ts';
 const MEBIBYTE = 1024 * 1024;
 const SETTINGS = { columns: {}, misfit: 'null', compression: 'snappy', version: 1 } as const;
 
-const groupOf = (width: number) => {
-  const column = (place: number) => ({ name: `c${place}`, place, type: 'text' as const, hashed: false });
+const groupOf = (width: number, hashed = false) => {
+  const column = (place: number) => ({ name: `c${place}`, place, type: 'text' as const, hashed });
   return new RowGroup(
     Array.from({ length: width }, (_, place) => column(place)),
     SETTINGS,
-    '',
+    'key',
   );
 };
 
@@ -31,6 +31,14 @@ it('is full after some mebibytes, however long its fields are', () => {
 
 it('is larger where there are many columns, for every group has a description of each', () => {
   expect(charactersOf(1000, 8)).toBeGreaterThan(4 * charactersOf(20, 8));
+});
+
+it('counts a hash with its own length, however short the field was', () => {
+  const group = groupOf(1, true);
+  let rows = 0;
+  for (; !group.full; rows += 1) group.add(['x'], rows);
+
+  expect(rows * 64).toBeLessThan(4 * MEBIBYTE);
 });
 
 it('is full of empty fields, too', () => {
