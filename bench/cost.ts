@@ -3,16 +3,16 @@ import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
 import type { Target } from '../cli/support/target.ts';
 import { filesSchema } from '../core/config/file-settings.ts';
-import { STEPS } from '../core/step/steps.ts';
 import type { Usage } from '../scripts/cost/night-cost.ts';
 import { PRICE } from '../scripts/cost/prices.ts';
 
 const { download, publish } = filesSchema.parse({}).memoryMB;
-/** Memory of the functions (`lib/workflow/export-steps.ts`), MB. */
+/** Memory of the functions of a run that writes no table (`lib/workflow/export-steps.ts`), MB. */
 const MEMORY_MB: Record<string, number> = {
   ...{ CreateExport: 256, CheckStatus: 256 },
   ...{ DownloadFile: download, PublishFile: publish },
 };
+export const COUNTED_STEPS = Object.keys(MEMORY_MB);
 
 /** The lines of a function that are counted (`core/step/handler.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`). */
 const lineSchema = z.object({
@@ -32,7 +32,7 @@ export async function usageOf(target: Target, executionArn: string): Promise<Usa
     ...{ transitions: await transitionsOf(target, executionArn), invocations: 0, gbSeconds: 0 },
     ...{ crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 },
   };
-  for (const step of Object.keys(STEPS)) {
+  for (const step of COUNTED_STEPS) {
     for (const line of await linesOf(target, step, execution)) {
       usage.invocations += line.message === 'answered' ? 1 : 0;
       usage.gbSeconds += (line.milliseconds / 1000) * ((MEMORY_MB[step] ?? 0) / 1024);

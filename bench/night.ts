@@ -4,10 +4,9 @@ import { parseArgs } from 'node:util';
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { ENTITIES } from '../core/config/entities.ts';
-import { STEPS } from '../core/step/steps.ts';
 import type { Session } from '../local/session.ts';
 import { type CostLine, costOfRuns, costTable, type Night } from '../scripts/cost/night-cost.ts';
-import { usageOf } from './cost.ts';
+import { COUNTED_STEPS, usageOf } from './cost.ts';
 import { withSession } from './support/session.ts';
 
 /**
@@ -52,7 +51,7 @@ async function runAll({ target }: Session, each: (executionArn: string) => unkno
 /** Of the functions' own lines; AWS adds START, END and REPORT lines of about 400 bytes to each invocation. */
 async function logBytesOf({ target: { logs: client, downloadLogGroup } }: Session): Promise<number> {
   let bytes = 0;
-  for (const step of Object.keys(STEPS)) {
+  for (const step of COUNTED_STEPS) {
     const logGroupName = downloadLogGroup.replace(/DownloadFile$/, step);
     for await (const { events = [] } of paginateFilterLogEvents({ client }, { logGroupName })) {
       for (const { message = '' } of events) bytes += Buffer.byteLength(message);

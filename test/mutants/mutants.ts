@@ -191,7 +191,7 @@ export const MUTANTS: Mutant[] = [
     invariant: 'I7',
     loses: 'that a CRM that does not rotate loses nothing by a store that fails',
     file: SPEND,
-    find: 'if (tokens.refreshToken === generation.tokens.refreshToken) {',
+    find: 'if (!rotated) {',
     replace: 'if (Number(deps.now()) < 0) {',
     test: trouble('a CRM that does not rotate'),
   },

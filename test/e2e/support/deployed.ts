@@ -44,6 +44,8 @@ export interface Deployed {
   /** Starts the machine with any JSON and waits for the end. */
   runRaw(input: unknown): Promise<RunReport>;
   authorize(): Promise<unknown>;
+  /** The folder of the assembly that is deployed. */
+  assembly(): string;
   destroy(): Promise<void>;
   /** Deploys again: the same assembly, or another one over it. */
   deploy(assemble?: Assemble): Promise<void>;
@@ -87,6 +89,7 @@ export async function deployForTests(
         await cdkDeploy({ ...cdk, outputDir });
         deployed.target = await connect({ deployment: name, endpointUrl: cloud.endpoint });
       },
+      assembly: () => outputDir,
       destroy: () => cdkDestroy({ ...cdk, outputDir }),
       close: async () => {
         await deleteStack(deployed);

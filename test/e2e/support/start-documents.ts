@@ -20,7 +20,7 @@ export const publishedSchema = z.strictObject({
   warningCount: z.literal(1),
   checks: z.int().positive(),
   seconds: z.number().positive(),
-  ...{ withoutJob: z.null(), unpublished: z.null(), released: z.null() },
+  ...{ withoutJob: z.null(), unpublished: z.null(), released: z.null(), table: z.null(), tableOf: z.null() },
 });
 /** The whole document of a start whose runs are all published. */
 export const documentSchema = z.strictObject({ ok: z.literal(true), runs: z.array(publishedSchema) });
