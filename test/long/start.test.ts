@@ -49,6 +49,18 @@ test.concurrent('a second night stops the meetings that have shrunk, and release
   );
 });
 
+test.concurrent('tables show the Parquet files of leads and customers, each of the published run', async () => {
+  const start = run(START, ['--tables', '--entity', 'leads', '--entity', 'customers', '--poll-seconds', '1']);
+
+  expect(await start.ended, start.stderr()).toBe(0);
+
+  for (const entity of ['leads', 'customers']) {
+    expect(start.stdout()).toMatch(
+      new RegExp(`${entity} +240 +\\S+ \\S+ +yes +tables/entity=${entity}/date=\\S+/${entity}\\.parquet`),
+    );
+  }
+});
+
 /** A local cloud that this test runs, beside whatever the starts run. */
 async function ownCloud(record: RunRecord): Promise<string> {
   const command = await ensureMinistack({ record });
