@@ -1,3 +1,3 @@
 import { testReadingPastParser, transfersByWire } from '../support/past-parser.ts';
 
-testReadingPastParser(await transfersByWire(), 1500);
+testReadingPastParser(await transfersByWire(), process.env.CI ? 300 : 1500);
