@@ -46,19 +46,20 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
 
   test('a person who presses Allow is told so on an accessible page without data, and the grant is stored', async () => {
     const { sandbox, places, options } = await setting();
-    let page: Promise<Record<string, unknown>> | undefined;
+    const page = Promise.withResolvers<Record<string, unknown>>();
 
     const onUrl = async (url: string) => {
       await browser.open(url);
       expect(await browser.value(there('allow'))).toBe('Allow');
       await browser.value(press('allow'));
-      page = callbackPage();
+      // The answer may come before the press has returned.
+      page.resolve(callbackPage());
     };
     const done = await authorize(places.target, { ...options, onUrl });
 
     const tokens = await places.tokens();
     expect(done).toMatchObject({ scope: tokens.scope, expiresAt: tokens.expiresAt });
-    const shown = await page;
+    const shown = await page.promise;
     expect(shown).toMatchObject({
       ...{ language: 'en', title: 'Authorized at the CRM - CRM export', landmarks: 1, scripts: 0 },
       heading: ['Authorized at the CRM'],
@@ -76,17 +77,17 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
 
   test('a person who presses Deny is sent back to the terminal, where the reason stands', async () => {
     const { places, options } = await setting();
-    let page: Promise<Record<string, unknown>> | undefined;
+    const page = Promise.withResolvers<Record<string, unknown>>();
 
     const onUrl = async (url: string) => {
       await browser.open(url);
       await browser.value(there('deny'));
       await browser.value(press('deny'));
-      page = callbackPage();
+      page.resolve(callbackPage());
     };
     await expect(authorize(places.target, { ...options, onUrl })).rejects.toThrow(/access_denied/);
 
-    expect(await page).toMatchObject({ heading: ['The authorization was refused'], language: 'en' });
+    expect(await page.promise).toMatchObject({ heading: ['The authorization was refused'], language: 'en' });
     expect(await places.tokensText()).toBe('');
   });
 
