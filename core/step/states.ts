@@ -106,6 +106,7 @@ const downloadProgressSchema = z.looseObject({
   cpuMilliseconds: z._default(z.int(), 0),
 });
 export type DownloadProgress = z.infer<typeof downloadProgressSchema>;
+export const NOTHING_MOVED = downloadProgressSchema.parse({ upload: null, invocations: 0, links: 0, restarts: 0 });
 
 /** Progress of PublishFile in the stored object. From `records` on, the state of the CSV grammar (`core/files/csv-scan.ts`). */
 const scanSchema = z.looseObject({

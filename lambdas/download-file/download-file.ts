@@ -3,7 +3,7 @@ import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/export
 import { RunError } from '../../core/errors.ts';
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { type DownloadProgress, type RunState, runOf } from '../../core/step/states.ts';
+import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../../core/step/states.ts';
 import { throughput } from '../../core/step/throughput.ts';
 import {
   type abortUpload,
@@ -26,16 +26,6 @@ export interface DownloadFileDeps extends Invocation {
 
 /** 40 invocations move 2 TB in ten hours; a run waits some 600 times, each time for a link. */
 const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
-
-const NOTHING_MOVED: DownloadProgress = {
-  upload: null,
-  invocations: 0,
-  links: 0,
-  restarts: 0,
-  unknownSince: null,
-  milliseconds: 0,
-  cpuMilliseconds: 0,
-};
 
 /**
  * Requests the address of the file (a secret that lives for minutes), and transfers the file to the bucket.

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { createCrmClient } from '../../../core/crm/client.ts';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
+import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { checkStatus } from '../../../lambdas/check-status/check-status.ts';
 import { CANARY, EXPORT_ID, OTHER_EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
@@ -91,15 +92,7 @@ test('an export that its CRM does not know yet is waited for during the first mi
 
 test('READY between refusals of the file goes on counting them, and ends other trouble', async () => {
   const trouble = { error: 'ExportNotReady', status: 409, count: 3, deadline: DEADLINE };
-  const moving = {
-    upload: null,
-    invocations: 0,
-    links: 0,
-    restarts: 0,
-    unknownSince: null,
-    milliseconds: 0,
-    cpuMilliseconds: 0,
-  };
+  const moving = NOTHING_MOVED;
   const handler = () =>
     asStep('CheckStatus', checkStatus, ...composed({ ...testDeps(), crm: fakeCrm(is('PROCESSED')) }));
 

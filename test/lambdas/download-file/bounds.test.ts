@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { asStep } from '../../../core/step/export-run.ts';
+import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { type DownloadFileDeps, downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import type { TransferOptions } from '../../../transfer/index.ts';
 import { EXPORT_ID, runState } from '../../support/builders.ts';
@@ -15,15 +16,7 @@ const UPLOAD = {
   ...{ uploadId: 'u', key: 'runs/entity=leads/run=night-1/leads.csv', contentType: 'text/csv' },
   ...{ etag: null, size: 10, partBytes: 5 },
 };
-const moved = {
-  upload: UPLOAD,
-  invocations: 0,
-  links: 0,
-  restarts: 0,
-  unknownSince: null,
-  milliseconds: 0,
-  cpuMilliseconds: 0,
-};
+const moved = { ...NOTHING_MOVED, upload: UPLOAD };
 
 type Transfer = DownloadFileDeps['transfer'];
 

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { RunError, type RunErrorName } from '../../../core/errors.ts';
 import { asStep } from '../../../core/step/export-run.ts';
+import { NOTHING_MOVED } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import { CANARY, deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
@@ -157,12 +158,10 @@ test('an export that is not given out by the deadline ends as ExportNotReady', a
 
 const unknown = asked(new RunError('ExportNotFound', 'POST /leads/exports/{id}/download was answered 404.'));
 
-const NOTHING = { upload: null, invocations: 0, links: 0, restarts: 0, milliseconds: 0, cpuMilliseconds: 0 };
-
 /** What becomes of a run at a time, whose CRM has not known its export since then. */
 async function askedAgain(since: string | null, now: string, ...answers: Parameters<typeof fakeCrm>) {
   const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(...answers), now: at(now) });
-  return downloadFile(runState({ moving: { ...NOTHING, unknownSince: since } }), deps);
+  return downloadFile(runState({ moving: { ...NOTHING_MOVED, unknownSince: since } }), deps);
 }
 
 test('an export that the CRM does not know is waited for, and the state says since when', async () => {
@@ -188,7 +187,7 @@ test('it is waited for during half an hour in a row', async () => {
 });
 
 test('a state of a release that did not look since when goes on', async () => {
-  const { moving, ...rest } = runState({ moving: { ...NOTHING, unknownSince: null } });
+  const { moving, ...rest } = runState({ moving: { ...NOTHING_MOVED, unknownSince: null } });
   const deps = servers.depsFor(servers.origin.file({ size: 1 }), { crm: fakeCrm(unknown) });
   const handler = asStep('DownloadFile', downloadFile, ...composed(deps));
 
