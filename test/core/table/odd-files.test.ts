@@ -1,24 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, it, test } from 'vitest';
+import { expect, it, test } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { TableError } from '../../../core/table/table-error.ts';
-import { openDuckDb, type Published, putTable } from './support.ts';
+import { type Published, placeForTables, putTable } from './support.ts';
 
-const dir = mkdtempSync(join(tmpdir(), 'odd-tables-'));
-const path = join(dir, 'leads.parquet');
+const { dir, path, duckDb } = await placeForTables();
 const csvPath = join(dir, 'leads.txt');
-let duckDb: Awaited<ReturnType<typeof openDuckDb>>;
-
-beforeAll(async () => {
-  duckDb = await openDuckDb(dir);
-});
-afterAll(() => {
-  duckDb.close();
-  rmSync(dir, { recursive: true });
-});
 
 type Columns = TableSettings['columns'];
 type Dialect = NonNullable<NonNullable<Published['file']>['dialect']>;

@@ -1,22 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ColumnType } from '../../../core/config/table-settings.ts';
-import { openDuckDb, putTable } from './support.ts';
+import { placeForTables, putTable } from './support.ts';
 
-const dir = mkdtempSync(join(tmpdir(), 'table-properties-'));
-const path = join(dir, 'leads.parquet');
-let duckDb: Awaited<ReturnType<typeof openDuckDb>>;
-
-beforeAll(async () => {
-  duckDb = await openDuckDb(dir);
-});
-afterAll(() => {
-  duckDb.close();
-  rmSync(dir, { recursive: true });
-});
+const { path, duckDb } = await placeForTables();
 
 const text = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'ז', '"', ',', '\n', '\r', ' ', '😀', '0', "'"), maxLength: 12 }),

@@ -1,8 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
+import { afterAll } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
@@ -87,4 +89,15 @@ export async function openDuckDb(dir: string) {
       instance.closeSync();
     },
   };
+}
+
+/** A place for the tables of a file of tests, and DuckDB to read them; both go with the file. */
+export async function placeForTables() {
+  const dir = mkdtempSync(join(tmpdir(), 'tables-'));
+  const duckDb = await openDuckDb(dir);
+  afterAll(() => {
+    duckDb.close();
+    rmSync(dir, { recursive: true });
+  });
+  return { dir, path: join(dir, 'leads.parquet'), duckDb };
 }

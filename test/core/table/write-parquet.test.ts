@@ -1,23 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { writeParquet } from '../../../core/table/write-parquet.ts';
-import { inputOf, openDuckDb, type Published, putTable } from './support.ts';
+import { inputOf, type Published, placeForTables, putTable } from './support.ts';
 
-const dir = mkdtempSync(join(tmpdir(), 'tables-'));
-const path = join(dir, 'leads.parquet');
-let duckDb: Awaited<ReturnType<typeof openDuckDb>>;
-
-beforeAll(async () => {
-  duckDb = await openDuckDb(dir);
-});
-afterAll(() => {
-  duckDb.close();
-  rmSync(dir, { recursive: true });
-});
+const { path, duckDb } = await placeForTables();
 
 const rowsOf = async (published: Published) => {
   const written = await putTable(path, published);
