@@ -103,6 +103,7 @@ async function seenBy(UserName: string, Action: string[]): Promise<Target> {
   const { stack, stackStatus, deployed, downloadLogGroup } = target;
   const outputs = Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value === 'string'));
   const clients = lazyClients({ ...AWS_LIMITS, ...{ endpoint, region: LOCAL_REGION, maxAttempts: 1 }, credentials });
+  // All texts of a target are outputs, and the clients are the other ones.
   return Object.assign(clients, outputs as unknown as Target, { stack, stackStatus, deployed, downloadLogGroup });
 }
 

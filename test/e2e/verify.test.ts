@@ -104,6 +104,7 @@ async function setWhatIsDropped() {
   const stack = await readStack(system.target);
   const properties = stack.physical('AWS::S3::Bucket', Bucket).properties as Record<string, { Rules: Rule[] }>;
   type Rule = Record<string, never>;
+  // A template names the parts of a rule otherwise than S3; what is spread has no type.
   const Rules = (properties.LifecycleConfiguration?.Rules ?? []).map(
     ({ Id, Prefix = '', ExpirationInDays: Days, ExpiredObjectDeleteMarker, ...rest }) => {
       const expires =

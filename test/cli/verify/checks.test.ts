@@ -22,6 +22,7 @@ async function resultOf(
   const endpoint = await serve(async (request) => answer(request.method ?? '', request.headers, await text(request)));
   const s3 = new S3Client({ ...settings, endpoint, forcePathStyle: true });
   const cloudwatch = new CloudWatchClient({ ...settings, endpoint });
+  // A check uses no other clients.
   const target = { ...OUTPUTS, s3, cloudwatch, DashboardName: 'board', stack: 'crm-export-prod' } as unknown as Target;
   nameCalls(target, ['s3', 'cloudwatch']);
   const check = ALL_CHECKS.find((one) => one.id === id);
@@ -72,6 +73,7 @@ test('plain http is used for the whole request, whatever the endpoint is', async
   const s3 = new S3Client({ ...settings, endpoint: endpoint.replace('http:', 'https:'), forcePathStyle: true });
   const check = ALL_CHECKS.find(({ id }) => id === 'plain-http');
 
+  // It uses nothing else of either.
   expect(await check?.look({ target: { ...OUTPUTS, s3 } as unknown as Target, id: 'test' } as Verifying)).toMatchObject(
     {
       ok: true,
