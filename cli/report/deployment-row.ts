@@ -2,7 +2,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
 import { deployedPlan } from '../schedule/deployed-plan.ts';
-import type { Target } from '../support/target.ts';
+import { isSettled, type Target } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
 import { type Facts, isMissing, isOpen, isPublished, reportDataOf } from './report-data.ts';
 import { type Headline, headlineOf } from './words.ts';
@@ -44,8 +44,9 @@ export async function deploymentRow(
   target: Target,
   { deployment, stackStatus, alarms, now }: Around,
 ): Promise<DeploymentRow> {
-  const settled = /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT)_COMPLETE$/.test(stackStatus);
-  const warnings = settled ? [] : [`The stack is in ${stackStatus}: a deployment goes on, or was not finished.`];
+  const warnings = isSettled(stackStatus)
+    ? []
+    : [`The stack is in ${stackStatus}: a deployment goes on, or was not finished.`];
   const warn = (sentence: string) => void warnings.push(sentence);
   const plan = await deployedPlan(target);
   const [facts, newest] = await Promise.all([

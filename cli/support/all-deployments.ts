@@ -56,7 +56,8 @@ export function warnOf(deployment: string): (sentence: string) => void {
 
 /** What is known to be bad counts more than what is not known: the smallest code other than 0. */
 export function exitCodeOfAll(codes: number[]): number {
-  return codes.filter((code) => code !== 0).sort()[0] ?? 0;
+  const bad = codes.filter((code) => code !== 0);
+  return bad.length > 0 ? Math.min(...bad) : 0;
 }
 
 /** All deployments, in alphabetical order, and the states of their stacks: a deployment is a stack `crm-export-NAME`. */

@@ -108,3 +108,8 @@ async function unreachable(client: CloudFormationClient, stackName: string, erro
   const other = `AWS could not describe the stack ${stackName} (${name}: ${plain(message.split('\n')[0] ?? '')}).`;
   return awsErrorText(error) ?? other;
 }
+
+/** Whether a stack is whole, of one release or the other: CloudFormation is not at work, and nothing of it failed half-way. */
+export function isSettled(stackStatus: string): boolean {
+  return /^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT|IMPORT_ROLLBACK)_COMPLETE$/.test(stackStatus);
+}

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Entity } from '../../core/config/entities.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
-import type { Target } from '../support/target.ts';
+import { isSettled, type Target } from '../support/target.ts';
 import type { CheckedUpdates } from '../updates/check.ts';
 import { ALL_CHECKS } from './all-checks.ts';
 import { nameCalls } from './base/calls.ts';
@@ -67,7 +67,7 @@ export async function verify(target: Target, options: VerifyOptions): Promise<Ve
 
 /** @throws CommandError (exit code 3) */
 function refuseHalfUpdated({ stack, stackStatus }: Target): void {
-  if (/^(CREATE|UPDATE|UPDATE_ROLLBACK|IMPORT|IMPORT_ROLLBACK)_COMPLETE$/.test(stackStatus)) return;
+  if (isSettled(stackStatus)) return;
   const advice = /IN_PROGRESS$/.test(stackStatus) ? 'wait until it has ended' : 'deploy it again';
   throw new CommandError(
     `The stack ${stack} is only half updated (${stackStatus}): ${advice}. Nothing was made.`,
