@@ -87,7 +87,7 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
       ...{ schemaVersion: 1, entity, date, execution, startedAt, softwareVersion: '1.0.0' },
       file: {
         ...{ key: `${prefix}${entity}.csv`, bytes, crc32: crc32Text(crc32(execution)), contentType: 'text/csv' },
-        ...{ format: 'csv', compression: null, dialect: null, rows, header },
+        ...{ format: 'csv', compression: null, dialect: null, rows, header, content: null },
       },
       export: {
         ...{ id: draw.reference('export', 99_999), createdAt: after(2), storedAt: after(seconds) },
@@ -96,6 +96,7 @@ function publishedRun(ago: number, entity: Entity): PublishedRun {
       request: { columns: header },
       fingerprint: draw.reference('print', 9).replaceAll('-', ''),
       ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
+      ...{ leftOut: null, releasedBefore: null, unchangedSince: null },
       keptUntil: new Date(start + 90 * DAY_MS).toISOString().slice(0, 10),
       warnings: warned ? ['3 rows have another number of fields than the first record.'] : [],
     },

@@ -15,6 +15,7 @@ const file = {
   contentType: 'text/csv',
   format: 'csv',
   compression: null,
+  content: null,
   dialect,
   rows: null,
   header,

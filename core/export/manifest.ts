@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
+import { contentSchema, dialectSchema, endingSchema } from '../gate/facts.ts';
 import { parseJson, strictText } from '../json.ts';
 import { driftSchema } from '../step/drift.ts';
 import { kindSchema } from '../step/kind.ts';
@@ -11,15 +12,18 @@ import { fieldSchema } from './drift.ts';
 import { guardReportSchema } from './guards.ts';
 import { layoutVersion } from './pointer.ts';
 
-/** Words that a later release may add to: read as whatever they are. */
-const dialectSchema = z.object({
-  encoding: z.nullable(z.string()).check(z.describe('utf-8, utf-16le, utf-16be or windows-1255; null = not known.')),
-  byteOrderMark: z.boolean(),
-  separator: z
-    .nullable(z.string())
-    .check(z.describe('Comma, semicolon or tab; null = there is a single column, or not known.')),
-  separatorLine: z.boolean().check(z.describe('A first line such as "sep=;" names the separator; it is no row.')),
-  lineBreak: z.nullable(z.string()).check(z.describe('lf, crlf, cr or mixed; null = there is none, or not known.')),
+/** What a person has released of files of this plan, so that later ones of the same kind need nobody. */
+const releasedBeforeSchema = z.object({
+  headers: z.array(z.string()).check(z.describe('SHA-256 of first records that stand for the requested columns.')),
+  endings: z.array(endingSchema).check(z.describe('How such files end.')),
+});
+export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;
+
+/** A column that the configuration leaves out: the entry of `columns.except` that means it, and the CRM's field. */
+const leftOutSchema = z.object({
+  entry: z._default(z.nullable(z.string()), null),
+  name: z.string(),
+  label: z.nullable(z.string()),
 });
 
 /**
@@ -57,6 +61,8 @@ export const manifestSchema = z.object({
       .check(
         z.describe('Names of the columns, as the CRM lists them; null where the first record is not made of them.'),
       ),
+    // Manifests of earlier releases do not have it.
+    content: z._default(z.nullable(contentSchema), null).check(z.describe('What the file holds, in numbers.')),
   }),
   export: z.object({
     id: z.guid().check(z.describe('The id that the CRM gave to the export.')),
@@ -115,6 +121,17 @@ export const manifestSchema = z.object({
     .check(
       z.describe('How these differ from the columns of the last published export; null = they were not compared.'),
     ),
+  leftOut: z
+    ._default(z.nullable(z.array(leftOutSchema)), null)
+    .check(
+      z.describe('Columns that the configuration leaves out, by its entries; an entry keeps the field it last named.'),
+    ),
+  releasedBefore: z
+    ._default(z.nullable(releasedBeforeSchema), null)
+    .check(z.describe('What a person has released of earlier files of this plan.')),
+  unchangedSince: z
+    ._default(z.nullable(z.iso.date()), null)
+    .check(z.describe('Since this date the files have had the same size and CRC-32; null = it differs from the last.')),
   keptUntil: z.iso.date().check(z.describe('From this day on the lifecycle rules of the bucket may remove the run.')),
   softwareVersion: z.string().check(z.describe('Release that began the run.')),
   warnings: z.array(z.string()).check(z.describe('What a reader should know; empty when all is well.')),

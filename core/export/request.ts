@@ -78,8 +78,8 @@ const LARGEST_EXCEPTED = 16_000;
 /** Columns that no file may have, with their labels unless they are too many. */
 export function exceptedFields(fields: readonly Field[], except: readonly string[]): Run['excepted'] {
   const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
-  const labelled = except.map((name) => ({ name, label: labelOf.get(name) ?? null }));
-  return bytesOf(labelled) <= LARGEST_EXCEPTED ? labelled : except.map((name) => ({ name, label: null }));
+  const labelled = except.map((name) => ({ entry: name, name, label: labelOf.get(name) ?? null }));
+  return bytesOf(labelled) <= LARGEST_EXCEPTED ? labelled : except.map((name) => ({ entry: name, name, label: null }));
 }
 
 function bytesOf(value: unknown): number {

@@ -22,7 +22,24 @@ export function listedFields({
   return { columns, fields: [...fields, ...excepted], excepted };
 }
 
+/** What the first record of a file says, where it is taken for a header. */
+export interface ReadHeader {
+  /** The field of each cell, '' for a cell without text; `null` where a text names no field, or several. */
+  names: string[] | null;
+  /** There are labels in the place of names. */
+  labelled: boolean;
+  /** Cells that name a listed field that is not left out. */
+  listed: number;
+  /** Texts that name no listed field. They may be data: never repeated unless the record is known to be a header. */
+  unlisted: string[];
+  /** Cells that name a column that is left out. */
+  excepted: number;
+  /** Places of cells without text. */
+  unnamed: number[];
+}
+
 export interface FieldIndex {
+  readHeader: (cells: readonly string[]) => ReadHeader;
   /** Number of requested columns. */
   width: number;
   isListed: (cell: string) => boolean;
@@ -59,15 +76,29 @@ export function fieldIndex({ columns, fields, excepted }: ListedFields): FieldIn
     (unwanted.has(folded(cell)) || unwantedNames.has(nameOf(cell, place) ?? '')) &&
     !requested.has(plain(cell)) &&
     !meant.get(plain(cell))?.has(columns[place] ?? '');
+  const isEmpty = (cell: string) => plain(cell) === '';
+  const namesOf: FieldIndex['namesOf'] = (cells) => {
+    const names = cells.map((cell, place) => (isEmpty(cell) ? '' : nameOf(cell, place)));
+    if (!names.every((name) => name !== undefined)) return null;
+    return { names, labelled: names.some((name, place) => plain(name) !== plain(cells[place] ?? '')) };
+  };
   return {
+    readHeader: (cells) => {
+      const found = namesOf(cells);
+      const texts = cells.filter((cell) => !isEmpty(cell));
+      return {
+        names: found?.names ?? null,
+        labelled: found?.labelled ?? false,
+        listed: cells.filter((cell, place) => meant.has(plain(cell)) && !isExcepted(cell, place)).length,
+        unlisted: texts.filter((cell) => !meant.has(plain(cell))),
+        excepted: cells.filter(isExcepted).length,
+        unnamed: cells.flatMap((cell, place) => (isEmpty(cell) ? [place] : [])),
+      };
+    },
     width: columns.length,
     isListed: (cell) => meant.has(plain(cell)),
     mayBeListed: (begins) => [...meant.keys()].some((text) => text.startsWith(plain(begins))),
-    namesOf: (cells) => {
-      const names = cells.map(nameOf);
-      if (!names.every((name) => name !== undefined)) return null;
-      return { names, labelled: names.some((name, place) => plain(name) !== plain(cells[place] ?? '')) };
-    },
+    namesOf: (cells) => (cells.some(isEmpty) ? null : namesOf(cells)),
     exceptedIn: (cells, names) => {
       const beyond = names === null && unwanted.size > 0 ? cells.length - columns.length : 0;
       return Math.max(cells.filter(isExcepted).length, beyond);

@@ -50,8 +50,18 @@ const runSchema = z.looseObject({
   differs: z._default(z.array(z.string()), []),
   /** Whether readers get the file. */
   publish: z._default(z.boolean(), true),
-  /** Columns that must not be in the file, with their labels. */
-  excepted: z._default(z.array(z.object({ name: z.string(), label: z.nullable(z.string()) })), []),
+  /** Columns that must not be in the file, with their labels and the entries of the configuration that mean them. */
+  excepted: z._default(
+    z.array(
+      z.looseObject({
+        name: z.string(),
+        label: z.nullable(z.string()),
+        /** `null` in runs of earlier releases. */
+        entry: z._default(z.nullable(z.string()), null),
+      }),
+    ),
+    [],
+  ),
   /** How the columns differ from those of the last published export. */
   drift: z._default(z.nullable(driftSchema), null),
   /** What CreateExport has to warn of. */

@@ -122,7 +122,7 @@ function manifestOf(
     date: run.date,
     execution: state.execution,
     startedAt: state.startedAt,
-    file: { key, bytes, crc32, contentType, format, compression, dialect, rows, header },
+    file: { key, bytes, crc32, contentType, format, compression, dialect, rows, header, content: null },
     export: {
       id: run.exportId,
       createdAt: run.createdAt,
@@ -141,6 +141,9 @@ function manifestOf(
     differs: run.differs,
     fields: fieldsOf(run),
     drift: run.drift,
+    leftOut: run.excepted,
+    releasedBefore: null,
+    unchangedSince: null,
     keptUntil: run.keptUntil,
     softwareVersion: run.softwareVersion,
     warnings: [

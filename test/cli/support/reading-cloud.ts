@@ -165,7 +165,7 @@ function manifestFor(entity: Entity, date: string, execution: string, content: B
     file: {
       ...{ key: `runs/entity=${entity}/run=${execution}/${entity}.csv`, bytes: content.length },
       ...{ crc32: crc32Text(crc32(content)), contentType: 'text/csv' },
-      ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'] },
+      ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'], content: null },
     },
     export: {
       ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: `${date}T01:00:04.000Z` },
@@ -173,6 +173,7 @@ function manifestFor(entity: Entity, date: string, execution: string, content: B
     },
     request: { columns: ['id', 'name'] },
     ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
+    ...{ leftOut: null, releasedBefore: null, unchangedSince: null },
     keptUntil: '2099-01-01',
     warnings: [],
   };

@@ -14,7 +14,7 @@ const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
   startedAt: STARTED_AT,
   file: {
     ...{ key: 'k.csv', bytes: 5, crc32: 'AAAAAA==', contentType: 'text/csv' },
-    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id'] },
+    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id'], content: null },
   },
   export: {
     ...{ id: EXPORT_ID, createdAt: STARTED_AT, adoptedFrom: null, storedAt: STARTED_AT },
@@ -23,6 +23,7 @@ const manifest = (overrides: Partial<Manifest> = {}): Manifest => ({
   request: { columns: ['id'], locale: 'he' },
   fingerprint: 'f',
   ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
+  ...{ leftOut: null, releasedBefore: null, unchangedSince: null },
   keptUntil: '2027-02-18',
   softwareVersion: '0.1.0',
   warnings: [],

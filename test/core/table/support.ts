@@ -37,7 +37,7 @@ export function inputOf({ content, file, settings, hashKey = null, chunk = 64 * 
     ...{ entity: 'leads' as const, date: '2026-11-22', execution: 'leads-1', request: { columns: ['id', 'name'] } },
     file: {
       ...{ key: 'runs/leads.csv', bytes: bytes.length, crc32: crc32Text(crc32(bytes)), contentType: 'text/csv' },
-      ...{ format: 'csv', compression: null, rows: null, header },
+      ...{ format: 'csv', compression: null, rows: null, header, content: null },
       ...file,
       dialect: { ...DIALECT, ...file?.dialect },
     },

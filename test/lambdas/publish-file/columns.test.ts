@@ -9,7 +9,7 @@ import { zipOf } from '../../support/zip.ts';
 const excepting = (overrides: Partial<Run> = {}) =>
   run({
     listed: { others: ['nationalId', 'phone'], labels: ['מזהה', 'שם', 'ת"ז', 'שם'], types: null, complete: true },
-    excepted: [{ name: 'nationalId', label: 'ת"ז' }],
+    excepted: [{ entry: null, name: 'nationalId', label: 'ת"ז' }],
     ...overrides,
   });
 
@@ -37,7 +37,7 @@ describe('a column that is left out and delivered nevertheless', () => {
       'מזהה,שם,ת.ז.\n1,a,123456782\n',
       {
         listed: { others: ['nationalId'], labels: ['מזהה', 'שם', 'ת.ז.'], types: null, complete: true },
-        excepted: [{ name: 'nationalId', label: null }],
+        excepted: [{ entry: null, name: 'nationalId', label: null }],
       },
       1,
     ],
@@ -60,7 +60,7 @@ describe('a column that is left out and delivered nevertheless', () => {
       'by a label that another column has too, in a file of as many columns',
       'id,name,מספר\n1,a,123456782\n',
       {
-        excepted: [{ name: 'nationalId', label: 'מספר' }],
+        excepted: [{ entry: null, name: 'nationalId', label: 'מספר' }],
         request: { columns: ['id', 'name', 'phone'] },
         listed: { others: ['email'], labels: [null, null, null, 'מספר'], types: null, complete: true },
       },

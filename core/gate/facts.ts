@@ -1,0 +1,106 @@
+import * as z from 'zod/mini';
+
+/** A number that programs may count differently; most = least where none does. */
+const rangeSchema = z.object({ least: z.int(), most: z.int() });
+export type Range = z.infer<typeof rangeSchema>;
+
+const count = z.int().check(z.minimum(0));
+
+/** How a file ends: by its last record, and by what it shares with others of its kind. */
+export const endingSchema = z.object({
+  cells: count.check(z.describe('Cells of the last record.')),
+  lineBreak: z.boolean().check(z.describe('A line break follows it.')),
+});
+export type Ending = z.infer<typeof endingSchema>;
+
+/**
+ * What is known of the content of a CSV file or spreadsheet, unpacked, beside what a reader needs of it. Numbers and digests
+ * alone: nothing of its content. `null` = not known.
+ */
+export const contentSchema = z.object({
+  rows: z
+    .nullable(rangeSchema)
+    .check(z.describe('Records behind the header, at least and at most: programs take some line breaks differently.')),
+  emptyRows: count.check(z.describe('Rows that are empty in every cell; they are among the rows.')),
+  width: z.nullable(count).check(z.describe('Cells of the header, or of the first record where there is none.')),
+  headed: z.nullable(z.boolean()).check(z.describe('The first record names the columns.')),
+  firstRecord: z
+    .nullable(z.string())
+    .check(z.describe('SHA-256 of the first record, where it is not known to name the columns.')),
+  unlisted: z.nullable(count).check(z.describe('Cells of the header that name no listed field, empty ones aside.')),
+  excepted: z.nullable(count).check(z.describe('Cells of the header that name a column that is left out.')),
+  unnamed: count.check(z.describe('Columns with values below an empty cell of the header.')),
+  longer: count.check(z.describe('Records with more cells than the first.')),
+  irregular: count.check(z.describe('Records with another number of cells than the first.')),
+  records: count.check(z.describe('Records, the header among them.')),
+  ending: z.nullable(endingSchema),
+  repeatedHeaders: count.check(z.describe('Records that repeat the header.')),
+  strayQuotes: count.check(z.describe('Quotation marks in places where CSV has none.')),
+  ascii: z.nullable(z.boolean()).check(z.describe('All characters are of ASCII: any encoding would do.')),
+  rowsAbove: count.check(z.describe('Rows of a sheet above its header.')),
+  sheets: count.check(z.describe('Visible sheets with a header.')),
+  elsewhere: count.check(
+    z.describe('Other sheets with values, hidden ones too, comments, pivot caches and embedded parts.'),
+  ),
+  fullSheet: z.boolean().check(z.describe('There is a value in the last row that a sheet can have.')),
+});
+export type Content = z.infer<typeof contentSchema>;
+
+/** How a text is written. Words that a later release may add to: read as whatever they are. */
+export const dialectSchema = z.object({
+  encoding: z.nullable(z.string()).check(z.describe('utf-8, utf-16le, utf-16be or windows-1255; null = not known.')),
+  byteOrderMark: z.boolean(),
+  separator: z
+    .nullable(z.string())
+    .check(z.describe('Comma, semicolon or tab; null = there is a single column, or not known.')),
+  separatorLine: z.boolean().check(z.describe('A first line such as "sep=;" names the separator; it is no row.')),
+  lineBreak: z.nullable(z.string()).check(z.describe('lf, crlf, cr or mixed; null = there is none, or not known.')),
+});
+export type Dialect = z.infer<typeof dialectSchema>;
+
+/** All that is known of a stored file that was read to its end: what the gate judges, now or later by its manifest. */
+export interface Facts {
+  /** Of the file as it is stored. */
+  bytes: number;
+  /** There is nothing in it, be it packed or not. */
+  empty: boolean;
+  /** Of the content: csv or xlsx; xls, json or archive where it is published unjudged; `null` where it is empty. */
+  format: string | null;
+  /** gzip or zip. */
+  compression: string | null;
+  dialect: Dialect | null;
+  /** Names of all columns, in order, as the CRM lists them; `null` where they are not known. */
+  header: string[] | null;
+  /** `null` where the file is empty, or published unjudged. */
+  content: Content | null;
+}
+
+/** Of a file of which nothing but this is known. */
+export const UNSEEN: Content = {
+  rows: null,
+  emptyRows: 0,
+  width: null,
+  headed: null,
+  firstRecord: null,
+  unlisted: null,
+  excepted: null,
+  unnamed: 0,
+  longer: 0,
+  irregular: 0,
+  records: 0,
+  ending: null,
+  repeatedHeaders: 0,
+  strayQuotes: 0,
+  ascii: null,
+  rowsAbove: 0,
+  sheets: 1,
+  elsewhere: 0,
+  fullSheet: false,
+};
+
+/** Rows as a CSV reader counts them; `null` where not all readers count alike. */
+export function rowsOf({ empty, content }: Pick<Facts, 'empty' | 'content'>): number | null {
+  if (empty) return 0;
+  const rows = content?.rows ?? null;
+  return rows && rows.least === rows.most ? rows.least : null;
+}
