@@ -1,8 +1,9 @@
 import type { EntityPlan } from '../config/deployment.ts';
 import { exceptedOf } from '../config/excepted-columns.ts';
+import type { Facts } from '../gate/facts.ts';
 import type { Listed, Run } from '../step/states.ts';
 import type { Judged } from './judge.ts';
-import type { Manifest } from './manifest.ts';
+import { factsOf, type Manifest } from './manifest.ts';
 
 /** An export by its manifest, to be judged again under the settings of today, as one that readers get. */
 export function judgedAgain(manifest: Manifest, plan: EntityPlan): Judged & Pick<Run, 'listed'> {
@@ -31,4 +32,13 @@ function leftOutToday({ fields, leftOut }: Manifest, entries: readonly string[])
     const found = known.find(({ name }) => name === entry);
     return { entry, name: entry, label: found?.label ?? null };
   });
+}
+
+/** What the manifest knows of the file, by the columns that are left out today. */
+export function factsToday(manifest: Manifest, excepted: Run['excepted']): Facts {
+  const facts = factsOf(manifest);
+  const { header, content } = facts;
+  if (!content || !header) return facts;
+  const left = new Set(excepted.map(({ name }) => name));
+  return { ...facts, content: { ...content, excepted: header.filter((name) => left.has(name)).length } };
 }

@@ -136,7 +136,9 @@ export type Manifest = z.infer<typeof manifestSchema>;
 export function factsOf({ file }: Pick<Manifest, 'file'>): Facts {
   const { bytes, format, compression, dialect, rows, header } = file;
   const known = { rows: rows === null ? null : { least: rows, most: rows }, width: header?.length ?? null };
-  const content = file.content ?? { ...UNSEEN, ...known, headed: header === null ? null : true };
+  // A header that is named holds listed columns alone.
+  const named = header && { headed: true, unlisted: 0, excepted: 0 };
+  const content = file.content ?? { ...UNSEEN, ...known, ...named };
   // Those of release 0.1.0 name no format.
   const empty = format === null && (rows ?? 0) === 0;
   return { bytes, empty, format, compression, dialect, header, content };
