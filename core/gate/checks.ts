@@ -22,6 +22,8 @@ export interface Check {
   id: string;
   /** What it holds the file to: a setting with its default, or what nobody has to set. */
   setting: string;
+  /** For the page of readers, behind "stops a file". */
+  stops: string;
   /** An unknown measure fails it. */
   promised?: true;
   /** No person can release a file that fails it; files that no reader gets are judged by it too. */
@@ -40,12 +42,14 @@ export const CHECKS: Check[] = [
   {
     id: 'empty',
     setting: 'always',
+    stops: 'with 0 bytes, or with nothing inside',
     measure: ({ facts }) => ({ measured: facts.empty ? 0 : facts.bytes, atLeast: 1 }),
     words: () => 'is empty',
   },
   {
     id: 'noRows',
-    setting: 'where a compared file has rows',
+    setting: 'where the median of the compared files has rows',
+    stops: 'without rows',
     measure: ({ facts, history }) =>
       usualRows(history)?.least ? { measured: rowsThatCount(facts)?.least ?? null, atLeast: 1 } : undefined,
     words: (_, { medianRows }) => `has no rows, ${usualText(medianRows)}`,
@@ -53,6 +57,7 @@ export const CHECKS: Check[] = [
   {
     id: 'counted',
     setting: 'where a compared file was counted',
+    stops: 'whose rows cannot be counted',
     promised: true,
     measure: ({ facts, history }) =>
       history.comparedWith.some(({ facts: other }) => rowsThatCount(other) !== null)
@@ -63,6 +68,7 @@ export const CHECKS: Check[] = [
   {
     id: 'minRows',
     setting: 'guards.minRows (none)',
+    stops: 'with fewer rows than that, or whose rows cannot be counted; not of another plan',
     promised: true,
     measure: ({ facts, promised: { guards } }) =>
       guards.minRows === undefined
@@ -73,6 +79,7 @@ export const CHECKS: Check[] = [
   {
     id: 'maxShrink',
     setting: 'guards.maxShrink (0.5)',
+    stops: 'that lacks more than this share of the median, if that is at least 20',
     measure: ({ facts, history, promised: { guards } }) => {
       const [usual, rows] = [usualRows(history)?.least ?? 0, rowsThatCount(facts)];
       const measured = rows && Math.max(0, 1 - rows.least / usual);
@@ -83,6 +90,7 @@ export const CHECKS: Check[] = [
   {
     id: 'maxGrowth',
     setting: 'guards.maxGrowth (10)',
+    stops: 'with more than so many times the median, which counts as at least 20',
     measure: ({ facts, history, promised: { guards } }) => {
       const [usual, rows] = [usualRows(history), rowsThatCount(facts)];
       const measured = rows && rows.most / Math.max(usual?.most ?? 0, LEAST_USUAL_ROWS);
@@ -93,6 +101,7 @@ export const CHECKS: Check[] = [
   {
     id: 'maxIrregularShare',
     setting: 'guards.maxIrregularShare (0.01)',
+    stops: 'with a larger share of records of another width than the first',
     measure: ({ facts: { content }, promised: { guards } }) => ({
       measured: content && content.irregular / Math.max(1, content.records),
       atMost: guards.maxIrregularShare,
@@ -103,6 +112,7 @@ export const CHECKS: Check[] = [
   {
     id: 'lastRecord',
     setting: 'guards.maxIrregularShare below 1, until a file that ends like this is released',
+    stops: 'whose last record has another width than the first: cut off, or followed by the text of an error',
     measure: ({ facts: { content, format }, promised: { guards }, history: { releasedBefore } }) => {
       const { ending = null, width = null } = content ?? {};
       if (!ending || width === null || guards.maxIrregularShare === 1) return undefined;
@@ -116,6 +126,7 @@ export const CHECKS: Check[] = [
   {
     id: 'lastLineBreak',
     setting: 'where the last published file ends with a line break',
+    stops: 'that ends without a line break',
     measure: ({ facts: { content }, history: { comparedWith, releasedBefore } }) => {
       const [ending, before] = [content?.ending, comparedWith[0]?.facts.content?.ending];
       if (!ending || !before?.lineBreak || releasedBefore.endings.some((known) => isDeepStrictEqual(known, ending)))
@@ -127,6 +138,7 @@ export const CHECKS: Check[] = [
   {
     id: 'required',
     setting: 'columns.required (none)',
+    stops: 'whose header does not show these columns',
     promised: true,
     measure: ({ facts, promised: { required } }) => {
       if (required.length === 0 || facts.empty) return undefined;
@@ -141,6 +153,7 @@ export const CHECKS: Check[] = [
   {
     id: 'header',
     setting: 'drift.added or drift.removed is stop (warn)',
+    stops: 'whose header lacks a requested column (`removed`), or has one too many (`added`), or shows neither',
     promised: true,
     measure: ({ facts, promised: { drift, columns } }) => {
       if ((drift.added !== 'stop' && drift.removed !== 'stop') || facts.empty) return undefined;
@@ -157,6 +170,7 @@ export const CHECKS: Check[] = [
   {
     id: 'unknownHeader',
     setting: 'until a file with this first record is released; not with columns.header none',
+    stops: 'whose first record names no columns as the CRM lists them, though it is as wide as requested',
     measure: ({ facts: { header, content, empty }, promised: { headerless } }) =>
       empty || !content || headerless
         ? undefined
@@ -169,6 +183,7 @@ export const CHECKS: Check[] = [
   {
     id: 'exportId',
     setting: 'always',
+    stops: 'whose export id is that of a compared file of another date: the CRM has served an old export again',
     measure: ({ date, exportId, history: { comparedWith } }) => ({
       measured: comparedWith.filter((other) => other.date !== date && other.exportId === exportId).length,
       atMost: 0,
@@ -178,6 +193,7 @@ export const CHECKS: Check[] = [
   {
     id: 'sheets',
     setting: 'always',
+    stops: 'that is a spreadsheet with several visible sheets with a header',
     measure: ({ facts: { content, format } }) =>
       format === 'xlsx' && content ? { measured: content.sheets, atMost: 1 } : undefined,
     words: ({ measured }) => `has ${measured} sheets with a header, of which one would be read`,
@@ -185,6 +201,7 @@ export const CHECKS: Check[] = [
   {
     id: 'fullSheet',
     setting: 'always',
+    stops: 'that is a spreadsheet with a value in its last possible row: further rows may be missing',
     measure: ({ facts: { content, format } }) =>
       format === 'xlsx' && content ? { measured: content.fullSheet ? 1 : 0, atMost: 0 } : undefined,
     words: () => 'fills the last row that a sheet can have: further rows may be missing',
@@ -192,6 +209,8 @@ export const CHECKS: Check[] = [
   {
     id: 'excepted',
     setting: 'columns.except (none)',
+    stops:
+      'of which any cell of the header is not a listed column, or that has values anywhere else: a row longer than the header, a column without a name, another sheet, a comment, an embedded part',
     promised: true,
     final: true,
     measure: ({ facts, promised: { excepting } }) => {
