@@ -1,7 +1,6 @@
-import { labelsOf } from '../../core/config/column-settings.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
+import { entityPlan, labelsOf } from '../../core/config/entity-plan.ts';
 import type { Field } from '../../core/crm/fields.ts';
 import { chooseColumns } from '../../core/export/choose-columns.ts';
 import type { Manifest } from '../../core/export/manifest.ts';

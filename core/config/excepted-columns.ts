@@ -1,6 +1,6 @@
 import { behindPath, cased, folded, INVISIBLE } from '../folded.ts';
-import { chosenOf } from './column-settings.ts';
 import type { EntityPlan } from './deployment.ts';
+import { chosenOf } from './entity-plan.ts';
 
 /** What the configuration leaves out, as it is written. Which columns it means: `core/export/left-out.ts`. */
 export function exceptedOf(plan: Pick<EntityPlan, 'columns'>): string[] {

@@ -1,5 +1,5 @@
-import { requiredOf } from '../config/column-settings.ts';
 import type { EntityPlan } from '../config/deployment.ts';
+import { requiredOf } from '../config/entity-plan.ts';
 import type { ListedField } from './drift.ts';
 import type { ExportInput } from './input.ts';
 import { type LastPublished, type LeftOut, leftOutOf } from './left-out.ts';

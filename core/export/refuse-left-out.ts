@@ -1,5 +1,5 @@
-import { onlyOf, requiredOf } from '../config/column-settings.ts';
 import type { EntityPlan } from '../config/deployment.ts';
+import { onlyOf, requiredOf } from '../config/entity-plan.ts';
 import { exceptedIn, labelsIn } from '../config/excepted-columns.ts';
 import { RunError } from '../errors.ts';
 import { quotedName } from '../suggestion.ts';

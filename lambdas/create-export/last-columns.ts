@@ -20,7 +20,7 @@ const manifestSchema = z.object({
 
 /** `undefined`: there is nothing to compare with. `unknown`: there should be, in half a sentence. */
 export type LastColumns = KnownColumns | { unknown: string } | undefined;
-export interface KnownColumns {
+interface KnownColumns {
   fields: ListedField[];
   since: Since;
   plan: string | null;

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isHeaderless, labelsOf, onlyOf, requiredOf } from '../../../core/config/column-settings.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
-import { entityPlan } from '../../../core/config/entity-plan.ts';
+import { entityPlan, isHeaderless, labelsOf, onlyOf, requiredOf } from '../../../core/config/entity-plan.ts';
 import { exceptedIn, labelsIn } from '../../../core/config/excepted-columns.ts';
 
 const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
