@@ -6,7 +6,7 @@ import { driftSettingsSchema } from './drift-settings.ts';
 import { ENTITIES, entitySchema } from './entities.ts';
 import { entityPlan, PLAN_DEFAULTS } from './entity-plan.ts';
 import { exceptedIn, exceptedOf } from './excepted-columns.ts';
-import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
+import { fileContradictions, fileHostsOf, filesSchema, opaqueContradictions, opaqueSchema } from './file-settings.ts';
 import { guardsSchema } from './guard-settings.ts';
 import { localTime, nightlySchema, timeZone } from './nightly-settings.ts';
 import { misplacedDates } from './relative-date.ts';
@@ -86,6 +86,7 @@ const entityPlanSchema = z.strictObject({
   freshnessHours: freshnessHours.optional().describe('Replaces `alarms.freshnessHours` for this entity.'),
   guards: guardsSchema.prefault({}),
   drift: driftSettingsSchema.prefault({}),
+  opaque: opaqueSchema,
   tables: tableSettingsSchema.optional(),
 });
 
@@ -223,6 +224,7 @@ function contradictions(deployment: Settings): Contradiction[] {
       ...extras,
       ...starts,
       ...named,
+      ...opaqueContradictions(plan, place),
       ...tableContradictions(plan, place),
     ];
   });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { EntityPlan } from './deployment.ts';
+import { onlyOf } from './entity-plan.ts';
 import { exceptedOf } from './excepted-columns.ts';
 
 /** The part of an entity's configuration that is about its table: the Parquet file that WriteTable makes of the published CSV. */
@@ -93,7 +94,8 @@ export function tableContradictions({ tables, columns: requested }: EntityPlan, 
   const { columns, except = [], hash = [] } = tables;
   const typed = Object.keys(columns);
   const left = exceptedOf({ columns: requested });
-  const unknown = (name: string) => Array.isArray(requested) && !requested.includes(name);
+  const only = onlyOf({ columns: requested });
+  const unknown = (name: string) => only !== undefined && !only.includes(name);
   const rules: [
     key: 'columns' | 'except' | 'hash',
     names: string[],

@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment, EntityPlan } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
+import { entityPlan, onlyOf } from '../../core/config/entity-plan.ts';
 import type { ColumnType, TableSettings } from '../../core/config/table-settings.ts';
 import { FIRST_DATE } from '../../core/export/logical-date.ts';
 import { type TableColumn, tableColumns } from '../../core/table/columns.ts';
@@ -59,7 +59,7 @@ export class TableCatalog extends Construct {
 
   private describe(database: CfnDatabase, entity: Entity, plan: EntityPlan, settings: TableSettings): void {
     const columns = columnsOf(entity, plan, settings);
-    if (!Array.isArray(plan.columns)) this.warnOf(entity, columns.length);
+    if (!onlyOf(plan)) this.warnOf(entity, columns.length);
     if (columns.length === 0) return;
     const location = this.bucket.s3UrlForObject(tablesOf(entity, settings.version));
     new CfnTable(this, entity, {
@@ -102,8 +102,8 @@ function projection(location: string): Record<string, string> {
 }
 
 /** What is known before a file is there. @throws ConfigurationError where two columns would have one name */
-function columnsOf(entity: Entity, { columns }: EntityPlan, settings: TableSettings): TableColumn[] {
-  const named = Array.isArray(columns) ? columns : [...Object.keys(settings.columns), ...(settings.hash ?? [])];
+function columnsOf(entity: Entity, plan: EntityPlan, settings: TableSettings): TableColumn[] {
+  const named = onlyOf(plan) ?? [...Object.keys(settings.columns), ...(settings.hash ?? [])];
   if (named.length === 0) return [];
   try {
     return tableColumns(named, settings);
