@@ -1,4 +1,5 @@
-import { csvRecordsIn, type SeenRecord, type Separator } from './csv-scan.ts';
+import { csvRecordsIn, type SeenRecord } from './csv-records-in.ts';
+import type { Separator } from './csv-scan.ts';
 import type { FieldIndex } from './field-names.ts';
 import { hasControls } from './file-kind.ts';
 

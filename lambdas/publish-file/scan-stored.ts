@@ -1,8 +1,9 @@
 import { crc32 } from 'node:zlib';
 import type { RunError } from '../../core/errors.ts';
-import { endScan, scanCsv, scanEncoding } from '../../core/files/csv-scan.ts';
+import { endScan, scanCsv } from '../../core/files/csv-scan.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
 import { narrowed } from '../../core/files/kernel/kernel.ts';
+import { endEncoding, scanEncoding } from '../../core/files/scan-encoding.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { NOTHING_SCANNED, type Scan, type StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
@@ -54,7 +55,8 @@ export async function scanStored(
   }
   advance(scan, half, null);
   const lastRecordEnded = csv !== null && scan.blank && scan.records > 0;
-  endScan(scan);
+  endScan(scan, csv ?? { breaksAtCr: false });
+  endEncoding(scan);
   return { scan, read: scan.offset - from, ended: 'whole', lastRecordEnded, cut: half.length > 0 };
 }
 
