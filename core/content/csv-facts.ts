@@ -1,12 +1,16 @@
-import { type Content, type Dialect, type Facts, type Range, UNSEEN } from '../gate/facts.ts';
 import { LINE_BREAKS } from '../files/csv-scan.ts';
 import type { Csv } from '../files/judge-file.ts';
 import { isWide } from '../files/kernel/kernel.ts';
+import { type Content, type Dialect, type Facts, type Range, UNSEEN } from '../gate/facts.ts';
 import type { Scan } from '../step/states.ts';
 import type { CsvEnd } from './csv-pass.ts';
 
 /** What is known of a CSV file that was read to its end, unpacked. */
-export function csvFacts(csv: Csv, scan: Scan, end: CsvEnd): Pick<Facts, 'dialect' | 'header'> & { content: Content } {
+export function csvFacts(
+  csv: Csv,
+  scan: Scan,
+  end: CsvEnd,
+): Pick<Facts, 'header'> & { content: Content; dialect: Dialect } {
   const { names } = csv;
   // Where programs see other fields, their numbers say nothing.
   const comparable = scan.doubts === 0 && csv.separatorProven;

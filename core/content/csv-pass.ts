@@ -60,10 +60,10 @@ export class CsvPass {
     scan.offset += bytes.byteLength;
     scan.crc32 = crc32(bytes, scan.crc32);
     if (!csv) return;
-    const wide = isWide(csv.encoding);
-    const text = wide ? narrowed(bytes, csv.encoding) : bytes;
+    const { encoding, names, ...grammar } = csv;
+    const text = isWide(encoding) ? narrowed(bytes, encoding) : bytes;
     scanEncoding(scan, text);
-    const { names, ...grammar } = csv;
-    scanCsv(scan, text.subarray(wide ? skipped / 2 : skipped), { ...grammar, unnamed: names?.unnamed ?? [] });
+    const from = isWide(encoding) ? skipped / 2 : skipped;
+    scanCsv(scan, text.subarray(from), { ...grammar, unnamed: names?.unnamed ?? [] });
   }
 }

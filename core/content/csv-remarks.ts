@@ -1,14 +1,24 @@
-import type { Content, Dialect } from '../gate/facts.ts';
 import type { Csv } from '../files/judge-file.ts';
+import type { Content, Dialect } from '../gate/facts.ts';
 import type { Scan } from '../step/states.ts';
 
 /** What a reader of a CSV file should know, in sentences. */
-export function csvRemarks(csv: Csv, scan: Scan, { content, dialect }: { content: Content; dialect: Dialect }): string[] {
+export function csvRemarks(
+  csv: Csv,
+  scan: Scan,
+  { content, dialect }: { content: Content; dialect: Dialect },
+): string[] {
   const { emptyRows, repeatedHeaders, strayQuotes } = content;
   const remarks: [holds: boolean, remark: string][] = [
     [emptyRows > 0, `${counted(emptyRows, 'row')} without a value in any column.`],
-    [repeatedHeaders > 0, `${counted(repeatedHeaders, 'row')} that repeat${repeatedHeaders === 1 ? 's' : ''} the header.`],
-    [strayQuotes > 0, `${counted(strayQuotes, 'quotation mark')} where CSV has none: programs read such fields differently.`],
+    [
+      repeatedHeaders > 0,
+      `${counted(repeatedHeaders, 'row')} that repeat${repeatedHeaders === 1 ? 's' : ''} the header.`,
+    ],
+    [
+      strayQuotes > 0,
+      `${counted(strayQuotes, 'quotation mark')} where CSV has none: programs read such fields differently.`,
+    ],
     [dialect.encoding === null, 'The encoding of the file is none that is known.'],
     [scan.zeros, 'The file holds characters with the code 0: a part of it may be damaged.'],
   ];

@@ -28,6 +28,10 @@ export function refused({ what, contentType, expected }: Reading, looks: string)
   return new RunError('FileRejected', rejection(what, looks, contentType, expected.formats));
 }
 
+export function isRefusal(error: unknown): boolean {
+  return error instanceof RunError && error.name === 'FileRejected';
+}
+
 /** The file is of the right kind, and damaged. @param how `is cut off` */
 export function damaged({ what }: Reading, how: string): RunError {
   return new RunError('FileRejected', `${what} ${how}: what came is not whole.`);

@@ -66,7 +66,11 @@ export function csvStart(text: string, complete: boolean, index: FieldIndex, hea
   const body = text.slice(separatorLine);
   const found = SEPARATORS.filter((separator) => !line || separator === line[2]).map((separator) => {
     const records = firstTwo(body, separator);
-    return { separator, records, proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(body), index, headerless }) };
+    return {
+      separator,
+      records,
+      proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(body), index, headerless }),
+    };
   });
   const best = found.filter(({ proof }) => proof === 'names').toSorted(byWidth)[0];
   const wide = found.filter(({ proof }) => proof === 'width');

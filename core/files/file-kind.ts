@@ -6,8 +6,8 @@ export type FileKind = { gzipped: boolean } & (
   | { kind: 'empty' }
   /** `complete`: this is all of it. */
   | { kind: 'text'; start: TextStart; complete: boolean }
-  /** A zip archive; what it is, its directory says, at its end. `sheet`: its first entries are those of a spreadsheet. */
-  | { kind: 'zip'; sheet: boolean }
+  /** A zip archive; what it is, its directory says, at its end. `sheet`: its first entries are those of a spreadsheet, `sure`: or certainly not. */
+  | { kind: 'zip'; sheet: boolean; sure: boolean }
   /** Of Excel 97. */
   | { kind: 'xls' }
   /** Gzip of which not enough is there to look into it. */
@@ -58,7 +58,7 @@ type PlainKind = FileKind extends infer K ? (K extends FileKind ? Omit<K, 'gzipp
 function plainKind(first: Uint8Array, complete: boolean): PlainKind {
   if (first.length === 0) return { kind: 'empty' };
   const signature = Buffer.from(first.subarray(0, 16)).toString('hex');
-  if (/^504b(0304|0506)/.test(signature)) return archiveKind(first);
+  if (/^504b(0304|0506)/.test(signature)) return archiveKind(first, complete);
   if (signature.startsWith('d0cf11e0a1b11ae1')) return { kind: 'xls' };
   const other = OTHERS.find(([pattern]) => pattern.test(signature));
   if (other) return { kind: 'other', looks: other[1] };
@@ -85,13 +85,16 @@ export function hasControls(text: string): boolean {
 }
 
 /** A spreadsheet is a zip archive whose first entries have its names. */
-function archiveKind(first: Uint8Array): PlainKind {
+function archiveKind(first: Uint8Array, complete: boolean): PlainKind {
   const bytes = Buffer.from(first.buffer, first.byteOffset, first.byteLength);
   if (bytes.readUInt16LE(2) === 0x0605) return { kind: 'other', looks: 'a zip archive without a file' };
   if (bytes.length >= LOCAL_HEADER_BYTES && (bytes[4] ?? 0) > NEWEST_ZIP)
     return { kind: 'other', looks: 'what begins like a zip archive and is none' };
   const names = entryNames(first.subarray(0, LOOKED_AT_IN_ZIP));
-  return { kind: 'zip', sheet: names.some((name) => name === '[Content_Types].xml' || name.startsWith('xl/')) };
+  if (names.some((name) => /^(word|ppt)\//.test(name)))
+    return { kind: 'other', looks: 'a document of Word or PowerPoint' };
+  const sheet = names.some((name) => name === '[Content_Types].xml' || name.startsWith('xl/'));
+  return { kind: 'zip', sheet, sure: sheet || complete };
 }
 
 /** Highest version of the format that an entry may need (APPNOTE.TXT, 4.4.3.2: 6.3). */

@@ -31,8 +31,8 @@ export type Judgement = { gzipped: boolean } & (
   | { result: 'csv'; csv: Csv }
   /** Published unjudged. */
   | { result: 'opaque'; format: OpaqueKind }
-  /** A zip archive, perhaps a spreadsheet (`sheet`): its directory decides. */
-  | { result: 'zip'; sheet: boolean }
+  /** A zip archive, which seems to be a spreadsheet or another one (`sure`: it is): its directory decides. */
+  | { result: 'zip'; sheet: boolean; sure: boolean }
   /** It has no bytes, or is gzip that holds none. */
   | { result: 'empty' }
   /** Its beginning neither proves nor disproves it. */
@@ -51,19 +51,37 @@ export function judgeFile(first: Uint8Array, complete: boolean, expected: Expect
   return { ...judged, looks: `${judged.looks}, compressed with gzip`, gzipped };
 }
 
-function judgeKind(kind: FileKind, first: Uint8Array, { formats, opaque, ...expected }: Expected): Kind {
-  if (kind.kind === 'empty') return { result: 'empty' };
-  if (kind.kind === 'packed') return { result: 'open', format: null };
-  if (kind.kind === 'other') return { result: 'refused', looks: kind.looks };
-  if (kind.kind === 'zip') return { result: 'zip', sheet: kind.sheet };
-  if (kind.kind === 'xls') {
-    const looks = 'a spreadsheet of Excel 97';
-    return opaque.includes('xls') ? { result: 'opaque', format: 'xls' } : { result: 'refused', looks };
+function judgeKind(kind: FileKind, first: Uint8Array, expected: Expected): Kind {
+  const { formats, opaque } = expected;
+  switch (kind.kind) {
+    case 'empty':
+      return { result: 'empty' };
+    case 'packed':
+      return { result: 'open', format: null };
+    case 'other':
+      return { result: 'refused', looks: kind.looks };
+    case 'xls':
+      return opaque.includes('xls')
+        ? { result: 'opaque', format: 'xls' }
+        : { result: 'refused', looks: 'a spreadsheet of Excel 97' };
+    case 'zip':
+      return kind.sheet && !formats.includes('xlsx')
+        ? { result: 'refused', looks: 'a spreadsheet of Excel' }
+        : { result: 'zip', sheet: kind.sheet, sure: kind.sure };
+    case 'text':
+      return judgeText(kind, kind.gzipped ? null : first, expected);
   }
-  const { start, complete } = kind;
-  const index = fieldIndex(expected);
-  const csv = formats.includes('csv') ? csvStart(start.text, complete, index, expected.headerless) : undefined;
-  if (csv?.result === 'accepted') return { result: 'csv', csv: csvOf(start, csv.csv, kind.gzipped ? null : first) };
+}
+
+/** @param first the bytes themselves; `null` = they are not there */
+function judgeText(
+  { start, complete }: { start: TextStart; complete: boolean },
+  first: Uint8Array | null,
+  { formats, opaque, headerless, ...listed }: Expected,
+): Kind {
+  const index = fieldIndex(listed);
+  const csv = formats.includes('csv') ? csvStart(start.text, complete, index, headerless) : undefined;
+  if (csv?.result === 'accepted') return { result: 'csv', csv: csvOf(start, csv.csv, first) };
   if (opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
   if (csv?.result === 'open') return { result: 'open', format: 'csv' };
   const begins = start.text.trimStart();
@@ -72,7 +90,7 @@ function judgeKind(kind: FileKind, first: Uint8Array, { formats, opaque, ...expe
   return { result: 'refused', looks: csv ? textOf(csv, index) : 'text' };
 }
 
-/** @param first the bytes themselves; `null` = they are not there, and repetitions of the header are not looked for */
+/** @param first `null` = repetitions of the header are not looked for */
 function csvOf({ encoding, markBytes }: TextStart, csv: CsvStart, first: Uint8Array | null): Csv {
   const wide = isWide(encoding);
   const skip = markBytes + csv.separatorLine * (wide ? 2 : 1);

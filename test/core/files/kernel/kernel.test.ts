@@ -53,10 +53,18 @@ const grammar = fc
   .map(({ header: text, ...rules }) => ({ ...rules, first: firstRecordOf(latin1(text), rules.separator) }));
 /** Texts with lines that repeat a header, or nearly do. */
 const repeating = fc
-  .array(fc.oneof(header, header.map((text) => `"${text}"`), usual, fc.constantFrom('\n', '\r\n', 'id', '"', '"id"')), {
-    maxLength: 300,
-    size: 'max',
-  })
+  .array(
+    fc.oneof(
+      header,
+      header.map((text) => `"${text}"`),
+      usual,
+      fc.constantFrom('\n', '\r\n', 'id', '"', '"id"'),
+    ),
+    {
+      maxLength: 300,
+      size: 'max',
+    },
+  )
   .map((parts) => Buffer.from(parts.join('')));
 
 test('whatever the bytes, and wherever they are cut, the kernel leaves the state that the state machine leaves', () => {
