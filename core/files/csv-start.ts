@@ -185,7 +185,7 @@ const LONGEST_DATA = 320;
  * Whether a first record that holds unlisted texts is a header all the same: yes if half of it is listed; no if a
  * column has the same kind of data as in the second record; else unknown.
  */
-function headedByLook(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
+export function headedByLook(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
   const listed = first.filter(index.isListed).length;
   if (listed > 1 && listed * 2 >= first.length) return true;
   return first.some((cell, place) => isSameData(cell, second[place] ?? '')) ? false : null;
