@@ -67,7 +67,10 @@ async function readTypes(read: Parts['read']): Promise<Parts['typeOf']> {
 
 async function readRelationships(folder: string, chunks: AsyncIterable<Uint8Array>): Promise<Relationship[]> {
   const found: Relationship[] = [];
-  await readXml(chunks, relationshipsHandler(folder, (relationship) => found.push(relationship)));
+  await readXml(
+    chunks,
+    relationshipsHandler(folder, (relationship) => found.push(relationship)),
+  );
   return found;
 }
 
