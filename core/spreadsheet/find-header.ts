@@ -49,19 +49,25 @@ export async function findHeader(
     if (wide) second ??= row;
     const extent = extentOf(row, index.width);
     if (extent) {
-      extents.push(extent);
       const header = headerOf(row, extent, index);
-      if (!headerless && header.found.unlisted.length === 0)
-        return { filled: true, kind: 'known', header: { ...header, headed: true } };
+      extents.push(extent);
+      if (!headerless && header.headed) return { filled: true, kind: 'known', header };
       if (header.width === index.width) wide ??= header;
     }
-    if (count === FIRST_ROWS || (wide && second && headerless)) break;
+    if (count === FIRST_ROWS || (second && headerless)) break;
   }
   if (!wide) return { filled: count > 0, kind: null, header: null };
-  const header = headerless
-    ? { ...wide, headed: false, number: firstRecord(extents, wide) }
-    : { ...wide, headed: headedByLook(wide.cells, second ? cellsOf(second, wide.first, wide.width) : [], index) };
-  return { filled: true, kind: 'wide', header };
+  const number = headerless ? firstRecord(extents, wide) : wide.number;
+  return {
+    filled: true,
+    kind: 'wide',
+    header: { ...wide, number, headed: headerless ? false : byLook(wide, second, index) },
+  };
+}
+
+/** The row behind it may show that both are data. */
+function byLook({ cells, first, width }: SheetHeader, second: SheetRow | null, index: FieldIndex): boolean | null {
+  return headedByLook(cells, second ? cellsOf(second, first, width) : [], index);
 }
 
 /** Cells with a visible text, from the first to the last. */
@@ -82,7 +88,8 @@ function extentOf({ number, columns, texts }: SheetRow, requested: number): Exte
 function headerOf(row: SheetRow, { number, first, last }: Extent, index: FieldIndex): SheetHeader {
   const width = last - first + 1;
   const cells = cellsOf(row, first, width);
-  return { number, first, width, cells, headed: null, found: index.readHeader(cells) };
+  const found = index.readHeader(cells);
+  return { number, first, width, cells, headed: found.unlisted.length === 0 ? true : null, found };
 }
 
 /** Records before the one that shows their width may end, or begin, with empty cells. */
