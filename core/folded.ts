@@ -1,7 +1,7 @@
 /** Direction marks, soft hyphens, byte order marks, fillers: what a text may hold and nobody sees. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
+export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 /** What programs put between the words of a name, and around it. */
-const BETWEEN = /[\p{Z}\p{Pd}\p{Pc}\p{Pi}\p{Pf}\s.,:;/\\|·•'"`´׳״]/gu;
+export const BETWEEN = /[\p{Z}\p{Pd}\p{Pc}\p{Pi}\p{Pf}\s.,:;/\\|·•'"`´׳״]/gu;
 
 /** In one Unicode form, without blanks around it: two programs that mean the same text write it so. */
 export function plain(text: string): string {
@@ -13,11 +13,15 @@ export function visible(text: string): string {
   return text.replace(INVISIBLE, '').trim();
 }
 
+/** In one width and letter case. */
+export function cased(text: string): string {
+  // Capitals first: some letters have the same capital and different small letters.
+  return text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
+}
+
 /** As different programs may write one name: without letter case, widths, separators, quotation marks and invisible characters. */
 export function folded(text: string): string {
-  const letters = text.normalize('NFKC').replace(INVISIBLE, '').replace(BETWEEN, '');
-  // Capitals first: some letters have the same capital and different small letters.
-  return letters.toUpperCase().toLowerCase().normalize('NFKC');
+  return cased(text.normalize('NFKC').replace(INVISIBLE, '').replace(BETWEEN, ''));
 }
 
 /** Words and dots; more than that is a sentence. */

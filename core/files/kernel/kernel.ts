@@ -1,4 +1,4 @@
-import type { Scan } from '../../step/states.ts';
+import type { Scan } from '../../step/scan.ts';
 import type { HebrewSigns } from '../hebrew.ts';
 import { KERNEL } from './kernel-bytes.ts';
 
@@ -147,8 +147,14 @@ export function readHebrew(signs: HebrewSigns, bytes: Uint8Array, byStates: (par
   if (signs.mayBeHebrew) read(bytes, byKernel, byStates);
 }
 
+export type Wide = 'utf-16le' | 'utf-16be';
+
+export function isWide(encoding: string | null): encoding is Wide {
+  return encoding === 'utf-16le' || encoding === 'utf-16be';
+}
+
 /** The code units of UTF-16 as bytes for `scanCsv`: any that is not ASCII becomes one without a meaning, by its low bits. */
-export function narrowed(chunk: Uint8Array, encoding: 'utf-16le' | 'utf-16be'): Uint8Array {
+export function narrowed(chunk: Uint8Array, encoding: Wide): Uint8Array {
   loaded ??= load();
   const narrow = new Uint8Array(chunk.length >> 1);
   for (let start = 0; start < 2 * narrow.length; start += PIECE) {

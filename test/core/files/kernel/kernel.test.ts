@@ -5,7 +5,7 @@ import { firstRecordOf } from '../../../../core/files/csv-repeats.ts';
 import { type Separator, scanByStates, scanCsv } from '../../../../core/files/csv-scan.ts';
 import { type HebrewSigns, lookByStates, lookForHebrew, NO_SIGNS } from '../../../../core/files/hebrew.ts';
 import { narrowed, readCsv, readHebrew } from '../../../../core/files/kernel/kernel.ts';
-import { NOTHING_SCANNED } from '../../../../core/step/states.ts';
+import { NOTHING_SCANNED } from '../../../../core/step/scan.ts';
 
 /** Lengths of pieces, and which of them a scan that changes hands, as during a deployment, reads by the kernel. */
 const pieces = fc.array(fc.record({ length: fc.nat(300), byKernel: fc.boolean() }), { minLength: 1, maxLength: 8 });
@@ -53,10 +53,18 @@ const grammar = fc
   .map(({ header: text, ...rules }) => ({ ...rules, first: firstRecordOf(latin1(text), rules.separator) }));
 /** Texts with lines that repeat a header, or nearly do. */
 const repeating = fc
-  .array(fc.oneof(header, header.map((text) => `"${text}"`), usual, fc.constantFrom('\n', '\r\n', 'id', '"', '"id"')), {
-    maxLength: 300,
-    size: 'max',
-  })
+  .array(
+    fc.oneof(
+      header,
+      header.map((text) => `"${text}"`),
+      usual,
+      fc.constantFrom('\n', '\r\n', 'id', '"', '"id"'),
+    ),
+    {
+      maxLength: 300,
+      size: 'max',
+    },
+  )
   .map((parts) => Buffer.from(parts.join('')));
 
 test('whatever the bytes, and wherever they are cut, the kernel leaves the state that the state machine leaves', () => {
