@@ -61,7 +61,7 @@ async function readTypes(read: Parts['read']): Promise<Parts['typeOf']> {
   });
   return (part) => {
     const name = part.toLowerCase();
-    return byPart.get(name) ?? byEnding.get(posix.extname(name).slice(1)) ?? '';
+    return byPart.get(name) ?? byEnding.get(name.slice(name.lastIndexOf('.') + 1)) ?? '';
   };
 }
 
