@@ -1,0 +1,57 @@
+import type { EntityPlan } from '../config/deployment.ts';
+import { exceptedOf } from '../config/excepted-columns.ts';
+import type { Manifest } from '../export/manifest.ts';
+import { type Covered, tableColumnName } from './columns.ts';
+import { meantBy, type NamedColumn } from './meant-columns.ts';
+import { TableError } from './table-error.ts';
+
+type Plan = Pick<EntityPlan, 'columns' | 'tables'>;
+/** What a manifest tells of the columns of the CRM. */
+export type Told = Pick<Manifest, 'fields' | 'leftOut'>;
+
+/** Whether the settings leave out or hash any column. */
+export function coversAny({ columns, tables }: Plan): boolean {
+  return exceptedOf({ columns }).length + (tables?.except ?? []).length + (tables?.hash ?? []).length > 0;
+}
+
+/**
+ * What today's settings mean of the columns of a file, of whatever date it is. Each manifest is searched by itself: the CRM may
+ * have renamed a column since.
+ * @param names of the file's columns
+ * @param told the manifest of the file first, then that of the newest published one: it knows what the settings mean by now
+ * @throws TableError where an entry means no column that is known, or one of the table's own that the file does not have: it may
+ * be there under another name
+ */
+export function coveredColumns(names: readonly string[], told: readonly Told[], plan: Plan): Covered {
+  const lists = told.map((one, place) => listOf(one, place === 0 ? names : []));
+  const unrequested = new Set(exceptedOf(plan).flatMap((entry) => exceptedBy(entry, lists, told)));
+  const ofTable = (key: 'except' | 'hash') =>
+    (plan.tables?.[key] ?? []).flatMap((entry) => {
+      const meant = meantInAny(entry, lists);
+      const found = names.filter((name) => meant.has(name) || tableColumnName(name) === tableColumnName(entry));
+      if (found.length > 0 || [...meant].some((name) => unrequested.has(name))) return found;
+      const what = `The file has no column "${entry}", which \`tables.${key}\` names: it may be there under another name.`;
+      throw new TableError(what);
+    });
+  const hashed = new Set(ofTable('hash'));
+  return { left: new Set([...names.filter((name) => unrequested.has(name)), ...ofTable('except')]), hashed };
+}
+
+/** Names of columns that are left out of requests by an entry, whatever file has them. */
+function exceptedBy(entry: string, lists: NamedColumn[][], told: readonly Told[]): string[] {
+  const kept = told.flatMap(({ leftOut }) => leftOut ?? []).filter((one) => one.entry === entry);
+  const meant = [...meantInAny(entry, lists), ...kept.map(({ name }) => name)];
+  if (meant.length > 0) return meant;
+  throw new TableError(
+    `No published file tells which column "${entry}" is, which \`columns.except\` names: the next one does, and then the table can be written.`,
+  );
+}
+
+/** All columns that a manifest knows. */
+function listOf({ fields, leftOut }: Told, names: readonly string[]): NamedColumn[] {
+  return [...names.map((name) => ({ name, label: null })), ...(fields ?? []), ...(leftOut ?? [])];
+}
+
+function meantInAny(entry: string, lists: NamedColumn[][]): Set<string> {
+  return new Set(lists.flatMap((list) => meantBy(entry, list)));
+}
