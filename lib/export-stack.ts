@@ -3,6 +3,7 @@ import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
 import { deployedOutputs } from '../core/config/deployed.ts';
 import { tableEntities } from '../core/config/entity-plan.ts';
+import { settingsOutput } from '../core/table/settings-digest.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
@@ -62,7 +63,10 @@ export class ExportStack extends Stack {
       ...(dashboard && { DashboardName: dashboard.name }),
       SoftwareVersion: softwareVersion,
       TimeZone: deployment.timeZone,
-      ...(steps.WriteTable && { TableEntities: tableEntities(deployment).join(' ') }),
+      ...(steps.WriteTable && {
+        TableEntities: tableEntities(deployment).join(' '),
+        TableSettings: settingsOutput(deployment),
+      }),
       ...(hashKey.secretId !== undefined && { TableHashKeyId: hashKey.secretId }),
       ...deployedOutputs(deployment),
       KeptOnDestroy: [

@@ -23,7 +23,7 @@ export function coversAny({ columns, tables }: Plan): boolean {
  * be there under another name
  */
 export function coveredColumns(names: readonly string[], told: readonly Told[], plan: Plan): Covered {
-  const lists = told.map((one, place) => listOf(one, place === 0 ? names : []));
+  const lists = listsOf(names, told);
   const unrequested = new Set(exceptedOf(plan).flatMap((entry) => exceptedBy(entry, lists, told)));
   const ofTable = (key: 'except' | 'hash') =>
     (plan.tables?.[key] ?? []).flatMap((entry) => {
@@ -37,19 +37,34 @@ export function coveredColumns(names: readonly string[], told: readonly Told[], 
   return { left: new Set([...names.filter((name) => unrequested.has(name)), ...ofTable('except')]), hashed };
 }
 
+/** Those of a file's columns that entries of `columns.except` mean today. @param told as for `coveredColumns` */
+export function exceptedAmong(names: readonly string[], told: readonly Told[], except: readonly string[]): string[] {
+  const lists = listsOf(names, told);
+  const meant = new Set(except.flatMap((entry) => meantBySettings(entry, lists, told)));
+  return names.filter((name) => meant.has(name));
+}
+
 /** Names of columns that are left out of requests by an entry, whatever file has them. */
 function exceptedBy(entry: string, lists: NamedColumn[][], told: readonly Told[]): string[] {
-  const kept = told.flatMap(({ leftOut }) => leftOut ?? []).filter((one) => one.entry === entry);
-  const meant = [...meantInAny(entry, lists), ...kept.map(({ name }) => name)];
+  const meant = meantBySettings(entry, lists, told);
   if (meant.length > 0) return meant;
   throw new TableError(
     `No published file tells which column "${entry}" is, which \`columns.except\` names: the next one does, and then the table can be written.`,
   );
 }
 
-/** All columns that a manifest knows. */
-function listOf({ fields, leftOut }: Told, names: readonly string[]): NamedColumn[] {
-  return [...names.map((name) => ({ name, label: null })), ...(fields ?? []), ...(leftOut ?? [])];
+function meantBySettings(entry: string, lists: NamedColumn[][], told: readonly Told[]): string[] {
+  const kept = told.flatMap(({ leftOut }) => leftOut ?? []).filter((one) => one.entry === entry);
+  return [...meantInAny(entry, lists), ...kept.map(({ name }) => name)];
+}
+
+/** All columns that each manifest knows; the first has the file. */
+function listsOf(names: readonly string[], told: readonly Told[]): NamedColumn[][] {
+  return told.map(({ fields, leftOut }, place) => [
+    ...(place === 0 ? names : []).map((name) => ({ name, label: null })),
+    ...(fields ?? []),
+    ...(leftOut ?? []),
+  ]);
 }
 
 function meantInAny(entry: string, lists: NamedColumn[][]): Set<string> {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { EntityPlan } from '../config/deployment.ts';
+import type { EntityPlan, Settings } from '../config/deployment.ts';
+import { type Entity, entitySchema } from '../config/entities.ts';
+import { entityPlan, tableEntities } from '../config/entity-plan.ts';
 import { exceptedOf } from '../config/excepted-columns.ts';
 import { canonicalText } from '../json.ts';
 
@@ -15,4 +17,33 @@ export function settingsDigest(plan: Pick<EntityPlan, 'columns' | 'tables'>): st
   const { except, hash } = plan.tables ?? {};
   const decides = { rules: RULES, except: sorted(exceptedOf(plan)), tables: sorted(except), hash: sorted(hash) };
   return createHash('sha256').update(canonicalText(decides)).digest('hex').slice(0, 16);
+}
+
+/** Where the metadata of a table in S3 have the digest. */
+export const SETTINGS_KEY = 'settings';
+
+/** What the tables of an entity are written under. */
+export interface DeployedTables {
+  version: number;
+  digest: string;
+}
+
+/** Of all entities that have tables, as an output of the stack: `leads:1:DIGEST contacts:2:DIGEST`. */
+export function settingsOutput(settings: Settings): string {
+  const told = tableEntities(settings).map((entity) => {
+    const plan = entityPlan(settings, entity);
+    return [entity, plan.tables?.version, settingsDigest(plan)].join(':');
+  });
+  return told.join(' ');
+}
+
+/** @param output empty where no entity has tables */
+export function deployedTables(output: string): Map<Entity, DeployedTables> {
+  const parts = output.split(' ').map((one) => one.split(':'));
+  return new Map(
+    parts.flatMap(([entity, version, digest = '']) => {
+      const known = entitySchema.safeParse(entity).data;
+      return known ? [[known, { version: Number(version), digest }] as const] : [];
+    }),
+  );
 }

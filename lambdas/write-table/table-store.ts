@@ -1,5 +1,6 @@
 import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { storageError } from '../../core/storage/storage-errors.ts';
+import { SETTINGS_KEY } from '../../core/table/settings-digest.ts';
 import { isGone, TableUpload } from './table-upload.ts';
 
 /** What the metadata of a table say: names of executions and a digest, no data. */
@@ -38,7 +39,7 @@ export function createTableStore(
       count();
       try {
         const { ETag = '', Metadata = {} } = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
-        const { run, execution, settings = '' } = Metadata;
+        const { run, execution, [SETTINGS_KEY]: settings = '' } = Metadata;
         return { etag: ETag, run: decoded(run), execution: decoded(execution), settings };
       } catch (error) {
         if (isGone(error)) return undefined;
@@ -48,7 +49,7 @@ export function createTableStore(
     begin: (key, { run, execution, settings }) =>
       new TableUpload(
         { client, bucket, key, count, partBytes },
-        { run: encoded(run), execution: encoded(execution), settings },
+        { run: encoded(run), execution: encoded(execution), [SETTINGS_KEY]: settings },
       ),
   };
 }
