@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { keyChanges } from '../../../cli/data/key-changes.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -86,6 +87,10 @@ test.each<[string, Side]>([
     { content: 'sep=;\nid;name\n1;a\n', file: { dialect: { ...dialect, separator: ';', separatorLine: true } } },
   ],
   ['the line breaks of old Macs', { content: 'id,name\r1,a\r', file: { dialect: { ...dialect, lineBreak: 'cr' } } }],
+  [
+    'no header, by the configuration,',
+    { content: '1,a\n', file: { header: null, content: { ...UNSEEN, headed: false, width: 2 } } },
+  ],
   ['short records and empty lines', { content: 'id,name\n\n1\n' }],
 ])('a file with %s has the same keys as a plain one', async (_, side) => {
   const { diff } = await between({ content: 'id,name\n1,a\n' }, side);
@@ -93,7 +98,12 @@ test.each<[string, Side]>([
 });
 
 test.each<[string, Side, number, RegExp]>([
-  ['is no CSV file', { content: 'PK', file: { format: 'xlsx' } }, 1, /^The leads of 2026-11-21 are xlsx, not CSV/],
+  [
+    'is published unread',
+    { content: 'PK', file: { format: 'xls' } },
+    1,
+    /^The leads of 2026-11-21 are a file of the kind xls, which nothing looks into: download gets/,
+  ],
   ['is malformed', { content: 'id,name\n1,"Ann" Lee\n' }, 1, /is malformed CSV in line 2: download gets/],
   [
     'has another encoding',

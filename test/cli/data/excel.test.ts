@@ -64,7 +64,12 @@ test('a file in another encoding with another separator becomes UTF-8 with the s
 });
 
 test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
-  ['is no CSV file', 'PK', { format: 'xlsx' }, /^The leads of 2026-11-20 are xlsx, not CSV/],
+  [
+    'is published unread',
+    'PK',
+    { format: 'xls' },
+    /^The leads of 2026-11-20 are a file of the kind xls, which nothing looks into: download gets/,
+  ],
   ['is malformed at its end', `id,name\n${'1,a\n'.repeat(40_000)}2,"b" c\n`, {}, /is malformed CSV in line 40002/],
   ['has another checksum', `id,name\n${'1,a\n'.repeat(40_000)}`, { crc32: 'AAAAAA==' }, /is corrupt: its CRC-32/],
 ])('of a file that %s nothing is left', async (_, content, file, sentence) => {

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { rowsText } from '../../../cli/data/peek.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -67,6 +68,33 @@ test('a file without a known header is shown from its first record, and its colu
   expect(stderr).toContain('these are the requested columns');
 });
 
+test('a file that has no header, by the configuration, is shown from its first record below the requested columns', async () => {
+  const { run } = await setting('1,a\n2,b\n', { header: null, content: { ...UNSEEN, headed: false, width: 2 } });
+  const { stdout, stderr } = await run('peek', 'leads');
+  expect(stdout).toContain('First 2 rows:\n  id  name\n  1   a\n  2   b\n');
+  expect(stderr).toBe('Warning: The file has no header: these are the requested columns, in their order.\n');
+});
+
+test('a column without a name is none of the columns', async () => {
+  const { run } = await setting('id,,name\n1,,a\n', { header: ['id', '', 'name'] });
+  expect(JSON.parse((await run('schema', 'leads', '--json')).stdout).columns).toMatchObject([
+    { name: 'id' },
+    { name: 'name' },
+  ]);
+});
+
+test.each(['xls', 'json', 'archive'])(
+  'schema says in one sentence that nothing looks into a file of the kind %s',
+  async (format) => {
+    const { run } = await setting('PK', { format, header: null, rows: null });
+    const { code, stdout, stderr } = await run('schema', 'leads');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      new RegExp(`^The leads of 2026-11-20 are a file of the kind ${format}, which nothing looks into: .*\\.\n$`),
+    );
+  },
+);
+
 test('an empty file has columns and no rows', async () => {
   const { run } = await setting('', { format: null, rows: 0, header: null });
   expect(await run('peek', 'leads')).toMatchObject({
@@ -76,7 +104,11 @@ test('an empty file has columns and no rows', async () => {
 });
 
 test.each([
-  ['its manifest says so', { format: 'xlsx' }, /^The leads of 2026-11-20 are xlsx, not CSV: download gets/],
+  [
+    'its manifest says so',
+    { format: 'archive' },
+    /^The leads of 2026-11-20 are a file of the kind archive, which nothing looks into: download gets/,
+  ],
   ['its bytes do', {}, /^The file runs\/.*leads\.csv does not begin as a CSV file does/],
 ])('a file that is no CSV file is refused in one sentence, where %s', async (_, file, sentence) => {
   const { run } = await setting(Buffer.from('504b030414000000', 'hex'), file);
