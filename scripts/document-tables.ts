@@ -3,6 +3,7 @@ import { deploymentSchema } from '../core/config/deployment.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
+import { CHECKS } from '../core/gate/checks.ts';
 import { ALARMS } from '../lib/monitoring/alarms.ts';
 
 /** The tables of the documents that repeat what the code knows. */
@@ -30,6 +31,14 @@ export function entityTable(): string {
 export function errorTable(): string {
   const rows = Object.entries(ERRORS).map(([name, { class: kind }]) => [link(name), RETRIED[kind]]);
   return table(['Error', 'Retried'], rows);
+}
+
+/** The gate, for readers. */
+export function checkTable(): string {
+  const rows = CHECKS.map(({ id, stops, setting, final, promised }) => [
+    ...[`\`${id}\``, stops, setting, promised ? 'yes' : 'no', final ? 'no' : 'yes'],
+  ]);
+  return table(['Check', 'Stops a file', 'Setting, and its default', 'Unknown stops', 'A person may release it'], rows);
 }
 
 export function alarmTable(): string {

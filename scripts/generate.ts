@@ -12,7 +12,7 @@ import { customerFieldsSchema } from '../core/updates/customer-fields.ts';
 import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { definitionOf, synthesise, tableDeployment, updatingDeployment } from './definition.ts';
-import { alarmTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
+import { alarmTable, checkTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
 import { faultTables } from './faults/table.ts';
 import { kernelBytes } from './kernel.ts';
 import {
@@ -65,6 +65,7 @@ export const GENERATED: Record<string, Text> = {
         pooled: pooledTable,
       },
     }),
+  'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
   'docs/faults.md': () => documentText('docs/faults.md', { faults: faultTables }),

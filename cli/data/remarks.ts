@@ -1,5 +1,5 @@
-import { stoppedText } from '../../core/export/guard-words.ts';
-import type { Manifest } from '../../core/export/manifest.ts';
+import { factsOf, type Manifest } from '../../core/export/manifest.ts';
+import { stoppedText } from '../../core/gate/words.ts';
 
 type Described = Pick<Manifest, 'state' | 'kind' | 'differs' | 'guards' | 'file'>;
 
@@ -8,7 +8,7 @@ export function remarksOf({ state, kind, differs, guards, file }: Described): st
   const other = `its plan is another than the configured one${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
   const unread = isUnjudged(file) ? [unjudgedText(file.format)] : [];
   if (state === 'unpublished') return [`No reader gets this file: ${other}.`, ...unread];
-  const stopped = guards ? stoppedText(guards, file.rows) : 'was stopped';
+  const stopped = guards ? stoppedText(guards, factsOf({ file })) : 'was stopped';
   return [
     ...(state === 'quarantined' ? [`A guard stopped this file: it ${stopped}.`] : []),
     ...(kind === 'partial' ? [`Published for its date alone: ${other}.`] : []),

@@ -18,6 +18,7 @@ import { rulesCheck } from './rules.ts';
 import { serviceChecks } from './service.ts';
 import { startsCheck } from './starts.ts';
 import { tablesChecks } from './tables.ts';
+import { tonightChecks } from './tonight.ts';
 
 export interface DoctorOptions extends ConfigurationOptions {
   allDeployments?: boolean;
@@ -79,6 +80,12 @@ async function lookAtNights(
     await findings.look(
       'starts',
       () => startsCheck(target, known, new Date()),
+      (checks) => checks,
+    );
+  if (deployment)
+    await findings.look(
+      'tonight',
+      () => tonightChecks(target, deployment, { now: () => new Date() }),
       (checks) => checks,
     );
   await findings.look('concurrency', () => concurrencyCheck(target, deployment, known?.sameNights), same);

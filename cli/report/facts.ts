@@ -1,5 +1,5 @@
 import { driftTexts } from '../../core/export/drift-words.ts';
-import { NOT_RELEASABLE } from '../../core/export/guard-words.ts';
+import { NOT_RELEASABLE } from '../../core/gate/words.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
 import { runbookEntry } from '../runs/show/links.ts';

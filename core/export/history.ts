@@ -1,24 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Entity } from '../config/entities.ts';
+import { type History, NO_HISTORY, type PublishedExport, type ReleasedBefore } from '../gate/history.ts';
 import { parseJson } from '../json.ts';
 import type { Run } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import type { Compared } from './guards.ts';
-import { type Manifest, manifestSchema } from './manifest.ts';
+import { factsOf, type Manifest, manifestSchema } from './manifest.ts';
 import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
 const MOST_COMPARED = 7;
 const MOST_LOOKED_AT = 30;
-
-interface History {
-  comparedWith: Compared[];
-  /** Pointers or manifests that are gone or say nothing, though they are to be kept: they are left out. */
-  unreadable: number;
-}
+/** Of first records and of endings that manifests carry on. */
+const MOST_CARRIED = 20;
 
 interface Wanted {
   entity: Entity;
-  /** Its own file is no history. */
   date: string;
   /** Of equal plans. */
   matches: (manifest: Manifest) => boolean;
@@ -42,27 +37,62 @@ export function planMatch(run: Planned, emailField: string): (manifest: Manifest
     (manifest.plan === null ? isDeepStrictEqual(compared(manifest), compared(run)) : manifest.plan === run.plan);
 }
 
-/** What is published of other dates, newest first, back to where a person let the guards begin anew. */
-export async function readHistory(bucket: Bucket, { entity, date, matches, today }: Wanted): Promise<History> {
-  const listed = await bucket.list(`published/entity=${entity}/date=`);
-  const history: History = { comparedWith: [], unreadable: 0 };
-  for (const { key } of listed.slice(-MOST_LOOKED_AT).reverse()) {
+/** What is published, newest first, back to where a person let the guards begin anew. */
+export async function readHistory(
+  bucket: Pick<Bucket, 'list' | 'read'>,
+  { entity, date, matches, today }: Wanted,
+): Promise<History> {
+  const ownKey = datePointerKey(entity, date);
+  const history = structuredClone(NO_HISTORY);
+  for (const key of await pointersOf(bucket, entity)) {
     const pointer = parseJson(pointerSchema, (await bucket.read(key))?.text);
-    const mayBeGone = pointer !== undefined && pointer.keptUntil <= today;
-    if (!mayBeGone && key !== datePointerKey(entity, date)) {
+    const own = key === ownKey;
+    if (pointer === undefined || pointer.keptUntil > today) {
       const manifest = await manifestOf(bucket, pointer);
-      if (!manifest) history.unreadable += 1;
-      else if (matches(manifest)) history.comparedWith.push(comparedOf(manifest));
+      if (!manifest && !own) history.unreadable += 1;
+      if (manifest && pointer && matches(manifest)) add(history, manifest, pointer, own);
     }
     if (pointer?.newNormal || history.comparedWith.length === MOST_COMPARED) break;
   }
   return history;
 }
 
-async function manifestOf(bucket: Bucket, pointer: Pointer | undefined): Promise<Manifest | undefined> {
-  return pointer && parseJson(manifestSchema, (await bucket.read(pointer.manifestKey))?.text);
+/** Newest first. */
+async function pointersOf(bucket: Pick<Bucket, 'list'>, entity: Entity): Promise<string[]> {
+  const listed = await bucket.list(`published/entity=${entity}/date=`);
+  return listed
+    .slice(-MOST_LOOKED_AT)
+    .reverse()
+    .map(({ key }) => key);
 }
 
-function comparedOf({ date, execution, file }: Manifest): Compared {
-  return { date, execution, rows: file.rows };
+/** A rerun of a date at which the history begins is compared with what the date has: there is nothing before it. */
+function add(history: History, manifest: Manifest, { newNormal, released }: Pointer, own: boolean): void {
+  const published = publishedOf(manifest);
+  if (own) history.ofDate = published;
+  if (!own || newNormal) history.comparedWith.push(published);
+  if (released) remember(history.releasedBefore, releasedOf(manifest));
+  if (manifest.releasedBefore) remember(history.releasedBefore, manifest.releasedBefore);
+}
+
+function publishedOf(manifest: Manifest): PublishedExport {
+  const { date, execution, unchangedSince, file } = manifest;
+  return { date, execution, unchangedSince, exportId: manifest.export.id, crc32: file.crc32, facts: factsOf(manifest) };
+}
+
+/** What the release of a file makes known of later ones. */
+function releasedOf({ file: { content } }: Manifest): ReleasedBefore {
+  const { firstRecord = null, ending = null } = content ?? {};
+  return { headers: firstRecord === null ? [] : [firstRecord], endings: ending ? [ending] : [] };
+}
+
+/** The newest come first, and stay. */
+function remember(known: ReleasedBefore, more: ReleasedBefore): void {
+  known.headers = [...new Set([...known.headers, ...more.headers])].slice(0, MOST_CARRIED);
+  const isNew = (one: ReleasedBefore['endings'][number]) => !known.endings.some((each) => isDeepStrictEqual(each, one));
+  known.endings = [...known.endings, ...more.endings.filter(isNew)].slice(0, MOST_CARRIED);
+}
+
+async function manifestOf(bucket: Pick<Bucket, 'read'>, pointer: Pointer | undefined): Promise<Manifest | undefined> {
+  return pointer && parseJson(manifestSchema, (await bucket.read(pointer.manifestKey))?.text);
 }

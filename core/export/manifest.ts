@@ -2,22 +2,16 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
-import { contentSchema, dialectSchema, endingSchema } from '../gate/facts.ts';
+import { contentSchema, dialectSchema, type Facts, UNSEEN } from '../gate/facts.ts';
+import { releasedBeforeSchema } from '../gate/history.ts';
+import { gateReportSchema } from '../gate/report.ts';
 import { parseJson, strictText } from '../json.ts';
 import { driftSchema } from '../step/drift.ts';
 import { kindSchema } from '../step/kind.ts';
 import { exportRequestSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { fieldSchema } from './drift.ts';
-import { guardReportSchema } from './guards.ts';
 import { layoutVersion } from './pointer.ts';
-
-/** What a person has released of files of this plan, so that later ones of the same kind need nobody. */
-const releasedBeforeSchema = z.object({
-  headers: z.array(z.string()).check(z.describe('SHA-256 of first records that stand for the requested columns.')),
-  endings: z.array(endingSchema).check(z.describe('How such files end.')),
-});
-export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;
 
 /** A column that the configuration leaves out: the entry of `columns.except` that means it, and the CRM's field. */
 const leftOutSchema = z.object({
@@ -100,7 +94,7 @@ export const manifestSchema = z.object({
       ),
     ),
   guards: z
-    ._default(z.nullable(guardReportSchema), null)
+    ._default(z.nullable(gateReportSchema), null)
     .check(z.describe('What the file was compared with; null = with nothing.')),
   plan: z
     ._default(z.nullable(z.string()), null)
@@ -137,6 +131,18 @@ export const manifestSchema = z.object({
   warnings: z.array(z.string()).check(z.describe('What a reader should know; empty when all is well.')),
 });
 export type Manifest = z.infer<typeof manifestSchema>;
+
+/** What a manifest knows of the file. Those of earlier releases know rows and header. */
+export function factsOf({ file }: Pick<Manifest, 'file'>): Facts {
+  const { bytes, format, compression, dialect, rows, header } = file;
+  const known = { rows: rows === null ? null : { least: rows, most: rows }, width: header?.length ?? null };
+  // A header that is named holds listed columns alone.
+  const named = header && { headed: true, unlisted: 0, excepted: 0 };
+  const content = file.content ?? { ...UNSEEN, ...known, ...named };
+  // Those of release 0.1.0 name no format.
+  const empty = format === null && (rows ?? 0) === 0;
+  return { bytes, empty, format, compression, dialect, header, content };
+}
 
 const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(1) });
 

@@ -18,7 +18,13 @@ export const pointerSchema = z.object({
   schemaVersion: layoutVersion,
   entity: entitySchema,
   date: z.iso.date().check(z.describe('The logical date of the export.')),
-  startedAt: z.iso.datetime().check(z.describe('When the run was started: of two runs of one date the later counts.')),
+  startedAt: z.iso
+    .datetime()
+    .check(
+      z.describe(
+        'When the run was started: of two runs of one date the later counts, but a partial one never before another.',
+      ),
+    ),
   execution: z.string().check(z.describe('Name of the Step Functions execution.')),
   manifestKey: z.string().check(z.describe('Key of the manifest, which names the file.')),
   keptUntil: z.iso
@@ -53,9 +59,15 @@ function pointerText({ kind, released, newNormal, ...pointer }: Pointer): string
 }
 
 /** What decides which run is further on, and what stays with the date. */
-const placeSchema = z.pick(pointerSchema, { date: true, startedAt: true, execution: true, newNormal: true });
+const placeSchema = z.pick(pointerSchema, {
+  date: true,
+  startedAt: true,
+  execution: true,
+  kind: true,
+  newNormal: true,
+});
 type Place = z.infer<typeof placeSchema>;
-export type Run = Pick<Place, 'date' | 'startedAt' | 'execution'>;
+export type Run = Pick<Place, 'date' | 'startedAt' | 'execution' | 'kind'>;
 
 /** Where the objects of a run lie. @param execution its name, which may have any letters */
 export const runPrefix = (entity: Entity, execution: string) =>
@@ -100,9 +112,14 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
   throw new RunError('StorageUnavailable', `The pointer ${key} was moved by others ${ROUNDS} times in a row.`);
 }
 
-/** By date, then by start, then by name. Negative: the first is behind. */
+/**
+ * By date, then by plan (any run of the configured one is ahead of every partial one), then by start, then by name.
+ * Negative: the first is behind.
+ */
 export function comparePlaces(a: Run, b: Run): number {
-  const partsOf = ({ date, startedAt, execution }: Run) => [date, new Date(startedAt).toISOString(), execution];
+  const partsOf = ({ date, kind, startedAt, execution }: Run) => [
+    ...[date, kind === 'partial' ? '0' : '1', new Date(startedAt).toISOString(), execution],
+  ];
   const [ours, theirs] = [partsOf(a), partsOf(b)];
   const differs = ours.findIndex((part, index) => part !== theirs[index]);
   if (differs === -1) return 0;

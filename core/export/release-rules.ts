@@ -1,4 +1,4 @@
-import { isReleasable } from './guards.ts';
+import { isReleasable } from '../gate/words.ts';
 import type { Manifest } from './manifest.ts';
 import { comparePlaces, type Run } from './pointer.ts';
 
@@ -35,6 +35,7 @@ export function whyPublished(
   return `The run ${manifest.execution} is published already: its date names it.`;
 }
 
-export function overtakenText({ entity, date, execution }: Manifest): string {
-  return `A later run of ${entity} is published for ${date}: the run ${execution} is not released, for pointers never go back.`;
+export function overtakenText({ entity, date, execution, kind }: Manifest): string {
+  const other = kind === 'partial' ? 'A later run, or one of the configured plan,' : 'A later run';
+  return `${other} of ${entity} is published for ${date}: the run ${execution} is not released, for pointers never go back.`;
 }

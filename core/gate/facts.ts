@@ -28,6 +28,9 @@ export const contentSchema = z.object({
     .nullable(z.string())
     .check(z.describe('SHA-256 of the first record, where it is not known to name the columns.')),
   unlisted: z.nullable(count).check(z.describe('Cells of the header that name no listed field, empty ones aside.')),
+  unlistedTexts: z
+    .array(z.string())
+    .check(z.describe('Some of these cells, where the record is known to be a header and they are plain labels.')),
   excepted: z.nullable(count).check(z.describe('Cells of the header that name a column that is left out.')),
   unnamed: count.check(z.describe('Columns with values below an empty cell of the header.')),
   longer: count.check(z.describe('Records with more cells than the first.')),
@@ -83,6 +86,7 @@ export const UNSEEN: Content = {
   headed: null,
   firstRecord: null,
   unlisted: null,
+  unlistedTexts: [],
   excepted: null,
   unnamed: 0,
   longer: 0,

@@ -14,7 +14,7 @@ export type Accepted = Extract<Judgement, { result: 'accepted' | 'empty' }>;
 /** @throws RunError `FileRejected`, or `StorageConflict` when the object is shorter */
 export async function judgeStored(
   file: StoredFile,
-  run: Run,
+  run: Pick<Run, 'request' | 'listed' | 'excepted'>,
   { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
 ): Promise<Accepted> {
   const { formats } = deployment.files;

@@ -22,6 +22,11 @@ export async function readPointers(
   return standing;
 }
 
+/** Whether a partial export meets one of its date that is not: readers keep that one. */
+export function isBehindOthers({ kind }: Pick<Manifest, 'kind'>, [ofDate]: Standing[]): boolean {
+  return kind === 'partial' && ofDate?.pointer !== undefined && ofDate.pointer.place.kind !== 'partial';
+}
+
 /** @returns of each pointer, whether it names this run now */
 export async function movePointers(
   bucket: Bucket,

@@ -1,11 +1,12 @@
-import type { EntityPlan } from '../../core/config/deployment.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import { exceptedOf } from '../../core/config/excepted-columns.ts';
 import { RunError } from '../../core/errors.ts';
+import { type JudgedFile, judgeExport } from '../../core/export/judge.ts';
+import { judgedAgain } from '../../core/export/judged-again.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
 import { runPrefix, type Standing } from '../../core/export/pointer.ts';
 import { parseReleaseInput, type Release, readRelease, writeRelease } from '../../core/export/release.ts';
 import { overtakenText, whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
+import { finalChecks, isReleasable, stoppedText } from '../../core/gate/words.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
@@ -13,7 +14,7 @@ import type { RunState, StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { movePointers, readPointers } from './move-pointers.ts';
 import { publishedOutcome } from './published-outcome.ts';
-import { readWhole } from './read-whole.ts';
+import { readStored } from './read-stored.ts';
 
 /**
  * Publishes a file that a guard has stopped, because a person says so: verifies the stored object again, writes down who
@@ -31,15 +32,16 @@ export async function releaseFile(
   const manifest = await readManifest(bucket, manifestKey);
   const why = whyNotReleased(run, manifest, newNormal);
   if (!manifest || why !== undefined) throw new RunError('InvalidInput', why ?? '');
-  refuseExcepted(manifest, entityPlan(deps.deployment, entity));
   const releaseKey = `${prefix}_release.json`;
   const earlier = await readRelease(bucket, releaseKey);
   if (earlier) refuseOther(earlier, newNormal);
   refusePublished(await readPointers(bucket, manifest), manifest, earlier?.execution === state.execution);
 
   const file = fileOf(manifest);
-  const read = await readWhole(file, null, state, deps);
+  const again = judgedAgain(manifest, entityPlan(deps.deployment, entity));
+  const read = await readStored(file, again, state, deps);
   if ('later' in read) return read.later;
+  refuseUnreleasable(manifest, await judgeExport(again, read.facts, deps));
   // Minutes may have passed. Another release may have been quicker, which is well.
   const pointers = await readPointers(bucket, manifest);
   refusePublished(pointers, manifest, true);
@@ -52,7 +54,7 @@ export async function releaseFile(
   const warningCount = manifest.warnings.length;
   deps.log.info('released', { key, bytes, rows, latest, warnings: warningCount });
   const released = { run, date: manifest.date, kind: manifest.kind, latest };
-  const outcome = publishedOutcome(entity, ofDate, state, deps);
+  const outcome = publishedOutcome(manifest, ofDate, state, deps);
   return { outcome, manifestKey, rows, warningCount, file, released, scan: null };
 }
 
@@ -64,11 +66,13 @@ async function readManifest(bucket: Bucket, key: string): Promise<Manifest | und
   throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
 }
 
-/** What the configuration leaves out by now, it may not have when the file was stored. */
-function refuseExcepted({ execution, request, file }: Manifest, plan: EntityPlan): void {
-  const except = exceptedOf(plan);
-  if (![...request.columns, ...(file.header ?? [])].some((name) => except.includes(name))) return;
-  const what = `The run ${execution} cannot be released: its file holds what the configuration leaves out (columns.except).`;
+/**
+ * The stored bytes pass the gate once more, under the settings of today: what they promise by now, they may not have
+ * promised when the file was stored.
+ */
+function refuseUnreleasable({ execution }: Manifest, { report, facts }: JudgedFile): void {
+  if (!report || isReleasable(report)) return;
+  const what = `The run ${execution} cannot be released: under the settings of today its file ${stoppedText(finalChecks(report), facts)}.`;
   throw new RunError('InvalidInput', what);
 }
 

@@ -1,6 +1,5 @@
 import type { Manifest } from '../../core/export/manifest.ts';
 import { datePointerKey, type Pointer } from '../../core/export/pointer.ts';
-import { EXPORT_ID } from './builders.ts';
 import type { FakeBucket } from './fake-bucket.ts';
 
 interface Publication {
@@ -32,7 +31,7 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
       ...{ format: 'csv', compression: null, dialect: null, rows, header: ['id', 'name'] },
     },
     export: {
-      ...{ id: EXPORT_ID, createdAt: startedAt, storedAt: startedAt },
+      ...{ id: exportIdOf(date), createdAt: startedAt, storedAt: startedAt },
       ...{ checks: 1, unansweredCreates: 0, restarts: 0 },
     },
     ...{ request: { columns: ['id', 'name'] }, fingerprint: 'f', plan: 'a'.repeat(64), state: 'published' },
@@ -42,3 +41,6 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
   bucket.put(manifestKey, JSON.stringify(whole));
   bucket.put(datePointerKey('leads', date), JSON.stringify({ ...known, manifestKey, ...pointer }));
 }
+
+/** Another one for each date, as of a CRM that makes a new export for each request. */
+const exportIdOf = (date: string) => `00000000-0000-4000-8000-0000${date.replaceAll('-', '')}`;

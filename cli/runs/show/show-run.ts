@@ -1,7 +1,8 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
-import { type GuardReport, isReleasable } from '../../../core/export/guards.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Release } from '../../../core/export/release.ts';
+import type { GateReport } from '../../../core/gate/report.ts';
+import { isReleasable } from '../../../core/gate/words.ts';
 import type { Drift } from '../../../core/step/drift.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { forgottenRun } from '../../data/forgotten-run.ts';
@@ -36,7 +37,7 @@ export interface ShownRun extends Omit<RunRow, 'warningCount' | 'changedColumns'
   /** How the columns of the CRM differ from those of the export before. */
   drift: Drift | null;
   /** What the file was compared with. */
-  guards: GuardReport | null;
+  guards: GateReport | null;
   /** Who released the file, and why. */
   release: Release | null;
   /** Of a run that failed. */

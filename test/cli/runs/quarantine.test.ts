@@ -21,7 +21,7 @@ const RELEASE = 'leads-release-20261121T080000Z-1a2b3c';
 const stopped: Partial<Manifest> = {
   state: 'quarantined',
   guards: {
-    checks: [{ guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5 }],
+    checks: [{ guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5, detail: null }],
     comparedWith: [{ date: '2026-11-19', execution: 'leads-before', rows: 100 }],
     medianRows: 100,
   },
@@ -134,7 +134,7 @@ test('show tells what stopped a file, what it was compared with, and the command
 
 test('show suggests no release of a file that nobody can release', async () => {
   const cloud = await cloudWith({ released: false });
-  const checks = [{ guard: 'excepted', passed: false, measured: 1, bound: 0 }];
+  const checks = [{ guard: 'excepted', passed: false, measured: 1, bound: 0, detail: null }];
   cloud.publish({ manifest: { ...stopped, guards: { checks, comparedWith: [], medianRows: null } }, pointers: [] });
 
   expect(await textOf(cloud, NIGHT)).toContain('To make it up: start leads --date 2026-11-20');

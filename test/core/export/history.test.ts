@@ -3,6 +3,8 @@ import { RunError } from '../../../core/errors.ts';
 import { planMatch, readHistory } from '../../../core/export/history.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Pointer } from '../../../core/export/pointer.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
+import { NO_HISTORY } from '../../../core/gate/history.ts';
 import { run } from '../../support/builders.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
@@ -39,7 +41,7 @@ test('the newest seven dates are compared with, newest first, the own one aside'
 });
 
 test('an entity that published nothing has no history', async () => {
-  expect(await readHistory(fakeBucket(), OF)).toEqual({ comparedWith: [], unreadable: 0 });
+  expect(await readHistory(fakeBucket(), OF)).toEqual(NO_HISTORY);
 });
 
 test('another plan is no history, whatever was requested', async () => {
@@ -72,10 +74,10 @@ test('the history begins anew at the date that a person has marked, which counts
   expect(await datesOf(bucket)).toEqual(['2026-11-19', '2026-11-18']);
 });
 
-test('a marked date ends the history of its own second run too', async () => {
+test('a second run of a marked date is compared with what the date has, and with later dates', async () => {
   const bucket = published([...dates(3), '2026-11-20'], (date) => ({ pointer: { newNormal: date === '2026-11-20' } }));
 
-  expect(await datesOf(bucket)).toEqual([]);
+  expect(await datesOf(bucket)).toEqual(['2026-11-20']);
 });
 
 test('a marked date ends the history where its own run is kept no longer: older dates may have been made since', async () => {
@@ -100,7 +102,7 @@ test('a manifest that is gone, one that is none and a pointer that is none are c
 test('what was kept until today may be gone, and is not missed', async () => {
   const bucket = published(dates(2), () => ({ pointer: { keptUntil: '2026-11-20', manifestKey: 'runs/gone.json' } }));
 
-  expect(await readHistory(bucket, OF)).toEqual({ comparedWith: [], unreadable: 0 });
+  expect(await readHistory(bucket, OF)).toEqual(NO_HISTORY);
 });
 
 test('at most thirty dates are looked at, however many are published', async () => {
@@ -114,4 +116,27 @@ test('a bucket that does not answer is no empty history', async () => {
   const bucket = fakeBucket({ before: failing('list', 'published', new RunError('StorageUnavailable', 'Down.')) });
 
   await failureOf(readHistory(bucket, OF), 'StorageUnavailable');
+});
+
+test('what a person has released makes its first record and its ending known; manifests carry that on', async () => {
+  const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
+  const file = { key: 'k', bytes: 1, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 9, header: null, content };
+  const carried = { headers: ['a'.repeat(64)], endings: [{ cells: 3, lineBreak: true }] };
+  const bucket = published(dates(3), (date) => {
+    if (date === '2026-11-18') return { manifest: { file: file as Manifest['file'] }, pointer: { released: true } };
+    return date === '2026-11-19' ? { manifest: { releasedBefore: carried } } : {};
+  });
+
+  expect((await readHistory(bucket, OF)).releasedBefore).toEqual({
+    headers: [...carried.headers, content.firstRecord],
+    endings: [...carried.endings, content.ending],
+  });
+});
+
+test('the same file unreleased makes nothing known', async () => {
+  const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
+  const file = { key: 'k', bytes: 1, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 9, header: null, content };
+  const bucket = published(dates(1), () => ({ manifest: { file: file as Manifest['file'] } }));
+
+  expect((await readHistory(bucket, OF)).releasedBefore).toEqual({ headers: [], endings: [] });
 });

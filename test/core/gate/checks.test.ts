@@ -1,16 +1,25 @@
 import { expect, test } from 'vitest';
 import { PLAN_DEFAULTS } from '../../../core/config/entity-plan.ts';
 import type { GuardSettings } from '../../../core/config/guard-settings.ts';
-import { stoppedText } from '../../../core/export/guard-words.ts';
-import { failedChecks, guardReport, isReleasable, type Measured } from '../../../core/export/guards.ts';
+import type { Facts } from '../../../core/gate/facts.ts';
+import { passGate } from '../../../core/gate/gate.ts';
+import { failedChecks, type GateReport } from '../../../core/gate/report.ts';
+import { isReleasable, stoppedText } from '../../../core/gate/words.ts';
+import { factsOf, historyOf, subjectOf } from '../../support/gate.ts';
 
-const night = (rows: number | null, index: number) => ({ date: `2026-11-${19 - index}`, execution: `n${index}`, rows });
 const week = (rows: number) => Array.from({ length: 7 }, () => rows);
+
+interface Measured {
+  rows: number | null;
+  empty?: boolean;
+  bytes?: number;
+  irregularShare?: number;
+}
 
 type Case = [
   what: string,
   history: (number | null)[],
-  file: Partial<Measured> & { rows: number | null },
+  file: Measured,
   stoppedBy: string[],
   settings?: Partial<GuardSettings>,
 ];
@@ -23,7 +32,12 @@ const CASES: Case[] = [
   ['a tenth', week(1000), { rows: 100 }, ['maxShrink']],
   ['no rows', week(1000), { rows: 0 }, ['noRows', 'maxShrink']],
   ['nothing at all', week(1000), { rows: 0, bytes: 0, empty: true }, ['empty', 'noRows', 'maxShrink']],
-  ['a packed file with nothing in it', week(1000), { rows: null, bytes: 20, empty: true }, ['empty']],
+  [
+    'a packed file with nothing in it',
+    week(1000),
+    { rows: null, bytes: 20, empty: true },
+    ['empty', 'noRows', 'maxShrink'],
+  ],
   ['ten times as many', week(1000), { rows: 10_000 }, []],
   ['one more than that', week(1000), { rows: 10_001 }, ['maxGrowth']],
   [
@@ -52,7 +66,7 @@ const CASES: Case[] = [
   ['a small entity grows', week(3), { rows: 200 }, []],
   ['a small entity grows beyond reason', week(3), { rows: 201 }, ['maxGrowth']],
   ['rows that nobody counted, as of a workbook', [null, null], { rows: null }, []],
-  ['rows that can no longer be counted', week(1000), { rows: null }, []],
+  ['rows that can no longer be counted', week(1000), { rows: null }, ['counted']],
   ['nights without a count aside', [null, 1000, null, 1000], { rows: 100 }, ['maxShrink']],
   ['fewer than configured', week(50), { rows: 49 }, ['minRows'], { minRows: 50 }],
   ['as many as configured', [], { rows: 50 }, [], { minRows: 50 }],
@@ -73,58 +87,91 @@ const CASES: Case[] = [
   ],
 ];
 
+function factsFor({ rows, empty = false, bytes = 1000, irregularShare = 0 }: Measured): Facts {
+  const content = { records: 10_000, irregular: irregularShare * 10_000 };
+  return factsOf(rows, content, { empty, bytes });
+}
+
+function reportOf(file: Facts, history: (number | null)[], settings: Partial<GuardSettings> = {}): GateReport {
+  const guards = { ...PLAN_DEFAULTS.guards, ...settings };
+  const nights = historyOf(...history.map((rows) => factsOf(rows)));
+  const { report } = passGate(subjectOf(file, { history: nights, promised: { guards } }), true);
+  if (!report) throw new Error('there is no report');
+  return report;
+}
+
+const failedOf = (report: GateReport) => failedChecks(report).map(({ guard }) => guard);
+
 test.each(CASES)('%s: %j, then %j, is stopped by %j', (_, history, file, stoppedBy, settings = {}) => {
-  const measured = { bytes: 1000, empty: false, irregularShare: 0, ...file };
+  const report = reportOf(factsFor(file), history, settings);
 
-  const report = guardReport(measured, { ...PLAN_DEFAULTS.guards, ...settings }, history.map(night));
-
-  expect(failedChecks(report).map(({ guard }) => guard)).toEqual(stoppedBy);
-  expect(report.comparedWith).toEqual(history.map(night));
+  expect(failedOf(report)).toEqual(stoppedBy);
+  expect(report.comparedWith.map(({ rows }) => rows)).toEqual(history);
 });
 
 test('a report says what was measured, the bound and the median of what it was compared with', () => {
-  const report = guardReport(
-    { bytes: 40, empty: false, rows: 12, irregularShare: 0 },
-    { ...PLAN_DEFAULTS.guards, minRows: 10 },
-    [40, 48, 56].map(night),
-  );
+  const report = reportOf(factsFor({ rows: 12, bytes: 40 }), [40, 48, 56], { minRows: 10 });
 
   expect(report).toMatchObject({
-    checks: [
-      { guard: 'empty', passed: true, measured: 40, bound: 1 },
-      { guard: 'noRows', passed: true, measured: 12, bound: 1 },
-      { guard: 'minRows', passed: true, measured: 12, bound: 10 },
-      { guard: 'maxShrink', passed: false, measured: 0.75, bound: 0.5 },
-      { guard: 'maxGrowth', passed: true, measured: 0.25, bound: 10 },
-      { guard: 'maxIrregularShare', passed: true, measured: 0, bound: 0.01 },
-    ],
+    checks: expect.arrayContaining([
+      { guard: 'empty', passed: true, measured: 40, bound: 1, detail: null },
+      { guard: 'noRows', passed: true, measured: 12, bound: 1, detail: null },
+      { guard: 'minRows', passed: true, measured: 12, bound: 10, detail: null },
+      { guard: 'maxShrink', passed: false, measured: 0.75, bound: 0.5, detail: null },
+      { guard: 'maxGrowth', passed: true, measured: 0.25, bound: 10, detail: null },
+      { guard: 'maxIrregularShare', passed: true, measured: 0, bound: 0.01, detail: null },
+    ]),
     medianRows: 48,
   });
-  expect(stoppedText(report, 12)).toBe('has 12 rows, 48 are usual (maxShrink 0.5)');
+  expect(stoppedText(report, factsOf(12))).toBe('has 12 rows, 48 are usual (maxShrink 0.5)');
 });
 
-test.each<[Partial<Measured> & { rows: number | null }, string]>([
+test.each<[Measured, string]>([
   [
     { rows: 0, bytes: 0, empty: true },
     'is empty; it has no rows, 100 are usual; it has 0 rows (minRows 30); it has 0 rows, 100 are usual (maxShrink 0.5)',
   ],
-  [{ rows: null }, 'has rows that cannot be counted (minRows 30)'],
+  [{ rows: null }, 'has rows that cannot be counted, 100 are usual; it has rows that cannot be counted (minRows 30)'],
   [{ rows: 1200 }, 'has 1,200 rows, 100 are usual (maxGrowth 10)'],
   [
     { rows: 99, irregularShare: 0.0123 },
     'has 1.23 % of records with another number of fields than the first (maxIrregularShare 0.01)',
   ],
 ])('what stopped %j is told with measure and bound', (file, text) => {
-  const measured = { bytes: 1000, empty: false, irregularShare: 0, ...file };
-  const report = guardReport(measured, { ...PLAN_DEFAULTS.guards, minRows: 30 }, week(100).map(night));
+  const facts = factsFor(file);
 
-  expect(stoppedText(report, file.rows)).toBe(text);
+  expect(stoppedText(reportOf(facts, week(100), { minRows: 30 }), facts)).toBe(text);
+});
+
+test('rows that are doubtful are judged by their ends: the lower one for shrinking, the upper one for growing', () => {
+  const doubtful = (least: number, most: number) => factsOf(null, { rows: { least, most } });
+
+  expect(failedOf(reportOf(doubtful(49, 120), week(100)))).toEqual(['maxShrink']);
+  expect(failedOf(reportOf(doubtful(50, 1000), week(100)))).toEqual([]);
+  expect(failedOf(reportOf(doubtful(50, 1001), week(100)))).toEqual(['maxGrowth']);
+  expect(stoppedText(reportOf(doubtful(49, 120), week(100)), doubtful(49, 120))).toBe(
+    'has 49 to 120 rows, 100 are usual (maxShrink 0.5)',
+  );
+});
+
+test('doubtful nights are compared by the medians of the same ends', () => {
+  const history = historyOf(factsOf(null, { rows: { least: 80, most: 400 } }));
+  const failed = (rows: number) =>
+    failedOf(passGate(subjectOf(factsOf(rows), { history }), true).report ?? reportOf(factsOf(rows), []));
+
+  expect([failed(40), failed(39), failed(4000), failed(4001)]).toEqual([[], ['maxShrink'], [], ['maxGrowth']]);
+});
+
+test('rows that are empty in every cell count for no guard', () => {
+  expect(failedOf(reportOf(factsOf(100, { emptyRows: 51 }), week(100)))).toEqual(['maxShrink']);
+  expect(failedOf(reportOf(factsOf(100, { emptyRows: 100 }), week(100)))).toEqual(['noRows', 'maxShrink']);
+  expect(failedOf(reportOf(factsOf(100, { emptyRows: 71 }), [], { minRows: 30 }))).toEqual(['minRows']);
 });
 
 test('a guard of a later release is told by its name, and one that names a column that was left out forbids the release', () => {
-  const check = { passed: false, measured: 4, bound: 3 };
+  const check = { passed: false, measured: 4, bound: 3, detail: null };
   const report = (guard: string) => ({ checks: [{ guard, ...check }], comparedWith: [], medianRows: null });
 
-  expect(stoppedText(report('later'), 1)).toBe('was stopped by later (measured 4, bound 3)');
+  expect(stoppedText(report('later'), factsOf(1))).toBe('was stopped by later (measured 4, bound 3)');
   expect([isReleasable(report('later')), isReleasable(report('excepted'))]).toEqual([true, false]);
 });

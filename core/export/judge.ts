@@ -1,0 +1,66 @@
+import type { Deployment } from '../config/deployment.ts';
+import { entityPlan } from '../config/entity-plan.ts';
+import type { Facts } from '../gate/facts.ts';
+import { passGate, type Verdict } from '../gate/gate.ts';
+import { type History, NO_HISTORY } from '../gate/history.ts';
+import type { Promised } from '../gate/subject.ts';
+import type { Run } from '../step/states.ts';
+import type { Bucket } from '../storage/bucket.ts';
+import { planMatch, readHistory } from './history.ts';
+import type { Manifest } from './manifest.ts';
+import { requiredOf } from './plan.ts';
+
+/** An export, by the run that made it or by its manifest. */
+export type Judged = Pick<
+  Run,
+  'entity' | 'date' | 'kind' | 'plan' | 'request' | 'exportId' | 'adopted' | 'excepted' | 'publish'
+>;
+
+interface Deps {
+  bucket: Pick<Bucket, 'list' | 'read'>;
+  deployment: Deployment;
+  now: () => Date;
+}
+
+export interface JudgedFile extends Verdict {
+  history: History;
+}
+
+/** Passes a file that was read to its end through the gate, under the settings of today. */
+export async function judgeExport(judged: Judged, facts: Facts, deps: Deps): Promise<JudgedFile> {
+  const { entity, date, exportId, publish } = judged;
+  const { bucket, deployment, now } = deps;
+  const matches = planMatch(judged, deployment.crm.emailField);
+  const today = now().toISOString().slice(0, 10);
+  const history = publish ? await readHistory(bucket, { entity, date, matches, today }) : NO_HISTORY;
+  const adopted = judged.adopted !== null;
+  const subject = { date, exportId, adopted, facts, promised: promisedOf(judged, deployment), history };
+  return { ...passGate(subject, publish), history };
+}
+
+/** What the settings of today promise of an export. */
+export function promisedOf({ entity, kind, request, excepted }: Judged, deployment: Deployment): Promised {
+  const plan = entityPlan(deployment, entity);
+  const { minRows, ...others } = plan.guards;
+  // The configured number is one of the configured plan.
+  const guards = kind === 'partial' || minRows === undefined ? others : { ...others, minRows };
+  const { columns } = request;
+  return {
+    columns,
+    excepting: excepted.length > 0,
+    required: requiredOf(plan),
+    headerless: false,
+    guards,
+    drift: plan.drift,
+  };
+}
+
+/** Since when the files of a plan have had the same size and CRC-32; `null` where the one before was another. */
+export function unchangedSince(
+  { comparedWith }: History,
+  { date, file: { bytes, crc32 } }: Pick<Manifest, 'date'> & { file: Pick<Manifest['file'], 'bytes' | 'crc32'> },
+): string | null {
+  const before = comparedWith.find((other) => other.date < date);
+  if (!before || before.facts.bytes !== bytes || before.crc32 !== crc32) return null;
+  return before.unchangedSince ?? before.date;
+}

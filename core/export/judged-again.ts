@@ -1,0 +1,44 @@
+import type { EntityPlan } from '../config/deployment.ts';
+import { exceptedOf } from '../config/excepted-columns.ts';
+import type { Facts } from '../gate/facts.ts';
+import type { Listed, Run } from '../step/states.ts';
+import type { Judged } from './judge.ts';
+import { factsOf, type Manifest } from './manifest.ts';
+
+/** An export by its manifest, to be judged again under the settings of today, as one that readers get. */
+export function judgedAgain(manifest: Manifest, plan: EntityPlan): Judged & Pick<Run, 'listed'> {
+  const { entity, date, kind, request, export: made } = manifest;
+  return {
+    ...{ entity, date, kind, request, plan: manifest.plan, publish: true },
+    ...{ exportId: made.id, adopted: made.adoptedFrom },
+    listed: listedBy(manifest),
+    excepted: leftOutToday(manifest, exceptedOf(plan)),
+  };
+}
+
+/** All fields that the CRM listed, as far as the manifest has kept them. */
+function listedBy({ fields, request: { columns } }: Manifest): Listed | null {
+  if (!fields) return null;
+  const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
+  const others = fields.map(({ name }) => name).filter((name) => !columns.includes(name));
+  const labels = [...columns, ...others].map((name) => labelOf.get(name) ?? null);
+  return { others, labels, types: null, complete: true };
+}
+
+/** The columns that the entries of today mean, among those that the CRM listed when the export was made. */
+function leftOutToday({ fields, leftOut }: Manifest, entries: readonly string[]): Run['excepted'] {
+  const known = [...(leftOut ?? []), ...(fields ?? [])];
+  return entries.map((entry) => {
+    const found = known.find(({ name }) => name === entry);
+    return { entry, name: entry, label: found?.label ?? null };
+  });
+}
+
+/** What the manifest knows of the file, by the columns that are left out today. */
+export function factsToday(manifest: Manifest, excepted: Run['excepted']): Facts {
+  const facts = factsOf(manifest);
+  const { header, content } = facts;
+  if (!content || !header) return facts;
+  const left = new Set(excepted.map(({ name }) => name));
+  return { ...facts, content: { ...content, excepted: header.filter((name) => left.has(name)).length } };
+}

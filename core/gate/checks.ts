@@ -1,0 +1,224 @@
+import { isDeepStrictEqual } from 'node:util';
+import { exceptedPlaces } from './excepted.ts';
+import type { CheckResult, GateReport } from './report.ts';
+import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows } from './subject.ts';
+import { countText, numberText, usualText } from './texts.ts';
+
+/** What a check has measured of a file: `null` = not known. One of the bounds is set. */
+interface Measure {
+  measured: number | null;
+  atLeast?: number;
+  atMost?: number;
+  detail?: string | null;
+}
+
+/** What the sentence of a failed check may tell besides measure and bound. */
+export interface Told extends Pick<GateReport, 'medianRows'> {
+  /** `3 rows`, `40 to 43 rows`, `rows that cannot be counted`. */
+  rows: string;
+}
+
+export interface Check {
+  id: string;
+  /** What it holds the file to: a setting with its default, or what nobody has to set. */
+  setting: string;
+  /** For the page of readers, behind "stops a file". */
+  stops: string;
+  /** An unknown measure fails it. */
+  promised?: true;
+  /** No person can release a file that fails it; files that no reader gets are judged by it too. */
+  final?: true;
+  /** `undefined`: of such a file nothing is asked. */
+  measure: (subject: Subject) => Measure | undefined;
+  /** Half a sentence behind "it". */
+  words: (failed: CheckResult, told: Told) => string;
+}
+
+/** A median below it is judged neither for shrinking nor for growing: three rows may well be one. */
+const LEAST_USUAL_ROWS = 20;
+
+/** All that a file must show before readers get it, in the order in which it is told. */
+export const CHECKS: Check[] = [
+  {
+    id: 'empty',
+    setting: 'always',
+    stops: 'with 0 bytes, or with nothing inside',
+    measure: ({ facts }) => ({ measured: facts.empty ? 0 : facts.bytes, atLeast: 1 }),
+    words: () => 'is empty',
+  },
+  {
+    id: 'noRows',
+    setting: 'where the median of the compared files has rows',
+    stops: 'without rows',
+    measure: ({ facts, history }) =>
+      usualRows(history)?.least ? { measured: rowsThatCount(facts)?.least ?? null, atLeast: 1 } : undefined,
+    words: (_, { medianRows }) => `has no rows, ${usualText(medianRows)}`,
+  },
+  {
+    id: 'counted',
+    setting: 'where a compared file was counted',
+    stops: 'whose rows cannot be counted',
+    promised: true,
+    measure: ({ facts, history }) =>
+      history.comparedWith.some(({ facts: other }) => rowsThatCount(other) !== null)
+        ? { measured: rowsThatCount(facts) === null ? null : 1, atLeast: 1 }
+        : undefined,
+    words: (_, { medianRows }) => `has rows that cannot be counted, ${usualText(medianRows)}`,
+  },
+  {
+    id: 'minRows',
+    setting: 'guards.minRows (none)',
+    stops: 'with fewer rows than that, or whose rows cannot be counted; not of another plan',
+    promised: true,
+    measure: ({ facts, promised: { guards } }) =>
+      guards.minRows === undefined
+        ? undefined
+        : { measured: rowsThatCount(facts)?.least ?? null, atLeast: guards.minRows },
+    words: ({ bound }, { rows }) => `has ${rows} (minRows ${bound})`,
+  },
+  {
+    id: 'maxShrink',
+    setting: 'guards.maxShrink (0.5)',
+    stops: 'that lacks more than this share of the median, if that is at least 20',
+    measure: ({ facts, history, promised: { guards } }) => {
+      const [usual, rows] = [usualRows(history)?.least ?? 0, rowsThatCount(facts)];
+      const measured = rows && Math.max(0, 1 - rows.least / usual);
+      return usual < LEAST_USUAL_ROWS ? undefined : { measured, atMost: guards.maxShrink };
+    },
+    words: ({ bound }, { rows, medianRows }) => `has ${rows}, ${usualText(medianRows)} (maxShrink ${bound})`,
+  },
+  {
+    id: 'maxGrowth',
+    setting: 'guards.maxGrowth (10)',
+    stops: 'with more than so many times the median, which counts as at least 20',
+    measure: ({ facts, history, promised: { guards } }) => {
+      const [usual, rows] = [usualRows(history), rowsThatCount(facts)];
+      const measured = rows && rows.most / Math.max(usual?.most ?? 0, LEAST_USUAL_ROWS);
+      return usual ? { measured, atMost: guards.maxGrowth } : undefined;
+    },
+    words: ({ bound }, { rows, medianRows }) => `has ${rows}, ${usualText(medianRows)} (maxGrowth ${bound})`,
+  },
+  {
+    id: 'maxIrregularShare',
+    setting: 'guards.maxIrregularShare (0.01)',
+    stops: 'with a larger share of records of another width than the first',
+    measure: ({ facts: { content }, promised: { guards } }) => ({
+      measured: content && content.irregular / Math.max(1, content.records),
+      atMost: guards.maxIrregularShare,
+    }),
+    words: ({ measured, bound }) =>
+      `has ${numberText(100 * (measured ?? 0))} % of records with another number of fields than the first (maxIrregularShare ${bound})`,
+  },
+  {
+    id: 'lastRecord',
+    setting: 'guards.maxIrregularShare below 1, until a file that ends like this is released',
+    stops: 'whose last record has another width than the first: cut off, or followed by the text of an error',
+    measure: ({ facts: { content, format }, promised: { guards }, history: { releasedBefore } }) => {
+      const { ending = null, width = null } = content ?? {};
+      if (!ending || width === null || guards.maxIrregularShare === 1) return undefined;
+      if (releasedBefore.endings.some(({ cells }) => cells === ending.cells)) return undefined;
+      // A sheet stores no empty cells at the end of a row.
+      const differs = format === 'xlsx' ? Math.max(0, ending.cells - width) : Math.abs(ending.cells - width);
+      return { measured: differs, atMost: 0 };
+    },
+    words: () => 'ends with a record of another width than the first: it may be cut off, or end with an error',
+  },
+  {
+    id: 'lastLineBreak',
+    setting: 'where the last published file ends with a line break',
+    stops: 'that ends without a line break',
+    measure: ({ facts: { content }, history: { comparedWith, releasedBefore } }) => {
+      const [ending, before] = [content?.ending, comparedWith[0]?.facts.content?.ending];
+      if (!ending || !before?.lineBreak || releasedBefore.endings.some((known) => isDeepStrictEqual(known, ending)))
+        return undefined;
+      return { measured: ending.lineBreak ? 1 : 0, atLeast: 1 };
+    },
+    words: () => 'ends without the line break that the last published file ends with: it may be cut off',
+  },
+  {
+    id: 'required',
+    setting: 'columns.required (none)',
+    stops: 'whose header does not show these columns',
+    promised: true,
+    measure: ({ facts, promised: { required } }) => {
+      if (required.length === 0 || facts.empty) return undefined;
+      const named = columnsOf(facts);
+      return { measured: named && required.filter((name) => !named.includes(name)).length, atMost: 0 };
+    },
+    words: ({ measured }) =>
+      measured === null
+        ? 'does not show the columns that it must have (columns.required)'
+        : `lacks ${columnsText(measured)} that it must have (columns.required)`,
+  },
+  {
+    id: 'header',
+    setting: 'drift.added or drift.removed is stop (warn)',
+    stops: 'whose header lacks a requested column (`removed`), or has one too many (`added`), or shows neither',
+    promised: true,
+    measure: ({ facts, promised: { drift, columns } }) => {
+      if ((drift.added !== 'stop' && drift.removed !== 'stop') || facts.empty) return undefined;
+      const changes = columnChanges(facts, columns);
+      const counted =
+        changes && (drift.added === 'stop' ? changes.added : 0) + (drift.removed === 'stop' ? changes.removed : 0);
+      return { measured: counted, atMost: 0 };
+    },
+    words: ({ measured }) =>
+      measured === null
+        ? 'does not show whether it has the requested columns (drift)'
+        : `has ${columnsText(measured)} more or fewer than were requested (drift)`,
+  },
+  {
+    id: 'unknownHeader',
+    setting: 'until a file with this first record is released; not with columns.header none',
+    stops: 'whose first record names no columns as the CRM lists them, though it is as wide as requested',
+    measure: ({ facts: { header, content, empty }, promised: { headerless } }) =>
+      empty || !content || headerless
+        ? undefined
+        : { measured: header ? 0 : content.headed === false ? 2 : 1, atMost: 0 },
+    words: ({ measured }) =>
+      measured === 2
+        ? 'seems to have no header (if that is so every night: "header": "none" in its columns)'
+        : 'has a first line that names no columns as the CRM lists them: if it is their header, release it once',
+  },
+  {
+    id: 'exportId',
+    setting: 'always',
+    stops: 'whose export id is that of a compared file of another date: the CRM has served an old export again',
+    measure: ({ date, exportId, history: { comparedWith } }) => ({
+      measured: comparedWith.filter((other) => other.date !== date && other.exportId === exportId).length,
+      atMost: 0,
+    }),
+    words: () => 'is an export that the CRM has given for another date already, by its id',
+  },
+  {
+    id: 'sheets',
+    setting: 'always',
+    stops: 'that is a spreadsheet with several visible sheets with a header',
+    measure: ({ facts: { content, format } }) =>
+      format === 'xlsx' && content ? { measured: content.sheets, atMost: 1 } : undefined,
+    words: ({ measured }) => `has ${measured} sheets with a header, of which one would be read`,
+  },
+  {
+    id: 'fullSheet',
+    setting: 'always',
+    stops: 'that is a spreadsheet with a value in its last possible row: further rows may be missing',
+    measure: ({ facts: { content, format } }) =>
+      format === 'xlsx' && content ? { measured: content.fullSheet ? 1 : 0, atMost: 0 } : undefined,
+    words: () => 'fills the last row that a sheet can have: further rows may be missing',
+  },
+  {
+    id: 'excepted',
+    setting: 'columns.except (none)',
+    stops:
+      'of which any cell of the header is not a listed column, or that has values anywhere else: a row longer than the header, a column without a name, another sheet, a comment, an embedded part',
+    promised: true,
+    final: true,
+    measure: ({ facts, promised: { excepting } }) => {
+      const found = excepting ? exceptedPlaces(facts) : undefined;
+      return found && { ...found, atMost: 0 };
+    },
+    words: ({ detail }) => `${detail ?? 'may have columns that must not be there'} (columns.except)`,
+  },
+];
+
+const columnsText = (count: number) => countText(count, 'column');

@@ -1,0 +1,38 @@
+import type { Facts } from './facts.ts';
+import { countText } from './texts.ts';
+
+/** Texts of a header that a message names. */
+const MOST_NAMED = 5;
+
+/**
+ * In how many places a file has, or may have, a column that is left out: every cell of its header must name a listed field
+ * that is not, and there must be no value besides. `undefined` where the file is empty.
+ */
+export function exceptedPlaces({ empty, header, content }: Pick<Facts, 'empty' | 'header' | 'content'>) {
+  if (empty) return undefined;
+  const { headed = null, excepted = null, unlisted = null } = content ?? {};
+  if (!content || excepted === null || unlisted === null || headed !== true) {
+    return { measured: null, detail: `may have columns that must not be there: ${unknownBecause(headed, content)}` };
+  }
+  const { unnamed, longer, elsewhere, unlistedTexts } = content;
+  const named = unlistedTexts.slice(0, MOST_NAMED).map((text) => `"${text}"`);
+  const add = named.length > 0 ? `: ${named.join(', ')}; if they are other columns, name them in columns.labels` : '';
+  const parts: [count: number, text: string][] = [
+    [excepted, `${countText(excepted, 'column')} that must not be there`],
+    [unlisted, `${countText(unlisted, 'text')} in its header that the CRM does not list${add}`],
+    [unnamed, `${countText(unnamed, 'column')} with values and without a name`],
+    [longer, `${countText(longer, 'record')} longer than its header`],
+    [elsewhere, `${countText(elsewhere, 'place')} with values besides its sheet (other sheets, comments, attachments)`],
+  ];
+  const found = parts.filter(([count]) => count > 0);
+  const measured = found.reduce((sum, [count]) => sum + count, 0);
+  // A label that several fields have: which one it is cannot be known.
+  if (measured === 0 && header === null)
+    return { measured: null, detail: 'may have columns that must not be there: a text of its header means several' };
+  return { measured, detail: measured === 0 ? null : `has ${found.map(([, text]) => text).join(', ')}` };
+}
+
+function unknownBecause(headed: boolean | null, content: Facts['content']): string {
+  if (!content) return 'nothing in it was looked at';
+  return headed === false ? 'it seems to have no header' : 'its first line names no columns as the CRM lists them';
+}

@@ -1,0 +1,58 @@
+import type { Facts } from './facts.ts';
+import type { Subject } from './subject.ts';
+
+/** What a comparison with published files shows though it stops nothing, in sentences. */
+export function historyRemarks(subject: Subject): string[] {
+  const { facts, history, exportId } = subject;
+  const { comparedWith, unreadable, ofDate } = history;
+  const remarks: [holds: boolean, remark: string][] = [
+    [comparedWith.length === 0, NOT_COMPARED],
+    [
+      unreadable > 0,
+      `Of ${unreadable} published exports pointer or manifest is gone or unreadable: the file is not compared with them.`,
+    ],
+    [ofDate?.exportId === exportId && !subject.adopted, SAME_EXPORT],
+    [
+      endsAsReleased(subject),
+      'It ends as a file that a person has released: with a record of another width, or without a line break.',
+    ],
+  ];
+  return [
+    ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : [])),
+    ...changesOfForm(facts, comparedWith[0]?.facts),
+  ];
+}
+
+const NOT_COMPARED =
+  'The file is compared with no other: of its plan, no export of another date is published that is to be kept, back to the newest new normal.';
+const SAME_EXPORT = 'The CRM has given the export that its date has already, by its id.';
+
+function endsAsReleased({ facts: { content, format }, history: { comparedWith, releasedBefore } }: Subject): boolean {
+  const { ending = null, width = null } = content ?? {};
+  if (!ending || !releasedBefore.endings.some(({ cells }) => cells === ending.cells)) return false;
+  const otherWidth = format !== 'xlsx' && width !== null && ending.cells !== width;
+  return otherWidth || (!ending.lineBreak && comparedWith[0]?.facts.content?.ending?.lineBreak === true);
+}
+
+/** How the file is written otherwise than the last published one, where both are known. */
+function changesOfForm(now: Facts, before: Facts | undefined): string[] {
+  if (!before || before.empty || now.empty) return [];
+  const known = (value: string | null | undefined) => value ?? undefined;
+  const bothText = now.format === 'csv' && before.format === 'csv';
+  // Any encoding would do for a file of ASCII.
+  const encoded = bothText && now.content?.ascii === false && before.content?.ascii === false;
+  const parts: [what: string, now: string | undefined, before: string | undefined][] = [
+    ['format', known(now.format), known(before.format)],
+    ['compression', now.compression ?? 'none', before.compression ?? 'none'],
+    ['encoding', encoded ? known(now.dialect?.encoding) : undefined, known(before.dialect?.encoding)],
+    ['separator', known(now.dialect?.separator), known(before.dialect?.separator)],
+  ];
+  return parts.flatMap(([what, is, was]) =>
+    is === undefined || was === undefined || is === was
+      ? []
+      : [`The ${what} of the file is another than that of the last published one: ${named(is)}, it was ${named(was)}.`],
+  );
+}
+
+const NAMES: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab' };
+const named = (word: string) => NAMES[word] ?? word;

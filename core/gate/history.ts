@@ -1,0 +1,36 @@
+import * as z from 'zod/mini';
+import { endingSchema, type Facts } from './facts.ts';
+
+/** What a person has released of files of a plan, so that later ones of the same kind need nobody. */
+export const releasedBeforeSchema = z.object({
+  headers: z.array(z.string()).check(z.describe('SHA-256 of first records that stand for the requested columns.')),
+  endings: z.array(endingSchema).check(z.describe('How such files end.')),
+});
+export type ReleasedBefore = z.infer<typeof releasedBeforeSchema>;
+
+/** A published export that a file is compared with. */
+export interface PublishedExport {
+  date: string;
+  execution: string;
+  exportId: string;
+  crc32: string;
+  unchangedSince: string | null;
+  facts: Facts;
+}
+
+/** What is published of one plan, as far as a file is compared with it. */
+export interface History {
+  /** Newest first. Of the file's own date only where the history begins there. */
+  comparedWith: PublishedExport[];
+  /** What readers have of the file's own date. */
+  ofDate: PublishedExport | undefined;
+  /** What a person has released of them, and of files before them. */
+  releasedBefore: ReleasedBefore;
+  /** Pointers or manifests that are gone or say nothing, though they are to be kept: they are left out. */
+  unreadable: number;
+}
+
+export const NO_HISTORY: History = {
+  ...{ comparedWith: [], ofDate: undefined, unreadable: 0 },
+  releasedBefore: { headers: [], endings: [] },
+};

@@ -1,0 +1,37 @@
+import * as z from 'zod/mini';
+
+const checkSchema = z.object({
+  guard: z.string(),
+  passed: z.boolean(),
+  measured: z.nullable(z.number()).check(z.describe('null = not known of this file.')),
+  bound: z.number(),
+  // Reports of earlier releases have none.
+  detail: z
+    ._default(z.nullable(z.string()), null)
+    .check(z.describe('What was found, in half a sentence; null = nothing besides the measure.')),
+});
+export type CheckResult = z.infer<typeof checkSchema>;
+
+const comparedSchema = z.object({
+  date: z.iso.date(),
+  execution: z.string(),
+  rows: z
+    .nullable(z.int())
+    .check(
+      z.describe('Without rows that are empty in every cell; the least where it is doubtful; null = not counted.'),
+    ),
+});
+
+/** Why a file was published or stopped. Read loosely: a later release has other checks. */
+export const gateReportSchema = z.object({
+  checks: z.array(checkSchema),
+  comparedWith: z
+    .array(comparedSchema)
+    .check(z.describe('Published exports that the file is compared with, newest first.')),
+  medianRows: z.nullable(z.number()).check(z.describe('Of their rows; null = none of them has counted rows.')),
+});
+export type GateReport = z.infer<typeof gateReportSchema>;
+
+export function failedChecks({ checks }: Pick<GateReport, 'checks'>): CheckResult[] {
+  return checks.filter(({ passed }) => !passed);
+}

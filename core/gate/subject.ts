@@ -1,0 +1,89 @@
+import type { DriftPolicy } from '../config/drift-settings.ts';
+import type { GuardSettings } from '../config/guard-settings.ts';
+import type { Content, Facts, Range } from './facts.ts';
+import type { History } from './history.ts';
+
+/** What the settings promise of a file, as they are today. */
+export interface Promised {
+  /** The requested columns, in order. */
+  columns: readonly string[];
+  /** Whether any column is left out. */
+  excepting: boolean;
+  /** Columns without which no file is wanted. */
+  required: readonly string[];
+  /** The first record is a row (`columns.header`). */
+  headerless: boolean;
+  guards: GuardSettings;
+  drift: DriftPolicy;
+}
+
+/** What the gate is asked about. */
+export interface Subject {
+  /** Of the file's date. */
+  date: string;
+  exportId: string;
+  /** It was requested by an earlier run. */
+  adopted: boolean;
+  facts: Facts;
+  promised: Promised;
+  history: History;
+}
+
+/** Rows that count for guards: those with a value. @returns `null` where they are not counted */
+export function rowsThatCount({ empty, content }: Pick<Facts, 'empty' | 'content'>): Range | null {
+  if (empty) return { least: 0, most: 0 };
+  const { rows = null, emptyRows = 0 } = content ?? {};
+  return rows && { least: Math.max(0, rows.least - emptyRows), most: Math.max(0, rows.most - emptyRows) };
+}
+
+/** Medians of both ends over the exports whose rows were counted; `null` where none was. */
+export function usualRows({ comparedWith }: History): Range | null {
+  const counted = comparedWith.flatMap(({ facts }) => rowsThatCount(facts) ?? []);
+  const least = medianOf(counted.map((range) => range.least));
+  const most = medianOf(counted.map((range) => range.most));
+  return least === null || most === null ? null : { least, most };
+}
+
+/** Of an even number: between the two in the middle. */
+function medianOf(numbers: number[]): number | null {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  const [low, high] = [sorted[Math.floor(middle)], sorted[Math.ceil(middle)]];
+  return low === undefined || high === undefined ? null : (low + high) / 2;
+}
+
+/** Cells of the header that are no column: those without a text and without values below. */
+export function columnsOf({ header }: Pick<Facts, 'header'>): string[] | null {
+  return header?.filter((name) => name !== '') ?? null;
+}
+
+/** How a file lacks requested columns and has others; `null` where its columns are not known. */
+export function columnChanges(
+  { header, content }: Pick<Facts, 'header' | 'content'>,
+  requested: readonly string[],
+): { added: number; removed: number } | null {
+  const named = columnsOf({ header });
+  if (named) {
+    const added = named.filter((name) => !requested.includes(name)).length + (content?.unnamed ?? 0);
+    return { added, removed: requested.filter((name) => !named.includes(name)).length };
+  }
+  if (content?.headed !== false || content.width === null) return null;
+  const wider = content.width - requested.length;
+  return { added: Math.max(0, wider), removed: Math.max(0, -wider) };
+}
+
+/**
+ * The file as it is known once a person has released another one with the same first record: that one stands for the
+ * requested columns, in order.
+ */
+export function withKnownHeader(facts: Facts, columns: readonly string[], { releasedBefore }: History): Facts {
+  const { header, content } = facts;
+  if (header || !content || content.firstRecord === null || content.width !== columns.length) return facts;
+  if (!releasedBefore.headers.includes(content.firstRecord)) return facts;
+  return { ...facts, header: [...columns], content: { ...content, headed: true, rows: behindHeader(content) } };
+}
+
+/** Where it was not known whether the first record is a header, one row may have been too many. */
+function behindHeader({ rows, headed }: Content): Range | null {
+  return rows && (headed === null ? { least: rows.least, most: Math.max(rows.least, rows.most - 1) } : rows);
+}

@@ -1,0 +1,55 @@
+import { PLAN_DEFAULTS } from '../../core/config/entity-plan.ts';
+import { type Content, type Facts, UNSEEN } from '../../core/gate/facts.ts';
+import { type History, NO_HISTORY, type PublishedExport } from '../../core/gate/history.ts';
+import type { Promised, Subject } from '../../core/gate/subject.ts';
+
+/** Facts of a good file of the columns `id` and `name`. @param rows how many; `null` = not counted */
+export function factsOf(rows: number | null, content: Partial<Content> = {}, overrides: Partial<Facts> = {}): Facts {
+  return {
+    ...{ bytes: 1000, empty: false, format: 'csv', compression: null, header: ['id', 'name'] },
+    dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
+    content: {
+      ...UNSEEN,
+      ...{ rows: rows === null ? null : { least: rows, most: rows }, records: (rows ?? 0) + 1, width: 2, headed: true },
+      ...{ excepted: 0, unlisted: 0, ending: { cells: 2, lineBreak: true } },
+      ...content,
+    },
+    ...overrides,
+  };
+}
+
+/** The night before 2026-11-20 by so many days. */
+export function night(facts: Facts, daysAgo: number, overrides: Partial<PublishedExport> = {}): PublishedExport {
+  const date = new Date(Date.UTC(2026, 10, 20 - daysAgo)).toISOString().slice(0, 10);
+  const execution = `n${daysAgo}`;
+  return {
+    date,
+    execution,
+    exportId: `export-${daysAgo}`,
+    crc32: execution,
+    unchangedSince: null,
+    facts,
+    ...overrides,
+  };
+}
+
+export const historyOf = (...nights: Facts[]): History => ({
+  ...structuredClone(NO_HISTORY),
+  comparedWith: nights.map((facts, index) => night(facts, index + 1)),
+});
+
+const PROMISED: Promised = {
+  ...{ columns: ['id', 'name'], excepting: false, required: [], headerless: false },
+  ...{ guards: PLAN_DEFAULTS.guards, drift: PLAN_DEFAULTS.drift },
+};
+
+type Given = Partial<Omit<Subject, 'promised' | 'facts'>> & { promised?: Partial<Promised> };
+
+/** The file of 2026-11-20. */
+export function subjectOf(facts: Facts, { promised, ...overrides }: Given = {}): Subject {
+  return {
+    ...{ date: '2026-11-20', exportId: 'export-0', adopted: false, facts, history: NO_HISTORY },
+    ...overrides,
+    promised: { ...PROMISED, ...promised },
+  };
+}
