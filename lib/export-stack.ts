@@ -2,8 +2,7 @@ import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
 import { deployedOutputs } from '../core/config/deployed.ts';
-import { tableEntities } from '../core/config/entity-plan.ts';
-import { settingsOutput } from '../core/table/settings-digest.ts';
+import { tableOutputs } from '../core/table/settings-digest.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
@@ -63,10 +62,7 @@ export class ExportStack extends Stack {
       ...(dashboard && { DashboardName: dashboard.name }),
       SoftwareVersion: softwareVersion,
       TimeZone: deployment.timeZone,
-      ...(steps.WriteTable && {
-        TableEntities: tableEntities(deployment).join(' '),
-        TableSettings: settingsOutput(deployment),
-      }),
+      ...(steps.WriteTable && tableOutputs(deployment)),
       ...(hashKey.secretId !== undefined && { TableHashKeyId: hashKey.secretId }),
       ...deployedOutputs(deployment),
       KeptOnDestroy: [

@@ -28,16 +28,17 @@ export interface DeployedTables {
   digest: string;
 }
 
-/** Of all entities that have tables, as an output of the stack: `leads:1:DIGEST contacts:2:DIGEST`. */
-export function settingsOutput(settings: Settings): string {
-  const told = tableEntities(settings).map((entity) => {
+/** Outputs of the stack: the entities that have tables, and what these are written under (`leads:1:DIGEST contacts:2:DIGEST`). */
+export function tableOutputs(settings: Settings): { TableEntities: string; TableSettings: string } {
+  const entities = tableEntities(settings);
+  const told = entities.map((entity) => {
     const plan = entityPlan(settings, entity);
     return [entity, plan.tables?.version, settingsDigest(plan)].join(':');
   });
-  return told.join(' ');
+  return { TableEntities: entities.join(' '), TableSettings: told.join(' ') };
 }
 
-/** @param output empty where no entity has tables */
+/** @param output `TableSettings`; empty where no entity has tables */
 export function deployedTables(output: string): Map<Entity, DeployedTables> {
   const parts = output.split(' ').map((one) => one.split(':'));
   return new Map(

@@ -4,7 +4,7 @@ import { SETTINGS_KEY } from '../../core/table/settings-digest.ts';
 import { isGone, TableUpload } from './table-upload.ts';
 
 /** What the metadata of a table say: names of executions and a digest, no data. */
-export interface Author {
+interface Author {
   /** The run whose file it is made of. */
   run: string;
   /** The execution that wrote it: another one where a person asked for it. */

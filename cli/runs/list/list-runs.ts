@@ -205,11 +205,7 @@ function forgottenRow({ manifest, standing }: RunWithStanding): RunRow {
     ...unknown,
     warningCount: warnings.length,
     changedColumns,
-    state,
-    kind,
-    unjudged: isUnjudged(file),
-    releases: null,
-    tableOf: null,
+    ...{ state, kind, unjudged: isUnjudged(file), releases: null, tableOf: null },
   };
 }
 

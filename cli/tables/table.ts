@@ -3,13 +3,13 @@ import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { forgottenRun } from '../data/forgotten-run.ts';
 import { createManifests, type Manifests } from '../data/manifests.ts';
+import { findRun } from '../runs/find-run.ts';
+import type { FollowCommandOptions } from '../runs/follow.ts';
+import { afterStart, startNamed } from '../runs/start.ts';
 import { dateArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
-import { findRun } from './find-run.ts';
-import type { FollowCommandOptions } from './follow.ts';
-import { afterStart, startNamed } from './start.ts';
 
 interface TableOptions extends FollowCommandOptions {
   date?: string;
@@ -50,7 +50,7 @@ export function addTable(command: Command): void {
 }
 
 async function table(named: string, options: TableOptions): Promise<void> {
-  if (options.outdated) return (await import('../tables/write-again.ts')).writeAgain(named, options);
+  if (options.outdated) return (await import('./write-again.ts')).writeAgain(named, options);
   const alone = options.dryRun ? '--dry-run' : options.concurrency === undefined ? undefined : '--concurrency';
   if (alone !== undefined) throw new CommandError(`${alone} goes with --outdated.`, USAGE);
   const target = await connect(options);
