@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { onlyOf } from './column-settings.ts';
 import type { EntityPlan } from './deployment.ts';
+import { onlyOf } from './entity-plan.ts';
 import { exceptedOf } from './excepted-columns.ts';
 
 /** The part of an entity's configuration that is about its table: the Parquet file that WriteTable makes of the published CSV. */

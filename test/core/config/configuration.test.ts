@@ -143,8 +143,8 @@ describe('a mistake is reported with the path of its field', () => {
     ],
     [
       'a column to be left out whose name is none',
-      { crm: CRM, entities: { leads: { columns: { except: ['national id'] } } } },
-      /^entities\.leads\.columns\.except: must be plain names of columns$/,
+      { crm: CRM, entities: { leads: { columns: { except: ['national id\n'] } } } },
+      /^entities\.leads\.columns\.except: must be plain names or labels of columns$/,
     ],
     [
       'a filter by a column that is left out',
