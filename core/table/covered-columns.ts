@@ -1,11 +1,12 @@
 import type { EntityPlan } from '../config/deployment.ts';
 import { exceptedOf } from '../config/excepted-columns.ts';
+import { meantBy } from '../export/left-out.ts';
 import type { Manifest } from '../export/manifest.ts';
 import { type Covered, tableColumnName } from './columns.ts';
-import { meantBy, type NamedColumn } from './meant-columns.ts';
 import { TableError } from './table-error.ts';
 
 type Plan = Pick<EntityPlan, 'columns' | 'tables'>;
+type NamedColumn = Parameters<typeof meantBy>[1][number];
 /** What a manifest tells of the columns of the CRM. */
 export type Told = Pick<Manifest, 'fields' | 'leftOut'>;
 
@@ -68,5 +69,5 @@ function listsOf(names: readonly string[], told: readonly Told[]): NamedColumn[]
 }
 
 function meantInAny(entry: string, lists: NamedColumn[][]): Set<string> {
-  return new Set(lists.flatMap((list) => meantBy(entry, list)));
+  return new Set(lists.flatMap((list) => meantBy([entry], list).leftOut.map(({ name }) => name)));
 }
