@@ -1,12 +1,12 @@
 import type { Manifest } from '../../core/export/manifest.ts';
 import { csvRecordsIn } from '../../core/files/csv-records-in.ts';
 import { kindOf } from '../../core/files/file-kind.ts';
-import { fileRecords } from '../../core/files/file-records.ts';
 import { isEmptyFile } from '../../core/files/read-formats.ts';
+import { isReadInOrder, storedRecords } from '../../core/records/proven-records.ts';
 import type { Target } from '../support/target.ts';
 import { failed } from './find.ts';
 import { firstBytes, type StoredFile, storedFile } from './object.ts';
-import { refuseUnread, sourceOf, unreadable } from './read-file.ts';
+import { NO_LIMITS, refuseUnread, sourceOf, unreadable } from './read-file.ts';
 
 type Place = Pick<Target, 's3' | 'BucketName'>;
 
@@ -25,8 +25,8 @@ export async function firstRows(target: Place, manifest: Manifest, most: number)
   refuseUnread(manifest);
   const file = await storedFile(target, manifest);
   if (isEmptyFile(manifest.file)) return [];
-  const { format, compression, header } = manifest.file;
-  const inOrder = format !== 'xlsx' && compression !== 'zip';
+  const { header } = manifest.file;
+  const inOrder = isReadInOrder(manifest.file);
   const count = header === null ? most : most + 1;
   const rows = await (inOrder ? rowsOfText(target, manifest, file, count) : rowsOfSheet(target, manifest, file, count));
   return header === null ? rows : rows.slice(1);
@@ -35,7 +35,7 @@ export async function firstRows(target: Place, manifest: Manifest, most: number)
 async function rowsOfSheet(target: Place, manifest: Manifest, file: StoredFile, most: number): Promise<string[][]> {
   const rows: string[][] = [];
   try {
-    for await (const record of fileRecords(sourceOf(target, file), manifest.file)) {
+    for await (const record of storedRecords(sourceOf(target, file), manifest.file, NO_LIMITS)) {
       rows.push(record);
       if (rows.length === most) break;
     }

@@ -1,9 +1,8 @@
-import { RunError } from '../../core/errors.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { ByteSource } from '../../core/files/byte-source.ts';
-import { UnreadableCsv } from '../../core/files/csv-records.ts';
-import { provenRecords } from '../../core/files/proven-records.ts';
 import { isReadFormat } from '../../core/files/read-formats.ts';
+import { provenRecords, whyUnread } from '../../core/records/proven-records.ts';
+import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { corruptText } from './download-file.ts';
@@ -11,6 +10,12 @@ import { failed } from './find.ts';
 import { bytesFrom, type StoredFile, storedFile } from './object.ts';
 
 type Place = Pick<Target, 's3' | 'BucketName'>;
+
+/** A person is there to stop it. */
+export const NO_LIMITS: ReadingLimits = {
+  ...{ contentBytes: Number.POSITIVE_INFINITY, diskBytes: Number.POSITIVE_INFINITY },
+  secondsLeft: () => Number.POSITIVE_INFINITY,
+};
 
 /** @throws CommandError (exit code 1) where the file is of a kind that nothing looks into */
 export function refuseUnread({ entity, date, file }: Pick<Manifest, 'entity' | 'date' | 'file'>): void {
@@ -35,10 +40,11 @@ export async function* recordsOf(place: Place, manifest: Manifest, signal?: Abor
   refuseUnread(manifest);
   const { file, request } = manifest;
   const source = sourceOf(place, await storedFile(place, manifest, signal), signal);
+  const refuse = (crc: number) => failed(corruptText(manifest, crc));
   let first = true;
   if (file.content?.headed === false) yield request.columns;
   try {
-    for await (const record of provenRecords(source, file, (crc) => failed(corruptText(manifest, crc)))) {
+    for await (const record of provenRecords(source, file, { limits: NO_LIMITS, refuse })) {
       if (first) refuseOtherWidth(manifest, record);
       first = false;
       yield record;
@@ -55,10 +61,8 @@ export function sourceOf(place: Place, stored: StoredFile, signal?: AbortSignal)
 
 /** @returns a CommandError (exit code 1) where the error says that the content cannot be read */
 export function unreadable(key: string, error: unknown): unknown {
-  if (error instanceof UnreadableCsv)
-    return failed(`The file ${key} ${error.message}: download gets the file as it is.`, error);
-  if (!(error instanceof RunError) || error.name.startsWith('Storage')) return error;
-  return failed(`The file ${key} cannot be read: ${error.message} download gets the file as it is.`, error);
+  const why = whyUnread(error);
+  return why === undefined ? error : failed(`The file ${key} ${why}: download gets the file as it is.`, error);
 }
 
 /** What splits the header otherwise splits every row otherwise. @throws CommandError (exit code 1) */

@@ -3,8 +3,8 @@ import { ParquetWriter } from 'hyparquet-writer';
 import type { TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
 import type { ByteSource } from '../files/byte-source.ts';
-import { UnreadableCsv } from '../files/csv-records.ts';
-import { provenRecords } from '../files/proven-records.ts';
+import { provenRecords, whyUnread } from '../records/proven-records.ts';
+import type { ReadingLimits } from '../zip/reading-limits.ts';
 import { schemaOf } from './column-types.ts';
 import { type Covered, missingFields, tableColumns } from './columns.ts';
 import { type FileColumns, fileColumns } from './file-columns.ts';
@@ -17,6 +17,7 @@ export interface TableInput {
   manifest: Pick<Manifest, 'entity' | 'date' | 'execution' | 'file' | 'request'>;
   /** The file of the manifest, as it is stored. */
   source: ByteSource;
+  limits: ReadingLimits;
   settings: TableSettings;
   /** What these and others mean of the columns of the file. */
   covered: Covered;
@@ -87,18 +88,19 @@ function formatOf({ manifest, settings, digest, softwareVersion }: TableInput) {
 }
 
 /** The records behind the header. The bytes are proven by the last one. */
-async function* rowsOf({ manifest: { file }, source }: TableInput, of: FileColumns): AsyncGenerator<string[]> {
+async function* rowsOf({ manifest: { file }, source, limits }: TableInput, of: FileColumns): AsyncGenerator<string[]> {
   const width = of.names.length;
   const refuse = () => new TableError('The stored file is not the one of its manifest: another CRC-32.');
   let isHeader = of.headed;
   try {
-    for await (const record of provenRecords(source, file, refuse)) {
+    for await (const record of provenRecords(source, file, { limits, refuse })) {
       if (isHeader && record.length !== width)
         throw new TableError(`The header has ${record.length} fields, not ${width} as in the manifest.`);
       if (!isHeader) yield record;
       isHeader = false;
     }
   } catch (error) {
-    throw error instanceof UnreadableCsv ? new TableError(`The file ${error.message}.`) : error;
+    const why = whyUnread(error);
+    throw why === undefined ? error : new TableError(`The file ${why}.`);
   }
 }

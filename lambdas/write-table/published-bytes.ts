@@ -4,9 +4,22 @@ import type { Invocation } from '../../core/step/invocation.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import { TableError } from '../../core/table/table-error.ts';
+import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
 
 /** Left for the last parts and the answer. */
 const MARGIN_SECONDS = 45;
+
+/** Of the function's own disk, which has 512 MB: shared texts of a spreadsheet, and one that is packed. */
+const DISK_BYTES = 450_000_000;
+
+/** Its content was bounded before it was published: here only time and disk are. */
+export function readingLimits({ secondsLeft }: Pick<Invocation, 'secondsLeft'>): ReadingLimits {
+  return {
+    contentBytes: Number.POSITIVE_INFINITY,
+    diskBytes: DISK_BYTES,
+    secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
+  };
+}
 
 /**
  * The bytes of a published file, as long as there is time for them: a table is written by one invocation. All reads are of one

@@ -20,7 +20,7 @@ import { tableKey } from '../../core/table/table-key.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 import { afterTrouble } from './after-trouble.ts';
-import { publishedBytes } from './published-bytes.ts';
+import { publishedBytes, readingLimits } from './published-bytes.ts';
 import type { StandingTable, TableStore } from './table-store.ts';
 import { tableWarnings } from './table-warnings.ts';
 
@@ -114,7 +114,8 @@ async function replaceTable(
   const upload = deps.tables.begin(key, { run: manifest.execution, execution: state.execution, settings: digest });
   try {
     const source = publishedBytes(manifest.file, deps);
-    const input = { manifest, settings, covered, digest, source, hashKey, softwareVersion: deps.softwareVersion };
+    const read = { source, limits: readingLimits(deps) };
+    const input = { manifest, settings, covered, digest, ...read, hashKey, softwareVersion: deps.softwareVersion };
     const written = await writeParquet(input, (chunk) => upload.write(chunk));
     const inPlace = (await isNamed(manifest, deps)) && (await upload.complete(standing?.etag));
     return inPlace ? finished(subject, written, deps) : await afterOther(subject, written, state, deps);

@@ -54,6 +54,7 @@ export function inputOf({
   return {
     ...{ manifest, settings: { ...SETTINGS, ...settings }, hashKey, softwareVersion: '0.2.0' },
     ...{ covered, digest: 'fedcba98fedcba98' },
+    limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
     source: { size: bytes.length, read: (from, to) => chunksOf(bytes.subarray(from, to), chunk) },
   };
 }
