@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { keyChanges } from '../../../cli/data/key-changes.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
+import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -95,6 +96,21 @@ test.each<[string, Side]>([
 ])('a file with %s has the same keys as a plain one', async (_, side) => {
   const { diff } = await between({ content: 'id,name\n1,a\n' }, side);
   expect((await diff()).stdout).toContain('keys by id: 0 added, 0 removed, 1 in both');
+});
+
+test('a spreadsheet is compared with a CSV file by its keys', async () => {
+  const workbook = smallWorkbook([
+    ['name', 'id'],
+    ['Ann', '1'],
+    ['Dan', '4'],
+  ]);
+  const { diff } = await between(
+    { content: OLD },
+    { content: workbook, file: await workbookFile(workbook, ['name', 'id']) },
+  );
+  const { stdout, stderr } = await diff();
+  expect(stderr).toBe('');
+  expect(stdout).toContain('keys by id: 1 added, 2 removed, 1 in both');
 });
 
 test.each<[string, Side, number, RegExp]>([

@@ -4,7 +4,9 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
 import { tempDir } from '../../local/support/support.ts';
+import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -61,6 +63,23 @@ test('a file in another encoding with another separator becomes UTF-8 with the s
   const { path, excel } = await setting(content, { dialect });
   await excel();
   expect(await readFile(path, 'utf8')).toBe('\ufeff"id";"name"\r\n"1";"א"\r\n');
+});
+
+test('a spreadsheet becomes a CSV file in which no cell can be run', async () => {
+  const workbook = smallWorkbook([
+    ['id', 'name'],
+    ['1', '=1+1'],
+    [2, 'b'],
+  ]);
+  const { path, excel } = await setting(workbook, await workbookFile(workbook, ['id', 'name']));
+  expect((await excel()).code).toBe(0);
+  expect(await readFile(path, 'utf8')).toBe('\ufeff"id","name"\r\n"1","\'=1+1"\r\n"2","b"\r\n');
+});
+
+test('a file without a header, by the configuration, gets the requested columns as its first line', async () => {
+  const { path, excel } = await setting('1,a\n', { header: null, content: { ...UNSEEN, headed: false, width: 2 } });
+  await excel();
+  expect(await readFile(path, 'utf8')).toBe('\ufeff"id","name"\r\n"1","a"\r\n');
 });
 
 test.each<[string, string, Partial<Manifest['file']>, RegExp]>([

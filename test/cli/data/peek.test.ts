@@ -5,6 +5,7 @@ import { rowsText } from '../../../cli/data/peek.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
+import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -73,6 +74,38 @@ test('a file that has no header, by the configuration, is shown from its first r
   const { stdout, stderr } = await run('peek', 'leads');
   expect(stdout).toContain('First 2 rows:\n  id  name\n  1   a\n  2   b\n');
   expect(stderr).toBe('Warning: The file has no header: these are the requested columns, in their order.\n');
+});
+
+test.each<[string, (content: Buffer) => Buffer, string | null]>([
+  ['as it is', (content) => content, null],
+  ['alone in a zip archive', (content) => zipOfFiles({ 'leads.xlsx': content }), 'zip'],
+])(
+  'the first rows of a spreadsheet %s are shown below its header, whatever is above',
+  async (_, packed, compression) => {
+    const rows = Array.from({ length: 12 }, (_row, row) => [String(row), `name ${row}`]);
+    const workbook = smallWorkbook([['Leads'], ['id', 'name'], ...rows]);
+    const file = { ...(await workbookFile(workbook, ['id', 'name'])), compression };
+    const { run, firstRows } = await setting(packed(workbook), file);
+    expect(await firstRows()).toEqual(rows.slice(0, 10));
+    expect((await run('peek', 'leads')).stdout).toContain('First 10 rows:\n  id  name\n  0   name 0\n');
+    expect(JSON.parse((await run('schema', 'leads', '--json')).stdout)).toMatchObject({ fromHeader: true });
+  },
+);
+
+test('the first rows of a CSV file alone in a zip archive are shown', async () => {
+  const { firstRows } = await setting(zipOfFiles({ 'leads.csv': 'id,name\n1,a\n' }), { compression: 'zip' });
+  expect(await firstRows()).toEqual([['1', 'a']]);
+});
+
+test('a damaged spreadsheet is one sentence', async () => {
+  const workbook = smallWorkbook([
+    ['id', 'name'],
+    ['1', 'Ann'],
+  ]);
+  const { run } = await setting(workbook.subarray(0, -30), await workbookFile(workbook, ['id', 'name']));
+  const { code, stdout, stderr } = await run('peek', 'leads');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^The file runs\/\S+ .*: download gets the file as it is\.\n$/);
 });
 
 test('a column without a name is none of the columns', async () => {
