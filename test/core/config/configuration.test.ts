@@ -184,6 +184,11 @@ describe('a mistake is reported with the path of its field', () => {
       tables({ hash: ['phone'], columns: { phone: 'integer' } }),
       /^entities\.leads\.tables\.hash: names "phone", which `columns` gives a type/,
     ],
+    ...(['except', 'hash'] as const).map((key): [string, object, RegExp] => [
+      `a column of \`tables.${key}\` beside files without a header`,
+      tables({ [key]: ['phone'] }, { header: 'none' }),
+      new RegExp(`^entities\\.leads\\.tables\\.${key}: names "phone", which files without a header \\(`),
+    ]),
     [
       'a column that a table leaves out twice',
       tables({ except: ['phone', 'phone'] }),
