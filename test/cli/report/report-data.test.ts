@@ -85,7 +85,7 @@ describe('in the middle of a night', () => {
     expect(rows).toEqual([
       expect.stringContaining('✓ published'),
       expect.stringContaining('✕ ExportFailed'),
-      ...Array(ALL - 2).fill(expect.stringContaining('◦ not due yet')),
+      ...Array(ALL - 2).fill(expect.stringContaining('◦ still to come')),
     ]);
   });
 
