@@ -15,6 +15,9 @@ export interface RowCount {
 /** A title of two words stands above two columns. */
 const NARROWEST_RECORD_ABOVE = 3;
 
+/** Of fewer rows, none is like the others. */
+const FEWEST_COMPARED = 3;
+
 /** Reads all rows of a sheet of which the header was found. */
 export async function countRows(rows: AsyncIterable<SheetRow>, header: SheetHeader): Promise<RowCount> {
   const count = new RowCounter(header);
@@ -47,7 +50,11 @@ class RowCounter {
   }
 
   add(row: SheetRow): void {
-    if (row.number < this.header.number) return this.addAbove(row);
+    if (row.number < this.header.number) this.addAbove(row);
+    else this.addRecord(row);
+  }
+
+  private addRecord(row: SheetRow): void {
     this.records += 1;
     if (row.number === this.header.number && this.header.headed !== false) return;
     if (this.last.number > 0) this.fewest = Math.min(this.fewest, this.last.columns.length);
@@ -71,7 +78,8 @@ class RowCounter {
       repeatedHeaders: this.repeated,
       fullSheet: this.last.number === LAST_ROW,
     };
-    return { content, recordsAbove: this.recordsAbove, endsThin: 2 * this.last.columns.length < this.fewest };
+    const endsThin = behind > FEWEST_COMPARED && 2 * this.last.columns.length < this.fewest;
+    return { content, recordsAbove: this.recordsAbove, endsThin };
   }
 
   private addAbove({ columns }: SheetRow): void {
