@@ -1,5 +1,6 @@
-import { fileSource } from '../../core/content/on-disk.ts';
+import { statSync } from 'node:fs';
 import { readContent } from '../../core/content/read-content.ts';
+import { fileSource } from '../../core/zip/put-aside.ts';
 import { JOB, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
 import type { PackedJob, PackedReading } from './packed.ts';
@@ -18,7 +19,11 @@ await whenBegun(async (): Promise<PackedReading> => {
   let rows = 0;
   const cost = await costOf(async () => {
     const file = { what: path, contentType: '', maxBytes: Number.MAX_SAFE_INTEGER, undeclaredEnd: false };
-    const { facts } = await readContent(await fileSource(path), { ...file, expected, secondsLeft: () => 900 });
+    const { facts } = await readContent(fileSource(path, statSync(path).size), {
+      ...file,
+      expected,
+      secondsLeft: () => 900,
+    });
     rows = facts.content?.rows?.least ?? 0;
   });
   return { ...cost, rows };
