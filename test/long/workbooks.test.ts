@@ -9,7 +9,7 @@ import { sheetRecords } from '../../core/spreadsheet/sheet-records.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
-import { AMPLE, expectedColumns } from '../support/workbook.ts';
+import { AMPLE, all, expectedColumns } from '../support/workbook.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const ENVIRONMENT = {
@@ -32,7 +32,7 @@ const madeSchema = z.object({
 async function facts({ file, columns }: z.infer<typeof madeSchema>) {
   const source = fileSource(file, statSync(file).size);
   const { header, content } = await sheetFacts(source, expectedColumns(columns), AMPLE);
-  const records = await Array.fromAsync(sheetRecords(source, content, AMPLE));
+  const records = await all(sheetRecords(source, content, AMPLE));
   return { header, rows: content.rows, rowsAbove: content.rowsAbove, elsewhere: content.elsewhere, records };
 }
 
@@ -44,7 +44,10 @@ test(`of ${COUNT} workbooks of openpyxl and XlsxWriter, every cell is read as op
     const script = join(import.meta.dirname, 'support', 'workbooks.py');
     const args = ['-I', script, record.workDir, String(COUNT), String(seed)];
     const { stdout } = await promisify(execFile)(python, args, { maxBuffer: LARGEST_BYTES });
-    const made = stdout.trim().split('\n').map((line) => madeSchema.parse(JSON.parse(line)));
+    const made = stdout
+      .trim()
+      .split('\n')
+      .map((line) => madeSchema.parse(JSON.parse(line)));
     expect(made).toHaveLength(COUNT);
     for (const workbook of made) {
       const { columns, above, elsewhere, records } = workbook;
