@@ -24,6 +24,8 @@ export interface DoctorOptions extends ConfigurationOptions {
   allDeployments?: boolean;
   /** Spends a generation of the grant; without it, nothing is changed. */
   refresh?: boolean;
+  /** Reads the newest file of each entity to its end. */
+  read?: boolean;
   json?: boolean;
 }
 
@@ -85,7 +87,7 @@ async function lookAtNights(
   if (deployment)
     await findings.look(
       'tonight',
-      () => tonightChecks(target, deployment, { now: () => new Date() }),
+      () => tonightChecks(target, deployment, { now: () => new Date(), read: options.read }),
       (checks) => checks,
     );
   await findings.look('concurrency', () => concurrencyCheck(target, deployment, known?.sameNights), same);
@@ -150,9 +152,10 @@ function commandsFor({ configuration, ...place }: DoctorOptions): Omit<Around, '
 
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
 export function addDoctor(command: Command): void {
-  withAllDeployments(command, ['refresh'])
+  withAllDeployments(command, ['refresh', 'read'])
     .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
     .option('--refresh', 'also refresh the grant once, for real: spends one generation of it')
+    .option('--read', "also read the newest file of each entity to its end, under today's settings")
     .option('--json', 'one JSON document')
     .action(async (options: DoctorOptions) => {
       if (options.allDeployments) return (await import('./doctor-all.ts')).doctorAll(options);
