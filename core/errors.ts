@@ -60,7 +60,10 @@ export const ERRORS = {
   ),
   DownloadIncomplete: transient('Ask the operator of the CRM about its file server, then start the run again.'),
   FileRejected: final(
-    'Nothing was published. Look at the stored file, if one is named here, then start the run again. If the CRM does export such files, allow them in files.formats.',
+    'Nothing was published. Look at the stored file, if one is named here, then start the run again. If the CRM does export such files, allow them: CSV and xlsx in files.formats, others, unjudged, in entities.ENTITY.opaque.',
+  ),
+  CheckUnfinished: final(
+    'Nothing was published. Give PublishFile more memory, and with it more of a CPU (files.memoryMB.publish in the configuration), and deploy; or let the CRM export plain CSV, which is read over several invocations. Then start the run again.',
   ),
   FileQuarantined: final(
     'Readers keep the last good file. Look at this one: npm run cli -- download ENTITY --run RUN. If it is right, release it; if not, start the run again when the CRM is in order.',

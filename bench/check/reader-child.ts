@@ -2,8 +2,9 @@ import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { parse } from 'csv-parse';
-import { endScan, scanByStates, scanEncoding } from '../../core/files/csv-scan.ts';
+import { endScan, scanByStates } from '../../core/files/csv-scan.ts';
 import { narrowed } from '../../core/files/kernel/kernel.ts';
+import { scanEncoding } from '../../core/files/scan-encoding.ts';
 import { NOTHING_SCANNED } from '../../core/step/states.ts';
 import { JOB, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
@@ -54,7 +55,7 @@ async function states(): Promise<number> {
     scanEncoding(scan, text);
     scanByStates(scan, text, { separator: ',', breaksAtCr });
   }
-  endScan(scan);
+  endScan(scan, { breaksAtCr });
   return scan.records;
 }
 

@@ -1,6 +1,9 @@
+import { firstRecordOf } from '../../core/files/csv-repeats.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { scanStored } from '../../lambdas/publish-file/scan-stored.ts';
+
+const HEADER = 'customerId,firstName,lastName,phone,city,createdAt,status\n';
 
 type Reading = Pick<Csv, 'encoding' | 'breaksAtCr'>;
 
@@ -11,9 +14,11 @@ export async function scanObject(
   bytes: number,
   reading: Reading,
 ): Promise<number> {
+  // As in most files, no record repeats the first one.
+  const first = firstRecordOf(HEADER, ',');
   const csv: Csv = {
-    ...{ separator: ',', separatorProven: true, separatorLine: 0, width: 0, header: null, labelled: false },
-    ...{ excepted: 0, headed: true, skip: 0, byteOrderMark: false, ...reading },
+    ...{ separator: ',', separatorProven: true, separatorLine: 0, width: 0, headed: true, firstRecord: null },
+    ...{ seemsHeaded: false, names: null, first, skip: 0, byteOrderMark: false, ...reading },
   };
   const stored = { key, bytes, crc32: '', contentType: 'text/csv', storedAt: '', restarts: 0, undeclaredEnd: false };
   const { scan, ended } = await scanStored(stored, csv, null, { bucket: bucket as Bucket, secondsLeft: () => 900 });

@@ -1,5 +1,5 @@
 import type { Manifest } from '../../core/export/manifest.ts';
-import { csvRecordsIn } from '../../core/files/csv-scan.ts';
+import { csvRecordsIn } from '../../core/files/csv-records-in.ts';
 import { kindOf } from '../../core/files/file-kind.ts';
 import type { Target } from '../support/target.ts';
 import { refuseOtherThanCsv } from './csv-file.ts';

@@ -1,10 +1,11 @@
+import { requiredOf } from '../../core/config/column-settings.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
-import { planOf, requiredOf } from '../../core/export/plan.ts';
+import { planOf } from '../../core/export/plan.ts';
 import { buildRequest, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';

@@ -1,33 +1,87 @@
 import * as z from 'zod';
-import { isPlainName } from '../suggestion.ts';
+import { folded } from '../folded.ts';
+import { isPlainLabel } from '../suggestion.ts';
 import { requestKeys } from './request-keys.ts';
 
 const columnName = z.string().min(1);
 const columnNames = z.array(columnName).min(1).max(1000);
+const MOST_LABELS = 1000;
 
 const chosenColumns = z
   .strictObject({
+    only: columnNames
+      .refine((names) => new Set(names).size === names.length, { error: 'names a column twice' })
+      .optional()
+      .describe('The columns that are requested, in order. Without it: every column that the CRM lists.'),
     except: z
       .array(columnName)
       .min(1)
       .max(200)
-      .refine((names) => names.every(isPlainName), { error: 'must be plain names of columns' })
+      .refine((names) => names.every(isPlainLabel), { error: 'must be plain names or labels of columns' })
       .optional()
       .describe(
-        'Columns that are never requested, whatever the CRM lists and whatever an input asks for. A file that has one all the same is quarantined for good, as is one that is not CSV: its columns cannot be seen.',
+        'Columns that are never requested, whatever the CRM lists and whatever an input asks for: by name, or however the CRM writes it, or by label. One that names nothing in the list of the CRM stops the run. A file is published only where every cell of its header is a listed name or label that is not left out, or a text of `labels`; any other is quarantined for good.',
       ),
-    required: columnNames.optional().describe('Columns without which nothing is requested.'),
+    required: columnNames.optional().describe('Columns without which nothing is requested, and no file published.'),
+    labels: z
+      .record(z.string().min(1).max(200), columnName)
+      .refine((labels) => Object.keys(labels).length <= MOST_LABELS, { error: `has more than ${MOST_LABELS} texts` })
+      .optional()
+      .describe(
+        'Texts in the header of a file that the CRM does not list, and the fields that they name: `{"Mobile": "cellNumber"}`. To add one makes no other plan.',
+      ),
+    header: z
+      .enum(['names', 'none'])
+      .optional()
+      .describe(
+        '`"none"`: files have no header, their columns are those of the request in order. Not beside `except` or `labels`.',
+      ),
   })
-  .superRefine(({ except = [], required = [] }, context) => {
-    for (const name of required.filter((each) => except.includes(each))) {
-      const message = `names "${name}", which \`except\` leaves out`;
-      context.addIssue({ code: 'custom', path: ['required'], message });
-    }
+  .superRefine((chosen, context) => {
+    for (const { path, message } of columnProblems(chosen)) context.addIssue({ code: 'custom', path, message });
   });
+
+interface Chosen {
+  only?: string[] | undefined;
+  except?: string[] | undefined;
+  required?: string[] | undefined;
+  labels?: Record<string, string> | undefined;
+  header?: 'names' | 'none' | undefined;
+}
+
+/** Parts that contradict each other. */
+function columnProblems({ only, except = [], required = [], labels, header }: Chosen) {
+  const entryOf = (name: string) => except.find((each) => folded(each) === folded(name));
+  const unclear = [...Object.keys(labels ?? {}), ...Object.values(labels ?? {})].filter((text) => folded(text) === '');
+  const headerless = header === 'none';
+  const left = (name: string) => `names "${name}", which \`except\` leaves out`;
+  return [
+    ...required.filter((name) => except.includes(name)).map((name) => ({ path: ['required'], message: left(name) })),
+    ...(only ?? []).flatMap((name) => {
+      const entry = entryOf(name);
+      return entry === undefined ? [] : [{ path: ['only'], message: `${left(name)} as "${entry}"` }];
+    }),
+    ...required
+      .filter((name) => only?.includes(name) === false)
+      .map((name) => ({ path: ['required'], message: `names "${name}", which \`only\` does not request` })),
+    ...(unclear.length > 0 ? [{ path: ['labels'], message: 'has a text without letters' }] : []),
+    ...(headerless && except.length > 0
+      ? [
+          {
+            path: ['header'],
+            message: 'must not be "none" beside `except`: nobody could see that a column is not there',
+          },
+        ]
+      : []),
+    ...(headerless && labels
+      ? [{ path: ['header'], message: 'must not be "none" beside `labels`: there is no header that they could name' }]
+      : []),
+  ];
+}
 
 /** Of the configuration; the input of an execution has `"all"` or a list. */
 export const configuredColumns = z
   .union([requestKeys.columns, chosenColumns])
   .describe(
-    '`"all"`: every column that the CRM lists (`GET /{entity}/fields`); a list of names, in order; or `{"except": […], "required": […]}`: all but those in `except`, which no input can ask for, and nothing where one of `required` is missing.',
+    '`"all"`: every column that the CRM lists (`GET /{entity}/fields`); a list of names, in order; or `{"only": […], "except": […], "required": […], "labels": {…}, "header": …}` (docs/configuration.md, "Columns that are left out, or must be there").',
   );

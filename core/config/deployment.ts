@@ -9,6 +9,7 @@ import { exceptedIn, exceptedOf } from './excepted-columns.ts';
 import { fileContradictions, fileHostsOf, filesSchema } from './file-settings.ts';
 import { guardsSchema } from './guard-settings.ts';
 import { localTime, nightlySchema, timeZone } from './nightly-settings.ts';
+import { opaqueContradictions, opaqueSchema } from './opaque-settings.ts';
 import { misplacedDates } from './relative-date.ts';
 import { refuse, requestKeys } from './request-keys.ts';
 import { UPDATE_SCOPE } from './scopes.ts';
@@ -86,6 +87,7 @@ const entityPlanSchema = z.strictObject({
   freshnessHours: freshnessHours.optional().describe('Replaces `alarms.freshnessHours` for this entity.'),
   guards: guardsSchema.prefault({}),
   drift: driftSettingsSchema.prefault({}),
+  opaque: opaqueSchema,
   tables: tableSettingsSchema.optional(),
 });
 
@@ -223,6 +225,7 @@ function contradictions(deployment: Settings): Contradiction[] {
       ...extras,
       ...starts,
       ...named,
+      ...opaqueContradictions(plan, place),
       ...tableContradictions(plan, place),
     ];
   });

@@ -1,10 +1,12 @@
 import type { EntityPlan, Settings } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
+import type { OpaqueKind } from './file-formats.ts';
 
 export const PLAN_DEFAULTS = {
   columns: 'all',
   extra: {},
   enabled: true,
+  opaque: [] as OpaqueKind[],
   guards: { maxShrink: 0.5, maxGrowth: 10, maxIrregularShare: 0.01 },
   drift: { added: 'warn', removed: 'warn', retyped: 'warn' },
 } as const;

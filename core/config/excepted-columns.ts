@@ -1,21 +1,33 @@
+import { BETWEEN, behindPath, cased, folded, INVISIBLE } from '../folded.ts';
+import { chosenOf } from './column-settings.ts';
 import type { EntityPlan } from './deployment.ts';
 
-/** Columns that no request may name. */
-export function exceptedOf({ columns }: Pick<EntityPlan, 'columns'>): string[] {
-  return typeof columns === 'object' && !Array.isArray(columns) ? (columns.except ?? []) : [];
+/** What the configuration leaves out, as it is written. Which columns it means: `core/export/left-out.ts`. */
+export function exceptedOf(plan: Pick<EntityPlan, 'columns'>): string[] {
+  return chosenOf(plan).except ?? [];
 }
 
 /**
- * Those of the left out columns that filters or sorts name: to select by a column tells what is in it. Which of their texts are
- * names, only the CRM knows, so every word counts.
+ * Those of the names of left out columns that filters or sorts hold, however they are written: to select by a column tells what
+ * is in it. Which of their texts are names, only the CRM knows, so every word counts.
  */
-export function exceptedIn(filtersOrSorts: unknown, except: readonly string[]): string[] {
-  const texts = textsIn(filtersOrSorts);
-  return except.filter((name) => {
-    const word = new RegExp(`(?<![\\p{L}\\d_])${name}(?![\\p{L}\\d_])`, 'iu');
-    return texts.some((text) => word.test(text));
+export function exceptedIn(filtersOrSorts: unknown, names: readonly string[]): string[] {
+  const texts = textsIn(filtersOrSorts).map((text) => cased(text).replace(INVISIBLE, ''));
+  return names.filter((name) => {
+    const letters = Array.from(folded(name), (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
+    const word = new RegExp(`(?<![\\p{L}\\d_])${letters.join(`${BETWEEN.source}*`)}(?![\\p{L}\\d_])`, 'u');
+    return letters.length > 0 && texts.some((text) => word.test(text));
   });
 }
+
+/** Those of the labels that are the whole of a text in filters or sorts: as a part of a sentence they may mean anything. */
+export function labelsIn(filtersOrSorts: unknown, labels: readonly string[]): string[] {
+  const whole = new Set(textsIn(filtersOrSorts).flatMap((text) => [text, behindPath(text) ?? text].map(bare)));
+  return labels.filter((label) => whole.has(folded(label)));
+}
+
+/** Without the sign that tells the direction of a sort. */
+const bare = (text: string) => folded(text.replace(/^\s*[+<>!~]/, ''));
 
 /** Keys and values, at any depth. */
 function textsIn(value: unknown): string[] {

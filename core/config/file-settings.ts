@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/index.ts';
-import { DEFAULT_FORMATS, FILE_FORMATS } from './file-formats.ts';
+import { DEFAULT_FORMATS, FILE_FORMATS, FORMER_FORMATS } from './file-formats.ts';
 
 /** The part of a deployment's configuration that is about its files: where they come from, and how they are moved. */
 
@@ -23,6 +23,17 @@ export const fileHostsSchema = z
 /** Less leaves V8's heap too little room for what a function loads; more than Lambda has is refused there. */
 const functionMemory = z.int().min(512).max(10_240);
 
+/** Formats of earlier releases are refused with what to write in their place. */
+const fileFormat = z.enum(FILE_FORMATS, {
+  error: ({ input }) => {
+    const kind = typeof input === 'string' ? FORMER_FORMATS[input] : undefined;
+    return (
+      kind &&
+      `is read no more as "${input}": remove it, or give \`entities.ENTITY.opaque: ["${kind}"]\`, which publishes such files unjudged`
+    );
+  },
+});
+
 const connectionCount = z.int().min(1).max(16);
 
 export const filesSchema = z.strictObject({
@@ -35,12 +46,12 @@ export const filesSchema = z.strictObject({
       'A larger file ends the run with `DownloadTooLarge`. Default 100 GiB; at most 48.8 TiB, the largest object of S3.',
     ),
   formats: z
-    .array(z.enum(FILE_FORMATS))
+    .array(fileFormat)
     .min(1)
     .refine((formats) => new Set(formats).size === formats.length, { error: 'names a format twice' })
     .default(DEFAULT_FORMATS)
     .describe(
-      'Formats that a file may have, judged by its bytes, each also compressed with gzip. Any other ends the run with `FileRejected`. JSON must hold records whose keys are names or labels that the CRM lists.',
+      'Formats of the content of a file, which is read to its end. It may be packed, with gzip or alone in a zip. What is none of them ends the run with `FileRejected`, unless `entities.ENTITY.opaque` names its kind.',
     ),
   allowUndeclaredEnd: z
     .boolean()

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { onlyOf } from './column-settings.ts';
 import type { EntityPlan } from './deployment.ts';
 import { exceptedOf } from './excepted-columns.ts';
 
@@ -93,7 +94,8 @@ export function tableContradictions({ tables, columns: requested }: EntityPlan, 
   const { columns, except = [], hash = [] } = tables;
   const typed = Object.keys(columns);
   const left = exceptedOf({ columns: requested });
-  const unknown = (name: string) => Array.isArray(requested) && !requested.includes(name);
+  const only = onlyOf({ columns: requested });
+  const unknown = (name: string) => only !== undefined && !only.includes(name);
   const rules: [
     key: 'columns' | 'except' | 'hash',
     names: string[],

@@ -1,3 +1,4 @@
+import { isHeaderless, requiredOf } from '../config/column-settings.ts';
 import type { Deployment } from '../config/deployment.ts';
 import { entityPlan } from '../config/entity-plan.ts';
 import type { Facts } from '../gate/facts.ts';
@@ -8,7 +9,6 @@ import type { Run } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { planMatch, readHistory } from './history.ts';
 import type { Manifest } from './manifest.ts';
-import { requiredOf } from './plan.ts';
 
 /** An export, by the run that made it or by its manifest. */
 export type Judged = Pick<
@@ -49,7 +49,7 @@ export function promisedOf({ entity, kind, request, excepted }: Judged, deployme
     columns,
     excepting: excepted.length > 0,
     required: requiredOf(plan),
-    headerless: false,
+    headerless: isHeaderless(plan),
     guards,
     drift: plan.drift,
   };

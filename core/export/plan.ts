@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { onlyOf } from '../config/column-settings.ts';
 import type { EntityPlan } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
 import { exceptedIn, exceptedOf } from '../config/excepted-columns.ts';
@@ -46,10 +47,6 @@ export function differingKeys(configured: Configured, input: Wanted): string[] {
   );
 }
 
-export function requiredOf({ columns }: Pick<Configured, 'columns'>): string[] {
-  return typeof columns === 'object' && !Array.isArray(columns) ? (columns.required ?? []) : [];
-}
-
 function refuseExcepted(except: string[], { columns, filters, sorts }: Wanted): void {
   const requested = Array.isArray(columns) ? columns : [];
   const named = exceptedIn([filters, sorts], except);
@@ -60,9 +57,11 @@ function refuseExcepted(except: string[], { columns, filters, sorts }: Wanted): 
   throw new RunError('InvalidInput', what);
 }
 
+/** Labels, the kind of header and required columns decide nothing of it. */
 function columnsOf(configured: Configured, wanted: Wanted['columns']): Plan['columns'] {
-  const except = exceptedOf(configured);
   if (Array.isArray(wanted)) return wanted;
-  const columns = Array.isArray(configured.columns) && wanted === undefined ? configured.columns : 'all';
-  return except.length > 0 ? { except: [...except].sort() } : columns;
+  const only = onlyOf(configured);
+  if (only && wanted === undefined) return only;
+  const except = exceptedOf(configured);
+  return except.length > 0 ? { except: [...except].sort() } : 'all';
 }

@@ -1,6 +1,6 @@
-import { isAscii, isUtf8 } from 'node:buffer';
 import type { Scan } from '../step/states.ts';
-import { isHebrew, lookForHebrew } from './hebrew.ts';
+import { type FirstRecord, repeatBytes, repeatSeparator } from './csv-repeats.ts';
+import { endTwin, fork, twinStep } from './csv-twin.ts';
 import { readCsv } from './kernel/kernel.ts';
 
 export type Separator = ',' | ';' | '\t';
@@ -19,44 +19,21 @@ export interface CsvGrammar {
   separator: Separator;
   /** Records end with a carriage return alone. */
   breaksAtCr: boolean;
-}
-
-/** A record, as far as it was seen. */
-export interface SeenRecord {
-  cells: string[];
-  /** Without its line break. */
-  text: string;
-  /** What ends it; '' = it goes on, or is the last one. */
-  lineBreak: string;
-}
-
-/** The records of a text, by the same grammar as `scanCsv`. Behind the last line break comes one more, perhaps empty. */
-export function* csvRecordsIn(text: string, separators: string): Generator<SeenRecord> {
-  // Quoted parts, where a doubled quotation mark closes one and opens the next; the rest; the end of the field.
-  const ends = `([${separators}]|\\r\\n|\\n|\\r|$)`;
-  const field = new RegExp(`((?:"[^"]*(?:"|$))*)([^${separators}\\r\\n]*)${ends}`, 'g');
-  let [cells, start]: [string[], number] = [[], 0];
-  for (const { index, 0: whole, 1: quoted = '', 2: rest = '', 3: end = '' } of text.matchAll(field)) {
-    const parts = quoted.split('"').filter((_, place) => place % 2 === 1);
-    cells.push(parts.join('"') + rest);
-    if (end !== '' && separators.includes(end)) continue;
-    const next = index + whole.length;
-    // Whether a carriage return at the end of what is seen is alone is not known.
-    const cut = end === '\r' && next === text.length;
-    yield { cells, text: text.slice(start, next - end.length), lineBreak: cut ? '' : end };
-    [cells, start] = [[], next];
-  }
+  /** Records that repeat it are counted. */
+  first?: FirstRecord | null;
+  /** Places of columns of which it is noted whether a record behind the first has a value there. */
+  unnamed?: readonly number[];
 }
 
 /**
  * Counts the records of a CSV file (RFC 4180). Works on bytes and can stop and resume anywhere, which no parser at hand
  * can; a property test compares it with csv-parse. Empty lines are no records. What readers of CSV interpret
- * differently is counted as a doubt; then no number of records is given.
+ * differently is counted as a doubt, and in the other reading, too (`csv-twin.ts`).
  */
 export function scanCsv(scan: Scan, chunk: Uint8Array, grammar: CsvGrammar): void {
   const byStates = (part: Uint8Array) => scanByStates(scan, part, grammar);
-  if (grammar.breaksAtCr) byStates(chunk);
-  else readCsv(scan, chunk, grammar.separator.charCodeAt(0), byStates);
+  if (grammar.breaksAtCr || grammar.unnamed?.length) byStates(chunk);
+  else readCsv(scan, chunk, grammar.separator.charCodeAt(0), grammar.first?.begins ?? null, byStates);
 }
 
 /** Bytes without a meaning in the grammar, by the separator. */
@@ -69,53 +46,97 @@ function plainBytes(separator: Separator): Uint8Array {
 }
 
 /** `scanCsv` byte by byte. */
-export function scanByStates(scan: Scan, chunk: Uint8Array, { separator, breaksAtCr }: CsvGrammar): void {
-  const plain = PLAIN[separator];
+export function scanByStates(scan: Scan, chunk: Uint8Array, grammar: CsvGrammar): void {
   for (let at = 0; at < chunk.length; ) {
-    at = scan.quoted ? quotedPart(scan, chunk, at) : otherPart(scan, chunk, at, plain, breaksAtCr);
+    if (scan.forked) {
+      part(scan, chunk.subarray(at, at + 1), 0, grammar);
+      twinStep(scan, chunk[at] ?? 0, grammar.separator.charCodeAt(0), grammar.breaksAtCr);
+      at += 1;
+    } else at = part(scan, chunk, at, grammar);
   }
 }
 
+/** Reads from a place on; returns how far. */
+function part(scan: Scan, chunk: Uint8Array, at: number, grammar: CsvGrammar): number {
+  return scan.quoted ? quotedPart(scan, chunk, at, grammar) : otherPart(scan, chunk, at, grammar);
+}
+
 /** Goes behind the end of a quoted part. */
-function quotedPart(scan: Scan, chunk: Uint8Array, at: number): number {
+function quotedPart(scan: Scan, chunk: Uint8Array, at: number, grammar: CsvGrammar): number {
   const mark = chunk.indexOf(QUOTE, at);
-  if (mark === -1) return chunk.length;
+  const end = mark === -1 ? chunk.length : mark;
+  if (end > at) fill(scan, chunk, at, end, grammar);
+  if (mark === -1) return end;
   scan.quoted = false;
+  scan.closed = true;
   return mark + 1;
 }
 
 /** Goes behind bytes without a meaning, or one byte with one. */
-function otherPart(scan: Scan, chunk: Uint8Array, at: number, plain: Uint8Array, breaksAtCr: boolean): number {
+function otherPart(scan: Scan, chunk: Uint8Array, at: number, grammar: CsvGrammar): number {
   if (scan.afterCr && chunk[at] === LF) {
-    behindCr(scan, breaksAtCr);
+    behindCr(scan, grammar);
     return at + 1;
   }
-  if (scan.afterCr || scan.afterEndMark) stoodAlone(scan, chunk[at], breaksAtCr);
+  if (scan.afterCr || scan.afterEndMark) {
+    const forked = scan.forked;
+    stoodAlone(scan, chunk[at], grammar.breaksAtCr);
+    if (scan.forked !== forked) return at;
+  }
+  const plain = PLAIN[grammar.separator];
   let end = at;
   while (end < chunk.length && plain[chunk[end] ?? 0] === 1) end += 1;
   if (end === at) {
-    special(scan, chunk[at], breaksAtCr);
+    special(scan, chunk, at, grammar);
     return at + 1;
   }
+  if (scan.closed) strayClosing(scan);
+  fill(scan, chunk, at, end, grammar);
   scan.opens = false;
   scan.blank = false;
   return end;
 }
 
-function behindCr(scan: Scan, breaksAtCr: boolean): void {
+/** The bytes from `at` to `end` are characters of the current field. */
+function fill(scan: Scan, chunk: Uint8Array, at: number, end: number, { first, unnamed }: CsvGrammar): void {
+  scan.filled = true;
+  if (scan.repeats >= 0) repeatBytes(scan, chunk, at, end, first);
+  if (!unnamed?.includes(scan.fields - 1) || scan.records === 0) return;
+  const valued = scan.valued.split('-');
+  if (valued.includes(String(scan.fields - 1))) return;
+  scan.valued = scan.valued === '' ? String(scan.fields - 1) : `${scan.valued}-${scan.fields - 1}`;
+}
+
+/** Text follows a closing mark. */
+function strayClosing(scan: Scan): void {
+  scan.closed = false;
+  scan.strayQuotes += 1;
+  scan.repeats = -1;
+}
+
+function behindCr(scan: Scan, grammar: CsvGrammar): void {
   scan.afterCr = false;
   // Where a carriage return alone ends a record, a line feed behind one is a doubt.
-  if (breaksAtCr) scan.doubts += 1;
-  else endLine(scan, LINE_BREAKS.crlf);
+  if (grammar.breaksAtCr) {
+    scan.doubts += 1;
+    fork(scan, { opens: false, blank: false });
+  } else endLine(scan, LINE_BREAKS.crlf, grammar);
 }
 
 /** The carriage return or end mark before was not a part of a line break, or of the end of the text. */
 function stoodAlone(scan: Scan, byte: number | undefined, breaksAtCr: boolean): void {
-  if (scan.afterCr && !breaksAtCr) scan.doubts += 1;
+  if (scan.afterCr && !breaksAtCr) {
+    scan.doubts += 1;
+    if (!scan.forked && !scan.blank) scan.extra += 1;
+    fork(scan, { opens: true, blank: true, fields: 1 });
+    // Here, it is a character of a field.
+    Object.assign(scan, { opens: false, blank: false, filled: true, repeats: -1 });
+  }
   scan.afterCr = false;
   if (scan.afterEndMark && byte !== END_MARK && byte !== CR && byte !== LF) {
     scan.doubts += 1;
     scan.afterEndMark = false;
+    if (scan.markedAt < 0) scan.markedAt = scan.records;
   }
 }
 
@@ -123,96 +144,76 @@ function stoodAlone(scan: Scan, byte: number | undefined, breaksAtCr: boolean): 
  * A doubled quotation mark looks like closing and reopening: a field may be reopened right behind the closing mark, for
  * nothing inside it changes `opens`.
  */
-function special(scan: Scan, byte: number | undefined, breaksAtCr: boolean): void {
-  if (byte === QUOTE) {
-    scan.quoted = scan.opens;
-    scan.blank = false;
-  } else if (byte === LF) {
-    if (breaksAtCr) scan.doubts += 1;
-    endLine(scan, LINE_BREAKS.lf);
+function special(scan: Scan, chunk: Uint8Array, at: number, grammar: CsvGrammar): void {
+  const byte = chunk[at];
+  if (byte === QUOTE) quotationMark(scan, chunk, at, grammar);
+  scan.closed = false;
+  if (byte === QUOTE) return;
+  if (byte === LF) {
+    if (grammar.breaksAtCr) {
+      scan.doubts += 1;
+      fork(scan, { opens: false, blank: false });
+    }
+    endLine(scan, LINE_BREAKS.lf, grammar);
   } else if (byte === CR) {
     scan.afterCr = true;
-    if (breaksAtCr) endLine(scan, LINE_BREAKS.cr);
+    if (grammar.breaksAtCr) endLine(scan, LINE_BREAKS.cr, grammar);
   } else if (byte === END_MARK) {
-    if (scan.blank) scan.afterEndMark = true;
-    else scan.opens = false;
+    endMark(scan, chunk, at, grammar);
   } else {
     scan.fields += 1;
     scan.opens = true;
     scan.blank = false;
+    repeatSeparator(scan, grammar.first);
   }
 }
 
-function endLine(scan: Scan, lineBreak: number): void {
+function quotationMark(scan: Scan, chunk: Uint8Array, at: number, grammar: CsvGrammar): void {
+  if (!scan.opens) scan.strayQuotes += 1;
+  if (!scan.opens || scan.closed) fill(scan, chunk, at, at + 1, grammar);
+  else if (!grammar.first) scan.repeats = -1;
+  scan.quoted = scan.opens;
+  scan.blank = false;
+}
+
+function endMark(scan: Scan, chunk: Uint8Array, at: number, grammar: CsvGrammar): void {
+  scan.opens = false;
+  if (scan.blank) {
+    scan.afterEndMark = true;
+    scan.endMarks += 1;
+  } else fill(scan, chunk, at, at + 1, grammar);
+}
+
+function endLine(scan: Scan, lineBreak: number, { first }: CsvGrammar): void {
   if (!scan.blank) {
     scan.lineBreaks |= lineBreak;
-    endRecord(scan);
+    endRecord(scan, first);
   } else if (scan.records > 0) {
     scan.blankLines += 1;
   }
+  scan.opens = true;
 }
 
 /** Ends the last record, with or without a line break. */
-export function endScan(scan: Scan): void {
-  if (!scan.blank) endRecord(scan);
-  if (scan.continuation > 0) scan.encoding = 'unknown';
-  if (scan.encoding === 'unknown' && isHebrew(scan)) scan.encoding = 'windows-1255';
+export function endScan(scan: Scan, { first, breaksAtCr }: Omit<CsvGrammar, 'separator'>): void {
+  // At the end of a record it may be half of a line break.
+  if (scan.afterCr && scan.blank && !breaksAtCr) stoodAlone(scan, undefined, breaksAtCr);
+  endTwin(scan);
+  if (!scan.blank) endRecord(scan, first);
 }
 
-function endRecord(scan: Scan): void {
+function endRecord(scan: Scan, first: CsvGrammar['first']): void {
+  if (first && scan.records > 0 && scan.repeats === first.symbols.length) scan.repeatedHeaders += 1;
   scan.records += 1;
+  if (scan.forked) scan.extra -= 1;
   if (scan.width === 0) scan.width = scan.fields;
   else if (scan.fields !== scan.width) scan.irregular += 1;
+  if (scan.fields > scan.width) scan.longer += 1;
+  if (!scan.filled) scan.emptyRows += 1;
+  scan.repeats = 0;
+  scan.last = scan.fields;
   scan.fields = 1;
   scan.opens = true;
   scan.blank = true;
-}
-
-/** Whether a text is UTF-8, or may be Hebrew in windows-1255. Keeps the number of bytes that a cut character lacks. */
-export function scanEncoding(scan: Scan, chunk: Uint8Array): void {
-  if (!scan.zeros && chunk.includes(0)) scan.zeros = true;
-  // Of ASCII, only the last byte matters for what follows.
-  lookForHebrew(scan, isAscii(chunk) ? chunk.subarray(-1) : chunk);
-  if (scan.encoding !== 'utf-8' || chunk.length === 0) return;
-  const forbidden = scan.lead > 0 && !mayBegin(Uint8Array.of(scan.lead, chunk[0] ?? 0));
-  scan.lead = 0;
-  let from = 0;
-  for (; scan.continuation > 0 && from < chunk.length && isContinuation(chunk[from]); from += 1) scan.continuation -= 1;
-  const broken = forbidden || (scan.continuation > 0 && from < chunk.length);
-  const end = chunk.length - unfinished(scan, chunk, from);
-  if (broken || !isUtf8(chunk.subarray(from, end)) || !mayBegin(chunk.subarray(end))) {
-    Object.assign(scan, { encoding: 'unknown', continuation: 0, lead: 0 });
-  }
-}
-
-/** Whether a character of UTF-8 may begin with these bytes. */
-function mayBegin(bytes: Uint8Array): boolean {
-  const missing = characterLength(bytes[0]) - bytes.length;
-  return bytes.length < 2 || isUtf8(Uint8Array.from([...bytes, ...Array(missing).fill(0x80)]));
-}
-
-/** Leads after which UTF-8 forbids some continuation bytes. */
-const STRICT_LEADS = new Set([0xe0, 0xed, 0xf0, 0xf4]);
-
-/** Bytes at the end of a piece that begin a character; notes what is missing. */
-function unfinished(scan: Scan, chunk: Uint8Array, from: number): number {
-  let bytes = 1;
-  while (bytes < 4 && isContinuation(chunk[chunk.length - bytes])) bytes += 1;
-  const length = chunk.length - bytes < from ? 0 : characterLength(chunk[chunk.length - bytes]);
-  if (length <= bytes) return 0;
-  scan.continuation = length - bytes;
-  const lead = chunk[chunk.length - bytes] ?? 0;
-  scan.lead = bytes === 1 && STRICT_LEADS.has(lead) ? lead : 0;
-  return bytes;
-}
-
-/** Bytes of the UTF-8 character that begins with this one. */
-function characterLength(byte = 0): number {
-  if (byte < 0xc2 || byte > 0xf4) return 1;
-  if (byte < 0xe0) return 2;
-  return byte < 0xf0 ? 3 : 4;
-}
-
-function isContinuation(byte = 0): boolean {
-  return (byte & 0xc0) === 0x80;
+  scan.filled = false;
 }

@@ -1,4 +1,7 @@
-import { csvRecordsIn, type SeenRecord, type Separator } from './csv-scan.ts';
+import { createHash } from 'node:crypto';
+import { isPlainLabel } from '../suggestion.ts';
+import { csvRecordsIn, type SeenRecord } from './csv-records-in.ts';
+import type { Separator } from './csv-scan.ts';
 import type { FieldIndex } from './field-names.ts';
 import { hasControls } from './file-kind.ts';
 
@@ -14,14 +17,28 @@ export interface CsvStart {
   width: number;
   /** Records end with a carriage return alone. */
   breaksAtCr: boolean;
-  /** Names of the columns as the CRM lists them; `null` where the first record holds others. */
+  /** The first record names the columns; `null` = not known. */
+  headed: boolean | null;
+  /** SHA-256 of the first record where that is not known, else `null`. */
+  firstRecord: string | null;
+  /** All of its cells name columns, though files have no header. */
+  seemsHeaded: boolean;
+  /** What it says of the columns, where it names them. */
+  names: CsvHeader | null;
+}
+
+export interface CsvHeader {
+  /** Names of the columns as the CRM lists them, '' for a cell without text; `null` where it holds others. */
   header: string[] | null;
   /** It has labels in the place of names. */
   labelled: boolean;
-  /** The first record names the columns; `null` = not known. */
-  headed: boolean | null;
+  /** Cells that name no listed column, and those of them that are plain labels. */
+  unlisted: number;
+  unlistedTexts: string[];
   /** Columns that must not be there. */
   excepted: number;
+  /** Places of cells without text. */
+  unnamed: number[];
 }
 
 export type CsvResult =
@@ -33,27 +50,34 @@ export type CsvResult =
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** A sentence has commas, too. */
 const NARROWEST_WITHOUT_NAMES = 3;
+/** Of a header, beyond which no more are named. */
+const MOST_TEXTS = 20;
 /** Markup and JSON, also behind invisible characters, and in the wrappings of JSON for scripts. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
 
 /**
  * Recognises the requested CSV file: all names in its first record (at least one) are names or labels of fields; or,
- * from three columns on, its first two records have the requested width.
+ * from three columns on, its first two records have the requested width. Where files have no header, only their width counts.
  * @param complete whether `text` is the whole file
  */
-export function csvStart(text: string, complete: boolean, index: FieldIndex): CsvResult {
+export function csvStart(text: string, complete: boolean, index: FieldIndex, headerless = false): CsvResult {
   const line = SEPARATOR_LINE.exec(text);
   const separatorLine = line?.[0].length ?? 0;
   const body = text.slice(separatorLine);
   const found = SEPARATORS.filter((separator) => !line || separator === line[2]).map((separator) => {
     const records = firstTwo(body, separator);
-    return { separator, records, proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(body), index }) };
+    return {
+      separator,
+      records,
+      proof: proofOf(records, { complete, markup: OTHER_GRAMMAR.test(body), index, headerless }),
+    };
   });
   const best = found.filter(({ proof }) => proof === 'names').toSorted(byWidth)[0];
   const wide = found.filter(({ proof }) => proof === 'width');
   const accepted = best ?? wide[0];
   const alone = best !== undefined || wide.length === 1;
-  if (accepted) return { result: 'accepted', csv: describe(accepted, separatorLine, alone, index) };
+  if (accepted)
+    return { result: 'accepted', csv: describe(accepted, { separatorLine, alone, complete, index, headerless }) };
   if (found.some(({ proof }) => proof === 'open')) return { result: 'open' };
   const cells = found.toSorted(byWidth)[0]?.records[0]?.cells ?? [];
   return { result: 'refused', fields: cells.length, listed: cells.filter(index.isListed).length };
@@ -75,15 +99,17 @@ interface Circumstances {
   complete: boolean;
   markup: boolean;
   index: FieldIndex;
+  headerless: boolean;
 }
 
 function proofOf([first, second]: SeenRecord[], circumstances: Circumstances): Proof {
   if (!first) return circumstances.complete ? undefined : 'open';
+  if (circumstances.headerless) return widthProof(first, second, circumstances);
   const names = namesProof(first, circumstances);
   return names === 'names' ? names : (widthProof(first, second, circumstances) ?? names);
 }
 
-function namesProof(first: SeenRecord, { complete, index }: Circumstances): Proof {
+function namesProof(first: SeenRecord, { complete, index }: Pick<Circumstances, 'complete' | 'index'>): Proof {
   const ends = complete || first.lineBreak !== '';
   const cells = ends ? first.cells : first.cells.slice(0, -1);
   const names = cells.filter((cell) => cell.trim() !== '');
@@ -92,42 +118,56 @@ function namesProof(first: SeenRecord, { complete, index }: Circumstances): Proo
   return names.length > 0 && names.length * 2 >= cells.length ? 'names' : undefined;
 }
 
-function widthProof(
-  first: SeenRecord,
-  second: SeenRecord | undefined,
-  { complete, markup, index: { width } }: Circumstances,
-): Proof {
+function widthProof(first: SeenRecord, second: SeenRecord | undefined, circumstances: Circumstances): Proof {
+  const { complete, markup, headerless, index } = circumstances;
   const records = second ? [first, second] : [first];
   const text = !markup && !records.some(({ cells }) => cells.some(hasControls));
   const ends = ({ lineBreak }: SeenRecord) => complete || lineBreak !== '';
-  const fits = records.every((record) => (ends(record) ? record.cells.length === width : record.cells.length <= width));
+  const fits = records.every((record) =>
+    ends(record) ? record.cells.length === index.width : record.cells.length <= index.width,
+  );
   const empty = first.cells.every((cell) => cell.trim() === '');
-  if (width < NARROWEST_WITHOUT_NAMES || !text || !fits || (empty && ends(first))) return undefined;
-  if (second && ends(second)) return 'width';
-  return complete ? undefined : 'open';
+  if (!text || !fits || (empty && ends(first))) return undefined;
+  const wide = index.width >= NARROWEST_WITHOUT_NAMES;
+  // A narrow row, or a single one, is known by the kind of its data.
+  const known = headerless && first.cells.some((cell, place) => isSameData(cell, (second ?? first).cells[place] ?? ''));
+  if (!wide && !headerless) return undefined;
+  if (second && ends(second)) return wide || known ? 'width' : undefined;
+  if (!complete) return 'open';
+  return known ? 'width' : undefined;
 }
 
-/** @param alone no other separator proves the file as well */
-function describe(
-  { separator, records: [first, second], proof }: Candidate,
-  separatorLine: number,
-  alone: boolean,
-  index: FieldIndex,
-): CsvStart {
+interface Found extends Pick<Circumstances, 'complete' | 'index' | 'headerless'> {
+  separatorLine: number;
+  /** No other separator proves the file as well. */
+  alone: boolean;
+}
+
+function describe(candidate: Candidate, { separatorLine, alone, complete, index, headerless }: Found): CsvStart {
+  const { separator, records, proof } = candidate;
+  const [first, second] = records;
   const cells = first?.cells ?? [];
-  const found = proof === 'names' ? index.namesOf(cells) : null;
-  const headed = proof === 'names' || (alone ? headedByLook(cells, second?.cells ?? [], index) : null);
+  const byLook = alone ? headedByLook(cells, second?.cells ?? [], index) : null;
+  const headed = headerless ? false : proof === 'names' ? true : byLook;
   return {
     separator,
     separatorProven: separatorLine > 0 || (alone && cells.length > 1),
     separatorLine,
     width: cells.length,
     breaksAtCr: first?.lineBreak === '\r',
-    header: found?.names ?? null,
-    labelled: found?.labelled ?? false,
     headed,
-    excepted: headed === false ? 0 : index.exceptedIn(cells, found?.names ?? null),
+    firstRecord: headed === null ? createHash('sha256').update(JSON.stringify(cells)).digest('hex') : null,
+    seemsHeaded: headerless && first !== undefined && namesProof(first, { complete, index }) === 'names',
+    names: headed ? headerOf(cells, index) : null,
   };
+}
+
+function headerOf(cells: readonly string[], index: FieldIndex): CsvHeader {
+  const { names, labelled, unlisted, excepted, unnamed } = index.readHeader(cells);
+  // Not even the name of a column that must not be there is repeated.
+  const header = excepted > 0 ? null : names;
+  const unlistedTexts = unlisted.filter(isPlainLabel).slice(0, MOST_TEXTS);
+  return { header, labelled, unlisted: unlisted.length, unlistedTexts, excepted, unnamed };
 }
 
 /** Never the name of a column: UUIDs, dates, e-mail addresses, telephone numbers. */
@@ -145,7 +185,7 @@ const LONGEST_DATA = 320;
  * Whether a first record that holds unlisted texts is a header all the same: yes if half of it is listed; no if a
  * column has the same kind of data as in the second record; else unknown.
  */
-function headedByLook(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
+export function headedByLook(first: readonly string[], second: readonly string[], index: FieldIndex): boolean | null {
   const listed = first.filter(index.isListed).length;
   if (listed > 1 && listed * 2 >= first.length) return true;
   return first.some((cell, place) => isSameData(cell, second[place] ?? '')) ? false : null;

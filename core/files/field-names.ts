@@ -1,3 +1,4 @@
+import { behindPath, folded, mayBePath, plain, visible } from '../folded.ts';
 import type { Run } from '../step/states.ts';
 
 /** The fields of an entity, for finding them in the first record of a file. */
@@ -7,24 +8,29 @@ export interface ListedFields {
   /** All that the CRM lists. */
   fields: readonly { name: string; label: string | null }[];
   /** Those that must not be in the file. */
-  excepted: Run['excepted'];
+  excepted: readonly Pick<Run['excepted'][number], 'name' | 'label'>[];
+  /** Texts of the configuration that name fields (`columns.labels`). */
+  labels: Readonly<Record<string, string>>;
 }
 
-/** Runs of earlier releases know the requested columns only. What must not be in the file is known by its name even where it is not listed. */
-export function listedFields({
-  request,
-  listed,
-  excepted,
-}: Pick<Run, 'request' | 'listed' | 'excepted'>): ListedFields {
+/**
+ * Runs of earlier releases know the requested columns only. What must not be in the file is known by its name even where it is
+ * not listed.
+ * @param labels of the configuration (`labelsOf`)
+ */
+export function listedFields(
+  { request, listed, excepted }: Pick<Run, 'request' | 'listed' | 'excepted'>,
+  labels: ListedFields['labels'] = {},
+): ListedFields {
   const { columns } = request;
   const names = [...columns, ...(listed?.others ?? [])];
   const fields = names.map((name, place) => ({ name, label: listed?.labels?.[place] ?? null }));
-  return { columns, fields: [...fields, ...excepted], excepted };
+  return { columns, fields: [...fields, ...excepted], excepted, labels };
 }
 
 /** What the first record of a file says, where it is taken for a header. */
 export interface ReadHeader {
-  /** The field of each cell, '' for a cell without text; `null` where a text names no field, or several. */
+  /** The field of each cell, '' for a cell without text; `null` where a text names no field, several, or one that is left out. */
   names: string[] | null;
   /** There are labels in the place of names. */
   labelled: boolean;
@@ -32,7 +38,7 @@ export interface ReadHeader {
   listed: number;
   /** Texts that name no listed field. They may be data: never repeated unless the record is known to be a header. */
   unlisted: string[];
-  /** Cells that name a column that is left out. */
+  /** Cells that name a column that is left out, or may. */
   excepted: number;
   /** Places of cells without text. */
   unnamed: number[];
@@ -42,6 +48,7 @@ export interface FieldIndex {
   readHeader: (cells: readonly string[]) => ReadHeader;
   /** Number of requested columns. */
   width: number;
+  /** The text names a field: left out or not, or several by their common label. */
   isListed: (cell: string) => boolean;
   /** A listed text begins like this. */
   mayBeListed: (begins: string) => boolean;
@@ -51,69 +58,121 @@ export interface FieldIndex {
   exceptedIn: (cells: readonly string[], names: readonly string[] | null) => number;
 }
 
-export function fieldIndex({ columns, fields, excepted }: ListedFields): FieldIndex {
-  /** Fields by name and by label. */
-  const meant = new Map<string, Set<string>>();
-  const add = (text: string, name: string) => meant.set(plain(text), (meant.get(plain(text)) ?? new Set()).add(name));
+/** What a cell means: fields, of which several may share its text. */
+interface Meaning {
+  /** A field that is left out, or perhaps one. */
+  left: boolean;
+  names: readonly string[];
+}
+
+/** @returns what a cell in a place means; `null`: there is nothing to see in it */
+function reader({ columns, excepted }: ListedFields, texts: ReturnType<typeof fieldTexts>) {
+  const left = new Set(excepted.map(({ name }) => name));
+  const requested = new Set(columns.filter((name) => !left.has(name)).map(plain));
+  return (cell: string, place: number): Meaning | null => {
+    if (visible(cell) === '') return null;
+    const { exact, told, near } = texts.find(cell);
+    const wanted = columns.slice(place, place + 1).find((name) => exact.includes(name) && !left.has(name));
+    const mayBeLeft = [exact, ...near].some((names) => names.some((name) => left.has(name)));
+    const itself = wanted !== undefined || requested.has(plain(cell));
+    if (left.has(cell) || (mayBeLeft && !itself)) return { left: true, names: [] };
+    const one = wanted ?? told;
+    if (one !== undefined) return { left: false, names: [one] };
+    const kept = exact.filter((name) => !left.has(name));
+    if (kept.length > 0) return { left: false, names: kept };
+    // A text that could mean several fields once it is folded means none.
+    const [nearest = []] = near;
+    return { left: false, names: nearest.length === 1 ? nearest : [] };
+  };
+}
+
+/** Finds the fields that the cells of a header mean: each cell is read exactly first, then folded. Build it once for a file. */
+export function fieldIndex(listed: ListedFields): FieldIndex {
+  const texts = fieldTexts(listed);
+  const meaningOf = reader(listed, texts);
+  const { length: width } = listed.columns;
+
+  const readHeader = (cells: readonly string[]): ReadHeader => {
+    const meanings = cells.map((cell, place) => ({ cell, place, meaning: meaningOf(cell, place) }));
+    const seen = meanings.flatMap(({ cell, meaning }) => (meaning === null ? [] : [{ cell, ...meaning }]));
+    const names = meanings.map(({ meaning }) =>
+      meaning === null ? '' : meaning.names.length === 1 ? meaning.names[0] : undefined,
+    );
+    const known = names.every((name) => name !== undefined) ? names : null;
+    return {
+      names: known,
+      labelled: known?.some((name, place) => name !== '' && !isName(name, cells[place] ?? '')) ?? false,
+      listed: seen.filter(({ names: { length } }) => length > 0).length,
+      unlisted: seen.filter(({ left: out, names: { length } }) => !out && length === 0).map(({ cell }) => cell),
+      excepted: seen.filter(({ left: out }) => out).length,
+      unnamed: meanings.flatMap(({ meaning, place }) => (meaning === null ? [place] : [])),
+    };
+  };
+
+  return {
+    readHeader,
+    width,
+    isListed: (cell) => {
+      const { listed: found, excepted } = readHeader([cell]);
+      return found + excepted > 0;
+    },
+    mayBeListed: texts.mayBegin,
+    namesOf: (cells) => {
+      const { names, labelled } = readHeader(cells);
+      return names === null || names.includes('') ? null : { names, labelled };
+    },
+    exceptedIn: (cells, names) => {
+      const beyond = names === null && listed.excepted.length > 0 ? cells.length - width : 0;
+      return Math.max(readHeader(cells).excepted, beyond);
+    },
+  };
+}
+
+const isName = (name: string, cell: string) =>
+  [cell, behindPath(cell) ?? cell].some((text) => folded(text) === folded(name));
+
+type Texts = Map<string, string[]>;
+
+/** Fields by what they are called. */
+function fieldTexts({ columns, fields, labels }: ListedFields) {
+  const [exact, near]: [Texts, Texts] = [new Map(), new Map()];
+  const add = (text: string, name: string) => {
+    put(exact, plain(text), name);
+    if (folded(text) !== '') put(near, folded(text), name);
+  };
   for (const name of columns) add(name, name);
   for (const { name, label } of fields) {
     add(name, name);
     if (label !== null) add(label, name);
   }
-  const nameOf = (cell: string, place: number): string | undefined => {
-    const found = meant.get(plain(cell));
-    const requested = columns[place];
-    if (requested !== undefined && found?.has(requested)) return requested;
-    return found?.size === 1 ? [...found][0] : undefined;
-  };
-  const requested = new Set(columns.map(plain));
-  const unwanted = new Set(
-    excepted.flatMap(({ name, label }) => (label === null ? [name] : [name, label])).map(folded),
-  );
-  const unwantedNames = new Set(excepted.map(({ name }) => name));
-  // A label of the CRM may be known where that of the configuration's column is not.
-  const isExcepted = (cell: string, place: number) =>
-    (unwanted.has(folded(cell)) || unwantedNames.has(nameOf(cell, place) ?? '')) &&
-    !requested.has(plain(cell)) &&
-    !meant.get(plain(cell))?.has(columns[place] ?? '');
-  const isEmpty = (cell: string) => plain(cell) === '';
-  const namesOf: FieldIndex['namesOf'] = (cells) => {
-    const names = cells.map((cell, place) => (isEmpty(cell) ? '' : nameOf(cell, place)));
-    if (!names.every((name) => name !== undefined)) return null;
-    return { names, labelled: names.some((name, place) => plain(name) !== plain(cells[place] ?? '')) };
-  };
+  const told = new Map<string, string>();
+  const names = [...new Set([...columns, ...fields.map(({ name }) => name)])];
+  for (const [text, value] of Object.entries(labels)) {
+    const meant = names.includes(value) ? [value] : names.filter((name) => folded(name) === folded(value));
+    for (const name of meant) add(text, name);
+    if (meant.length === 1) told.set(plain(text), meant[0] ?? '');
+  }
   return {
-    readHeader: (cells) => {
-      const found = namesOf(cells);
-      const texts = cells.filter((cell) => !isEmpty(cell));
+    find: (text: string) => {
+      const last = behindPath(text);
+      const nearly = [
+        near.get(folded(text)),
+        ...(last === undefined ? [] : [exact.get(plain(last)), near.get(folded(last))]),
+      ];
       return {
-        names: found?.names ?? null,
-        labelled: found?.labelled ?? false,
-        listed: cells.filter((cell, place) => meant.has(plain(cell)) && !isExcepted(cell, place)).length,
-        unlisted: texts.filter((cell) => !meant.has(plain(cell))),
-        excepted: cells.filter(isExcepted).length,
-        unnamed: cells.flatMap((cell, place) => (isEmpty(cell) ? [place] : [])),
+        exact: exact.get(plain(text)) ?? [],
+        told: told.get(plain(text)),
+        near: nearly.filter((found) => found !== undefined),
       };
     },
-    width: columns.length,
-    isListed: (cell) => meant.has(plain(cell)),
-    mayBeListed: (begins) => [...meant.keys()].some((text) => text.startsWith(plain(begins))),
-    namesOf: (cells) => (cells.some(isEmpty) ? null : namesOf(cells)),
-    exceptedIn: (cells, names) => {
-      const beyond = names === null && unwanted.size > 0 ? cells.length - columns.length : 0;
-      return Math.max(cells.filter(isExcepted).length, beyond);
+    mayBegin: (begins: string) => {
+      const starts = [folded(begins), folded(behindPath(begins) ?? begins)];
+      return mayBePath(begins) || [...near.keys()].some((text) => starts.some((start) => text.startsWith(start)));
     },
   };
 }
 
-/** Without blanks around it, in one Unicode form. */
-function plain(text: string): string {
-  return text.trim().normalize('NFC');
-}
-
-/** As different programs may write one name. */
-function folded(text: string): string {
-  return plain(text)
-    .toLowerCase()
-    .replace(/[\s_-]/g, '');
+function put(texts: Texts, text: string, name: string): void {
+  const names = texts.get(text) ?? [];
+  if (!names.includes(name)) texts.set(text, [...names, name]);
 }

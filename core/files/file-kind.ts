@@ -6,8 +6,10 @@ export type FileKind = { gzipped: boolean } & (
   | { kind: 'empty' }
   /** `complete`: this is all of it. */
   | { kind: 'text'; start: TextStart; complete: boolean }
-  /** `sure`: enough was seen to tell a spreadsheet from another archive. */
-  | { kind: 'archive'; format: 'xlsx' | 'xls' | 'zip'; sure: boolean }
+  /** A zip archive; what it is, its directory says, at its end. `sheet`: its first entries are those of a spreadsheet, `sure`: or certainly not. */
+  | { kind: 'zip'; sheet: boolean; sure: boolean }
+  /** Of Excel 97. */
+  | { kind: 'xls' }
   /** Gzip of which not enough is there to look into it. */
   | { kind: 'packed' }
   /** In words, without anything of its content. */
@@ -46,7 +48,6 @@ export function kindOf(first: Uint8Array, complete: boolean): FileKind {
   if (!isGzip(first)) return { ...plainKind(first, complete), gzipped: false };
   const unpacked = unpack(first);
   if (!unpacked) return { kind: 'other', looks: 'gzip that cannot be unpacked', gzipped: true };
-  if (complete && isCutOff(first)) return { kind: 'other', looks: 'gzip that is cut off', gzipped: true };
   if (unpacked.length === 0) return { kind: complete ? 'empty' : 'packed', gzipped: true };
   if (isGzip(unpacked)) return { kind: 'other', looks: 'gzip inside of gzip', gzipped: true };
   return { ...plainKind(unpacked, complete && unpacked.length < UNPACKED_BYTES), gzipped: true };
@@ -58,7 +59,7 @@ function plainKind(first: Uint8Array, complete: boolean): PlainKind {
   if (first.length === 0) return { kind: 'empty' };
   const signature = Buffer.from(first.subarray(0, 16)).toString('hex');
   if (/^504b(0304|0506)/.test(signature)) return archiveKind(first, complete);
-  if (signature.startsWith('d0cf11e0a1b11ae1')) return { kind: 'archive', format: 'xls', sure: true };
+  if (signature.startsWith('d0cf11e0a1b11ae1')) return { kind: 'xls' };
   const other = OTHERS.find(([pattern]) => pattern.test(signature));
   if (other) return { kind: 'other', looks: other[1] };
   const start = textStart(first);
@@ -70,7 +71,7 @@ function plainKind(first: Uint8Array, complete: boolean): PlainKind {
   return { kind: 'text', start, complete };
 }
 
-function isGzip(bytes: Uint8Array): boolean {
+export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
@@ -85,31 +86,19 @@ export function hasControls(text: string): boolean {
 
 /** A spreadsheet is a zip archive whose first entries have its names. */
 function archiveKind(first: Uint8Array, complete: boolean): PlainKind {
-  const faults = archiveFaults(Buffer.from(first.buffer, first.byteOffset, first.byteLength), complete);
-  if (faults) return { kind: 'other', looks: faults };
+  const bytes = Buffer.from(first.buffer, first.byteOffset, first.byteLength);
+  if (bytes.readUInt16LE(2) === 0x0605) return { kind: 'other', looks: 'a zip archive without a file' };
+  if (bytes.length >= LOCAL_HEADER_BYTES && (bytes[4] ?? 0) > NEWEST_ZIP)
+    return { kind: 'other', looks: 'what begins like a zip archive and is none' };
   const names = entryNames(first.subarray(0, LOOKED_AT_IN_ZIP));
-  const sure = complete || first.length >= LOOKED_AT_IN_ZIP;
-  if (names.some((name) => /^(word|ppt)\//.test(name))) {
+  if (names.some((name) => /^(word|ppt)\//.test(name)))
     return { kind: 'other', looks: 'a document of Word or PowerPoint' };
-  }
   const sheet = names.some((name) => name === '[Content_Types].xml' || name.startsWith('xl/'));
-  return { kind: 'archive', format: sheet ? 'xlsx' : 'zip', sure: sheet || sure };
+  return { kind: 'zip', sheet, sure: sheet || complete };
 }
 
 /** Highest version of the format that an entry may need (APPNOTE.TXT, 4.4.3.2: 6.3). */
 const NEWEST_ZIP = 63;
-/** Bytes of the end of the directory, without and with the longest comment (4.3.16). */
-const [END_BYTES, LONGEST_END] = [22, 22 + 65_535];
-
-/** Why a file that begins like a zip archive is none. */
-function archiveFaults(bytes: Buffer, complete: boolean): string | undefined {
-  if (bytes.readUInt16LE(2) === 0x0605) return 'a zip archive without a file';
-  if (bytes.length >= LOCAL_HEADER_BYTES && (bytes[4] ?? 0) > NEWEST_ZIP)
-    return 'what begins like a zip archive and is none';
-  if (!complete) return undefined;
-  const end = bytes.lastIndexOf('504b0506', bytes.length - END_BYTES, 'hex');
-  return end >= Math.max(0, bytes.length - LONGEST_END) ? undefined : 'a zip archive that is cut off';
-}
 
 /** The names in the local headers of a zip archive (APPNOTE.TXT, 4.3.7), as far as its first bytes go. */
 function entryNames(bytes: Uint8Array): string[] {
@@ -122,16 +111,6 @@ function entryNames(bytes: Uint8Array): string[] {
     at = buffer.indexOf('504b0304', at + 4, 'hex');
   }
   return names;
-}
-
-/** Whether gzip is cut off, where it unpacks to an allowed size. */
-function isCutOff(packed: Uint8Array): boolean {
-  try {
-    gunzipSync(packed, { maxOutputLength: MOST_UNPACKED_BYTES });
-    return false;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'Z_BUF_ERROR';
-  }
 }
 
 /** The beginning of what gzip holds; `undefined` where it cannot be unpacked. */

@@ -1,5 +1,4 @@
 import type { FileHead } from '../../transfer/index.ts';
-import type { FileFormat } from '../config/file-formats.ts';
 
 const EXTENSIONS: Record<string, string> = {
   'text/csv': 'csv',
@@ -22,15 +21,18 @@ const KNOWN = new Set([...Object.values(EXTENSIONS), 'ndjson']);
 /** The last extension of a name, and the one before it. */
 const NAMED = /filename\*?=[^;]*?(?:\.([a-z0-9]{1,8}))?\.([a-z0-9]{1,8})"?\s*(?:;|$)/;
 
-/** Extensions that a file of such a format may keep. */
-const SPELLINGS: Partial<Record<FileFormat, string[]>> = { json: ['json', 'jsonl', 'ndjson'] };
+/** What a file seems to be. */
+export type StoredKind = 'csv' | 'xlsx' | 'xls' | 'zip' | 'json';
+
+/** Extensions that a file of such a kind may keep. */
+const SPELLINGS: Partial<Record<StoredKind, string[]>> = { json: ['json', 'jsonl', 'ndjson'] };
 /** And where not enough was seen. */
-const OPEN_SPELLINGS: Partial<Record<FileFormat, string[]>> = { ...SPELLINGS, zip: ['zip', 'xlsx'] };
+const OPEN_SPELLINGS: Partial<Record<StoredKind, string[]>> = { ...SPELLINGS, zip: ['zip', 'xlsx'] };
 
 /** By the bytes; name and type decide what these leave open. @param kind `open`: not enough was seen to be sure */
 export function extensionFor(
   file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>,
-  kind: { format: FileFormat | null; gzipped: boolean; open: boolean },
+  kind: { format: StoredKind | null; gzipped: boolean; open: boolean },
 ): string {
   const { format, gzipped } = kind;
   const declared = extensionOf(file);

@@ -1,13 +1,19 @@
-import type { FileFormat } from '../config/file-formats.ts';
+import type { FileFormat, OpaqueKind } from '../config/file-formats.ts';
+import { type FirstRecord, firstRecordOf } from './csv-repeats.ts';
 import { type CsvStart, csvStart } from './csv-start.ts';
 import { type FieldIndex, fieldIndex, type ListedFields } from './field-names.ts';
-import { kindOf } from './file-kind.ts';
-import { provesJson } from './json-start.ts';
+import { type FileKind, kindOf } from './file-kind.ts';
+import { isJson } from './json-kind.ts';
+import { isWide, narrowed } from './kernel/kernel.ts';
 import type { Encoding, TextStart } from './text-start.ts';
 
 /** What a deployment accepts, and what was requested. */
 export interface Expected extends ListedFields {
   formats: readonly FileFormat[];
+  /** Kinds that are published unjudged. */
+  opaque: readonly OpaqueKind[];
+  /** Files have no header: they are judged by their width. */
+  headerless: boolean;
 }
 
 /** A CSV file as its beginning shows it. */
@@ -16,73 +22,82 @@ export interface Csv extends CsvStart {
   /** Bytes before the first record: a byte order mark, a line that names the separator. */
   skip: number;
   byteOrderMark: boolean;
+  /** Where it names the columns, for finding records that repeat it. */
+  first: FirstRecord | null;
 }
 
-export type Judgement =
-  /** `format` is that inside of gzip. */
-  | { result: 'accepted'; format: FileFormat; gzipped: boolean; csv: Csv | null }
+/** `gzipped`: it was looked at inside of gzip. */
+export type Judgement = { gzipped: boolean } & (
+  | { result: 'csv'; csv: Csv }
+  /** Published unjudged. */
+  | { result: 'opaque'; format: OpaqueKind }
+  /** A zip archive, which seems to be a spreadsheet or another one (`sure`: it is): its directory decides. */
+  | { result: 'zip'; sheet: boolean; sure: boolean }
   /** It has no bytes, or is gzip that holds none. */
-  | { result: 'empty'; gzipped: boolean }
+  | { result: 'empty' }
   /** Its beginning neither proves nor disproves it. */
-  | { result: 'open'; format: FileFormat | null; gzipped: boolean }
+  | { result: 'open'; format: 'csv' | null }
   /** In words, without anything of its content. */
-  | { result: 'refused'; looks: string };
+  | { result: 'refused'; looks: string }
+);
+type Kind = Judgement extends infer J ? (J extends Judgement ? Omit<J, 'gzipped'> : never) : never;
 
 /** @param complete whether `first` is all of the file */
 export function judgeFile(first: Uint8Array, complete: boolean, expected: Expected): Judgement {
   const kind = kindOf(first, complete);
   const { gzipped } = kind;
-  const packed = gzipped ? ', compressed with gzip' : '';
-  if (kind.kind === 'empty') return { result: 'empty', gzipped };
-  if (kind.kind === 'packed') return { result: 'open', format: null, gzipped };
-  if (kind.kind === 'other')
-    return { result: 'refused', looks: kind.looks.startsWith('gzip') ? kind.looks : `${kind.looks}${packed}` };
-  const judged =
-    kind.kind === 'archive' ? judgeArchive(kind, expected) : judgeText(kind.start, kind.complete, expected);
-  if (judged.result === 'refused') return { ...judged, looks: `${judged.looks}${packed}` };
-  return { ...judged, gzipped };
+  const judged = judgeKind(kind, first, expected);
+  if (judged.result !== 'refused' || !gzipped || judged.looks.startsWith('gzip')) return { ...judged, gzipped };
+  return { ...judged, looks: `${judged.looks}, compressed with gzip`, gzipped };
 }
 
-function judgeArchive(
-  { format, sure }: { format: 'xlsx' | 'xls' | 'zip'; sure: boolean },
-  { formats }: Expected,
-): KindJudgement {
-  const listed = formats.includes(format);
-  if (!sure && formats.includes('xlsx')) return { result: 'open', format: listed ? format : 'xlsx' };
-  if (listed) return { result: 'accepted', format, csv: null };
-  return { result: 'refused', looks: ARCHIVES[format] };
+function judgeKind(kind: FileKind, first: Uint8Array, expected: Expected): Kind {
+  const { formats, opaque } = expected;
+  switch (kind.kind) {
+    case 'empty':
+      return { result: 'empty' };
+    case 'packed':
+      return { result: 'open', format: null };
+    case 'other':
+      return { result: 'refused', looks: kind.looks };
+    case 'xls':
+      return opaque.includes('xls')
+        ? { result: 'opaque', format: 'xls' }
+        : { result: 'refused', looks: 'a spreadsheet of Excel 97' };
+    case 'zip':
+      return kind.sheet && !formats.includes('xlsx')
+        ? { result: 'refused', looks: 'a spreadsheet of Excel' }
+        : { result: 'zip', sheet: kind.sheet, sure: kind.sure };
+    case 'text':
+      return judgeText(kind, kind.gzipped ? null : first, expected);
+  }
 }
 
-const ARCHIVES = { xlsx: 'a spreadsheet of Excel', xls: 'a spreadsheet of Excel 97', zip: 'a zip archive' } as const;
-
-type KindJudgement =
-  | { result: 'accepted'; format: FileFormat; csv: Csv | null }
-  | { result: 'open'; format: FileFormat }
-  | { result: 'refused'; looks: string };
-
-function judgeText(start: TextStart, complete: boolean, { formats, ...listed }: Expected): KindJudgement {
+/** @param first the bytes themselves; `null` = they are not there */
+function judgeText(
+  { start, complete }: { start: TextStart; complete: boolean },
+  first: Uint8Array | null,
+  { formats, opaque, headerless, ...listed }: Expected,
+): Kind {
   const index = fieldIndex(listed);
-  const begins = start.text.trimStart();
-  const isJson = /^[[{]/.test(begins);
-  if (isJson && formats.includes('json')) return judgeJson(start.text, complete, index);
-  const csv = formats.includes('csv') ? csvStart(start.text, complete, index) : undefined;
+  const csv = formats.includes('csv') ? csvStart(start.text, complete, index, headerless) : undefined;
+  if (csv?.result === 'accepted') return { result: 'csv', csv: csvOf(start, csv.csv, first) };
+  if (opaque.includes('json') && isJson(start.text, complete)) return { result: 'opaque', format: 'json' };
   if (csv?.result === 'open') return { result: 'open', format: 'csv' };
-  if (csv?.result === 'accepted') return { result: 'accepted', format: 'csv', csv: csvOf(start, csv.csv) };
-  if (isJson) return { result: 'refused', looks: 'JSON' };
+  const begins = start.text.trimStart();
+  if (/^[[{]/.test(begins)) return { result: 'refused', looks: 'JSON' };
   if (begins.startsWith('<')) return { result: 'refused', looks: markupOf(begins) };
   return { result: 'refused', looks: csv ? textOf(csv, index) : 'text' };
 }
 
-function csvOf({ encoding, markBytes }: TextStart, csv: CsvStart): Csv {
-  const unit = encoding === 'utf-16le' || encoding === 'utf-16be' ? 2 : 1;
-  return { ...csv, encoding, skip: markBytes + csv.separatorLine * unit, byteOrderMark: markBytes > 0 };
-}
-
-function judgeJson(text: string, complete: boolean, index: FieldIndex): KindJudgement {
-  const proven = provesJson(text, complete, index);
-  if (proven === undefined) return { result: 'open', format: 'json' };
-  if (proven) return { result: 'accepted', format: 'json', csv: null };
-  return { result: 'refused', looks: 'JSON whose first record has other keys than the fields that the CRM lists' };
+/** @param first `null` = repetitions of the header are not looked for */
+function csvOf({ encoding, markBytes }: TextStart, csv: CsvStart, first: Uint8Array | null): Csv {
+  const wide = isWide(encoding);
+  const skip = markBytes + csv.separatorLine * (wide ? 2 : 1);
+  const known = { ...csv, encoding, skip, byteOrderMark: markBytes > 0 };
+  if (!csv.headed || !first) return { ...known, first: null };
+  const bytes = wide ? narrowed(first.subarray(skip), encoding) : first.subarray(skip);
+  return { ...known, first: firstRecordOf(Buffer.from(bytes).toString('latin1'), csv.separator) };
 }
 
 function markupOf(begins: string): string {

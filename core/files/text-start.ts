@@ -1,5 +1,5 @@
 import { isAscii } from 'node:buffer';
-import { csvRecordsIn } from './csv-scan.ts';
+import { csvRecordsIn } from './csv-records-in.ts';
 import { lookForHebrew, NO_SIGNS } from './hebrew.ts';
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';

@@ -148,8 +148,40 @@ const scanSchema = z.looseObject({
   blankLines: z._default(z.int(), 0),
   /** Which line breaks ended records, as bits. */
   lineBreaks: z._default(z.int(), 0),
+  /** Fields of the last record. */
+  last: z._default(z.int(), 0),
+  /** Records with more fields than the first. */
+  longer: z._default(z.int(), 0),
+  /** Records without a character in any field. */
+  emptyRows: z._default(z.int(), 0),
+  /** A field of the current record has a character. */
+  filled: z._default(z.boolean(), false),
+  /** The closing mark of a quoted part came last. */
+  closed: z._default(z.boolean(), false),
+  /** Quotation marks that open nothing, or close a part that text follows. */
+  strayQuotes: z._default(z.int(), 0),
+  /** How much of the first record the current one repeats (`core/files/csv-repeats.ts`); -1: it differs. */
+  repeats: z._default(z.int(), 0),
+  /** Records that repeat the first one. */
+  repeatedHeaders: z._default(z.int(), 0),
+  /** Columns without a name that have values: their places, with hyphens between them. */
+  valued: z._default(z.string(), ''),
   /** Places that readers of CSV interpret differently. */
   doubts: z._default(z.int(), 0),
+  /** Marks of the end of a text of DOS where a record would begin, and the records before one that ends nothing; -1: none. */
+  endMarks: z._default(z.int(), 0),
+  markedAt: z._default(z.int(), -1),
+  /** How many more records there are in the other reading of doubtful line breaks (`core/files/csv-twin.ts`), and its state. */
+  extra: z._default(z.int(), 0),
+  forked: z._default(z.boolean(), false),
+  twinQuoted: z._default(z.boolean(), false),
+  twinOpens: z._default(z.boolean(), false),
+  twinBlank: z._default(z.boolean(), false),
+  twinAfterCr: z._default(z.boolean(), false),
+  twinFields: z._default(z.int(), 0),
+  twinLonger: z._default(z.int(), 0),
+  /** All bytes are ASCII. */
+  ascii: z._default(z.boolean(), true),
   /** There are characters with the code 0. */
   zeros: z._default(z.boolean(), false),
   encoding: z._default(z.enum(['utf-8', 'windows-1255', 'unknown']), 'utf-8'),
@@ -164,7 +196,7 @@ const scanSchema = z.looseObject({
   before: z._default(z.int(), 0),
 });
 export type Scan = z.infer<typeof scanSchema>;
-export const NOTHING_SCANNED = scanSchema.parse({ version: 3 });
+export const NOTHING_SCANNED = scanSchema.parse({ version: 4 });
 
 /** Transient errors in a row: name and HTTP status of the last. */
 const troubleSchema = z.looseObject({

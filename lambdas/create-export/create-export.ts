@@ -1,10 +1,11 @@
+import { requiredOf } from '../../core/config/column-settings.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { createExport as postExport } from '../../core/crm/exports.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
-import { differingKeys, planDigest, planOf, requiredOf } from '../../core/export/plan.ts';
+import { differingKeys, planDigest, planOf } from '../../core/export/plan.ts';
 import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest, fingerprintOf, listedOf, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';

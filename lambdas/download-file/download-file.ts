@@ -1,6 +1,7 @@
 import type { CrmClient } from '../../core/crm/client.ts';
 import { isOutage, mayBecomeKnown, requestDownload } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
+import { expectedOf } from '../../core/files/expected.ts';
 import { type Answer, waitAfter } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import { type DownloadProgress, NOTHING_MOVED, type RunState, runOf } from '../../core/step/states.ts';
@@ -48,6 +49,7 @@ export async function downloadFile(state: RunState, deps: DownloadFileDeps): Pro
 function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFileDeps): TransferOptions {
   const run = runOf(state);
   const { local, crm, files } = deps.deployment;
+  const expected = expectedOf(run, deps.deployment);
   return {
     address: async () => {
       const address = await requestDownload(deps.crm, run.entity, run.exportId);
@@ -57,7 +59,7 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
       return address;
     },
     policy: { hosts: crm.fileHosts, local },
-    nameObject: (head, first) => nameFile(head, first, run, files.formats),
+    nameObject: (head, first) => nameFile(head, first, `${run.prefix}${run.entity}`, expected),
     store: deps.store,
     resume: moving.upload,
     maxBytes: files.maxBytes,

@@ -1,33 +1,30 @@
+import { accepted, type Begun, START_BYTES } from '../../core/content/read-stream.ts';
+import type { Reading } from '../../core/content/reading.ts';
 import { RunError } from '../../core/errors.ts';
-import { listedFields } from '../../core/files/field-names.ts';
-import { type Judgement, judgeFile, rejection } from '../../core/files/judge-file.ts';
-import type { Invocation } from '../../core/step/invocation.ts';
-import type { Run, StoredFile } from '../../core/step/states.ts';
+import { isGzip } from '../../core/files/file-kind.ts';
+import { judgeFile } from '../../core/files/judge-file.ts';
+import type { StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from '../../core/storage/read-object.ts';
 
-/** The first two records lie within so many bytes, or the file is not the requested one. */
-const START_BYTES = 1024 * 1024;
-
-export type Accepted = Extract<Judgement, { result: 'accepted' | 'empty' }>;
-
-/** @throws RunError `FileRejected`, or `StorageConflict` when the object is shorter */
+/**
+ * By the beginning of the stored object. Of gzip, its first bytes alone are looked at.
+ * @throws RunError `FileRejected`, or `StorageConflict` when the object is shorter
+ */
 export async function judgeStored(
   file: StoredFile,
-  run: Pick<Run, 'request' | 'listed' | 'excepted'>,
-  { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
-): Promise<Accepted> {
-  const { formats } = deployment.files;
+  reading: Reading,
+  { bucket }: { bucket: Bucket },
+): Promise<Begun['judged'] | { result: 'gzip' }> {
   const size = Math.min(file.bytes, START_BYTES);
   const { start, trouble } = await readStart(bucket, file.key, size);
-  const judged = judgeFile(start, start.length === file.bytes, { ...listedFields(run), formats });
+  if (isGzip(start)) return { result: 'gzip' };
+  const judged = judgeFile(start, start.length === file.bytes, reading.expected);
   // A part of the beginning may prove the file, but not disprove it.
-  if (judged.result === 'accepted' || (judged.result === 'empty' && size === 0)) return judged;
+  if (judged.result === 'csv') return judged;
   if (trouble) throw trouble;
   if (start.length !== size) throw notWhatWasReceived(file, start.length);
-  if (judged.result === 'empty') return judged;
-  const looks = judged.result === 'refused' ? judged.looks : 'a file whose first two records never end';
-  throw new RunError('FileRejected', rejection(`The file at ${file.key}`, looks, file.contentType, formats));
+  return accepted(judged, reading);
 }
 
 /** As much of the beginning as the bucket gives. */

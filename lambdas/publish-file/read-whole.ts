@@ -25,15 +25,10 @@ export async function readWhole(
   state: RunState,
   deps: Invocation & { bucket: Bucket },
 ): Promise<Read> {
-  const began = { at: deps.now().getTime(), cpu: deps.cpuMilliseconds() };
+  const began = beginReading(deps);
   const pass = await scanStored(file, csv, state.scan, deps);
   const { scan, ended, read } = pass;
-  const time = { milliseconds: deps.now().getTime() - began.at, cpuMilliseconds: deps.cpuMilliseconds() - began.cpu };
-  deps.log.info('read', {
-    key: file.key,
-    bytes: read,
-    ...throughput(read, time, deps.deployment.files.memoryMB.publish),
-  });
+  began.log(file.key, read);
   if (ended === 'time') return { later: { outcome: 'CONTINUE', scan, waitSeconds: 1 } };
   if (ended !== 'whole') {
     if (scan.handedOn >= MOST_HANDED_ON) {
@@ -44,7 +39,23 @@ export async function readWhole(
     const trouble = troubleOf(ended, state, deps);
     return { later: { outcome: 'CONTINUE', scan: { ...scan, handedOn: scan.handedOn + 1 }, ...wait, trouble } };
   }
-  const crc32 = crc32Text(scan.crc32);
-  if (scan.offset !== file.bytes || crc32 !== file.crc32) throw notWhatWasReceived(file, scan.offset, crc32);
+  refuseOther(file, scan.offset, scan.crc32);
   return { pass };
+}
+
+/** Notes what reading costs, for the log. */
+export function beginReading({ now, cpuMilliseconds, log, deployment }: Invocation) {
+  const began = { at: now().getTime(), cpu: cpuMilliseconds() };
+  return {
+    log: (key: string, bytes: number) => {
+      const time = { milliseconds: now().getTime() - began.at, cpuMilliseconds: cpuMilliseconds() - began.cpu };
+      log.info('read', { key, bytes, ...throughput(bytes, time, deployment.files.memoryMB.publish) });
+    },
+  };
+}
+
+/** @throws RunError `StorageConflict` when the object is not what DownloadFile received */
+export function refuseOther(file: StoredFile, bytes: number, crc32: number): void {
+  const found = crc32Text(crc32);
+  if (bytes !== file.bytes || found !== file.crc32) throw notWhatWasReceived(file, bytes, found);
 }

@@ -2,6 +2,7 @@ import { Annotations, Stack } from 'aws-cdk-lib';
 import { CfnDatabase, CfnTable } from 'aws-cdk-lib/aws-glue';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { onlyOf } from '../../core/config/column-settings.ts';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment, EntityPlan } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
@@ -59,7 +60,7 @@ export class TableCatalog extends Construct {
 
   private describe(database: CfnDatabase, entity: Entity, plan: EntityPlan, settings: TableSettings): void {
     const columns = columnsOf(entity, plan, settings);
-    if (!Array.isArray(plan.columns)) this.warnOf(entity, columns.length);
+    if (!onlyOf(plan)) this.warnOf(entity, columns.length);
     if (columns.length === 0) return;
     const location = this.bucket.s3UrlForObject(tablesOf(entity, settings.version));
     new CfnTable(this, entity, {
@@ -102,8 +103,8 @@ function projection(location: string): Record<string, string> {
 }
 
 /** What is known before a file is there. @throws ConfigurationError where two columns would have one name */
-function columnsOf(entity: Entity, { columns }: EntityPlan, settings: TableSettings): TableColumn[] {
-  const named = Array.isArray(columns) ? columns : [...Object.keys(settings.columns), ...(settings.hash ?? [])];
+function columnsOf(entity: Entity, plan: EntityPlan, settings: TableSettings): TableColumn[] {
+  const named = onlyOf(plan) ?? [...Object.keys(settings.columns), ...(settings.hash ?? [])];
   if (named.length === 0) return [];
   try {
     return tableColumns(named, settings);

@@ -6,6 +6,8 @@ import { KERNEL } from './kernel-bytes.ts';
 const BLOCK = 64;
 /** The kernel's memory. */
 const PIECE = 64 * 1024;
+/** Behind the numbers of the state. */
+const FIRST_AT = PIECE + 160;
 
 /** What kernel.wat exports. The first two return the place in memory where they stopped. */
 interface Exports {
@@ -18,6 +20,8 @@ interface Exports {
 interface Kernel extends Exports {
   text: Uint8Array;
   state: Float64Array;
+  /** How the first record begins: `CsvGrammar.first`. */
+  first: Uint8Array;
 }
 
 /** The types of Node.js do not have it. */
@@ -31,7 +35,8 @@ let loaded: Kernel | undefined;
 function load(): Kernel {
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(KERNEL, 'base64')));
   const { buffer } = exports.memory;
-  return { ...exports, text: new Uint8Array(buffer, 0, PIECE), state: new Float64Array(buffer, PIECE) };
+  const [text, first] = [new Uint8Array(buffer, 0, PIECE), new Uint8Array(buffer, FIRST_AT, 32)];
+  return { ...exports, text, state: new Float64Array(buffer, PIECE), first };
 }
 
 /**
@@ -62,11 +67,22 @@ function read(
   }
 }
 
-/** Advances the grammar of CSV where line feeds end records. */
-export function readCsv(scan: Scan, bytes: Uint8Array, separator: number, byStates: (part: Uint8Array) => void): void {
-  const byKernel = ({ state, scanCsv }: Kernel, at: number, end: number) => {
-    if (scan.afterEndMark) return at;
+/**
+ * Advances the grammar of CSV where line feeds end records.
+ * @param begins the first eight bytes of the first record and which of their bits count, twice; `null` = repetitions are not counted
+ */
+export function readCsv(
+  scan: Scan,
+  bytes: Uint8Array,
+  separator: number,
+  begins: Uint8Array | null,
+  byStates: (part: Uint8Array) => void,
+): void {
+  const byKernel = ({ state, first, scanCsv }: Kernel, at: number, end: number) => {
+    if (scan.afterEndMark || scan.forked || (scan.repeats >= 0 && !scan.blank)) return at;
     giveScan(scan, state);
+    state[19] = Number(begins !== null);
+    if (begins) first.set(begins);
     const stopped = scanCsv(at, end, separator);
     takeScan(scan, state);
     return stopped;
@@ -86,6 +102,12 @@ function giveScan(scan: Scan, state: Float64Array): void {
   state[7] = Number(scan.opens);
   state[8] = Number(scan.blank);
   state[9] = Number(scan.afterCr);
+  state[13] = scan.last;
+  state[14] = scan.longer;
+  state[15] = scan.emptyRows;
+  state[16] = Number(scan.filled);
+  state[17] = Number(scan.closed);
+  state[18] = scan.strayQuotes;
 }
 
 function takeScan(scan: Scan, state: Float64Array): void {
@@ -99,6 +121,14 @@ function takeScan(scan: Scan, state: Float64Array): void {
   scan.opens = state[7] === 1;
   scan.blank = state[8] === 1;
   scan.afterCr = state[9] === 1;
+  scan.last = state[13] ?? 0;
+  scan.longer = state[14] ?? 0;
+  scan.emptyRows = state[15] ?? 0;
+  scan.filled = state[16] === 1;
+  scan.closed = state[17] === 1;
+  scan.strayQuotes = state[18] ?? 0;
+  // What may repeat the first record, the kernel leaves to the state machine.
+  scan.repeats = scan.blank ? 0 : -1;
 }
 
 /** Advances the signs of Hebrew until something shows another encoding. */
@@ -117,8 +147,14 @@ export function readHebrew(signs: HebrewSigns, bytes: Uint8Array, byStates: (par
   if (signs.mayBeHebrew) read(bytes, byKernel, byStates);
 }
 
-/** The code units of UTF-16 as bytes for `scanCsv`; any that is not ASCII becomes one without a meaning. */
-export function narrowed(chunk: Uint8Array, encoding: 'utf-16le' | 'utf-16be'): Uint8Array {
+export type Wide = 'utf-16le' | 'utf-16be';
+
+export function isWide(encoding: string | null): encoding is Wide {
+  return encoding === 'utf-16le' || encoding === 'utf-16be';
+}
+
+/** The code units of UTF-16 as bytes for `scanCsv`: any that is not ASCII becomes one without a meaning, by its low bits. */
+export function narrowed(chunk: Uint8Array, encoding: Wide): Uint8Array {
   loaded ??= load();
   const narrow = new Uint8Array(chunk.length >> 1);
   for (let start = 0; start < 2 * narrow.length; start += PIECE) {

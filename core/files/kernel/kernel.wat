@@ -2,7 +2,8 @@
 ;; Both functions stop in front of a block that holds anything unusual; the state machines in TypeScript read it then.
 ;; `npm run generate` assembles it into kernel-bytes.ts.
 (module
-  ;; The piece of text begins at 0, the state at 65536: numbers as JavaScript has them.
+  ;; The piece of text begins at 0, the state at 65536: numbers as JavaScript has them. At 65696 are the first eight bytes of the
+  ;; first record and which bits of them count, then the same for that record in quotation marks.
   (memory (export "memory") 2)
 
   ;; The fields of `Scan` of the same names.
@@ -19,6 +20,13 @@
   (global $highBytes (mut i64) (i64.const 0))
   (global $joinedLetters (mut i64) (i64.const 0))
   (global $before (mut i64) (i64.const 0))
+  (global $last (mut i64) (i64.const 0))
+  (global $longer (mut i64) (i64.const 0))
+  (global $emptyRows (mut i64) (i64.const 0))
+  (global $filled (mut i64) (i64.const 0))
+  (global $closed (mut i64) (i64.const 0))
+  (global $strayQuotes (mut i64) (i64.const 0))
+  (global $headed (mut i64) (i64.const 0))
 
   (func $load
     (global.set $records (i64.trunc_f64_s (f64.load offset=65536 (i32.const 0))))
@@ -33,7 +41,14 @@
     (global.set $afterCr (i64.trunc_f64_s (f64.load offset=65608 (i32.const 0))))
     (global.set $highBytes (i64.trunc_f64_s (f64.load offset=65616 (i32.const 0))))
     (global.set $joinedLetters (i64.trunc_f64_s (f64.load offset=65624 (i32.const 0))))
-    (global.set $before (i64.trunc_f64_s (f64.load offset=65632 (i32.const 0)))))
+    (global.set $before (i64.trunc_f64_s (f64.load offset=65632 (i32.const 0))))
+    (global.set $last (i64.trunc_f64_s (f64.load offset=65640 (i32.const 0))))
+    (global.set $longer (i64.trunc_f64_s (f64.load offset=65648 (i32.const 0))))
+    (global.set $emptyRows (i64.trunc_f64_s (f64.load offset=65656 (i32.const 0))))
+    (global.set $filled (i64.trunc_f64_s (f64.load offset=65664 (i32.const 0))))
+    (global.set $closed (i64.trunc_f64_s (f64.load offset=65672 (i32.const 0))))
+    (global.set $strayQuotes (i64.trunc_f64_s (f64.load offset=65680 (i32.const 0))))
+    (global.set $headed (i64.trunc_f64_s (f64.load offset=65688 (i32.const 0)))))
 
   (func $store
     (f64.store offset=65536 (i32.const 0) (f64.convert_i64_s (global.get $records)))
@@ -48,7 +63,13 @@
     (f64.store offset=65608 (i32.const 0) (f64.convert_i64_s (global.get $afterCr)))
     (f64.store offset=65616 (i32.const 0) (f64.convert_i64_s (global.get $highBytes)))
     (f64.store offset=65624 (i32.const 0) (f64.convert_i64_s (global.get $joinedLetters)))
-    (f64.store offset=65632 (i32.const 0) (f64.convert_i64_s (global.get $before))))
+    (f64.store offset=65632 (i32.const 0) (f64.convert_i64_s (global.get $before)))
+    (f64.store offset=65640 (i32.const 0) (f64.convert_i64_s (global.get $last)))
+    (f64.store offset=65648 (i32.const 0) (f64.convert_i64_s (global.get $longer)))
+    (f64.store offset=65656 (i32.const 0) (f64.convert_i64_s (global.get $emptyRows)))
+    (f64.store offset=65664 (i32.const 0) (f64.convert_i64_s (global.get $filled)))
+    (f64.store offset=65672 (i32.const 0) (f64.convert_i64_s (global.get $closed)))
+    (f64.store offset=65680 (i32.const 0) (f64.convert_i64_s (global.get $strayQuotes))))
 
   ;; The top bits of 64 bytes.
   (func $bits (param $a v128) (param $b v128) (param $c v128) (param $d v128) (result i64)
@@ -87,8 +108,8 @@
   (func $without (param $bits i64) (param $others i64) (result i64)
     (i64.and (local.get $bits) (i64.xor (local.get $others) (i64.const -1))))
 
-  ;; Counts the fields of the records that end at the bits $ends.
-  (func $endRecords (param $ends i64) (param $separators i64)
+  ;; Counts the fields of the records that end at the bits $ends. $content has the characters of fields.
+  (func $endRecords (param $ends i64) (param $separators i64) (param $content i64)
     (local $upTo i64)
     (loop $next
       (if (i64.ne (local.get $ends) (i64.const 0)) (then
@@ -98,24 +119,56 @@
           (global.get $fields)
           (i64.popcnt (i64.and (local.get $separators) (local.get $upTo)))))
         (if (i64.eqz (global.get $width)) (then (global.set $width (global.get $fields))))
-        (global.set $irregular (i64.add
-          (global.get $irregular)
-          (i64.extend_i32_u (i64.ne (global.get $fields) (global.get $width)))))
+        (if (i64.ne (global.get $fields) (global.get $width)) (then
+          (global.set $irregular (i64.add (global.get $irregular) (i64.const 1)))
+          (global.set $longer (i64.add
+            (global.get $longer)
+            (i64.extend_i32_u (i64.gt_u (global.get $fields) (global.get $width)))))))
+        (if (i64.eqz (i64.or (global.get $filled) (i64.and (local.get $content) (local.get $upTo)))) (then
+          (global.set $emptyRows (i64.add (global.get $emptyRows) (i64.const 1)))))
+        (global.set $last (global.get $fields))
         (global.set $fields (i64.const 1))
+        (global.set $filled (i64.const 0))
         (local.set $separators (call $without (local.get $separators) (local.get $upTo)))
+        (local.set $content (call $without (local.get $content) (local.get $upTo)))
         (local.set $ends (call $without (local.get $ends) (local.get $upTo)))
         (br $next))))
-    (global.set $fields (i64.add (global.get $fields) (i64.popcnt (local.get $separators)))))
+    (global.set $fields (i64.add (global.get $fields) (i64.popcnt (local.get $separators))))
+    (global.set $filled (i64.or
+      (global.get $filled)
+      (i64.extend_i32_u (i64.ne (local.get $content) (i64.const 0))))))
+
+  ;; 1 if a line that begins at one of the bits $starts of the block at $at may repeat the first record: it has the first bytes of
+  ;; that, with or without quotation marks, or the piece ends before eight of its bytes.
+  (func $mayRepeat (param $at i32) (param $end i32) (param $starts i64) (result i32)
+    (local $place i32) (local $bytes i64)
+    (loop $next
+      (if (i64.ne (local.get $starts) (i64.const 0)) (then
+        (local.set $place (i32.add (local.get $at) (i32.wrap_i64 (i64.ctz (local.get $starts)))))
+        (if (i32.gt_u (i32.add (local.get $place) (i32.const 8)) (local.get $end)) (then (return (i32.const 1))))
+        (local.set $bytes (i64.load (local.get $place)))
+        (if (i32.or
+          (i64.eq
+            (i64.and (local.get $bytes) (i64.load offset=65704 (i32.const 0)))
+            (i64.load offset=65696 (i32.const 0)))
+          (i64.eq
+            (i64.and (local.get $bytes) (i64.load offset=65720 (i32.const 0)))
+            (i64.load offset=65712 (i32.const 0)))) (then (return (i32.const 1))))
+        (local.set $starts (i64.and (local.get $starts) (i64.sub (local.get $starts) (i64.const 1))))
+        (br $next))))
+    (i32.const 0))
 
   ;; Reads whole blocks from $at on, where a carriage return is nothing but a part of a line break. Returns where it stopped.
   (func (export "scanCsv") (param $at i32) (param $end i32) (param $separator i32) (result i32)
     (local $quotes i64) (local $inside i64) (local $lf i64) (local $cr i64) (local $behindCr i64) (local $separators i64)
     (local $openers i64) (local $literal i64) (local $starts i64) (local $empty i64) (local $ends i64) (local $odd i64)
+    (local $all i64) (local $content i64) (local $closers i64) (local $behindClosers i64)
     (call $load)
     (loop $block
       (if (i32.gt_u (i32.add (local.get $at) (i32.const 64)) (local.get $end)) (then (call $store) (return (local.get $at))))
 
       (local.set $quotes (call $where (local.get $at) (i32.const 0x22)))
+      (local.set $all (local.get $quotes))
       (loop $again
         (local.set $inside (i64.sub (i64.const 0) (global.get $quoted)))
         (if (i64.ne (local.get $quotes) (i64.const 0)) (then
@@ -150,6 +203,30 @@
         (local.set $odd (i64.or (local.get $odd) (local.get $empty)))))
       (if (i64.ne (local.get $odd) (i64.const 0)) (then (call $store) (return (local.get $at))))
 
+      (if (i64.ne (global.get $headed) (i64.const 0)) (then
+        (if (call $mayRepeat (local.get $at) (local.get $end) (local.get $starts)) (then
+          (call $store)
+          (return (local.get $at))))))
+
+      (local.set $content (i64.or
+        (i64.or (local.get $separators) (local.get $lf))
+        (i64.or (local.get $cr) (local.get $quotes))))
+      ;; Behind a closing mark, another one doubles it, and text has no place in CSV; nor has a mark that opens nothing.
+      (local.set $closers (i64.const 0))
+      (if (i64.ne (i64.or (local.get $all) (global.get $closed)) (i64.const 0)) (then
+        (local.set $closers (call $without (local.get $quotes) (local.get $inside)))
+        (local.set $behindClosers (call $behind (local.get $closers) (global.get $closed)))
+        (global.set $strayQuotes (i64.add
+          (global.get $strayQuotes)
+          (i64.add
+            (i64.popcnt (i64.xor (local.get $all) (local.get $quotes)))
+            (i64.popcnt (call $without (local.get $behindClosers) (local.get $content))))))
+        (local.set $content (call $without
+          (local.get $content)
+          (i64.and (local.get $quotes) (local.get $behindClosers))))))
+      (local.set $content (i64.xor (local.get $content) (i64.const -1)))
+      (global.set $closed (i64.shr_u (local.get $closers) (i64.const 63)))
+
       (local.set $ends (call $without (local.get $lf) (local.get $empty)))
       (global.set $lineBreaks (i64.or
         (global.get $lineBreaks)
@@ -161,7 +238,7 @@
             (i64.const 1)))))
       (global.set $records (i64.add (global.get $records) (i64.popcnt (local.get $ends))))
       (global.set $blankLines (i64.add (global.get $blankLines) (i64.popcnt (local.get $empty))))
-      (call $endRecords (local.get $ends) (local.get $separators))
+      (call $endRecords (local.get $ends) (local.get $separators) (local.get $content))
 
       ;; What the last byte was; a carriage return changes nothing but $afterCr.
       (global.set $quoted (i64.shr_u (local.get $inside) (i64.const 63)))
@@ -266,7 +343,7 @@
       (br $block))
     (unreachable))
 
-  ;; Makes one byte of each number of 16 bits from 0 to $end: 0x80 of those that are not ASCII.
+  ;; Makes one byte of each number of 16 bits from 0 to $end: of those that are not ASCII the low seven bits, and 0x80.
   (func (export "narrow") (param $end i32) (param $bigEndian i32)
     (local $at i32)
     (loop $next
@@ -286,7 +363,11 @@
       (local.set $units (v128.or
         (i16x8.shl (local.get $units) (i32.const 8))
         (i16x8.shr_u (local.get $units) (i32.const 8))))))
-    (i16x8.min_u (local.get $units) (v128.const i16x8 128 128 128 128 128 128 128 128)))
+    (v128.or
+      (v128.and (local.get $units) (v128.const i16x8 127 127 127 127 127 127 127 127))
+      (v128.and
+        (i16x8.gt_u (local.get $units) (v128.const i16x8 127 127 127 127 127 127 127 127))
+        (v128.const i16x8 128 128 128 128 128 128 128 128))))
 
   ;; 1 if the byte before the block was of this kind.
   (func $wasBefore (param $kind i64) (result i64)

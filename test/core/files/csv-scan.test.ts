@@ -1,8 +1,9 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type CsvGrammar, endScan, type Separator, scanCsv, scanEncoding } from '../../../core/files/csv-scan.ts';
+import { type CsvGrammar, endScan, type Separator, scanCsv } from '../../../core/files/csv-scan.ts';
 import { narrowed } from '../../../core/files/kernel/kernel.ts';
+import { endEncoding, scanEncoding } from '../../../core/files/scan-encoding.ts';
 import { NOTHING_SCANNED, type Scan } from '../../../core/step/states.ts';
 
 /** Scans the chunks; between two of them the place goes through JSON, as between two invocations. */
@@ -15,7 +16,8 @@ function scanAs(grammar: CsvGrammar, ...chunks: (string | Uint8Array)[]): Scan {
     scanEncoding(scan, Buffer.from(chunk));
     return scan;
   }, NOTHING_SCANNED);
-  endScan(last);
+  endScan(last, grammar);
+  endEncoding(last);
   return last;
 }
 

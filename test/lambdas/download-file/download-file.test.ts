@@ -261,7 +261,7 @@ test('a web page in the place of the file is requested again, then refused, and 
   const error = await failureOf(downloadFile(runState(), servers.depsFor(file)), 'FileRejected');
 
   expect(error.message).toBe(
-    'What came is not the export: it looks like a web page (declared as text/html). Accepted is what files.formats names: csv, xlsx, zip.',
+    'What came is not the export: it looks like a web page (declared as text/html). Accepted is what files.formats names: csv, xlsx.',
   );
   expect(file.requests.length).toBe(5);
   expect([servers.store.keys(), servers.store.uploads()]).toEqual([[], []]);

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_FORMATS, type FileFormat } from '../../../core/config/file-formats.ts';
+import { DEFAULT_FORMATS, type FileFormat, type OpaqueKind } from '../../../core/config/file-formats.ts';
+import { listedFields } from '../../../core/files/field-names.ts';
 import { nameFile } from '../../../lambdas/download-file/name-file.ts';
 import { CANARY, run } from '../../support/builders.ts';
 import { zipOf } from '../../support/zip.ts';
@@ -11,16 +12,21 @@ interface File {
   length?: number | null;
   columns?: string[];
   formats?: FileFormat[];
+  opaque?: OpaqueKind[];
 }
 
 /** Judges the first kilobyte of a file, or all of a smaller one. */
-function named(text: string | Uint8Array, { contentType = '', name = '', length, columns, formats }: File = {}) {
+function named(text: string | Uint8Array, { contentType = '', name = '', length, columns, ...rest }: File = {}) {
   const bytes = Buffer.from(text);
   const disposition = name && `attachment; filename="${name}"`;
   const head = { length: length === undefined ? bytes.length : length, contentType, disposition, contentEncoding: '' };
   const asked = columns ? run({ request: { columns } }) : run();
-  return nameFile(head, bytes.subarray(0, 1024), asked, formats ?? DEFAULT_FORMATS);
+  const { formats = DEFAULT_FORMATS, opaque = [] } = rest;
+  const expected = { ...listedFields(asked), formats, opaque, headerless: false };
+  return nameFile(head, bytes.subarray(0, 1024), 'runs/entity=leads/run=night-1/leads', expected);
 }
+
+const ACCEPTED = { formats: DEFAULT_FORMATS, opaque: [], headerless: false };
 
 const refused = (looks: string) => ({ refuse: expect.stringContaining(`it looks like ${looks}`) });
 const stored = (extension: string) => ({ key: expect.stringMatching(new RegExp(`/leads\\.${extension}$`)) });
@@ -39,13 +45,10 @@ describe('what the first kilobyte disproves is refused, whatever it is called', 
     ['an error without a type', JSON_ERROR, {}, 'JSON'],
     ['an error as CSV', '{"error":"x","code":404}', { contentType: 'text/csv', name: 'leads.csv' }, 'JSON'],
     ['an error where as many columns were requested', '{"a":1,"b":2,"c":3}', { columns: ['a', 'b', 'c'] }, 'JSON'],
-    [
-      'an error in place of JSON',
-      JSON_ERROR,
-      { formats: ['json'], contentType: 'application/json' },
-      'JSON whose first',
-    ],
-    ['a list of errors in place of JSON', `[${JSON_ERROR}]`, { formats: ['csv', 'json'] }, 'JSON whose first record'],
+    ['a sentence in brackets, where JSON is accepted', `[not found, ${CANARY}]`, { opaque: ['json'] }, 'JSON'],
+    ['half of a JSON document, where that is accepted', '{"id":1,', { opaque: ['json'] }, 'JSON'],
+    ['a web page, where all kinds are accepted', HTML, { opaque: ['xls', 'json', 'archive'] }, 'a web page'],
+    ['a sentence, where all kinds are accepted', 'The link expired.', { opaque: ['xls', 'json', 'archive'] }, 'text'],
     [
       'a sentence',
       `The link, ${CANARY}, expired.`,
@@ -94,7 +97,7 @@ describe('what it proves, or leaves open, is stored under what it is', () => {
       'an archive that may be a spreadsheet',
       Buffer.from(`504b0304${'00'.repeat(5000)}`, 'hex'),
       { formats: ['xlsx'] },
-      'xlsx',
+      'zip',
     ],
     [
       'a damaged byte in the first kilobyte, behind a header of labels',
@@ -108,20 +111,20 @@ describe('what it proves, or leaves open, is stored under what it is', () => {
     [
       'an archive that may be a spreadsheet, where those are not accepted',
       UNSURE_ZIP,
-      { name: 'leads.xlsx', formats: ['zip'] },
+      { name: 'leads.zip', formats: ['csv'] },
       'zip',
     ],
     ['an archive that is none, and is named as one', zipOf('leads.csv'), { name: 'leads.xlsx' }, 'zip'],
     [
       'JSON Lines where JSON is accepted',
       '{"id":1,"name":"a"}\n{"id":2}\n',
-      { formats: ['json'], name: 'x.jsonl' },
+      { opaque: ['json'], name: 'x.jsonl' },
       'jsonl',
     ],
-    ['a list of records where JSON is accepted', '[{"id":1,"name":{"first":"a"}}]', { formats: ['json'] }, 'json'],
-    ['records in an envelope', '{"total":1,"data":[{"id":1,"name":"a"}]}', { formats: ['json'] }, 'json'],
-    ['an empty list', '[]', { formats: ['json'] }, 'json'],
-    ['a long envelope', `{"about":"${'x'.repeat(5000)}","data":[{"id":1}]}`, { formats: ['json'] }, 'json'],
+    ['a list of records where JSON is accepted', '[{"id":1,"name":{"first":"a"}}]', { opaque: ['json'] }, 'json'],
+    ['records in an envelope', '{"total":1,"data":[{"id":1,"name":"a"}]}', { opaque: ['json'] }, 'json'],
+    ['an empty list', '[]', { opaque: ['json'] }, 'json'],
+    ['a long envelope', `{"about":"${'x'.repeat(5000)}","data":[{"id":1}]}`, { opaque: ['json'] }, 'json'],
   ])('%s', (_, text, file, extension) => {
     expect(named(text, file)).toMatchObject(stored(extension));
   });
@@ -129,7 +132,8 @@ describe('what it proves, or leaves open, is stored under what it is', () => {
 
 test('a run of an earlier release, which carries no labels, knows the columns of its request', () => {
   const head = { length: null, contentType: 'text/csv', disposition: '', contentEncoding: '' };
-  const judged = (text: string) => nameFile(head, Buffer.from(text), run({ listed: null }), DEFAULT_FORMATS);
+  const judged = (text: string) =>
+    nameFile(head, Buffer.from(text), 'leads/leads', { ...listedFields(run({ listed: null })), ...ACCEPTED });
 
   expect(judged('name,id\n')).toMatchObject(stored('csv'));
   expect(judged('מזהה,שם\n')).toEqual(refused('text whose first record has 2 fields, 0 of them listed'));

@@ -261,7 +261,7 @@ const PUBLISHED: Row[] = [
     header: null,
     warns: 'whether the first line names the columns is not known',
   },
-  { name: 'names in capitals', bytes: 'ID,Name,Phone\r\n1,a,2\r\n', rows: null, header: null, warns: 'not known' },
+  { name: 'names in capitals', bytes: 'ID,Name,Phone\r\n1,a,2\r\n', header: THREE },
   {
     name: 'a first line of 400 KB without names',
     bytes: csv([[DANA[0] ?? '', 'א'.repeat(200_000), ''], DANA]),

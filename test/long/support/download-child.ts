@@ -4,8 +4,7 @@ import type { FunctionLog } from '../../../core/log/log.ts';
 import { type RunState, runStateSchema } from '../../../core/step/states.ts';
 import { downloadFile } from '../../../lambdas/download-file/download-file.ts';
 import { storeFromEnv } from '../../../lambdas/download-file/store-from-env.ts';
-import { judgeStored } from '../../../lambdas/publish-file/judge-stored.ts';
-import { scanStored } from '../../../lambdas/publish-file/scan-stored.ts';
+import { readStored } from '../../../lambdas/publish-file/read-stored.ts';
 import { fieldNames } from '../../../sandbox/data/columns.ts';
 import { abortUpload, transfer } from '../../../transfer/index.ts';
 
@@ -54,11 +53,9 @@ const { S3Client } = await import('@aws-sdk/client-s3');
 const { createBucket } = await import('../../../core/storage/bucket.ts');
 const bucket = createBucket(new S3Client({ endpoint, region: 'us-east-1', credentials }), name);
 const deps = { ...common, bucket };
-const judged = file && begun.run ? await judgeStored(file, begun.run, deps) : null;
-const csv = judged?.result === 'accepted' ? judged.csv : null;
-const { scan } = file ? await scanStored(file, csv, null, deps) : { scan: null };
+const read = file && begun.run ? await readStored(file, begun.run, begun, deps) : null;
 const maxMb = mostMemoryMb();
-process.stdout.write(JSON.stringify({ file, scan, downloadMb, maxMb }));
+process.stdout.write(JSON.stringify({ file, facts: read && 'facts' in read ? read.facts : null, downloadMb, maxMb }));
 
 /** Invokes the step until the file is stored: a large one is put on record first. */
 async function stored(state: RunState): Promise<RunState> {

@@ -1,0 +1,62 @@
+import { createGunzip, type Gunzip } from 'node:zlib';
+import { damaged, type Reading } from './reading.ts';
+
+/** What is unpacked at once. */
+const PIECE_BYTES = 128 * 1024;
+
+/**
+ * What gzip holds, all of its members, each verified by its trailer: size and CRC-32. Zeros may follow the last one.
+ * @throws RunError `FileRejected` when it is cut off, damaged or followed by anything else; what reading the bytes throws
+ */
+export async function* gunzipped(bytes: AsyncIterable<Uint8Array>, reading: Reading): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
+  const feeding = feed(gunzip, bytes);
+  // Its error arrives where the content is read.
+  feeding.catch((error: Error) => gunzip.destroy(error));
+  try {
+    for await (const piece of gunzip) yield piece;
+    await feeding;
+  } catch (error) {
+    throw faultOf(error, reading);
+  } finally {
+    gunzip.destroy();
+  }
+}
+
+/** Something other than zeros follows the last member. */
+class Followed extends Error {}
+
+async function feed(gunzip: Gunzip, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  let goOn = () => {};
+  // What cannot be unpacked is never written to its end.
+  gunzip.once('close', () => goOn());
+  const write = (chunk: Uint8Array) =>
+    new Promise<void>((resolve) => {
+      goOn = resolve;
+      gunzip.write(chunk, () => resolve());
+    });
+  let [fed, ended] = [0, false];
+  for await (const chunk of bytes) {
+    if (ended) refuseOthers(chunk);
+    else if (gunzip.destroyed) return;
+    else {
+      await write(chunk);
+      fed += chunk.length;
+      // At zeros behind a member it stops.
+      ended = gunzip.bytesWritten < fed;
+      if (ended) refuseOthers(chunk.subarray(chunk.length - (fed - gunzip.bytesWritten)));
+    }
+  }
+  if (!gunzip.destroyed) gunzip.end();
+}
+
+function refuseOthers(bytes: Uint8Array): void {
+  if (bytes.some((byte) => byte !== 0)) throw new Followed();
+}
+
+function faultOf(error: unknown, reading: Reading): unknown {
+  if (error instanceof Followed) return damaged(reading, 'is gzip with other bytes behind its end');
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  if (code === 'Z_BUF_ERROR') return damaged(reading, 'is gzip that is cut off');
+  return code.startsWith('Z_') ? damaged(reading, 'is gzip that is damaged, or has other bytes behind its end') : error;
+}

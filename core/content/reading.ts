@@ -1,0 +1,65 @@
+import { RunError } from '../errors.ts';
+import { type Expected, rejection } from '../files/judge-file.ts';
+import type { Facts } from '../gate/facts.ts';
+
+/** What is known of a stored file, and what a reader of it should know, in sentences. */
+export interface Known {
+  facts: Facts;
+  remarks: string[];
+}
+
+/** How one file is read. */
+export interface Reading {
+  expected: Expected;
+  /** In messages: `The file at runs/…`. */
+  what: string;
+  /** As declared; '' = not at all. */
+  contentType: string;
+  /** Of its content, unpacked (`files.maxBytes`). */
+  maxBytes: number;
+  /** Until reading has to end. */
+  secondsLeft: () => number;
+  /** Only the closing of the connection marked its end: its shape has to prove it whole. */
+  undeclaredEnd: boolean;
+}
+
+/** The file is not what was requested. @param looks in words, without anything of its content */
+export function refused({ what, contentType, expected }: Reading, looks: string): RunError {
+  return new RunError('FileRejected', rejection(what, looks, contentType, expected.formats));
+}
+
+export function isRefusal(error: unknown): boolean {
+  return error instanceof RunError && error.name === 'FileRejected';
+}
+
+/** The file is of the right kind, and damaged. @param how `is cut off` */
+export function damaged({ what }: Reading, how: string): RunError {
+  return new RunError('FileRejected', `${what} ${how}: what came is not whole.`);
+}
+
+export function unfinished({ what }: Reading, why: string): RunError {
+  return new RunError('CheckUnfinished', `${what} was not read to its end: ${why}.`);
+}
+
+/**
+ * The content, as far as it may be read.
+ * @throws RunError `CheckUnfinished` when time is over; `DownloadTooLarge` when there is more content than a file may have
+ */
+export async function* bounded(chunks: AsyncIterable<Uint8Array>, reading: Reading): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    bytes += chunk.length;
+    if (bytes > reading.maxBytes) {
+      const most = `${reading.maxBytes} bytes of content, the most that files.maxBytes allows`;
+      throw new RunError('DownloadTooLarge', `${reading.what} unpacks to more than ${most}.`);
+    }
+    inTime(reading, bytes);
+    yield chunk;
+  }
+}
+
+/** @throws RunError `CheckUnfinished` when time is over */
+export function inTime(reading: Reading, bytes: number): void {
+  if (reading.secondsLeft() > 0) return;
+  throw unfinished(reading, `one invocation has time for ${Math.floor(bytes / 1e6)} MB of its content`);
+}

@@ -1,0 +1,16 @@
+import { isHeaderless, labelsOf } from '../config/column-settings.ts';
+import type { Deployment } from '../config/deployment.ts';
+import { entityPlan } from '../config/entity-plan.ts';
+import type { Run } from '../step/states.ts';
+import { listedFields } from './field-names.ts';
+import type { Expected } from './judge-file.ts';
+
+/** What the settings of today accept as the file of a run. */
+export function expectedOf(
+  run: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
+  deployment: Deployment,
+): Expected {
+  const plan = entityPlan(deployment, run.entity);
+  const { formats } = deployment.files;
+  return { ...listedFields(run, labelsOf(plan)), formats, opaque: plan.opaque, headerless: isHeaderless(plan) };
+}

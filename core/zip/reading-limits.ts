@@ -1,0 +1,50 @@
+/** What one invocation can read of packed content. */
+export interface ReadingLimits {
+  /** Bytes of content, unpacked; all parts of a workbook count. */
+  contentBytes: number;
+  /** Bytes that may be put aside on the disk. */
+  diskBytes: number;
+  /** Until reading has to end. */
+  secondsLeft: () => number;
+}
+
+/** The message says of a file what of it is too much for one invocation, without anything of its content. */
+export class ReadingUnfinished extends Error {
+  override readonly name = 'ReadingUnfinished';
+}
+
+/** Then the caller still has to say how it ended. */
+const SECONDS_NEEDED = 20;
+
+/**
+ * Counts what is read against the limits.
+ * @throws ReadingUnfinished
+ */
+export class ReadingBudget {
+  private content = 0;
+  private disk = 0;
+  private readonly limits: ReadingLimits;
+
+  constructor(limits: ReadingLimits) {
+    this.limits = limits;
+  }
+
+  read(bytes: number): void {
+    this.content += bytes;
+    const { contentBytes, secondsLeft } = this.limits;
+    if (this.content > contentBytes) throw new ReadingUnfinished(`has more than ${sizeText(contentBytes)} of content`);
+    if (secondsLeft() < SECONDS_NEEDED) {
+      throw new ReadingUnfinished(`has content that takes longer to read than there is time (${sizeText(this.content)} were read)`);
+    }
+  }
+
+  store(bytes: number): void {
+    this.disk += bytes;
+    const { diskBytes } = this.limits;
+    if (this.disk > diskBytes) throw new ReadingUnfinished(`needs more than ${sizeText(diskBytes)} of disk to be read`);
+  }
+}
+
+function sizeText(bytes: number): string {
+  return `${Math.round(bytes / 1_000_000).toLocaleString('en-US')} MB`;
+}

@@ -1,0 +1,213 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fieldIndex, type ListedFields, listedFields } from '../../../core/files/field-names.ts';
+import { run } from '../../support/builders.ts';
+
+/** `idNumber` is left out; the others are requested. */
+const FIELDS = [
+  { name: 'id', label: 'מזהה' },
+  { name: 'firstName', label: 'שם פרטי' },
+  { name: 'idNumber', label: 'מספר זהות' },
+  { name: 'cell_phone', label: 'טלפון נייד' },
+  { name: 'status', label: 'Status' },
+];
+const COLUMNS = ['id', 'firstName', 'cell_phone', 'status'];
+const EXCEPTED = [{ name: 'idNumber', label: 'מספר זהות' }];
+
+const index = (given: Partial<ListedFields> = {}) =>
+  fieldIndex({ columns: COLUMNS, fields: FIELDS, excepted: EXCEPTED, labels: {}, ...given });
+const read = (cells: string[], given: Partial<ListedFields> = {}) => index(given).readHeader(cells);
+
+const GOOD = { excepted: 0, unlisted: [], unnamed: [] };
+
+describe('a header of an ordinary service is read as names', () => {
+  test.each([
+    ['names', COLUMNS, false],
+    ['labels', ['מזהה', 'שם פרטי', 'טלפון נייד', 'Status'], true],
+    ['names and labels', ['id', 'שם פרטי', 'cell_phone', 'status'], true],
+    ['names in capitals', ['ID', 'FIRSTNAME', 'CELL_PHONE', 'STATUS'], false],
+    ['words', ['Id', 'First name', 'Cell-Phone', ' status '], false],
+    ['quotation marks that were escaped twice', ['"id"', "'firstName'", '״cell_phone״', '`status`'], false],
+    ['a byte order mark that no program took away', ['\uFEFFid', 'firstName', 'cell_phone', 'status'], false],
+    ['direction marks', ['\u200Fמזהה', 'שם פרטי\u200E', '\u202Bטלפון נייד\u202C', 'status'], true],
+    ['colons', ['מזהה:', 'שם פרטי:', 'טלפון נייד:', 'Status:'], true],
+    ['paths', ['lead.id', 'lead.firstName', 'lead.contact.cellPhone', 'lead.Status'], false],
+    ['full-width letters', ['ｉｄ', 'ｆｉｒｓｔＮａｍｅ', 'ｃｅｌｌ＿ｐｈｏｎｅ', 'ｓｔａｔｕｓ'], false],
+  ])('%s', (_, cells, labelled) => {
+    expect(read(cells)).toEqual({ names: COLUMNS, labelled, listed: 4, ...GOOD });
+    expect(cells.every(index().isListed)).toBe(true);
+  });
+
+  test('in whatever order, and fewer than were requested', () => {
+    expect(read(['Status', 'ID'])).toMatchObject({ names: ['status', 'id'], listed: 2, ...GOOD });
+  });
+});
+
+describe('a text that names a column that is left out is counted', () => {
+  test.each([
+    ['its name', 'idNumber'],
+    ['its name in other letters', 'IDNUMBER'],
+    ['its name with separators', 'id_number'],
+    ['its name behind a path', 'lead.idNumber'],
+    ['its name behind a path, in full-width letters', 'ｌｅａｄ．ｉｄＮｕｍｂｅｒ'],
+    ['its label', 'מספר זהות'],
+    ['its label with a colon', 'מספר זהות:'],
+    ['its label behind a direction mark', '\u200Fמספר זהות'],
+    ['its name with a soft hyphen', 'id\u00ADNumber'],
+    ['its name between quotation marks', '"idNumber"'],
+  ])('%s', (_, cell) => {
+    expect(read([cell, 'firstName'])).toEqual({
+      ...{ names: null, labelled: false, listed: 1, unlisted: [], excepted: 1, unnamed: [] },
+    });
+    expect(index().isListed(cell)).toBe(true);
+  });
+
+  test('a text of the configuration that stands for it', () => {
+    expect(read(['ת.ז.'], { labels: { 'ת.ז.': 'idNumber' } })).toMatchObject({ excepted: 1, names: null });
+    expect(read(['ת.ז.'], { labels: { 'ת.ז.': 'ID_number' } })).toMatchObject({ excepted: 1, names: null });
+  });
+
+  test('a column that was requested, and is left out by now', () => {
+    expect(read(['idNumber', 'id'], { columns: ['idNumber', 'id'] })).toMatchObject({ excepted: 1, listed: 1 });
+  });
+
+  test('a text that means it or another column once it is folded, but not the exact name of that other', () => {
+    const given = { columns: ['id_number'], fields: [...FIELDS, { name: 'id_number', label: 'מספר זהות' }] };
+
+    expect(read(['id_number'], given)).toMatchObject({ names: ['id_number'], excepted: 0 });
+    expect(read(['מספר זהות'], given)).toMatchObject({ names: ['id_number'], excepted: 0 });
+    expect(read(['ID_NUMBER'], given)).toMatchObject({ names: null, excepted: 1 });
+    expect(read(['מספר זהות:'], given)).toMatchObject({ names: null, excepted: 1 });
+    expect(read(['x', 'מספר זהות'], given)).toMatchObject({ names: null, excepted: 1 });
+  });
+
+  test('a name of the CRM that differs by a blank alone', () => {
+    const given = { columns: ['idNumber'], excepted: [{ name: 'idNumber ', label: null }] };
+
+    expect(read(['idNumber '], given)).toMatchObject({ names: null, excepted: 1 });
+    expect(read(['idNumber'], given)).toMatchObject({ names: ['idNumber'], excepted: 0 });
+  });
+});
+
+describe('a text is not guessed at', () => {
+  test('where two columns are the same once they are folded, the exact one counts, and no other', () => {
+    const given = { columns: ['phone1', 'phone_1'], fields: [], excepted: [] };
+
+    expect(read(['phone1', 'phone_1'], given).names).toEqual(['phone1', 'phone_1']);
+    expect(read(['Phone1', 'phone_1'], given)).toMatchObject({ names: null, listed: 1, unlisted: ['Phone1'] });
+    expect(index(given).isListed('PHONE-1')).toBe(false);
+  });
+
+  test('where two columns have one label, it is that of the column in whose place it stands, or of none', () => {
+    const given = {
+      columns: ['a', 'b'],
+      fields: [
+        { name: 'a', label: 'שם' },
+        { name: 'b', label: 'שם' },
+      ],
+      excepted: [],
+    };
+
+    expect(read(['שם', 'שם'], given)).toMatchObject({ names: ['a', 'b'], listed: 2 });
+    expect(read(['x', 'y', 'שם'], given)).toMatchObject({ names: null, listed: 1, unlisted: ['x', 'y'] });
+    expect(read(['a', 'x', 'שם'], { ...given, labels: { x: 'a', שם: 'b' } }).names).toEqual(['a', 'a', 'b']);
+  });
+
+  test('a listed name with a dot is itself, and nothing stands behind a dot at the end', () => {
+    const given = { columns: ['agent.id', 'id'], fields: [], excepted: [] };
+
+    expect(read(['agent.id', 'id'], given).names).toEqual(['agent.id', 'id']);
+    expect(read(['id.', '.', 'agent.'], given)).toMatchObject({ listed: 1, unlisted: ['.', 'agent.'] });
+  });
+
+  test('a cell in which nothing can be seen has no name', () => {
+    expect(read(['id', '', ' \t', '\u200F\u00AD'])).toMatchObject({
+      names: ['id', '', '', ''],
+      unlisted: [],
+      unnamed: [1, 2, 3],
+    });
+  });
+
+  test('a text of the configuration names a field that the CRM lists, and no other', () => {
+    const labels = { 'מס׳ נייד': 'cell_phone', 'Client state': 'STATUS', Town: 'city' };
+
+    expect(read(['מס׳ נייד', 'client_state', 'Town'], { labels })).toMatchObject({ listed: 2, unlisted: ['Town'] });
+    expect(read(['מס נייד', 'CLIENT STATE'], { labels }).names).toEqual(['cell_phone', 'status']);
+  });
+});
+
+const separators = ['_', '-', ' ', '\u00A0', '־', '\u2013'];
+const invisible = ['\u00AD', '\u200E', '\u200F', '\u200B', '\u2060', '\uFEFF', '\u061C', '\u2068'];
+const wide = (text: string) =>
+  text.replace(/[!-~]/g, (letter) => String.fromCodePoint((letter.codePointAt(0) ?? 0) + 0xfee0));
+const put = (text: string, place: number, what: string) =>
+  text.slice(0, place % (text.length + 1)) + what + text.slice(place % (text.length + 1));
+
+const text = fc.constantFrom('idNumber', 'מספר זהות');
+const DISGUISES: Record<string, fc.Arbitrary<string>> = {
+  'a path': fc.tuple(fc.stringMatching(/^[a-z.]{1,12}$/), text).map(([path, name]) => `${path}.${name}`),
+  'a remark behind it': fc
+    .tuple(text, fc.constantFrom('(text)', '[string]', '*', '#2'))
+    .map((parts) => parts.join(' ')),
+  'a colon': fc.tuple(text, fc.constantFrom(':', ' :', '：')).map((parts) => parts.join('')),
+  'marks that nobody sees': fc
+    .tuple(text, fc.nat(20), fc.constantFrom(...invisible))
+    .map(([name, place, mark]) => put(name, place, mark)),
+  'full-width letters': text.map(wide),
+  'no name': fc.constantFrom('', ' ', ...invisible),
+  'letter case': fc.constantFrom('IDNUMBER', 'idnumber', 'IdNumber', 'Id Number'),
+  'other separators': fc
+    .tuple(text, fc.nat(20), fc.constantFrom(...separators))
+    .map(([name, place, between]) => put(name, place, between)),
+};
+
+describe('a disguise of a column that is left out is never among the names of a good header', () => {
+  test.each(Object.entries(DISGUISES))('%s', (_, disguise) => {
+    fc.assert(
+      fc.property(disguise, disguise, fc.nat(4), (one, other, place) => {
+        const cells = [...COLUMNS.slice(0, place), [...new Set([one, other])].join(''), ...COLUMNS.slice(place)];
+        for (const cell of [one, other, cells[place] ?? '']) {
+          for (const header of [COLUMNS.with(place % 4, cell), COLUMNS.toSpliced(place, 0, cell)]) {
+            const found = read(header);
+            const told = found.excepted + found.unlisted.length + found.unnamed.length;
+            expect({ header, told, names: found.names?.includes(cell) ?? false }).toMatchObject({
+              told: 1,
+              names: cell === '',
+            });
+          }
+        }
+      }),
+    );
+  });
+
+  test('isListed, unlisted and the beginnings of listed texts agree with each other, for whatever text', () => {
+    const any = fc.oneof(fc.string(), ...Object.values(DISGUISES), fc.constantFrom(...COLUMNS, 'מזהה', 'lead.status'));
+    fc.assert(
+      fc.property(any, fc.nat(10), (cell, length) => {
+        const { isListed, mayBeListed } = index();
+        const { listed, excepted, unlisted, unnamed } = read(['id', cell]);
+        expect(listed + excepted + unlisted.length + unnamed.length).toBe(2);
+        expect(isListed(cell)).toBe(listed + excepted === 2);
+        if (isListed(cell)) expect(mayBeListed(cell.slice(0, length))).toBe(true);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+test('a sentence is not the beginning of a listed text', () => {
+  expect(index().mayBeListed('The service is not available at the moment')).toBe(false);
+  expect(index().mayBeListed('{"error"')).toBe(false);
+});
+
+test('a run knows its columns, all that is listed beside them, and what is left out though it is not listed', () => {
+  const excepted = [{ entry: 'nationalId', name: 'nationalId', label: 'ת"ז' }];
+
+  const found = fieldIndex(listedFields(run({ excepted }), { 'Full name': 'name' })).readHeader([
+    'id',
+    'FULL NAME',
+    'ת״ז',
+  ]);
+
+  expect(found).toMatchObject({ listed: 2, excepted: 1, unlisted: [] });
+});
