@@ -63,10 +63,9 @@ def decoded(data):
     for mark, encoding in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if data.startswith(mark):
             return data.decode(encoding, "replace")
-    if data[1:2] == b"\0":
-        return data.decode("utf-16-le", "replace")
-    if data[:1] == b"\0":
-        return data.decode("utf-16-be", "replace")
+    even, odd = data[0::2].count(0), data[1::2].count(0)
+    if max(even, odd) * 4 > len(data):
+        return data.decode("utf-16-le" if odd > even else "utf-16-be", "replace")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -127,16 +126,21 @@ def judge(case):
         return
     whole = others + "\n" + ("\n".join("\t".join(record) for record in records) if text is None else text)
     yield from judge_values(case, records, whole)
+    # Outside of quotation marks a lone carriage return is a line break for some, and none for others.
+    doubtful = text is not None and "\n" in text and re.search(r"\r(?!\n)", re.sub(r'"[^"]*"', "", text))
     if text is not None and records:
-        yield from judge_ending(case, records, text)
-    yield from judge_manifest(case, records)
+        yield from judge_ending(case, records, text, doubtful)
+    if not doubtful:
+        yield from judge_manifest(case, records)
 
 
 def judge_values(case, records, whole):
     found = {name: [match.group(1) if match.lastindex else "" for match in form.finditer(whole)] for name, form in FORMS.items()}
     # A value may stand in another program's quotation marks: the rows are those that any value names.
     rows = {int(row) for name in FORMS for row in found[name] if row}
-    case["seen"] = len(rows)
+    # A header in the middle is a row for every program that reads CSV.
+    repeated = max(0, sum(record == records[0] for record in records) - 1) if records else 0
+    case["seen"] = len(rows) + repeated
     if case["except"] and (found["idNumber"] or "31234" in re.sub(r"\D", " ", whole).split()):
         yield "values of the column that is left out"
     for name in case["required"]:
@@ -151,8 +155,8 @@ def judge_values(case, records, whole):
             if found[name] and name not in case["columns"]:
                 yield f"values of {name}, which was not requested"
     for key in ("minRows", "leastRows"):
-        if case[key] is not None and len(rows) < case[key]:
-            yield f"{len(rows)} rows, {key} {case[key]}"
+        if case[key] is not None and case["seen"] < case[key]:
+            yield f"{case['seen']} rows, {key} {case[key]}"
     if not rows and not header_of(case, records):
         yield "no export at all"
 
@@ -168,10 +172,9 @@ def header_of(case, records):
     return bool(first) and all(cell in known for cell in first if cell)
 
 
-def judge_ending(case, records, text):
+def judge_ending(case, records, text, doubtful):
     last = records[-1]
-    lonely = re.search(r"\r(?!\n)", text) and "\n" in text
-    if len(last) != len(records[0]) and not (case["total"] and len(last) == 1) and not lonely:
+    if len(last) != len(records[0]) and not (case["total"] and len(last) == 1) and not doubtful:
         yield f"the last record has {len(last)} cells, the first {len(records[0])}"
     if case["endsWithBreak"] and text[-1] not in "\r\n":
         yield "the last line break is missing"

@@ -1,4 +1,4 @@
-import type { Draw } from '../../../../sandbox/data/draw.ts';
+import type { Draw, List } from '../../../../sandbox/data/draw.ts';
 import { COLUMNS, type ColumnName, type Texture } from './columns.ts';
 
 /** How a CRM writes the same export every night, and what the settings promise of it. */
@@ -51,7 +51,7 @@ export interface SheetStyle {
 }
 
 /** What a bad file needs of its service for that to be a promise. */
-export type Wish = Partial<Pick<Service, 'kind' | 'compression' | 'except' | 'drift' | 'header' | 'total'>> & {
+export type Wish = Partial<Pick<Service, 'kind' | 'compression' | 'except' | 'drift' | 'header'>> & {
   required?: true;
   minRows?: true;
   /** The rows are judged by those of nights before. */
@@ -62,35 +62,72 @@ export type Wish = Partial<Pick<Service, 'kind' | 'compression' | 'except' | 'dr
 
 export function drawService(draw: Draw, kinds: readonly Service['kind'][], wish: Wish = {}): Service {
   const kind = wish.kind ?? (kinds.includes('xlsx') && draw.chance(0.3) ? 'xlsx' : 'csv');
-  const except = wish.except ?? draw.chance(0.3);
-  const drift =
-    wish.drift ?? draw.pick([{}, {}, { added: 'stop' }, { removed: 'stop' }, { added: 'stop', removed: 'stop' }]);
+  const except = wish.except ?? (!isUnlisted(wish.header) && draw.chance(0.3));
   const header = wish.header ?? drawHeader(draw, except);
-  const columns = drawColumns(draw, Math.max(wish.width ?? 1, header === 'unknown' ? 3 : header === 'none' ? 2 : 1));
-  const encoding = draw.pick(['utf-8', 'utf-8', 'utf-8', 'utf-16le', 'utf-16be', 'windows-1255'] as const);
+  const columns = drawColumns(draw, Math.max(wish.width ?? 1, NARROWEST[header] ?? 1));
+  const encoding = draw.pick(ENCODINGS);
   const dialect = drawDialect(draw, encoding);
-  const rows = wish.usual || wish.minRows ? draw.int(30, 200) : draw.chance(0.15) ? draw.int(1, 5) : draw.int(6, 300);
   const nights = Math.max(draw.int(0, 3), wish.usual || header === 'unknown' ? 2 : 0);
-  const compression = draw.pick([null, null, 'gzip', 'zip'] as const);
+  const compression = drawCompression(draw, kind);
+  const promises = drawPromises(draw, wish, columns.at(-1) ?? 'id');
   return {
-    ...{ kind, columns, header, dialect, nights, rows, except, drift },
-    compression: wish.compression ?? (kind === 'xlsx' && draw.chance(0.8) ? null : compression),
+    ...{ kind, columns, header, dialect, nights, except },
+    compression: wish.compression === undefined ? compression : wish.compression,
     sheet: drawSheet(draw),
-    texture: {
-      hebrew: encoding === 'windows-1255' || draw.chance(0.5),
-      odd: draw.chance(0.6) ? oddTexts(draw, dialect) : [],
-    },
-    total:
-      wish.total ?? (kind === 'csv' && columns.length > 1 && nights > 1 && header !== 'unknown' && draw.chance(0.08)),
-    required: wish.required || draw.chance(0.25) ? [columns.at(-1) ?? 'id'] : [],
+    texture: drawTexture(draw, dialect),
+    total: kind === 'csv' && columns.length > 1 && nights > 1 && promises.rows > MANY && draw.chance(0.2),
+    ...promises,
+  };
+}
+
+/** Of which one record of another width is no great share. */
+const MANY = 120;
+const ENCODINGS = ['utf-8', 'utf-8', 'utf-8', 'utf-16le', 'utf-16be', 'windows-1255'] as const;
+/** Columns by which such files are known. */
+const NARROWEST: Partial<Record<HeaderStyle, number>> = { unknown: 3, none: 2 };
+const DRIFTS: List<Service['drift']> = [
+  {},
+  {},
+  { added: 'stop' },
+  { removed: 'stop' },
+  { added: 'stop', removed: 'stop' },
+];
+
+function drawPromises(
+  draw: Draw,
+  wish: Wish,
+  last: ColumnName,
+): Pick<Service, 'rows' | 'drift' | 'required' | 'minRows' | 'maxShrink'> {
+  const many = wish.usual || wish.minRows;
+  const rows = many ? draw.int(30, 200) : draw.chance(0.15) ? draw.int(1, 5) : draw.int(6, 300);
+  return {
+    rows,
+    drift: wish.drift ?? draw.pick(DRIFTS),
+    required: wish.required || draw.chance(0.25) ? [last] : [],
     minRows: wish.minRows || draw.chance(0.2) ? Math.floor(rows / 2) : undefined,
     maxShrink: draw.pick([undefined, undefined, 0.3, 0.8]),
   };
 }
 
+/** A spreadsheet is packed already. */
+function drawCompression(draw: Draw, kind: Service['kind']): Service['compression'] {
+  return kind === 'xlsx' && draw.chance(0.8) ? null : draw.pick([null, null, 'gzip', 'zip'] as const);
+}
+
+function drawTexture(draw: Draw, dialect: Dialect): Texture {
+  const hebrew = dialect.encoding === 'windows-1255' || draw.chance(0.5);
+  return { hebrew, odd: draw.chance(0.6) ? oddTexts(draw, dialect) : [] };
+}
+
+/** Nothing may be left out of such files. */
+const isUnlisted = (header: HeaderStyle | undefined) => header === 'unknown' || header === 'none';
+const KNOWN: List<HeaderStyle> = [
+  ...(['plain', 'plain', 'plain', 'labels', 'labels'] as const),
+  ...(['capitals', 'separated', 'path', 'told'] as const),
+];
+
 function drawHeader(draw: Draw, except: boolean): HeaderStyle {
-  const known = ['plain', 'plain', 'plain', 'labels', 'labels', 'capitals', 'separated', 'path', 'told'] as const;
-  return except ? draw.pick(known) : draw.pick([...known, 'unknown', 'none'] as unknown as readonly [HeaderStyle]);
+  return draw.pick(except ? KNOWN : [...KNOWN, 'unknown', 'none']);
 }
 
 function drawColumns(draw: Draw, least: number): ColumnName[] {
