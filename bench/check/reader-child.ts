@@ -5,7 +5,7 @@ import { parse } from 'csv-parse';
 import { endScan, scanByStates } from '../../core/files/csv-scan.ts';
 import { narrowed } from '../../core/files/kernel/kernel.ts';
 import { scanEncoding } from '../../core/files/scan-encoding.ts';
-import { NOTHING_SCANNED } from '../../core/step/states.ts';
+import { NOTHING_SCANNED } from '../../core/step/scan.ts';
 import { JOB, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
 import type { CheckJob, Reading } from './readers.ts';

@@ -1,6 +1,6 @@
 import { RunError } from '../errors.ts';
 import type { Csv } from '../files/judge-file.ts';
-import type { Scan } from '../step/states.ts';
+import type { Scan } from '../step/scan.ts';
 import type { CsvEnd } from './csv-pass.ts';
 import type { Reading } from './reading.ts';
 

@@ -2,7 +2,7 @@ import { LINE_BREAKS } from '../files/csv-scan.ts';
 import type { Csv } from '../files/judge-file.ts';
 import { isWide } from '../files/kernel/kernel.ts';
 import { type Content, type Dialect, type Facts, type Range, UNSEEN } from '../gate/facts.ts';
-import type { Scan } from '../step/states.ts';
+import type { Scan } from '../step/scan.ts';
 import type { CsvEnd } from './csv-pass.ts';
 
 /** What is known of a CSV file that was read to its end, unpacked. */

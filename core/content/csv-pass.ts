@@ -3,7 +3,7 @@ import { endScan, scanCsv } from '../files/csv-scan.ts';
 import type { Csv } from '../files/judge-file.ts';
 import { isWide, narrowed } from '../files/kernel/kernel.ts';
 import { endEncoding, scanEncoding } from '../files/scan-encoding.ts';
-import type { Scan } from '../step/states.ts';
+import type { Scan } from '../step/scan.ts';
 
 /** How a CSV file ends. */
 export interface CsvEnd {

@@ -1,6 +1,6 @@
 import type { Csv } from '../files/judge-file.ts';
 import type { Content, Dialect } from '../gate/facts.ts';
-import type { Scan } from '../step/states.ts';
+import type { Scan } from '../step/scan.ts';
 
 /** What a reader of a CSV file should know, in sentences. */
 export function csvRemarks(

@@ -1,12 +1,9 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm, stat, statfs } from 'node:fs/promises';
+import { mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ByteSource } from '../files/byte-source.ts';
-import { type Reading, unfinished } from './reading.ts';
-
-/** Left free on the disk. */
-const RESERVE_BYTES = 16 * 1024 * 1024;
+import { limitsOf, type Reading, unfinished } from './reading.ts';
 
 /**
  * Unpacks what has to be read from several places to a folder of its own, which is gone afterwards.
@@ -28,8 +25,7 @@ export async function onDisk<T>(
 }
 
 async function write(file: string, chunks: AsyncIterable<Uint8Array>, reading: Reading): Promise<void> {
-  const { bavail, bsize } = await statfs(tmpdir());
-  const room = Math.max(0, bavail * bsize - RESERVE_BYTES);
+  const { diskBytes: room } = await limitsOf(reading);
   const handle = await open(file, 'w');
   try {
     let bytes = 0;

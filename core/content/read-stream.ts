@@ -1,6 +1,6 @@
 import { type Csv, type Judgement, judgeFile } from '../files/judge-file.ts';
 import type { Facts } from '../gate/facts.ts';
-import { NOTHING_SCANNED, type Scan } from '../step/states.ts';
+import { NOTHING_SCANNED, type Scan } from '../step/scan.ts';
 import { doubtfulEnd, refuseCut } from './csv-ending.ts';
 import { csvFacts } from './csv-facts.ts';
 import { type CsvEnd, CsvPass } from './csv-pass.ts';

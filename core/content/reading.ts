@@ -1,6 +1,11 @@
+import { statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { RunError } from '../errors.ts';
 import { type Expected, rejection } from '../files/judge-file.ts';
 import type { Facts } from '../gate/facts.ts';
+import { UnreadableSheet } from '../spreadsheet/unreadable-sheet.ts';
+import { type ReadingLimits, ReadingUnfinished } from '../zip/reading-limits.ts';
+import { UnreadableZip } from '../zip/zip-archive.ts';
 
 /** What is known of a stored file, and what a reader of it should know, in sentences. */
 export interface Known {
@@ -62,4 +67,24 @@ export async function* bounded(chunks: AsyncIterable<Uint8Array>, reading: Readi
 export function inTime(reading: Reading, bytes: number): void {
   if (reading.secondsLeft() > 0) return;
   throw unfinished(reading, `one invocation has time for ${Math.floor(bytes / 1e6)} MB of its content`);
+}
+
+/** Left free on the disk. */
+const RESERVE_BYTES = 16 * 1024 * 1024;
+
+/** For archives and spreadsheets: the disk is that of the function. */
+export async function limitsOf({ maxBytes, secondsLeft }: Reading): Promise<ReadingLimits> {
+  const { bavail, bsize } = await statfs(tmpdir());
+  return { contentBytes: maxBytes, diskBytes: Math.max(0, bavail * bsize - RESERVE_BYTES), secondsLeft };
+}
+
+/** @throws RunError `FileRejected` for what archives and spreadsheets are refused for, `CheckUnfinished` for what is too much */
+export async function withinLimits<T>(reading: Reading, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof UnreadableZip || error instanceof UnreadableSheet)
+      throw new RunError('FileRejected', `${reading.what} ${error.message}.`);
+    throw error instanceof ReadingUnfinished ? unfinished(reading, `it ${error.message}`) : error;
+  }
 }

@@ -1,4 +1,4 @@
-import type { Scan } from '../step/states.ts';
+import type { Scan } from '../step/scan.ts';
 import { csvRecordsIn } from './csv-records-in.ts';
 
 /** The first record of a CSV file, as others of its records are compared with it: by their fields, whatever is quoted. */

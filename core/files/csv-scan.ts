@@ -1,4 +1,4 @@
-import type { Scan } from '../step/states.ts';
+import type { Scan } from '../step/scan.ts';
 import { type FirstRecord, repeatBytes, repeatSeparator } from './csv-repeats.ts';
 import { endTwin, fork, twinStep } from './csv-twin.ts';
 import { readCsv } from './kernel/kernel.ts';

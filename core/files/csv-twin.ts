@@ -1,4 +1,4 @@
-import type { Scan } from '../step/states.ts';
+import type { Scan } from '../step/scan.ts';
 
 const [QUOTE, LF, CR] = [0x22, 0x0a, 0x0d];
 

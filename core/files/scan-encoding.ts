@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import type { Scan } from '../step/states.ts';
+import type { Scan } from '../step/scan.ts';
 import { isHebrew, lookForHebrew } from './hebrew.ts';
 
 /** Whether a text is UTF-8, or may be Hebrew in windows-1255. Keeps the number of bytes that a cut character lacks. */

@@ -34,7 +34,9 @@ export class ReadingBudget {
     const { contentBytes, secondsLeft } = this.limits;
     if (this.content > contentBytes) throw new ReadingUnfinished(`has more than ${sizeText(contentBytes)} of content`);
     if (secondsLeft() < SECONDS_NEEDED) {
-      throw new ReadingUnfinished(`has content that takes longer to read than there is time (${sizeText(this.content)} were read)`);
+      throw new ReadingUnfinished(
+        `has content that takes longer to read than there is time (${sizeText(this.content)} were read)`,
+      );
     }
   }
 

@@ -45,9 +45,7 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
   const extents = new Map<Entry, Extent>();
   const whole = new Set<ZipEntry>();
   const found = new Map<ZipEntry, Entry>(
-    listed
-      .filter(({ fileName }) => !fileName.endsWith('/'))
-      .map((entry) => [{ name: entry.fileName, size: entry.uncompressedSize }, entry]),
+    listed.map((entry) => [{ name: entry.fileName, size: entry.uncompressedSize }, entry]),
   );
   async function* read(place: ZipEntry): AsyncGenerator<Uint8Array> {
     const entry = found.get(place);
@@ -59,7 +57,7 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
     whole.add(place);
   }
   return {
-    entries: [...found.keys()],
+    entries: [...found.keys()].filter(({ name, size }) => !name.endsWith('/') || size > 0),
     read,
     verify: async () => {
       for (const place of found.keys()) if (!whole.has(place)) for await (const _ of read(place));

@@ -2,7 +2,8 @@ import { CsvPass } from '../../core/content/csv-pass.ts';
 import type { RunError } from '../../core/errors.ts';
 import type { Csv } from '../../core/files/judge-file.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
-import { NOTHING_SCANNED, type Scan, type StoredFile } from '../../core/step/states.ts';
+import { NOTHING_SCANNED, type Scan } from '../../core/step/scan.ts';
+import type { StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from '../../core/storage/read-object.ts';
 

@@ -1,4 +1,4 @@
-import type { Scan } from '../../step/states.ts';
+import type { Scan } from '../../step/scan.ts';
 import type { HebrewSigns } from '../hebrew.ts';
 import { KERNEL } from './kernel-bytes.ts';
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { type CsvGrammar, endScan, type Separator, scanCsv } from '../../../core/files/csv-scan.ts';
 import { narrowed } from '../../../core/files/kernel/kernel.ts';
 import { endEncoding, scanEncoding } from '../../../core/files/scan-encoding.ts';
-import { NOTHING_SCANNED, type Scan } from '../../../core/step/states.ts';
+import { NOTHING_SCANNED, type Scan } from '../../../core/step/scan.ts';
 
 /** Scans the chunks; between two of them the place goes through JSON, as between two invocations. */
 const scanOf = (...chunks: (string | Uint8Array)[]) => scanAs({ separator: ',', breaksAtCr: false }, ...chunks);

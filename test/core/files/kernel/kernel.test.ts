@@ -5,7 +5,7 @@ import { firstRecordOf } from '../../../../core/files/csv-repeats.ts';
 import { type Separator, scanByStates, scanCsv } from '../../../../core/files/csv-scan.ts';
 import { type HebrewSigns, lookByStates, lookForHebrew, NO_SIGNS } from '../../../../core/files/hebrew.ts';
 import { narrowed, readCsv, readHebrew } from '../../../../core/files/kernel/kernel.ts';
-import { NOTHING_SCANNED } from '../../../../core/step/states.ts';
+import { NOTHING_SCANNED } from '../../../../core/step/scan.ts';
 
 /** Lengths of pieces, and which of them a scan that changes hands, as during a deployment, reads by the kernel. */
 const pieces = fc.array(fc.record({ length: fc.nat(300), byKernel: fc.boolean() }), { minLength: 1, maxLength: 8 });
