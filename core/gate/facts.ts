@@ -40,6 +40,11 @@ export const contentSchema = z.object({
   repeatedHeaders: count.check(z.describe('Records that repeat the header.')),
   strayQuotes: count.check(z.describe('Quotation marks in places where CSV has none.')),
   ascii: z.nullable(z.boolean()).check(z.describe('All characters are of ASCII: any encoding would do.')),
+  place: z
+    .nullable(z.object({ sheet: count, row: count, column: count }))
+    .check(
+      z.describe('Where the records of a workbook begin: the number of the sheet of cells, row and column, from 1.'),
+    ),
   rowsAbove: count.check(z.describe('Rows of a sheet above its header.')),
   sheets: count.check(z.describe('Visible sheets with a header.')),
   elsewhere: count.check(
@@ -96,6 +101,7 @@ export const UNSEEN: Content = {
   repeatedHeaders: 0,
   strayQuotes: 0,
   ascii: null,
+  place: null,
   rowsAbove: 0,
   sheets: 1,
   elsewhere: 0,

@@ -47,7 +47,11 @@ class RowCounter {
   }
 
   add(row: SheetRow): void {
-    if (row.number < this.header.number) return this.addAbove(row);
+    if (row.number < this.header.number) this.addAbove(row);
+    else this.addRecord(row);
+  }
+
+  private addRecord(row: SheetRow): void {
     this.records += 1;
     if (row.number === this.header.number && this.header.headed !== false) return;
     if (this.last.number > 0) this.fewest = Math.min(this.fewest, this.last.columns.length);

@@ -37,31 +37,55 @@ const FIRST_ROWS = 20;
  * Finds the header of a sheet: the first row with at least two filled cells (one where one column was requested) of which all
  * are listed; else the first as wide as requested.
  */
-export async function findHeader(
-  rows: AsyncIterable<SheetRow>,
-  { index, headerless }: ExpectedSheet,
-): Promise<SheetStart> {
-  const extents: Extent[] = [];
-  let [wide, second]: [SheetHeader | null, SheetRow | null] = [null, null];
-  let count = 0;
-  for await (const row of rows) {
-    count += 1;
-    if (wide) second ??= row;
-    const extent = extentOf(row, index.width);
-    if (extent) {
-      extents.push(extent);
-      const header = headerOf(row, extent, index);
-      if (!headerless && header.found.unlisted.length === 0)
-        return { filled: true, kind: 'known', header: { ...header, headed: true } };
-      if (header.width === index.width) wide ??= header;
-    }
-    if (count === FIRST_ROWS || (wide && second && headerless)) break;
+export async function findHeader(rows: AsyncIterable<SheetRow>, expected: ExpectedSheet): Promise<SheetStart> {
+  const search = new HeaderSearch(expected);
+  for await (const row of rows) if (search.isDone(row)) break;
+  return search.result();
+}
+
+class HeaderSearch {
+  private readonly expected: ExpectedSheet;
+  private readonly extents: Extent[] = [];
+  private count = 0;
+  private known: SheetHeader | null = null;
+  private wide: SheetHeader | null = null;
+  /** The row behind that. */
+  private second: SheetRow | null = null;
+
+  constructor(expected: ExpectedSheet) {
+    this.expected = expected;
   }
-  if (!wide) return { filled: count > 0, kind: null, header: null };
-  const header = headerless
-    ? { ...wide, headed: false, number: firstRecord(extents, wide) }
-    : { ...wide, headed: headedByLook(wide.cells, second ? cellsOf(second, wide.first, wide.width) : [], index) };
-  return { filled: true, kind: 'wide', header };
+
+  /** @returns whether no further row has to be seen */
+  isDone(row: SheetRow): boolean {
+    const { index, headerless } = this.expected;
+    this.count += 1;
+    if (this.wide) this.second ??= row;
+    const extent = extentOf(row, index.width);
+    if (extent) this.look(headerOf(row, extent, index), extent);
+    return this.known !== null || this.count === FIRST_ROWS || (headerless && this.second !== null);
+  }
+
+  result(): SheetStart {
+    const { known, wide, second, count, extents } = this;
+    const { index, headerless } = this.expected;
+    if (known) return { filled: true, kind: 'known', header: known };
+    if (!wide) return { filled: count > 0, kind: null, header: null };
+    const number = headerless ? firstRecord(extents, wide) : wide.number;
+    const headed = headerless ? false : byLook(wide, second, index);
+    return { filled: true, kind: 'wide', header: { ...wide, number, headed } };
+  }
+
+  private look(header: SheetHeader, extent: Extent): void {
+    this.extents.push(extent);
+    if (header.headed && !this.expected.headerless) this.known = header;
+    else if (header.width === this.expected.index.width) this.wide ??= header;
+  }
+}
+
+/** The row behind it may show that both are data. */
+function byLook({ cells, first, width }: SheetHeader, second: SheetRow | null, index: FieldIndex): boolean | null {
+  return headedByLook(cells, second ? cellsOf(second, first, width) : [], index);
 }
 
 /** Cells with a visible text, from the first to the last. */
@@ -82,7 +106,8 @@ function extentOf({ number, columns, texts }: SheetRow, requested: number): Exte
 function headerOf(row: SheetRow, { number, first, last }: Extent, index: FieldIndex): SheetHeader {
   const width = last - first + 1;
   const cells = cellsOf(row, first, width);
-  return { number, first, width, cells, headed: null, found: index.readHeader(cells) };
+  const found = index.readHeader(cells);
+  return { number, first, width, cells, headed: found.unlisted.length === 0 ? true : null, found };
 }
 
 /** Records before the one that shows their width may end, or begin, with empty cells. */

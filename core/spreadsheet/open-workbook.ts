@@ -48,6 +48,9 @@ export async function openWorkbook(source: ByteSource, limits: ReadingLimits): P
   return { sheets, archive, parts, main, strings, close: () => strings?.close() };
 }
 
+/** So few rows are held at a time that they die in the small young generation of a function that streams. */
+const PIECE_BYTES = 8 * 1024;
+
 async function* rowsOf(
   chunks: AsyncIterable<Uint8Array>,
   context: CellContext,
@@ -61,6 +64,10 @@ async function* rowsOf(
       if (row.columns.length > 0) yield row;
     }
   }
-  for await (const chunk of chunks) yield* filled(reader.read(chunk));
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      yield* filled(reader.read(chunk.subarray(at, at + PIECE_BYTES)));
+    }
+  }
   yield* filled(reader.end());
 }

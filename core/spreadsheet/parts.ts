@@ -61,13 +61,16 @@ async function readTypes(read: Parts['read']): Promise<Parts['typeOf']> {
   });
   return (part) => {
     const name = part.toLowerCase();
-    return byPart.get(name) ?? byEnding.get(posix.extname(name).slice(1)) ?? '';
+    return byPart.get(name) ?? byEnding.get(name.slice(name.lastIndexOf('.') + 1)) ?? '';
   };
 }
 
 async function readRelationships(folder: string, chunks: AsyncIterable<Uint8Array>): Promise<Relationship[]> {
   const found: Relationship[] = [];
-  await readXml(chunks, relationshipsHandler(folder, (relationship) => found.push(relationship)));
+  await readXml(
+    chunks,
+    relationshipsHandler(folder, (relationship) => found.push(relationship)),
+  );
   return found;
 }
 

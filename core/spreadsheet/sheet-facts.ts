@@ -63,12 +63,13 @@ async function factsOf(workbook: Workbook, expected: ExpectedColumns): Promise<S
   // Other sheets were not read for their texts.
   if ((workbook.strings?.unused() ?? 0) > 0 && besides.length === 0) besides.push('texts that no cell has');
   if (workbook.archive.unlisted() > 0) besides.push('bytes outside of its parts');
+  const place = { sheet: starts.indexOf(counted) + 1, row: header.number, column: header.first + 1 };
   const sheets = starts.filter(({ sheet: { visible }, kind }) => visible && kind === counted.kind).length;
   const { names } = header.found;
   return {
     header: counted.kind === 'known' ? names : null,
     empty: false,
-    content: { ...content, ...headerCounts(header), sheets, elsewhere: besides.length },
+    content: { ...content, ...headerCounts(header), place, sheets, elsewhere: besides.length },
     remarks: remarksOf({ besides, endsThin, ...seen }),
   };
 }

@@ -15,6 +15,8 @@ export function remarksOf({ besides, endsThin, unknownResults }: Seen): string[]
     ...(unknownResults > 0
       ? [`${unknownResults} cells have a formula whose result is not in the file: they are read as empty.`]
       : []),
-    ...(endsThin ? ['The last row has fewer than half as many values as any other: it may be the text of an error.'] : []),
+    ...(endsThin
+      ? ['The last row has fewer than half as many values as any other: it may be the text of an error.']
+      : []),
   ];
 }

@@ -52,7 +52,10 @@ export class XmlReader {
   }
 
   write(chunk: Uint8Array): void {
-    if (this.decoder) return this.parse(this.decoder.write(chunk));
+    if (this.decoder) {
+      this.parse(this.decoder.write(chunk));
+      return;
+    }
     this.start = this.start.length === 0 ? chunk : Buffer.concat([this.start, chunk]);
     if (this.start.length >= DECLARATION_BYTES) this.begin();
   }

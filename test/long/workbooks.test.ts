@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import * as z from 'zod';
+import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
+import { sheetRecords } from '../../core/spreadsheet/sheet-records.ts';
+import { fileSource } from '../../core/zip/put-aside.ts';
+import { ensureEnvironment } from '../../local/ministack/python.ts';
+import { openRunRecord } from '../../local/processes/run-record.ts';
+import { AMPLE, expectedColumns } from '../support/workbook.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const ENVIRONMENT = {
+  name: 'workbooks',
+  requirements: join(import.meta.dirname, 'requirements.txt'),
+  modules: 'openpyxl, xlsxwriter',
+  what: 'what writes workbooks',
+};
+const COUNT = process.env.CI ? 300 : 1500;
+const LARGEST_BYTES = 512 * 1024 * 1024;
+
+const madeSchema = z.object({
+  file: z.string(),
+  columns: z.array(z.string()),
+  above: z.int(),
+  elsewhere: z.int(),
+  records: z.array(z.array(z.string())),
+});
+
+async function facts({ file, columns }: z.infer<typeof madeSchema>) {
+  const source = fileSource(file, statSync(file).size);
+  const { header, content } = await sheetFacts(source, expectedColumns(columns), AMPLE);
+  const records = await Array.fromAsync(sheetRecords(source, content, AMPLE));
+  return { header, rows: content.rows, rowsAbove: content.rowsAbove, elsewhere: content.elsewhere, records };
+}
+
+test(`of ${COUNT} workbooks of openpyxl and XlsxWriter, every cell is read as openpyxl reads it`, async () => {
+  const record = await openRunRecord(join(ROOT, '.cache'));
+  const seed = Math.floor(Math.random() * 1_000_000);
+  try {
+    const python = join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
+    const script = join(import.meta.dirname, 'support', 'workbooks.py');
+    const args = ['-I', script, record.workDir, String(COUNT), String(seed)];
+    const { stdout } = await promisify(execFile)(python, args, { maxBuffer: LARGEST_BYTES });
+    const made = stdout.trim().split('\n').map((line) => madeSchema.parse(JSON.parse(line)));
+    expect(made).toHaveLength(COUNT);
+    for (const workbook of made) {
+      const { columns, above, elsewhere, records } = workbook;
+      const rows = { least: records.length - 1, most: records.length - 1 };
+      const wanted = { header: columns, rows, rowsAbove: above, elsewhere, records };
+      expect({ seed, ...(await facts(workbook)) }).toEqual({ seed, ...wanted });
+    }
+  } finally {
+    await record.close();
+  }
+});
