@@ -44,7 +44,10 @@ test(`of ${COUNT} workbooks of openpyxl and XlsxWriter, every cell is read as op
     const script = join(import.meta.dirname, 'support', 'workbooks.py');
     const args = ['-I', script, record.workDir, String(COUNT), String(seed)];
     const { stdout } = await promisify(execFile)(python, args, { maxBuffer: LARGEST_BYTES });
-    const made = stdout.trim().split('\n').map((line) => madeSchema.parse(JSON.parse(line)));
+    const made = stdout
+      .trim()
+      .split('\n')
+      .map((line) => madeSchema.parse(JSON.parse(line)));
     expect(made).toHaveLength(COUNT);
     for (const workbook of made) {
       const { columns, above, elsewhere, records } = workbook;

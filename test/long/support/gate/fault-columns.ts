@@ -96,41 +96,41 @@ const LEFT_OUT_FAULTS: Fault[] = [
 
 /** Columns other than requested. */
 const OTHER_FAULTS: Fault[] = [
-  { name: 'required column missing', wish: { required: true, width: 2 }, table: lacksRequired },
+  { name: 'required column missing', wish: { named: true, required: true, width: 2 }, table: lacksRequired },
   {
     name: 'required column under another name',
-    wish: { required: true, width: 2 },
+    wish: { named: true, required: true, width: 2 },
     table: (table, draw, { required: [name] }) =>
       withColumn(table, 'extra', 'Zusatz', table.columns.indexOf(name ?? 'id'), draw),
   },
   {
     name: 'column missing',
-    wish: { drift: { removed: 'stop' }, width: 2 },
+    wish: { named: true, drift: { removed: 'stop' }, width: 2 },
     table: (table) => withoutColumn(table, table.columns[1] ?? 'id'),
   },
   {
     name: 'column in the place of another, of a listed name',
-    wish: { drift: { removed: 'stop' }, width: 2 },
+    wish: { named: true, drift: { removed: 'stop' }, width: 2 },
     table: (table, draw) => withColumn(table, 'email', 'email', 1, draw),
   },
   {
     name: 'column in the place of another, of an unlisted name',
-    wish: { drift: { removed: 'stop' }, width: 2 },
+    wish: { named: true, drift: { removed: 'stop' }, width: 2 },
     table: (table, draw) => withColumn(table, 'extra', 'Zusatz', 1, draw),
   },
   {
     name: 'column too many, listed',
-    wish: { drift: { added: 'stop' } },
+    wish: { named: true, drift: { added: 'stop' } },
     table: (table, draw) => withColumn(table, 'email', 'email', further(table), draw),
   },
   {
     name: 'column too many, unlisted',
-    wish: { drift: { added: 'stop' } },
+    wish: { named: true, drift: { added: 'stop' } },
     table: (table, draw) => withColumn(table, 'extra', 'Zusatz', further(table), draw),
   },
   {
     name: 'column too many, without a name',
-    wish: { drift: { added: 'stop' } },
+    wish: { named: true, drift: { added: 'stop' } },
     table: (table, draw) => withColumn(table, 'extra', '', further(table), draw),
   },
   {

@@ -58,12 +58,14 @@ export type Wish = Partial<Pick<Service, 'kind' | 'compression' | 'except' | 'dr
   usual?: true;
   /** At least so many columns. */
   width?: number;
+  /** The header is of listed texts. */
+  named?: true;
 };
 
 export function drawService(draw: Draw, kinds: readonly Service['kind'][], wish: Wish = {}): Service {
   const kind = wish.kind ?? (kinds.includes('xlsx') && draw.chance(0.3) ? 'xlsx' : 'csv');
   const except = wish.except ?? (!isUnlisted(wish.header) && draw.chance(0.3));
-  const header = wish.header ?? drawHeader(draw, except);
+  const header = wish.header ?? drawHeader(draw, except || wish.named === true);
   const columns = drawColumns(draw, Math.max(wish.width ?? 1, NARROWEST[header] ?? 1));
   const encoding = draw.pick(ENCODINGS);
   const dialect = drawDialect(draw, encoding);
@@ -126,8 +128,8 @@ const KNOWN: List<HeaderStyle> = [
   ...(['capitals', 'separated', 'path', 'told'] as const),
 ];
 
-function drawHeader(draw: Draw, except: boolean): HeaderStyle {
-  return draw.pick(except ? KNOWN : [...KNOWN, 'unknown', 'none']);
+function drawHeader(draw: Draw, named: boolean): HeaderStyle {
+  return draw.pick(named ? KNOWN : [...KNOWN, 'unknown', 'none']);
 }
 
 function drawColumns(draw: Draw, least: number): ColumnName[] {
