@@ -86,7 +86,7 @@ const COMMANDS: Record<string, Listed> = {
   table: {
     takes: '<run>',
     description: 'write the table of a published file, again or for the first time; nothing is exported',
-    load: async () => (await import('./runs/table.ts')).addTable,
+    load: async () => (await import('./tables/table.ts')).addTable,
   },
   stop: {
     takes: '<run>',

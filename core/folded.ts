@@ -1,7 +1,7 @@
 /** Direction marks, soft hyphens, byte order marks, fillers: what a text may hold and nobody sees. */
 export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 /** What programs put between the words of a name, and around it. */
-export const BETWEEN = /[\p{Z}\p{Pd}\p{Pc}\p{Pi}\p{Pf}\s.,:;/\\|·•'"`´׳״]/gu;
+const BETWEEN = /[\p{Z}\p{Pd}\p{Pc}\p{Pi}\p{Pf}\s.,:;/\\|·•'"`´׳״]/gu;
 
 /** In one Unicode form, without blanks around it: two programs that mean the same text write it so. */
 export function plain(text: string): string {

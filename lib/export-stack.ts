@@ -2,7 +2,7 @@ import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import type { Configuration } from '../core/config/configuration.ts';
 import { deployedOutputs } from '../core/config/deployed.ts';
-import { tableEntities } from '../core/config/entity-plan.ts';
+import { tableOutputs } from '../core/table/settings-digest.ts';
 import { NightDashboard } from './monitoring/dashboard.ts';
 import { Monitoring } from './monitoring/monitoring.ts';
 import { NightlySchedules } from './nightly-schedules.ts';
@@ -62,7 +62,7 @@ export class ExportStack extends Stack {
       ...(dashboard && { DashboardName: dashboard.name }),
       SoftwareVersion: softwareVersion,
       TimeZone: deployment.timeZone,
-      ...(steps.WriteTable && { TableEntities: tableEntities(deployment).join(' ') }),
+      ...(steps.WriteTable && tableOutputs(deployment)),
       ...(hashKey.secretId !== undefined && { TableHashKeyId: hashKey.secretId }),
       ...deployedOutputs(deployment),
       KeptOnDestroy: [

@@ -1,4 +1,4 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Annotations, Duration, Stack } from 'aws-cdk-lib';
 import { EventField, Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { SfnStateMachine } from 'aws-cdk-lib/aws-events-targets';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -9,6 +9,7 @@ import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { entityPlan } from '../core/config/entity-plan.ts';
 import { timingOf } from '../core/config/timing.ts';
+import { longestGapDays } from '../core/schedule/longest-gap.ts';
 import type { EncryptionKey } from './resources/encryption-key.ts';
 
 interface NightlySchedulesProps {
@@ -32,9 +33,18 @@ export class NightlySchedules extends Construct {
     });
     this.role = new Role(this, 'StartRole', { assumedBy: new ServicePrincipal('events.amazonaws.com') });
     for (const entity of ENTITIES) {
-      const schedule = Schedule.expression(timingOf(deployment, entity).expression);
-      this.rule(entity, schedule, entityPlan(deployment, entity).enabled, machine);
+      const timing = timingOf(deployment, entity);
+      const { enabled } = entityPlan(deployment, entity);
+      this.rule(entity, Schedule.expression(timing.expression), enabled, machine);
+      if (enabled) this.warnOf(entity, deployment.retentionDays, longestGapDays(timing, new Date()));
     }
+  }
+
+  private warnOf(entity: Entity, retentionDays: number, gapDays: number): void {
+    if (retentionDays > gapDays) return;
+    const days = (count: number) => (count === 1 ? '1 day' : `${count} days`);
+    const text = `Guards of ${entity} have no history: exports are kept for ${days(retentionDays)} (retentionDays), and from one start to the next it may be ${days(gapDays)}. Keep them for longer.`;
+    Annotations.of(this).addWarningV2(`crm-export:history-${entity}`, text);
   }
 
   private rule(entity: Entity, schedule: Schedule, enabled: boolean, machine: IStateMachine): void {

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { NOTHING } from '../../core/table/columns.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 import { JOB, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
@@ -33,7 +34,12 @@ await whenBegun(async (): Promise<TableCost> => {
         file,
       },
       settings: { misfit: 'stop' as const, version: 1, ...settings },
-      ...{ bytes: createReadStream(path), hashKey: 'a key of the benchmark', softwareVersion: '0.0.0' },
+      source: {
+        size: bytes,
+        read: (from: number, to: number) => createReadStream(path, { start: from, end: to - 1 }),
+      },
+      limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
+      ...{ covered: NOTHING, digest: 'd', hashKey: 'a key of the benchmark', softwareVersion: '0.0.0' },
     };
     written.push(await writeParquet(input, async () => undefined));
   });

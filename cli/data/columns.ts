@@ -14,7 +14,8 @@ export interface FileColumns {
 }
 
 export function columnsOf({ file, request, fields }: Pick<Manifest, 'file' | 'request' | 'fields'>): FileColumns {
-  const names = file.header ?? request.columns;
+  // A column may have no name, and no values below it.
+  const names = (file.header ?? request.columns).filter((name) => name.trim() !== '');
   const listed = new Map(fields?.map((field) => [field.name, field]));
   const columns = names.map((name) => listed.get(name) ?? { name, type: null, label: null });
   const others = fields?.map(({ name }) => name).filter((name) => !names.includes(name)) ?? null;
@@ -28,6 +29,8 @@ export function columnsText({ columns }: FileColumns): string {
 }
 
 /** What a person should know of where the columns come from; empty where the file itself names them. */
-export function columnRemarks({ fromHeader }: FileColumns): string[] {
-  return fromHeader ? [] : ['The manifest does not know the header of the file: these are the requested columns.'];
+export function columnRemarks({ header, content }: Manifest['file']): string[] {
+  if (header !== null) return [];
+  if (content?.headed === false) return ['The file has no header: these are the requested columns, in their order.'];
+  return ['The manifest does not know the header of the file: these are the requested columns.'];
 }

@@ -9,10 +9,10 @@ import { printErr, printOut } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plainLine } from '../support/text.ts';
 import { columnsOf } from './columns.ts';
-import { csvRecords, refuseOtherThanCsv } from './csv-file.ts';
 import { failed, findManifest } from './find.ts';
 import { type KeyChanges, keyChanges } from './key-changes.ts';
 import { createManifests } from './manifests.ts';
+import { namesOf, recordsOf, refuseUnread } from './read-file.ts';
 
 interface Options extends TargetOptions {
   from: string;
@@ -65,22 +65,23 @@ async function diff(entity: Entity, options: Options): Promise<void> {
 
 /** Where the key is in a record. @throws CommandError: 1 where the header is not known, 2 where it has no such column */
 function keyPlace(manifest: Manifest, key: string): number {
-  refuseOtherThanCsv(manifest);
-  const { entity, date, file } = manifest;
-  if (file.header === null) {
+  refuseUnread(manifest);
+  const { entity, date } = manifest;
+  const names = namesOf(manifest);
+  if (names === null) {
     throw failed(`The header of the ${entity} of ${date} is not known: no column of it can be compared.`);
   }
-  const place = file.header.indexOf(key);
+  const place = names.indexOf(key);
   if (place !== -1) return place;
   throw new CommandError(
-    `The ${entity} of ${date} have no column "${key}"${suggestion(key, file.header)}: name another with --key; schema lists them.`,
+    `The ${entity} of ${date} have no column "${key}"${suggestion(key, names)}: name another with --key; schema lists them.`,
     USAGE,
   );
 }
 
 async function* keysOf(target: Target, manifest: Manifest, place: number): AsyncGenerator<string> {
   let header = true;
-  for await (const record of csvRecords(target, manifest)) {
+  for await (const record of recordsOf(target, manifest)) {
     if (!header) yield record[place] ?? '';
     header = false;
   }

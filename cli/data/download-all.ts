@@ -3,11 +3,11 @@ import type { Manifest } from '../../core/export/manifest.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
-import { refuseOtherThanCsv } from './csv-file.ts';
 import { defaultPath, downloadOne, printDownloaded } from './download-one.ts';
 import { failed, findManifest } from './find.ts';
 import { createManifests, type Manifests } from './manifests.ts';
 import { refuseExisting } from './part.ts';
+import { refuseUnread } from './read-file.ts';
 
 interface Options {
   date?: string;
@@ -32,7 +32,7 @@ export async function downloadAll(target: Target, { date, output, force, excel, 
   const { found, missing } = await findAll(createManifests(target), date);
   const wanted = found.map((manifest) => ({ manifest, path: defaultPath(manifest, excel, output) }));
   for (const { manifest, path } of wanted) {
-    if (excel) refuseOtherThanCsv(manifest);
+    if (excel) refuseUnread(manifest);
     await refuseExisting(path, force);
   }
   const files: object[] = [];

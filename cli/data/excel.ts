@@ -1,7 +1,7 @@
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Target } from '../support/target.ts';
-import { csvRecords } from './csv-file.ts';
 import { openPart } from './part.ts';
+import { recordsOf } from './read-file.ts';
 
 /** What a spreadsheet runs, or takes for something else than text: https://owasp.org/www-community/attacks/CSV_Injection. */
 const RUN_BY_SPREADSHEETS = /^[=+\-@\t\r\n＝＋－＠]/;
@@ -9,10 +9,10 @@ const BYTE_ORDER_MARK = '\ufeff';
 const WRITTEN_AT_ONCE = 64 * 1024;
 
 /**
- * Writes the CSV file of a manifest for a spreadsheet: UTF-8 with byte order mark, every cell in quotation marks, an apostrophe
+ * Writes the file of a manifest as CSV for a spreadsheet: UTF-8 with byte order mark, every cell in quotation marks, an apostrophe
  * before what a spreadsheet would run. It gets its name only when the whole file was read and proven; else nothing is left.
  * @returns how many cells got an apostrophe
- * @throws CommandError: 1 where the file is no CSV file or not what its manifest says, 2 when it cannot be written
+ * @throws CommandError: 1 where the file cannot be read or is not what its manifest says, 2 when it cannot be written
  */
 export async function downloadForExcel(
   target: Pick<Target, 's3' | 'BucketName'>,
@@ -30,7 +30,7 @@ export async function downloadForExcel(
       bytes += chunk.length;
       text = '';
     };
-    for await (const record of csvRecords(target, manifest, signal)) {
+    for await (const record of recordsOf(target, manifest, signal)) {
       apostrophes += record.filter((cell) => RUN_BY_SPREADSHEETS.test(cell)).length;
       text += lineFor(record, manifest.file.dialect?.separator ?? ',');
       if (text.length >= WRITTEN_AT_ONCE) await write();

@@ -36,7 +36,8 @@ export async function storedFile(
 }
 
 /**
- * The bytes from an offset to the end; reconnects where a connection broke.
+ * The bytes from an offset to the end, or up to another; reconnects where a connection broke.
+ * @param end not included
  * @throws CommandError (exit code 1) when the object was replaced; RunError when the bucket does not answer; the signal's reason
  */
 export async function* bytesFrom(
@@ -44,17 +45,18 @@ export async function* bytesFrom(
   file: StoredFile,
   offset: number,
   signal?: AbortSignal,
+  end = file.bytes,
 ): AsyncGenerator<Uint8Array> {
   let at = offset;
   let broken = 0;
-  while (at < file.bytes) {
+  while (at < end) {
     try {
-      for await (const chunk of await open(place, file, at, signal)) {
+      for await (const chunk of await open(place, file, { at, end }, signal)) {
         yield chunk;
         at += chunk.byteLength;
         broken = 0;
       }
-      if (at < file.bytes) throw new Error('the bucket closed the connection early');
+      if (at < end) throw new Error('the bucket closed the connection early');
     } catch (error) {
       signal?.throwIfAborted();
       if (refusedCondition(error))
@@ -88,12 +90,15 @@ export async function firstBytes(
 
 async function open(
   { s3, BucketName }: Place,
-  { key, etag }: StoredFile,
-  at: number,
+  { key, etag, bytes }: StoredFile,
+  { at, end }: { at: number; end: number },
   abortSignal: AbortSignal | undefined,
 ): Promise<AsyncIterable<Uint8Array>> {
   const which = { Bucket: BucketName, Key: key, IfMatch: etag };
-  const wanted = new GetObjectCommand({ ...which, ...(at > 0 && { Range: `bytes=${at}-` }) });
+  const wanted = new GetObjectCommand({
+    ...which,
+    ...((at > 0 || end < bytes) && { Range: `bytes=${at}-${end < bytes ? end - 1 : ''}` }),
+  });
   const { Body } = await s3.send(wanted, { abortSignal });
   return Body as AsyncIterable<Uint8Array>;
 }

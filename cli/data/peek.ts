@@ -9,6 +9,7 @@ import { columnRemarks, columnsOf, columnsText } from './columns.ts';
 import { findManifest, type Which } from './find.ts';
 import { firstRows } from './first-rows.ts';
 import { createManifests } from './manifests.ts';
+import { namesOf } from './read-file.ts';
 import { remarksOf } from './remarks.ts';
 import { addWhich } from './which-options.ts';
 
@@ -20,7 +21,7 @@ const SHOWN_ROWS = 10;
 const WIDEST_CELL = 24;
 const NOTE = `
 The rows are customers' data: they are printed because you ask for them, and stay in the scrollback and in whatever the
-output is written to. Without rows: schema. Only the first 64 KiB of the file are read; nothing is proven: download does that.`;
+output is written to. Without rows: schema. Of a CSV file only the first 64 KiB are read, of a spreadsheet what these rows take; nothing is proven: download does that.`;
 
 /** Registers `peek`, which changes nothing and writes no file. */
 export function addPeek(command: Command): void {
@@ -43,8 +44,8 @@ async function peek(entity: Entity, options: Options): Promise<void> {
   }
   const size = `${file.rows === null ? 'rows not counted' : manyText(file.rows, 'row')}, ${bytesText(file.bytes)}`;
   printOut(`${entity} of ${date} (${plainLine(execution)}): ${size}.\n\n${columnsText(found)}\n`);
-  printOut(rowsText(file.header, rows, process.stdout.columns ?? Number.POSITIVE_INFINITY));
-  const remarks = [...remarksOf(manifest), ...columnRemarks(found), ...warnings];
+  printOut(rowsText(namesOf(manifest), rows, process.stdout.columns ?? Number.POSITIVE_INFINITY));
+  const remarks = [...remarksOf(manifest), ...columnRemarks(file), ...warnings];
   for (const remark of remarks) printErr(`Warning: ${remark}`);
 }
 

@@ -6,10 +6,22 @@ type Described = Pick<Manifest, 'state' | 'kind' | 'differs' | 'guards' | 'file'
 /** What a manifest says of its publication, besides its warnings; nothing of an ordinary export. */
 export function remarksOf({ state, kind, differs, guards, file }: Described): string[] {
   const other = `its plan is another than the configured one${differs.length > 0 ? ` (${differs.join(', ')})` : ''}`;
-  if (state === 'unpublished') return [`No reader gets this file: ${other}.`];
+  const unread = isUnjudged(file) ? [unjudgedText(file.format)] : [];
+  if (state === 'unpublished') return [`No reader gets this file: ${other}.`, ...unread];
   const stopped = guards ? stoppedText(guards, factsOf({ file })) : 'was stopped';
   return [
     ...(state === 'quarantined' ? [`A guard stopped this file: it ${stopped}.`] : []),
     ...(kind === 'partial' ? [`Published for its date alone: ${other}.`] : []),
+    ...unread,
   ];
+}
+
+/** Whether nobody has looked into the file: its kind is published as it is, or an earlier release published it. */
+export function isUnjudged(file: Pick<Manifest['file'], 'format' | 'content'> | undefined): boolean {
+  if (!file || file.format === null || file.format === 'csv') return false;
+  return file.content === null;
+}
+
+function unjudgedText(format: string | null): string {
+  return `Nobody has looked into this file: it is of the kind ${format}, so its columns and rows are not known.`;
 }

@@ -9,6 +9,7 @@ import { manyText, plainLine } from '../support/text.ts';
 import { columnRemarks, columnsOf, columnsText, type FileColumns } from './columns.ts';
 import { findManifest, type Which } from './find.ts';
 import { createManifests } from './manifests.ts';
+import { refuseUnread } from './read-file.ts';
 import { remarksOf } from './remarks.ts';
 import { addWhich } from './which-options.ts';
 
@@ -41,14 +42,15 @@ export function addSchema(command: Command): void {
 
 async function schema(entity: Entity, options: Options): Promise<void> {
   const manifest = await findManifest(createManifests(await connect(options)), entity, options);
+  refuseUnread(manifest);
   const found = columnsOf(manifest);
   if (options.propose) return propose(manifest, found);
-  const { date, execution } = manifest;
+  const { date, execution, file } = manifest;
   if (options.json) return printOut(JSON.stringify({ entity, date, run: execution, ...found }));
   const others = found.others?.length ? `; the CRM lists ${manyText(found.others.length, 'column')} more` : '';
   printOut(`${entity} of ${date} (${plainLine(execution)}): ${manyText(found.columns.length, 'column')}${others}.\n`);
   printOut(columnsText(found));
-  for (const remark of [...remarksOf(manifest), ...columnRemarks(found)]) printErr(`Warning: ${remark}`);
+  for (const remark of [...remarksOf(manifest), ...columnRemarks(file)]) printErr(`Warning: ${remark}`);
 }
 
 /** Every column is named, text too: the catalog of Athena knows only those that the configuration names. */
@@ -59,6 +61,6 @@ function propose(manifest: Manifest, found: FileColumns): void {
   const unclear = typed.filter(({ proposed }) => !proposed).map(({ name, type }) => `${name} (${type ?? 'none'})`);
   const remarks =
     unclear.length > 0 ? [`Proposed as text, for the CRM's type has no counterpart: ${unclear.join(', ')}.`] : [];
-  for (const remark of [...remarksOf(manifest), ...columnRemarks(found), ...remarks])
+  for (const remark of [...remarksOf(manifest), ...columnRemarks(manifest.file), ...remarks])
     printErr(`Warning: ${plainLine(remark)}`);
 }

@@ -11,17 +11,21 @@ import { type Check, documentOf, exitCodeOf, Findings, linesOf, ok, warning } fr
 import { concurrencyCheck } from './concurrency.ts';
 import { type Configured, configured } from './configuration.ts';
 import { type Around, accessTokenCheck, scopesCheck } from './grant.ts';
+import { leftOutChecks } from './left-out.ts';
 import { lookAtPlaces, type Stored } from './places.ts';
 import { refresh, refreshCheck } from './refresh.ts';
 import { rulesCheck } from './rules.ts';
 import { serviceChecks } from './service.ts';
 import { startsCheck } from './starts.ts';
+import { tablesChecks } from './tables.ts';
 import { tonightChecks } from './tonight.ts';
 
 export interface DoctorOptions extends ConfigurationOptions {
   allDeployments?: boolean;
   /** Spends a generation of the grant; without it, nothing is changed. */
   refresh?: boolean;
+  /** Reads the newest file of each entity to its end. */
+  read?: boolean;
   json?: boolean;
 }
 
@@ -48,6 +52,7 @@ export async function doctor(options: DoctorOptions): Promise<Check[]> {
   );
   if (!target) return findings.checks;
   await lookAtNights(findings, target, known, options);
+  await lookAtColumns(findings, target, known, options);
   const clock = watchClock(target.secrets);
   const commands = commandsFor(options);
   const around = () => ({ ...commands, now: clock.now() });
@@ -82,11 +87,24 @@ async function lookAtNights(
   if (deployment)
     await findings.look(
       'tonight',
-      () => tonightChecks(target, deployment, { now: () => new Date() }),
+      () => tonightChecks(target, deployment, { now: () => new Date(), read: options.read }),
       (checks) => checks,
     );
   await findings.look('concurrency', () => concurrencyCheck(target, deployment, known?.sameNights), same);
   await findings.look('alarms', () => alarmsCheck(target, deployment?.alarms.email), same);
+}
+
+/** What readers have of columns that are left out or hashed today. */
+async function lookAtColumns(
+  findings: Findings,
+  target: Target,
+  known: Configured | undefined,
+  { deployment, profile, region, endpointUrl }: DoctorOptions,
+): Promise<void> {
+  const same = (checks: Check[]) => checks;
+  const place = { deployment, profile, region, endpointUrl };
+  await findings.look('tables', () => tablesChecks(target, place), same);
+  if (known) await findings.look('left-out', () => leftOutChecks(target, known), same);
 }
 
 /** Uses the grant: refreshes it with `--refresh`, then calls the CRM with it. */
@@ -134,9 +152,10 @@ function commandsFor({ configuration, ...place }: DoctorOptions): Omit<Around, '
 
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
 export function addDoctor(command: Command): void {
-  withAllDeployments(command, ['refresh'])
+  withAllDeployments(command, ['refresh', 'read'])
     .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
     .option('--refresh', 'also refresh the grant once, for real: spends one generation of it')
+    .option('--read', "also read the newest file of each entity to its end, under today's settings")
     .option('--json', 'one JSON document')
     .action(async (options: DoctorOptions) => {
       if (options.allDeployments) return (await import('./doctor-all.ts')).doctorAll(options);

@@ -1,19 +1,17 @@
-import { requiredOf } from '../../core/config/column-settings.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
-import { planOf } from '../../core/export/plan.ts';
-import { buildRequest, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
 import { RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { type Check, failed, failedBy, ok, warning } from './check.ts';
+import { columnsChecks } from './columns.ts';
 import type { Configured } from './configuration.ts';
-import { driftChecks } from './drift.ts';
+import { driftChecks, newestManifest } from './drift.ts';
 
 interface ServiceOptions {
   now: () => Date;
@@ -51,16 +49,17 @@ export async function serviceChecks(known: Configured, tokens: Tokens, options: 
 }
 
 async function entityChecks(
-  known: Configured,
+  configured: Configured,
   file: Deployment,
   { entity, fields }: { entity: Entity; fields: Field[] },
   { target, now }: ServiceOptions,
 ): Promise<Check[]> {
-  const names = fields.map(({ name }) => name);
-  const columns = columnsCheck(file, entity, names);
-  const compared = { entity, fields, date: dateIn(file.timeZone, now()) };
-  const drift = columns.status === 'ok' ? await driftChecks(target, file, compared) : [];
-  return [columns, ...drift].map((check) => ofPlan(known, entity, check));
+  const { last, checks } = await newestManifest(target, entity);
+  const listed = { entity, fields, last };
+  const columns = columnsChecks(file, listed);
+  const known = columns.every(({ status }) => status !== 'failed');
+  const drift = known ? [...checks, ...driftChecks(file, listed, dateIn(file.timeZone, now()))] : [];
+  return [...columns, ...drift].map((check) => ofPlan(configured, entity, check));
 }
 
 /** A plan that is not deployed cannot fail a night. */
@@ -93,21 +92,6 @@ function refused(refreshCommand: string): Check {
     'The CRM refuses the stored access token before its end (401), as it does where the grant was withdrawn; the lists of fields were not read.';
   const advice = `A run would refresh it first; to see now whether that works, add --refresh: ${refreshCommand}.`;
   return failed('service', text, advice, RUN_FAILED);
-}
-
-/** Checks columns and request by the rules of a run. */
-export function columnsCheck(deployment: Deployment, entity: Entity, fieldNames: string[]): Check {
-  const id = `columns.${entity}`;
-  const plan = entityPlan(deployment, entity);
-  try {
-    const columns = resolveColumns(planOf(plan).columns, fieldNames, entity);
-    refuseMissing(requiredOf(plan), columns, entity);
-    buildRequest({ entity }, plan, deployment.crm, columns);
-    if (plan.columns === 'all') return ok(id, `All ${columns.length} columns that the CRM lists are exported.`);
-    return ok(id, `${columns.length} of ${fieldNames.length} columns are exported; all of them exist.`);
-  } catch (error) {
-    return failedBy(id, error);
-  }
 }
 
 /** What does not run every night cannot fail a night; of a plan that is not known, it may run. */

@@ -1,32 +1,33 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
+import { readContent } from '../../core/content/read-content.ts';
 import { judgeExport } from '../../core/export/judge.ts';
 import { factsToday, judgedAgain } from '../../core/export/judged-again.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
+import { expectedOf } from '../../core/files/expected.ts';
+import type { Expected } from '../../core/files/judge-file.ts';
 import type { Facts } from '../../core/gate/facts.ts';
 import { failedChecks } from '../../core/gate/report.ts';
 import { isReleasable, stoppedText } from '../../core/gate/words.ts';
-import { createBucket } from '../../core/storage/bucket.ts';
+import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
+import { objectSource } from '../../core/storage/object-source.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
 import { RUN_FAILED } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { type Check, failed, ok, warning } from './check.ts';
-
-/** Reads the content of a published file, under the settings of today. */
-export type ReadFacts = (manifest: Manifest, deployment: Deployment) => Promise<Facts>;
+import { type Check, failed, failedBy, ok, warning } from './check.ts';
 
 const ID = 'tonight';
 
 /**
  * Passes the newest export of each entity through the gate of today's settings: what stops it would stop a file of tonight
  * that is like it.
- * @param read by its bytes; default: by what its manifest says of them
+ * @param read by its bytes, all of which are read; default: by what its manifest says of them
  */
 export async function tonightChecks(
   target: Pick<Target, 's3' | 'BucketName'>,
   deployment: Deployment,
-  { now, read }: { now: () => Date; read?: ReadFacts | undefined },
+  { now, read = false }: { now: () => Date; read?: boolean | undefined },
 ): Promise<Check[]> {
   const enabled = ENTITIES.filter((entity) => entityPlan(deployment, entity).enabled);
   const found: Check[] = [];
@@ -34,21 +35,32 @@ export async function tonightChecks(
   for (const entity of enabled) {
     const manifest = await newestOf(target, entity);
     (manifest ? looked : unread).push(entity);
-    if (manifest) found.push(...(await checkOf(manifest)));
+    if (manifest)
+      found.push(...(await checkOf(manifest).catch((error: unknown) => [failedBy(`${ID}.${entity}`, error)])));
   }
   return [...found, ...summary(looked.length - found.length, unread)];
 
   async function checkOf(manifest: Manifest): Promise<Check[]> {
     const { entity, date } = manifest;
     const judged = judgedAgain(manifest, entityPlan(deployment, entity));
-    const facts = read ? await read(manifest, deployment) : factsToday(manifest, judged.excepted);
     const bucket = createBucket(target.s3, target.BucketName);
+    const facts = read
+      ? await factsByBytes(bucket, manifest, expectedOf(judged, deployment))
+      : factsToday(manifest, judged.excepted);
     const { report, facts: known } = await judgeExport(judged, facts, { bucket, deployment, now });
     if (!report || failedChecks(report).length === 0) return [];
     const text = `A file of ${entity} like that of ${date} would be withheld: it ${stoppedText(report, known)}.`;
     if (isReleasable(report)) return [warning(`${ID}.${entity}`, text, WITHHELD)];
     return [failed(`${ID}.${entity}`, text, WITHHELD_FOR_GOOD, RUN_FAILED)];
   }
+}
+
+/** @throws RunError `FileRejected` for what is no export under the settings of today */
+async function factsByBytes(bucket: Bucket, { file }: Manifest, expected: Expected): Promise<Facts> {
+  const { key, bytes, contentType } = file;
+  const limits = { maxBytes: Number.POSITIVE_INFINITY, secondsLeft: () => Number.POSITIVE_INFINITY };
+  const reading = { expected, what: `The file at ${key}`, contentType, undeclaredEnd: false, ...limits };
+  return (await readContent(objectSource(bucket, key, bytes), reading)).facts;
 }
 
 const WITHHELD =

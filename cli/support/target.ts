@@ -34,6 +34,8 @@ const outputsSchema = z.object({
   UndeliveredStartsUrl: z.optional(z.string()),
   /** Entities whose files become tables, separated by blanks; only where there are any. */
   TableEntities: z.optional(z.string()),
+  /** What their tables are written under (`core/table/settings-digest.ts`). */
+  TableSettings: z.optional(z.string()),
   /** The zone in which a run gets its date. */
   TimeZone: z.optional(z.string()),
 });

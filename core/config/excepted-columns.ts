@@ -1,6 +1,6 @@
-import { BETWEEN, behindPath, cased, folded, INVISIBLE } from '../folded.ts';
-import { chosenOf } from './column-settings.ts';
+import { behindPath, cased, folded, INVISIBLE } from '../folded.ts';
 import type { EntityPlan } from './deployment.ts';
+import { chosenOf } from './entity-plan.ts';
 
 /** What the configuration leaves out, as it is written. Which columns it means: `core/export/left-out.ts`. */
 export function exceptedOf(plan: Pick<EntityPlan, 'columns'>): string[] {
@@ -15,10 +15,13 @@ export function exceptedIn(filtersOrSorts: unknown, names: readonly string[]): s
   const texts = textsIn(filtersOrSorts).map((text) => cased(text).replace(INVISIBLE, ''));
   return names.filter((name) => {
     const letters = Array.from(folded(name), (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
-    const word = new RegExp(`(?<![\\p{L}\\d_])${letters.join(`${BETWEEN.source}*`)}(?![\\p{L}\\d_])`, 'u');
+    const word = new RegExp(`(?<![\\p{L}\\d_])${letters.join(WITHIN)}(?![\\p{L}\\d_])`, 'u');
     return letters.length > 0 && texts.some((text) => word.test(text));
   });
 }
+
+/** What may stand between the letters of one name; a comma stands between two names. */
+const WITHIN = '[\\p{Z}\\p{Pd}\\p{Pc}.\'"׳״]*';
 
 /** Those of the labels that are the whole of a text in filters or sorts: as a part of a sentence they may mean anything. */
 export function labelsIn(filtersOrSorts: unknown, labels: readonly string[]): string[] {

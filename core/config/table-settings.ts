@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { onlyOf } from './column-settings.ts';
 import type { EntityPlan } from './deployment.ts';
+import { isHeaderless, onlyOf } from './entity-plan.ts';
 import { exceptedOf } from './excepted-columns.ts';
 
-/** The part of an entity's configuration that is about its table: the Parquet file that WriteTable makes of the published CSV. */
+/** The part of an entity's configuration that is about its table: the Parquet file that WriteTable makes of the published file. */
 
 const columnName = z.string().min(1).max(200);
 const columnNames = z
@@ -95,6 +95,7 @@ export function tableContradictions({ tables, columns: requested }: EntityPlan, 
   const typed = Object.keys(columns);
   const left = exceptedOf({ columns: requested });
   const only = onlyOf({ columns: requested });
+  const headerless = isHeaderless({ columns: requested });
   const unknown = (name: string) => only !== undefined && !only.includes(name);
   const rules: [
     key: 'columns' | 'except' | 'hash',
@@ -107,6 +108,8 @@ export function tableContradictions({ tables, columns: requested }: EntityPlan, 
     ['columns', typed, (name) => except.includes(name), 'which `except` leaves out of the table'],
     ['columns', typed, (name) => left.includes(name), 'which `columns.except` of the entity leaves out'],
     ['hash', hash, (name) => left.includes(name), 'which `columns.except` of the entity leaves out'],
+    ['except', except, () => headerless, 'which files without a header (`columns.header`) do not tell'],
+    ['hash', hash, () => headerless, 'which files without a header (`columns.header`) do not tell'],
     ['columns', typed, unknown, 'which `columns` of the entity does not request'],
     ['except', except, unknown, 'which `columns` of the entity does not request'],
     ['hash', hash, unknown, 'which `columns` of the entity does not request'],

@@ -13,6 +13,13 @@ export const fieldSchema = z.object({
 });
 export type ListedField = z.infer<typeof fieldSchema>;
 
+/** A column that the configuration leaves out: the entry of `columns.except` that means it, and the CRM's field. */
+export const leftOutSchema = z.object({
+  entry: z._default(z.nullable(z.string()), null),
+  name: z.string(),
+  label: z.nullable(z.string()),
+});
+
 export type Changes = Pick<Drift, 'added' | 'removed' | 'retyped' | 'relabelled'>;
 
 /** Whatever the order. Types and labels are compared where both are known. */
@@ -29,6 +36,12 @@ export function changesBetween(before: readonly ListedField[], now: readonly Lis
     retyped: changed('type'),
     relabelled: changed('label'),
   };
+}
+
+/** A type that is not known now is that of the last export: it is compared with the next one that is known. */
+export function withLastTypes<T extends ListedField>(now: readonly T[], last: readonly ListedField[]): T[] {
+  const before = byName(last);
+  return now.map((field) => ({ ...field, type: field.type ?? before.get(field.name)?.type ?? null }));
 }
 
 function byName(fields: readonly ListedField[]): Map<string, ListedField> {

@@ -1,6 +1,5 @@
-import { isHeaderless, requiredOf } from '../config/column-settings.ts';
 import type { Deployment } from '../config/deployment.ts';
-import { entityPlan } from '../config/entity-plan.ts';
+import { entityPlan, isHeaderless, requiredOf } from '../config/entity-plan.ts';
 import type { Facts } from '../gate/facts.ts';
 import { passGate, type Verdict } from '../gate/gate.ts';
 import { type History, NO_HISTORY } from '../gate/history.ts';

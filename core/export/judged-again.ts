@@ -3,6 +3,7 @@ import { exceptedOf } from '../config/excepted-columns.ts';
 import type { Facts } from '../gate/facts.ts';
 import type { Listed, Run } from '../step/states.ts';
 import type { Judged } from './judge.ts';
+import { leftOutOfManifest } from './left-out.ts';
 import { factsOf, type Manifest } from './manifest.ts';
 
 /** An export by its manifest, to be judged again under the settings of today, as one that readers get. */
@@ -12,7 +13,7 @@ export function judgedAgain(manifest: Manifest, plan: EntityPlan): Judged & Pick
     ...{ entity, date, kind, request, plan: manifest.plan, publish: true },
     ...{ exportId: made.id, adopted: made.adoptedFrom },
     listed: listedBy(manifest),
-    excepted: leftOutToday(manifest, exceptedOf(plan)),
+    excepted: leftOutOfManifest(exceptedOf(plan), manifest),
   };
 }
 
@@ -23,15 +24,6 @@ function listedBy({ fields, request: { columns } }: Manifest): Listed | null {
   const others = fields.map(({ name }) => name).filter((name) => !columns.includes(name));
   const labels = [...columns, ...others].map((name) => labelOf.get(name) ?? null);
   return { others, labels, types: null, complete: true };
-}
-
-/** The columns that the entries of today mean, among those that the CRM listed when the export was made. */
-function leftOutToday({ fields, leftOut }: Manifest, entries: readonly string[]): Run['excepted'] {
-  const known = [...(leftOut ?? []), ...(fields ?? [])];
-  return entries.map((entry) => {
-    const found = known.find(({ name }) => name === entry);
-    return { entry, name: entry, label: found?.label ?? null };
-  });
 }
 
 /** What the manifest knows of the file, by the columns that are left out today. */

@@ -10,15 +10,8 @@ import { driftSchema } from '../step/drift.ts';
 import { kindSchema } from '../step/kind.ts';
 import { exportRequestSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { fieldSchema } from './drift.ts';
+import { fieldSchema, leftOutSchema } from './drift.ts';
 import { layoutVersion } from './pointer.ts';
-
-/** A column that the configuration leaves out: the entry of `columns.except` that means it, and the CRM's field. */
-const leftOutSchema = z.object({
-  entry: z._default(z.nullable(z.string()), null),
-  name: z.string(),
-  label: z.nullable(z.string()),
-});
 
 /**
  * Written once, after everything was verified. Made of state and stored object alone: a repeated step writes the same bytes.

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { onlyOf } from '../config/column-settings.ts';
 import type { EntityPlan } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
+import { onlyOf } from '../config/entity-plan.ts';
 import { exceptedIn, exceptedOf } from '../config/excepted-columns.ts';
 import { RunError } from '../errors.ts';
 import { canonicalText } from '../json.ts';

@@ -3,9 +3,10 @@ import type { Deployment, EntityPlan } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
 import type { Field } from '../crm/fields.ts';
 import { RunError } from '../errors.ts';
-import type { ExportRequest, Listed, Run } from '../step/states.ts';
+import type { ExportRequest, Listed } from '../step/states.ts';
 import { quotedName } from '../suggestion.ts';
 import type { ExportInput } from './input.ts';
+import type { LeftOut } from './left-out.ts';
 import type { Plan } from './plan.ts';
 
 /** Of request and listed fields. They are in the state, perhaps twice, which AWS limits to 256 KB. */
@@ -35,10 +36,18 @@ export function buildRequest(
   throw new RunError('ConfigInvalid', what);
 }
 
-/** @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists */
-export function resolveColumns(columns: Plan['columns'], fieldNames: string[], entity: Entity): string[] {
-  if (columns === 'all') return fieldNames;
-  if (!Array.isArray(columns)) return fieldNames.filter((name) => !columns.except.includes(name));
+/**
+ * @param leftOut columns that are not requested, whatever the CRM lists
+ * @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists
+ */
+export function resolveColumns(
+  columns: Plan['columns'],
+  fieldNames: string[],
+  entity: Entity,
+  leftOut: readonly Pick<LeftOut, 'name'>[],
+): string[] {
+  const left = new Set(leftOut.map(({ name }) => name));
+  if (!Array.isArray(columns)) return fieldNames.filter((name) => !left.has(name));
   const unknown = columns.filter((column) => !fieldNames.includes(column));
   if (unknown.length === 0) return columns;
   const named = unknown.slice(0, 20).map((column) => quotedName(column, fieldNames));
@@ -76,10 +85,9 @@ export function listedOf(fields: readonly Field[], request: ExportRequest): List
 const LARGEST_EXCEPTED = 16_000;
 
 /** Columns that no file may have, with their labels unless they are too many. */
-export function exceptedFields(fields: readonly Field[], except: readonly string[]): Run['excepted'] {
-  const labelOf = new Map(fields.map(({ name, label }) => [name, label]));
-  const labelled = except.map((name) => ({ entry: name, name, label: labelOf.get(name) ?? null }));
-  return bytesOf(labelled) <= LARGEST_EXCEPTED ? labelled : except.map((name) => ({ entry: name, name, label: null }));
+export function carriedLeftOut(leftOut: readonly LeftOut[]): LeftOut[] {
+  if (bytesOf(leftOut) <= LARGEST_EXCEPTED) return [...leftOut];
+  return leftOut.map((each) => ({ ...each, label: null }));
 }
 
 function bytesOf(value: unknown): number {

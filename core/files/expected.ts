@@ -1,6 +1,5 @@
-import { isHeaderless, labelsOf } from '../config/column-settings.ts';
 import type { Deployment } from '../config/deployment.ts';
-import { entityPlan } from '../config/entity-plan.ts';
+import { entityPlan, isHeaderless, labelsOf } from '../config/entity-plan.ts';
 import type { Run } from '../step/states.ts';
 import { listedFields } from './field-names.ts';
 import type { Expected } from './judge-file.ts';

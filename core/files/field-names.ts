@@ -67,23 +67,34 @@ interface Meaning {
   names: readonly string[];
 }
 
+/** Fields that are called like a cell. */
+interface Found {
+  exact: readonly string[];
+  /** By the configuration. */
+  told: string | undefined;
+  /** Once it is folded, then behind a path; none of them is empty. */
+  near: readonly (readonly string[])[];
+}
+
 /** @returns what a cell in a place means; `null`: there is nothing to see in it */
 function reader({ columns, excepted }: ListedFields, texts: ReturnType<typeof fieldTexts>) {
   const left = new Set(excepted.map(({ name }) => name));
   const requested = new Set(columns.filter((name) => !left.has(name)).map(plain));
+  const mayBeLeft = (cell: string, itself: boolean, { exact, told, near }: Found) => {
+    if (left.has(cell) || (told !== undefined && left.has(told))) return true;
+    return !itself && [exact, ...near].flat().some((name) => left.has(name));
+  };
   return (cell: string, place: number): Meaning | null => {
     if (visible(cell) === '') return null;
-    const { exact, told, near } = texts.find(cell);
-    const wanted = columns.slice(place, place + 1).find((name) => exact.includes(name) && !left.has(name));
-    const mayBeLeft = [exact, ...near].some((names) => names.some((name) => left.has(name)));
+    const found = texts.find(cell);
+    const wanted = columns.slice(place, place + 1).find((name) => found.exact.includes(name) && !left.has(name));
     const itself = wanted !== undefined || requested.has(plain(cell));
-    if (left.has(cell) || (mayBeLeft && !itself)) return { left: true, names: [] };
-    const one = wanted ?? told;
-    if (one !== undefined) return { left: false, names: [one] };
-    const kept = exact.filter((name) => !left.has(name));
-    if (kept.length > 0) return { left: false, names: kept };
+    if (mayBeLeft(cell, itself, found)) return { left: true, names: [] };
+    const one = wanted ?? found.told;
+    const exact = one === undefined ? found.exact.filter((name) => !left.has(name)) : [one];
+    if (exact.length > 0) return { left: false, names: exact };
     // A text that could mean several fields once it is folded means none.
-    const [nearest = []] = near;
+    const [nearest = []] = found.near;
     return { left: false, names: nearest.length === 1 ? nearest : [] };
   };
 }
@@ -156,7 +167,7 @@ function fieldTexts({ columns, fields, labels }: ListedFields) {
     if (meant.length === 1) told.set(plain(text), meant[0] ?? '');
   }
   return {
-    find: (text: string) => {
+    find: (text: string): Found => {
       const last = behindPath(text);
       const nearly = [
         near.get(folded(text)),

@@ -1,4 +1,5 @@
 import type { Facts } from './facts.ts';
+import { columnsOf } from './subject.ts';
 import { countText } from './texts.ts';
 
 /** Texts of a header that a message names. */
@@ -21,6 +22,7 @@ export function exceptedPlaces({ empty, header, content }: Pick<Facts, 'empty' |
     [excepted, `${countText(excepted, 'column')} that must not be there`],
     [unlisted, `${countText(unlisted, 'text')} in its header that the CRM does not list${add}`],
     [unnamed, `${countText(unnamed, 'column')} with values and without a name`],
+    [repeated(header), `${countText(repeated(header), 'column')} under the name of another one`],
     [longer, `${countText(longer, 'record')} longer than its header`],
     [elsewhere, `${countText(elsewhere, 'place')} with values besides its sheet (other sheets, comments, attachments)`],
   ];
@@ -30,6 +32,12 @@ export function exceptedPlaces({ empty, header, content }: Pick<Facts, 'empty' |
   if (measured === 0 && header === null)
     return { measured: null, detail: 'may have columns that must not be there: a text of its header means several' };
   return { measured, detail: measured === 0 ? null : `has ${found.map(([, text]) => text).join(', ')}` };
+}
+
+/** One of two columns of a name may be any column. */
+function repeated(header: Facts['header']): number {
+  const named = columnsOf({ header }) ?? [];
+  return named.length - new Set(named).size;
 }
 
 function unknownBecause(headed: boolean | null, content: Facts['content']): string {

@@ -11,6 +11,14 @@ export interface TableColumn {
   hashed: boolean;
 }
 
+/** Names of a file's columns that its table does not have, and of those that it has as hashes. */
+export interface Covered {
+  left: ReadonlySet<string>;
+  hashed: ReadonlySet<string>;
+}
+
+export const NOTHING: Covered = { left: new Set(), hashed: new Set() };
+
 /** What the folders of a table are named after: readers see them as columns. */
 const FOLDERS = ['entity', 'date'];
 
@@ -30,16 +38,22 @@ export function tableColumnName(field: string): string {
 
 /**
  * The columns of the table of such a file, in their order. Settings mean a field however it is spelt: their names are
- * compared as names of table columns.
- * @throws TableError where two would have one name, one would have none, or none is left
+ * compared as names of table columns. What the file has no name for is no column.
+ * @param covered what the settings mean besides
+ * @throws TableError where two would have one name, or none is left
  */
-export function tableColumns(fields: readonly string[], settings: TableSettings): TableColumn[] {
-  const namesOf = (listed: readonly string[] = []) => new Set(listed.map(tableColumnName));
-  const [left, hashed] = [namesOf(settings.except), namesOf(settings.hash)];
+export function tableColumns(
+  fields: readonly string[],
+  settings: Pick<TableSettings, 'columns' | 'except' | 'hash'>,
+  covered: Covered = NOTHING,
+): TableColumn[] {
+  const namesOf = (listed: readonly string[] = [], meant: ReadonlySet<string>) =>
+    new Set([...listed, ...meant].map(tableColumnName));
+  const [left, hashed] = [namesOf(settings.except, covered.left), namesOf(settings.hash, covered.hashed)];
   const types = new Map(Object.entries(settings.columns).map(([field, type]) => [tableColumnName(field), type]));
   const columns = fields
     .map((field, place) => ({ field, place, name: tableColumnName(field) }))
-    .filter(({ name }) => !left.has(name))
+    .filter(({ name }) => name !== '' && !left.has(name))
     .map(({ place, name }) => ({ name, place, type: types.get(name) ?? 'text', hashed: hashed.has(name) }));
   refuseUnclear(columns, fields);
   return columns;
@@ -50,7 +64,6 @@ function refuseUnclear(columns: TableColumn[], fields: readonly string[]): void 
   const places = new Map<string, number>();
   for (const { name, place, type, hashed } of columns) {
     const other = places.get(name);
-    if (name === '') throw new TableError(`Column ${place + 1} of the file has no name.`);
     if (other !== undefined) {
       throw new TableError(
         `The columns "${fields[other]}" and "${fields[place]}" would both be "${name}" in the table.`,

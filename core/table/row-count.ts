@@ -6,19 +6,22 @@ export interface CountedRows {
   row: number;
 }
 
-/** Counts rows, and those that have fewer fields than the header. */
+/** Counts rows, those that have fewer fields than the header, and those with values in columns without a name. */
 export class RowCount {
   count = 0;
   shortRows: CountedRows | null = null;
+  nameless: CountedRows | null = null;
   readonly #width: number;
+  readonly #unnamed: number[];
   readonly #covers: boolean;
 
   /**
-   * @param width fields of the header
+   * @param names of the columns; '' for one without a name
    * @param covers whether columns are left out or hashed: their values must be in no other column
    */
-  constructor(width: number, covers: boolean) {
-    this.#width = width;
+  constructor(names: readonly string[], covers: boolean) {
+    this.#width = names.length;
+    this.#unnamed = names.flatMap((name, place) => (name.trim() === '' ? [place] : []));
     this.#covers = covers;
   }
 
@@ -27,16 +30,20 @@ export class RowCount {
    * @throws TableError where it has more fields than the header, or fewer and some are covered: which of them belong to which
    * column is not known
    */
-  add({ length }: readonly string[]): number {
+  add(record: readonly string[]): number {
+    const { length } = record;
     this.count += 1;
     if (length > this.#width || (length < this.#width && this.#covers)) {
       throw new TableError(`Row ${this.count} has ${length} fields, the header has ${this.#width}.`);
     }
-    if (length < this.#width) {
-      this.shortRows ??= { count: 0, row: this.count };
-      this.shortRows.count += 1;
-    }
+    if (length < this.#width) this.shortRows = this.#with(this.shortRows);
+    if (this.#unnamed.some((place) => record[place])) this.nameless = this.#with(this.nameless);
     return this.count;
+  }
+
+  /** The current row is one more of them. */
+  #with(rows: CountedRows | null): CountedRows {
+    return rows ? { ...rows, count: rows.count + 1 } : { count: 1, row: this.count };
   }
 
   /** @throws TableError where another number was counted when the file was verified */

@@ -1,4 +1,4 @@
-import type { Entity } from '../config/entities.ts';
+import { type Entity, entitySchema } from '../config/entities.ts';
 
 /** Where the table of a date is. @param version from 2 on, a folder of its own: the type of a column changed */
 export function tableKey(entity: Entity, date: string, version: number): string {
@@ -8,4 +8,13 @@ export function tableKey(entity: Entity, date: string, version: number): string 
 /** What the tables of an entity begin with; a folder for each date follows. */
 export function tablesOf(entity: Entity, version: number): string {
   return `tables/${version === 1 ? '' : `v${version}/`}entity=${entity}/`;
+}
+
+const KEY = /^tables\/(?:v(\d+)\/)?entity=([^/]+)\/date=(\d{4}-\d\d-\d\d)\/[^/]+\.parquet$/;
+
+/** The table that a key names; `undefined` where it names none. */
+export function tableOfKey(key: string): { entity: Entity; date: string; version: number } | undefined {
+  const [, version = '1', name, date = ''] = KEY.exec(key) ?? [];
+  const entity = entitySchema.safeParse(name).data;
+  return entity && { entity, date, version: Number(version) };
 }

@@ -16,7 +16,11 @@ export function whyNoTable(
 
 function reasonOf(manifest: Manifest | undefined, ofDate: Pick<Run, 'execution'> | undefined): string | undefined {
   if (!manifest) return 'it has stored no file, is under way or is not known; npm run cli -- list names the runs';
-  const { entity, date, execution } = manifest;
+  const { entity, date, execution, kind, differs } = manifest;
+  if (kind === 'partial') {
+    const how = differs.length > 0 ? ` (${differs.join(', ')})` : '';
+    return `its plan is another than the configured one${how}, and tables have the rows of the configured plan`;
+  }
   if (!ofDate) return `no file of ${entity} is published for ${date}`;
   if (ofDate.execution !== execution) return `the run ${ofDate.execution} is published for ${date}, whose table it is`;
   return undefined;

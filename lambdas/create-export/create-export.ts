@@ -1,21 +1,16 @@
-import { requiredOf } from '../../core/config/column-settings.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
 import { createExport as postExport } from '../../core/crm/exports.ts';
-import { readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
-import { differingKeys, planDigest, planOf } from '../../core/export/plan.ts';
-import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
-import { buildRequest, fingerprintOf, listedOf, refuseMissing, resolveColumns } from '../../core/export/request.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type Answer, troubleOf, waitAfter } from '../../core/step/export-run.ts';
 import { deadlineOf } from '../../core/step/pacing.ts';
 import type { Run, RunState } from '../../core/step/states.ts';
 import { type AdoptDeps, adoptExport, RECORD_SECONDS, recordExport } from './adopt.ts';
 import type { ClaimSlot } from './claim-slot.ts';
-import { type Compared, compareColumns } from './compare-columns.ts';
 import { dateOfRun } from './date-of-run.ts';
+import { type Requested, requestFor } from './request-for.ts';
 
 export interface CreateExportDeps extends AdoptDeps {
   claimSlot: ClaimSlot;
@@ -93,37 +88,6 @@ function waitForSecond(error: RunError, state: RunState, entity: Entity, deps: C
   if (unansweredCreates >= REPEATS_UNANSWERED || waitSeconds + polling.firstWaitSeconds > left) return undefined;
   const trouble = troubleOf(error, state, deps);
   return { unansweredCreates: unansweredCreates + 1, waits: waits + 1, waitSeconds, trouble };
-}
-
-type Requested = Pick<Run, 'request' | 'fingerprint' | 'listed' | 'plan' | 'differs' | 'kind' | 'publish'> & Compared;
-
-async function requestFor(
-  input: ExportInput & { date: string },
-  { machineVersion }: RunState,
-  deps: CreateExportDeps,
-): Promise<Requested> {
-  const { crm, deployment } = deps;
-  const plan = entityPlan(deployment, input.entity);
-  const fields = await readFields(crm, input.entity);
-  const names = fields.map(({ name }) => name);
-  const wanted = planOf(plan, input);
-  const columns = resolveColumns(wanted.columns, names, input.entity);
-  refuseMissing(requiredOf(plan), columns, input.entity);
-  const asWritten = buildRequest(input, plan, deployment.crm, columns);
-  const request = resolveDates(asWritten, { date: input.date, timeZone: deployment.timeZone });
-  const compared = await compareColumns(fields, columns, input, { machineVersion, ...deps });
-  // An execution that began under an earlier release publishes whatever it was asked for.
-  const differs = machineVersion < 2 ? [] : differingKeys(plan, input);
-  return {
-    request,
-    fingerprint: fingerprintOf(input.entity, request),
-    listed: listedOf(fields, request),
-    plan: planDigest(input.entity, wanted),
-    differs,
-    kind: differs.length > 0 ? 'partial' : dependsOnDate(wanted.filters) ? 'window' : 'full',
-    publish: differs.length === 0 || input.publish === true,
-    ...compared,
-  };
 }
 
 function beginRun(

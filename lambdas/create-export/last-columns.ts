@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
-import { fieldSchema, type ListedField } from '../../core/export/drift.ts';
+import { fieldSchema, type ListedField, leftOutSchema } from '../../core/export/drift.ts';
+import type { LeftOut } from '../../core/export/left-out.ts';
 import { latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Since } from '../../core/step/drift.ts';
@@ -13,10 +14,18 @@ const manifestSchema = z.object({
   date: z.iso.date(),
   execution: z.string(),
   fields: z.optional(z.nullable(z.array(fieldSchema))),
+  plan: z._default(z.nullable(z.string()), null),
+  leftOut: z._default(z.nullable(z.array(leftOutSchema)), null),
 });
 
 /** `undefined`: there is nothing to compare with. `unknown`: there should be, in half a sentence. */
-export type LastColumns = { fields: ListedField[]; since: Since } | { unknown: string } | undefined;
+export type LastColumns = KnownColumns | { unknown: string } | undefined;
+interface KnownColumns {
+  fields: ListedField[];
+  since: Since;
+  plan: string | null;
+  leftOut: LeftOut[] | null;
+}
 
 /** The columns of the newest published export. @throws RunError `StorageUnavailable`, which is waited out */
 export async function lastColumns(read: Bucket['read'], entity: Entity): Promise<LastColumns> {
@@ -37,10 +46,11 @@ export async function lastColumns(read: Bucket['read'], entity: Entity): Promise
 
 function columnsOf(manifest: z.infer<typeof manifestSchema> | undefined, pointedTo: string): LastColumns {
   if (!manifest) return { unknown: `the manifest of ${pointedTo} cannot be read` };
-  const { date, execution, fields } = manifest;
+  const { date, execution, fields, plan, leftOut } = manifest;
   if (fields === undefined) return undefined;
   if (fields === null) return { unknown: `the manifest of ${date} does not hold them` };
-  return { fields: fields.map(plainField), since: { date, execution } };
+  const left = leftOut?.map((field) => ({ ...field, label: plainLabel(field.label) })) ?? null;
+  return { fields: fields.map(plainField), since: { date, execution }, plan, leftOut: left };
 }
 
 /** As it was written, unless somebody else wrote it. */
@@ -48,6 +58,10 @@ function plainField({ name, type, label }: ListedField): ListedField {
   return {
     name,
     type: type !== null && isPlainName(type) ? type : null,
-    label: label !== null && isPlainLabel(label) ? label : null,
+    label: plainLabel(label),
   };
+}
+
+function plainLabel(label: string | null): string | null {
+  return label !== null && isPlainLabel(label) ? label : null;
 }

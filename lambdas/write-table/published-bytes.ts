@@ -1,30 +1,53 @@
 import type { Manifest } from '../../core/export/manifest.ts';
+import type { ByteSource } from '../../core/files/byte-source.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { readObject } from '../../core/storage/read-object.ts';
 import { TableError } from '../../core/table/table-error.ts';
+import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
 
 /** Left for the last parts and the answer. */
 const MARGIN_SECONDS = 45;
 
+/** Of the function's own disk, which has 512 MB: shared texts of a spreadsheet, and one that is packed. */
+const DISK_BYTES = 450_000_000;
+
+/** Its content was bounded before it was published: here only time and disk are. */
+export function readingLimits({ secondsLeft }: Pick<Invocation, 'secondsLeft'>): ReadingLimits {
+  return {
+    contentBytes: Number.POSITIVE_INFINITY,
+    diskBytes: DISK_BYTES,
+    secondsLeft: () => secondsLeft() - MARGIN_SECONDS,
+  };
+}
+
 /**
- * The bytes of a published file, as long as there is time for them: a table is written by one invocation.
- * @throws TableError when it is over; RunError `StorageConflict`, `StorageUnavailable`
+ * The bytes of a published file, as long as there is time for them: a table is written by one invocation. All reads are of one
+ * version of the object.
+ * @throws (its `read`) TableError when the time is over; RunError `StorageConflict`, `StorageUnavailable`
  */
-export async function* publishedBytes(
-  { key, bytes }: Manifest['file'],
+export function publishedBytes(
+  { key, bytes: size }: Manifest['file'],
   { bucket, deployment, secondsLeft }: Pick<Invocation, 'deployment' | 'secondsLeft'> & { bucket: Bucket },
-): AsyncGenerator<Uint8Array> {
-  let read = 0;
-  for await (const chunk of readObject(bucket, key, { from: 0, size: bytes, object: { etag: null } })) {
-    if (secondsLeft() < MARGIN_SECONDS) {
-      const share = Math.floor((100 * read) / bytes);
-      const what = `One invocation is not enough for its ${bytes} bytes: the time was over after ${share} %`;
-      throw new TableError(
-        `${what}. More memory is a larger share of a CPU: tableMemoryMB is ${deployment.tableMemoryMB}.`,
-      );
+): ByteSource {
+  const object = { etag: null };
+  const refuseLate = (at: number) => {
+    if (secondsLeft() >= MARGIN_SECONDS) return;
+    const share = Math.floor((100 * at) / size);
+    const what = `One invocation is not enough for its ${size} bytes: the time was over after ${share} %`;
+    throw new TableError(
+      `${what}. More memory is a larger share of a CPU: tableMemoryMB is ${deployment.tableMemoryMB}.`,
+    );
+  };
+  const read = async function* (from: number, to: number): AsyncGenerator<Uint8Array> {
+    let at = from;
+    // S3 has no range of no bytes.
+    if (to <= from) return;
+    for await (const chunk of readObject(bucket, key, { from, to, size, object })) {
+      refuseLate(at);
+      at += chunk.byteLength;
+      yield chunk;
     }
-    read += chunk.byteLength;
-    yield chunk;
-  }
+  };
+  return { size, read };
 }

@@ -1,13 +1,16 @@
 import { HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { storageError } from '../../core/storage/storage-errors.ts';
+import { SETTINGS_KEY } from '../../core/table/settings-digest.ts';
 import { isGone, TableUpload } from './table-upload.ts';
 
-/** What the metadata of a table say: names of executions, no data. */
+/** What the metadata of a table say: names of executions and a digest, no data. */
 interface Author {
   /** The run whose file it is made of. */
   run: string;
   /** The execution that wrote it: another one where a person asked for it. */
   execution: string;
+  /** Digest of the settings that it was written under; '' where an earlier release wrote it. */
+  settings: string;
 }
 
 export interface StandingTable extends Author {
@@ -36,14 +39,18 @@ export function createTableStore(
       count();
       try {
         const { ETag = '', Metadata = {} } = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
-        return { etag: ETag, run: decoded(Metadata.run), execution: decoded(Metadata.execution) };
+        const { run, execution, [SETTINGS_KEY]: settings = '' } = Metadata;
+        return { etag: ETag, run: decoded(run), execution: decoded(execution), settings };
       } catch (error) {
         if (isGone(error)) return undefined;
         throw storageError(error, 'read', key);
       }
     },
-    begin: (key, { run, execution }) =>
-      new TableUpload({ client, bucket, key, count, partBytes }, { run: encoded(run), execution: encoded(execution) }),
+    begin: (key, { run, execution, settings }) =>
+      new TableUpload(
+        { client, bucket, key, count, partBytes },
+        { run: encoded(run), execution: encoded(execution), [SETTINGS_KEY]: settings },
+      ),
   };
 }
 

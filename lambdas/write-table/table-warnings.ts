@@ -5,7 +5,7 @@ import type { WrittenTable } from '../../core/table/write-parquet.ts';
 const MOST = 20;
 
 /** What a reader of the table should know, in sentences: columns, counts and numbers of rows, no values. */
-export function tableWarnings(entity: Entity, { misfits, shortRows, missing }: WrittenTable): string[] {
+export function tableWarnings(entity: Entity, { misfits, shortRows, nameless, missing }: WrittenTable): string[] {
   const warnings = [
     ...misfits.map(
       ({ column, type, count, row }) =>
@@ -14,6 +14,11 @@ export function tableWarnings(entity: Entity, { misfits, shortRows, missing }: W
     ...(shortRows
       ? [
           `Rows with fewer fields than the header: ${shortRows.count}, the first is row ${shortRows.row}. What they lack is null.`,
+        ]
+      : []),
+    ...(nameless
+      ? [
+          `Rows with values in columns without a name: ${nameless.count}, the first is row ${nameless.row}. These values are not in the table.`,
         ]
       : []),
     ...missing.map((name) => `The file has no column "${name}", which entities.${entity}.tables.columns names.`),

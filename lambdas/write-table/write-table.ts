@@ -1,22 +1,26 @@
+import type { EntityPlan } from '../../core/config/deployment.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import { exceptedOf } from '../../core/config/excepted-columns.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { datePointerKey, readPointer, runPrefix } from '../../core/export/pointer.ts';
+import { datePointerKey, latestPointerKey, readPointer, runPrefix } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Answer } from '../../core/step/export-run.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
-import { missingFields } from '../../core/table/columns.ts';
+import { type Covered, NOTHING } from '../../core/table/columns.ts';
+import { coveredColumns, coversAny } from '../../core/table/covered-columns.ts';
+import { fileColumns } from '../../core/table/file-columns.ts';
+import { settingsDigest } from '../../core/table/settings-digest.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import { parseTableInput } from '../../core/table/table-input.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
-import { fieldsOf, type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
+import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
 import { afterTrouble } from './after-trouble.ts';
-import { publishedBytes } from './published-bytes.ts';
+import { publishedBytes, readingLimits } from './published-bytes.ts';
 import type { StandingTable, TableStore } from './table-store.ts';
 import { tableWarnings } from './table-warnings.ts';
 
@@ -31,6 +35,8 @@ export interface WriteTableDeps extends Invocation {
 /** What a table is made of, and where it goes. */
 interface Subject {
   manifest: Manifest;
+  /** As it is configured today. */
+  plan: EntityPlan;
   settings: TableSettings;
   key: string;
 }
@@ -43,7 +49,8 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
   try {
     const subject = await subjectOf(state, deps);
     const { manifest, key } = subject;
-    if (!(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
+    // Its rows are of another plan than those of other dates.
+    if (manifest.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
     const standing = await deps.tables.standing(key);
     return await replaceTable(subject, standing, state, deps).catch((error: unknown) => {
       throw withStanding(error, manifest, standing);
@@ -58,8 +65,9 @@ async function subjectOf({ manifestKey, input }: RunState, deps: WriteTableDeps)
   const manifest = manifestKey === null ? await askedManifest(input, deps) : await readManifest(manifestKey, deps);
   if (!manifest) throw new TableError(`Its manifest is gone: ${manifestKey}.`);
   const { entity, date } = manifest;
-  const settings = entityPlan(deps.deployment, entity).tables;
-  if (settings) return { manifest, settings, key: tableKey(entity, date, settings.version) };
+  const plan = entityPlan(deps.deployment, entity);
+  const settings = plan.tables;
+  if (settings) return { manifest, plan, settings, key: tableKey(entity, date, settings.version) };
   if (manifestKey === null) throw new RunError('InvalidInput', notConfiguredText(entity));
   throw new TableError(notConfiguredText(entity));
 }
@@ -67,11 +75,15 @@ async function subjectOf({ manifestKey, input }: RunState, deps: WriteTableDeps)
 /** @throws RunError `InvalidInput` */
 async function askedManifest(input: unknown, deps: WriteTableDeps): Promise<Manifest | undefined> {
   const { entity, table } = parseTableInput(input);
-  const manifest = await readManifest(`${runPrefix(entity, table.run)}_manifest.json`, deps);
+  const manifest = await readManifest(manifestKeyOf(entity, table.run), deps);
   const named = manifest && (await readPointer(deps.bucket, datePointerKey(entity, manifest.date)));
   const why = whyNoTable(table.run, manifest, named?.pointer?.place);
   if (why !== undefined) throw new RunError('InvalidInput', why);
   return manifest;
+}
+
+function manifestKeyOf(entity: Entity, run: string): string {
+  return `${runPrefix(entity, run)}_manifest.json`;
 }
 
 async function readManifest(key: string, { bucket }: WriteTableDeps): Promise<Manifest | undefined> {
@@ -95,15 +107,16 @@ async function replaceTable(
   state: RunState,
   deps: WriteTableDeps,
 ): Promise<Answer<'WriteTable'>> {
-  const { manifest, settings, key } = subject;
-  refuseMissing(manifest, settings, exceptedOf(entityPlan(deps.deployment, manifest.entity)));
+  const { manifest, plan, settings, key } = subject;
+  const digest = settingsDigest(plan);
+  const covered = await coveredOf(manifest, plan, deps);
   const hashKey = settings.hash ? await deps.hashKey() : null;
-  const upload = deps.tables.begin(key, { run: manifest.execution, execution: state.execution });
+  const upload = deps.tables.begin(key, { run: manifest.execution, execution: state.execution, settings: digest });
   try {
-    const input = { manifest, settings, hashKey, softwareVersion: deps.softwareVersion };
-    const written = await writeParquet({ ...input, bytes: publishedBytes(manifest.file, deps) }, (chunk) =>
-      upload.write(chunk),
-    );
+    const source = publishedBytes(manifest.file, deps);
+    const read = { source, limits: readingLimits(deps) };
+    const input = { manifest, settings, covered, digest, ...read, hashKey, softwareVersion: deps.softwareVersion };
+    const written = await writeParquet(input, (chunk) => upload.write(chunk));
     const inPlace = (await isNamed(manifest, deps)) && (await upload.complete(standing?.etag));
     return inPlace ? finished(subject, written, deps) : await afterOther(subject, written, state, deps);
   } finally {
@@ -113,16 +126,20 @@ async function replaceTable(
 }
 
 /**
- * A column that must not be readable may be in the file under another name.
- * @param unrequested what tables of older files leave out, and later requests too
+ * What today's settings leave out of the file, or hash. They may name a column as the file's manifest does not: then the newest
+ * published one knows it.
+ * @throws TableError where that cannot be known
  */
-function refuseMissing(manifest: Manifest, settings: TableSettings, unrequested: string[]): void {
-  const covered = [...(settings.except ?? []), ...(settings.hash ?? [])];
-  const missing = missingFields(fieldsOf(manifest), covered).find((name) => !unrequested.includes(name));
-  if (missing === undefined) return;
-  const key = settings.except?.includes(missing) ? 'except' : 'hash';
-  const what = `The file has no column "${missing}", which \`tables.${key}\` names: it may be there under another name.`;
-  throw new TableError(what);
+async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableDeps): Promise<Covered> {
+  const { names, told } = fileColumns(manifest);
+  if (!coversAny(plan)) return NOTHING;
+  const unknown = 'The file does not name its columns itself, so none of them can be left out or hashed';
+  if (!told) throw new TableError(`${unknown}: it becomes a table only without \`except\` and \`hash\`.`);
+  const { entity, execution } = manifest;
+  const { pointer } = await readPointer(deps.bucket, latestPointerKey(entity));
+  const last = pointer?.place.execution ?? execution;
+  const newest = last === execution ? undefined : await readManifest(manifestKeyOf(entity, last), deps);
+  return coveredColumns(names, newest ? [manifest, newest] : [manifest], plan);
 }
 
 /** The pointer was moved, or another table was written, while this one was made. */

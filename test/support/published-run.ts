@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
 import { type Manifest, manifestSchema, manifestText } from '../../core/export/manifest.ts';
-import { datePointerKey, type Pointer } from '../../core/export/pointer.ts';
+import { datePointerKey, latestPointerKey, type Pointer } from '../../core/export/pointer.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { createTableStore } from '../../lambdas/write-table/table-store.ts';
 import { crc32Text } from '../../transfer/index.ts';
@@ -10,7 +10,6 @@ import { EXPORT_ID, STARTED_AT } from './builders.ts';
 import { type StoreOptions, startStrictStore } from './strict-store/strict-store.ts';
 
 export const DATE = '2026-11-20';
-const POINTER_KEY = datePointerKey('leads', DATE);
 
 /** S3 on loopback with the client of the SDK, and the leads of runs in it. */
 export async function publishedRuns(options: StoreOptions = {}) {
@@ -30,27 +29,30 @@ export async function publishedRuns(options: StoreOptions = {}) {
     execution = 'night-1',
     file: Partial<Manifest['file']> = {},
     requested?: string[],
+    told: Partial<Manifest> = {},
   ) => {
-    const manifest = manifestOf(Buffer.from(csv), execution, file, requested);
+    const manifest = { ...manifestOf(Buffer.from(csv), execution, file, requested), ...told };
     await put(manifest.file.key, csv);
     await put(manifestKeyOf(execution), manifestText(manifest));
-    await point(execution);
+    await point(execution, manifest.date);
     return manifest;
   };
-  const point = (execution: string) => put(POINTER_KEY, JSON.stringify(pointerTo(execution)));
+  const point = (execution: string, date = DATE) =>
+    put(datePointerKey('leads', date), JSON.stringify(pointerTo(execution, date)));
+  const pointLatest = (execution: string) => put(latestPointerKey('leads'), JSON.stringify(pointerTo(execution, DATE)));
   const stored = (partBytes?: number) => ({
     bucket: createBucket(client, 'exports'),
     tables: createTableStore(client, 'exports', undefined, partBytes),
   });
-  return { store, client, put, publish, point, stored };
+  return { store, client, put, publish, point, pointLatest, stored };
 }
 
 export function manifestKeyOf(execution: string): string {
   return `runs/entity=leads/run=${execution}/_manifest.json`;
 }
 
-function pointerTo(execution: string): Pointer {
-  const place = { entity: 'leads', date: DATE, startedAt: STARTED_AT, execution } as const;
+function pointerTo(execution: string, date: string): Pointer {
+  const place = { entity: 'leads', date, startedAt: STARTED_AT, execution } as const;
   const manifestKey = manifestKeyOf(execution);
   const kept = { keptUntil: '2099-01-01', kind: 'full', released: false, newNormal: false } as const;
   return { schemaVersion: 1, ...place, manifestKey, ...kept };

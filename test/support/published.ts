@@ -43,4 +43,4 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
 }
 
 /** Another one for each date, as of a CRM that makes a new export for each request. */
-const exportIdOf = (date: string) => `00000000-0000-4000-8000-0000${date.replaceAll('-', '')}`;
+export const exportIdOf = (date: string) => `00000000-0000-4000-8000-0000${date.replaceAll('-', '')}`;

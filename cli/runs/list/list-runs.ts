@@ -7,6 +7,7 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { parseJson } from '../../../core/json.ts';
 import { dateIn } from '../../../core/schedule/local-time.ts';
 import type { PublishedRun } from '../../data/manifests.ts';
+import { isUnjudged } from '../../data/remarks.ts';
 import { awsErrorText } from '../../support/aws-error.ts';
 import type { Target } from '../../support/target.ts';
 import { lastSeen } from '../executions.ts';
@@ -44,6 +45,8 @@ export interface RunRow {
   /** What the run did with its file, as its manifest says; a quarantined one is released where it has a standing. */
   state: Manifest['state'] | null;
   kind: Manifest['kind'] | null;
+  /** Nobody has looked into the file: its columns and rows are not known. */
+  unjudged: boolean;
   /** Of a release: the run whose file it publishes. */
   releases: string | null;
   /** Of an execution that only writes a table: the run whose file it is made of. Rows and bytes are those of the table. */
@@ -186,6 +189,7 @@ function rowWith(run: FoundRun, found: RunWithStanding | undefined, ended: End |
     changedColumns: found?.manifest.drift ? countChanges(found.manifest.drift) : null,
     waiting: null,
     withoutJob: run.withoutJob ?? null,
+    unjudged: isUnjudged(file),
     ...{ state: state ?? null, kind: kind ?? null, releases: ended?.releases ?? null },
     tableOf: ended?.tableOf ?? null,
   };
@@ -201,10 +205,7 @@ function forgottenRow({ manifest, standing }: RunWithStanding): RunRow {
     ...unknown,
     warningCount: warnings.length,
     changedColumns,
-    state,
-    kind,
-    releases: null,
-    tableOf: null,
+    ...{ state, kind, unjudged: isUnjudged(file), releases: null, tableOf: null },
   };
 }
 

@@ -94,7 +94,11 @@ export function runsText(
 }
 
 /** Outcomes that leave readers or the person with what was wanted. */
-const GOOD = new Set(['published', 'published, partial', 'published*', 'stored', 'released', 'release', 'table']);
+const UNJUDGED = 'published, unjudged';
+const GOOD = new Set([
+  ...['published', 'published, partial', 'published*', UNJUDGED, `${UNJUDGED}*`],
+  ...['stored', 'released', 'release', 'table'],
+]);
 
 /** What the table has no room for. */
 function notesOf(runs: RunRow[]): string[] {
@@ -165,7 +169,8 @@ function lacksTable({ error, tableOf }: RunRow): boolean {
 function fileText(run: RunRow): string {
   if (run.state === 'quarantined') return isReleased(run) ? 'released' : 'FileQuarantined';
   if (run.state === 'unpublished') return 'stored';
-  return run.kind === 'partial' ? 'published, partial' : 'published';
+  if (run.kind === 'partial') return 'published, partial';
+  return run.unjudged ? UNJUDGED : 'published';
 }
 
 function isReleased({ state, standing, releases }: RunRow): boolean {

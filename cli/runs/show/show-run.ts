@@ -23,7 +23,7 @@ import { aftermathOf, type Readers } from './readers.ts';
 import { type Moment, timelineOf } from './timeline.ts';
 
 /** One run as `show --json` prints it. What is not known is null. */
-export interface ShownRun extends Omit<RunRow, 'warningCount' | 'changedColumns'> {
+export interface ShownRun extends Omit<RunRow, 'warningCount' | 'changedColumns' | 'unjudged'> {
   executionArn: string | null;
   endedAt: string | null;
   exportId: string | null;

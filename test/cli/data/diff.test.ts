@@ -2,6 +2,8 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { keyChanges } from '../../../cli/data/key-changes.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
+import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -86,14 +88,38 @@ test.each<[string, Side]>([
     { content: 'sep=;\nid;name\n1;a\n', file: { dialect: { ...dialect, separator: ';', separatorLine: true } } },
   ],
   ['the line breaks of old Macs', { content: 'id,name\r1,a\r', file: { dialect: { ...dialect, lineBreak: 'cr' } } }],
+  [
+    'no header, by the configuration,',
+    { content: '1,a\n', file: { header: null, content: { ...UNSEEN, headed: false, width: 2 } } },
+  ],
   ['short records and empty lines', { content: 'id,name\n\n1\n' }],
 ])('a file with %s has the same keys as a plain one', async (_, side) => {
   const { diff } = await between({ content: 'id,name\n1,a\n' }, side);
   expect((await diff()).stdout).toContain('keys by id: 0 added, 0 removed, 1 in both');
 });
 
+test('a spreadsheet is compared with a CSV file by its keys', async () => {
+  const workbook = smallWorkbook([
+    ['name', 'id'],
+    ['Ann', '1'],
+    ['Dan', '4'],
+  ]);
+  const { diff } = await between(
+    { content: OLD },
+    { content: workbook, file: await workbookFile(workbook, ['name', 'id']) },
+  );
+  const { stdout, stderr } = await diff();
+  expect(stderr).toBe('');
+  expect(stdout).toContain('keys by id: 1 added, 2 removed, 1 in both');
+});
+
 test.each<[string, Side, number, RegExp]>([
-  ['is no CSV file', { content: 'PK', file: { format: 'xlsx' } }, 1, /^The leads of 2026-11-21 are xlsx, not CSV/],
+  [
+    'is published unread',
+    { content: 'PK', file: { format: 'xls' } },
+    1,
+    /^The leads of 2026-11-21 are a file of the kind xls, which nothing looks into: download gets/,
+  ],
   ['is malformed', { content: 'id,name\n1,"Ann" Lee\n' }, 1, /is malformed CSV in line 2: download gets/],
   [
     'has another encoding',

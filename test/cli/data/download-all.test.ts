@@ -63,8 +63,11 @@ test('nothing is written where a place is taken, or a file is of another format 
     code: 2,
     stderr: expect.stringMatching(/leads-2026-11-20\.csv is there already/),
   });
-  publish({ date: '2026-11-20', manifest: { file: { ...newest.file, format: 'xlsx' } } });
-  expect(await all('--excel')).toMatchObject({ code: 1, stderr: expect.stringMatching(/are xlsx, not CSV/) });
+  publish({ date: '2026-11-20', manifest: { file: { ...newest.file, format: 'xls' } } });
+  expect(await all('--excel')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/are a file of the kind xls, which/),
+  });
   expect(await readdir(directory)).toEqual(['leads-2026-11-20.csv']);
 });
 

@@ -4,7 +4,9 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
 import { tempDir } from '../../local/support/support.ts';
+import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -63,8 +65,30 @@ test('a file in another encoding with another separator becomes UTF-8 with the s
   expect(await readFile(path, 'utf8')).toBe('\ufeff"id";"name"\r\n"1";"א"\r\n');
 });
 
+test('a spreadsheet becomes a CSV file in which no cell can be run', async () => {
+  const workbook = smallWorkbook([
+    ['id', 'name'],
+    ['1', '=1+1'],
+    [2, 'b'],
+  ]);
+  const { path, excel } = await setting(workbook, await workbookFile(workbook, ['id', 'name']));
+  expect((await excel()).code).toBe(0);
+  expect(await readFile(path, 'utf8')).toBe('\ufeff"id","name"\r\n"1","\'=1+1"\r\n"2","b"\r\n');
+});
+
+test('a file without a header, by the configuration, gets the requested columns as its first line', async () => {
+  const { path, excel } = await setting('1,a\n', { header: null, content: { ...UNSEEN, headed: false, width: 2 } });
+  await excel();
+  expect(await readFile(path, 'utf8')).toBe('\ufeff"id","name"\r\n"1","a"\r\n');
+});
+
 test.each<[string, string, Partial<Manifest['file']>, RegExp]>([
-  ['is no CSV file', 'PK', { format: 'xlsx' }, /^The leads of 2026-11-20 are xlsx, not CSV/],
+  [
+    'is published unread',
+    'PK',
+    { format: 'xls' },
+    /^The leads of 2026-11-20 are a file of the kind xls, which nothing looks into: download gets/,
+  ],
   ['is malformed at its end', `id,name\n${'1,a\n'.repeat(40_000)}2,"b" c\n`, {}, /is malformed CSV in line 40002/],
   ['has another checksum', `id,name\n${'1,a\n'.repeat(40_000)}`, { crc32: 'AAAAAA==' }, /is corrupt: its CRC-32/],
 ])('of a file that %s nothing is left', async (_, content, file, sentence) => {

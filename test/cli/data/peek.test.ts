@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import { rowsText } from '../../../cli/data/peek.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
+import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
@@ -67,6 +69,65 @@ test('a file without a known header is shown from its first record, and its colu
   expect(stderr).toContain('these are the requested columns');
 });
 
+test('a file that has no header, by the configuration, is shown from its first record below the requested columns', async () => {
+  const { run } = await setting('1,a\n2,b\n', { header: null, content: { ...UNSEEN, headed: false, width: 2 } });
+  const { stdout, stderr } = await run('peek', 'leads');
+  expect(stdout).toContain('First 2 rows:\n  id  name\n  1   a\n  2   b\n');
+  expect(stderr).toBe('Warning: The file has no header: these are the requested columns, in their order.\n');
+});
+
+test.each<[string, (content: Buffer) => Buffer, string | null]>([
+  ['as it is', (content) => content, null],
+  ['alone in a zip archive', (content) => zipOfFiles({ 'leads.xlsx': content }), 'zip'],
+])(
+  'the first rows of a spreadsheet %s are shown below its header, whatever is above',
+  async (_, packed, compression) => {
+    const rows = Array.from({ length: 12 }, (_row, row) => [String(row), `name ${row}`]);
+    const workbook = smallWorkbook([['Leads'], ['id', 'name'], ...rows]);
+    const file = { ...(await workbookFile(workbook, ['id', 'name'])), compression };
+    const { run, firstRows } = await setting(packed(workbook), file);
+    expect(await firstRows()).toEqual(rows.slice(0, 10));
+    expect((await run('peek', 'leads')).stdout).toContain('First 10 rows:\n  id  name\n  0   name 0\n');
+    expect(JSON.parse((await run('schema', 'leads', '--json')).stdout)).toMatchObject({ fromHeader: true });
+  },
+);
+
+test('the first rows of a CSV file alone in a zip archive are shown', async () => {
+  const { firstRows } = await setting(zipOfFiles({ 'leads.csv': 'id,name\n1,a\n' }), { compression: 'zip' });
+  expect(await firstRows()).toEqual([['1', 'a']]);
+});
+
+test('a damaged spreadsheet is one sentence', async () => {
+  const workbook = smallWorkbook([
+    ['id', 'name'],
+    ['1', 'Ann'],
+  ]);
+  const { run } = await setting(workbook.subarray(0, -30), await workbookFile(workbook, ['id', 'name']));
+  const { code, stdout, stderr } = await run('peek', 'leads');
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^The file runs\/\S+ .*: download gets the file as it is\.\n$/);
+});
+
+test('a column without a name is none of the columns', async () => {
+  const { run } = await setting('id,,name\n1,,a\n', { header: ['id', '', 'name'] });
+  expect(JSON.parse((await run('schema', 'leads', '--json')).stdout).columns).toMatchObject([
+    { name: 'id' },
+    { name: 'name' },
+  ]);
+});
+
+test.each(['xls', 'json', 'archive'])(
+  'schema says in one sentence that nothing looks into a file of the kind %s',
+  async (format) => {
+    const { run } = await setting('PK', { format, header: null, rows: null });
+    const { code, stdout, stderr } = await run('schema', 'leads');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      new RegExp(`^The leads of 2026-11-20 are a file of the kind ${format}, which nothing looks into: .*\\.\n$`),
+    );
+  },
+);
+
 test('an empty file has columns and no rows', async () => {
   const { run } = await setting('', { format: null, rows: 0, header: null });
   expect(await run('peek', 'leads')).toMatchObject({
@@ -76,7 +137,11 @@ test('an empty file has columns and no rows', async () => {
 });
 
 test.each([
-  ['its manifest says so', { format: 'xlsx' }, /^The leads of 2026-11-20 are xlsx, not CSV: download gets/],
+  [
+    'its manifest says so',
+    { format: 'archive' },
+    /^The leads of 2026-11-20 are a file of the kind archive, which nothing looks into: download gets/,
+  ],
   ['its bytes do', {}, /^The file runs\/.*leads\.csv does not begin as a CSV file does/],
 ])('a file that is no CSV file is refused in one sentence, where %s', async (_, file, sentence) => {
   const { run } = await setting(Buffer.from('504b030414000000', 'hex'), file);

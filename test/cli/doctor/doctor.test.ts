@@ -14,11 +14,11 @@ import {
   ok,
   warning,
 } from '../../../cli/doctor/check.ts';
+import { columnsChecks } from '../../../cli/doctor/columns.ts';
 import { doctor } from '../../../cli/doctor/doctor.ts';
 import { accessTokenCheck, grantCheck, ledgerCheck, scopesCheck } from '../../../cli/doctor/grant.ts';
 import { clockCheck } from '../../../cli/doctor/places.ts';
 import { type Refreshed, refreshCheck } from '../../../cli/doctor/refresh.ts';
-import { columnsCheck } from '../../../cli/doctor/service.ts';
 import { watchClock } from '../../../cli/support/aws-clock.ts';
 import { CommandError } from '../../../cli/support/exit.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
@@ -246,19 +246,54 @@ describe('the configuration', () => {
   const crm = { baseUrl: 'https://crm.example.com', authUrl: 'https://auth.example.com' };
   const deployment = (entities: object) => deploymentSchema.parse({ crm, entities });
 
+  const found = (given: Parameters<typeof deployment>[0], entity: 'leads' | 'contacts', names: string[]) => {
+    const fields = names.map((name) => ({ name, label: name === 'phone' ? 'טלפון נייד' : null, type: null }));
+    return columnsChecks(deployment(given), { entity, fields, last: undefined });
+  };
+
   it('is held against the columns that there are', () => {
-    expect(columnsCheck(deployment({}), 'leads', ['id', 'name']).text).toMatch(/^All 2 columns/);
-    const some = deployment({ leads: { columns: ['id'] }, contacts: { columns: ['nmae'] } });
-    expect(columnsCheck(some, 'leads', ['id', 'name']).text).toMatch(/^1 of 2 columns/);
-    expect(columnsCheck(some, 'contacts', ['id', 'name'])).toMatchObject({
-      ...{ status: 'failed', exitCode: 2 },
-      text: expect.stringContaining('"nmae" (did you mean "name"?)'),
-    });
-    const chosen = deployment({ leads: { columns: { except: ['name'], required: ['phone'] } } });
-    expect(columnsCheck(chosen, 'leads', ['id', 'name', 'phone']).text).toMatch(/^2 of 3 columns/);
-    expect(columnsCheck(chosen, 'leads', ['id', 'name'])).toMatchObject({
-      ...{ status: 'failed', text: expect.stringContaining('SchemaChanged: leads must have "phone"') },
-    });
+    expect(found({}, 'leads', ['id', 'name'])).toMatchObject([{ text: expect.stringMatching(/^All 2 columns/) }]);
+    const some = { leads: { columns: ['id'] }, contacts: { columns: ['nmae'] } };
+    expect(found(some, 'leads', ['id', 'name'])).toMatchObject([{ text: expect.stringMatching(/^1 of 2 columns/) }]);
+    expect(found(some, 'contacts', ['id', 'name'])).toMatchObject([
+      { status: 'failed', exitCode: 2, text: expect.stringContaining('"nmae" (did you mean "name"?)') },
+    ]);
+    const chosen = { leads: { columns: { except: ['name'], required: ['phone'] } } };
+    expect(found(chosen, 'leads', ['id', 'name', 'phone'])).toMatchObject([
+      { status: 'ok', text: expect.stringMatching(/^2 of 3 columns/) },
+    ]);
+    expect(found(chosen, 'leads', ['id', 'name'])).toMatchObject([
+      { status: 'failed', text: expect.stringContaining('SchemaChanged: leads must have "phone"') },
+    ]);
+  });
+
+  it('leaves out what the CRM spells otherwise, and what its labels name', () => {
+    const written = (entry: string) => found({ leads: { columns: { except: [entry] } } }, 'leads', ['id', 'phone']);
+
+    for (const entry of ['PHONE', 'p_h_one', 'טלפון נייד', 'טלפון-נייד:']) {
+      expect(written(entry)).toMatchObject([{ status: 'ok', text: expect.stringMatching(/^1 of 2 columns/) }]);
+    }
+  });
+
+  it('fails where an entry of columns.except names nothing, with the sentence of the run', () => {
+    expect(found({ leads: { columns: { except: ['phnoe'] } } }, 'leads', ['id', 'phone'])).toMatchObject([
+      {
+        ...{ id: 'columns.leads', status: 'failed', exitCode: 2 },
+        text: expect.stringMatching(
+          /^ConfigInvalid: columns\.except of leads names "phnoe" \(did you mean "phone"\?\), which/,
+        ),
+      },
+    ]);
+  });
+
+  it('warns of an entry that means several columns, and of a label for a column that there is not', () => {
+    const columns = { except: ['cell'], labels: { Town: 'city', Mobile: 'PHONE' } };
+
+    expect(found({ leads: { columns } }, 'leads', ['id', 'phone', 'Cell', 'c-ell'])).toMatchObject([
+      { id: 'columns.leads', status: 'ok' },
+      { id: 'except.leads', status: 'warning', text: expect.stringContaining('"Cell", "c-ell"') },
+      { id: 'labels.leads', status: 'warning', text: expect.stringContaining('"city" (for "Town").') },
+    ]);
   });
 });
 

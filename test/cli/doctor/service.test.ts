@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { serviceChecks } from '../../../cli/doctor/service.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { planDigest, planOf } from '../../../core/export/plan.ts';
 import { deployment } from '../../support/builders.ts';
 import { serve } from '../support/aws-server.ts';
 import { readingCloud } from '../support/reading-cloud.ts';
@@ -16,14 +17,16 @@ interface Given {
   bucket?: Parameters<typeof readingCloud>[0];
   /** The fields of the newest published export of leads. */
   published?: Manifest['fields'];
+  /** What else its manifest says. */
+  manifest?: Partial<Manifest>;
 }
 
 /** What is found at a CRM, by id. */
-async function foundAt({ unknownPlans = [], crm, entities, bucket = {}, published }: Given) {
+async function foundAt({ unknownPlans = [], crm, entities, bucket = {}, published, manifest }: Given) {
   const answer = { status: 200, body: JSON.stringify(FIELDS), ...crm };
   const baseUrl = await serve(() => ({ ...answer, type: 'application/json' }));
   const { target, publish } = await readingCloud(bucket);
-  if (published) publish({ date: '2026-11-19', manifest: { fields: published } });
+  if (published) publish({ date: '2026-11-19', manifest: { fields: published, ...manifest } });
   const file = deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false }, ...entities } });
   const sameNights = unknownPlans.length === 0;
   const known = { crm: file.crm, file, unknownPlans, sameNights, sameClock: true, checks: [] };
@@ -58,10 +61,11 @@ test.each([
 ])(
   'columns that changed since the last export are found where the configuration says %s',
   async (removed, status, text) => {
-    const published = [field('id', 'uuid'), field('email'), field('phone'), field('nationalId')];
-    const entities = { leads: { columns: { except: ['nationalId'] }, drift: { removed } } };
+    const published = [field('id', 'uuid'), field('email'), field('phone'), field('e_mail')];
+    const entities = { leads: { columns: { except: ['eMail'] }, drift: { removed } } };
+    const crm = { status: 200, body: JSON.stringify([{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }]) };
 
-    const checks = await foundAt({ published, entities });
+    const checks = await foundAt({ published, entities, crm });
 
     expect(checks.filter(({ id }) => id.startsWith('drift'))).toMatchObject([
       { id: 'drift.leads', status, text: expect.stringMatching(text) },
@@ -77,4 +81,25 @@ test('columns that are the same, or of an export that is not known, are no findi
   expect(await drift({ bucket: { bucket: { status: 403, code: 'AccessDenied' } } })).toMatchObject([
     { id: 'drift', status: 'warning' },
   ]);
+});
+
+test('an entry of columns.except whose column the CRM lists no more is a warning once it has named one, and else stops the night', async () => {
+  const columns = { except: ['nationalId'] } as const;
+  const plan = planDigest('leads', planOf({ columns: { except: ['nationalId'] }, extra: {} }));
+  const leftOut = [{ entry: 'nationalId', name: 'NationalID', label: null }];
+  const published = [field('id', 'uuid'), field('email')];
+  const checksOf = async (given: Partial<Given>) =>
+    Object.fromEntries(
+      (await foundAt({ entities: { leads: { columns } }, ...given }))
+        .filter(({ id }) => id.endsWith('.leads'))
+        .map(({ id, status }) => [id, status]),
+    );
+
+  expect(await checksOf({ published, manifest: { plan, leftOut } })).toEqual({
+    ...{ 'columns.leads': 'ok', 'except.leads': 'warning' },
+  });
+  expect(await checksOf({ published: [field('id', 'uuid')], manifest: { plan, leftOut } })).toEqual({
+    'columns.leads': 'failed',
+  });
+  expect(await checksOf({ published })).toEqual({ 'columns.leads': 'failed' });
 });

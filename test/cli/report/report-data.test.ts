@@ -49,6 +49,19 @@ test('columns that changed are named beside the headline and in the night of the
   expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('"email"');
 });
 
+test('a file that nobody has looked into has a warning in its night, which says so', () => {
+  const { published, ...month } = madeUpMonth();
+  const unjudged = published.map((run) => {
+    const { entity, date, file } = run.manifest;
+    if (entity !== 'leads' || date !== NIGHT) return run;
+    return { ...run, manifest: { ...run.manifest, file: { ...file, format: 'xls', content: null } } };
+  });
+  const facts = { ...month, published: unjudged };
+
+  expect(headlineOf(reportDataOf(facts)).notes).toContain('with a warning: leads');
+  expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('Nobody has looked into this file');
+});
+
 describe('in the middle of a night', () => {
   /** 01:20: leads are published, agent numbers under way; the others are due at 01:14 and later. */
   const night = () => {

@@ -46,6 +46,10 @@ interface Options {
   timeZone?: string;
   /** Entities that have tables. */
   tables?: Entity[];
+  /** Output of the stack: what the tables are written under. */
+  tableSettings?: string;
+  /** What becomes of an execution that is started; without it nothing is known of it. */
+  onStart?: (input: { entity: Entity } & Record<string, unknown>) => Omit<Execution, 'name' | 'input'>;
 }
 
 interface Publication {
@@ -68,13 +72,18 @@ export async function readingCloud({
   bucket,
   timeZone,
   tables,
+  tableSettings,
+  onStart,
 }: Options = {}) {
   const stack = stackReply({
     ...OUTPUTS,
     ...(timeZone && { TimeZone: timeZone }),
     ...(tables && { TableEntities: tables.join(' ') }),
+    ...(tableSettings && { TableSettings: tableSettings }),
   }).body;
   const objects = new Map<string, Buffer>();
+  /** Metadata of objects, by key. */
+  const metadata = new Map<string, Record<string, string>>();
   const calls: string[] = [];
   /** Inputs of executions. */
   const started: object[] = [];
@@ -91,7 +100,9 @@ export async function readingCloud({
       return { events: reverseOrder ? events.reverse() : events };
     },
     StartExecution: ({ name = '', input = '' }) => {
-      started.push(JSON.parse(input));
+      const given = JSON.parse(input);
+      started.push(given);
+      if (onStart) executions.push({ name, input: given, ...onStart(given) });
       return { executionArn: arnOf(name), startDate: 0 };
     },
     ListRules: () => ({
@@ -120,6 +131,7 @@ export async function readingCloud({
     const key = decodeURIComponent(url.pathname).replace(/^\/bucket\/?/, '');
     if (key === '') return response.end(listXml([...objects.keys()], url.searchParams.get('prefix') ?? ''));
     calls.push(`${request.method} ${key}${request.headers.range ? ` ${request.headers.range}` : ''}`);
+    describeBy(metadata.get(key), response);
     return object(request, response, key, objects.get(key), trouble);
   });
 
@@ -151,6 +163,7 @@ export async function readingCloud({
   return {
     endpoint,
     objects,
+    metadata,
     calls,
     started,
     publish,
@@ -227,6 +240,10 @@ function object(
   const part = body.subarray(from, last ? Number(last) + 1 : undefined);
   response.writeHead(headers.range ? 206 : 200, { etag, 'content-length': part.length });
   return response.end(method === 'HEAD' ? undefined : part);
+}
+
+function describeBy(metadata: Record<string, string> | undefined, response: ServerResponse): void {
+  for (const [name, value] of Object.entries(metadata ?? {})) response.setHeader(`x-amz-meta-${name}`, value);
 }
 
 function refuse(response: ServerResponse, status: number, code: string, method: string | undefined): unknown {

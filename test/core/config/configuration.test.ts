@@ -143,8 +143,8 @@ describe('a mistake is reported with the path of its field', () => {
     ],
     [
       'a column to be left out whose name is none',
-      { crm: CRM, entities: { leads: { columns: { except: ['national id'] } } } },
-      /^entities\.leads\.columns\.except: must be plain names of columns$/,
+      { crm: CRM, entities: { leads: { columns: { except: ['national id\n'] } } } },
+      /^entities\.leads\.columns\.except: must be plain names or labels of columns$/,
     ],
     [
       'a filter by a column that is left out',
@@ -184,6 +184,11 @@ describe('a mistake is reported with the path of its field', () => {
       tables({ hash: ['phone'], columns: { phone: 'integer' } }),
       /^entities\.leads\.tables\.hash: names "phone", which `columns` gives a type/,
     ],
+    ...(['except', 'hash'] as const).map((key): [string, object, RegExp] => [
+      `a column of \`tables.${key}\` beside files without a header`,
+      tables({ [key]: ['phone'] }, { header: 'none' }),
+      new RegExp(`^entities\\.leads\\.tables\\.${key}: names "phone", which files without a header \\(`),
+    ]),
     [
       'a column that a table leaves out twice',
       tables({ except: ['phone', 'phone'] }),

@@ -12,7 +12,17 @@ const GARBAGE = { name: '__MACOSX/._leads.csv', content: 'Mac OS X attributes' }
 const read = (bytes: Uint8Array, settings = {}) => readContent(bytesSource(bytes), reading(settings));
 const facts = { format: 'csv', compression: 'zip', content: { rows: { least: 2, most: 2 }, elsewhere: 0 } };
 
+/** Of Python's zipfile: the two rows, with 64-bit sizes behind them, and with a directory of such sizes. */
+const LARGE_ENTRY =
+  'UEsDBC0ACAAIAAAAIQAAAAAA//////////8JABQAbGVhZHMuY3N2AQAQAAAAAAAAAAAAAAAAAAAAAADLTNHJS8xN5TLUSeQy0kniAgBQSwcIpcIZTRIAAAAAAAAAEAAAAAAAAABQSwECLQMtAAgACAAAACEApcIZTRIAAAAQAAAACQAAAAAAAAAAAAAAgAEAAAAAbGVhZHMuY3N2';
+const END = 'UEsFBgAAAAABAAEANwAAAGUAAAAAAA==';
+const LARGE_END =
+  'UEsGBiwAAAAAAAAALQAtAAAAAAAAAAAAAQAAAAAAAAABAAAAAAAAADcAAAAAAAAAZQAAAAAAAABQSwYHAAAAAJwAAAAAAAAAAQAAAFBLBQYAAAAA////////////////AAA=';
+const large = (end: string) => Buffer.concat([LARGE_ENTRY, end].map((text) => Buffer.from(text, 'base64')));
+
 test.each<[string, Uint8Array]>([
+  ['with large numbers of ZIP64 in its entry', large(END)],
+  ['with large numbers of ZIP64 in its directory', large(LARGE_END)],
   ['stored', zipOfFiles(FILE)],
   ['compressed', zipOfFiles({ ...FILE, deflated: true })],
   ['whose sizes follow it', zipOfFiles({ ...FILE, deflated: true, flags: 8 })],
@@ -49,7 +59,7 @@ describe('refused is', () => {
     ['an archive of two CSV files', zipOfFiles(FILE, { ...FILE, name: 'b.csv' }), 'a zip archive of several files'],
     ['an archive of nothing but notes', zipOfFiles(GARBAGE), 'a zip archive without a file'],
     ['two entries of one name', zipOfFiles(FILE, FILE), 'several entries of one name'],
-    ['an encrypted file', zipOfFiles({ ...FILE, flags: 1 }), 'encrypted'],
+    ['an encrypted file', zipOfFiles({ ...FILE, deflated: true, flags: 1 }), 'encrypted'],
     ['another name in the directory', zipOfFiles({ ...FILE, lies: { name: 'other.csv' } }), 'names other entries'],
     ['a smaller size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 3 } }), 'another size'],
     ['a larger size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 999 } }), 'another size'],
@@ -71,14 +81,16 @@ describe('refused is', () => {
     for (let end = 4; end < whole.length; end += 1) await failureOf(read(whole.subarray(0, end)), 'FileRejected');
   });
 
-  test('an archive with a flipped bit in its content', async () => {
+  test('an archive with a flipped bit in its content, or it holds the same', async () => {
     const whole = zipOfFiles({ ...FILE, deflated: true });
     const [from, to] = [30 + FILE.name.length, whole.indexOf('PK\x01\x02')];
     for (let place = from; place < to; place += 1) {
       const damaged = Buffer.from(whole);
       damaged[place] = (damaged[place] ?? 0) ^ 4;
+      const known = await read(damaged).catch((error: Error) => error.name);
 
-      await failureOf(read(damaged), 'FileRejected');
+      // Bits behind the end of the content mean nothing.
+      if (known !== 'FileRejected') expect(known).toMatchObject({ facts });
     }
   });
 });

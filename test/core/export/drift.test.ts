@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { changesBetween, driftOf, fieldsOf, type ListedField } from '../../../core/export/drift.ts';
 import { countChanges, driftTexts } from '../../../core/export/drift-words.ts';
-import { exceptedFields, listedOf } from '../../../core/export/request.ts';
+import { meantBy } from '../../../core/export/left-out.ts';
+import { listedOf } from '../../../core/export/request.ts';
 import { isPlainName } from '../../../core/suggestion.ts';
 
 const SINCE = { date: '2026-11-19', execution: 'night-0' };
@@ -14,7 +15,7 @@ const kept = (fields: ListedField[], columns: string[], except: string[] = []) =
   fieldsOf({
     request: { columns },
     listed: listedOf(fields, { columns }),
-    excepted: exceptedFields(fields, except),
+    excepted: meantBy(except, fields).leftOut,
   });
 
 describe('the fields of a manifest', () => {

@@ -15,6 +15,18 @@ test.each([
     { ...ALL, columns: { except: ['a', 'b'] } },
     { ...ALL, columns: { except: ['b', 'a'] } },
   ],
+  [
+    'columns as the list of an object',
+    { ...ALL, columns: ['id', 'name'] },
+    { ...ALL, columns: { only: ['id', 'name'] } },
+  ],
+  ['a text of a header', ALL, { ...ALL, columns: { labels: { Key: 'id' } } }],
+  [
+    'a text of a header beside a left out column',
+    { ...ALL, columns: { except: ['a'] } },
+    { ...ALL, columns: { except: ['a'], labels: { Key: 'id' } } },
+  ],
+  ['that there is no header', ALL, { ...ALL, columns: { header: 'none' as const } }],
 ])('%s makes no other plan', (_, one, other) => {
   expect(digest(planOf(other))).toBe(digest(planOf(one)));
 });

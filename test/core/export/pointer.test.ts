@@ -207,3 +207,22 @@ test.each([{ colour: 1 }, { date: '20.11.2026' }, { startedAt: '2026-11-20T01:00
     expect(bucket.keys()).toEqual([]);
   },
 );
+
+test.each(['full', 'window'] as const)(
+  'a run of the configured plan (%s) is ahead of every partial one of its date, whatever their starts',
+  async (kind) => {
+    const configured = pointer({ kind, startedAt: '2026-11-20T01:00:00.000Z' });
+    const partial = pointer({ kind: 'partial', startedAt: '2026-11-20T09:00:00.000Z', execution: 'by-hand' });
+
+    expect(await after(configured, partial)).toEqual(configured);
+    expect(await after(partial, configured)).toEqual(configured);
+  },
+);
+
+test('of two partial runs the one that started later counts, and a partial one of a later date is ahead', async () => {
+  const [first, second] = [pointer({ kind: 'partial' }), pointer({ kind: 'partial', execution: 'night-2' })];
+
+  expect(await after(second, first)).toEqual(second);
+  const later = pointer({ kind: 'partial', date: '2026-11-21' });
+  expect(await after(later, pointer())).toEqual(later);
+});

@@ -18,15 +18,15 @@ function thrownBy(action: () => unknown): unknown {
 }
 
 test('"all" asks for every column that the CRM lists, in its order', () => {
-  expect(resolveColumns('all', FIELDS, 'leads')).toEqual(FIELDS);
+  expect(resolveColumns('all', FIELDS, 'leads', [])).toEqual(FIELDS);
 });
 
 test('a list of columns keeps its own order', () => {
-  expect(resolveColumns(['lastName', 'id'], FIELDS, 'leads')).toEqual(['lastName', 'id']);
+  expect(resolveColumns(['lastName', 'id'], FIELDS, 'leads', [])).toEqual(['lastName', 'id']);
 });
 
 test('unknown columns are named, each with the nearest that exists', () => {
-  const thrown = thrownBy(() => resolveColumns(['id', 'fristName', 'zzzzzzzz', 'LASTNAME'], FIELDS, 'leads'));
+  const thrown = thrownBy(() => resolveColumns(['id', 'fristName', 'zzzzzzzz', 'LASTNAME'], FIELDS, 'leads', []));
 
   expect(thrown).toBeInstanceOf(RunError);
   expect(thrown).toMatchObject({
@@ -39,7 +39,7 @@ test('unknown columns are named, each with the nearest that exists', () => {
 test('a long list of unknown columns makes no long message', () => {
   const asked = Array.from({ length: 1000 }, (_, index) => `column-${index}-${'x'.repeat(200)}`);
 
-  expect((thrownBy(() => resolveColumns(asked, FIELDS, 'leads')) as Error).message.length).toBeLessThan(2000);
+  expect((thrownBy(() => resolveColumns(asked, FIELDS, 'leads', [])) as Error).message.length).toBeLessThan(2000);
 });
 
 test('what nobody set is left out, so that the defaults of the CRM hold', () => {

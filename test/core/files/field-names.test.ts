@@ -67,6 +67,10 @@ describe('a text that names a column that is left out is counted', () => {
     expect(read(['ת.ז.'], { labels: { 'ת.ז.': 'ID_number' } })).toMatchObject({ excepted: 1, names: null });
   });
 
+  test('the name of a requested column of which the configuration says that it stands for the other', () => {
+    expect(read(['id', 'status'], { labels: { status: 'idNumber' } })).toMatchObject({ excepted: 1, names: null });
+  });
+
   test('a column that was requested, and is left out by now', () => {
     expect(read(['idNumber', 'id'], { columns: ['idNumber', 'id'] })).toMatchObject({ excepted: 1, listed: 1 });
   });

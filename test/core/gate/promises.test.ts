@@ -178,6 +178,12 @@ const LEFT_OUT: [what: string, content: Partial<Content>, facts: Partial<Facts>,
     'has 1 text in its header that the CRM does not list: "מספר זהות:"; if they are other columns, name them in columns.labels (columns.except)',
   ],
   ['values below no name', { unnamed: 1 }, {}, 'has 1 column with values and without a name (columns.except)'],
+  [
+    'a name twice, of which one may be any column',
+    {},
+    { header: ['id', 'name', 'name'] },
+    'has 1 column under the name of another one (columns.except)',
+  ],
   ['a record longer than the header', { longer: 2 }, {}, 'has 2 records longer than its header (columns.except)'],
   [
     'another sheet',

@@ -36,7 +36,6 @@ it('leaves out, hashes and types what the settings name, however they spell it',
 test.each<[string, string[], Partial<TableSettings>, RegExp]>([
   ['two fields that differ in their case', ['Name', 'name'], {}, /"Name" and "name" would both be "name"/],
   ['a field that would be named as the changed name of another', ['date', 'date_'], {}, /both be "date_"/],
-  ['a field without a name', ['id', ' '], {}, /^Column 2 of the file has no name/],
   ['nothing that is left', ['id'], { except: ['id'] }, /^No column is left/],
   ['a hash with a type', ['id'], { hash: ['id'], columns: { ID: 'integer' } }, /"id" is hashed, so it has no type/],
 ])('%s is refused', (_, fields, settings, message) => {
@@ -48,6 +47,19 @@ test.each<[string, string[], Partial<TableSettings>, RegExp]>([
 
 it('may leave out one of two fields of one name, for both are left out', () => {
   expect(tableColumns(['id', 'Name', 'name'], { ...SETTINGS, except: ['name'] })).toHaveLength(1);
+});
+
+it('has no column where the header of the file has no name', () => {
+  expect(tableColumns(['', 'id', ' '], SETTINGS)).toMatchObject([{ name: 'id', place: 1 }]);
+});
+
+it('leaves out and hashes what the settings mean of the file besides their own words', () => {
+  const covered = { left: new Set(['phone']), hashed: new Set(['idNumber']) };
+
+  expect(tableColumns(['phone', 'idNumber', 'id'], SETTINGS, covered)).toMatchObject([
+    { name: 'idnumber', hashed: true },
+    { name: 'id', hashed: false },
+  ]);
 });
 
 it('tells which names of the settings no field has', () => {

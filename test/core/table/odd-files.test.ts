@@ -243,7 +243,11 @@ test.each<[string, Published, RegExp]>([
     { content: 'id;name\n', file: { header: ['id', 'name'] } },
     /^The header has 1 fields, not 2/,
   ],
-  ['a spreadsheet', { content: 'PK', file: { format: 'xlsx' } }, /^The file is xlsx, not CSV/],
+  ...['xls', 'json', 'archive'].map((format): [string, Published, RegExp] => [
+    `a file of the kind ${format}, which is published unread,`,
+    { content: 'PK', file: { format } },
+    new RegExp(`^The file is ${format}: tables are made of CSV files and spreadsheets\\.$`),
+  ]),
   ['a quotation mark that is never closed', { content: 'id,name\n1,"a\n2,b\n' }, /^The file is malformed CSV in line /],
   [
     'text behind a closing quotation mark',

@@ -7,6 +7,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
+import { type Covered, NOTHING } from '../../../core/table/columns.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 
@@ -20,6 +21,7 @@ export interface Published {
   content: string | Uint8Array;
   file?: Partial<Omit<File, 'dialect'>> & { dialect?: Partial<Dialect> };
   settings?: Partial<TableSettings>;
+  covered?: Covered;
   hashKey?: string | null;
   /** How many bytes come at once. */
   chunk?: number;
@@ -30,7 +32,14 @@ const DIALECT: Dialect = {
 };
 
 /** The input of a table; the header of a text is read from it. */
-export function inputOf({ content, file, settings, hashKey = null, chunk = 64 * 1024 }: Published): TableInput {
+export function inputOf({
+  content,
+  file,
+  settings,
+  covered = NOTHING,
+  hashKey = null,
+  chunk = 64 * 1024,
+}: Published): TableInput {
   const bytes = Buffer.from(content);
   const header = typeof content === 'string' ? (parse(content, { to: 1 })[0] ?? []) : null;
   const manifest = {
@@ -44,7 +53,9 @@ export function inputOf({ content, file, settings, hashKey = null, chunk = 64 * 
   };
   return {
     ...{ manifest, settings: { ...SETTINGS, ...settings }, hashKey, softwareVersion: '0.2.0' },
-    bytes: chunksOf(bytes, chunk),
+    ...{ covered, digest: 'fedcba98fedcba98' },
+    limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
+    source: { size: bytes.length, read: (from, to) => chunksOf(bytes.subarray(from, to), chunk) },
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { tableKey, tablesOf } from '../../../core/table/table-key.ts';
+import { tableKey, tableOfKey, tablesOf } from '../../../core/table/table-key.ts';
 
 it('is a folder for the entity and one for the date', () => {
   expect(tableKey('leads', '2026-11-22', 1)).toBe('tables/entity=leads/date=2026-11-22/leads.parquet');
@@ -9,3 +9,15 @@ it('is below a folder of its own from the second version on', () => {
   expect(tableKey('leads', '2026-11-22', 2)).toBe('tables/v2/entity=leads/date=2026-11-22/leads.parquet');
   expect(tablesOf('leads', 12)).toBe('tables/v12/entity=leads/');
 });
+
+it.each([1, 12])('is found again by its key, of version %d', (version) => {
+  const key = tableKey('agent-numbers', '2026-11-22', version);
+  expect(tableOfKey(key)).toEqual({ entity: 'agent-numbers', date: '2026-11-22', version });
+});
+
+it.each(['tables/entity=ghosts/date=2026-11-22/ghosts.parquet', 'tables/readme.txt', 'runs/entity=leads/leads.csv'])(
+  'is nothing that %s names',
+  (key) => {
+    expect(tableOfKey(key)).toBeUndefined();
+  },
+);

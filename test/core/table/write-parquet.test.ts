@@ -39,6 +39,7 @@ it('says in the file which run, which bytes and which release it is of', async (
   expect(Object.fromEntries(said)).toEqual({
     ...{ 'crm-export.entity': 'leads', 'crm-export.date': '2026-11-22', 'crm-export.run': 'leads-1' },
     ...{ 'crm-export.file': 'runs/leads.csv', 'crm-export.crc32': 'zVvpDw==', 'crm-export.software': '0.2.0' },
+    'crm-export.settings': 'fedcba98fedcba98',
   });
 });
 
@@ -154,7 +155,7 @@ it('passes on what the source and the sink throw, and then hands on nothing more
   const parts: Uint8Array[] = [];
   const sink = async (bytes: Uint8Array) => void parts.push(bytes);
 
-  await expect(writeParquet({ ...input, bytes: broken() }, sink)).rejects.toThrow('gone');
+  await expect(writeParquet({ ...input, source: { size: 5, read: broken } }, sink)).rejects.toThrow('gone');
   expect(parts).toEqual([]);
   await expect(writeParquet(inputOf({ content: 'id\n1\n' }), () => Promise.reject(new Error('full')))).rejects.toThrow(
     'full',

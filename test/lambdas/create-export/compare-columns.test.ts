@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
+import { fieldsOf } from '../../../core/export/drift.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';
@@ -138,16 +139,17 @@ describe('the columns that the CRM lists, against those of the last published ex
     });
   });
 
-  test('10: an excepted column that comes or went is in no difference', async () => {
-    const plan = { columns: { except: ['nationalId', 'phone'] }, drift: { added: 'stop', removed: 'stop' } };
+  test('10: an excepted column that comes, or is left out from today on, is in no difference', async () => {
+    const plan = { columns: { except: ['nationalId', 'PHONE'] }, drift: { added: 'stop', removed: 'stop' } };
 
-    const run = await runOf([...BEFORE.slice(0, 2), field('nationalId', 'text', 'תעודת זהות')], { plan });
+    const run = await runOf([...BEFORE, field('nationalId', 'text', 'תעודת זהות')], { plan });
 
     expect(run?.drift).toEqual({ since: SINCE, ...NOTHING });
     expect(run?.excepted).toEqual([
-      { name: 'nationalId', label: 'תעודת זהות' },
-      { name: 'phone', label: null },
+      { entry: 'nationalId', name: 'nationalId', label: 'תעודת זהות' },
+      { entry: 'PHONE', name: 'phone', label: null },
     ]);
+    expect(run?.request.columns).toEqual(['id', 'name']);
   });
 
   test('11: 3,000 changes are counted, as many are named as the state carries', async () => {
@@ -236,4 +238,18 @@ test('labels and types that another program wrote into a manifest are not repeat
   const run = await runOf(BEFORE, { bucket: published([field('id', secret, secret), BEFORE[1], BEFORE[2]]) });
 
   expect(run?.drift).toEqual({ since: SINCE, ...NOTHING });
+});
+
+test('a type that was not known for a night is carried on, and compared with the next one that is', async () => {
+  const [id, , phone] = BEFORE;
+  const night = (type: string | null, before: unknown) =>
+    runOf([id, field('name', type, 'שם'), phone] as typeof BEFORE, { bucket: published(before) });
+
+  const blind = await night(null, BEFORE);
+  const fields = blind && fieldsOf(blind);
+  const seeing = await night('html', fields);
+
+  expect(blind).toMatchObject({ schemaChanges: 0, drift: NOTHING });
+  expect(fields).toContainEqual(field('name', 'text', 'שם'));
+  expect(seeing?.drift?.retyped).toEqual([{ name: 'name', from: 'text', to: 'html' }]);
 });

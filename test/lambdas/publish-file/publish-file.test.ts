@@ -7,6 +7,7 @@ import { EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
+import { exportIdOf } from '../../support/published.ts';
 import { FILE_KEY, MANIFEST_KEY, NO_HISTORY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
 import { zipOf } from '../../support/zip.ts';
 
@@ -89,7 +90,7 @@ test('both pointers name the manifest and say until when the run is kept', async
   });
 });
 
-test('the data is verified, history and both pointers are read, then manifest, pointer of the date and the latest are written', async () => {
+test('the data is verified, both pointers and the history are read, then manifest, pointer of the date and the latest are written', async () => {
   const { bucket, state } = storedRun();
 
   await publish(bucket, state);
@@ -97,9 +98,9 @@ test('the data is verified, history and both pointers are read, then manifest, p
   expect(bucket.calls).toEqual([
     `stream ${FILE_KEY}`,
     `stream ${FILE_KEY}`,
-    'list published/entity=leads/date=',
     `read ${BY_DATE}`,
     `read ${LATEST}`,
+    'list published/entity=leads/date=',
     `putOnce ${MANIFEST_KEY}`,
     `putOnce ${BY_DATE}`,
     `putOnce ${LATEST}`,
@@ -172,7 +173,11 @@ test('runs that are killed around any write leave pointers that name whole runs,
       for (const { date, execution, diesAt, after } of publications) {
         const before = [BY_DATE, LATEST].map(placeAt);
         const prefix = `runs/entity=leads/run=${execution}-${date}/`;
-        const mine = { ...state, execution: `${execution}-${date}`, run: run({ date, prefix }) };
+        const mine = {
+          ...state,
+          execution: `${execution}-${date}`,
+          run: run({ date, prefix, exportId: exportIdOf(date) }),
+        };
         await publish(dying(bucket, diesAt, after), mine).catch(() => undefined);
 
         for (const [index, key] of [BY_DATE, LATEST].entries())
@@ -333,7 +338,7 @@ test('a run of an earlier date moves its own pointer, and leaves the latest wher
   await publish(bucket, {
     ...state,
     execution: 'again',
-    run: run({ date: '2026-11-19', prefix: 'runs/entity=leads/run=again/' }),
+    run: run({ date: '2026-11-19', prefix: 'runs/entity=leads/run=again/', exportId: exportIdOf('2026-11-19') }),
   });
 
   expect(bucket.text(LATEST)).toBe(latest);

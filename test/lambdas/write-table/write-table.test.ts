@@ -12,6 +12,7 @@ import { CANARY, deployment, newState, runState } from '../../support/builders.t
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { DATE, manifestKeyOf, publishedRuns } from '../../support/published-run.ts';
+import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
 const CSV = 'id,name,age\n1,"line\nbreak",40\n2,ש,\n3,c,41\n';
@@ -233,7 +234,7 @@ test.each<[string, object, RegExp]>([
 
 test('a column that tables leave out may be left out of requests too: older files still have it', async () => {
   const world = await publishedRuns();
-  await world.publish(CSV);
+  await world.publish(CSV, 'night-1', {}, undefined, { leftOut: [{ entry: 'phone', name: 'phone', label: null }] });
   const leads = { columns: { except: ['phone'] }, tables: { except: ['phone'] } };
 
   const answer = await write(world, published(), {}, { deployment: deployment({ entities: { leads } }) });
@@ -249,6 +250,26 @@ test('a file of 0 bytes becomes a table without rows, though a column is left ou
 
   expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { rows: 0, warnings: [] } });
   expect(await rowsOf(world)).toEqual([]);
+});
+
+test('a spreadsheet is read over ranges of one version of the object, and a damaged one becomes no table', async () => {
+  const world = await publishedRuns();
+  const workbook = smallWorkbook([
+    ['id', 'name', 'age'],
+    ...ROWS.map(({ id, name, age }) => [id, name, Number(age ?? 7)]),
+  ]);
+  const { file } = await world.publish(workbook, 'night-1', await workbookFile(workbook, ['id', 'name', 'age']), [
+    'id',
+  ]);
+
+  expect(await write(world)).toMatchObject({ outcome: 'WRITTEN', table: { rows: 3, warnings: [] } });
+  expect(await rowsOf(world)).toEqual(ROWS.map((row) => ({ ...row, age: row.age ?? '7' })));
+  const reads = world.store.calls.filter(({ operation, key }) => operation === 'GetObject' && key === file.key);
+  expect(reads.length).toBeGreaterThan(1);
+
+  await world.put(file.key, Buffer.concat([workbook.subarray(0, -1), Buffer.from('x')]));
+  const error = await failureOf(write(world), 'TableNotWritten');
+  expect(error.message).toContain('The stored file is not the one of its manifest: another CRC-32.');
 });
 
 test('a file without a column that has a type becomes a table, with a warning', async () => {
@@ -267,13 +288,13 @@ test('what keeps a table from being written says which table readers still have'
   const world = await publishedRuns();
   await world.publish(CSV);
   await write(world);
-  await world.publish('x\n1\n', 'later', { format: 'xlsx' });
+  await world.publish('x\n1\n', 'later', { format: 'xls' });
 
   const later = published({ execution: 'later', manifestKey: manifestKeyOf('later') });
   const error = await failureOf(write(world, later), 'TableNotWritten');
 
   expect(error.message).toBe(
-    'The table of the run later is not written. The file is xlsx, not CSV. The table of the date is still that of the run night-1.',
+    'The table of the run later is not written. The file is xls: tables are made of CSV files and spreadsheets. The table of the date is still that of the run night-1.',
   );
 });
 

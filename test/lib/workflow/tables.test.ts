@@ -25,6 +25,7 @@ describe('the function WriteTable', () => {
       'SOFTWARE_VERSION',
     ]);
     expect(tables.Outputs.TableEntities?.Value).toBe('leads');
+    expect(tables.Outputs.TableSettings?.Value).toMatch(/^leads:1:[0-9a-f]{16}$/);
   });
 
   test('has the memory that the configuration gives it', () => {

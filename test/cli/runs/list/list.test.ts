@@ -148,6 +148,7 @@ const row: RunRow = {
     withoutJob: null,
     state: 'published',
     kind: 'full',
+    unjudged: false,
     releases: null,
     tableOf: null,
   },
@@ -257,6 +258,18 @@ test('published runs with warnings are marked, and runs that wait tell why', asy
   const [first, second] = runsText(rows, {}, asked).split('\n');
   expect(first).toContain(`\tleads-waits\t\t${reason}`);
   expect(second).toMatch(/\tpublished\t.*\tleads-warned\t2$/);
+});
+
+test('a published file that nobody has looked into is marked, in a row and on a terminal', async () => {
+  const cloud = await readingCloud({ executions: [execution('opaque')] });
+  const { file } = cloud.publish({ execution: 'opaque' });
+  cloud.publish({ execution: 'opaque', manifest: { file: { ...file, format: 'xls', rows: null, header: null } } });
+
+  const runs = await listRuns(cloud.target, silent);
+
+  expect(runs).toMatchObject([{ run: 'opaque', unjudged: true }]);
+  expect(runsText(runs, {}, asked).split('\t')[3]).toBe('published, unjudged');
+  expect(runsText(runs, { isTTY: true }, asked)).toContain('published, unjudged');
 });
 
 test('a run whose columns are not those of the export before is marked', async () => {

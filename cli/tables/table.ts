@@ -1,20 +1,25 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Entity, entitySchema } from '../../core/config/entities.ts';
 import { notConfiguredText, whyNoTable } from '../../core/table/table-rules.ts';
 import { forgottenRun } from '../data/forgotten-run.ts';
 import { createManifests, type Manifests } from '../data/manifests.ts';
-import { dateArgument, withExamples } from '../support/command-options.ts';
+import { findRun } from '../runs/find-run.ts';
+import type { FollowCommandOptions } from '../runs/follow.ts';
+import { afterStart, startNamed } from '../runs/start.ts';
+import { dateArgument, numberArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target } from '../support/target.ts';
-import { findRun } from './find-run.ts';
-import type { FollowCommandOptions } from './follow.ts';
-import { afterStart, startNamed } from './start.ts';
 
 interface TableOptions extends FollowCommandOptions {
   date?: string;
   wait?: boolean;
+  outdated?: boolean;
+  dryRun?: boolean;
+  concurrency?: number;
 }
+
+const MOST_AT_ONCE = 10;
 
 /** Registers `table`. */
 export function addTable(command: Command): void {
@@ -22,15 +27,32 @@ export function addTable(command: Command): void {
     .argument('<run>', 'name or ARN of a run whose file is published, or an entity: the run of --date, or the latest')
     .option('--date <YYYY-MM-DD>', 'the table of this date, with an entity', dateArgument)
     .option('--wait', 'follow it to its end; Ctrl-C stops following, never the run')
+    .addOption(
+      new Option(
+        '--outdated',
+        'with an entity: all its tables that stand under other settings of columns than those that are deployed, a run for each date, followed to their ends',
+      ).conflicts('date'),
+    )
+    .option('--dry-run', 'with --outdated: name the dates, and start nothing')
+    .option(
+      '--concurrency <number>',
+      'with --outdated: runs at the same time; default: 2',
+      numberArgument(`A whole number from 1 to ${MOST_AT_ONCE}.`, 1, MOST_AT_ONCE),
+    )
     .option('--json', 'one JSON document on standard output, all else on standard error')
     .action(table);
   withExamples(command, {
     'table leads-20261120T020000Z-1a2b3c --deployment prod --wait': 'a run that ended as TableNotWritten',
     'table leads --date 2026-03-01 --deployment prod': 'a date that was published before there were tables',
+    'table leads --outdated --deployment prod':
+      'after a change of `except` or `hash`, once it is deployed; run it again to go on after a break',
   });
 }
 
 async function table(named: string, options: TableOptions): Promise<void> {
+  if (options.outdated) return (await import('./write-again.ts')).writeAgain(named, options);
+  const alone = options.dryRun ? '--dry-run' : options.concurrency === undefined ? undefined : '--concurrency';
+  if (alone !== undefined) throw new CommandError(`${alone} goes with --outdated.`, USAGE);
   const target = await connect(options);
   const manifests = createManifests(target);
   const entity = entitySchema.safeParse(named).data;

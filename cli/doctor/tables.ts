@@ -1,0 +1,57 @@
+import type { Entity } from '../../core/config/entities.ts';
+import { RunError } from '../../core/errors.ts';
+import { commandFor } from '../support/command-options.ts';
+import { CommandError } from '../support/exit.ts';
+import type { Target, TargetOptions } from '../support/target.ts';
+import { manyText } from '../support/text.ts';
+import { type StandingTable, standingTables } from '../tables/standing-tables.ts';
+import { type Check, ok, warning } from './check.ts';
+
+/**
+ * Whether the tables in the bucket stand under today's settings of what is readable. Nothing where there are no tables: no run
+ * fails by it.
+ */
+export async function tablesChecks(
+  target: Pick<Target, 's3' | 'BucketName' | 'TableSettings'>,
+  place: TargetOptions,
+): Promise<Check[]> {
+  const found = await standingTables(target).catch((error: unknown) => {
+    if (error instanceof CommandError || error instanceof RunError) return error;
+    throw error;
+  });
+  if (found instanceof Error)
+    return [warning('tables', 'Under which settings the tables stand is not known.', found.message)];
+  if (found.length === 0) return [];
+  const lagging = found.filter(({ settings }) => settings !== 'today');
+  if (lagging.length === 0)
+    return [ok('tables', `${manyText(found.length, 'table')}: all stand under today's settings of columns.`)];
+  return [...Map.groupBy(lagging, ({ entity }) => entity)].map(([entity, tables]) => checkOf(entity, tables, place));
+}
+
+function checkOf(entity: Entity, tables: StandingTable[], place: TargetOptions): Check {
+  const of = (wanted: StandingTable['settings']) => tables.filter(({ settings }) => settings === wanted);
+  const [other, unknown, left] = [of('other'), of('unknown'), of('left')];
+  const text = [
+    ...said(other, 'stand under other settings of columns than today'),
+    ...said(unknown, 'do not say under which settings they stand: an earlier release wrote them'),
+    ...said(
+      left,
+      'stand under other settings, and nothing writes them again: they are of another version, or `tables` is gone',
+    ),
+  ];
+  const again = `Write them again: ${commandFor(`table ${entity} --outdated`, place)}.`;
+  const remove = 'Remove from the bucket what nothing writes again, or wait until the lifecycle rules do.';
+  const advice = [...(other.length + unknown.length > 0 ? [again] : []), ...(left.length > 0 ? [remove] : [])];
+  return warning(`tables.${entity}`, `Tables of ${entity}: ${text.join('; ')}.`, advice.join(' '));
+}
+
+/** Dates that are named one by one. */
+const MOST_NAMED = 10;
+
+function said(tables: StandingTable[], what: string): string[] {
+  if (tables.length === 0) return [];
+  const named = tables.slice(0, MOST_NAMED).map(({ date }) => date);
+  const more = tables.length - named.length;
+  const dates = `${named.join(', ')}${more > 0 ? ` and ${more} more, up to ${tables.at(-1)?.date}` : ''}`;
+  return [`${tables.length} ${what} (${dates})`];
+}

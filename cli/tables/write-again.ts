@@ -1,0 +1,135 @@
+import { type Entity, entitySchema } from '../../core/config/entities.ts';
+import { eachOf } from '../../core/each-of.ts';
+import { notConfiguredText } from '../../core/table/table-rules.ts';
+import { createManifests } from '../data/manifests.ts';
+import { followRun, startRun } from '../runs/executions.ts';
+import { commandFor } from '../support/command-options.ts';
+import { partialFailure } from '../support/ended.ts';
+import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
+import { connect, type Target, type TargetOptions } from '../support/target.ts';
+import { manyText } from '../support/text.ts';
+import { untilInterrupted } from '../support/until-interrupted.ts';
+import { standingTables } from './standing-tables.ts';
+
+export interface AgainOptions extends TargetOptions {
+  concurrency?: number;
+  dryRun?: boolean;
+  json?: boolean;
+}
+
+/** A date whose table stands under other settings than those that are deployed. */
+interface OutdatedDate {
+  date: string;
+  state: 'outdated' | 'written' | 'failed';
+  /** The execution that writes it. */
+  run: string | null;
+  error: string | null;
+}
+
+/** Runs at the same time, unless a person says otherwise. */
+const AT_ONCE = 2;
+
+/**
+ * Writes the tables of an entity again that stand under other settings than today's, or unknown ones: one run for each date, oldest
+ * first, each followed to its end.
+ * @throws CommandError: 1 where one is not written, 2 where the entity has no tables, 130 after Ctrl-C (the runs go on)
+ */
+export async function writeAgain(named: string, options: AgainOptions): Promise<void> {
+  const entity = entitySchema.safeParse(named).data;
+  if (!entity)
+    throw new CommandError('--outdated goes with an entity: the tables of all its dates are looked at.', USAGE);
+  const target = await connect(options);
+  if (target.TableEntities?.split(' ').includes(entity) !== true)
+    throw new CommandError(notConfiguredText(entity), USAGE);
+  if (target.TableSettings === undefined)
+    throw new CommandError(
+      'The stack does not say what its tables are written under: deploy this release first.',
+      USAGE,
+    );
+  const dates = await outdatedDates(target, entity);
+  const say = sayTo(options.json ? process.stderr : process.stdout);
+  if (!options.dryRun)
+    await untilInterrupted(stoppedText(entity, options), (signal) =>
+      write(target, entity, dates, { ...options, signal, say }),
+    );
+  else for (const date of dates) say(date);
+  finish(entity, dates, options);
+}
+
+async function outdatedDates(target: Target, entity: Entity): Promise<OutdatedDate[]> {
+  const tables = (await standingTables(target)).filter((table) => table.entity === entity);
+  const lagging = tables.filter(({ settings }) => settings === 'other' || settings === 'unknown');
+  return lagging.map(({ date }) => ({ date, state: 'outdated', run: null, error: null }));
+}
+
+interface WriteOptions extends AgainOptions {
+  signal: AbortSignal;
+  say: (date: OutdatedDate) => void;
+}
+
+async function write(target: Target, entity: Entity, dates: OutdatedDate[], options: WriteOptions): Promise<void> {
+  const { signal, say, json, concurrency = AT_ONCE } = options;
+  const others = new AbortController();
+  const either = AbortSignal.any([signal, others.signal]);
+  try {
+    await eachOf(
+      dates,
+      async (date) => {
+        // What one run was refused ends the others too: nothing more is started.
+        either.throwIfAborted();
+        await writeDate(target, entity, date, either).catch((error: unknown) => {
+          others.abort(error);
+          throw error;
+        });
+        say(date);
+      },
+      concurrency,
+    );
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw partialFailure(error, againText(entity, options), json ? { entity, dates } : undefined);
+  }
+}
+
+/** Changes the date in place. */
+async function writeDate(target: Target, entity: Entity, date: OutdatedDate, signal: AbortSignal): Promise<void> {
+  const pointer = await createManifests(target).pointer(entity, date.date);
+  const fail = (error: string) => void Object.assign(date, { state: 'failed', error });
+  if (!pointer) return fail('NothingPublished');
+  const executionArn = await startRun(target, entity, { table: { run: pointer.execution } });
+  date.run = executionArn.split(':').at(-1) ?? null;
+  const { status, error, table } = await followRun(target.sfn, entity, executionArn, { signal });
+  if (status !== 'SUCCEEDED') return fail(error ?? status);
+  if (!table) return fail('Superseded');
+  date.state = 'written';
+}
+
+function sayTo(stream: NodeJS.WriteStream) {
+  return ({ date, state, run, error }: OutdatedDate) =>
+    void stream.write(`${[`${date}: ${state}`, run, error].filter(Boolean).join(', ')}\n`);
+}
+
+/** @throws CommandError (exit code 1) where a table was not written */
+function finish(entity: Entity, dates: OutdatedDate[], options: AgainOptions): void {
+  const { json = false, dryRun = false } = options;
+  const failed = dates.filter(({ state }) => state === 'failed');
+  if (json) process.stdout.write(`${JSON.stringify({ ok: failed.length === 0, entity, dryRun, dates })}\n`);
+  else if (dates.length === 0) process.stdout.write(`All tables of ${entity} stand under today's settings.\n`);
+  if (failed.length === 0) return;
+  const named = failed.map(({ date, run, error }) => `  ${date}: ${error}${run === null ? '' : ` (${run})`}`);
+  const lines = [
+    `${manyText(failed.length, 'table')} could not be written:`,
+    ...named,
+    `Why, and what helps: ${commandFor('show RUN', options)}`,
+    againText(entity, options),
+  ];
+  throw new CommandError(lines.join('\n'), RUN_FAILED, { documented: json });
+}
+
+function stoppedText(entity: Entity, options: AgainOptions): string {
+  return `Stopped: no more runs are started, and those that are under way go on. ${againText(entity, options)}`;
+}
+
+function againText(entity: Entity, options: AgainOptions): string {
+  return `To go on: ${commandFor(`table ${entity} --outdated`, options)}`;
+}

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { leftOutChecks } from '../../../cli/doctor/left-out.ts';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { deployment } from '../../support/builders.ts';
+import { readingCloud } from '../support/reading-cloud.ts';
+
+type Publication = Partial<Omit<Manifest, 'file'>> & { header?: string[] | null };
+
+/** What doctor says of files that were published on these dates. */
+async function said(files: Record<string, Publication>, except: string[], options = {}, unknownPlans: 'leads'[] = []) {
+  const cloud = await readingCloud(options);
+  for (const [date, { header, ...told }] of Object.entries(files)) {
+    const publication = { date, execution: `leads-${date}` };
+    const { file } = cloud.publish(publication);
+    const changes = { file: { ...file, ...(header !== undefined && { header }) }, keptUntil: `2027-${date.slice(5)}` };
+    cloud.publish({ ...publication, manifest: { ...changes, ...told } });
+  }
+  const columns = except.length > 0 ? { except } : 'all';
+  return leftOutChecks(cloud.target, { file: deployment({ entities: { leads: { columns } } }), unknownPlans });
+}
+
+const HAVING = ['id', 'idNumber'];
+
+test('published files that have a column which is left out today are counted, with their dates and how long they are kept', async () => {
+  const files = {
+    '2026-11-18': { header: HAVING },
+    '2026-11-19': { header: HAVING },
+    '2026-11-20': { header: ['id'] },
+  };
+  const checks = await said(files, ['id_number']);
+
+  expect(checks).toMatchObject([{ id: 'left-out.leads', status: 'warning', exitCode: 0 }]);
+  expect(checks[0]?.text).toBe(
+    '2 published files of leads still have columns that the configuration leaves out today (2026-11-18 to 2026-11-19).',
+  );
+  expect(checks[0]?.advice).toContain('until 2027-11-19 at the latest (retentionDays)');
+});
+
+test('what the newest manifest knows of an entry is looked for in older files', async () => {
+  const leftOut = [{ entry: 'nationalId', name: 'idNumber', label: null }];
+  const [check] = await said({ '2026-11-18': { header: HAVING }, '2026-11-20': { header: ['id'], leftOut } }, [
+    'nationalId',
+  ]);
+
+  expect(check?.text).toMatch(/^1 published file of leads still has .* \(2026-11-18\)\.$/);
+});
+
+test('a file whose header is not known may have what was requested', async () => {
+  const [check] = await said({ '2026-11-18': { header: null, request: { columns: HAVING } } }, ['idNumber']);
+
+  expect(check?.text).toMatch(/^1 published file of leads/);
+});
+
+test.each<[string, string[], 'leads'[]]>([
+  ['no file has such a column', ['phone'], []],
+  ['nothing is left out', [], []],
+  ['the plan in the file is not the deployed one', ['idNumber'], ['leads']],
+])('nothing is said where %s', async (_, except, unknownPlans) => {
+  expect(await said({ '2026-11-18': { header: HAVING } }, except, {}, unknownPlans)).toEqual([]);
+});
+
+test('a bucket that refuses is a warning: no night fails by it', async () => {
+  const checks = await said({}, ['idNumber'], { bucket: { status: 403, code: 'AccessDenied' } });
+
+  expect(checks).toMatchObject([{ id: 'left-out.leads', status: 'warning' }]);
+});

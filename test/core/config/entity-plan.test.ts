@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { deploymentSchema } from '../../../core/config/deployment.ts';
+import { entityPlan, isHeaderless, labelsOf, onlyOf, requiredOf } from '../../../core/config/entity-plan.ts';
+import { exceptedIn, labelsIn } from '../../../core/config/excepted-columns.ts';
+
+const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
+
+/** What is wrong with the settings of leads, each with the path in them. */
+function complaints(leads: object, others: object = {}): string[] {
+  const { error } = deploymentSchema.safeParse({ crm: CRM, entities: { leads }, ...others });
+  return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
+}
+
+const planOf = (leads: object) => entityPlan(deploymentSchema.parse({ crm: CRM, entities: { leads } }), 'leads');
+
+describe('columns as an object', () => {
+  test('say what a list, or nothing, says', () => {
+    const chosen = { only: ['id'], required: ['id'], labels: { Key: 'id' }, header: 'names' };
+
+    expect(onlyOf(planOf({ columns: chosen }))).toEqual(['id']);
+    expect(onlyOf(planOf({ columns: ['id'] }))).toEqual(['id']);
+    expect(onlyOf(planOf({ columns: {} }))).toBeUndefined();
+    expect(onlyOf(planOf({}))).toBeUndefined();
+    expect(requiredOf(planOf({ columns: chosen }))).toEqual(['id']);
+    expect(labelsOf(planOf({ columns: chosen }))).toEqual({ Key: 'id' });
+    expect(labelsOf(planOf({}))).toEqual({});
+    expect(isHeaderless(planOf({ columns: chosen }))).toBe(false);
+    expect(isHeaderless(planOf({ columns: { header: 'none' } }))).toBe(true);
+  });
+
+  test.each<[string, object, string]>([
+    [
+      'a column that only requests and except leaves out',
+      { only: ['ID_number'], except: ['idNumber'] },
+      'columns.only: names "ID_number", which `except` leaves out as "idNumber"',
+    ],
+    [
+      'a required column that is not requested',
+      { only: ['id'], required: ['name'] },
+      'columns.required: names "name", which `only` does not request',
+    ],
+    ['a column twice', { only: ['id', 'id'] }, 'columns.only: names a column twice'],
+    [
+      'files without a header from which a column is left out',
+      { header: 'none', except: ['id'] },
+      'columns.header: must not be "none" beside `except`: nobody could see that a column is not there',
+    ],
+    [
+      'texts of a header that there is not',
+      { header: 'none', labels: { A: 'a' } },
+      'columns.header: must not be "none" beside `labels`: there is no header that they could name',
+    ],
+    ['a text of nothing but separators', { labels: { '--': 'a' } }, 'columns.labels: has a text without letters'],
+  ])('refuse %s', (_, columns, line) => {
+    expect(complaints({ columns })).toEqual([`entities.leads.${line}`]);
+  });
+
+  test('may leave out by label', () => {
+    expect(complaints({ columns: { except: ['מספר זהות', 'id_number', 'ת.ז.'] } })).toEqual([]);
+  });
+});
+
+describe('kinds of files of which nothing is known', () => {
+  test('are none unless the configuration names them', () => {
+    expect(planOf({}).opaque).toEqual([]);
+    expect(entityPlan(deploymentSchema.parse({ crm: CRM }), 'leads').opaque).toEqual([]);
+    expect(planOf({ opaque: ['xls', 'json', 'archive'] }).opaque).toEqual(['xls', 'json', 'archive']);
+  });
+
+  test.each<[string, object]>([
+    ['`columns.except`', { columns: { except: ['id'] } }],
+    ['`columns.required`', { columns: { required: ['id'] } }],
+    ['`drift.retyped: "stop"`', { drift: { retyped: 'stop' } }],
+    ['`guards.minRows`', { guards: { minRows: 0 } }],
+    ['`tables`', { tables: {} }],
+  ])('are refused beside %s', (what, settings) => {
+    expect(complaints({ ...settings, opaque: ['json'] })).toEqual([
+      expect.stringMatching(
+        new RegExp(`^entities\\.leads\\.opaque: must be empty beside ${what.replace('.', '\\.')}: `),
+      ),
+    ]);
+    expect(complaints({ ...settings, opaque: [] })).toEqual([]);
+  });
+
+  test.each([
+    ['xls', 'xls'],
+    ['zip', 'archive'],
+    ['json', 'json'],
+  ])('%s is no format of content any more, and the sentence names the setting', (format, kind) => {
+    expect(complaints({}, { files: { formats: ['csv', format] } })).toEqual([
+      `files.formats.1: is read no more as "${format}": remove it, or give \`entities.ENTITY.opaque: ["${kind}"]\`, which publishes such files unjudged`,
+    ]);
+  });
+});
+
+describe('a name in filters and sorts', () => {
+  test.each([
+    ['idNumber', 'itself'],
+    ['ID_NUMBER', 'in other letters'],
+    ['-lead.id-number', 'behind a sign and a path'],
+    ['id number desc', 'before a direction'],
+    ['ｉｄＮｕｍｂｅｒ', 'in full-width letters'],
+    ['id\u00ADNumber', 'with a soft hyphen'],
+  ])('%s: is found %s', (text) => {
+    expect(exceptedIn([{ field: text }], ['idNumber'])).toEqual(['idNumber']);
+    expect(exceptedIn([{ [text]: 1 }], ['idNumber'])).toEqual(['idNumber']);
+  });
+
+  test.each(['idNumberType', 'theIdNumber', 'id', 'number', '', 'id,number'])('%s: is another', (text) => {
+    expect(exceptedIn([{ field: text }], ['idNumber'])).toEqual([]);
+  });
+
+  test('is looked for as a text, whatever signs it has', () => {
+    expect(exceptedIn([{ field: 'a(b' }, { field: 'c+' }], ['a(b', 'c+', 'a.b'])).toEqual(['a(b', 'c+']);
+  });
+
+  test('a label is the whole of a text, or none', () => {
+    expect(
+      labelsIn([{ field: 'lead.מספר זהות' }, { by: '+Date of birth' }], ['מספר זהות', 'date-of-birth']),
+    ).toHaveLength(2);
+    expect(labelsIn([{ note: 'the date of birth is wrong' }], ['Date of birth'])).toEqual([]);
+  });
+});

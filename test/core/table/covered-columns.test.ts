@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { coveredColumns, coversAny, type Told } from '../../../core/table/covered-columns.ts';
+import { TableError } from '../../../core/table/table-error.ts';
+
+/** A plan with these settings of columns that must not be readable. */
+const planOf = (
+  except: string[],
+  tables?: { except?: string[]; hash?: string[] },
+): Parameters<typeof coversAny>[0] => ({
+  columns: except.length > 0 ? { except } : 'all',
+  tables: tables && { columns: {}, misfit: 'null', compression: 'snappy', version: 1, ...tables },
+});
+const told = (fields: [name: string, label?: string][], leftOut: [entry: string, name: string][] = []): Told => ({
+  fields: fields.map(([name, label = null]) => ({ name, label, type: null })),
+  leftOut: leftOut.map(([entry, name]) => ({ entry, name, label: null })),
+});
+const LISTED = told([['id'], ['idNumber', 'מספר זהות'], ['phone', 'Mobile phone']]);
+const NAMES = ['id', 'idNumber', 'phone'];
+
+test.each([
+  ['its name', 'idNumber'],
+  ['another letter case', 'IDNUMBER'],
+  ['separators', 'id_number'],
+  ['full-width letters', 'ｉｄＮumber'],
+  ['invisible characters', 'id\u00adNum\u200fber'],
+  ['its label', 'מספר זהות'],
+  ['its label, written otherwise', '\u200fמספר-זהות'],
+])('a column is left out by %s', (_, entry) => {
+  expect([...coveredColumns(NAMES, [LISTED], planOf([entry])).left]).toEqual(['idNumber']);
+});
+
+test('of columns that differ in their spelling the exact name means one, another spelling all', () => {
+  const both = told([['idNumber'], ['id_number']]);
+  const leftBy = (entry: string) => [...coveredColumns(['idNumber', 'id_number'], [both], planOf([entry])).left];
+
+  expect(leftBy('id_number')).toEqual(['id_number']);
+  expect(leftBy('ID number')).toEqual(['idNumber', 'id_number']);
+});
+
+test('a column that the CRM has renamed since is left out of the older file too', () => {
+  const older = told([['id'], ['IdNumber']]);
+  const newest = told([['id']], [['idNumber', 'idNumber']]);
+
+  expect([...coveredColumns(['id', 'IdNumber'], [older, newest], planOf(['idNumber'])).left]).toEqual(['IdNumber']);
+});
+
+test('a column that has another label since is left out of the older file too, for the newest manifest knows it', () => {
+  const older = told([['id'], ['idNumber', 'Teudat Zehut']]);
+  const newest = told([['id']], [['National ID', 'idNumber']]);
+
+  expect([...coveredColumns(['id', 'idNumber'], [older, newest], planOf(['National ID'])).left]).toEqual(['idNumber']);
+});
+
+test('an entry that no manifest knows makes no table: its column may be there under any name', () => {
+  const covered = () => coveredColumns(NAMES, [LISTED], planOf(['nationalId']));
+
+  expect(covered).toThrow(TableError);
+  expect(covered).toThrow(/^No published file tells which column "nationalId" is, which `columns\.except` names/);
+});
+
+test('an entry whose column the file does not have is known by what was left out of its request', () => {
+  const { left } = coveredColumns(['id'], [told([['id']], [['taxId', 'taxId']])], planOf(['taxId']));
+
+  expect([...left]).toEqual([]);
+});
+
+test('what the table alone leaves out or hashes is found by label and spelling as well', () => {
+  const { left, hashed } = coveredColumns(
+    NAMES,
+    [LISTED],
+    planOf([], { except: ['MOBILE PHONE'], hash: ['id number'] }),
+  );
+
+  expect([[...left], [...hashed]]).toEqual([['phone'], ['idNumber']]);
+});
+
+test.each(['except', 'hash'])('a column that `tables.%s` names and the file lacks makes no table', (key) => {
+  const covered = () => coveredColumns(['id'], [told([['id'], ['phone']])], planOf([], { [key]: ['phone'] }));
+
+  expect(covered).toThrow(new RegExp(`has no column "phone", which \`tables\\.${key}\` names`));
+});
+
+test.each([
+  ['nothing', planOf([]), false],
+  ['a table without such settings', planOf([], {}), false],
+  ['columns of requests', planOf(['a']), true],
+  ['columns of the table', planOf([], { except: ['a'] }), true],
+  ['hashes', planOf([], { hash: ['a'] }), true],
+])('whether any column is covered is known: %s', (_, plan, expected) => {
+  expect(coversAny(plan)).toBe(expected);
+});

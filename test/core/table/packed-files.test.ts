@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { TableSettings } from '../../../core/config/table-settings.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
+import { TableError } from '../../../core/table/table-error.ts';
+import { CANARY } from '../../support/builders.ts';
+import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
+import { type Published, placeForTables, putTable } from './support.ts';
+
+/** Tables of spreadsheets, and of files that are packed: as facts of their content tell where their records are. */
+
+const { path, duckDb } = await placeForTables();
+const COLUMNS = ['id', 'name', 'born', 'seen', 'sum'];
+const rowsOf = () => duckDb.rows(`from read_parquet('${path}')`);
+
+const WORKBOOK = smallWorkbook([
+  ['Leads of November'],
+  [],
+  COLUMNS,
+  ['1', 'שרה', { date: 46_348 }, { time: 46_348.5 }, 12.5],
+  ['2', '', { date: 1 }, '', 0.1],
+]);
+const TYPES: TableSettings['columns'] = {
+  ...{ born: 'date', seen: 'timestamp' },
+  sum: { type: 'decimal', precision: 18, scale: 2 },
+};
+const ROWS = [
+  ['1', 'שרה', '2026-11-22', '2026-11-22 12:00:00+00', '12.50'],
+  ['2', '', '1900-01-01', null, '0.10'],
+];
+
+describe('a spreadsheet', () => {
+  test.each<[string, (content: Buffer) => Buffer, string | null]>([
+    ['as it is', (content) => content, null],
+    ['in gzip', (content) => gzipSync(content), 'gzip'],
+    ['alone in a zip archive', (content) => zipOfFiles({ 'leads.xlsx': content }), 'zip'],
+  ])('%s becomes a table: without the rows above its header, its dates as dates', async (_, packed, compression) => {
+    const file = { ...(await workbookFile(WORKBOOK, COLUMNS)), compression };
+    const written = await putTable(path, {
+      content: packed(WORKBOOK),
+      file,
+      settings: { columns: TYPES, misfit: 'stop' },
+    });
+
+    expect(written).toMatchObject({ rows: 2, shortRows: null, misfits: [] });
+    expect(await rowsOf()).toEqual(ROWS);
+  });
+
+  test('has no byte of a column that is left out or hashed in its table, though rows lack their last cells', async () => {
+    const content = smallWorkbook([COLUMNS, ['1', `${CANARY}-a`, `${CANARY}-b`, '', ''], ['2', `${CANARY}-c`]]);
+    const settings = { except: ['name'], hash: ['born'] };
+
+    await putTable(path, { content, file: await workbookFile(content, COLUMNS), settings, hashKey: 'key' });
+
+    expect(await duckDb.rows(`select count(*), count(born) from read_parquet('${path}')`)).toEqual([['2', '2']]);
+    expect(readFileSync(path).includes(CANARY)).toBe(false);
+  });
+
+  test('without a header, by the configuration, has all its rows under the requested columns', async () => {
+    const content = smallWorkbook([
+      ['1', 'Ann'],
+      ['2', 'Bob'],
+    ]);
+    const file = await workbookFile(content, ['id', 'name'], true);
+
+    expect(file).toMatchObject({ header: null, content: { headed: false } });
+    await putTable(path, { content, file });
+    expect(await rowsOf()).toEqual([
+      ['1', 'Ann'],
+      ['2', 'Bob'],
+    ]);
+  });
+});
+
+test.each<[string, (content: Buffer) => Buffer, string]>([
+  ['in gzip', (content) => gzipSync(content), 'gzip'],
+  ['alone in a zip archive', (content) => zipOfFiles({ 'leads.csv': content }), 'zip'],
+])('a CSV file %s becomes the table that it would become by itself', async (_, packed, compression) => {
+  const content = packed(Buffer.from('id,name\n1,"a\nb"\n2,ש\n'));
+  await putTable(path, { content, file: { compression, header: ['id', 'name'], rows: 2 } });
+
+  expect(await rowsOf()).toEqual([
+    ['1', 'a\nb'],
+    ['2', 'ש'],
+  ]);
+});
+
+test.each<[string, Published, RegExp]>([
+  [
+    'a spreadsheet that is not the one of its manifest',
+    { content: WORKBOOK, file: { format: 'xlsx', header: COLUMNS, crc32: 'AAAAAA==' } },
+    /not the one of its manifest: another CRC-32/,
+  ],
+  [
+    'a spreadsheet of which no release has found the header',
+    { content: WORKBOOK, file: { format: 'xlsx', header: COLUMNS, content: null } },
+    /^The file was stored by a release that did not look for the header of a sheet\.$/,
+  ],
+  [
+    'a spreadsheet that is cut',
+    {
+      content: WORKBOOK.subarray(0, 400),
+      file: {
+        format: 'xlsx',
+        header: COLUMNS,
+        content: { ...UNSEEN, width: 5, place: { sheet: 1, row: 3, column: 1 } },
+      },
+    },
+    /^The file /,
+  ],
+  [
+    'an archive with two files',
+    { content: zipOfFiles({ 'a.csv': 'id\n1\n', 'b.csv': 'id\n2\n' }), file: { compression: 'zip', header: ['id'] } },
+    /^The file has 2 files instead of one/,
+  ],
+])('%s makes no table, and the sentence says why', async (_, published, message) => {
+  const written = putTable(path, published);
+
+  await expect(written).rejects.toThrow(TableError);
+  await expect(written).rejects.toThrow(message);
+});
+
+test('a spreadsheet that is empty, in spite of its bytes, is a table without rows', async () => {
+  const file = { format: null, header: null, rows: 0 };
+  expect(await putTable(path, { content: smallWorkbook([]), file })).toMatchObject({ rows: 0 });
+  expect(await duckDb.columns('leads.parquet')).toEqual(['id VARCHAR', 'name VARCHAR']);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { entityPlan } from '../../../core/config/entity-plan.ts';
+import { deployedTables, settingsDigest, tableOutputs } from '../../../core/table/settings-digest.ts';
+import { deployment } from '../../support/builders.ts';
+
+const digestOf = (leads: object) => settingsDigest(entityPlan(deployment({ entities: { leads } }), 'leads'));
+const BASE = { columns: { except: ['a', 'b'] }, tables: { except: ['c'], hash: ['d'] } };
+
+test('the digest does not depend on the order of names, nor on settings that hide nothing', () => {
+  const digest = digestOf(BASE);
+
+  expect(digest).toMatch(/^[0-9a-f]{16}$/);
+  expect(digestOf({ ...BASE, columns: { except: ['b', 'a'] } })).toBe(digest);
+  expect(digestOf({ ...BASE, tables: { ...BASE.tables, columns: { x: 'integer' }, compression: 'zstd' } })).toBe(
+    digest,
+  );
+  expect(digestOf({ ...BASE, columns: { except: ['a', 'b'], required: ['x'] } })).toBe(digest);
+});
+
+test.each([
+  ['a column that requests leave out', { ...BASE, columns: { except: ['a'] } }],
+  ['a column that the table leaves out', { ...BASE, tables: { except: ['c', 'e'], hash: ['d'] } }],
+  ['a hashed column', { ...BASE, tables: { except: ['c'] } }],
+  ['a column that is hashed in place of being left out', { ...BASE, tables: { hash: ['c', 'd'] } }],
+  ['where a column is left out', { columns: { except: ['a', 'b', 'c'] }, tables: { hash: ['d'] } }],
+])('the digest is another with %s', (_, leads) => {
+  expect(digestOf(leads)).not.toBe(digestOf(BASE));
+});
+
+test('the stack tells the version and the digest of all entities that have tables', () => {
+  const contacts = { tables: { version: 2 } };
+  const { TableEntities, TableSettings } = tableOutputs(
+    deployment({ entities: { leads: BASE, contacts, customers: {} } }),
+  );
+
+  expect(TableEntities.split(' ').sort()).toEqual(['contacts', 'leads']);
+  expect(deployedTables(TableSettings)).toEqual(
+    new Map([
+      ['leads', { version: 1, digest: digestOf(BASE) }],
+      ['contacts', { version: 2, digest: digestOf(contacts) }],
+    ]),
+  );
+});
+
+test('without such entities, and of entities that this release does not know, nothing is told', () => {
+  expect([deployedTables(''), deployedTables('ghosts:1:abc')]).toEqual([new Map(), new Map()]);
+});

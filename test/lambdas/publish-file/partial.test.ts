@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import type { Run } from '../../../core/step/states.ts';
+import { deployment, run } from '../../support/builders.ts';
+import type { FakeBucket } from '../../support/fake-bucket.ts';
+import { exportIdOf } from '../../support/published.ts';
+import { publish, storedRun } from '../../support/stored-run.ts';
+
+const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
+const LATEST = 'published/entity=leads/latest.json';
+const PREFIX = 'runs/entity=leads/run=by-hand/';
+const PARTIAL: Partial<Run> = {
+  prefix: PREFIX,
+  kind: 'partial',
+  differs: ['filters'],
+  plan: 'b'.repeat(64),
+  exportId: exportIdOf('2026-11-01'),
+} as const;
+
+const manifestOf = (bucket: FakeBucket) => JSON.parse(bucket.text(`${PREFIX}_manifest.json`) ?? 'null') as Manifest;
+const tables = { deployment: deployment({ entities: { leads: { tables: {} } } }) };
+
+/** A run by hand with another plan, later on the day. */
+function byHand() {
+  const { bucket, state } = storedRun();
+  const later = { ...state, execution: 'by-hand', startedAt: '2026-11-20T12:00:00.000Z', run: run(PARTIAL) };
+  return { bucket, state, later };
+}
+
+test('a partial export whose date has one of the configured plan is stored, and no reader gets it', async () => {
+  const { bucket, state, later } = byHand();
+  await publish(bucket, state);
+  const before = [BY_DATE, LATEST].map(bucket.text);
+
+  expect(await publish(bucket, later)).toMatchObject({ outcome: 'UNPUBLISHED' });
+
+  expect([BY_DATE, LATEST].map(bucket.text)).toEqual(before);
+  expect(manifestOf(bucket)).toMatchObject({ state: 'unpublished', guards: null });
+});
+
+test('a partial export of a date without another is published for its date alone, and becomes no table', async () => {
+  const { bucket, later } = byHand();
+
+  expect(await publish(bucket, later, tables)).toMatchObject({ outcome: 'PUBLISHED' });
+
+  expect(bucket.text(BY_DATE)).toContain('"partial"');
+  expect(bucket.text(LATEST)).toBeUndefined();
+});
+
+test('the run of the night takes the date from a partial export that started after it', async () => {
+  const { bucket, state, later } = byHand();
+  await publish(bucket, later);
+
+  expect(await publish(bucket, state, tables)).toMatchObject({ outcome: 'TABLE_DUE' });
+
+  expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));
+});
+
+test('a partial export that is overtaken while it publishes ends unpublished', async () => {
+  const { bucket, state, later } = byHand();
+  const night = async (operation: string, key: string) => {
+    if (operation === 'putOnce' && key === BY_DATE) await publish(bucket, state);
+  };
+
+  expect(await publish(storedRunOf(bucket, night), later)).toMatchObject({ outcome: 'UNPUBLISHED' });
+
+  expect(bucket.text(BY_DATE)).not.toContain('partial');
+});
+
+/** The bucket with something that happens once, before an operation. */
+function storedRunOf(bucket: FakeBucket, before: (operation: string, key: string) => Promise<void>): FakeBucket {
+  let happened = false;
+  const once = async (operation: string, key: string) => {
+    if (happened) return;
+    happened = operation === 'putOnce' && key === BY_DATE;
+    await before(operation, key);
+  };
+  const putOnce: FakeBucket['putOnce'] = async (key, body) => {
+    await once('putOnce', key);
+    return bucket.putOnce(key, body);
+  };
+  return { ...bucket, putOnce };
+}

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import type { Manifest } from '../../../core/export/manifest.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
+import { settingsDigest } from '../../../core/table/settings-digest.ts';
+import { writeTable } from '../../../lambdas/write-table/write-table.ts';
+import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
+import { testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { DATE, manifestKeyOf, publishedRuns } from '../../support/published-run.ts';
+
+/** Tables of older files: what the settings of today leave out or hash is in none of them, whatever they said then. */
+
+const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
+const OLD = `id,idNumber,phone\n1,${CANARY}-a,${CANARY}-b\n2,${CANARY}-c,\n`;
+const FIELDS = [
+  { name: 'id', type: null, label: null },
+  { name: 'idNumber', type: null, label: 'מספר זהות' },
+  { name: 'phone', type: null, label: 'Mobile' },
+];
+const PLAIN = { columns: { except: ['phone'] }, tables: { hash: ['idNumber'] } };
+
+type World = Awaited<ReturnType<typeof publishedRuns>>;
+type Told = Partial<Manifest>;
+
+/** An older run of the date, and what a later one of another date tells. */
+async function worldOf({ csv = OLD, told = { fields: FIELDS }, file = {}, columns }: Older = {}, newest?: Told) {
+  const world = await publishedRuns();
+  await world.publish(csv, 'night-1', file, columns, told);
+  if (newest) {
+    await world.publish('id\n1\n', 'newest', {}, undefined, { date: '2026-11-30', ...newest });
+    await world.pointLatest('newest');
+  }
+  return world;
+}
+
+interface Older {
+  csv?: string;
+  told?: Told;
+  file?: Partial<Manifest['file']>;
+  columns?: string[];
+}
+
+const asked = () => newState({ entity: 'leads', table: { run: 'night-1' } }, { execution: 'table-1' });
+const night = () => runState({ manifestKey: manifestKeyOf('night-1') });
+
+/** Writes the table under a plan of leads. */
+async function write(world: World, leads: object, state = asked()) {
+  const settings = deployment({ entities: { leads } });
+  const own = { hashKey: async () => 'k'.repeat(64), softwareVersion: '1.2.3' };
+  const deps = { ...testDeps({ deployment: settings }), ...world.stored(), ...own };
+  const answer = await writeTable(state, deps).catch((error: unknown) => ({ error }));
+  return { answer, said: JSON.stringify([answer, deps.log]) + String(answer && 'error' in answer ? answer.error : '') };
+}
+
+const bytesOf = ({ store }: World) => store.object(KEY)?.body.toString('latin1') ?? '';
+
+test.each([
+  ['requests and tables', PLAIN],
+  ['a label and another spelling', { tables: { except: ['MOBILE'], hash: ['מספר-זהות'] } }],
+  ['an older setting of the table alone', { tables: { except: ['phone', 'idNumber'] } }],
+])('no byte of a table, and no message, has a value of what %s leave out or hash today', async (_, leads) => {
+  const world = await worldOf();
+  await write(world, { tables: {} });
+  expect(bytesOf(world)).toContain(CANARY);
+  const { answer, said } = await write(world, leads);
+
+  expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { rows: 2 } });
+  expect(bytesOf(world)).not.toContain(CANARY);
+  expect(bytesOf(world)).not.toMatch(/phone/i);
+  expect(said).not.toContain(CANARY);
+});
+
+test('a column that goes by another label since is left out too: the newest published manifest knows it', async () => {
+  const relabelled = [{ entry: 'nationalId', name: 'idNumber', label: 'nationalId' }];
+  const world = await worldOf({}, { leftOut: relabelled });
+
+  const { answer } = await write(world, { columns: { except: ['nationalId'] }, tables: { except: ['phone'] } });
+
+  expect(answer).toMatchObject({ outcome: 'WRITTEN' });
+  expect(bytesOf(world)).not.toContain(CANARY);
+});
+
+test.each<[string, Older, object, RegExp]>([
+  [
+    'no manifest knows',
+    {},
+    { columns: { except: ['nationalId'] }, tables: {} },
+    /^No published file tells which column/,
+  ],
+  [
+    'the file may have anywhere, for it has no header,',
+    { file: { header: null, content: { ...UNSEEN, headed: false, width: 3 } }, columns: ['id', 'idNumber', 'phone'] },
+    { tables: { except: ['phone'] } },
+    /does not name its columns itself/,
+  ],
+  [
+    'the file may have anywhere, for its header was released,',
+    { file: { header: null, content: { ...UNSEEN, width: 3 } }, columns: ['id', 'idNumber', 'phone'] },
+    { tables: { hash: ['phone'] } },
+    /does not name its columns itself/,
+  ],
+])('a column that %s keeps the table from being written, and no value is said', async (_, older, leads, why) => {
+  const world = await worldOf(older);
+  const { answer, said } = await write(world, leads, night());
+
+  const error = await failureOf(Promise.reject((answer as { error: unknown }).error), 'TableNotWritten');
+  expect(error.message.replace('The table of the run night-1 is not written. ', '')).toMatch(why);
+  expect(world.store.keys()).not.toContain(KEY);
+  expect(said).not.toContain(CANARY);
+});
+
+test('the table says by a digest which settings it was written under; another setting makes another digest', async () => {
+  const world = await worldOf();
+  const settingsOf = () => world.store.object(KEY)?.headers['x-amz-meta-settings'];
+
+  await write(world, PLAIN);
+  const first = settingsOf();
+  await write(world, { ...PLAIN, tables: { except: ['idNumber'] } });
+
+  const plan = deployment({ entities: { leads: PLAIN } }).entities.leads;
+  expect(first).toBe(plan && settingsDigest(plan));
+  expect(settingsOf()).toMatch(/^[0-9a-f]{16}$/);
+  expect(settingsOf()).not.toBe(first);
+});
+
+test('a table that an earlier release wrote has no digest, which reads as none', async () => {
+  const world = await worldOf();
+  await world.put(KEY, 'old');
+
+  expect(await world.stored().tables.standing(KEY)).toMatchObject({ settings: '' });
+});
+
+describe('a file of another plan than the configured one', () => {
+  const told: Told = { kind: 'partial', differs: ['filters'], fields: FIELDS };
+
+  test('becomes no table behind its publication', async () => {
+    const world = await worldOf({ told });
+
+    expect((await write(world, PLAIN, night())).answer).toEqual({ outcome: 'SUPERSEDED' });
+    expect(world.store.keys()).not.toContain(KEY);
+  });
+
+  test('becomes none where a person asks for it, and the sentence says why', async () => {
+    const { answer } = await write(await worldOf({ told }), PLAIN);
+
+    const error = await failureOf(Promise.reject((answer as { error: unknown }).error), 'InvalidInput');
+    expect(error.message).toMatch(
+      /^The run night-1 gets no table: its plan is another than the configured one \(filters\), and tables have/,
+    );
+  });
+});
+
+describe('a file whose header is not known', () => {
+  const csv = '1,a\n2,b\n';
+  const columns = ['id', 'name'];
+  const rowsOf = async (content: Manifest['file']['content'], leads: object = { tables: {} }) => {
+    const world = await worldOf({ csv, columns, file: { header: null, content } });
+    return (await write(world, leads, night())).answer;
+  };
+
+  test('has its first record as a row where the configuration says that such files have no header', async () => {
+    const answer = await rowsOf({ ...UNSEEN, headed: false, width: 2 });
+    expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { rows: 2 } });
+  });
+
+  test('has it as a header where a person has released it: it stands for the requested columns', async () => {
+    const answer = await rowsOf({ ...UNSEEN, width: 2 });
+    expect(answer).toMatchObject({ outcome: 'WRITTEN', table: { rows: 1 } });
+  });
+
+  test.each([
+    ['is another than requested', { ...UNSEEN, width: 3 }],
+    ['no release has looked at', null],
+  ])('becomes no table where its width %s', async (_, content) => {
+    expect(await rowsOf(content)).toMatchObject({ error: { name: 'TableNotWritten' } });
+  });
+});
+
+test('values below a cell of the header without a name are counted, and are not in the table', async () => {
+  const world = await worldOf({ csv: `id,\n1,\n2,${CANARY}\n`, file: { header: ['id', ''] } });
+  const { answer, said } = await write(world, { tables: {} });
+
+  expect(answer).toMatchObject({
+    table: {
+      warnings: [
+        'Rows with values in columns without a name: 1, the first is row 2. These values are not in the table.',
+      ],
+    },
+  });
+  expect(bytesOf(world) + said).not.toContain(CANARY);
+});

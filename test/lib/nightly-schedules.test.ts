@@ -1,0 +1,30 @@
+import { App } from 'aws-cdk-lib';
+import { Annotations, Match } from 'aws-cdk-lib/assertions';
+import { expect, test } from 'vitest';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { ENTITIES } from '../../core/config/entities.ts';
+import { ExportStack } from '../../lib/export-stack.ts';
+import { updatingDeployment } from '../../scripts/definition.ts';
+
+/** What synthesis says of guards that have no history. */
+function warningsOf(deployment: Deployment): string[] {
+  const app = new App({ context: { 'aws:cdk:bundling-stacks': [] } });
+  const configuration = { name: 'test', file: 'config/test.json', deployment };
+  const stack = new ExportStack(app, 'crm-export-test', { configuration, softwareVersion: '1.2.3' });
+  const found = Annotations.fromStack(stack).findWarning('*', Match.stringLikeRegexp('^Guards of'));
+  return found.map(({ entry }) => String(entry.data).replace(/ \[ack: .*/, ''));
+}
+
+test('synthesis warns where exports are gone before the next start, of each entity that has a night', () => {
+  const others = Object.fromEntries(
+    ENTITIES.filter((entity) => entity !== 'leads').map((entity) => [entity, { enabled: false }]),
+  );
+  const weekly = { ...others, leads: { schedule: 'cron(0 1 ? * SUN *)' } };
+
+  expect(warningsOf(updatingDeployment({ retentionDays: 7, entities: weekly }))).toEqual([
+    'Guards of leads have no history: exports are kept for 7 days (retentionDays), and from one start to the next it may be 7 days. Keep them for longer.',
+  ]);
+  expect(warningsOf(updatingDeployment({ retentionDays: 8, entities: weekly }))).toEqual([]);
+  expect(warningsOf(updatingDeployment({ retentionDays: 1, entities: others }))).toHaveLength(1);
+  expect(warningsOf(updatingDeployment({ retentionDays: 2, entities: others }))).toEqual([]);
+});
