@@ -20,6 +20,8 @@ const OPTIONS = {
   keepNames: true,
   sourcemap: true,
   sourcesContent: false,
+  // yauzl is CommonJS and asks for modules of Node by `require`, which a module has not: without it the function dies at its start.
+  banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
   alias: { '@aws-sdk/credential-provider-node': CREDENTIALS },
   absWorkingDir: PROJECT,
   logLevel: 'warning',

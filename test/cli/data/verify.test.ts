@@ -3,6 +3,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { verifyPublished } from '../../../cli/data/verify.ts';
 import type { RunReport } from '../../../cli/runs/run-report.ts';
+import { manifestSchema } from '../../../core/export/manifest.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import { serve } from '../support/aws-server.ts';
 
@@ -13,7 +14,7 @@ const LATEST = 'published/entity=leads/latest.json';
 const content = 'id,name\r\n1,"a\nb"\r\n';
 const common = { schemaVersion: 1, entity: 'leads', date: '2026-11-20', keptUntil: '2026-12-20' };
 const startedAt = '2026-11-20T02:00:00.000Z';
-const manifest = {
+const manifest = manifestSchema.parse({
   ...{ ...common, execution: 'leads-1', startedAt, fingerprint: 'f', softwareVersion: '1', warnings: [] },
   file: {
     ...{ key: FILE, bytes: content.length, crc32: crc32Text(crc32(content)), contentType: 'text/csv' },
@@ -25,7 +26,7 @@ const manifest = {
   },
   request: { columns: ['id', 'name'] },
   ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
-};
+});
 const pointer = { ...common, startedAt, execution: 'leads-1', manifestKey: MANIFEST };
 const report: RunReport = {
   ...{ entity: 'leads', executionArn: 'arn', status: 'SUCCEEDED', error: null, cause: null, exportId: 'x', key: FILE },
