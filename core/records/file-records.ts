@@ -1,11 +1,11 @@
 import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { zipKind } from '../content/zip-kind.ts';
 import type { ByteSource } from '../files/byte-source.ts';
 import { csvRecords, UnreadableCsv } from '../files/csv-records.ts';
 import type { Content } from '../gate/facts.ts';
 import { sheetRecords } from '../spreadsheet/sheet-records.ts';
 import { UnreadableSheet } from '../spreadsheet/unreadable-sheet.ts';
-import { onlyEntry } from '../zip/only-entry.ts';
 import { putAside } from '../zip/put-aside.ts';
 import { ReadingBudget, type ReadingLimits } from '../zip/reading-limits.ts';
 import { openZip, UnreadableZip } from '../zip/zip-archive.ts';
@@ -65,7 +65,7 @@ async function* workbookRecords(
  * A workbook that is alone in gzip or zip, on the disk: it is read from its end. `close` removes it.
  * @throws UnreadableZip, ReadingUnfinished; what reading the source throws
  */
-export async function unpackedWorkbook(
+async function unpackedWorkbook(
   source: ByteSource,
   compression: string,
   limits: ReadingLimits,
@@ -77,7 +77,9 @@ export async function unpackedWorkbook(
 
 async function unzipped(source: ByteSource, budget: ReadingBudget): Promise<AsyncIterable<Uint8Array>> {
   const archive = await openZip(source, budget);
-  return archive.read(onlyEntry(archive));
+  const kind = zipKind(archive);
+  if (kind.kind !== 'one') throw new UnreadableZip('is a zip archive that does not hold exactly one file');
+  return archive.read(kind.entry);
 }
 
 async function* gunzipped(source: ByteSource): AsyncGenerator<Uint8Array> {

@@ -15,6 +15,9 @@ export interface RowCount {
 /** A title of two words stands above two columns. */
 const NARROWEST_RECORD_ABOVE = 3;
 
+/** Of fewer rows, none is like the others. */
+const FEWEST_COMPARED = 3;
+
 /** Reads all rows of a sheet of which the header was found. */
 export async function countRows(rows: AsyncIterable<SheetRow>, header: SheetHeader): Promise<RowCount> {
   const count = new RowCounter(header);
@@ -75,7 +78,8 @@ class RowCounter {
       repeatedHeaders: this.repeated,
       fullSheet: this.last.number === LAST_ROW,
     };
-    return { content, recordsAbove: this.recordsAbove, endsThin: 2 * this.last.columns.length < this.fewest };
+    const endsThin = behind > FEWEST_COMPARED && 2 * this.last.columns.length < this.fewest;
+    return { content, recordsAbove: this.recordsAbove, endsThin };
   }
 
   private addAbove({ columns }: SheetRow): void {

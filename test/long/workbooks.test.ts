@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -9,7 +8,7 @@ import { sheetRecords } from '../../core/spreadsheet/sheet-records.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { ensureEnvironment } from '../../local/ministack/python.ts';
 import { openRunRecord } from '../../local/processes/run-record.ts';
-import { AMPLE, expectedColumns } from '../support/workbook.ts';
+import { AMPLE, all, expectedColumns } from '../support/workbook.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const ENVIRONMENT = {
@@ -30,9 +29,9 @@ const madeSchema = z.object({
 });
 
 async function facts({ file, columns }: z.infer<typeof madeSchema>) {
-  const source = fileSource(file, statSync(file).size);
+  const source = await fileSource(file);
   const { header, content } = await sheetFacts(source, expectedColumns(columns), AMPLE);
-  const records = await Array.fromAsync(sheetRecords(source, content, AMPLE));
+  const records = await all(sheetRecords(source, content, AMPLE));
   return { header, rows: content.rows, rowsAbove: content.rowsAbove, elsewhere: content.elsewhere, records };
 }
 

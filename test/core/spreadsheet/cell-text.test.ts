@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { numberText, unescaped } from '../../../core/spreadsheet/cell-text.ts';
+import { shownByBuiltIn, shownByCode } from '../../../core/spreadsheet/number-formats.ts';
+
+describe('numbers', () => {
+  test.each([
+    ['1', '1'],
+    ['0', '0'],
+    ['-0', '0'],
+    ['12.50', '12.5'],
+    ['0.30000000000000004', '0.30000000000000004'],
+    ['1.1000000000000001', '1.1'],
+    ['1E+15', '1000000000000000'],
+    ['1.5e20', '150000000000000000000'],
+    ['1.25E+21', '1250000000000000000000'],
+    ['1E-7', '0.0000001'],
+    ['-2.5E-9', '-0.0000000025'],
+    ['1e300', '1e+300'],
+    ['123456789012345678', '123456789012345678'],
+    ['0012', '12'],
+    ['NaN', 'NaN'],
+    ['1e999', '1e999'],
+    ['12abc', '12abc'],
+  ])('%s is %s', (stored, text) => {
+    expect(numberText(stored, 'number', 1900)).toBe(text);
+  });
+});
+
+describe('dates', () => {
+  test.each([
+    ['45000', 'date', 1900, '2023-03-15'],
+    ['1', 'date', 1900, '1900-01-01'],
+    ['59', 'date', 1900, '1900-02-28'],
+    ['61', 'date', 1900, '1900-03-01'],
+    ['2958465', 'date', 1900, '9999-12-31'],
+    ['2958466', 'date', 1900, '2958466'],
+    ['-1', 'date', 1900, '-1'],
+    ['45000', 'date', 1904, '2027-03-16'],
+    ['0', 'date', 1904, '1904-01-01'],
+    ['0.5', 'moment', 1904, '1904-01-01T12:00:00'],
+    ['0.5', 'moment', 1900, '12:00:00'],
+    ['45000', 'moment', 1900, '2023-03-15T00:00:00'],
+    ['45000.75', 'date', 1900, '2023-03-15T18:00:00'],
+    ['45000.000011574', 'moment', 1900, '2023-03-15T00:00:01'],
+    ['45000.999999999', 'moment', 1900, '2023-03-16T00:00:00'],
+    ['45000.5000028935', 'moment', 1900, '2023-03-15T12:00:00.250'],
+    ['0.25', 'time', 1900, '06:00:00'],
+    ['0.25', 'time', 1904, '06:00:00'],
+    ['1.5', 'duration', 1900, '36:00:00'],
+    ['12.000005787', 'duration', 1900, '288:00:00.500'],
+    ['later', 'date', 1900, 'later'],
+  ] as const)('%s, shown as %s in the calendar of %d, is %s', (stored, shown, calendar, text) => {
+    expect(numberText(stored, shown, calendar)).toBe(text);
+  });
+});
+
+describe('formats', () => {
+  test.each([
+    ['General', 'number'],
+    ['0.00', 'number'],
+    ['#,##0.00\\ "ש"', 'number'],
+    ['[$₪-40D] #,##0.00;[Red]-#,##0.00', 'number'],
+    ['0 "days"', 'number'],
+    ['"d"0', 'number'],
+    ['0\\h', 'number'],
+    ['_(* #,##0_);_(* (#,##0)', 'number'],
+    ['_d0', 'number'],
+    ['0.00E+00', 'number'],
+    ['@', 'number'],
+    ['[Red]0;[Blue]0', 'number'],
+    ['0;yyyy', 'number'],
+    ['yyyy-mm-dd', 'date'],
+    ['DD/MM/YYYY', 'date'],
+    ['mmm', 'date'],
+    ['[$-40D]dd" ב"mmmm yyyy;@', 'date'],
+    ['[$-F800]dddd, mmmm dd, yyyy', 'date'],
+    ['d/m/yy h:mm', 'moment'],
+    ['yyyy\\-mm\\-dd"T"hh:mm:ss.000', 'moment'],
+    ['hh:mm', 'time'],
+    ['mm:ss.0', 'time'],
+    ['[$-F400]h:mm:ss\\ AM/PM', 'time'],
+    ['[h]:mm:ss', 'duration'],
+    ['[mm]:ss', 'duration'],
+  ])('%s shows a %s', (code, shown) => {
+    expect(shownByCode(code)).toBe(shown);
+  });
+
+  test('those that are built in need no code', () => {
+    const shown = [0, 2, 14, 17, 18, 21, 22, 27, 45, 46, 47, 49, 58, 200].map(shownByBuiltIn);
+
+    expect(shown).toEqual(
+      'number number date date time time moment date time duration time number date number'.split(' '),
+    );
+  });
+});
+
+test('characters that XML has no place for are read as they were written', () => {
+  expect(unescaped('a_x000D_b_x005F_x0041_ _x05D0_ _xyz1_ x_')).toBe('a\rb_x0041_ א _xyz1_ x_');
+});

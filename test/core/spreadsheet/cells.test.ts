@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { escaped, readWorkbook, sheetXml, type WorkbookDraft, workbook } from '../../support/workbook.ts';
+
+/** The cells below a header of as many columns as there are. */
+async function cellsOf(cells: string[], draft: Partial<WorkbookDraft> = {}): Promise<string[] | undefined> {
+  const columns = cells.map((_, place) => `column${place}`);
+  const rows = [columns, cells.map((xml) => ({ xml }))];
+  const { records } = await readWorkbook(workbook({ ...draft, sheets: [{ rows }] }), columns);
+  return records[1];
+}
+
+describe('a cell', () => {
+  test('of each type is read', async () => {
+    const cells = [
+      '<c t="n"><v>1.50</v></c>',
+      '<c t="b"><v>1</v></c>',
+      '<c t="b"><v>0</v></c>',
+      '<c t="e"><v>#N/A</v></c>',
+      '<c t="d"><v>2026-11-23T08:00:00</v></c>',
+      '<c t="str"><f>A1&amp;B1</f><v> of a formula </v></c>',
+      '<c t="s"><v>1</v></c>',
+      '<c t="inlineStr"><is><t>inline</t></is></c>',
+      '<c t="inlineStr"><v>in the wrong place</v></c>',
+      '<c><v> 7 </v></c>',
+    ];
+
+    expect(await cellsOf(cells, { sharedStrings: ['no', 'shared'] })).toEqual([
+      ...['1.5', 'true', 'false', '#N/A', '2026-11-23T08:00:00', ' of a formula ', 'shared', 'inline'],
+      ...['in the wrong place', '7'],
+    ]);
+  });
+
+  test('with a formatted text is plain, without what says how it is spoken', async () => {
+    const rich =
+      '<r><rPr><b/></rPr><t xml:space="preserve">one </t></r><r><t>two</t></r><rPh sb="0" eb="1"><t>spoken</t></rPh><phoneticPr fontId="1"/>';
+
+    const read = await cellsOf([`<c t="s"><v>0</v></c>`, `<c t="inlineStr"><is>${rich}</is></c>`], {
+      sharedXml: `<si>${rich}</si>`,
+    });
+
+    expect(read).toEqual(['one two', 'one two']);
+  });
+
+  test('keeps blanks, line breaks and characters that were escaped', async () => {
+    const text = ' a\r\nb\t"<&>" 😀 _x000D__x005F_ ';
+
+    const read = await cellsOf(
+      [`<c t="inlineStr"><is><t xml:space="preserve">${escaped(text)}</t></is></c>`, '<c t="s"><v>0</v></c>'],
+      {
+        sharedStrings: [text],
+      },
+    );
+
+    // An XML parser reads a line break of Windows as one of Unix.
+    expect(read).toEqual([' a\nb\t"<&>" 😀 \r_ ', ' a\nb\t"<&>" 😀 \r_ ']);
+  });
+
+  test('in CDATA and behind comments is read', async () => {
+    expect(
+      await cellsOf(['<c t="inlineStr"><is><t><![CDATA[a<b]]>c<!-- x --></t></is></c>', '<c><v>1</v></c>']),
+    ).toEqual(['a<bc', '1']);
+  });
+
+  test('with a date shows ISO text, in both calendars', async () => {
+    const formats = ['dd/mm/yyyy', 22, '[$-40D]0.00', '[h]:mm'];
+    const cells = [
+      '<c s="1"><v>45000</v></c>',
+      '<c s="2"><v>45000.5</v></c>',
+      '<c s="3"><v>45000</v></c>',
+      '<c s="4"><v>1.25</v></c>',
+    ];
+
+    expect(await cellsOf(cells, { formats })).toEqual(['2023-03-15', '2023-03-15T12:00:00', '45000', '30:00:00']);
+    const workbookPr = '<workbookPr date1904="true"/>';
+    expect((await cellsOf(cells, { formats, workbookPr }))?.slice(0, 2)).toEqual(['2027-03-16', '2027-03-16T12:00:00']);
+  });
+
+  test('with a formula whose result is not there is empty, and told', async () => {
+    const formula = { xml: '<c><f>1+1</f><v></v></c>' };
+    const emptyText = { xml: '<c t="str"><f>A1</f><v></v></c>' };
+    const rows = [
+      ['id', 'name'],
+      ['1', formula],
+      ['2', emptyText],
+    ];
+
+    const { remarks, records } = await readWorkbook(workbook({ sheets: [{ rows }] }), ['id', 'name']);
+
+    expect(records[1]).toEqual(['1', '']);
+    expect(remarks).toEqual(['1 cells have a formula whose result is not in the file: they are read as empty.']);
+  });
+
+  test('of a merged range has a value once', async () => {
+    const xml = sheetXml([
+      ['id', 'name'],
+      ['1', { xml: '<c s="0"/>' }],
+    ]).replace('</sheetData>', '</sheetData><mergeCells count="1"><mergeCell ref="A2:B2"/></mergeCells>');
+
+    expect((await readWorkbook(workbook({ sheets: [{ xml }] }), ['id', 'name'])).records[1]).toEqual(['1', '']);
+  });
+
+  test('that refers to a shared text that is not there is refused', async () => {
+    for (const number of ['2', '-1', 'x', '1.5']) {
+      const read = cellsOf([`<c t="s"><v>${number}</v></c>`, '<c><v>1</v></c>'], { sharedStrings: ['a', 'b'] });
+      await expect(read).rejects.toThrow('refers to a shared text that it does not have');
+    }
+  });
+});

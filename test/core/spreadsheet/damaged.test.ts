@@ -1,0 +1,159 @@
+import { existsSync, mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import type { ByteSource } from '../../../core/files/byte-source.ts';
+import { LONGEST_TEXT } from '../../../core/spreadsheet/shared-strings.ts';
+import { sheetFacts } from '../../../core/spreadsheet/sheet-facts.ts';
+import { StringStore } from '../../../core/spreadsheet/string-store.ts';
+import { AMPLE, expectedColumns, partsOf, readWorkbook, sheetXml, sourceOf, workbook } from '../../support/workbook.ts';
+import { zipOfFiles } from '../../support/zip.ts';
+
+const COLUMNS = ['id', 'name'];
+const ROWS = [COLUMNS, ...Array.from({ length: 50 }, (_, row) => [row, `name ${row}`])];
+const WHOLE = workbook({ sheets: [{ rows: ROWS }], sharedStrings: ['a', 'b'] });
+const NAMED = /^(UnreadableSheet|UnreadableZip)$/;
+
+const factsOf = (source: ByteSource, limits = AMPLE) => sheetFacts(source, expectedColumns(COLUMNS), limits);
+
+describe('a workbook', () => {
+  test('that is cut is refused, wherever it is cut', async () => {
+    for (let length = 0; length < WHOLE.length; length += 7) {
+      await expect(readWorkbook(WHOLE.subarray(0, length), COLUMNS)).rejects.toThrow(
+        expect.objectContaining({ name: 'UnreadableZip' }),
+      );
+    }
+  });
+
+  test('of which a byte is flipped is refused, or read the same', async () => {
+    const right = await readWorkbook(WHOLE, COLUMNS);
+    let refused = 0;
+    const bits = fc.tuple(fc.nat(WHOLE.length - 1), fc.nat(7));
+    await fc.assert(
+      fc.asyncProperty(bits, async ([place, bit]) => {
+        const bytes = Buffer.from(WHOLE);
+        bytes[place] = (bytes[place] ?? 0) ^ (1 << bit);
+        const read = await readWorkbook(bytes, COLUMNS).catch((error: Error) => error);
+        if (read instanceof Error) {
+          refused += 1;
+          expect(read.name).toMatch(NAMED);
+        } else expect(read.records).toEqual(right.records);
+      }),
+      { numRuns: 500 },
+    );
+    expect(refused).toBeGreaterThan(250);
+  });
+
+  test('whose part is larger than the directory says is refused before it is unpacked', async () => {
+    const bomb = '<worksheet>'.padEnd(5_000_000);
+    const parts = partsOf({ sheets: [{ xml: bomb }] }).map((part) =>
+      part.content === bomb ? { ...part, deflated: true, lies: { size: 100 } } : part,
+    );
+
+    await expect(readWorkbook(zipOfFiles(...parts), COLUMNS)).rejects.toThrow('another size than its directory says');
+  });
+
+  test.each([
+    ['several entries of one name', { name: 'XL/workbook.xml' }, 'several entries of one name'],
+    ['a directory that names another entry', { lies: { name: 'xl/styles.xmm' } }, 'that it does not have'],
+    ['an encrypted entry', { flags: 1, deflated: true }, 'encrypted'],
+    ['an entry elsewhere', { lies: { offset: 3 } }, 'is not where its directory says'],
+  ])('with %s is refused', async (_, change, message) => {
+    const parts = partsOf({ sheets: [{ rows: ROWS }] });
+    const styles = parts.find(({ name }) => name === 'xl/styles.xml') ?? { name: '', content: '' };
+    const others = parts.filter((part) => part !== styles);
+
+    await expect(readWorkbook(zipOfFiles(...others, { ...styles, ...change }), COLUMNS)).rejects.toThrow(message);
+  });
+
+  test.each([0, 1])('throws what the read number %d of its bytes throws', async (allowed) => {
+    const picture = { name: 'xl/media/large.png', content: Buffer.alloc(3 * 1024 * 1024) };
+    const bytes = zipOfFiles(picture, ...partsOf({ sheets: [{ rows: ROWS }] }));
+    const broken = new Error('the bucket is gone');
+    let reads = 0;
+    const source: ByteSource = {
+      size: bytes.length,
+      async *read(from, to) {
+        if (reads === allowed) throw broken;
+        reads += 1;
+        yield bytes.subarray(from, to);
+      },
+    };
+
+    await expect(factsOf(source)).rejects.toBe(broken);
+  });
+});
+
+describe('bounded', () => {
+  test('are content, disk and time', async () => {
+    const read = (limits: Partial<typeof AMPLE>) => factsOf(sourceOf(WHOLE), { ...AMPLE, ...limits });
+
+    await expect(read({ contentBytes: 5000 })).rejects.toMatchObject({ name: 'ReadingUnfinished' });
+    await expect(read({ diskBytes: 1 })).rejects.toMatchObject({ name: 'ReadingUnfinished' });
+    await expect(read({ secondsLeft: () => 0 })).rejects.toMatchObject({ name: 'ReadingUnfinished' });
+    await expect(read({})).resolves.toMatchObject({ empty: false });
+  });
+
+  test.each<[string, string, string]>([
+    ['a text', `<row><c t="inlineStr"><is><t>${'x'.repeat(LONGEST_TEXT + 1)}</t></is></c></row>`, 'several megabytes'],
+    [
+      'a row',
+      `<row>${`<c t="inlineStr"><is><t>${'x'.repeat(32_767)}</t></is></c>`.repeat(300)}</row>`,
+      'a row of several megabytes',
+    ],
+    ['a tag', `<row x="${'x'.repeat(LONGEST_TEXT + 100_000)}"/>`, 'several megabytes'],
+    ['the depth', '<row>'.repeat(300), 'nested too deeply'],
+  ])('is %s', async (_, rows, message) => {
+    const xml = sheetXml([COLUMNS]).replace('</sheetData>', `${rows}</sheetData>`);
+
+    await expect(readWorkbook(workbook({ sheets: [{ xml }] }), COLUMNS)).rejects.toThrow(message);
+  });
+
+  test('are shared texts that many cells of a row refer to', async () => {
+    const row = [COLUMNS, Array.from({ length: 1000 }, () => ({ xml: '<c t="s"><v>0</v></c>' }))];
+    const draft = { sheets: [{ rows: row }], sharedStrings: ['x'.repeat(32_767)] };
+
+    await expect(readWorkbook(workbook(draft), COLUMNS)).rejects.toThrow('a row of several megabytes');
+  });
+});
+
+test('a cell of 32,767 characters is read', async () => {
+  const long = 'ש'.repeat(32_767);
+
+  expect((await readWorkbook(workbook({ sheets: [{ rows: [COLUMNS, ['1', long]] }] }), COLUMNS)).records[1]?.[1]).toBe(
+    long,
+  );
+});
+
+describe('texts on the disk', () => {
+  test('are the same in any order, of any length, and leave nothing behind', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'texts-'));
+    vi.stubEnv('TMPDIR', folder);
+    const textOf = (number: number) =>
+      number % 1000 === 0 ? `${number}é`.repeat(4000) : `${number} ${'שלום'.repeat(number % 7)}`;
+    const store = new StringStore();
+
+    for (let number = 0; number < 600_000; number += 1) store.add(textOf(number));
+
+    expect(store.bytes).toBeGreaterThan(16 * 1024 * 1024);
+    expect(readdirSync(folder)).toHaveLength(1);
+    for (let asked = 0; asked < 20_000; asked += 1) {
+      const number = (asked * 7919) % 600_000;
+      expect(store.get(number) === textOf(number)).toBe(true);
+      expect(store.get(asked) === textOf(asked)).toBe(true);
+    }
+    expect(store.get(599_999)).toBe(textOf(599_999));
+    store.close();
+    expect(readdirSync(folder)).toEqual([]);
+    expect(existsSync(folder)).toBe(true);
+  });
+});
+
+test('the directory of a small workbook, and all of its parts, come with one request', async () => {
+  const reads: [number, number][] = [];
+
+  await factsOf(sourceOf(WHOLE, reads));
+
+  expect(reads).toEqual([[0, WHOLE.length]]);
+});

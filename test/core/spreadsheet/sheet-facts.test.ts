@@ -1,0 +1,242 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { readWorkbook, type SheetDraft, sheetXml, workbook, workbookOf } from '../../support/workbook.ts';
+
+const COLUMNS = ['id', 'name', 'phone'];
+const HEADER = ['id', 'name', 'phone'];
+const digest = (...cells: string[]) => createHash('sha256').update(JSON.stringify(cells)).digest('hex');
+
+describe('the header', () => {
+  test('is the first row of listed texts; rows above it are counted apart', async () => {
+    const { header, content, records, remarks } = await readWorkbook(
+      workbookOf(['Leads of today'], [], ['from', 'Monday'], HEADER, ['1', 'Dan', '03'], ['2', null, null]),
+      COLUMNS,
+    );
+
+    expect(header).toEqual(COLUMNS);
+    expect(content).toMatchObject({ headed: true, width: 3, rows: { least: 2, most: 2 }, records: 3, rowsAbove: 2 });
+    expect(content).toMatchObject({ unlisted: 0, excepted: 0, longer: 0, irregular: 0, unnamed: 0, elsewhere: 0 });
+    expect(content).toMatchObject({
+      place: { sheet: 1, row: 4, column: 1 },
+      sheets: 1,
+      fullSheet: false,
+      firstRecord: null,
+    });
+    expect(records).toEqual([HEADER, ['1', 'Dan', '03'], ['2', '', '']]);
+    expect(remarks).toEqual([]);
+  });
+
+  test('may have names of the configuration, another order, and fewer columns', async () => {
+    const bytes = workbookOf(['שם הלקוח', 'id'], ['Dan', '1']);
+
+    const { header } = await readWorkbook(bytes, COLUMNS, { labels: { 'שם הלקוח': 'name' } });
+
+    expect(header).toEqual(['name', 'id']);
+  });
+
+  test('may begin in any column', async () => {
+    const { header, content, records } = await readWorkbook(
+      workbookOf([null, null, ...HEADER], [null, null, '1', 'Dan', '03']),
+      COLUMNS,
+    );
+
+    expect(header).toEqual(COLUMNS);
+    expect(content).toMatchObject({ width: 3, place: { sheet: 1, row: 1, column: 3 }, unnamed: 0 });
+    expect(records).toEqual([HEADER, ['1', 'Dan', '03']]);
+  });
+
+  test('of one column needs one text', async () => {
+    const { header, content } = await readWorkbook(workbookOf(['All ids'], ['id'], [1], [2]), ['id']);
+
+    expect(header).toEqual(['id']);
+    expect(content).toMatchObject({ rowsAbove: 1, rows: { least: 2, most: 2 } });
+  });
+
+  test('of several columns needs two: a title may be the name of a field', async () => {
+    const { content } = await readWorkbook(workbookOf(['name'], HEADER, ['1', 'Dan', '03']), COLUMNS);
+
+    expect(content).toMatchObject({ rowsAbove: 1, rows: { least: 1, most: 1 } });
+  });
+
+  test('is looked for in 20 rows with a value', async () => {
+    const titles = Array.from({ length: 19 }, () => ['a title']);
+
+    const found = await readWorkbook(workbookOf(...titles, [], [], HEADER, [1]), COLUMNS);
+    const looked = readWorkbook(workbookOf(['one more'], ...titles, HEADER, [1]), COLUMNS);
+
+    expect(found.content).toMatchObject({ rowsAbove: 19, rows: { least: 1, most: 1 } });
+    await expect(looked).rejects.toThrow('has no header of listed columns and no row of 3 columns');
+  });
+
+  test('with a column that is left out is a header: it is counted', async () => {
+    const { header, content } = await readWorkbook(workbookOf([...HEADER, 'idNumber'], [1]), COLUMNS, {
+      excepted: ['idNumber'],
+    });
+
+    expect(header).toBeNull();
+    expect(content).toMatchObject({ headed: true, excepted: 1, width: 4 });
+  });
+
+  test('as wide as requested and with unlisted texts is not known', async () => {
+    const { header, content, records } = await readWorkbook(
+      workbookOf(['Report'], ['A', 'B', 'C'], ['1', 'Dan', '03']),
+      COLUMNS,
+    );
+
+    expect(header).toBeNull();
+    expect(content).toMatchObject({ headed: null, rows: { least: 1, most: 2 }, rowsAbove: 1, unlisted: 3 });
+    expect(content).toMatchObject({ firstRecord: digest('A', 'B', 'C'), unlistedTexts: [], width: 3 });
+    expect(records).toEqual([
+      ['A', 'B', 'C'],
+      ['1', 'Dan', '03'],
+    ]);
+  });
+
+  test('of which half is listed is a header, and its labels may be named', async () => {
+    const { header, content } = await readWorkbook(
+      workbookOf(['id', 'name', 'טלפון נייד'], ['1', 'Dan', '03']),
+      COLUMNS,
+    );
+
+    expect(header).toBeNull();
+    expect(content).toMatchObject({
+      headed: true,
+      unlisted: 1,
+      unlistedTexts: ['טלפון נייד'],
+      rows: { least: 1, most: 1 },
+    });
+  });
+
+  test('that cannot be one, as the row behind it shows, is a row', async () => {
+    const { content } = await readWorkbook(
+      workbookOf(['dan@example.com', 'Dan', 'x'], ['ruth@example.com', 'Ruth', 'y']),
+      COLUMNS,
+    );
+
+    expect(content).toMatchObject({ headed: false, rows: { least: 2, most: 2 }, unlisted: null });
+  });
+
+  test('that is nowhere is refused, without a word of the sheet', async () => {
+    const read = readWorkbook(workbookOf(['secret', 'words'], ['of', 'people']), COLUMNS);
+
+    await expect(read).rejects.toMatchObject({ name: 'UnreadableSheet' });
+    await expect(read).rejects.not.toThrow(/secret|words|people/);
+  });
+});
+
+describe('a service that writes no header', () => {
+  const headerless = { headerless: true };
+
+  test('has records from the first row on, also where that ends with empty cells', async () => {
+    const { header, content, records } = await readWorkbook(
+      workbookOf(['1', 'Dan'], ['2', 'Ruth', '03'], ['3', 'Noa', '04']),
+      COLUMNS,
+      headerless,
+    );
+
+    expect(header).toBeNull();
+    expect(content).toMatchObject({ headed: false, rows: { least: 3, most: 3 }, rowsAbove: 0, width: 3, unnamed: 0 });
+    expect(records[0]).toEqual(['1', 'Dan', '']);
+  });
+
+  test('is refused where no row is as wide as requested', async () => {
+    await expect(readWorkbook(workbookOf(['1', 'Dan', '03', 'x']), COLUMNS, headerless)).rejects.toThrow('no row of 3');
+  });
+});
+
+describe('rows', () => {
+  test('that are empty are none, whatever their style; empty texts are no values', async () => {
+    const empty = { xml: '<c s="0"/>' };
+    const emptyText = { xml: '<c t="inlineStr"><is><t></t></is></c>' };
+
+    const { content } = await readWorkbook(
+      workbookOf(HEADER, [empty, empty], ['1'], [emptyText], [empty], ['2']),
+      COLUMNS,
+    );
+
+    expect(content).toMatchObject({ rows: { least: 2, most: 2 }, emptyRows: 0, ending: { cells: 1, lineBreak: true } });
+  });
+
+  test('longer than the header are counted, and keep their cells', async () => {
+    const { content, records } = await readWorkbook(workbookOf(HEADER, ['1', null, null, null, 'x'], ['2']), COLUMNS);
+
+    expect(content).toMatchObject({ longer: 1, irregular: 1 });
+    expect(records[1]).toEqual(['1', '', '', '', 'x']);
+  });
+
+  test('with values below empty cells of the header show columns without a name', async () => {
+    const { content } = await readWorkbook(
+      workbookOf([null, 'id', null, 'name', null, 'phone'], ['0', '1', 'x'], ['0', '2', 'y']),
+      COLUMNS,
+    );
+
+    expect(content).toMatchObject({ unnamed: 2, longer: 0, width: 5 });
+  });
+
+  test('that repeat the header are counted', async () => {
+    const { content } = await readWorkbook(workbookOf(HEADER, ['1'], HEADER, ['2'], HEADER), COLUMNS);
+
+    expect(content).toMatchObject({ repeatedHeaders: 2, rows: { least: 4, most: 4 } });
+  });
+
+  test('without values at the end: the last one may be the text of an error', async () => {
+    const rows = Array.from({ length: 5 }, (_, row) => [`${row}`, 'Dan', '03']);
+
+    const { remarks, content } = await readWorkbook(workbookOf(HEADER, ...rows, ['ERROR: timeout']), COLUMNS);
+
+    expect(remarks).toEqual([
+      'The last row has fewer than half as many values as any other: it may be the text of an error.',
+    ]);
+    expect(content.ending).toEqual({ cells: 1, lineBreak: true });
+  });
+
+  test('up to the last that a sheet can have', async () => {
+    const rows = `<row r="1"><c r="A1"><v>1</v></c></row>`;
+    const last = '<row r="1048576"><c r="C1048576"><v>1</v></c></row>';
+    const xml = sheetXml([HEADER]).replace('</sheetData>', `${last}</sheetData>`);
+
+    expect((await readWorkbook(workbook({ sheets: [{ xml }] }), COLUMNS)).content.fullSheet).toBe(true);
+    const beyond = xml.replaceAll('1048576', '1048577');
+    await expect(readWorkbook(workbook({ sheets: [{ xml: beyond }] }), COLUMNS)).rejects.toThrow('out of their order');
+    const twice = xml.replace('</sheetData>', `${rows}</sheetData>`);
+    await expect(readWorkbook(workbook({ sheets: [{ xml: twice }] }), COLUMNS)).rejects.toThrow('out of their order');
+  });
+});
+
+describe('sheets', () => {
+  const leads: SheetDraft = { rows: [HEADER, ['1', 'Dan', '03']] };
+  const factsOf = async (...sheets: SheetDraft[]) => (await readWorkbook(workbook({ sheets }), COLUMNS)).content;
+
+  test('the visible one with a header counts', async () => {
+    const content = await factsOf({ rows: [] }, { rows: [['Notes']] }, { ...leads, state: 'hidden' }, leads);
+
+    expect(content).toMatchObject({ place: { sheet: 4 }, sheets: 1, elsewhere: 2, rows: { least: 1, most: 1 } });
+  });
+
+  test('several with a header are counted', async () => {
+    expect(await factsOf(leads, leads, { rows: [['A', 'B', 'C']] })).toMatchObject({ sheets: 2, elsewhere: 2 });
+  });
+
+  test.each(['hidden', 'veryHidden'] as const)('with a value count though they are %s', async (state) => {
+    expect(await factsOf(leads, { state, rows: [[], [null, 'x']] })).toMatchObject({ elsewhere: 1, sheets: 1 });
+    expect(await factsOf(leads, { state, rows: [[{ xml: '<c s="0"/>' }]] })).toMatchObject({ elsewhere: 0 });
+  });
+
+  test('a workbook of which only a hidden one has a header is refused', async () => {
+    await expect(factsOf({ ...leads, state: 'hidden' })).rejects.toThrow('of a visible sheet');
+  });
+
+  test('without a value in any of them, the file is empty', async () => {
+    const { empty, header, content } = await readWorkbook(
+      workbook({ sheets: [{ rows: [] }, { rows: [[]] }] }),
+      COLUMNS,
+    );
+
+    expect({ empty, header }).toEqual({ empty: true, header: null });
+    expect(content.rows).toEqual({ least: 0, most: 0 });
+  });
+
+  test('a header alone is a file without rows', async () => {
+    expect(await factsOf({ rows: [HEADER] })).toMatchObject({ rows: { least: 0, most: 0 }, ending: { cells: 3 } });
+  });
+});

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { partsOf, readWorkbook, sheetXml, type WorkbookDraft, workbook } from '../../support/workbook.ts';
+import { zipOfFiles } from '../../support/zip.ts';
+
+const COLUMNS = ['id', 'name', 'phone'];
+const sheets = [{ rows: [COLUMNS, ['1', 'Dan', '03']] }];
+const OFFICE = 'application/vnd.openxmlformats-officedocument';
+
+async function besides(draft: Partial<WorkbookDraft>) {
+  const { content, remarks } = await readWorkbook(workbook({ sheets, ...draft }), COLUMNS);
+  return { elsewhere: content.elsewhere, remarks };
+}
+
+const drawing = (text: string) => `<wsDr><sp><txBody><p><r><t>${text}</t></r></p></txBody></sp></wsDr>`;
+
+test.each<[string, string, string, string]>([
+  ['comments', 'xl/comments1.xml', `${OFFICE}.spreadsheetml.comments+xml`, '<comments/>'],
+  ['comments', 'xl/threadedComments/1.xml', 'application/vnd.ms-excel.threadedcomments+xml', '<ThreadedComments/>'],
+  ['pivot tables', 'xl/pivotCache/d.xml', `${OFFICE}.spreadsheetml.pivotCacheRecords+xml`, '<pivotCacheRecords/>'],
+  ['links to other workbooks', 'xl/externalLinks/1.xml', `${OFFICE}.spreadsheetml.externalLink+xml`, '<externalLink/>'],
+  ['charts', 'xl/charts/chart1.xml', `${OFFICE}.drawingml.chart+xml`, '<chartSpace/>'],
+  ['embedded files', 'xl/embeddings/ole1.bin', `${OFFICE}.oleObject`, 'x'],
+  ['embedded files', 'xl/embeddings/book.xlsx', `${OFFICE}.spreadsheetml.sheet`, 'x'],
+  ['text boxes', 'xl/drawings/drawing1.xml', `${OFFICE}.drawing+xml`, drawing('note')],
+  [
+    'sheets that the workbook does not list',
+    'xl/worksheets/old.xml',
+    `${OFFICE}.spreadsheetml.worksheet+xml`,
+    sheetXml([]),
+  ],
+  ['other parts', 'customXml/item1.xml', 'application/xml', '<leads/>'],
+  ['other parts', 'xl/revisions/1.xml', `${OFFICE}.spreadsheetml.revisionLog+xml`, '<revisions/>'],
+])('%s are values elsewhere: %s', async (what, name, type, content) => {
+  expect(await besides({ parts: [{ name, type, content }] })).toEqual({
+    elsewhere: 1,
+    remarks: [`The workbook has values besides the rows of its sheet: ${what}.`],
+  });
+});
+
+test('how a workbook looks, and who wrote it, are no values', async () => {
+  const parts = [
+    { name: 'docProps/core.xml', type: 'application/vnd.openxmlformats-package.core-properties+xml', content: '<a/>' },
+    { name: 'docProps/app.xml', type: `${OFFICE}.extended-properties+xml`, content: '<Properties/>' },
+    { name: 'xl/theme/theme1.xml', type: `${OFFICE}.theme+xml`, content: '<theme/>' },
+    { name: 'xl/tables/table1.xml', type: `${OFFICE}.spreadsheetml.table+xml`, content: '<table/>' },
+    { name: 'xl/media/logo.png', type: 'image/png', content: 'x' },
+    { name: 'xl/printerSettings/1.bin', type: `${OFFICE}.spreadsheetml.printerSettings`, content: 'x' },
+    { name: 'xl/drawings/drawing1.xml', type: `${OFFICE}.drawing+xml`, content: drawing(' ') },
+  ];
+
+  expect(await besides({ parts })).toEqual({ elsewhere: 0, remarks: [] });
+});
+
+test('a name that stands for values is a value, one that stands for cells is none', async () => {
+  const cells = '<definedName name="_xlnm._FilterDatabase">Sheet1!$A$1:$C$9</definedName>';
+  const values = '<definedName name="a">"Dan"</definedName><definedName name="b">{1,2}</definedName>';
+
+  expect((await besides({ definedNames: cells })).elsewhere).toBe(0);
+  expect((await besides({ definedNames: cells + values })).elsewhere).toBe(2);
+});
+
+test('a shared text that no cell has is a value elsewhere', async () => {
+  const rows = [COLUMNS, [{ xml: '<c t="s"><v>1</v></c>' }]];
+
+  expect(await besides({ sheets: [{ rows }], sharedStrings: ['', 'Dan'] })).toMatchObject({ elsewhere: 0 });
+  expect(await besides({ sheets: [{ rows }], sharedStrings: ['Ruth', 'Dan'] })).toEqual({
+    elsewhere: 1,
+    remarks: ['The workbook has values besides the rows of its sheet: texts that no cell has.'],
+  });
+});
+
+test.each<[string, (string | null)[]]>([
+  ['in all columns', ['A', 'B', 'C']],
+  ['beyond the last column', ['A', null, null, 'D']],
+])('rows above the header with values %s may be records', async (_, above) => {
+  expect(await besides({ sheets: [{ rows: [above, COLUMNS, ['1']] }] })).toMatchObject({ elsewhere: 1 });
+});
+
+test('bytes that belong to no part are values elsewhere', async () => {
+  const bytes = workbook({ sheets });
+  const before = Buffer.concat([Buffer.alloc(100, 'x'), bytes]);
+  const end = before.length - 22;
+  const directory = before.readUInt32LE(end + 16) + 100;
+  before.writeUInt32LE(directory, end + 16);
+  for (let at = directory; before.readUInt32LE(at) === 0x02014b50; at += 46 + before.readUInt16LE(at + 28))
+    before.writeUInt32LE(before.readUInt32LE(at + 42) + 100, at + 42);
+
+  expect((await readWorkbook(bytes, COLUMNS)).content.elsewhere).toBe(0);
+  expect((await readWorkbook(before, COLUMNS)).content.elsewhere).toBe(1);
+});
+
+test('a hidden sheet of many, and several parts of a kind, are counted each', async () => {
+  const comments = { type: `${OFFICE}.spreadsheetml.comments+xml`, content: '<comments/>' };
+  const parts = ['xl/comments1.xml', 'xl/comments2.xml'].map((name) => ({ name, ...comments }));
+
+  expect(await besides({ sheets: [...sheets, { state: 'hidden', rows: [['x']] }], parts })).toEqual({
+    elsewhere: 3,
+    remarks: ['The workbook has values besides the rows of its sheet: hidden sheets, comments (2).'],
+  });
+});
+
+test('each part is verified, also one that is not looked into', async () => {
+  const parts = [...partsOf({ sheets }), { name: 'xl/media/logo.png', content: 'x', lies: { crc: 1 } }];
+
+  await expect(readWorkbook(zipOfFiles(...parts), COLUMNS)).rejects.toThrow('is damaged');
+});

@@ -1,0 +1,186 @@
+import type { ByteSource } from '../../core/files/byte-source.ts';
+import { fieldIndex } from '../../core/files/field-names.ts';
+import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
+import { sheetRecords } from '../../core/spreadsheet/sheet-records.ts';
+import { zipOfFiles } from './zip.ts';
+
+/** A cell: a text (inline), a number, or the XML of one. */
+type Cell = string | number | null | { xml: string };
+
+export interface SheetDraft {
+  state?: 'visible' | 'hidden' | 'veryHidden';
+  /** Rows of cells; or the whole part. */
+  rows?: Cell[][];
+  xml?: string | Uint8Array;
+}
+
+export interface WorkbookDraft {
+  sheets: SheetDraft[];
+  sharedStrings?: string[];
+  /** `<si>` elements, as they are. */
+  sharedXml?: string;
+  /** Format codes of the styles 1, 2, …; numbers are built-in ids. */
+  formats?: (string | number)[];
+  workbookPr?: string;
+  definedNames?: string;
+  /** Further parts. */
+  parts?: { name: string; content: string | Uint8Array; type: string }[];
+  /** Of the standard's strict edition. */
+  strict?: boolean;
+}
+
+const TYPES = 'application/vnd.openxmlformats-officedocument.spreadsheetml';
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
+const MAIN = {
+  transitional: 'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
+  strict: 'http://purl.oclc.org/ooxml/spreadsheetml/main',
+};
+const RELATIONSHIPS = {
+  transitional: 'http://schemas.openxmlformats.org/officeDocument/2006/relationships',
+  strict: 'http://purl.oclc.org/ooxml/officeDocument/relationships',
+};
+
+export const escaped = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+/** A workbook (xlsx) as a writer of inline strings makes it. */
+export const workbookOf = (...rows: Cell[][]): Buffer => workbook({ sheets: [{ rows }] });
+
+export function workbook(draft: WorkbookDraft): Buffer {
+  const parts = partsOf(draft);
+  return zipOfFiles(...parts.map(({ name, content }) => ({ name, content, deflated: true })));
+}
+
+/** The parts of a workbook, for tests that change one. */
+export function partsOf(draft: WorkbookDraft): { name: string; content: string | Uint8Array }[] {
+  const edition = draft.strict ? 'strict' : 'transitional';
+  const main = MAIN[edition];
+  const sheets = draft.sheets.map(({ rows, xml }, place) => ({
+    name: `xl/worksheets/sheet${place + 1}.xml`,
+    content: xml ?? sheetXml(rows ?? [], main),
+    type: `${TYPES}.worksheet+xml`,
+  }));
+  const parts = [
+    { name: 'xl/workbook.xml', content: workbookXml(draft, main, edition), type: `${TYPES}.sheet.main+xml` },
+    { name: 'xl/styles.xml', content: stylesXml(draft.formats ?? [], main), type: `${TYPES}.styles+xml` },
+    ...(draft.sharedStrings || draft.sharedXml ? [sharedPart(draft, main)] : []),
+    ...sheets,
+    ...(draft.parts ?? []),
+  ];
+  const overrides = parts.map(({ name, type }) => `<Override PartName="/${name}" ContentType="${type}"/>`);
+  const defaults = `<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>`;
+  const relations = [
+    ...draft.sheets.map((_, place) => [`s${place}`, 'worksheet', `worksheets/sheet${place + 1}.xml`]),
+    ['st', 'styles', 'styles.xml'],
+    ['ss', 'sharedStrings', '/xl/sharedStrings.xml'],
+  ];
+  const relationship = ([id, type, target]: string[]) =>
+    `<Relationship Id="${id}" Type="${RELATIONSHIPS[edition]}/${type}" Target="${target}"/>`;
+  const shared = draft.sharedStrings || draft.sharedXml ? relations : relations.slice(0, -1);
+  return [
+    { name: '[Content_Types].xml', content: `${DECLARATION}<Types>${defaults}${overrides.join('')}</Types>` },
+    {
+      name: '_rels/.rels',
+      content: `<Relationships>${relationship(['r', 'officeDocument', 'xl/workbook.xml'])}</Relationships>`,
+    },
+    {
+      name: 'xl/_rels/workbook.xml.rels',
+      content: `<Relationships>${shared.map(relationship).join('')}</Relationships>`,
+    },
+    ...parts.map(({ name, content }) => ({ name, content })),
+  ];
+}
+
+function workbookXml(
+  { sheets, workbookPr, definedNames }: WorkbookDraft,
+  main: string,
+  edition: 'strict' | 'transitional',
+) {
+  const listed = sheets.map(
+    ({ state = 'visible' }, place) =>
+      `<sheet name="S${place}" sheetId="${place + 1}" state="${state}" r:id="s${place}"/>`,
+  );
+  const names = definedNames ? `<definedNames>${definedNames}</definedNames>` : '';
+  return `${DECLARATION}<workbook xmlns="${main}" xmlns:r="${RELATIONSHIPS[edition]}">${workbookPr ?? ''}<sheets>${listed.join('')}</sheets>${names}</workbook>`;
+}
+
+function sharedPart({ sharedStrings = [], sharedXml = '' }: WorkbookDraft, main: string) {
+  const items = sharedStrings.map((text) => `<si><t xml:space="preserve">${escaped(text)}</t></si>`);
+  const content = `${DECLARATION}<sst xmlns="${main}">${items.join('')}${sharedXml}</sst>`;
+  return { name: 'xl/sharedStrings.xml', content, type: `${TYPES}.sharedStrings+xml` };
+}
+
+function stylesXml(formats: (string | number)[], main: string): string {
+  const own = formats.flatMap((format, place) =>
+    typeof format === 'string' ? [`<numFmt numFmtId="${164 + place}" formatCode="${escaped(format)}"/>`] : [],
+  );
+  const cells = formats.map(
+    (format, place) => `<xf numFmtId="${typeof format === 'string' ? 164 + place : format}" fontId="0"/>`,
+  );
+  return `${DECLARATION}<styleSheet xmlns="${main}"><numFmts>${own.join('')}</numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/>${cells.join('')}</cellXfs></styleSheet>`;
+}
+
+export function sheetXml(rows: Cell[][], main = MAIN.transitional): string {
+  // What it says of its size is a lie.
+  return `${DECLARATION}<worksheet xmlns="${main}"><dimension ref="A1:B2"/><sheetData>${rows.map(rowXml).join('')}</sheetData></worksheet>`;
+}
+
+function rowXml(cells: Cell[], place: number): string {
+  const xml = cells.map((cell, column) => cellXml(cell, `${columnName(column)}${place + 1}`));
+  return `<row r="${place + 1}">${xml.join('')}</row>`;
+}
+
+function cellXml(cell: Cell, at: string): string {
+  if (cell === null) return '';
+  if (typeof cell === 'number') return `<c r="${at}"><v>${cell}</v></c>`;
+  if (typeof cell === 'string')
+    return `<c r="${at}" t="inlineStr"><is><t xml:space="preserve">${escaped(cell)}</t></is></c>`;
+  return cell.xml.replace('<c', `<c r="${at}"`);
+}
+
+/** 27 is AB. */
+export function columnName(column: number): string {
+  const before = Math.floor(column / 26);
+  return `${before > 0 ? columnName(before - 1) : ''}${String.fromCharCode(65 + (column % 26))}`;
+}
+
+/** The bytes, in pieces; `reads` notes the ranges that are asked for. */
+export function sourceOf(bytes: Uint8Array, reads: [from: number, to: number][] = []): ByteSource {
+  return {
+    size: bytes.length,
+    async *read(from, to) {
+      reads.push([from, to]);
+      for (let at = from; at < to; at += 1000) yield bytes.subarray(at, Math.min(to, at + 1000));
+    },
+  };
+}
+
+export const AMPLE = { contentBytes: 1e12, diskBytes: 1e12, secondsLeft: () => 900 };
+
+export function expectedColumns(
+  columns: readonly string[],
+  more: { labels?: Record<string, string>; excepted?: string[]; headerless?: boolean } = {},
+) {
+  const { labels = {}, excepted = [], headerless = false } = more;
+  const left = excepted.map((name) => ({ name, label: null, entry: name }));
+  const fields = [...columns.map((name) => ({ name, label: null })), ...left];
+  return { columns, headerless, index: fieldIndex({ columns, fields, excepted: left, labels }) };
+}
+
+/** What is known of a workbook of which these columns were requested, and its records. */
+export async function readWorkbook(
+  bytes: Uint8Array,
+  columns: readonly string[],
+  more: Parameters<typeof expectedColumns>[1] = {},
+) {
+  const source = sourceOf(bytes);
+  const facts = await sheetFacts(source, expectedColumns(columns, more), AMPLE);
+  const records = facts.empty ? [] : await all(sheetRecords(source, facts.content, AMPLE));
+  return { ...facts, records };
+}
+
+export async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const value of values) found.push(value);
+  return found;
+}
