@@ -19,3 +19,5 @@ export async function onDisk<T>(
     await close();
   }
 }
+
+export { fileSource } from '../zip/put-aside.ts';

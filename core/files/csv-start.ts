@@ -19,7 +19,7 @@ export interface CsvStart {
   breaksAtCr: boolean;
   /** The first record names the columns; `null` = not known. */
   headed: boolean | null;
-  /** SHA-256 of the first record where that is not known, else `null`. */
+  /** SHA-256 of the first record where it is not known to be a row, and does not name all columns; else `null`. */
   firstRecord: string | null;
   /** All of its cells name columns, though files have no header. */
   seemsHeaded: boolean;
@@ -113,9 +113,14 @@ function namesProof(first: SeenRecord, { complete, index }: Pick<Circumstances, 
   const ends = complete || first.lineBreak !== '';
   const cells = ends ? first.cells : first.cells.slice(0, -1);
   const names = cells.filter((cell) => cell.trim() !== '');
-  if (!names.every(index.isListed)) return undefined;
+  if (!names.every((cell) => isListed(cell, index))) return undefined;
   if (!ends) return index.mayBeListed(first.cells.at(-1) ?? '') ? 'open' : undefined;
   return names.length > 0 && names.length * 2 >= cells.length ? 'names' : undefined;
+}
+
+/** What holds another separator may be several cells, of which one is not listed: it names a column only as it is written. */
+function isListed(cell: string, index: FieldIndex): boolean {
+  return SEPARATORS.some((separator) => cell.includes(separator)) ? index.isExact(cell) : index.isListed(cell);
 }
 
 function widthProof(first: SeenRecord, second: SeenRecord | undefined, circumstances: Circumstances): Proof {
@@ -149,6 +154,8 @@ function describe(candidate: Candidate, { separatorLine, alone, complete, index,
   const cells = first?.cells ?? [];
   const byLook = alone ? headedByLook(cells, second?.cells ?? [], index) : null;
   const headed = headerless ? false : proof === 'names' ? true : byLook;
+  const names = headed ? headerOf(cells, index) : null;
+  const known = headed === false || (names !== null && names.header !== null);
   return {
     separator,
     separatorProven: separatorLine > 0 || (alone && cells.length > 1),
@@ -156,9 +163,9 @@ function describe(candidate: Candidate, { separatorLine, alone, complete, index,
     width: cells.length,
     breaksAtCr: first?.lineBreak === '\r',
     headed,
-    firstRecord: headed === null ? createHash('sha256').update(JSON.stringify(cells)).digest('hex') : null,
+    firstRecord: known ? null : createHash('sha256').update(JSON.stringify(cells)).digest('hex'),
     seemsHeaded: headerless && first !== undefined && namesProof(first, { complete, index }) === 'names',
-    names: headed ? headerOf(cells, index) : null,
+    names,
   };
 }
 

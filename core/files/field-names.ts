@@ -50,6 +50,8 @@ export interface FieldIndex {
   width: number;
   /** The text names a field: left out or not, or several by their common label. */
   isListed: (cell: string) => boolean;
+  /** The same, as it is written: not by another spelling of it, or what ends a path. */
+  isExact: (cell: string) => boolean;
   /** A listed text begins like this. */
   mayBeListed: (begins: string) => boolean;
   /** The fields that the cells name or label; `null` where a cell may mean several, none of them requested in its place. */
@@ -127,6 +129,7 @@ export function fieldIndex(listed: ListedFields): FieldIndex {
       const { listed: found, excepted } = readHeader([cell]);
       return found + excepted > 0;
     },
+    isExact: (cell) => texts.find(cell).exact.length > 0,
     mayBeListed: texts.mayBegin,
     namesOf: (cells) => {
       const { names, labelled } = readHeader(cells);

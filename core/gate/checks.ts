@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { exceptedPlaces } from './excepted.ts';
 import type { CheckResult, GateReport } from './report.ts';
-import { columnChanges, columnsOf, rowsThatCount, type Subject, usualRows } from './subject.ts';
+import { columnChanges, rowsThatCount, type Subject, shownColumns, usualRows } from './subject.ts';
 import { countText, numberText, usualText } from './texts.ts';
 
 /** What a check has measured of a file: `null` = not known. One of the bounds is set. */
@@ -138,11 +138,12 @@ export const CHECKS: Check[] = [
   {
     id: 'required',
     setting: 'columns.required (none)',
-    stops: 'whose header does not show these columns',
+    stops: 'whose header does not show these columns; where files have no header, that is not as wide as requested',
     promised: true,
-    measure: ({ facts, promised: { required } }) => {
+    measure: ({ facts, promised }) => {
+      const { required } = promised;
       if (required.length === 0 || facts.empty) return undefined;
-      const named = columnsOf(facts);
+      const named = shownColumns(facts, promised);
       return { measured: named && required.filter((name) => !named.includes(name)).length, atMost: 0 };
     },
     words: ({ measured }) =>
@@ -169,10 +170,10 @@ export const CHECKS: Check[] = [
   },
   {
     id: 'unknownHeader',
-    setting: 'until a file with this first record is released; not with columns.header none',
+    setting: 'until a file with this first record is released; not with columns.header none, nor with columns.except',
     stops: 'whose first record names no columns as the CRM lists them, though it is as wide as requested',
-    measure: ({ facts: { header, content, empty }, promised: { headerless } }) =>
-      empty || !content || headerless
+    measure: ({ facts: { header, content, empty }, promised: { headerless, excepting } }) =>
+      empty || !content || headerless || excepting
         ? undefined
         : { measured: header ? 0 : content.headed === false ? 2 : 1, atMost: 0 },
     words: ({ measured }) =>

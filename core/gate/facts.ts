@@ -26,7 +26,11 @@ export const contentSchema = z.object({
   headed: z.nullable(z.boolean()).check(z.describe('The first record names the columns.')),
   firstRecord: z
     .nullable(z.string())
-    .check(z.describe('SHA-256 of the first record, where it is not known to name the columns.')),
+    .check(
+      z.describe(
+        'SHA-256 of the first record, where it may be a header and does not name all columns as the CRM lists them.',
+      ),
+    ),
   unlisted: z.nullable(count).check(z.describe('Cells of the header that name no listed field, empty ones aside.')),
   unlistedTexts: z
     .array(z.string())

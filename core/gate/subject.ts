@@ -57,6 +57,18 @@ export function columnsOf({ header }: Pick<Facts, 'header'>): string[] | null {
   return header?.filter((name) => name !== '') ?? null;
 }
 
+/**
+ * Names of the columns that a file shows: by its header or, where files have none, by its width; `null` where they are not
+ * known.
+ */
+export function shownColumns(
+  facts: Pick<Facts, 'header' | 'content'>,
+  { columns, headerless }: Pick<Promised, 'columns' | 'headerless'>,
+): readonly string[] | null {
+  const { headed = null, width = null } = facts.content ?? {};
+  return headerless && headed === false && width === columns.length ? columns : columnsOf(facts);
+}
+
 /** How a file lacks requested columns and has others; `null` where its columns are not known. */
 export function columnChanges(
   { header, content }: Pick<Facts, 'header' | 'content'>,

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
+import { mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ByteSource } from '../files/byte-source.ts';
@@ -19,22 +19,29 @@ export async function putAside(
   const path = join(folder, 'content');
   const close = () => rm(folder, { recursive: true, force: true });
   try {
-    await using file = await open(path, 'w');
-    let size = 0;
-    for await (const chunk of chunks) {
-      budget.store(chunk.length);
-      size += chunk.length;
-      await file.writeFile(chunk);
-    }
-    return { source: fileSource(path, size), close };
+    await write(path, chunks, budget);
+    return { source: await fileSource(path), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-/** A file on the disk. @param size its bytes */
-export function fileSource(path: string, size: number): ByteSource {
+async function write(path: string, chunks: AsyncIterable<Uint8Array>, budget: ReadingBudget): Promise<void> {
+  const file = await open(path, 'w');
+  try {
+    for await (const chunk of chunks) {
+      budget.store(chunk.length);
+      await file.appendFile(chunk);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** A file on the disk. */
+export async function fileSource(path: string): Promise<ByteSource> {
+  const { size } = await stat(path);
   return {
     size,
     async *read(from, to) {

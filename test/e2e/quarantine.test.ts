@@ -7,8 +7,10 @@ import { manifestSchema } from '../../core/export/manifest.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { runCli } from '../cli/support/run-cli.ts';
+import { CANARY } from '../support/builders.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
+import { histories, logs, objects, type Place } from './support/everything.ts';
 
 /** Ten bad files, each after nights of a hundred rows: none of them gets to readers, until a person releases it. */
 
@@ -20,7 +22,8 @@ let system: Deployed;
 
 beforeAll(async () => {
   const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
-  const entities = { workflows: { guards: { minRows: 90 } } };
+  const employers = { columns: { except: ['companyNumber'] }, tables: { columns: { employees: 'integer' } } } as const;
+  const entities = { workflows: { guards: { minRows: 90 } }, employers };
   system = await deployForTests('quarantine', { polling, entities }, { rows: ROWS, jobChecks: 1 });
   for (const date of NIGHTS)
     for (const report of await Promise.all(OF.map((entity) => system.run(entity, { date }))))
@@ -133,4 +136,48 @@ it('a released one is what readers get, with who asked beside it, and is release
 
   const again = await runCli(...args);
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is published already') });
+});
+
+/** The company number of employers is left out; its label is ח.פ. */
+const DISGUISES: [text: string, pack: (text: string) => string | Uint8Array<ArrayBuffer>][] = [
+  ['companyNumber', (text) => text],
+  ['ח.פ.:', (text) => text],
+  ['employer.Company_Number', gzipSync],
+  ['', (text) => text],
+  ['Handelsregister', gzipSync],
+];
+
+const within = (places: Place[]) => places.filter(({ text }) => text.includes(CANARY)).map(({ name }) => name);
+
+it('of a column that is left out nothing is told anywhere, whatever the CRM calls it when it delivers it all the same', async () => {
+  const [date] = NIGHTS;
+  const good = await system.run('employers', { date });
+  expect(good.error, good.cause ?? '').toBeNull();
+  const lines = await linesOf('employers');
+  const withheld: string[] = [];
+  for (const [text, pack] of DISGUISES) {
+    const cells = lines.map((line, row) => `${line},"${row === 0 ? text : CANARY}"\r\n`);
+    system.sandbox.faults.add({ path: 'file', entity: 'employers', body: pack(cells.join('')) });
+    const { error, cause, executionArn } = await system.run('employers');
+    expect(`${error}: ${cause}`, text).toMatch(/^File(Quarantined: .*columns\.except.*cannot be released|Rejected: )/);
+    withheld.push(executionArn.split(':').at(-1) ?? '');
+  }
+
+  const commands = [
+    ['table', 'employers', '--date', date ?? '', '--wait'],
+    ['list', 'employers'],
+    ['peek', 'employers'],
+  ];
+  const shown = [...commands, ...withheld.map((run) => ['show', run])].map(async (args) => {
+    const { stdout, stderr } = await runCli(...args, ...system.place);
+    return { name: args.join(' '), text: stdout + stderr };
+  });
+  const { metadata, files } = await objects(system.target);
+  const isWithheld = ({ name }: Place) => withheld.some((run) => name.includes(`/run=${run}/`));
+  const places = [await Promise.all(shown), metadata, files.filter((file) => !isWithheld(file))].flat();
+
+  expect(within([...places, ...(await logs(system)), ...(await histories(system.target))])).toEqual([]);
+  // So it would have been found.
+  expect(within(files.filter(isWithheld))).toHaveLength(3);
+  expect(await bucketTools(system.target).keys('tables/entity=employers/')).toHaveLength(1);
 });

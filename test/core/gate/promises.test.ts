@@ -118,6 +118,14 @@ test('the columns of a file that has no header by its setting are judged by thei
   expect([stoppedBy(rows(2), { promised }), stoppedBy(rows(3), { promised })]).toEqual([[], ['header']]);
 });
 
+test('required columns of a file that has no header by its setting are there where it is as wide as requested', () => {
+  const promised = { required: ['name'], headerless: true };
+  const rows = (width: number) =>
+    ofContent({ headed: false, width, ending: { cells: width, lineBreak: true } }, { header: null });
+
+  expect([stoppedBy(rows(2), { promised }), stoppedBy(rows(1), { promised })]).toEqual([[], ['required']]);
+});
+
 test('an unknown header waits for a person once: a file that begins with the released one is known, by its columns too', () => {
   const firstRecord = 'f'.repeat(64);
   const unknown = factsOf(null, { headed: null, rows: { least: 9, most: 10 }, firstRecord }, { header: null });
@@ -140,6 +148,15 @@ test('a released header stands for the requested columns only where there are as
   const wider = factsOf(9, { headed: null, width: 3, firstRecord, ending }, { header: null });
 
   expect(stoppedBy(wider, { history: released({ headers: [firstRecord] }) })).toEqual(['unknownHeader']);
+});
+
+test('where columns are left out, an unknown header is stopped for good: nobody is told to release it', () => {
+  const unknown = factsOf(9, { headed: null, unlisted: null, excepted: null }, { header: null });
+
+  const { stoppedBy: by, releasable, text } = judged(unknown, { promised: { excepting: true } });
+
+  expect([by, releasable]).toEqual([['excepted'], false]);
+  expect(text).not.toContain('release it');
 });
 
 test('the quarantine of a file that seems to have no header names the setting for it', () => {

@@ -1,0 +1,25 @@
+import { statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { fieldIndex } from '../../core/files/field-names.ts';
+import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
+import { fileSource } from '../../core/zip/put-aside.ts';
+import { JOB, whenBegun } from '../support/children.ts';
+import { costOf } from '../support/process-cost.ts';
+import type { SheetJob, SheetReading } from './sheets.ts';
+
+/** Reads a spreadsheet to its end as PublishFile does, with all of it loaded, and reports what it cost. */
+
+const { path, columns }: SheetJob = JSON.parse(process.env[JOB] ?? '');
+await import('../../lambdas/publish-file/handler.ts');
+const { bavail, bsize } = statfsSync(tmpdir());
+const limits = { contentBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsize, secondsLeft: () => 900 };
+
+await whenBegun(async (): Promise<SheetReading> => {
+  const index = fieldIndex({ columns, fields: [], excepted: [], labels: {} });
+  let rows = 0;
+  const cost = await costOf(async () => {
+    const { content } = await sheetFacts(await fileSource(path), { index, columns, headerless: false }, limits);
+    rows = content.rows?.least ?? 0;
+  });
+  return { ...cost, rows };
+});

@@ -1,0 +1,352 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import type { Run } from '../../../core/step/states.ts';
+import { type EndOfNight, exportIdOf, type Nights, nightsOf } from '../../support/nights.ts';
+import { END_OF_ZIP, zipWith } from '../../support/zip.ts';
+
+/**
+ * Files that an earlier release published though its settings promised otherwise, each behind seven nights of 240 rows. Four
+ * columns are listed; `idNumber` is left out where a case says so.
+ */
+
+const DATE = '2026-11-20';
+const BEFORE = [13, 14, 15, 16, 17, 18, 19].map((day) => `2026-11-${day}`);
+const COLUMNS = ['id', 'name', 'phone'];
+const LISTED = {
+  others: ['email', 'idNumber'],
+  labels: ['מזהה', 'שם', 'טלפון', 'דוא"ל', 'מספר זהות'],
+  types: null,
+  complete: true,
+};
+const RUN: Partial<Run> = { request: { columns: COLUMNS }, listed: LISTED };
+const EXCEPTING = { columns: { except: ['idNumber'] } };
+const EXCEPTED: Partial<Run> = { excepted: [{ entry: 'idNumber', name: 'idNumber', label: 'מספר זהות' }] };
+/** Of a left-out column: nothing that is told of a file may hold it. */
+const CANARY = '312345678';
+
+const row = (number: number) => `${number},Dana ${number},+97250${String(number).padStart(7, '0')}\n`;
+const rows = (count: number) => Array.from({ length: count }, (_, number) => row(number)).join('');
+const HEADER = `${COLUMNS.join(',')}\n`;
+const csv = (count: number) => HEADER + rows(count);
+/** Three columns under a header, the last of them with values of the column that is left out. */
+const leaking = (header: string, count = 240) =>
+  header + Array.from({ length: count }, (_, number) => `${number},Dana,${CANARY}\n`).join('');
+/** As many rows, but of so many bytes, which gzip makes half as many of. */
+const large = (bytes: number) => {
+  const digits = (number: number) => createHash('sha512').update(String(number)).digest('hex');
+  const text = (number: number) =>
+    Array.from({ length: Math.ceil(bytes / 240 / 128) }, (_, part) => digits(number * 1000 + part)).join('');
+  return HEADER + Array.from({ length: 240 }, (_, number) => `${number},${text(number)},1\n`).join('');
+};
+const half = (bytes: Buffer) => bytes.subarray(0, Math.floor(bytes.length / 2));
+const flipped = (bytes: Buffer) => {
+  const other = Buffer.from(bytes);
+  const at = Math.floor(bytes.length / 2);
+  other[at] = (bytes[at] ?? 0) ^ 0x10;
+  return other;
+};
+
+async function behindNights(leads: object = {}, given: Partial<Run> = {}): Promise<Nights> {
+  const nights = nightsOf(leads);
+  for (const date of BEFORE) {
+    const { ended, cause } = await nights.night({ date, bytes: csv(240), run: { ...RUN, ...given } });
+    expect(ended, cause).toBe('PUBLISHED');
+  }
+  return nights;
+}
+
+interface Given {
+  /** Settings of the entity. */
+  leads?: object;
+  run?: Partial<Run>;
+  exportId?: string;
+}
+
+async function tonight(bytes: string | Uint8Array, { leads, run: given, exportId }: Given = {}): Promise<EndOfNight> {
+  const nights = await behindNights(leads, given?.excepted ? { excepted: given.excepted } : {});
+  return nights.night({ date: DATE, bytes, run: { ...RUN, ...given }, ...(exportId && { exportId }) });
+}
+
+type Case = [what: string, bytes: string | Uint8Array, outcome: string, given?: Given];
+
+/** `PUBLISHED`, `FileRejected`, or the checks that stop it, `for good` where no person can release it. */
+function outcomeOf({ ended, stoppedBy, releasable }: EndOfNight): string {
+  if (ended !== 'FileQuarantined') return ended;
+  return `${releasable ? '' : 'for good: '}${stoppedBy.join(', ')}`;
+}
+
+function testCases(cases: Case[]): void {
+  test.each(cases)('%s', async (_, bytes, outcome, given) => {
+    const end = await tonight(bytes, given);
+
+    expect(outcomeOf(end), end.cause).toBe(outcome);
+    expect(end.told.includes(CANARY)).toBe(false);
+  });
+}
+
+describe('columns that are left out', () => {
+  const excepting = { leads: EXCEPTING, run: EXCEPTED };
+  const disguised = (text: string, outcome = 'for good: excepted'): Case => {
+    const shown = JSON.stringify(text).replaceAll(/[^ -~א-ת]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`);
+    return [`behind the text ${shown}`, leaking(`id,name,${text}\n`), outcome, excepting];
+  };
+
+  testCases([
+    disguised('idNumber'),
+    disguised('IDNUMBER'),
+    disguised('id_number'),
+    disguised('lead.idNumber'),
+    disguised('idNumber (text)'),
+    disguised('מספר זהות'),
+    disguised('מספר זהות:'),
+    disguised('\u200fמספר זהות'),
+    disguised('id\u00adNumber'),
+    disguised('ｉｄＮｕｍｂｅｒ'),
+    disguised('" "'),
+    disguised(''),
+    disguised('Passport'),
+    [
+      'behind an invisible text, before another separator',
+      `\u200b;name\n${`${CANARY};Dana\n`.repeat(240)}`,
+      'for good: excepted',
+      { leads: EXCEPTING, run: { ...EXCEPTED, request: { columns: ['id', 'name'] } } },
+    ],
+    ['in the place of a requested column, without a header', leaking(''), 'for good: excepted', excepting],
+    [
+      'beyond the header',
+      `${HEADER}${rows(240).replaceAll('\n', `,${CANARY}\n`)}`,
+      'for good: maxIrregularShare, lastRecord, excepted',
+      excepting,
+    ],
+    ['in one row, beyond the header', `${csv(239)}1,a,b,${CANARY}\n${row(1)}`, 'for good: excepted', excepting],
+    ['as gzip', gzipSync(leaking('id,name,idNumber\n')), 'for good: excepted', excepting],
+    ['as zip', zipWith('leads.csv', leaking('id,name,idNumber\n')), 'for good: excepted', excepting],
+    [
+      'in a file that nobody gets',
+      leaking('id,name,idNumber\n'),
+      'for good: excepted',
+      { leads: EXCEPTING, run: { ...EXCEPTED, publish: false, kind: 'partial', differs: ['filters'] } },
+    ],
+  ]);
+
+  testCases([
+    ['are not seen in the requested ones', csv(240), 'PUBLISHED', excepting],
+    ['are not seen in labels', csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'), 'PUBLISHED', excepting],
+    ['are not seen in capitals', csv(240).replace(HEADER, 'ID,Name,PHONE\n'), 'PUBLISHED', excepting],
+    ['are not seen in paths', csv(240).replace(HEADER, 'lead.id,lead.name,lead.phone\n'), 'PUBLISHED', excepting],
+    ['are not seen where a column is missing', csv(240).replaceAll(/,[^,\n]*\n/g, '\n'), 'PUBLISHED', excepting],
+    ['are not seen in an empty column', `${csv(240).replaceAll('\n', ',\n')}`, 'PUBLISHED', excepting],
+    ['are not seen in gzip', gzipSync(csv(240)), 'PUBLISHED', excepting],
+    ['are not seen in a zip', zipWith('leads.csv', csv(240)), 'PUBLISHED', excepting],
+  ]);
+});
+
+describe('rows that an earlier release did not count', () => {
+  testCases([
+    ['2 rows with a lone carriage return in a cell', `${HEADER}1,a\rb,2\n2,b,3\n`, 'maxShrink'],
+    ['2 rows with a lone carriage return in quotation marks', `${HEADER}1,"a\rb",2\n2,b,3\n`, 'maxShrink'],
+    ['a header and a lone carriage return', `${COLUMNS.join(',')}\r`, 'noRows, maxShrink, lastLineBreak'],
+    ['2 rows behind a header that is not listed', 'Nr,Wer,Wo\n1,a,2\n2,b,3\n', 'maxShrink, unknownHeader'],
+    ['2 rows as gzip', gzipSync(csv(2)), 'maxShrink'],
+    ['a header alone as gzip', gzipSync(HEADER), 'noRows, maxShrink'],
+    ['nothing as gzip', gzipSync(''), 'empty, noRows, maxShrink'],
+    ['2 rows as zip', zipWith('leads.csv', csv(2)), 'maxShrink'],
+    ['a zip without a file', END_OF_ZIP, 'FileRejected'],
+    ['a hundred rows of which 98 are empty in every cell', csv(2) + ',,\n'.repeat(98), 'maxShrink'],
+    ['all rows, with a lone carriage return in one cell', csv(240).replace('Dana 7,', '"Dana\r7",'), 'PUBLISHED'],
+    ['all rows as gzip', gzipSync(csv(240)), 'PUBLISHED'],
+    [
+      'equal rows that gzip makes 400 times as small',
+      gzipSync(HEADER + `1,${'x'.repeat(5000)},1\n`.repeat(240)),
+      'PUBLISHED',
+    ],
+  ]);
+});
+
+describe('files that are not whole', () => {
+  const whole = gzipSync(csv(240));
+  const middle = gzipSync(large(900_000));
+  const big = gzipSync(large(2_600_000));
+
+  testCases([
+    [
+      'the text of an error as last line',
+      `${csv(239)}ERROR: canceling statement due to statement timeout\n`,
+      'lastRecord',
+    ],
+    ['the text of an error as last line, as gzip', gzipSync(`${csv(239)}ERROR: timeout\n`), 'lastRecord'],
+    ['JSON as last line', `${csv(239)}{"error":"timeout"}`, 'lastRecord, lastLineBreak'],
+    ['HTML as last line', `${csv(239)}<html>504`, 'lastRecord, lastLineBreak'],
+    ['a record that is cut', csv(240).slice(0, -20), 'lastRecord, lastLineBreak'],
+    ['a record that is cut in its last cell', csv(240).slice(0, -3), 'lastLineBreak'],
+    ['a record that is cut, as gzip', gzipSync(csv(240).slice(0, -20)), 'lastRecord, lastLineBreak'],
+    ['a cut inside of quotation marks', `${csv(239)}240,"Da`, 'FileRejected'],
+    ['gzip with a flipped byte', flipped(whole), 'FileRejected'],
+    [
+      'gzip with a flipped byte in its trailer',
+      Buffer.concat([whole.subarray(0, -5), Buffer.of(1), whole.subarray(-4)]),
+      'FileRejected',
+    ],
+    ['gzip without its trailer', whole.subarray(0, -8), 'FileRejected'],
+    ['a small gzip that is cut', half(whole), 'FileRejected'],
+    ['a gzip of 450 KB that is cut', half(middle), 'FileRejected'],
+    ['a gzip of 1.2 MB that is cut', big.subarray(0, 1_200_000), 'FileRejected'],
+    ['gzip with something behind it', Buffer.concat([whole, Buffer.from('ERROR: timeout')]), 'FileRejected'],
+    ['a zip that is cut', zipWith('leads.csv', csv(240)).subarray(0, 4000), 'FileRejected'],
+    ['a zip with a flipped byte', flipped(zipWith('leads.csv', csv(240))), 'FileRejected'],
+    ['the status of a server', '{"status":500}', 'FileRejected'],
+    [
+      'the record of the export itself',
+      '{"id":"0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10","status":"PROCESSED"}',
+      'FileRejected',
+    ],
+    ['errors as JSON', '{"errors":[{"message":"timeout"}]}', 'FileRejected'],
+    ['an empty list', '[]', 'FileRejected'],
+    ['a list that is cut', '[{"id":"1","name":"a","phone":"2"},{"id":"2","na', 'FileRejected'],
+    ['the page of a gateway', '<!doctype html><html><head><title>504</title></head></html>', 'FileRejected'],
+  ]);
+
+  testCases([
+    ['a gzip of 450 KB is published', middle, 'PUBLISHED'],
+    ['a gzip of 1.3 MB is published', big, 'PUBLISHED'],
+    ['two gzip files in a row are one', Buffer.concat([gzipSync(csv(120)), gzipSync(rows(120))]), 'PUBLISHED'],
+  ]);
+
+  test('a last line that says how many there are waits for a person once, and is a warning afterwards', async () => {
+    const nights = await behindNights();
+    const bytes = `${csv(240)}Total,240\n`;
+
+    const first = await nights.night({ date: '2026-11-20', bytes, run: RUN });
+    expect(outcomeOf(first), first.cause).toBe('lastRecord');
+    expect(await nights.release('of-2026-11-20')).toMatchObject({ ended: 'PUBLISHED' });
+    const second = await nights.night({ date: '2026-11-21', bytes, run: RUN });
+    const third = await nights.night({ date: '2026-11-22', bytes, run: RUN });
+
+    expect([second, third].map(outcomeOf)).toEqual(['PUBLISHED', 'PUBLISHED']);
+    expect(third.warnings.join()).toContain('It ends as a file that a person has released');
+  });
+});
+
+describe('columns that are promised', () => {
+  const renamed = csv(240).replace('phone', 'mobile');
+  const lacking = csv(240).replaceAll(/,[^,\n]*\n/g, '\n');
+  const email = csv(240).replace('phone', 'email');
+
+  testCases([
+    ['a renamed column under removed: stop', email, 'header', { leads: { drift: { removed: 'stop' } } }],
+    [
+      'a column of another name under removed: stop',
+      renamed,
+      'header, unknownHeader',
+      { leads: { drift: { removed: 'stop' } } },
+    ],
+    ['a missing column under removed: stop', lacking, 'header', { leads: { drift: { removed: 'stop' } } }],
+    ['a missing column', lacking, 'PUBLISHED'],
+    [
+      'one too many under added: stop',
+      `${csv(240).replaceAll('\n', ',x\n').replace(',x', ',email')}`,
+      'header',
+      { leads: { drift: { added: 'stop' } } },
+    ],
+    [
+      'a column without a name under added: stop',
+      `${csv(240).replaceAll('\n', ',x\n').replace(',x', ',')}`,
+      'header',
+      { leads: { drift: { added: 'stop' } } },
+    ],
+    ['a required one that is missing', lacking, 'required', { leads: { columns: { required: ['phone'] } } }],
+    [
+      'a required one that is missing, as gzip',
+      gzipSync(lacking),
+      'required',
+      { leads: { columns: { required: ['phone'] } } },
+    ],
+    [
+      'a required one of another name',
+      renamed,
+      'required, unknownHeader',
+      { leads: { columns: { required: ['phone'] } } },
+    ],
+    [
+      'all of them, in another order',
+      csv(240).replace(HEADER, 'phone,name,id\n'),
+      'PUBLISHED',
+      { leads: { columns: { required: ['phone'] }, drift: { removed: 'stop', added: 'stop' } } },
+    ],
+    [
+      'all of them, by their labels',
+      csv(240).replace(HEADER, 'מזהה,שם,טלפון\n'),
+      'PUBLISHED',
+      { leads: { columns: { required: ['phone'] }, drift: { removed: 'stop', added: 'stop' } } },
+    ],
+  ]);
+
+  test('a header of which one text is not listed waits for a person once', async () => {
+    const nights = await behindNights();
+
+    const first = await nights.night({ date: '2026-11-20', bytes: renamed, run: RUN });
+    expect(outcomeOf(first), first.cause).toBe('unknownHeader');
+    expect(await nights.release('of-2026-11-20')).toMatchObject({ ended: 'PUBLISHED' });
+    const second = await nights.night({ date: '2026-11-21', bytes: renamed, run: RUN });
+
+    expect(outcomeOf(second), second.cause).toBe('PUBLISHED');
+  });
+
+  test('a header of texts that nobody lists waits for a person once', async () => {
+    const nights = await behindNights({ drift: { removed: 'stop' } });
+    const bytes = csv(240).replace(HEADER, 'Nummer,Wer,Telefon\n');
+
+    const first = await nights.night({ date: '2026-11-20', bytes, run: RUN });
+    expect(outcomeOf(first), first.cause).toBe('header, unknownHeader');
+    expect(await nights.release('of-2026-11-20')).toMatchObject({ ended: 'PUBLISHED' });
+    const second = await nights.night({ date: '2026-11-21', bytes, run: RUN });
+    const other = await nights.night({ date: '2026-11-22', bytes: bytes.replace('Wer', 'Wen'), run: RUN });
+
+    expect(outcomeOf(second), second.cause).toBe('PUBLISHED');
+    expect(second.manifest?.file).toMatchObject({ header: COLUMNS, rows: 240 });
+    expect(outcomeOf(other), other.cause).toBe('header, unknownHeader');
+  });
+});
+
+describe('dates', () => {
+  testCases([
+    [
+      'the export of the night before under its old id',
+      csv(240),
+      'exportId',
+      { exportId: exportIdOf('of-2026-11-19') },
+    ],
+  ]);
+
+  test('equal bytes under another id are published, and the manifest says since when they are', async () => {
+    const nights = await behindNights();
+
+    const end = await nights.night({ date: DATE, bytes: csv(240), run: RUN });
+
+    expect(outcomeOf(end), end.cause).toBe('PUBLISHED');
+    expect(end.manifest?.unchangedSince).toBe('2026-11-13');
+  });
+
+  test('a rerun on the date of a new normal is compared with what the date has', async () => {
+    const nights = await behindNights();
+    await nights.night({ date: DATE, bytes: csv(60), run: RUN });
+    expect(await nights.release(`of-${DATE}`, true)).toMatchObject({ ended: 'PUBLISHED' });
+
+    const bad = await nights.night({ date: DATE, execution: 'again', bytes: csv(2), run: RUN });
+    const good = await nights.night({ date: DATE, execution: 'once-more', bytes: csv(61), run: RUN });
+
+    expect([bad, good].map(outcomeOf)).toEqual(['maxShrink', 'PUBLISHED']);
+  });
+
+  test('an export of another plan does not take the date of a whole one, and no table is made of it', async () => {
+    const nights = await behindNights();
+    await nights.night({ date: DATE, bytes: csv(240), run: RUN });
+    const partial: Partial<Run> = { ...RUN, kind: 'partial', differs: ['filters'], plan: 'b'.repeat(64) };
+
+    const end = await nights.night({ date: DATE, execution: 'partial', bytes: csv(3), run: partial });
+
+    expect(outcomeOf(end), end.cause).toBe('UNPUBLISHED');
+    expect(nights.bucket.text(`published/entity=leads/date=${DATE}.json`)).toContain(`of-${DATE}`);
+  });
+});

@@ -1,0 +1,97 @@
+import type { Fault } from './fault.ts';
+import type { Table } from './table.ts';
+
+/** Fewer rows than usual or promised, and what hides that. */
+
+const keep = (table: Table, rows: number) => {
+  table.rows = table.rows.slice(0, rows);
+};
+const lonely = (text: string) => text.replace(/(=name|=city|=notes)/, '\r$1');
+
+export const ROW_FAULTS: Fault[] = [
+  ...([null, 'gzip', 'zip'] as const).map(
+    (compression): Fault => ({
+      name: `two rows, ${compression ?? 'not packed'}`,
+      wish: { usual: true, compression },
+      table: (table) => keep(table, 2),
+    }),
+  ),
+  { name: 'two rows of a spreadsheet', wish: { usual: true, kind: 'xlsx' }, table: (table) => keep(table, 2) },
+  {
+    name: 'fewer rows than minRows',
+    wish: { minRows: true },
+    table: (table, _, { minRows = 1 }) => keep(table, minRows - 1),
+  },
+  {
+    name: 'fewer rows than minRows, as gzip',
+    wish: { minRows: true, compression: 'gzip' },
+    table: (table, _, { minRows = 1 }) => keep(table, minRows - 1),
+  },
+  { name: 'no rows', wish: { usual: true }, table: (table) => keep(table, 0) },
+  { name: 'no rows, under minRows', wish: { minRows: true }, table: (table) => keep(table, 0) },
+  {
+    name: 'empty rows in the place of rows',
+    wish: { usual: true, kind: 'csv', width: 2 },
+    table: (table) => {
+      table.rows = table.rows.map((cells, row) => (row < 2 ? cells : cells.map(() => '')));
+    },
+  },
+  {
+    name: 'two rows full of lone carriage returns',
+    wish: { usual: true, kind: 'csv', width: 3, header: 'plain' },
+    table: (table) => {
+      keep(table, 2);
+      for (const cells of table.rows) cells[1] = Array.from({ length: 100 }, (_, at) => `a${at}`).join('\r');
+    },
+    text: (text) => text.replaceAll('"', ''),
+  },
+  {
+    name: 'two rows and headers again and again',
+    wish: { usual: true, kind: 'csv', header: 'plain', width: 2 },
+    table: (table) => {
+      keep(table, 2);
+      for (let times = 0; times < 30; times += 1) table.rows.push([...(table.header ?? [])]);
+    },
+  },
+  {
+    name: 'lone carriage returns outside of quotation marks',
+    wish: { kind: 'csv', header: 'plain' },
+    text: (text, draw) =>
+      text
+        .split('\n')
+        .map((line) => (draw.chance(0.1) ? lonely(line) : line))
+        .join('\n'),
+  },
+  { name: 'an old export', oldExport: true, wish: { usual: true } },
+  {
+    name: 'a full sheet',
+    wish: { kind: 'xlsx' },
+    table: (table) => {
+      table.lastRow = table.rows.at(-1) ?? [];
+    },
+  },
+  {
+    name: 'two visible sheets with a header',
+    wish: { kind: 'xlsx' },
+    table: (table) =>
+      table.sheets.push({
+        name: 'More',
+        hidden: false,
+        rows: [...(table.header ? [table.header] : []), ...table.rows],
+      }),
+  },
+  {
+    name: 'some ragged rows',
+    wish: { width: 2 },
+    table: (table, draw) => {
+      for (const cells of table.rows.slice(1, -1)) if (draw.chance(0.003)) cells.pop();
+    },
+  },
+  {
+    name: 'many ragged rows',
+    wish: { width: 2 },
+    table: (table, draw) => {
+      for (const cells of table.rows) if (draw.chance(0.3)) cells.pop();
+    },
+  },
+];

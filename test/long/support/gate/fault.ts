@@ -1,0 +1,18 @@
+import type { Draw } from '../../../../sandbox/data/draw.ts';
+import type { Service, Wish } from './service.ts';
+import type { Table } from './table.ts';
+
+/** Makes a bad file of a good one, at one stage of its writing. */
+export interface Fault {
+  name: string;
+  wish?: Wish;
+  table?: (table: Table, draw: Draw, service: Service) => void;
+  /** Of a CSV file. */
+  text?: (text: string, draw: Draw, service: Service) => string;
+  /** Before it is packed. */
+  bytes?: (bytes: Buffer, draw: Draw, service: Service) => Uint8Array;
+  /** As it is delivered. */
+  packed?: (bytes: Buffer, draw: Draw, service: Service) => Uint8Array;
+  /** The CRM serves the export of the night before again, by its id. */
+  oldExport?: true;
+}

@@ -1,0 +1,39 @@
+import { gzipSync } from 'node:zlib';
+import type { Dialect, Service } from './service.ts';
+import type { Table } from './table.ts';
+import { zipFile } from './zip-file.ts';
+
+/** The text of a CSV file. */
+export function csvText({ header, rows, tail }: Table, dialect: Dialect): string {
+  const { separator, lineBreak, separatorLine, finalBreak } = dialect;
+  const records = [...(header ? [header] : []), ...rows].map((cells) =>
+    cells.map((cell) => quoted(cell, dialect)).join(separator),
+  );
+  const lines = [...(separatorLine ? [`sep=${separator}`] : []), ...records, ...tail];
+  return lines.join(lineBreak) + (finalBreak && lines.length > 0 ? lineBreak : '');
+}
+
+function quoted(cell: string, { quoting, separator }: Dialect): string {
+  const needed = cell.includes(separator) || /["\r\n]/.test(cell);
+  return needed || quoting === 'all' ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+export function encoded(text: string, { encoding, byteOrderMark }: Dialect): Buffer {
+  const marked = byteOrderMark ? `\uFEFF${text}` : text;
+  if (encoding === 'utf-8') return Buffer.from(marked);
+  if (encoding === 'windows-1255') return windows1255(marked);
+  const wide = Buffer.from(marked, 'utf16le');
+  return encoding === 'utf-16be' ? wide.swap16() : wide;
+}
+
+/** Hebrew letters and ASCII alone. */
+function windows1255(text: string): Buffer {
+  return Buffer.from(
+    [...text].map((letter) => (letter >= 'א' ? letter.charCodeAt(0) - 0x05d0 + 0xe0 : letter.charCodeAt(0))),
+  );
+}
+
+export function packed(bytes: Uint8Array, { compression, kind }: Pick<Service, 'compression' | 'kind'>): Uint8Array {
+  if (compression === 'gzip') return gzipSync(bytes);
+  return compression === 'zip' ? zipFile({ [`leads.${kind}`]: bytes }) : bytes;
+}

@@ -1,0 +1,114 @@
+import { crc32 } from 'node:zlib';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
+import { failedChecks } from '../../core/gate/report.ts';
+import { isReleasable } from '../../core/gate/words.ts';
+import { parseJson } from '../../core/json.ts';
+import type { Run } from '../../core/step/states.ts';
+import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
+import { crc32Text } from '../../transfer/index.ts';
+import { deployment, newState, run, runState, storedFile } from './builders.ts';
+import { testDeps } from './deps.ts';
+import { type FakeBucket, fakeBucket } from './fake-bucket.ts';
+
+/** A night of leads whose file is stored: what PublishFile is given. */
+export interface Night {
+  /** The logical date, YYYY-MM-DD. */
+  date: string;
+  bytes: string | Uint8Array;
+  execution?: string;
+  /** Without it each execution has an export of its own. */
+  exportId?: string;
+  /** As DownloadFile has named it. */
+  key?: string;
+  contentType?: string;
+  run?: Partial<Run>;
+}
+
+/** What became of it. */
+export interface EndOfNight {
+  /** `PUBLISHED`, `UNPUBLISHED`, or the name of the error. */
+  ended: string;
+  /** What the error says; '' where there is none. */
+  cause: string;
+  /** The checks that stopped the file. */
+  stoppedBy: string[];
+  /** Only quarantined files can be released, and not all of them. */
+  releasable: boolean;
+  warnings: string[];
+  manifest: Manifest | null;
+  /** Everything that is told of the file where others can read it: manifest, log lines, cause, answer. */
+  told: string;
+}
+
+/** Nights of one entity in one bucket, each through the step itself, the earliest first. */
+export function nightsOf(leads: object = {}, more: Parameters<typeof deployment>[0] = {}) {
+  const bucket = fakeBucket();
+  const settings = deployment({ ...more, entities: { leads } });
+  return {
+    bucket,
+    night: (night: Night) => runNight(bucket, night, settings),
+    release: (execution: string, newNormal = false) => release(bucket, execution, newNormal, settings),
+  };
+}
+export type Nights = ReturnType<typeof nightsOf>;
+
+async function runNight(bucket: FakeBucket, night: Night, settings: Deployment): Promise<EndOfNight> {
+  const { date, execution = `of-${date}` } = night;
+  const prefix = `runs/entity=leads/run=${execution}/`;
+  const { key = `${prefix}leads.csv`, contentType = 'text/csv', exportId = exportIdOf(execution) } = night;
+  const bytes = Buffer.from(night.bytes);
+  bucket.put(key, bytes);
+  const file = storedFile({ key, contentType, bytes: bytes.length, crc32: crc32Text(crc32(bytes)) });
+  const startedAt = `${date}T01:00:00.000Z`;
+  const given = run({ date, prefix, exportId, createdAt: `${date}T01:00:05.000Z`, ...night.run });
+  const state = runState({ execution, startedAt, file, run: given });
+  return endOf(bucket, `${prefix}_manifest.json`, state, settings);
+}
+
+/** Answers and errors of the step, over as many invocations as it wants. */
+async function endOf(
+  bucket: FakeBucket,
+  manifestKey: string,
+  state: ReturnType<typeof runState>,
+  settings: Deployment,
+): Promise<EndOfNight> {
+  const deps = testDeps({ deployment: settings });
+  const told: unknown[] = [];
+  let [ended, cause, scan] = ['CONTINUE', '', state.scan];
+  while (ended === 'CONTINUE') {
+    try {
+      const answer = await publishFile({ ...state, scan }, { ...deps, bucket });
+      told.push(answer);
+      [ended, scan] = [answer.outcome, answer.scan ?? null];
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      [ended, cause] = [error.name, error.message];
+    }
+  }
+  const text = bucket.text(manifestKey);
+  const manifest = parseJson(manifestSchema, text) ?? null;
+  const { guards = null, state: verdict = null } = manifest ?? {};
+  const stopped = ended === 'FileQuarantined' && guards !== null && verdict === 'quarantined';
+  return {
+    ended,
+    cause,
+    stoppedBy: stopped ? failedChecks(guards).map(({ guard }) => guard) : [],
+    releasable: stopped && isReleasable(guards),
+    warnings: manifest?.warnings ?? [],
+    manifest,
+    told: JSON.stringify([text, told, cause, deps.log.lines, deps.log.measured]),
+  };
+}
+
+function release(bucket: FakeBucket, execution: string, newNormal: boolean, settings: Deployment): Promise<EndOfNight> {
+  const input = { entity: 'leads', release: execution, reason: 'It is known to be right.', by: 'dana@desk', newNormal };
+  const state = newState(input, { execution: `release-${execution}`, startedAt: '2026-11-20T07:00:00.000Z' });
+  return endOf(bucket, `runs/entity=leads/run=${execution}/_manifest.json`, state, settings);
+}
+
+/** Another one for each run, as of a CRM that makes a new export for each request. */
+export function exportIdOf(execution: string): string {
+  const digits = crc32(execution).toString(16).padStart(12, '0');
+  return `00000000-0000-4000-8000-${digits}`;
+}
