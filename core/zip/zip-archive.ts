@@ -42,6 +42,7 @@ const INFLATED_BYTES = 64 * 1024;
 export async function openZip(source: ByteSource, budget: ReadingBudget): Promise<ZipArchive> {
   const bytes = new ZipBytes(source);
   const { zip, listed } = await directoryOf(bytes, source.size);
+  const directory = await directoryStart(zip, listed, source.size, bytes);
   const extents = new Map<Entry, Extent>();
   const whole = new Set<ZipEntry>();
   const found = new Map<ZipEntry, Entry>(
@@ -52,7 +53,8 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
     if (!entry) throw new Error('an entry of another archive');
     if (!entry.canDecodeFileData()) throw new UnreadableZip('has an entry that is encrypted or packed in a rare way');
     const from = await dataStart(zip, entry, bytes);
-    extents.set(entry, { from: entry.relativeOffsetOfLocalHeader, to: from + entry.compressedSize });
+    const described = (entry.generalPurposeBitFlag & DESCRIBED) !== 0;
+    extents.set(entry, { from: entry.relativeOffsetOfLocalHeader, to: from + entry.compressedSize, described });
     yield* contentOf(entry, bytes.range(from, from + entry.compressedSize), budget);
     whole.add(place);
   }
@@ -62,7 +64,7 @@ export async function openZip(source: ByteSource, budget: ReadingBudget): Promis
     verify: async () => {
       for (const place of found.keys()) if (!whole.has(place)) for await (const _ of read(place));
     },
-    unlisted: () => unlistedBytes([...extents.values()], directoryStart(zip, listed, source.size)) + zip.comment.length,
+    unlisted: () => unlistedBytes([...extents.values()], directory) + zip.comment.length,
   };
 }
 
@@ -136,26 +138,33 @@ async function* inflated(packed: AsyncIterable<Uint8Array>, compressedSize: numb
 interface Extent {
   from: number;
   to: number;
+  /** Its sizes stand again behind it. */
+  described: boolean;
 }
 
-/** Behind the data of an entry its sizes may stand again (APPNOTE.TXT, 4.3.9). */
-const DESCRIPTOR_BYTES = 24;
+/** A bit of an entry (APPNOTE.TXT, 4.4.4), and what stands behind its data then, at most (4.3.9). */
+const [DESCRIBED, DESCRIPTOR_BYTES] = [8, 24];
 /** What stands behind the directory, and of an archive with large numbers before that (4.3.14 to 4.3.16). */
 const END_BYTES = 22;
-const LARGE_END_BYTES = 76;
+const [LARGE_END_BYTES, LOCATOR_BYTES, LOCATOR] = [76, 20, 'PK\x06\x07'];
 
-function directoryStart(zip: ZipFile, listed: Entry[], size: number): number {
+async function directoryStart(zip: ZipFile, listed: Entry[], size: number, bytes: ZipBytes): Promise<number> {
   const lengths = listed.map((entry) => 46 + entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength);
-  return size - END_BYTES - zip.comment.length - lengths.reduce((sum, length) => sum + length, 0);
+  const end = size - END_BYTES - zip.comment.length;
+  const before: Uint8Array[] = [];
+  if (end > LOCATOR_BYTES) for await (const chunk of bytes.range(end - LOCATOR_BYTES, end)) before.push(chunk);
+  const large = Buffer.concat(before).toString('latin1').startsWith(LOCATOR);
+  return end - (large ? LARGE_END_BYTES : 0) - lengths.reduce((sum, length) => sum + length, 0);
 }
 
 function unlistedBytes(extents: Extent[], directory: number): number {
-  let [at, unlisted] = [0, 0];
-  for (const { from, to } of extents.toSorted((one, other) => one.from - other.from)) {
+  let [at, allowed, unlisted] = [0, 0, 0];
+  const behind = { from: directory, to: directory, described: false };
+  for (const { from, to, described } of [...extents.toSorted((one, other) => one.from - other.from), behind]) {
     const room = from - at;
-    if (room < 0 || room > DESCRIPTOR_BYTES) unlisted += Math.abs(room);
+    if (room < 0 || room > allowed) unlisted += Math.abs(room);
     at = Math.max(at, to);
+    allowed = described ? DESCRIPTOR_BYTES : 0;
   }
-  const room = directory - at;
-  return unlisted + (room > DESCRIPTOR_BYTES + LARGE_END_BYTES ? room : 0);
+  return unlisted;
 }

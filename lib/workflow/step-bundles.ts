@@ -21,6 +21,10 @@ const OPTIONS = {
   sourcemap: true,
   sourcesContent: false,
   alias: { '@aws-sdk/credential-provider-node': CREDENTIALS },
+  // Libraries in CommonJS ask for modules of Node.js by `require`, which a module does not have.
+  banner: {
+    js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
+  },
   absWorkingDir: PROJECT,
   logLevel: 'warning',
 } satisfies BuildOptions;

@@ -1,10 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { firstRecordOf } from '../../../core/files/csv-repeats.ts';
 import { type CsvGrammar, endScan, type Separator, scanCsv } from '../../../core/files/csv-scan.ts';
 import { narrowed } from '../../../core/files/kernel/kernel.ts';
 import { endEncoding, scanEncoding } from '../../../core/files/scan-encoding.ts';
 import { NOTHING_SCANNED, type Scan } from '../../../core/step/scan.ts';
+import { plainCsv } from '../../support/plain-csv.ts';
 
 /** Scans the chunks; between two of them the place goes through JSON, as between two invocations. */
 const scanOf = (...chunks: (string | Uint8Array)[]) => scanAs({ separator: ',', breaksAtCr: false }, ...chunks);
@@ -111,6 +114,52 @@ test('whatever the records, and wherever the pieces are cut, it counts what csv-
       expect(wide).toMatchObject({ records: records.length, width, irregular, quoted: false, doubts: 0 });
     }),
     { numRuns: 1000 },
+  );
+});
+
+const wild = fc
+  .array(fc.constantFrom('a', 'b', ',', '\n', '\r', '\r\n', '"', '""', '"a\nb"', 'id,a\n', ',\n', '"",""\n'), {
+    maxLength: 25,
+  })
+  .map((parts) => parts.join(''));
+
+test('whatever the line breaks, the numbers of both readings are in the range, and those of each record where they agree', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom('id,a\n', 'id,a\r', ''),
+      wild,
+      fc.array(fc.nat(40), { maxLength: 3 }),
+      (start, rest, cuts) => {
+        const text = start + rest;
+        const breaksAtCr = /^[^\r\n"]*\r(?!\n)/.test(text);
+        const bytes = Buffer.from(text);
+        const places = [0, ...cuts.map((cut) => Math.min(cut, bytes.length)).sort((a, b) => a - b), bytes.length];
+        const first = firstRecordOf(text, ',');
+        const scan = scanAs(
+          { separator: ',', breaksAtCr, first },
+          ...places.slice(1).map((end, index) => bytes.subarray(places[index], end)),
+        );
+        fc.pre(!scan.quoted && !(scan.forked && scan.twinQuoted));
+
+        const readings = [plainCsv(text, /\r\n|\n|\r/), plainCsv(text, breaksAtCr ? /\r/ : /\r\n|\n/)];
+
+        const counts = readings.map(({ length }) => length);
+        const [least, most] = [Math.min(0, scan.extra), Math.max(0, scan.extra)].map((more) => scan.records + more);
+        for (const count of counts) expect(count >= (least ?? 0) && count <= (most ?? 0)).toBe(true);
+        if (scan.doubts > 0) return;
+        const [records = []] = readings;
+        const [header = []] = records;
+        expect(scan).toMatchObject({
+          longer: records.filter((cells) => cells.length > header.length).length,
+          emptyRows: records.filter((cells) => cells.every((cell) => cell === '')).length,
+          last: records.at(-1)?.length ?? 0,
+        });
+        if (scan.strayQuotes > 0) return;
+        const repeated = records.slice(1).filter((cells) => isDeepStrictEqual(cells, header)).length;
+        expect(scan.repeatedHeaders).toBe(repeated);
+      },
+    ),
+    { numRuns: 5000 },
   );
 });
 

@@ -3,10 +3,11 @@ import { expect, test } from 'vitest';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { deployment } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { FILE_KEY, MANIFEST_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
-import { zipOf } from '../../support/zip.ts';
+import { zipWith } from '../../support/zip.ts';
 
 /** A run whose file came without a length and without chunks. */
 const openEnded = (text: string | Uint8Array) => storedRun(text, { undeclaredEnd: true, chunkBytes: 7 });
@@ -27,7 +28,6 @@ test.each([
 });
 
 test.each([
-  ['is empty', '', 'it is empty'],
   ['ends within its header', 'id,name', 'its last row does not end with a line break'],
   ['ends within its last row', 'id,name\n1,a\n2,b', 'its last row does not end with a line break'],
   ['ends between the two characters of a line break', 'id,name\r\n1,a\r', 'its last row does not end'],
@@ -51,12 +51,29 @@ test('a CSV file that ends inside of quotation marks was cut, as with any other'
 });
 
 test.each([
-  ['an archive', zipOf('leads.csv')],
-  ['what is packed', gzipSync(SMALL_CSV)],
-])('no shape speaks for %s', async (_, bytes) => {
+  ['gzip', gzipSync(SMALL_CSV)],
+  ['a zip archive', zipWith('leads.csv', SMALL_CSV)],
+])('%s proves its own end, and what it holds has to have the shape of a whole file', async (_, bytes) => {
   const { bucket, state } = openEnded(bytes);
 
-  expect((await failureOf(publish(bucket, state), 'FileRejected')).message).toContain('it is no CSV file');
+  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 2 });
+});
+
+test('gzip of a file that ends within its last row may have been cut before it was packed', async () => {
+  const { bucket, state } = openEnded(gzipSync(SMALL_CSV.trimEnd()));
+
+  const error = await failureOf(publish(bucket, state), 'FileRejected');
+
+  expect(error.message).toContain('its last row does not end with a line break');
+});
+
+test('no shape speaks for what is published unjudged', async () => {
+  const { bucket, state } = openEnded('{"leads":[]}');
+  const opaque = deployment({ entities: { leads: { opaque: ['json'] } } });
+
+  const error = await failureOf(publish(bucket, state, { deployment: opaque }), 'FileRejected');
+
+  expect(error.message).toContain('it is neither a CSV file nor a spreadsheet');
 });
 
 test.each([

@@ -1,0 +1,140 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { readContent } from '../../../core/content/read-content.ts';
+import type { Content } from '../../../core/gate/facts.ts';
+import { failureOf } from '../../support/failures.ts';
+import { bytesSource, reading } from '../../support/reading.ts';
+
+const known = (text: string | Uint8Array, settings = {}) =>
+  readContent(bytesSource(text, 5), reading({ expected: settings }));
+const contentOf = async (text: string | Uint8Array, settings = {}) => (await known(text, settings)).facts.content;
+const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le');
+
+test.each<[string, string | Uint8Array, Partial<Content>, string?]>([
+  [
+    'rows without a value',
+    'id,name\n,\n"",""\n1,a\n" ",\n',
+    { emptyRows: 2, rows: { least: 4, most: 4 } },
+    'are 2 rows',
+  ],
+  ['a single row without a value', 'id,name\n,\n', { emptyRows: 1 }, 'There is 1 row without a value'],
+  ['a repeated header', 'id,name\n1,a\nid,name\n"id",name\nid,names\n', { repeatedHeaders: 2 }, '2 rows that repeat'],
+  ['a repeated header in UTF-16', utf16('id,name\n1,a\nid,name\n'), { repeatedHeaders: 1, ascii: false }, 'repeats'],
+  ['a row that begins as the header does', 'id,name\nid,nam\nid,name2\nid\n', { repeatedHeaders: 0 }],
+  [
+    'marks that open nothing',
+    'id,name\n1,5" wide\n2,"a"b\n',
+    { strayQuotes: 2 },
+    '2 quotation marks where CSV has none',
+  ],
+  ['doubled marks', 'id,name\n1,"a ""b"""\n', { strayQuotes: 0 }],
+  ['a longer record', 'id,name\n1,a,secret\n1\n', { longer: 1, irregular: 2 }],
+  ['an end without a line break', 'id,name\n1,a\n2', { ending: { cells: 1, lineBreak: false } }],
+  ['an end with empty lines', 'id,name\n1,a\n\n\n', { ending: { cells: 2, lineBreak: true } }],
+  ['half of a line break at its end', 'id,name\r\n1,a\r', { ending: { cells: 2, lineBreak: false } }],
+  ['an end mark of DOS', 'id,name\r\n1,a\r\n\x1a', { ending: { cells: 2, lineBreak: true }, records: 2 }],
+  ['ASCII', 'id,name\n1,a\n', { ascii: true }],
+  ['a letter that is none of ASCII', 'id,name\n1,ש\n', { ascii: false }],
+  ['values below an empty cell', 'id,,name,\n1,x,a,\n2,,b,\n', { unnamed: 1, unlisted: 0 }],
+  ['values below two empty cells', 'id,,name,\n1,,a,"x"\n2,y,b\n', { unnamed: 2 }],
+  ['no values below them', 'id,,name,\n1,,a,\n2,"",b\n', { unnamed: 0, headed: true }],
+])('of a file with %s it is told', async (_, text, content, remark = '') => {
+  const { facts, remarks } = await known(text);
+
+  expect(facts.content).toMatchObject(content);
+  expect(remarks.join('\n')).toContain(remark);
+});
+
+test('texts of a header that the CRM does not list are counted, and told where they are plain labels', async () => {
+  const columns = ['id', 'name', 'phone', 'city'];
+  const { facts } = await known('id,name,Total,x@y.z\n1,a,b,c\n', { columns });
+
+  expect(facts).toMatchObject({ header: null, content: { headed: true, unlisted: 2, unlistedTexts: ['Total'] } });
+});
+
+test('a left-out column is counted, and the header is not repeated', async () => {
+  const excepted = [{ name: 'phone', label: null }];
+  const { facts } = await known('id,name,phone\n1,a,5\n', { excepted });
+
+  expect(facts).toMatchObject({ header: null, content: { headed: true, excepted: 1, unlisted: 0 } });
+});
+
+describe('rows are a range', () => {
+  test.each<[string, string, [least: number, most: number], object?]>([
+    ['where the first record may be a header', 'a,b,c\nd,e,f\n', [1, 2], { columns: ['id', 'name', 'phone'] }],
+    ['where a carriage return may end a record', 'id,name\n1,a\rb\n', [1, 2]],
+    ['where it begins a quoted part for some', 'id,name\n1,a\r"b\nc\nd"\n', [2, 3]],
+    ['where a line feed may be a part of a field', 'id,name\r1,a\nb\r', [1, 2]],
+    ['where empty lines may be values', 'id\n1\n\n2\n\n', [2, 4], { columns: ['id'] }],
+    ['where a text of DOS may end', 'id,name\n1,a\n\x1a2,b\n3,c\n', [1, 4]],
+    ['which has one number elsewhere', 'id,name\n1,a\n\n2,b\n', [2, 2]],
+  ])('%s', async (_, text, [least, most], settings = {}) => {
+    expect(await contentOf(text, settings)).toMatchObject({ rows: { least, most } });
+  });
+});
+
+test('an unknown header that is as wide as was requested has a digest, and nothing else of it is told', async () => {
+  const columns = ['id', 'name', 'phone'];
+  const { facts } = await known('אחד,"שתיים",שלוש\n1,a,2\n', { columns });
+
+  const firstRecord = createHash('sha256').update('["אחד","שתיים","שלוש"]').digest('hex');
+  expect(facts).toMatchObject({ header: null, content: { headed: null, firstRecord, unlisted: null, excepted: null } });
+  expect((await known('id,name,phone\n1,a,2\n', { columns })).facts.content?.firstRecord).toBeNull();
+});
+
+describe('where files have no header', () => {
+  const none = { headerless: true, columns: ['id', 'name', 'phone'] };
+
+  test('all records are rows', async () => {
+    const { facts } = await known('a,b,c\nd,e,f\n', none);
+
+    expect(facts).toMatchObject({ header: null, content: { headed: false, rows: { least: 2, most: 2 }, width: 3 } });
+    expect(facts.content?.firstRecord).toBeNull();
+  });
+
+  test('one that seems to have one is told', async () => {
+    const { facts, remarks } = await known('id,name,phone\nd,e,f\n', none);
+
+    expect(facts.content).toMatchObject({ headed: false, rows: { least: 2, most: 2 } });
+    expect(remarks.join()).toContain('columns.header says that there is no such line');
+  });
+
+  test.each([
+    ['a single row with an address', '1,a@b.test,c\n', none],
+    ['two columns with UUIDs', `${crypto.randomUUID()},a\n${crypto.randomUUID()},b\n`, { headerless: true }],
+  ])('%s is known', async (_, text, settings) => {
+    expect(await contentOf(text, settings)).toMatchObject({ headed: false });
+  });
+
+  test.each([
+    ['another width', 'a,b\nc,d\n', none],
+    ['a header of another width', 'id,name\n1,a\n', none],
+    ['a single sentence', 'Sorry, this link, expired\n', none],
+    ['two sentences in two columns', 'Sorry, expired\nAsk again, later\n', { headerless: true }],
+    ['JSON', '{"a":1,"b":2,"c":3}\n{"a":1,"b":2,"c":3}\n', none],
+  ])('%s is refused', async (_, text, settings) => {
+    await failureOf(known(text, settings), 'FileRejected');
+  });
+});
+
+describe('what is published unjudged', () => {
+  test.each([
+    ['json', '[{"id":1}]'],
+    ['json', '{"status":500}\n{"id":2}\n'],
+    ['json', `{"leads":["${'x'.repeat(2_000_000)}"]}`],
+    ['xls', Buffer.from('d0cf11e0a1b11ae100', 'hex')],
+  ] as const)('says so: %s', async (format, bytes) => {
+    const { facts, remarks } = await known(bytes, { opaque: [format] });
+
+    expect(facts).toMatchObject({ format, content: null, header: null, dialect: null, empty: false });
+    expect(remarks).toEqual([expect.stringContaining('Nothing in the file was looked at')]);
+    await failureOf(known(bytes), 'FileRejected');
+  });
+
+  test.each(['<html>{}</html>', 'The link expired.', '[not found]', '{"id":1,', '\x01\x02\x03'])(
+    'is never this, whatever is allowed: %j',
+    async (text) => {
+      await failureOf(known(text, { opaque: ['xls', 'json', 'archive'] }), 'FileRejected');
+    },
+  );
+});

@@ -1,0 +1,119 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { readContent } from '../../../core/content/read-content.ts';
+import type { RunErrorName } from '../../../core/errors.ts';
+import { failureOf } from '../../support/failures.ts';
+import { bytesSource, reading } from '../../support/reading.ts';
+
+const ROWS = Array.from({ length: 40 }, (_, row) => `${row},name ${row}\n`).join('');
+const CSV = `id,name\n${ROWS}`;
+const PACKED = gzipSync(CSV);
+
+const read = (bytes: Uint8Array, chunkBytes?: number, settings = {}) =>
+  readContent(bytesSource(bytes, chunkBytes), reading(settings));
+
+const facts = { format: 'csv', compression: 'gzip', content: { rows: { least: 40, most: 40 } } };
+
+test.each([1, 2, 7, 64_000])('gzip is unpacked and counted, whatever pieces of %i bytes it comes in', async (size) => {
+  expect((await read(PACKED, size)).facts).toMatchObject({ ...facts, bytes: PACKED.length, empty: false });
+});
+
+test.each([1, 3, PACKED.length, 64_000])(
+  'gzip that is cut anywhere is refused, in pieces of %i bytes',
+  async (size) => {
+    for (let end = 2; end < PACKED.length; end += 1) {
+      await failureOf(read(PACKED.subarray(0, end), size), 'FileRejected');
+    }
+  },
+);
+
+test('gzip with a flipped bit anywhere is refused, or holds the same', async () => {
+  for (let place = 0; place < PACKED.length * 8; place += 1) {
+    const damaged = Buffer.from(PACKED);
+    damaged[place >> 3] = (damaged[place >> 3] ?? 0) ^ (1 << (place & 7));
+    const known = await read(damaged).catch((error: Error) => error.name);
+
+    // Bits of the header say when and where it was packed.
+    if (known !== 'FileRejected') expect(known).toMatchObject({ facts });
+  }
+});
+
+describe('members behind one another', () => {
+  const [half, rest] = [CSV.slice(0, 200), CSV.slice(200)];
+  const members = Buffer.concat([gzipSync(half), gzipSync(''), gzipSync(rest)]);
+
+  test.each([1, 5, gzipSync(half).length, 64_000])('are one file, in pieces of %i bytes', async (size) => {
+    expect((await read(members, size)).facts).toMatchObject(facts);
+  });
+
+  test('are refused where the last is cut anywhere but at its beginning', async () => {
+    const whole = [gzipSync(half).length, members.length - gzipSync(rest).length];
+    for (let end = whole[0] ?? 0; end < members.length; end += 1) {
+      if (whole.includes(end)) continue;
+      await failureOf(read(members.subarray(0, end)), 'FileRejected');
+    }
+  });
+});
+
+describe('behind the last member', () => {
+  test.each([1, 3, PACKED.length, 64_000])('zeros may stand, in pieces of %i bytes', async (size) => {
+    expect((await read(Buffer.concat([PACKED, Buffer.alloc(1000)]), size)).facts).toMatchObject(facts);
+  });
+
+  test.each<[string, Uint8Array]>([
+    ['text', Buffer.from('ERROR: timeout')],
+    ['text behind zeros', Buffer.from('\0\0\0ERROR: timeout')],
+    ['another member behind zeros', Buffer.concat([Buffer.alloc(3), gzipSync('9,x\n')])],
+    ['half of the mark of another one', Buffer.from([0x1f])],
+  ])('%s has no place', async (_, behind) => {
+    for (const size of [1, 3, PACKED.length, 64_000]) {
+      await failureOf(read(Buffer.concat([PACKED, behind]), size), 'FileRejected');
+    }
+  });
+});
+
+test.each<[string, Uint8Array, string]>([
+  ['gzip', gzipSync(PACKED), 'gzip inside of gzip'],
+  ['a zip archive without a spreadsheet', gzipSync(Buffer.from(`PK\x05\x06${'\0'.repeat(18)}`)), 'a zip archive'],
+  ['a page', gzipSync('<html>'), 'a web page, compressed with gzip'],
+  ['CSV that ends inside of quotation marks', gzipSync('id,name\n1,"cut'), 'ends inside a quoted field'],
+])('gzip of %s is refused', async (_, bytes, words) => {
+  expect((await failureOf(read(bytes), 'FileRejected')).message).toContain(words);
+});
+
+test('gzip of nothing is an empty file', async () => {
+  expect((await read(gzipSync(''))).facts).toMatchObject({ empty: true, format: null, compression: 'gzip' });
+});
+
+describe('a gzip bomb', () => {
+  const bomb = gzipSync(Buffer.concat([Buffer.from('id,name\n'), Buffer.alloc(300_000_000, '1,a\n')]), { level: 9 });
+
+  test.each<[string, RunErrorName, object]>([
+    ['more content than files may have', 'DownloadTooLarge', { maxBytes: 20_000_000 }],
+    ['more content than there is time for', 'CheckUnfinished', { secondsLeft: countdown(500) }],
+  ])('ends in a named error where it has %s, in little memory', async (_, name, settings) => {
+    const before = process.memoryUsage.rss();
+
+    const error = await failureOf(read(bomb, undefined, settings), name);
+
+    expect(error.message).toMatch(/MB of its content|bytes of content/);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(100_000_000);
+  });
+
+  test('is counted where both allow it: equal rows may well be true', async () => {
+    expect(bomb.length).toBeLessThan(1_000_000);
+    expect((await read(bomb, undefined, { maxBytes: 400_000_000 })).facts.content?.rows).toEqual({
+      least: 75_000_000,
+      most: 75_000_000,
+    });
+  });
+});
+
+/** Seconds that pass whenever somebody looks. */
+function countdown(seconds: number): () => number {
+  let left = seconds;
+  return () => {
+    left -= 1;
+    return left;
+  };
+}

@@ -1,0 +1,122 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { readContent } from '../../../core/content/read-content.ts';
+import { failureOf } from '../../support/failures.ts';
+import { bytesSource, reading } from '../../support/reading.ts';
+import { zipOf, zipOfFiles } from '../../support/zip.ts';
+
+const CSV = 'id,name\n1,a\n2,b\n';
+const FILE = { name: 'leads.csv', content: CSV };
+const GARBAGE = { name: '__MACOSX/._leads.csv', content: 'Mac OS X attributes' };
+
+const read = (bytes: Uint8Array, settings = {}) => readContent(bytesSource(bytes), reading(settings));
+const facts = { format: 'csv', compression: 'zip', content: { rows: { least: 2, most: 2 }, elsewhere: 0 } };
+
+/** Of Python's zipfile: the two rows, with 64-bit sizes behind them, and with a directory of such sizes. */
+const LARGE_ENTRY =
+  'UEsDBC0ACAAIAAAAIQAAAAAA//////////8JABQAbGVhZHMuY3N2AQAQAAAAAAAAAAAAAAAAAAAAAADLTNHJS8xN5TLUSeQy0kniAgBQSwcIpcIZTRIAAAAAAAAAEAAAAAAAAABQSwECLQMtAAgACAAAACEApcIZTRIAAAAQAAAACQAAAAAAAAAAAAAAgAEAAAAAbGVhZHMuY3N2';
+const END = 'UEsFBgAAAAABAAEANwAAAGUAAAAAAA==';
+const LARGE_END =
+  'UEsGBiwAAAAAAAAALQAtAAAAAAAAAAAAAQAAAAAAAAABAAAAAAAAADcAAAAAAAAAZQAAAAAAAABQSwYHAAAAAJwAAAAAAAAAAQAAAFBLBQYAAAAA////////////////AAA=';
+const large = (end: string) => Buffer.concat([LARGE_ENTRY, end].map((text) => Buffer.from(text, 'base64')));
+
+test.each<[string, Uint8Array]>([
+  ['with large numbers of ZIP64 in its entry', large(END)],
+  ['with large numbers of ZIP64 in its directory', large(LARGE_END)],
+  ['stored', zipOfFiles(FILE)],
+  ['compressed', zipOfFiles({ ...FILE, deflated: true })],
+  ['whose sizes follow it', zipOfFiles({ ...FILE, deflated: true, flags: 8 })],
+  ['in a folder', zipOfFiles({ name: 'export/', content: '' }, { ...FILE, name: 'export/leads.csv' })],
+  ['of any name', zipOfFiles({ ...FILE, name: 'שלום' })],
+])('a CSV file alone in a zip archive is that file: %s', async (_, bytes) => {
+  expect((await read(bytes)).facts).toMatchObject(facts);
+});
+
+test('notes of an operating system beside it are passed over, and counted as values elsewhere', async () => {
+  const { facts: known, remarks } = await read(zipOfFiles(FILE, { name: '.DS_Store', content: '' }, GARBAGE));
+
+  expect(known).toMatchObject({ ...facts, content: { ...facts.content, elsewhere: 1 } });
+  expect(remarks.join()).toContain('2 other entries');
+});
+
+test('a zip archive of an empty file is an empty file', async () => {
+  expect((await read(zipOfFiles({ name: 'leads.csv', content: '' }))).facts).toMatchObject({
+    empty: true,
+    compression: 'zip',
+  });
+});
+
+describe('refused is', () => {
+  const hidden = (between: Uint8Array) => {
+    const whole = zipOfFiles(FILE);
+    const directory = whole.indexOf('PK\x01\x02');
+    const moved = Buffer.from(Buffer.concat([whole.subarray(0, directory), between, whole.subarray(directory)]));
+    moved.writeUInt32LE(directory + between.length, moved.length - 6);
+    return moved;
+  };
+
+  test.each<[string, Uint8Array, string]>([
+    ['an archive of two CSV files', zipOfFiles(FILE, { ...FILE, name: 'b.csv' }), 'a zip archive of several files'],
+    ['an archive of nothing but notes', zipOfFiles(GARBAGE), 'a zip archive without a file'],
+    ['two entries of one name', zipOfFiles(FILE, FILE), 'several entries of one name'],
+    ['an encrypted file', zipOfFiles({ ...FILE, deflated: true, flags: 1 }), 'encrypted'],
+    ['another name in the directory', zipOfFiles({ ...FILE, lies: { name: 'other.csv' } }), 'names other entries'],
+    ['a smaller size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 3 } }), 'another size'],
+    ['a larger size in the directory', zipOfFiles({ ...FILE, deflated: true, lies: { size: 999 } }), 'another size'],
+    ['another CRC-32', zipOfFiles({ ...FILE, lies: { crc: 1 } }), 'checksum'],
+    ['an entry behind the end', zipOfFiles({ ...FILE, lies: { offset: 5000 } }), 'not where its directory says'],
+    ['a file that the directory does not name', hidden(zipOfFiles(FILE).subarray(0, 60)), 'does not tell all'],
+    ['bytes before the directory', hidden(Buffer.alloc(1000, 'x')), 'does not tell all'],
+    ['a web page', zipOfFiles({ name: 'leads.csv', content: '<html>' }), 'a web page, packed in a zip archive'],
+    ['gzip', zipOfFiles({ name: 'leads.csv.gz', content: gzipSync(CSV) }), 'gzip, packed in a zip archive'],
+    ['a zip archive', zipOfFiles({ name: 'leads.zip', content: zipOfFiles(FILE) }), 'a zip archive, packed in'],
+    ['CSV that is cut', zipOfFiles({ ...FILE, content: 'id,name\n1,"a' }), 'ends inside a quoted field'],
+    ['a document of Word', zipOf('[Content_Types].xml', 'word/document.xml'), 'a document of Word'],
+  ])('%s', async (_, bytes, words) => {
+    expect((await failureOf(read(bytes), 'FileRejected')).message).toContain(words);
+  });
+
+  test('an archive that is cut anywhere', async () => {
+    const whole = zipOfFiles({ ...FILE, deflated: true });
+    for (let end = 4; end < whole.length; end += 1) await failureOf(read(whole.subarray(0, end)), 'FileRejected');
+  });
+
+  test('an archive with a flipped bit in its content, or it holds the same', async () => {
+    const whole = zipOfFiles({ ...FILE, deflated: true });
+    const [from, to] = [30 + FILE.name.length, whole.indexOf('PK\x01\x02')];
+    for (let place = from; place < to; place += 1) {
+      const damaged = Buffer.from(whole);
+      damaged[place] = (damaged[place] ?? 0) ^ 4;
+      const known = await read(damaged).catch((error: Error) => error.name);
+
+      // Bits behind the end of the content mean nothing.
+      if (known !== 'FileRejected') expect(known).toMatchObject({ facts });
+    }
+  });
+});
+
+test('a zip bomb ends in a named error', async () => {
+  const bomb = zipOfFiles({ name: 'a.csv', content: `id,name\n${'1,a\n'.repeat(10_000_000)}`, deflated: true });
+
+  await failureOf(read(bomb, { maxBytes: 10_000_000 }), 'DownloadTooLarge');
+});
+
+describe('where archives are published unjudged', () => {
+  const opaque = { expected: { opaque: ['archive' as const] } };
+
+  test.each<[string, Uint8Array, string | null]>([
+    ['several files', zipOfFiles(FILE, { ...FILE, name: 'b.csv' }), null],
+    ['a file of another kind', zipOfFiles({ name: 'leads.pdf', content: '%PDF-1.7' }), null],
+    ['a zip archive in gzip', gzipSync(zipOfFiles(FILE)), 'gzip'],
+  ])('an archive is told so: %s', async (_, bytes, compression) => {
+    const { facts: known, remarks } = await read(bytes, opaque);
+
+    expect(known).toMatchObject({ format: 'archive', compression, content: null, header: null });
+    expect(remarks.join()).toContain('Nothing in the file was looked at');
+  });
+
+  test('one with exactly one CSV file is that file, and refused where it is damaged', async () => {
+    expect((await read(zipOfFiles(FILE), opaque)).facts).toMatchObject(facts);
+    await failureOf(read(zipOfFiles({ ...FILE, lies: { crc: 1 } }), opaque), 'FileRejected');
+  });
+});

@@ -1,0 +1,36 @@
+type State = 'start' | 'field' | 'quoted' | 'behind';
+
+/**
+ * The records of a text as Python's csv module reads it, one character after another. Empty lines are none.
+ * @param breaks matches the line breaks of one reading
+ */
+export function plainCsv(text: string, breaks: RegExp): string[][] {
+  const tokens = text.match(new RegExp(`${breaks.source}|[^]`, 'g')) ?? [];
+  const isBreak = (token: string) => new RegExp(`^(?:${breaks.source})$`).test(token);
+  const records: string[][] = [];
+  let [record, cell, state]: [string[], string, State] = [[], '', 'start'];
+  let blank = true;
+  const end = () => {
+    if (!blank) records.push([...record, cell]);
+    [record, cell, state, blank] = [[], '', 'start', true];
+  };
+  for (const token of tokens) {
+    if (state !== 'quoted' && isBreak(token)) {
+      end();
+      continue;
+    }
+    blank = false;
+    if (state !== 'quoted' && token === ',') [record, cell, state] = [[...record, cell], '', 'start'];
+    else [cell, state] = next(cell, state, token);
+  }
+  end();
+  return records;
+}
+
+/** What a character is to a field. */
+function next(cell: string, state: State, token: string): [cell: string, state: State] {
+  const mark = token === '"';
+  if (state === 'quoted') return mark ? [cell, 'behind'] : [cell + token, 'quoted'];
+  if (mark && state === 'start') return [cell, 'quoted'];
+  return [cell + token, mark && state === 'behind' ? 'quoted' : 'field'];
+}

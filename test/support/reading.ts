@@ -1,0 +1,32 @@
+import type { Reading } from '../../core/content/reading.ts';
+import type { ByteSource } from '../../core/files/byte-source.ts';
+
+/** Bytes as a source that gives them in chunks. */
+export function bytesSource(content: string | Uint8Array, chunkBytes = 64 * 1024): ByteSource {
+  const bytes = Buffer.from(content);
+  async function* read(from: number, to: number): AsyncGenerator<Uint8Array> {
+    for (let at = from; at < to; at += chunkBytes) yield bytes.subarray(at, Math.min(to, at + chunkBytes));
+  }
+  return { size: bytes.length, read };
+}
+
+/** A file of the columns id and name is expected; there is a third field, which is not requested. */
+export function reading({
+  expected,
+  ...others
+}: { expected?: Partial<Reading['expected']> } & Partial<Omit<Reading, 'expected'>> = {}): Reading {
+  const fields = ['id', 'name', 'phone'].map((name) => ({ name, label: null }));
+  return {
+    expected: {
+      ...{ columns: ['id', 'name'], fields, excepted: [], labels: {} },
+      ...{ formats: ['csv', 'xlsx'], opaque: [], headerless: false },
+      ...expected,
+    },
+    what: 'The file',
+    contentType: '',
+    maxBytes: 100_000_000,
+    secondsLeft: () => 900,
+    undeclaredEnd: false,
+    ...others,
+  };
+}
