@@ -4,7 +4,7 @@ import { fieldIndex } from '../../core/files/field-names.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { JOB, whenBegun } from '../support/children.ts';
-import { costOf } from '../support/process-cost.ts';
+import { costOf, type ProcessCost } from '../support/process-cost.ts';
 import type { SheetJob, SheetReading } from './sheets.ts';
 
 /** Reads a spreadsheet to its end as PublishFile does, with all of it loaded, and reports what it cost. */
@@ -16,10 +16,17 @@ const limits = { contentBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsiz
 
 await whenBegun(async (): Promise<SheetReading> => {
   const index = fieldIndex({ columns, fields: [], excepted: [], labels: {} });
-  let rows = 0;
+  const reading: Omit<SheetReading, keyof ProcessCost> = { rows: 0, refused: null };
   const cost = await costOf(async () => {
-    const { content } = await sheetFacts(await fileSource(path), { index, columns, headerless: false }, limits);
-    rows = content.rows?.least ?? 0;
+    const read = sheetFacts(await fileSource(path), { index, columns, headerless: false }, limits);
+    await read.then(
+      ({ content }) => {
+        reading.rows = content.rows?.least ?? 0;
+      },
+      (error: Error) => {
+        reading.refused = `${error.name}: ${error.message}`;
+      },
+    );
   });
-  return { ...cost, rows };
+  return { ...cost, ...reading };
 });
