@@ -6,7 +6,9 @@ import { parseArgs } from 'node:util';
 import { createScreen } from '../cli/runs/screen.ts';
 import { DEFAULT_MEMORY_MB, PACKED, type Packed, readPacked, writePacked } from './check/packed.ts';
 import { OTHERS, OURS, type Reading, readOf, wcOf } from './check/readers.ts';
+import { readSheet, SHEETS, type Sheet, writeSheet } from './check/sheets.ts';
 import { TEXTS, type Text } from './check/texts.ts';
+import type { ProcessCost } from './support/process-cost.ts';
 import { atLeast, atMost, median, printReport, type Target } from './support/report.ts';
 
 /**
@@ -34,6 +36,7 @@ const runs: Record<string, string>[] = [];
 try {
   for (const text of TEXTS) await measure(text);
   for (const packed of PACKED) await measurePacked(packed);
+  for (const sheet of SHEETS) await measureSheet(sheet);
   printReport(values.json, targets, runs);
 } finally {
   rmSync(dir, { recursive: true, force: true });
@@ -56,11 +59,24 @@ async function measure(text: Text): Promise<void> {
   }
 }
 
-async function measurePacked(packed: Packed): Promise<void> {
+function measurePacked(packed: Packed): Promise<void> {
+  const write = (path: string, size: number) => writePacked(packed, path, size);
+  return measureContent(packed, write, (path) => readPacked({ path }));
+}
+
+function measureSheet(sheet: Sheet): Promise<void> {
+  return measureContent(sheet, (path, size) => writeSheet(sheet, path, size), readSheet);
+}
+
+async function measureContent(
+  packed: { id: string; what: string },
+  write: (path: string, size: number) => Promise<number>,
+  read: (path: string) => Promise<ProcessCost & { rows: number }>,
+): Promise<void> {
   const path = join(dir, packed.id);
   const { bytes, cost } = await screen.step(packed.what, async () => {
-    const size = await writePacked(packed, path, values.quick ? 4_000_000 : 1_000_000_000);
-    return { bytes: size, cost: await readPacked({ path }) };
+    const size = await write(path, values.quick ? 4_000_000 : 1_000_000_000);
+    return { bytes: size, cost: await read(path) };
   });
   rmSync(path);
   const speed = bytes / 1e6 / cost.cpuSeconds;
