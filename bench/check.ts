@@ -22,6 +22,8 @@ import { atLeast, atMost, median, printReport, type Target } from './support/rep
 const LEAST_MB_PER_SECOND = 400;
 /** With the CPU of its default memory, an invocation has time for 20 GB of content. */
 const LEAST_PACKED = 100;
+/** XML: 1 GB takes less than four minutes with the CPU of the default memory. */
+const LEAST_SHEET = 15;
 const WC = 'wc -l';
 
 const boolean = { type: 'boolean', default: false } as const;
@@ -61,15 +63,15 @@ async function measure(text: Text): Promise<void> {
 
 function measurePacked(packed: Packed): Promise<void> {
   const write = (path: string, size: number) => writePacked(packed, path, size);
-  return measureContent(packed, write, (path) => readPacked({ path }));
+  return measureContent({ ...packed, least: LEAST_PACKED }, write, (path) => readPacked({ path }));
 }
 
 function measureSheet(sheet: Sheet): Promise<void> {
-  return measureContent(sheet, (path, size) => writeSheet(sheet, path, size), readSheet);
+  return measureContent({ ...sheet, least: LEAST_SHEET }, (path, size) => writeSheet(sheet, path, size), readSheet);
 }
 
 async function measureContent(
-  packed: { id: string; what: string },
+  packed: { id: string; what: string; least: number },
   write: (path: string, size: number) => Promise<number>,
   read: (path: string) => Promise<ProcessCost & { rows: number }>,
 ): Promise<void> {
@@ -83,7 +85,7 @@ async function measureContent(
   const megabytes = cost.maxRss / 1024 / 1024;
   const memory = { 'MB of memory': megabytes.toFixed(0), rows: String(cost.rows) };
   runs.push({ text: packed.what, reader: 'content', 'MB/s': speed.toFixed(0), 'scan / reader': '', ...memory });
-  targets.push(atLeast(`check-${packed.id}-mb-per-s`, LEAST_PACKED, speed));
+  targets.push(atLeast(`check-${packed.id}-mb-per-s`, packed.least, speed));
   targets.push(atMost(`check-${packed.id}-memory-mb`, DEFAULT_MEMORY_MB, megabytes));
 }
 
