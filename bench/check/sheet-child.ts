@@ -1,4 +1,4 @@
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fieldIndex } from '../../core/files/field-names.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
@@ -18,7 +18,7 @@ await whenBegun(async (): Promise<SheetReading> => {
   const index = fieldIndex({ columns, fields: [], excepted: [], labels: {} });
   const reading: Omit<SheetReading, keyof ProcessCost> = { rows: 0, refused: null };
   const cost = await costOf(async () => {
-    const read = sheetFacts(await fileSource(path), { index, columns, headerless: false }, limits);
+    const read = sheetFacts(fileSource(path, statSync(path).size), { index, columns, headerless: false }, limits);
     await read.then(
       ({ content }) => {
         reading.rows = content.rows?.least ?? 0;
