@@ -65,14 +65,16 @@ class RowCounter {
   }
 
   result(): RowCount {
-    const { headed, width, cells } = this.header;
+    const { headed, width, cells, found } = this.header;
+    // A row, or a header that is known.
+    const told = headed === false || (headed === true && found.names !== null);
     const behind = headed === false ? this.records : this.records - 1;
     const cellsOfLast = Math.max(0, (this.last.columns.at(-1) ?? 0) - this.header.first + 1);
     const content: Content = {
       ...UNSEEN,
       rows: { least: behind, most: headed === null ? this.records : behind },
       ...{ width, headed, records: this.records, rowsAbove: this.rowsAbove },
-      firstRecord: headed === true ? null : digestOf(cells),
+      firstRecord: told ? null : digestOf(cells),
       ...{ unnamed: this.unnamed.size, longer: this.longer, irregular: this.longer },
       ending: { cells: this.last.number > 0 ? cellsOfLast : width, lineBreak: true },
       repeatedHeaders: this.repeated,

@@ -1,13 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { expect, inject, test } from 'vitest';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ensureEnvironment } from '../../local/ministack/python.ts';
+import { openRunRecord } from '../../local/processes/run-record.ts';
 import { type Case, runCase } from './support/gate/cases.ts';
-import { type Judged, judgePublished } from './support/gate/oracle.ts';
+import { type Judged, judgeFiles } from './support/gate/oracle.ts';
 
 /**
  * Thousands of nights, good ones and bad ones, through the step that publishes: nothing is published of which Python finds
  * a promise broken, and every good file of an ordinary service is published.
  */
 
+const ENVIRONMENT = {
+  name: 'workbooks',
+  requirements: join(import.meta.dirname, 'requirements.txt'),
+  modules: 'openpyxl, xlsxwriter',
+  what: 'what reads workbooks',
+};
 const CASES = process.env.CI ? 400 : 4000;
 /** The same files again: `GATE_SEED=… npx vitest run --project long test/long/gate-property.test.ts`. */
 const SEED = process.env.GATE_SEED ?? randomUUID().slice(0, 8);
@@ -20,20 +29,36 @@ test('nothing is published that breaks a promise, and every good file is publish
   for (let number = 0; number < CASES; number += 1) cases.push(await runCase(SEED, number, ['csv', 'xlsx']));
 
   const published = cases.filter(({ end }) => end.ended === 'PUBLISHED');
-  const judged = await judgePublished(inject('cloud').python, published);
+  const stopped = cases.filter(({ fault, end }) => fault !== null && end.ended !== 'PUBLISHED');
+  const interpreter = await python();
+  const judged = await judgeFiles(interpreter, published);
+  const found = (await judgeFiles(interpreter, stopped)).filter((each) => each.broken.length > 0);
   const good = cases.filter(({ fault }) => fault === null);
   const withheld = good.filter(({ end }) => end.ended !== 'PUBLISHED');
   const broken = judged.filter((each) => each.broken.length > 0);
   told([
     `published and judged: ${published.length}, a promise broken: ${broken.length}`,
     `good: ${good.length}, withheld: ${withheld.length}`,
+    `bad and withheld: ${stopped.length}, of which Python finds a promise broken in ${found.length}`,
     ...kindsOf(cases),
   ]);
 
   expect(withheld.map(({ number, end }) => `${number}: ${end.ended} ${end.cause}`)).toEqual([]);
   expect(broken.map((each) => lineOf(each, cases))).toEqual([]);
+  // It would have seen it.
+  expect(found.length).toBeGreaterThan(stopped.length * 0.7);
   expect(cases.filter(leaks).map(({ number }) => number)).toEqual([]);
 });
+
+/** An interpreter with openpyxl. */
+async function python(): Promise<string> {
+  const record = await openRunRecord(join(import.meta.dirname, '..', '..', '.cache'));
+  try {
+    return join(await ensureEnvironment(ENVIRONMENT, { record }), 'bin', 'python');
+  } finally {
+    await record.close();
+  }
+}
 
 const lineOf = ({ number, broken }: Judged, cases: Case[]) =>
   `${number} (${cases[number]?.fault}): ${broken.join('; ')}`;

@@ -1,10 +1,12 @@
 import { crc32 } from 'node:zlib';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
+import { expectedOf } from '../../core/files/expected.ts';
 import { failedChecks } from '../../core/gate/report.ts';
 import { isReleasable } from '../../core/gate/words.ts';
 import { parseJson } from '../../core/json.ts';
 import type { Run } from '../../core/step/states.ts';
+import { nameFile } from '../../lambdas/download-file/name-file.ts';
 import { publishFile } from '../../lambdas/publish-file/publish-file.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { deployment, newState, run, runState, storedFile } from './builders.ts';
@@ -19,10 +21,10 @@ export interface Night {
   execution?: string;
   /** Without it each execution has an export of its own. */
   exportId?: string;
-  /** As DownloadFile has named it. */
-  key?: string;
   contentType?: string;
   run?: Partial<Run>;
+  /** DownloadFile looks at its beginning and names it. */
+  named?: boolean;
 }
 
 /** What became of it. */
@@ -41,6 +43,9 @@ export interface EndOfNight {
   told: string;
 }
 
+/** The engine shows so much of a file before it is named. */
+const SEEN_BYTES = 1024;
+
 /** Nights of one entity in one bucket, each through the step itself, the earliest first. */
 export function nightsOf(leads: object = {}, more: Parameters<typeof deployment>[0] = {}) {
   const bucket = fakeBucket();
@@ -56,14 +61,28 @@ export type Nights = ReturnType<typeof nightsOf>;
 async function runNight(bucket: FakeBucket, night: Night, settings: Deployment): Promise<EndOfNight> {
   const { date, execution = `of-${date}` } = night;
   const prefix = `runs/entity=leads/run=${execution}/`;
-  const { key = `${prefix}leads.csv`, contentType = 'text/csv', exportId = exportIdOf(execution) } = night;
+  const { contentType = 'text/csv', exportId = exportIdOf(execution) } = night;
   const bytes = Buffer.from(night.bytes);
+  const given = run({ date, prefix, exportId, createdAt: `${date}T01:00:05.000Z`, ...night.run });
+  const named = night.named ? nameOf(bytes, contentType, given, settings) : { key: `${prefix}leads.csv` };
+  if ('refuse' in named) return refusedByName(named.refuse);
+  const { key } = named;
   bucket.put(key, bytes);
   const file = storedFile({ key, contentType, bytes: bytes.length, crc32: crc32Text(crc32(bytes)) });
   const startedAt = `${date}T01:00:00.000Z`;
-  const given = run({ date, prefix, exportId, createdAt: `${date}T01:00:05.000Z`, ...night.run });
   const state = runState({ execution, startedAt, file, run: given });
   return endOf(bucket, `${prefix}_manifest.json`, state, settings);
+}
+
+/** As the engine asks for it, behind the first bytes of the file. */
+function nameOf(bytes: Buffer, contentType: string, given: Run, settings: Deployment) {
+  const head = { length: bytes.length, contentType, disposition: '', contentEncoding: '' };
+  return nameFile(head, bytes.subarray(0, SEEN_BYTES), `${given.prefix}leads`, expectedOf(given, settings));
+}
+
+function refusedByName(cause: string): EndOfNight {
+  const nothing = { stoppedBy: [], releasable: false, warnings: [], manifest: null };
+  return { ended: 'FileRejected', cause, told: cause, ...nothing };
 }
 
 /** Answers and errors of the step, over as many invocations as it wants. */

@@ -8,13 +8,18 @@ type Cell = string | number | { date: number } | { time: number };
 const RELATIONSHIPS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 
+const TYPE = 'application/vnd.openxmlformats-';
+const typed = (part: string, type: string) =>
+  `<Override PartName="/xl/${part}.xml" ContentType="${TYPE}officedocument.spreadsheetml.${type}+xml"/>`;
+const CONTENT_TYPES = `<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="${TYPE}package.relationships+xml"/>${typed('workbook', 'sheet.main')}${typed('styles', 'styles')}${typed('worksheets/sheet1', 'worksheet')}</Types>`;
+
 /** A workbook (xlsx) of one sheet with inline texts. `date` and `time` are days since 1899-12-30, shown as a date or with its time. */
 export function smallWorkbook(rows: Cell[][]): Buffer {
   const packageRelationships = `xmlns="http://schemas.openxmlformats.org/package/2006/relationships"`;
   const relationship = (id: string, type: string, target: string) =>
     `<Relationship Id="${id}" Type="${RELATIONSHIPS}/${type}" Target="${target}"/>`;
   return zipOfFiles({
-    '[Content_Types].xml': '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
+    '[Content_Types].xml': CONTENT_TYPES,
     '_rels/.rels': `<Relationships ${packageRelationships}>${relationship('r1', 'officeDocument', 'xl/workbook.xml')}</Relationships>`,
     'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${RELATIONSHIPS}"><sheets><sheet name="leads" sheetId="1" r:id="r1"/></sheets></workbook>`,
     'xl/_rels/workbook.xml.rels': `<Relationships ${packageRelationships}>${relationship('r1', 'worksheet', 'worksheets/sheet1.xml')}${relationship('r2', 'styles', 'styles.xml')}</Relationships>`,

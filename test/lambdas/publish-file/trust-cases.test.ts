@@ -3,7 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../../../core/step/states.ts';
 import { type EndOfNight, exportIdOf, type Nights, nightsOf } from '../../support/nights.ts';
-import { END_OF_ZIP, zipWith } from '../../support/zip.ts';
+import { smallWorkbook } from '../../support/small-workbook.ts';
+import { END_OF_ZIP, zipOf, zipWith } from '../../support/zip.ts';
 
 /**
  * Files that an earlier release published though its settings promised otherwise, each behind seven nights of 240 rows. Four
@@ -109,7 +110,7 @@ describe('columns that are left out', () => {
     [
       'behind an invisible text, before another separator',
       `\u200b;name\n${`${CANARY};Dana\n`.repeat(240)}`,
-      'for good: excepted',
+      'FileRejected',
       { leads: EXCEPTING, run: { ...EXCEPTED, request: { columns: ['id', 'name'] } } },
     ],
     ['in the place of a requested column, without a header', leaking(''), 'for good: excepted', excepting],
@@ -162,6 +163,70 @@ describe('rows that an earlier release did not count', () => {
       'PUBLISHED',
     ],
   ]);
+});
+
+describe('spreadsheets', () => {
+  const excepting = { leads: EXCEPTING, run: EXCEPTED };
+  const records = (count: number, last = '+9725') =>
+    Array.from({ length: count }, (_, number) => [String(number), `Dana ${number}`, last]);
+  const book = (count: number, header: string[] = COLUMNS) => smallWorkbook([header, ...records(count)]);
+
+  testCases([
+    ['all rows', book(240), 'PUBLISHED', excepting],
+    ['all rows, behind titles', smallWorkbook([['Leads'], [], ['November'], COLUMNS, ...records(240)]), 'PUBLISHED'],
+    ['all rows, by labels', book(240, ['מזהה', 'שם', 'טלפון']), 'PUBLISHED', excepting],
+    ['all rows, as gzip', gzipSync(book(240)), 'PUBLISHED', excepting],
+    ['2 rows', book(2), 'maxShrink'],
+    ['a header alone', book(0), 'noRows, maxShrink'],
+    ['nothing in its sheet', smallWorkbook([]), 'empty, noRows, maxShrink'],
+    ['what has the name of a workbook and is none', zipOf('[Content_Types].xml', 'xl/workbook.xml'), 'FileRejected'],
+    [
+      'without a header that is known or as wide',
+      smallWorkbook(records(240).map((cells) => cells.slice(1))),
+      'FileRejected',
+    ],
+    [
+      'a left-out column',
+      smallWorkbook([['id', 'name', 'idNumber'], ...records(240, CANARY)]),
+      'for good: excepted',
+      excepting,
+    ],
+    [
+      'a left-out column under a colon',
+      smallWorkbook([['id', 'name', 'מספר זהות:'], ...records(240, CANARY)]),
+      'for good: excepted',
+      excepting,
+    ],
+    [
+      'a column without a name',
+      smallWorkbook([['id', 'name'], ...records(240, CANARY)]),
+      'for good: maxIrregularShare, lastRecord, excepted',
+      excepting,
+    ],
+    [
+      'a required column that is missing',
+      smallWorkbook([['id', 'name'], ...records(240).map((cells) => cells.slice(0, 2))]),
+      'required',
+      { leads: { columns: { required: ['phone'] } } },
+    ],
+    ['the half of it', half(book(240)), 'FileRejected'],
+    ['a flipped byte', flipped(book(240)), 'FileRejected'],
+  ]);
+
+  test.each([
+    ['of which one text is not listed', ['id', 'name', 'Mobil'], 'unknownHeader'],
+    ['of texts that nobody lists', ['Nummer', 'Wer', 'Telefon'], 'unknownHeader'],
+  ])('a header %s waits for a person once', async (_, header, outcome) => {
+    const nights = await behindNights();
+
+    const first = await nights.night({ date: '2026-11-20', bytes: book(240, header), run: RUN });
+    expect(outcomeOf(first), first.cause).toBe(outcome);
+    expect(await nights.release('of-2026-11-20')).toMatchObject({ ended: 'PUBLISHED' });
+    const second = await nights.night({ date: '2026-11-21', bytes: book(230, header), run: RUN });
+
+    expect(outcomeOf(second), second.cause).toBe('PUBLISHED');
+    expect(second.manifest?.file).toMatchObject({ header: COLUMNS, rows: 230 });
+  });
 });
 
 describe('files that are not whole', () => {

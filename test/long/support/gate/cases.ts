@@ -45,9 +45,16 @@ export async function runCase(seed: string, number: number, kinds: readonly Serv
     before.push(rows);
     seenIds.push(exportIdOf(`of-${dateOf(TONIGHT - ago)}`));
   }
-  const bytes = badFile(service, near(service.rows, draw), fault, draw);
+  if (service.earlier) for (const key of nights.bucket.keys()) writtenEarlier(nights, key);
+  const bytes = fileOf(service, near(service.rows, draw), fault, draw);
   const exportId = fault?.oldExport ? (seenIds.at(-1) ?? '') : exportIdOf('tonight');
-  const end = await nights.night({ date: dateOf(TONIGHT), bytes, exportId, run: runOf(service) });
+  const end = await nights.night({
+    date: dateOf(TONIGHT),
+    bytes,
+    exportId,
+    run: runOf(service),
+    named: draw.chance(0.5),
+  });
   return { number, service, fault: fault?.name ?? null, bytes, before, exportId, seenIds, end };
 }
 
@@ -56,10 +63,21 @@ const near = (rows: number, draw: Draw) => Math.max(1, Math.round(rows * (1 + (d
 
 /** A night that is published, once a person has released what has to be looked at once. */
 async function goodNight(nights: Nights, service: Service, date: string, rows: number, draw: Draw): Promise<void> {
-  const end = await nights.night({ date, bytes: badFile(service, rows, null, draw), run: runOf(service) });
+  const end = await nights.night({ date, bytes: fileOf(service, rows, null, draw), run: runOf(service) });
   const mayWait = (service.header === 'unknown' || service.total) && end.releasable;
   const { ended, cause } = mayWait ? await nights.release(`of-${date}`) : end;
   if (ended !== 'PUBLISHED') throw new NightWithheld(date, service, cause || ended);
+}
+
+/** What the release before would have written of the same file: of packed ones and sheets it counted nothing. */
+function writtenEarlier({ bucket }: Nights, key: string): void {
+  if (!key.endsWith('_manifest.json')) return;
+  const { leftOut: _, releasedBefore: __, unchangedSince: ___, ...manifest } = JSON.parse(bucket.text(key) ?? '{}');
+  const { content: ____, ...file } = manifest.file;
+  const unseen = file.format === 'xlsx' || file.compression === 'zip';
+  const format = file.compression === 'zip' ? 'zip' : file.format;
+  const less = { format, rows: null, ...(unseen && { compression: null, dialect: null, header: null }) };
+  bucket.put(key, JSON.stringify({ ...manifest, file: { ...file, ...(file.compression || unseen ? less : {}) } }));
 }
 
 export class NightWithheld extends Error {
@@ -69,11 +87,12 @@ export class NightWithheld extends Error {
   }
 }
 
-function badFile(service: Service, rows: number, fault: Fault | null, draw: Draw): Buffer {
+/** @param fault `null` makes a good one */
+function fileOf(service: Service, rows: number, fault: Fault | null, draw: Draw): Buffer {
   const table = tableOf(service, rows, draw);
   fault?.table?.(table, draw, service);
   const plain = service.kind === 'xlsx' ? xlsxFile(table, service.sheet) : csvFile();
-  const bytes = packed(fault?.bytes?.(plain, draw, service) ?? plain, service);
+  const bytes = packed(plain, service);
   return Buffer.from(fault?.packed?.(Buffer.from(bytes), draw, service) ?? bytes);
 
   function csvFile(): Buffer {

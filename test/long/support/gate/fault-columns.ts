@@ -1,4 +1,5 @@
 import type { Draw } from '../../../../sandbox/data/draw.ts';
+import { zipOfFiles } from '../../../support/small-workbook.ts';
 import { type ColumnName, LEFT_OUT } from './columns.ts';
 import type { Fault } from './fault.ts';
 import type { Service } from './service.ts';
@@ -92,7 +93,24 @@ const LEFT_OUT_FAULTS: Fault[] = [
       table.comment = '312340001';
     },
   },
+  {
+    name: 'left-out column, in a note of an operating system beside the file',
+    wish: { except: true, compression: null, kind: 'csv' },
+    packed: (bytes) => zipOfFiles({ 'leads.csv': bytes, '__MACOSX/._leads.csv': '312340001' }),
+  },
+  {
+    name: 'left-out column, behind the end of the archive',
+    wish: { except: true, compression: 'zip' },
+    packed: (bytes) => withComment(bytes, '312340001'),
+  },
 ];
+
+/** The archive ends with the length of its comment, and the comment (APPNOTE.TXT, 4.3.16). */
+function withComment(archive: Buffer, comment: string): Buffer {
+  const end = Buffer.from(archive);
+  end.writeUInt16LE(comment.length, end.length - 2);
+  return Buffer.concat([end, Buffer.from(comment)]);
+}
 
 /** Columns other than requested. */
 const OTHER_FAULTS: Fault[] = [

@@ -9,8 +9,6 @@ export interface Fault {
   table?: (table: Table, draw: Draw, service: Service) => void;
   /** Of a CSV file. */
   text?: (text: string, draw: Draw, service: Service) => string;
-  /** Before it is packed. */
-  bytes?: (bytes: Buffer, draw: Draw, service: Service) => Uint8Array;
   /** As it is delivered. */
   packed?: (bytes: Buffer, draw: Draw, service: Service) => Uint8Array;
   /** The CRM serves the export of the night before again, by its id. */

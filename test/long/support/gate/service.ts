@@ -13,6 +13,8 @@ export interface Service {
   texture: Texture;
   /** Nights that are published before. */
   nights: number;
+  /** They were published by the release before: their manifests say less. */
+  earlier: boolean;
   /** About so many rows each night. */
   rows: number;
   /** A last line that tells their number; a person has released one. */
@@ -72,12 +74,13 @@ export function drawService(draw: Draw, kinds: readonly Service['kind'][], wish:
   const nights = Math.max(draw.int(0, 3), wish.usual || header === 'unknown' ? 2 : 0);
   const compression = drawCompression(draw, kind);
   const promises = drawPromises(draw, wish, columns.at(-1) ?? 'id');
+  const total = kind === 'csv' && columns.length > 1 && nights > 1 && promises.rows > MANY && draw.chance(0.2);
   return {
-    ...{ kind, columns, header, dialect, nights, except },
+    ...{ kind, columns, header, dialect, nights, except, total },
+    earlier: !total && header !== 'unknown' && draw.chance(0.2),
     compression: wish.compression === undefined ? compression : wish.compression,
     sheet: drawSheet(draw),
     texture: drawTexture(draw, dialect),
-    total: kind === 'csv' && columns.length > 1 && nights > 1 && promises.rows > MANY && draw.chance(0.2),
     ...promises,
   };
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
+import { zipOfFiles } from '../../../support/small-workbook.ts';
 import type { Dialect, Service } from './service.ts';
 import type { Table } from './table.ts';
-import { zipFile } from './zip-file.ts';
 
 /** The text of a CSV file. */
 export function csvText({ header, rows, tail }: Table, dialect: Dialect): string {
@@ -35,5 +35,5 @@ function windows1255(text: string): Buffer {
 
 export function packed(bytes: Uint8Array, { compression, kind }: Pick<Service, 'compression' | 'kind'>): Uint8Array {
   if (compression === 'gzip') return gzipSync(bytes);
-  return compression === 'zip' ? zipFile({ [`leads.${kind}`]: bytes }) : bytes;
+  return compression === 'zip' ? zipOfFiles({ [`leads.${kind}`]: bytes }) : bytes;
 }

@@ -1,7 +1,7 @@
+import { zipOfFiles } from '../../../support/small-workbook.ts';
 import { COLUMNS, type ColumnName } from './columns.ts';
 import type { SheetStyle } from './service.ts';
 import type { Table } from './table.ts';
-import { zipFile } from './zip-file.ts';
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -21,7 +21,7 @@ export function xlsxFile(table: Table, style: SheetStyle): Buffer {
     sheets.push({ name, hidden, xml: sheetXml(rows.map((cells, at) => rowXml(at + 1, cells, style, strings))) });
   const shared = style.strings === 'shared';
   const comment = table.comment !== null;
-  return zipFile({
+  return zipOfFiles({
     '[Content_Types].xml': contentTypes(sheets.length, shared, comment),
     '_rels/.rels': relations([['officeDocument', 'xl/workbook.xml']]),
     'xl/workbook.xml': workbook(sheets),
