@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { readContent } from '../../core/content/read-content.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { JOB, whenBegun } from '../support/children.ts';
@@ -18,7 +19,7 @@ await whenBegun(async (): Promise<PackedReading> => {
   let rows = 0;
   const cost = await costOf(async () => {
     const file = { what: path, contentType: '', maxBytes: Number.MAX_SAFE_INTEGER, undeclaredEnd: false };
-    const { facts } = await readContent(await fileSource(path), {
+    const { facts } = await readContent(fileSource(path, statSync(path).size), {
       ...file,
       expected,
       secondsLeft: () => 900,
