@@ -5,11 +5,12 @@ import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { JOB, whenBegun } from '../support/children.ts';
 import { costOf, type ProcessCost } from '../support/process-cost.ts';
-import type { SheetJob, SheetReading } from './sheets.ts';
+import { columnsOf, type SheetJob, type SheetReading } from './sheets.ts';
 
 /** Reads a spreadsheet to its end as PublishFile does, with all of it loaded, and reports what it cost. */
 
-const { path, columns }: SheetJob = JSON.parse(process.env[JOB] ?? '');
+const { path, columns: count }: SheetJob = JSON.parse(process.env[JOB] ?? '');
+const columns = columnsOf(count);
 await import('../../lambdas/publish-file/handler.ts');
 const { bavail, bsize } = statfsSync(tmpdir());
 const limits = { contentBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsize, secondsLeft: () => 900 };

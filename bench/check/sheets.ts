@@ -19,7 +19,8 @@ export const SHEETS: Sheet[] = [
 
 export interface SheetJob {
   path: string;
-  columns: string[];
+  /** How many were requested: `column0` and so on. */
+  columns: number;
 }
 
 export interface SheetReading extends ProcessCost {
@@ -33,7 +34,8 @@ export interface SheetReading extends ProcessCost {
 const MEMORY_MB = 512;
 const MOST_ROWS = 1_048_575;
 const NAMES = ['דוד', 'שרה', 'משה', 'רחל', 'יעל'];
-export const COLUMNS = Array.from({ length: 21 }, (_, column) => `column${column}`);
+export const columnsOf = (count: number) => Array.from({ length: count }, (_, column) => `column${column}`);
+const COLUMNS = columnsOf(21);
 
 /** Every third column has a number, one a date, the others texts: half of them few, half of them all different. */
 function textOf(row: number, column: number): string {
@@ -122,7 +124,7 @@ function relationships(...all: string[][]): string {
 }
 
 /** In a fresh process with the heap of the function. */
-export async function readSheet(path: string, columns = COLUMNS): Promise<SheetReading> {
+export async function readSheet(path: string, columns = COLUMNS.length): Promise<SheetReading> {
   const env = { ...process.env, ...streaming(MEMORY_MB) };
   const job: SheetJob = { path, columns };
   const { ready, begin, child } = startChild<SheetReading>(join(import.meta.dirname, 'sheet-child.ts'), job, env);
