@@ -112,7 +112,7 @@ test.each<[string, Published, RegExp]>([
   [
     'an archive with two files',
     { content: zipOfFiles({ 'a.csv': 'id\n1\n', 'b.csv': 'id\n2\n' }), file: { compression: 'zip', header: ['id'] } },
-    /^The file has 2 files instead of one/,
+    /^The file is a zip archive that does not hold exactly one file/,
   ],
 ])('%s makes no table, and the sentence says why', async (_, published, message) => {
   const written = putTable(path, published);
