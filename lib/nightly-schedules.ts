@@ -10,6 +10,7 @@ import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import { entityPlan } from '../core/config/entity-plan.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { longestGapDays } from '../core/schedule/longest-gap.ts';
+import { START_TRIED_HOURS } from '../core/schedule/timing.ts';
 import type { EncryptionKey } from './resources/encryption-key.ts';
 
 interface NightlySchedulesProps {
@@ -18,7 +19,7 @@ interface NightlySchedulesProps {
   key: EncryptionKey;
 }
 
-/** One rule per entity, in UTC, for rules know nothing else. A start that cannot be delivered within two hours goes to the queue: later it would be a day's export. */
+/** One rule per entity, in UTC, for rules know nothing else. A start that cannot be delivered in time goes to the queue. */
 export class NightlySchedules extends Construct {
   readonly deadLetterQueue: Queue;
   private readonly role: Role;
@@ -52,7 +53,7 @@ export class NightlySchedules extends Construct {
       input: RuleTargetInput.fromObject({ entity, scheduledFor: EventField.time }),
       role: this.role,
       deadLetterQueue: this.deadLetterQueue,
-      maxEventAge: Duration.hours(2),
+      maxEventAge: Duration.hours(START_TRIED_HOURS),
       retryAttempts: 8,
     });
     new Rule(this, entity, {

@@ -1,25 +1,33 @@
-import { statfsSync } from 'node:fs';
+import { statfsSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { fieldIndex } from '../../core/files/field-names.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
 import { JOB, whenBegun } from '../support/children.ts';
-import { costOf } from '../support/process-cost.ts';
-import type { SheetJob, SheetReading } from './sheets.ts';
+import { costOf, type ProcessCost } from '../support/process-cost.ts';
+import { columnsOf, type SheetJob, type SheetReading } from './sheets.ts';
 
 /** Reads a spreadsheet to its end as PublishFile does, with all of it loaded, and reports what it cost. */
 
-const { path, columns }: SheetJob = JSON.parse(process.env[JOB] ?? '');
+const { path, columns: count }: SheetJob = JSON.parse(process.env[JOB] ?? '');
+const columns = columnsOf(count);
 await import('../../lambdas/publish-file/handler.ts');
 const { bavail, bsize } = statfsSync(tmpdir());
 const limits = { contentBytes: Number.MAX_SAFE_INTEGER, diskBytes: bavail * bsize, secondsLeft: () => 900 };
 
 await whenBegun(async (): Promise<SheetReading> => {
   const index = fieldIndex({ columns, fields: [], excepted: [], labels: {} });
-  let rows = 0;
+  const reading: Omit<SheetReading, keyof ProcessCost> = { rows: 0, refused: null };
   const cost = await costOf(async () => {
-    const { content } = await sheetFacts(await fileSource(path), { index, columns, headerless: false }, limits);
-    rows = content.rows?.least ?? 0;
+    const read = sheetFacts(fileSource(path, statSync(path).size), { index, columns, headerless: false }, limits);
+    await read.then(
+      ({ content }) => {
+        reading.rows = content.rows?.least ?? 0;
+      },
+      (error: Error) => {
+        reading.refused = `${error.name}: ${error.message}`;
+      },
+    );
   });
-  return { ...cost, rows };
+  return { ...cost, ...reading };
 });

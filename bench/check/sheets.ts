@@ -19,19 +19,23 @@ export const SHEETS: Sheet[] = [
 
 export interface SheetJob {
   path: string;
-  columns: string[];
+  /** How many were requested: `column0` and so on. */
+  columns: number;
 }
 
 export interface SheetReading extends ProcessCost {
   /** Records behind the header. */
   rows: number;
+  /** Name and message of the error, where it cannot be read. */
+  refused: string | null;
 }
 
 /** Of PublishFile, by default. */
 const MEMORY_MB = 512;
 const MOST_ROWS = 1_048_575;
 const NAMES = ['דוד', 'שרה', 'משה', 'רחל', 'יעל'];
-export const COLUMNS = Array.from({ length: 21 }, (_, column) => `column${column}`);
+export const columnsOf = (count: number) => Array.from({ length: count }, (_, column) => `column${column}`);
+const COLUMNS = columnsOf(21);
 
 /** Every third column has a number, one a date, the others texts: half of them few, half of them all different. */
 function textOf(row: number, column: number): string {
@@ -44,24 +48,29 @@ const FEW = 5 * COLUMNS.length;
 
 /** @returns bytes of the content */
 export async function writeSheet({ texts }: Sheet, path: string, size: number): Promise<number> {
+  const rows = Math.min(MOST_ROWS, Math.floor(size / (texts === 'shared' ? 1100 : 1200)));
+  return writeParts(path, sheetXml(rows, texts), texts === 'shared' ? sharedXml(rows) : undefined);
+}
+
+/** A workbook of one sheet. @returns bytes of the content */
+export async function writeParts(path: string, sheet: Iterable<string>, shared?: Iterable<string>): Promise<number> {
   const zip = new ZipFileWriter(path);
+  const related = [
+    ['r1', 'worksheet', 'worksheets/sheet1.xml'],
+    ['r2', 'styles', 'styles.xml'],
+    ...(shared ? [['r3', 'sharedStrings', 'sharedStrings.xml']] : []),
+  ];
   const parts: [name: string, content: Iterable<string>][] = [
     ['[Content_Types].xml', [contentTypes()]],
     ['_rels/.rels', [relationships(['r1', 'officeDocument', 'xl/workbook.xml'])]],
     ['xl/workbook.xml', [`<workbook xmlns:r="r"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`]],
     ['xl/styles.xml', ['<styleSheet><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>']],
+    ['xl/_rels/workbook.xml.rels', [relationships(...related)]],
+    ['xl/worksheets/sheet1.xml', sheet],
+    ...(shared ? [['xl/sharedStrings.xml', shared] satisfies [string, Iterable<string>]] : []),
   ];
-  const related = [
-    ['r1', 'worksheet', 'worksheets/sheet1.xml'],
-    ['r2', 'styles', 'styles.xml'],
-    ...(texts === 'shared' ? [['r3', 'sharedStrings', 'sharedStrings.xml']] : []),
-  ];
-  parts.push(['xl/_rels/workbook.xml.rels', [relationships(...related)]]);
-  const rows = Math.min(MOST_ROWS, Math.floor(size / (texts === 'shared' ? 1100 : 1450)));
   let bytes = 0;
   for (const [name, content] of parts) bytes += await zip.add(name, content);
-  bytes += await zip.add('xl/worksheets/sheet1.xml', sheetXml(rows, texts));
-  if (texts === 'shared') bytes += await zip.add('xl/sharedStrings.xml', sharedXml(rows));
   await zip.end();
   return bytes;
 }
@@ -115,9 +124,9 @@ function relationships(...all: string[][]): string {
 }
 
 /** In a fresh process with the heap of the function. */
-export async function readSheet(path: string): Promise<SheetReading> {
+export async function readSheet(path: string, columns = COLUMNS.length): Promise<SheetReading> {
   const env = { ...process.env, ...streaming(MEMORY_MB) };
-  const job: SheetJob = { path, columns: COLUMNS };
+  const job: SheetJob = { path, columns };
   const { ready, begin, child } = startChild<SheetReading>(join(import.meta.dirname, 'sheet-child.ts'), job, env);
   try {
     await ready;

@@ -4,7 +4,8 @@ import { createManifests, ifReadable } from '../data/manifests.ts';
 import { deployedPlan } from '../schedule/deployed-plan.ts';
 import { isSettled, type Target } from '../support/target.ts';
 import { gatherFacts } from './gather.ts';
-import { type Facts, isMissing, isOpen, isPublished, reportDataOf } from './report-data.ts';
+import { isMissing, isOpen, isPublished } from './night-outcome.ts';
+import { type Facts, reportDataOf } from './report-data.ts';
 import { type Headline, headlineOf } from './words.ts';
 
 /** What is known of a deployment, in one row. */
@@ -48,7 +49,7 @@ export async function deploymentRow(
     ? []
     : [`The stack is in ${stackStatus}: a deployment goes on, or was not finished.`];
   const warn = (sentence: string) => void warnings.push(sentence);
-  const plan = await deployedPlan(target);
+  const plan = await deployedPlan(target, now);
   const [facts, newest] = await Promise.all([
     gatherFacts(target, { deployment, plan, nights: NIGHTS, now, warn }),
     newestStarts(target, warn),

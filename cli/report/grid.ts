@@ -1,6 +1,7 @@
 import { bytesText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
-import type { Cell, CellOutcome, ReportData } from './report-data.ts';
+import type { NightOutcome } from './night-outcome.ts';
+import type { Cell, ReportData } from './report-data.ts';
 import { cellText, longDate, monthOf, SIGNS, shortDate, tookText } from './words.ts';
 
 export function factsId({ entity, date }: Cell): string {
@@ -84,7 +85,7 @@ function gridCell(cell: Cell): Markup {
 /** Only what occurs. */
 function legend({ rows }: ReportData): Markup[] {
   const seen = new Set(rows.flatMap(({ cells }) => cells.map(({ outcome }) => outcome)));
-  const shown = (Object.keys(SIGNS) as CellOutcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));
+  const shown = (Object.keys(SIGNS) as NightOutcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));
   return shown.map(
     (outcome) =>
       html`<li><span class="cell ${outcome}" aria-hidden="true">${SIGNS[outcome].sign}</span> ${SIGNS[outcome].word}</li>`,

@@ -3,7 +3,8 @@ import { parseHTML } from 'linkedom';
 import type { Entity } from '../../core/config/entities.ts';
 import { bytesText } from '../support/text.ts';
 import { html, Markup } from './html.ts';
-import { type Cell, isMissing, isPublished, type ReportData } from './report-data.ts';
+import { isMissing, isPublished } from './night-outcome.ts';
+import type { Cell, ReportData } from './report-data.ts';
 import { shortDate } from './words.ts';
 
 const WIDTH = 264;

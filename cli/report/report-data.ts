@@ -5,22 +5,8 @@ import type { Start } from '../../core/schedule/timing.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
+import { type NightOutcome, nightOutcome } from './night-outcome.ts';
 import { nightOf, startsOf } from './starts.ts';
-
-/**
- * What became of an entity in a night. `gone`: published, but the bucket does not show it any more; `due`: its start is
- * still to come, or was just now; `none`: nothing was to be expected, as before the first run.
- */
-export type CellOutcome =
-  | 'published'
-  | 'warned'
-  | 'failed'
-  | 'gone'
-  | 'missing'
-  | 'running'
-  | 'due'
-  | 'paused'
-  | 'none';
 
 /** A run without a file that counts: it failed, is under way, or succeeded and its file is not to be found. */
 export interface Attempt {
@@ -50,7 +36,7 @@ export interface Facts {
 export interface Cell {
   entity: Entity;
   date: string;
-  outcome: CellOutcome;
+  outcome: NightOutcome;
   published: PublishedRun | null;
   /** Its table was not written. */
   lacksTable: boolean;
@@ -79,8 +65,6 @@ interface Row {
 }
 
 const DAY_MS = 86_400_000;
-/** A rule that fired just now may not have its execution listed yet. */
-const GRACE_MS = 15 * 60_000;
 
 export function reportDataOf(facts: Facts): ReportData {
   const { deployment, plan, now } = facts;
@@ -126,20 +110,6 @@ function sinceOf({ published, attempts }: Facts, entity: Entity): Date | undefin
   return first === undefined ? undefined : new Date(first);
 }
 
-export function isOpen({ outcome }: Cell): boolean {
-  return outcome === 'running' || outcome === 'due';
-}
-
-/** Whether an expected file is not there. */
-export function isMissing({ outcome }: Cell): boolean {
-  return outcome === 'failed' || outcome === 'gone' || outcome === 'missing';
-}
-
-/** Whether the file of the night is there. */
-export function isPublished({ outcome }: Cell): boolean {
-  return outcome === 'published' || outcome === 'warned';
-}
-
 function cellOf(facts: Facts, entity: Entity, date: string, expected: Expected): Cell {
   const published =
     facts.published.find(({ manifest }) => manifest.entity === entity && manifest.date === date) ?? null;
@@ -147,28 +117,18 @@ function cellOf(facts: Facts, entity: Entity, date: string, expected: Expected):
     .filter((attempt) => attempt.entity === entity && attempt.date === date)
     .sort((a, b) => (a.startedAt < b.startedAt ? -1 : 1));
   const lacksTable = published !== null && facts.withoutTable.includes(published.manifest.execution);
-  const known = outcomeOfRuns(published?.manifest, attempts.at(-1), lacksTable);
-  const outcome = known ?? outcomeWithout(facts.now, date, expected);
+  const outcome = nightOutcome({
+    now: facts.now,
+    published: published ? { warned: lacksTable || hasWarnings(published.manifest) } : undefined,
+    lastAttempt: attempts.at(-1),
+    starts: expected.starts.filter((start) => start.date === date),
+    since: expected.since,
+  });
   return { entity, date, published, lacksTable, attempts, outcome };
 }
 
-function outcomeOfRuns(
-  manifest: Manifest | undefined,
-  last: Attempt | undefined,
-  lacksTable: boolean,
-): CellOutcome | undefined {
-  if (manifest) return lacksTable || [...remarksOf(manifest), ...manifest.warnings].length > 0 ? 'warned' : 'published';
-  if (last?.status === 'RUNNING') return 'running';
-  return last && (last.status === 'SUCCEEDED' ? 'gone' : 'failed');
-}
-
-/** Of a date for which no run is known. */
-function outcomeWithout(now: Date, date: string, { starts, since }: Expected): CellOutcome {
-  if (since === undefined) return 'none';
-  const settled = new Date(now.getTime() - GRACE_MS);
-  const ofDate = starts.filter((start) => start.date === date);
-  if (ofDate.some(({ at }) => at >= since && at <= settled)) return 'missing';
-  return ofDate.some(({ at }) => at > settled) ? 'due' : 'none';
+function hasWarnings(manifest: Manifest): boolean {
+  return [...remarksOf(manifest), ...manifest.warnings].length > 0;
 }
 
 /** Nothing records since when a rule is switched off: assumed since the last night with a run. */

@@ -16,7 +16,8 @@ import { documentOfFleet, fleetOf } from './fleet.ts';
 import { fleetPage } from './fleet-page.ts';
 import { headlineOfFleet } from './fleet-words.ts';
 import { gatherFacts } from './gather.ts';
-import { isMissing, isOpen, isPublished, type ReportData, reportDataOf } from './report-data.ts';
+import { isMissing, isOpen, isPublished } from './night-outcome.ts';
+import { type ReportData, reportDataOf } from './report-data.ts';
 import { headlineOf } from './words.ts';
 
 interface ReportOptions extends TargetOptions, AllDeploymentsOptions {

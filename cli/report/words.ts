@@ -1,16 +1,17 @@
 import { countChanges } from '../../core/export/drift-words.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
-import { type Cell, type CellOutcome, isMissing, isOpen, isPublished, type ReportData } from './report-data.ts';
+import { isMissing, isOpen, isPublished, type NightOutcome } from './night-outcome.ts';
+import type { Cell, ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
-export const SIGNS: Record<CellOutcome, { sign: string; word: string }> = {
+export const SIGNS: Record<NightOutcome, { sign: string; word: string }> = {
   published: { sign: '✓', word: 'published' },
   warned: { sign: '!', word: 'published, with a warning' },
   failed: { sign: '✕', word: 'failed' },
   gone: { sign: '∅', word: 'published, and gone' },
   missing: { sign: '?', word: 'missing: no run is known' },
   running: { sign: '…', word: 'under way' },
-  due: { sign: '◦', word: 'not due yet' },
+  due: { sign: '◦', word: 'still to come' },
   paused: { sign: '‖', word: 'paused' },
   none: { sign: '', word: 'nothing was due' },
 };

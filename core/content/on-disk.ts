@@ -19,5 +19,3 @@ export async function onDisk<T>(
     await close();
   }
 }
-
-export { fileSource } from '../zip/put-aside.ts';

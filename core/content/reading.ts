@@ -42,7 +42,7 @@ export function damaged({ what }: Reading, how: string): RunError {
   return new RunError('FileRejected', `${what} ${how}: what came is not whole.`);
 }
 
-export function unfinished({ what }: Reading, why: string): RunError {
+function unfinished({ what }: Reading, why: string): RunError {
   return new RunError('CheckUnfinished', `${what} was not read to its end: ${why}.`);
 }
 
@@ -64,7 +64,7 @@ export async function* bounded(chunks: AsyncIterable<Uint8Array>, reading: Readi
 }
 
 /** @throws RunError `CheckUnfinished` when time is over */
-export function inTime(reading: Reading, bytes: number): void {
+function inTime(reading: Reading, bytes: number): void {
   if (reading.secondsLeft() > 0) return;
   throw unfinished(reading, `one invocation has time for ${Math.floor(bytes / 1e6)} MB of its content`);
 }

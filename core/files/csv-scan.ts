@@ -1,6 +1,6 @@
 import type { Scan } from '../step/scan.ts';
 import { type FirstRecord, repeatBytes, repeatSeparator } from './csv-repeats.ts';
-import { endTwin, fork, twinStep } from './csv-twin.ts';
+import { endTwin, fork, twinStep, twinText } from './csv-twin.ts';
 import { readCsv } from './kernel/kernel.ts';
 
 export type Separator = ',' | ';' | '\t';
@@ -48,12 +48,21 @@ function plainBytes(separator: Separator): Uint8Array {
 /** `scanCsv` byte by byte. */
 export function scanByStates(scan: Scan, chunk: Uint8Array, grammar: CsvGrammar): void {
   for (let at = 0; at < chunk.length; ) {
-    if (scan.forked) {
+    if (scan.forked && isPlainForBoth(scan, PLAIN[grammar.separator][chunk[at] ?? 0])) {
+      at = part(scan, chunk, at, grammar);
+      twinText(scan);
+    } else if (scan.forked) {
       part(scan, chunk.subarray(at, at + 1), 0, grammar);
       twinStep(scan, chunk[at] ?? 0, grammar.separator.charCodeAt(0), grammar.breaksAtCr);
       at += 1;
     } else at = part(scan, chunk, at, grammar);
   }
+}
+
+/** Then text is read as one, up to the next byte with a meaning. */
+function isPlainForBoth(scan: Scan, plain = 0): boolean {
+  const pending = scan.afterCr || scan.afterEndMark || scan.twinAfterCr;
+  return plain === 1 && !pending && !scan.quoted && !scan.twinQuoted;
 }
 
 /** Reads from a place on; returns how far. */

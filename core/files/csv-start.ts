@@ -27,7 +27,7 @@ export interface CsvStart {
   names: CsvHeader | null;
 }
 
-export interface CsvHeader {
+interface CsvHeader {
   /** Names of the columns as the CRM lists them, '' for a cell without text; `null` where it holds others. */
   header: string[] | null;
   /** It has labels in the place of names. */

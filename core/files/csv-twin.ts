@@ -22,6 +22,17 @@ export function twinStep(scan: Scan, byte: number, separator: number, breaksAtCr
   if (scan.twinQuoted) scan.twinQuoted = byte !== QUOTE;
   else if (scan.twinAfterCr && byte === LF) scan.twinAfterCr = false;
   else outside(scan, byte, separator, breaksAtCr);
+  endWhereSame(scan);
+}
+
+/** Text without a meaning, outside of quotation marks. */
+export function twinText(scan: Scan): void {
+  scan.twinOpens = false;
+  scan.twinBlank = false;
+  endWhereSame(scan);
+}
+
+function endWhereSame(scan: Scan): void {
   const pending = scan.afterCr || scan.afterEndMark || scan.twinAfterCr;
   const same = scan.quoted === scan.twinQuoted && scan.opens === scan.twinOpens && scan.blank === scan.twinBlank;
   // With as many fields, or fewer, the first reading counts every record of the other that is longer.
@@ -36,7 +47,8 @@ function outside(scan: Scan, byte: number, separator: number, breaksAtCr: boolea
     Object.assign(scan, { twinQuoted: scan.twinOpens, twinBlank: false });
   } else {
     if (byte === separator) scan.twinFields += 1;
-    Object.assign(scan, { twinOpens: byte === separator, twinBlank: false });
+    scan.twinOpens = byte === separator;
+    scan.twinBlank = false;
   }
 }
 

@@ -1,3 +1,9 @@
+/**
+ * So long EventBridge tries again to deliver a start; then it goes to the queue of undelivered starts, for later it would be a
+ * day's export.
+ */
+export const START_TRIED_HOURS = 2;
+
 /** When the rule of an entity starts it. */
 export interface Timing {
   /** In which a run gets its date. */

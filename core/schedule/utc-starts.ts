@@ -2,7 +2,7 @@ import { offsetAt } from './local-time.ts';
 
 const DAY_MINUTES = 24 * 60;
 const WEEK_MS = 7 * 86_400_000;
-/** Ahead of the year in which the rules are made. */
+/** Ahead of the year in which the rules are made: so long they hold. */
 const YEARS = 10;
 
 /** How many minutes clocks are ahead of UTC at one time or another, from a year on. */
@@ -11,6 +11,11 @@ export function offsetsFrom(year: number, timeZone: string): number[] {
   const weeks = Math.ceil((Date.UTC(year + YEARS + 1, 0, 1) - first) / WEEK_MS);
   const offsets = Array.from({ length: weeks }, (_, week) => offsetAt(timeZone, first + week * WEEK_MS) / 60_000);
   return sortedSet(offsets);
+}
+
+/** The offsets by which rules that hold in a year may have been made, in that year or before: the newest first. */
+export function* offsetsUntil(year: number, timeZone: string): Generator<number[]> {
+  for (let made = year; made >= year - YEARS; made -= 1) yield offsetsFrom(made, timeZone);
 }
 
 /**

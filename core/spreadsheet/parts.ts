@@ -15,7 +15,7 @@ export interface Parts {
   relationships(part: string): Promise<Relationship[]>;
 }
 
-export interface Relationship {
+interface Relationship {
   id: string;
   /** The last word of its address, which is the same in all editions of the standard: `worksheet`. */
   type: string;

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm, stat } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ByteSource } from '../files/byte-source.ts';
@@ -19,29 +19,31 @@ export async function putAside(
   const path = join(folder, 'content');
   const close = () => rm(folder, { recursive: true, force: true });
   try {
-    await write(path, chunks, budget);
-    return { source: await fileSource(path), close };
+    const size = await write(path, chunks, budget);
+    return { source: fileSource(path, size), close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function write(path: string, chunks: AsyncIterable<Uint8Array>, budget: ReadingBudget): Promise<void> {
+async function write(path: string, chunks: AsyncIterable<Uint8Array>, budget: ReadingBudget): Promise<number> {
   const file = await open(path, 'w');
   try {
+    let size = 0;
     for await (const chunk of chunks) {
       budget.store(chunk.length);
+      size += chunk.length;
       await file.appendFile(chunk);
     }
+    return size;
   } finally {
     await file.close();
   }
 }
 
-/** A file on the disk. */
-export async function fileSource(path: string): Promise<ByteSource> {
-  const { size } = await stat(path);
+/** A file on the disk. @param size its bytes */
+export function fileSource(path: string, size: number): ByteSource {
   return {
     size,
     async *read(from, to) {

@@ -20,9 +20,11 @@ const OPTIONS = {
   keepNames: true,
   sourcemap: true,
   sourcesContent: false,
-  // yauzl is CommonJS and asks for modules of Node by `require`, which a module has not: without it the function dies at its start.
-  banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
   alias: { '@aws-sdk/credential-provider-node': CREDENTIALS },
+  // Libraries in CommonJS ask for modules of Node.js by `require`, which a module does not have.
+  banner: {
+    js: "import{createRequire as requireOf}from'node:module';const require=requireOf(import.meta.url);",
+  },
   absWorkingDir: PROJECT,
   logLevel: 'warning',
 } satisfies BuildOptions;

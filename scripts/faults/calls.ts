@@ -27,7 +27,6 @@ export type Kind =
   /** An object whose content counts only where it is what it should be. */
   | 'hint'
   /** Objects of other dates, and the one of this date. */
-  | 'history'
   /** A listing. */
   | 'list'
   /** An object that this execution or the one before it wrote. */
@@ -101,7 +100,7 @@ const LISTED: Record<Scenario, Partial<Record<AnyStepName, Record<string, Kind>>
     PublishFile: {
       'read the file': 'object',
       'list the published dates': 'list',
-      'read the pointer of a date': 'history',
+      'read the pointer of a date': 'object',
       'read the manifest': 'hint',
       'read latest.json': 'object',
       'write the manifest': 'write',
@@ -131,6 +130,7 @@ const LISTED: Record<Scenario, Partial<Record<AnyStepName, Record<string, Kind>>
     WriteTable: {
       'read the manifest': 'object',
       'read the pointer of a date': 'object',
+      'read latest.json': 'object',
       'look at the table': 'head',
       'read the hash key': 'grant',
       'read the file': 'object',

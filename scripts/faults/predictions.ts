@@ -120,7 +120,6 @@ const RULES: Record<Kind, Rule> = {
   // What cannot be compared is said in a warning.
   comparison: { ...bucket, refused: 'well', garbage: 'well' },
   hint: { ...bucket, garbage: 'well' },
-  history: { ...bucket, garbage: outlasted('StorageConflict') },
   list: { ...bucket, garbage: outlasted('StorageUnavailable') },
   object: bucket,
   // Its answer has no body that could be cut.

@@ -1,10 +1,11 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { inputAgain } from '../../cli/runs/retry.ts';
 import { consequences } from '../../cli/runs/stop.ts';
 import { tempDir } from '../local/support/support.ts';
 import { newState } from '../support/builders.ts';
+import { clockAt } from '../support/clock.ts';
 import { deploymentServer, jsonServer, OUTPUTS, RUN_ARNS, sfnAt, stackReply } from './support/aws-server.ts';
 import { runCli } from './support/run-cli.ts';
 
@@ -241,7 +242,6 @@ async function inZone(TimeZone: string | undefined, input: object = {}) {
   const started = () => calls.filter(({ operation }) => operation === 'StartExecution').length;
   return { place: prod(endpoint), started };
 }
-const AT = new Date('2026-11-20T12:00:00Z');
 const dates = [
   ['2026-11-20', 'UTC', true],
   ['2026-11-21', 'UTC', false],
@@ -258,10 +258,7 @@ const dates = [
 ] as const;
 
 describe('at noon UTC of 2026-11-20', () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ now: AT, toFake: ['Date'] });
-    return () => void vi.useRealTimers();
-  });
+  clockAt('2026-11-20T12:00:00Z');
 
   test.for(dates)('start --date %s in the zone %s: started %s', async ([date, zone, taken]) => {
     const { place, started } = await inZone(zone);

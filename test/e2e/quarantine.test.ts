@@ -15,6 +15,7 @@ import { histories, logs, objects, type Place } from './support/everything.ts';
 /** Ten bad files, each after nights of a hundred rows: none of them gets to readers, until a person releases it. */
 
 const ROWS = 100;
+/** Every run is given its date: midnight may pass between two. */
 const TODAY = new Date().toISOString().slice(0, 10);
 const NIGHTS = [2, 1].map((days) => dateAfter(TODAY, -days));
 let system: Deployed;
@@ -99,7 +100,7 @@ it.concurrent.each(OF)('of bad files of %s no pointer moves', async (entity) => 
   for (const [what, content, error, says] of BAD[entity] ?? []) {
     // Of several the latest counts.
     system.sandbox.faults.add({ path: 'file', entity, body: content(lines) });
-    const report = await system.run(entity);
+    const report = await system.run(entity, { date: TODAY });
 
     expect(`${report.error}: ${report.cause}`, what).toMatch(new RegExp(`^${error}: .*${says.source}`));
     expect(await pointersOf(entity), what).toEqual(before);

@@ -12,6 +12,8 @@ import { folderForAll, tree } from './support/files.ts';
 
 /** Every byte is read and compiled before the first line of a step runs, at every cold start. */
 const LARGEST_BUNDLE = 450_000;
+/** Reads packed files and spreadsheets: nobody waits for its start. */
+const LARGEST_BUNDLE_OF_THE_CHECK = 600_000;
 /** Parses CSV, writes Parquet, and reads a secret: nobody waits for its start. */
 const LARGEST_BUNDLE_OF_TABLES = 700_000;
 
@@ -55,7 +57,11 @@ describe('the bundled code', () => {
   });
 
   test.each(Object.keys(STEPS) as StepName[])('of %s is small enough to start fast', (step) => {
-    const most = step === 'WriteTable' ? LARGEST_BUNDLE_OF_TABLES : LARGEST_BUNDLE;
+    const larger: Partial<Record<StepName, number>> = {
+      WriteTable: LARGEST_BUNDLE_OF_TABLES,
+      PublishFile: LARGEST_BUNDLE_OF_THE_CHECK,
+    };
+    const most = larger[step] ?? LARGEST_BUNDLE;
 
     expect(statSync(join(bundleOf(step), 'index.mjs')).size).toBeLessThanOrEqual(most);
   });

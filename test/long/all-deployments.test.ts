@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { switchRule } from '../../cli/schedule/rules.ts';
 import { runCli } from '../cli/support/run-cli.ts';
-import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
+import { type Deployed, deployForTests, halfADayFromNow } from '../e2e/support/deployed.ts';
 import { tempDir } from '../local/support/support.ts';
 
 /** Three deployments of one account, as a group of agencies has them; the cloud of the tests may hold others beside them. */
@@ -13,8 +13,10 @@ const systems: Deployed[] = [];
 let place: string[] = [];
 
 beforeAll(async () => {
+  // Two or three hours from that in Jerusalem.
+  const nightly = { at: halfADayFromNow() };
   for (const name of NAMES) {
-    systems.push(await deployForTests(name, { timeZone: 'Asia/Jerusalem', nightly: { at: '03:00' } }, { rows: 3 }));
+    systems.push(await deployForTests(name, { timeZone: 'Asia/Jerusalem', nightly }, { rows: 3 }));
   }
   const [good, failed, paused] = systems;
   place = good?.place.slice(2) ?? [];

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -29,7 +30,7 @@ const madeSchema = z.object({
 });
 
 async function facts({ file, columns }: z.infer<typeof madeSchema>) {
-  const source = await fileSource(file);
+  const source = fileSource(file, statSync(file).size);
   const { header, content } = await sheetFacts(source, expectedColumns(columns), AMPLE);
   const records = await all(sheetRecords(source, content, AMPLE));
   return { header, rows: content.rows, rowsAbove: content.rowsAbove, elsewhere: content.elsewhere, records };

@@ -139,7 +139,7 @@ function cellXml(cell: Cell, at: string): string {
 }
 
 /** 27 is AB. */
-export function columnName(column: number): string {
+function columnName(column: number): string {
   const before = Math.floor(column / 26);
   return `${before > 0 ? columnName(before - 1) : ''}${String.fromCharCode(65 + (column % 26))}`;
 }

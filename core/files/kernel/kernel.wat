@@ -6,70 +6,17 @@
   ;; first record and which bits of them count, then the same for that record in quotation marks.
   (memory (export "memory") 2)
 
-  ;; The fields of `Scan` of the same names.
-  (global $records (mut i64) (i64.const 0))
-  (global $irregular (mut i64) (i64.const 0))
-  (global $width (mut i64) (i64.const 0))
-  (global $fields (mut i64) (i64.const 0))
-  (global $blankLines (mut i64) (i64.const 0))
-  (global $lineBreaks (mut i64) (i64.const 0))
-  (global $quoted (mut i64) (i64.const 0))
-  (global $opens (mut i64) (i64.const 0))
-  (global $blank (mut i64) (i64.const 0))
-  (global $afterCr (mut i64) (i64.const 0))
+  ;; Signs of Hebrew, between two blocks.
   (global $highBytes (mut i64) (i64.const 0))
   (global $joinedLetters (mut i64) (i64.const 0))
   (global $before (mut i64) (i64.const 0))
-  (global $last (mut i64) (i64.const 0))
-  (global $longer (mut i64) (i64.const 0))
-  (global $emptyRows (mut i64) (i64.const 0))
-  (global $filled (mut i64) (i64.const 0))
-  (global $closed (mut i64) (i64.const 0))
-  (global $strayQuotes (mut i64) (i64.const 0))
-  (global $headed (mut i64) (i64.const 0))
 
-  (func $load
-    (global.set $records (i64.trunc_f64_s (f64.load offset=65536 (i32.const 0))))
-    (global.set $irregular (i64.trunc_f64_s (f64.load offset=65544 (i32.const 0))))
-    (global.set $width (i64.trunc_f64_s (f64.load offset=65552 (i32.const 0))))
-    (global.set $fields (i64.trunc_f64_s (f64.load offset=65560 (i32.const 0))))
-    (global.set $blankLines (i64.trunc_f64_s (f64.load offset=65568 (i32.const 0))))
-    (global.set $lineBreaks (i64.trunc_f64_s (f64.load offset=65576 (i32.const 0))))
-    (global.set $quoted (i64.trunc_f64_s (f64.load offset=65584 (i32.const 0))))
-    (global.set $opens (i64.trunc_f64_s (f64.load offset=65592 (i32.const 0))))
-    (global.set $blank (i64.trunc_f64_s (f64.load offset=65600 (i32.const 0))))
-    (global.set $afterCr (i64.trunc_f64_s (f64.load offset=65608 (i32.const 0))))
-    (global.set $highBytes (i64.trunc_f64_s (f64.load offset=65616 (i32.const 0))))
-    (global.set $joinedLetters (i64.trunc_f64_s (f64.load offset=65624 (i32.const 0))))
-    (global.set $before (i64.trunc_f64_s (f64.load offset=65632 (i32.const 0))))
-    (global.set $last (i64.trunc_f64_s (f64.load offset=65640 (i32.const 0))))
-    (global.set $longer (i64.trunc_f64_s (f64.load offset=65648 (i32.const 0))))
-    (global.set $emptyRows (i64.trunc_f64_s (f64.load offset=65656 (i32.const 0))))
-    (global.set $filled (i64.trunc_f64_s (f64.load offset=65664 (i32.const 0))))
-    (global.set $closed (i64.trunc_f64_s (f64.load offset=65672 (i32.const 0))))
-    (global.set $strayQuotes (i64.trunc_f64_s (f64.load offset=65680 (i32.const 0))))
-    (global.set $headed (i64.trunc_f64_s (f64.load offset=65688 (i32.const 0)))))
+  ;; A number of the state, and its place.
+  (func $take (param $at i32) (result i64)
+    (i64.trunc_f64_s (f64.load (local.get $at))))
 
-  (func $store
-    (f64.store offset=65536 (i32.const 0) (f64.convert_i64_s (global.get $records)))
-    (f64.store offset=65544 (i32.const 0) (f64.convert_i64_s (global.get $irregular)))
-    (f64.store offset=65552 (i32.const 0) (f64.convert_i64_s (global.get $width)))
-    (f64.store offset=65560 (i32.const 0) (f64.convert_i64_s (global.get $fields)))
-    (f64.store offset=65568 (i32.const 0) (f64.convert_i64_s (global.get $blankLines)))
-    (f64.store offset=65576 (i32.const 0) (f64.convert_i64_s (global.get $lineBreaks)))
-    (f64.store offset=65584 (i32.const 0) (f64.convert_i64_s (global.get $quoted)))
-    (f64.store offset=65592 (i32.const 0) (f64.convert_i64_s (global.get $opens)))
-    (f64.store offset=65600 (i32.const 0) (f64.convert_i64_s (global.get $blank)))
-    (f64.store offset=65608 (i32.const 0) (f64.convert_i64_s (global.get $afterCr)))
-    (f64.store offset=65616 (i32.const 0) (f64.convert_i64_s (global.get $highBytes)))
-    (f64.store offset=65624 (i32.const 0) (f64.convert_i64_s (global.get $joinedLetters)))
-    (f64.store offset=65632 (i32.const 0) (f64.convert_i64_s (global.get $before)))
-    (f64.store offset=65640 (i32.const 0) (f64.convert_i64_s (global.get $last)))
-    (f64.store offset=65648 (i32.const 0) (f64.convert_i64_s (global.get $longer)))
-    (f64.store offset=65656 (i32.const 0) (f64.convert_i64_s (global.get $emptyRows)))
-    (f64.store offset=65664 (i32.const 0) (f64.convert_i64_s (global.get $filled)))
-    (f64.store offset=65672 (i32.const 0) (f64.convert_i64_s (global.get $closed)))
-    (f64.store offset=65680 (i32.const 0) (f64.convert_i64_s (global.get $strayQuotes))))
+  (func $give (param $at i32) (param $value i64)
+    (f64.store (local.get $at) (f64.convert_i64_s (local.get $value))))
 
   ;; The top bits of 64 bytes.
   (func $bits (param $a v128) (param $b v128) (param $c v128) (param $d v128) (result i64)
@@ -108,36 +55,6 @@
   (func $without (param $bits i64) (param $others i64) (result i64)
     (i64.and (local.get $bits) (i64.xor (local.get $others) (i64.const -1))))
 
-  ;; Counts the fields of the records that end at the bits $ends. $content has the characters of fields.
-  (func $endRecords (param $ends i64) (param $separators i64) (param $content i64)
-    (local $upTo i64)
-    (loop $next
-      (if (i64.ne (local.get $ends) (i64.const 0)) (then
-        ;; The bits up to the lowest end.
-        (local.set $upTo (i64.xor (local.get $ends) (i64.sub (local.get $ends) (i64.const 1))))
-        (global.set $fields (i64.add
-          (global.get $fields)
-          (i64.popcnt (i64.and (local.get $separators) (local.get $upTo)))))
-        (if (i64.eqz (global.get $width)) (then (global.set $width (global.get $fields))))
-        (if (i64.ne (global.get $fields) (global.get $width)) (then
-          (global.set $irregular (i64.add (global.get $irregular) (i64.const 1)))
-          (global.set $longer (i64.add
-            (global.get $longer)
-            (i64.extend_i32_u (i64.gt_u (global.get $fields) (global.get $width)))))))
-        (if (i64.eqz (i64.or (global.get $filled) (i64.and (local.get $content) (local.get $upTo)))) (then
-          (global.set $emptyRows (i64.add (global.get $emptyRows) (i64.const 1)))))
-        (global.set $last (global.get $fields))
-        (global.set $fields (i64.const 1))
-        (global.set $filled (i64.const 0))
-        (local.set $separators (call $without (local.get $separators) (local.get $upTo)))
-        (local.set $content (call $without (local.get $content) (local.get $upTo)))
-        (local.set $ends (call $without (local.get $ends) (local.get $upTo)))
-        (br $next))))
-    (global.set $fields (i64.add (global.get $fields) (i64.popcnt (local.get $separators))))
-    (global.set $filled (i64.or
-      (global.get $filled)
-      (i64.extend_i32_u (i64.ne (local.get $content) (i64.const 0))))))
-
   ;; 1 if a line that begins at one of the bits $starts of the block at $at may repeat the first record: it has the first bytes of
   ;; that, with or without quotation marks, or the piece ends before eight of its bytes.
   (func $mayRepeat (param $at i32) (param $end i32) (param $starts i64) (result i32)
@@ -163,14 +80,35 @@
     (local $quotes i64) (local $inside i64) (local $lf i64) (local $cr i64) (local $behindCr i64) (local $separators i64)
     (local $openers i64) (local $literal i64) (local $starts i64) (local $empty i64) (local $ends i64) (local $odd i64)
     (local $all i64) (local $content i64) (local $closers i64) (local $behindClosers i64)
-    (call $load)
-    (loop $block
-      (if (i32.gt_u (i32.add (local.get $at) (i32.const 64)) (local.get $end)) (then (call $store) (return (local.get $at))))
+    ;; The fields of `Scan` of the same names.
+    (local $records i64) (local $irregular i64) (local $width i64) (local $fields i64) (local $blankLines i64)
+    (local $lineBreaks i64) (local $quoted i64) (local $opens i64) (local $blank i64) (local $afterCr i64)
+    (local $last i64) (local $longer i64) (local $emptyRows i64) (local $filled i64) (local $closed i64) (local $strayQuotes i64) (local $headed i64)
+    (local $upTo i64) (local $first i64) (local $may i64)
+    (local.set $records (call $take (i32.const 65536)))
+    (local.set $irregular (call $take (i32.const 65544)))
+    (local.set $width (call $take (i32.const 65552)))
+    (local.set $fields (call $take (i32.const 65560)))
+    (local.set $blankLines (call $take (i32.const 65568)))
+    (local.set $lineBreaks (call $take (i32.const 65576)))
+    (local.set $quoted (call $take (i32.const 65584)))
+    (local.set $opens (call $take (i32.const 65592)))
+    (local.set $blank (call $take (i32.const 65600)))
+    (local.set $afterCr (call $take (i32.const 65608)))
+    (local.set $last (call $take (i32.const 65640)))
+    (local.set $longer (call $take (i32.const 65648)))
+    (local.set $emptyRows (call $take (i32.const 65656)))
+    (local.set $filled (call $take (i32.const 65664)))
+    (local.set $closed (call $take (i32.const 65672)))
+    (local.set $strayQuotes (call $take (i32.const 65680)))
+    (local.set $headed (call $take (i32.const 65688)))
+    (block $stop (loop $block
+      (if (i32.gt_u (i32.add (local.get $at) (i32.const 64)) (local.get $end)) (then (br $stop)))
 
       (local.set $quotes (call $where (local.get $at) (i32.const 0x22)))
       (local.set $all (local.get $quotes))
       (loop $again
-        (local.set $inside (i64.sub (i64.const 0) (global.get $quoted)))
+        (local.set $inside (i64.sub (i64.const 0) (local.get $quoted)))
         (if (i64.ne (local.get $quotes) (i64.const 0)) (then
           (local.set $inside (i64.xor (local.get $inside) (call $parity (local.get $quotes))))))
         (local.set $lf (call $without (call $where (local.get $at) (i32.const 0x0a)) (local.get $inside)))
@@ -179,7 +117,7 @@
         (local.set $openers (i64.or (i64.or (local.get $separators) (local.get $lf)) (local.get $quotes)))
         (local.set $literal (call $without
           (i64.and (local.get $quotes) (local.get $inside))
-          (call $behind (local.get $openers) (global.get $opens))))
+          (call $behind (local.get $openers) (local.get $opens))))
         ;; The first one that opens nothing is a character like others; what follows it has to be seen anew.
         (if (i64.ne (local.get $literal) (i64.const 0)) (then
           (local.set $quotes (i64.xor
@@ -187,10 +125,10 @@
             (i64.and (local.get $literal) (i64.sub (i64.const 0) (local.get $literal)))))
           (br $again))))
       (local.set $cr (call $without (call $where (local.get $at) (i32.const 0x0d)) (local.get $inside)))
-      (local.set $behindCr (call $behind (local.get $cr) (global.get $afterCr)))
+      (local.set $behindCr (call $behind (local.get $cr) (local.get $afterCr)))
 
       ;; Line feeds of lines without a character: at the start of a line, or behind a carriage return that is there.
-      (local.set $starts (call $behind (local.get $lf) (global.get $blank)))
+      (local.set $starts (call $behind (local.get $lf) (local.get $blank)))
       (local.set $empty (i64.and (local.get $lf) (i64.or
         (local.get $starts)
         (i64.shl (i64.and (local.get $starts) (local.get $cr)) (i64.const 1)))))
@@ -199,25 +137,33 @@
       (local.set $odd (i64.or
         (call $without (local.get $behindCr) (local.get $lf))
         (call $without (call $where (local.get $at) (i32.const 0x1a)) (local.get $inside))))
-      (if (i64.eqz (global.get $records)) (then
+      (if (i64.eqz (local.get $records)) (then
         (local.set $odd (i64.or (local.get $odd) (local.get $empty)))))
-      (if (i64.ne (local.get $odd) (i64.const 0)) (then (call $store) (return (local.get $at))))
+      (if (i64.ne (local.get $odd) (i64.const 0)) (then (br $stop)))
 
-      (if (i64.ne (global.get $headed) (i64.const 0)) (then
-        (if (call $mayRepeat (local.get $at) (local.get $end) (local.get $starts)) (then
-          (call $store)
-          (return (local.get $at))))))
+      ;; A line may repeat the first record where it has the same first byte, or that behind a quotation mark.
+      (if (i64.ne (local.get $headed) (i64.const 0)) (then
+        (local.set $first (call $where (local.get $at) (i32.load8_u offset=65696 (i32.const 0))))
+        (local.set $may (i64.and (local.get $starts) (local.get $first)))
+        (if (i64.ne (local.get $all) (i64.const 0)) (then
+          (local.set $may (i64.or (local.get $may) (i64.and
+            (i64.and (local.get $starts) (local.get $all))
+            (i64.or
+              (i64.shr_u (call $where (local.get $at) (i32.load8_u offset=65713 (i32.const 0))) (i64.const 1))
+              (i64.const 0x8000000000000000)))))))
+        (if (i64.ne (local.get $may) (i64.const 0)) (then
+          (if (call $mayRepeat (local.get $at) (local.get $end) (local.get $may)) (then (br $stop)))))))
 
       (local.set $content (i64.or
         (i64.or (local.get $separators) (local.get $lf))
         (i64.or (local.get $cr) (local.get $quotes))))
       ;; Behind a closing mark, another one doubles it, and text has no place in CSV; nor has a mark that opens nothing.
       (local.set $closers (i64.const 0))
-      (if (i64.ne (i64.or (local.get $all) (global.get $closed)) (i64.const 0)) (then
+      (if (i64.ne (i64.or (local.get $all) (local.get $closed)) (i64.const 0)) (then
         (local.set $closers (call $without (local.get $quotes) (local.get $inside)))
-        (local.set $behindClosers (call $behind (local.get $closers) (global.get $closed)))
-        (global.set $strayQuotes (i64.add
-          (global.get $strayQuotes)
+        (local.set $behindClosers (call $behind (local.get $closers) (local.get $closed)))
+        (local.set $strayQuotes (i64.add
+          (local.get $strayQuotes)
           (i64.add
             (i64.popcnt (i64.xor (local.get $all) (local.get $quotes)))
             (i64.popcnt (call $without (local.get $behindClosers) (local.get $content))))))
@@ -225,33 +171,75 @@
           (local.get $content)
           (i64.and (local.get $quotes) (local.get $behindClosers))))))
       (local.set $content (i64.xor (local.get $content) (i64.const -1)))
-      (global.set $closed (i64.shr_u (local.get $closers) (i64.const 63)))
+      (local.set $closed (i64.shr_u (local.get $closers) (i64.const 63)))
 
       (local.set $ends (call $without (local.get $lf) (local.get $empty)))
-      (global.set $lineBreaks (i64.or
-        (global.get $lineBreaks)
+      (local.set $lineBreaks (i64.or
+        (local.get $lineBreaks)
         (i64.or
           (i64.extend_i32_u
             (i64.ne (call $without (local.get $ends) (local.get $behindCr)) (i64.const 0)))
           (i64.shl
             (i64.extend_i32_u (i64.ne (i64.and (local.get $ends) (local.get $behindCr)) (i64.const 0)))
             (i64.const 1)))))
-      (global.set $records (i64.add (global.get $records) (i64.popcnt (local.get $ends))))
-      (global.set $blankLines (i64.add (global.get $blankLines) (i64.popcnt (local.get $empty))))
-      (call $endRecords (local.get $ends) (local.get $separators) (local.get $content))
+      (local.set $records (i64.add (local.get $records) (i64.popcnt (local.get $ends))))
+      (local.set $blankLines (i64.add (local.get $blankLines) (i64.popcnt (local.get $empty))))
+      ;; The fields of the records that end in the block.
+      (loop $record
+        (if (i64.ne (local.get $ends) (i64.const 0)) (then
+          ;; The bits up to the lowest end.
+          (local.set $upTo (i64.xor (local.get $ends) (i64.sub (local.get $ends) (i64.const 1))))
+          (local.set $fields (i64.add
+            (local.get $fields)
+            (i64.popcnt (i64.and (local.get $separators) (local.get $upTo)))))
+          (if (i64.eqz (local.get $width)) (then (local.set $width (local.get $fields))))
+          (if (i64.ne (local.get $fields) (local.get $width)) (then
+            (local.set $irregular (i64.add (local.get $irregular) (i64.const 1)))
+            (local.set $longer (i64.add
+              (local.get $longer)
+              (i64.extend_i32_u (i64.gt_u (local.get $fields) (local.get $width)))))))
+          (if (i64.eqz (i64.or (local.get $filled) (i64.and (local.get $content) (local.get $upTo)))) (then
+            (local.set $emptyRows (i64.add (local.get $emptyRows) (i64.const 1)))))
+          (local.set $last (local.get $fields))
+          (local.set $fields (i64.const 1))
+          (local.set $filled (i64.const 0))
+          (local.set $separators (call $without (local.get $separators) (local.get $upTo)))
+          (local.set $content (call $without (local.get $content) (local.get $upTo)))
+          (local.set $ends (call $without (local.get $ends) (local.get $upTo)))
+          (br $record))))
+      (local.set $fields (i64.add (local.get $fields) (i64.popcnt (local.get $separators))))
+      (local.set $filled (i64.or
+        (local.get $filled)
+        (i64.extend_i32_u (i64.ne (local.get $content) (i64.const 0)))))
 
       ;; What the last byte was; a carriage return changes nothing but $afterCr.
-      (global.set $quoted (i64.shr_u (local.get $inside) (i64.const 63)))
-      (global.set $afterCr (i64.shr_u (local.get $cr) (i64.const 63)))
-      (global.set $blank
-        (i64.shr_u (i64.shl (local.get $lf) (global.get $afterCr)) (i64.const 63)))
-      (global.set $opens
+      (local.set $quoted (i64.shr_u (local.get $inside) (i64.const 63)))
+      (local.set $afterCr (i64.shr_u (local.get $cr) (i64.const 63)))
+      (local.set $blank
+        (i64.shr_u (i64.shl (local.get $lf) (local.get $afterCr)) (i64.const 63)))
+      (local.set $opens
         (i64.shr_u
-          (i64.shl (i64.or (local.get $openers) (local.get $inside)) (global.get $afterCr))
+          (i64.shl (i64.or (local.get $openers) (local.get $inside)) (local.get $afterCr))
           (i64.const 63)))
       (local.set $at (i32.add (local.get $at) (i32.const 64)))
-      (br $block))
-    (unreachable))
+      (br $block)))
+    (call $give (i32.const 65536) (local.get $records))
+    (call $give (i32.const 65544) (local.get $irregular))
+    (call $give (i32.const 65552) (local.get $width))
+    (call $give (i32.const 65560) (local.get $fields))
+    (call $give (i32.const 65568) (local.get $blankLines))
+    (call $give (i32.const 65576) (local.get $lineBreaks))
+    (call $give (i32.const 65584) (local.get $quoted))
+    (call $give (i32.const 65592) (local.get $opens))
+    (call $give (i32.const 65600) (local.get $blank))
+    (call $give (i32.const 65608) (local.get $afterCr))
+    (call $give (i32.const 65640) (local.get $last))
+    (call $give (i32.const 65648) (local.get $longer))
+    (call $give (i32.const 65656) (local.get $emptyRows))
+    (call $give (i32.const 65664) (local.get $filled))
+    (call $give (i32.const 65672) (local.get $closed))
+    (call $give (i32.const 65680) (local.get $strayQuotes))
+    (local.get $at))
 
   ;; Which of the 64 bytes from $at, with the bits $set in them, are one of the $count bytes from $low on.
   (func $within (param $at i32) (param $set i32) (param $low i32) (param $count i32) (result i64)
@@ -286,13 +274,23 @@
           (i8x16.shr_u (local.get $bytes) (i32.const 4))))
       (v128.const i64x2 0 0)))
 
+  (func $takeSigns
+    (global.set $highBytes (call $take (i32.const 65616)))
+    (global.set $joinedLetters (call $take (i32.const 65624)))
+    (global.set $before (call $take (i32.const 65632))))
+
+  (func $giveSigns
+    (call $give (i32.const 65616) (global.get $highBytes))
+    (call $give (i32.const 65624) (global.get $joinedLetters))
+    (call $give (i32.const 65632) (global.get $before)))
+
   ;; Reads whole blocks from $at on, as long as everything in them may be Hebrew. Returns where it stopped.
   (func (export "lookForHebrew") (param $at i32) (param $end i32) (result i32)
     (local $latin i64) (local $letters i64) (local $marks i64) (local $signs i64) (local $signsBehindLetters i64)
     (local $behindLetterOrMark i64) (local $odd i64)
-    (call $load)
+    (call $takeSigns)
     (loop $block
-      (if (i32.gt_u (i32.add (local.get $at) (i32.const 64)) (local.get $end)) (then (call $store) (return (local.get $at))))
+      (if (i32.gt_u (i32.add (local.get $at) (i32.const 64)) (local.get $end)) (then (call $giveSigns) (return (local.get $at))))
 
       (local.set $latin (call $within (local.get $at) (i32.const 0x20) (i32.const 0x61) (i32.const 26)))
       (local.set $signs (call $within (local.get $at) (i32.const 0) (i32.const 0x80) (i32.const 0x40)))
@@ -323,7 +321,7 @@
             (call $behind
               (i64.or (local.get $marks) (local.get $signsBehindLetters))
               (i64.or (call $wasBefore (i64.const 3)) (call $wasBefore (i64.const 4))))))))
-      (if (i64.ne (local.get $odd) (i64.const 0)) (then (call $store) (return (local.get $at))))
+      (if (i64.ne (local.get $odd) (i64.const 0)) (then (call $giveSigns) (return (local.get $at))))
 
       (global.set $highBytes (i64.add
         (global.get $highBytes)

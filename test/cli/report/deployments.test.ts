@@ -2,14 +2,17 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseHTML } from 'linkedom';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { fleetText } from '../../../cli/report/deployments.ts';
 import { headlineOfFleet } from '../../../cli/report/fleet-words.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import { type FakeDeployment, fleetCloud, lastNight } from '../support/fleet-cloud.ts';
+import { clockAt } from '../../support/clock.ts';
+import { type FakeDeployment, fleetCloud, LAST_NIGHT } from '../support/fleet-cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
-const NIGHT = lastNight().toISOString();
+const NIGHT = LAST_NIGHT;
+/** The morning after. */
+clockAt('2026-11-20T07:00:00Z');
 const all = (startedAt: string) =>
   Object.fromEntries(ENTITIES.map((entity) => [entity, startedAt])) as Record<Entity, string>;
 const daysAgo = (days: number) => new Date(Date.parse(NIGHT) - days * 86_400_000).toISOString();
@@ -70,6 +73,30 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
   expect(by.get('silent')?.why).toMatch(/does not answer/);
   expect(by.has('gone')).toBe(false);
   expect(cloud.calls.filter(({ operation }) => operation === 'DescribeAlarms')).toHaveLength(1);
+});
+
+const FIRST_START = '2026-11-21T01:00:00Z';
+test.each([
+  ['before its first start the night before counts', -1, 'good', 'Last night: 7 of 7 published', 0],
+  [
+    'from its first start it is told, and its runs are still to come',
+    0,
+    'open',
+    'so far: 0 of 7 published, 7 still',
+    0,
+  ],
+  ['in two hours EventBridge may still start them', 120, 'open', 'so far: 0 of 7 published, 7 still to come', 0],
+  ['a run that was started at the last moment may not be listed', 134, 'open', '7 still to come', 0],
+  ['after that nothing comes by itself', 135, 'bad', 'Last night: 7 of 7 missing: leads', 1],
+])('of a night without runs, %s', async (_, minutes, tone, headline, exitCode) => {
+  const { endpoint } = await fleetCloud([{ name: 'one', published: all(NIGHT) }]);
+  vi.setSystemTime(Date.parse(FIRST_START) + minutes * 60_000);
+
+  const { code, stdout } = await runCli('deployments', '--endpoint-url', endpoint, '--json');
+
+  const [row] = JSON.parse(stdout).deployments;
+  expect({ code, ...row }).toMatchObject({ code: exitCode, tone, headline: expect.stringContaining(headline) });
+  expect(row[{ good: 'published', open: 'stillToCome', bad: 'missing' }[tone] ?? '']).toEqual(ENTITIES);
 });
 
 test('whoever may not read alarms sees everything else', async () => {

@@ -98,7 +98,7 @@ describe('in the middle of a night', () => {
     expect(rows).toEqual([
       expect.stringContaining('✓ published'),
       expect.stringContaining('✕ ExportFailed'),
-      ...Array(ALL - 2).fill(expect.stringContaining('◦ not due yet')),
+      ...Array(ALL - 2).fill(expect.stringContaining('◦ still to come')),
     ]);
   });
 
@@ -113,6 +113,46 @@ describe('in the middle of a night', () => {
     const heads = parseHTML(reportPage(data)).document.querySelectorAll('#last-night ~ .scroll tbody th');
     const names = ENTITIES.map((entity, index) => `${entity} ${index === 0 ? '20' : '21'} November`);
     expect([...heads].map((head) => head.textContent)).toEqual(names);
+  });
+});
+
+describe('of a start whose run is not known', () => {
+  /** Leads at 01:00 and agent numbers at 01:07 have no run on the last night. */
+  const at = (time: string, change: (facts: Facts) => Partial<Facts> = () => ({})) => {
+    const facts = madeUpMonth({ missing: ['leads', 'agent-numbers'] });
+    return outcomes(reportDataOf({ ...facts, ...change(facts), now: new Date(`${NIGHT}T${time}Z`) })).slice(0, 2);
+  };
+
+  test('it is to come for two hours, in which EventBridge delivers it, and a quarter of one until it is listed', () => {
+    expect(at('01:00:00')).toEqual(['due', 'due']);
+    expect(at('03:14:59')).toEqual(['due', 'due']);
+    expect(at('03:15:00')).toEqual(['missing', 'due']);
+    expect(at('03:22:00')).toEqual(['missing', 'missing']);
+  });
+
+  test('a run that is under way is to come, however long ago its night began', () => {
+    const run = { run: 'x', entity: 'leads' as const, date: NIGHT, startedAt: `${NIGHT}T01:00:05Z` };
+    const attempts = [{ ...run, status: 'RUNNING', error: null, cause: null }];
+
+    expect(at('23:59:00', () => ({ attempts }))).toEqual(['running', 'missing']);
+  });
+
+  test('one that failed is missing at once: nobody starts it again', () => {
+    const run = { run: 'x', entity: 'leads' as const, date: NIGHT, startedAt: `${NIGHT}T01:00:05Z` };
+    const attempts = [{ ...run, status: 'FAILED', error: 'ExportFailed', cause: null }];
+
+    expect(at('01:01:00', () => ({ attempts }))).toEqual(['failed', 'due']);
+  });
+
+  test('nothing was to be expected of a start before the first run of all', () => {
+    const later = ({ published }: Facts) => ({
+      published: published
+        .filter(({ manifest }) => manifest.date === NIGHT)
+        .map((one) => ({ ...one, manifest: { ...one.manifest, startedAt: `${NIGHT}T01:20:00.000Z` } })),
+      attempts: [],
+    });
+
+    expect(at('01:30:00', later)).toEqual(['none', 'none']);
   });
 });
 

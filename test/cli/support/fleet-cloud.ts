@@ -1,12 +1,15 @@
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { type AwsServer, type Reply, serve, stackReply, xmlError } from './aws-server.ts';
 
+/** When the runs that failed were started. */
+export const LAST_NIGHT = '2026-11-20T01:00:00.000Z';
+
 /** A deployment of the account, as far as the commands for all of them look. */
 export interface FakeDeployment {
   name: string;
   /** When the newest run of each entity started; what is not named was never published. */
   published?: Partial<Record<Entity, string>>;
-  /** Errors of runs of the last night that failed. */
+  /** Errors of runs that failed, of `LAST_NIGHT`. */
   failed?: Partial<Record<Entity, string>>;
   paused?: Entity[];
   alarms?: string[];
@@ -118,21 +121,12 @@ function ruleOf({ name, paused = [], schedule = 'cron(0 1 * * ? *)' }: FakeDeplo
   return { Name: `crm-export-${name}-${entity}`, State, ScheduleExpression: schedule };
 }
 
-/** Last night's, whenever the test runs. */
 function runOf(name: string, entity: string, error: string) {
-  const at = lastNight();
-  const run = `${entity}-${at.toISOString().replace(/[-:]|\.\d+/g, '')}-abcdef`;
+  const run = `${entity}-${LAST_NIGHT.replace(/[-:]|\.\d+/g, '')}-abcdef`;
   const executionArn = `${arnOf(name).replace(':stateMachine:', ':execution:')}:${run}`;
-  const times = { startDate: at.getTime() / 1000, stopDate: at.getTime() / 1000 + 60 };
+  const startDate = Date.parse(LAST_NIGHT) / 1000;
+  const times = { startDate, stopDate: startDate + 60 };
   return { executionArn, name: run, status: 'FAILED', error, cause: 'It went wrong.', ...times };
-}
-
-/** The last 01:00 UTC that is at least an hour ago. */
-export function lastNight(): Date {
-  const hourAgo = Date.now() - 3_600_000;
-  const at = new Date(hourAgo);
-  at.setUTCHours(1, 0, 0, 0);
-  return at.getTime() <= hourAgo ? at : new Date(at.getTime() - 86_400_000);
 }
 
 function objectOf(one: FakeDeployment, key: string, prefix: string): Reply {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { DuckDBInstance } from '@duckdb/node-api';
+import { DuckDBInstance, DuckDBTimestampTZValue } from '@duckdb/node-api';
 import { parse } from 'csv-parse/sync';
 import { afterAll } from 'vitest';
 import type { TableSettings } from '../../../core/config/table-settings.ts';
@@ -77,6 +77,9 @@ export async function putTable(
   writeFileSync(path, Buffer.concat(parts));
   return written;
 }
+
+// Otherwise instants are shown in the zone of the machine.
+DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0;
 
 /** DuckDB, which reads both what was published and its table. */
 export async function openDuckDb(dir: string) {

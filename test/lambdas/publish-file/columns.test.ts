@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Run } from '../../../core/step/states.ts';
 import { deployment, run } from '../../support/builders.ts';
 import { MANIFEST_KEY, publish, storedRun } from '../../support/stored-run.ts';
-import { zipOf } from '../../support/zip.ts';
+import { zipWith } from '../../support/zip.ts';
 
 /** The columns `id` and `name` were requested; `nationalId` must not be there. */
 const excepting = (overrides: Partial<Run> = {}) =>
@@ -106,9 +106,9 @@ describe('a column that is left out and delivered nevertheless', () => {
   );
 
   test('is found in a file that is alone in a zip archive', async () => {
-    const good = await delivered(zipOf('leads.csv', 'id,name\n1,a\n'));
+    const good = await delivered(zipWith('leads.csv', 'id,name\n1,a\n'));
     expect(good.error).toBeUndefined();
-    const { error, manifest } = await delivered(zipOf('leads.csv', 'id,name,nationalId\n1,a,123456782\n'));
+    const { error, manifest } = await delivered(zipWith('leads.csv', 'id,name,nationalId\n1,a,123456782\n'));
 
     expect(error).toMatchObject({ name: 'FileQuarantined', message: expect.stringContaining('columns.except') });
     expect(manifest.guards.checks).toContainEqual(
@@ -178,7 +178,7 @@ describe('a header with other columns than requested', () => {
   });
 
   test('is judged in a file that is alone in a zip archive', async () => {
-    const { error } = await delivered(zipOf('leads.csv', 'id\n1\n'), none, { drift: { removed: 'stop' } });
+    const { error } = await delivered(zipWith('leads.csv', 'id\n1\n'), none, { drift: { removed: 'stop' } });
 
     expect(error?.name).toBe('FileQuarantined');
   });

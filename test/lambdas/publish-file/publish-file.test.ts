@@ -3,13 +3,14 @@ import { expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
 import { type Manifest, manifestSchema } from '../../../core/export/manifest.ts';
 import { type Pointer, pointerSchema } from '../../../core/export/pointer.ts';
-import { EXPORT_ID, run, runState } from '../../support/builders.ts';
+import { UNSEEN } from '../../../core/gate/facts.ts';
+import { deployment, EXPORT_ID, run, runState } from '../../support/builders.ts';
 import { at } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
 import { type FakeBucket, failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { exportIdOf } from '../../support/published.ts';
 import { FILE_KEY, MANIFEST_KEY, NO_HISTORY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
-import { zipOf } from '../../support/zip.ts';
+import { zipOfFiles } from '../../support/zip.ts';
 
 const BY_DATE = 'published/entity=leads/date=2026-11-20.json';
 const LATEST = 'published/entity=leads/latest.json';
@@ -39,6 +40,11 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
       dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
       rows: 2,
       header: ['id', 'name'],
+      content: {
+        ...UNSEEN,
+        ...{ rows: { least: 2, most: 2 }, records: 3, width: 2, headed: true, ascii: false },
+        ...{ excepted: 0, unlisted: 0, ending: { cells: 2, lineBreak: true } },
+      },
     },
     export: {
       id: EXPORT_ID,
@@ -54,8 +60,11 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
     ...{ state: 'published', plan: 'a'.repeat(64), kind: 'full', differs: [] },
     guards: {
       checks: [
-        { guard: 'empty', passed: true, measured: Buffer.byteLength(SMALL_CSV), bound: 1 },
-        { guard: 'maxIrregularShare', passed: true, measured: 0, bound: 0.01 },
+        { guard: 'empty', passed: true, measured: Buffer.byteLength(SMALL_CSV), bound: 1, detail: null },
+        { guard: 'maxIrregularShare', passed: true, measured: 0, bound: 0.01, detail: null },
+        ...['lastRecord', 'unknownHeader', 'exportId'].map((guard) => {
+          return { guard, passed: true, measured: 0, bound: 0, detail: null };
+        }),
       ],
       ...{ comparedWith: [], medianRows: null },
     },
@@ -66,6 +75,7 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
       { name: 'email', type: null, label: null },
     ],
     drift: null,
+    ...{ leftOut: [], releasedBefore: null, unchangedSince: null },
     keptUntil: '2027-02-18',
     softwareVersion: '0.1.0',
     warnings: [NO_HISTORY],
@@ -298,14 +308,18 @@ test('a header alone is an empty export', async () => {
   });
 });
 
-test('a file that is not CSV is published without rows or header, and its quotation marks mean nothing', async () => {
-  const { bucket, state } = storedRun(zipOf('leads"\n.csv'), {
-    key: FILE_KEY.replace('csv', 'xlsx'),
+test('a file that the entity publishes unjudged has neither rows nor header, and a warning says so', async () => {
+  const { bucket, state } = storedRun(zipOfFiles({ name: 'a.csv', content: '"' }, { name: 'b.csv', content: 'x' }), {
+    key: FILE_KEY.replace('csv', 'zip'),
   });
+  const opaque = { deployment: deployment({ entities: { leads: { opaque: ['archive'] } } }) };
 
-  expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: null });
+  expect(await publish(bucket, state, opaque)).toMatchObject({ outcome: 'PUBLISHED', rows: null });
 
-  expect(manifestIn(bucket)).toMatchObject({ file: { rows: null, header: null }, warnings: [NO_HISTORY] });
+  expect(manifestIn(bucket)).toMatchObject({
+    file: { format: 'archive', rows: null, header: null, content: null },
+    warnings: [expect.stringContaining('Nothing in the file was looked at'), NO_HISTORY],
+  });
 });
 
 test('a lost first answer is reported in the manifest', async () => {

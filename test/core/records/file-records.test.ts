@@ -1,0 +1,76 @@
+import { mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, test, vi } from 'vitest';
+import { fileRecords, isUnreadable, type StoredForm } from '../../../core/records/file-records.ts';
+import { AMPLE, all, sourceOf, workbookOf } from '../../support/workbook.ts';
+import { zipOfFiles } from '../../support/zip.ts';
+
+const RECORDS = [
+  ['id', 'name'],
+  ['1', 'דוד'],
+  ['2', ''],
+];
+const CSV = Buffer.from('id,name\n1,דוד\n2,\n');
+const XLSX = workbookOf(['Leads'], ['id', 'name'], ['1', 'דוד'], ['2']);
+const csv: StoredForm = { format: 'csv', compression: null, dialect: null, content: null };
+const content = { place: { sheet: 1, row: 2, column: 1 }, width: 2 };
+const xlsx: StoredForm = { ...csv, format: 'xlsx', content };
+const zipped = (name: string, bytes: Uint8Array) => zipOfFiles({ name, content: bytes, deflated: true });
+
+const recordsOf = (bytes: Uint8Array, form: StoredForm, limits = AMPLE) =>
+  all(fileRecords(sourceOf(bytes), form, limits));
+
+test.each<[string, Uint8Array, StoredForm]>([
+  ['CSV', CSV, csv],
+  ['CSV in gzip', gzipSync(CSV), { ...csv, compression: 'gzip' }],
+  ['CSV alone in a zip', zipped('leads.csv', CSV), { ...csv, compression: 'zip' }],
+  ['a workbook', XLSX, xlsx],
+  ['a workbook in gzip', gzipSync(XLSX), { ...xlsx, compression: 'gzip' }],
+  ['a workbook alone in a zip', zipped('leads.xlsx', XLSX), { ...xlsx, compression: 'zip' }],
+])('the records of %s are read, the header first', async (_, bytes, form) => {
+  expect(await recordsOf(bytes, form)).toEqual(RECORDS);
+});
+
+test.each<[string, Uint8Array, StoredForm, string]>([
+  [
+    'gzip that is cut',
+    gzipSync(XLSX).subarray(0, 200),
+    { ...xlsx, compression: 'gzip' },
+    'gzip that cannot be unpacked',
+  ],
+  [
+    'a zip of two files',
+    zipOfFiles({ name: 'a.csv', content: CSV }, { name: 'b.csv', content: CSV }),
+    { ...csv, compression: 'zip' },
+    'exactly one file',
+  ],
+  ['a workbook that was never looked into', XLSX, { ...xlsx, content: null }, 'by a release that did not look'],
+  [
+    'another workbook than was counted',
+    XLSX,
+    { ...xlsx, content: { ...content, place: { sheet: 2, row: 1, column: 1 } } },
+    'lacks the sheet',
+  ],
+  ['JSON', Buffer.from('[]'), { ...csv, format: 'json' }, 'neither CSV nor a spreadsheet'],
+])('%s cannot be read', async (_, bytes, form, message) => {
+  const error = await recordsOf(bytes, form).catch((thrown: unknown) => thrown);
+
+  expect(isUnreadable(error)).toBe(true);
+  expect((error as Error).message).toContain(message);
+});
+
+test('what was unpacked is gone, whether it was read or not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'records-'));
+  vi.stubEnv('TMPDIR', folder);
+  const form = { ...xlsx, compression: 'gzip' };
+
+  await recordsOf(gzipSync(XLSX), form);
+  for await (const _ of fileRecords(sourceOf(gzipSync(XLSX)), form, AMPLE)) break;
+  await expect(recordsOf(gzipSync(XLSX), form, { ...AMPLE, diskBytes: 10 })).rejects.toMatchObject({
+    name: 'ReadingUnfinished',
+  });
+
+  expect(readdirSync(folder)).toEqual([]);
+});

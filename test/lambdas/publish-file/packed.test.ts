@@ -1,0 +1,54 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { RunError } from '../../../core/errors.ts';
+import { deployment } from '../../support/builders.ts';
+import { failureOf } from '../../support/failures.ts';
+import { failing } from '../../support/fake-bucket.ts';
+import { FILE_KEY, publish, SMALL_CSV, storedRun } from '../../support/stored-run.ts';
+import { zipWith } from '../../support/zip.ts';
+
+describe.each([
+  ['gzip', gzipSync(SMALL_CSV)],
+  ['zip', zipWith('leads.csv', SMALL_CSV)],
+])('a file in %s', (_, bytes) => {
+  test('is published with its rows', async () => {
+    const { bucket, state } = storedRun(bytes, { chunkBytes: 7 });
+
+    expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 2 });
+  });
+
+  test('whose stored bytes are others than were received is a conflict, not a fault of the CRM', async () => {
+    const { bucket, state } = storedRun(bytes);
+    const others = Buffer.from(bytes);
+    others[others.length - 30] = (others[others.length - 30] ?? 0) ^ 1;
+    bucket.put(FILE_KEY, others);
+
+    await failureOf(publish(bucket, state), 'StorageConflict');
+
+    expect(bucket.keys()).toEqual([FILE_KEY]);
+  });
+
+  test('for which one invocation has no time ends under its own name', async () => {
+    const { bucket, state } = storedRun(bytes);
+
+    const error = await failureOf(publish(bucket, state, { secondsLeft: () => 1 }), 'CheckUnfinished');
+
+    expect(error.message).toContain(FILE_KEY);
+  });
+
+  test('with more content than files may have ends so', async () => {
+    const { bucket, state } = storedRun(bytes);
+    const { files } = deployment();
+    const small = deployment({ files: { ...files, maxBytes: SMALL_CSV.length - 5 } });
+
+    await failureOf(publish(bucket, state, { deployment: small }), 'DownloadTooLarge');
+  });
+
+  test('is read again from its beginning where the bucket was in trouble', async () => {
+    const down = new RunError('StorageUnavailable', 'Down.');
+    const { bucket, state } = storedRun(bytes, { before: failing('stream', 'leads.csv', down) });
+
+    await failureOf(publish(bucket, state), 'StorageUnavailable');
+    expect(await publish(bucket, state)).toMatchObject({ outcome: 'PUBLISHED', rows: 2 });
+  });
+});

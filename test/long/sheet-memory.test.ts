@@ -1,0 +1,137 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { readSheet, SHEETS, writeParts, writeSheet } from '../../bench/check/sheets.ts';
+
+/** Of PublishFile, by default: what a process of it may have. */
+const FUNCTION_BYTES = 512 * 1024 * 1024;
+const ROWS = 1_048_575;
+const SIZE = process.env.CI ? 400_000_000 : 1_000_000_000;
+
+/** Two columns are named in the first row. */
+function* sheet(rows: Iterable<string>): Generator<string> {
+  yield '<worksheet><sheetData><row r="1"><c t="str"><v>column0</v></c><c t="str"><v>column1</v></c></row>';
+  yield* rows;
+  yield '</sheetData></worksheet>';
+}
+
+function* times(count: number, text: (place: number) => string): Generator<string> {
+  for (let place = 0; place < count; place += 100) {
+    let texts = '';
+    for (let each = place; each < Math.min(count, place + 100); each += 1) texts += text(each);
+    yield texts;
+  }
+}
+
+function* shared(strings: Iterable<string>): Generator<string> {
+  yield '<sst>';
+  yield* strings;
+  yield '</sst>';
+}
+
+const rows = (cells: (row: number) => string, count = ROWS) =>
+  sheet(times(count, (place) => `<row r="${place + 2}">${cells(place + 2)}</row>`));
+const wideRow = (row: number) => times(16_384, (column) => `<c><v>${row * column}</v></c>`);
+
+function* wide(): Generator<string> {
+  yield '<worksheet><sheetData>';
+  yield `<row>${[...times(16_384, (column) => `<c t="str"><v>column${column}</v></c>`)].join('')}</row>`;
+  for (let row = 0; row < 1000; row += 1) yield `<row>${[...wideRow(row)].join('')}</row>`;
+  yield '</sheetData></worksheet>';
+}
+
+const long = 'x'.repeat(32_767);
+const megabyte = 'x'.repeat(1_000_000);
+
+interface Hostile {
+  sheet: () => Iterable<string>;
+  shared?: () => Iterable<string>;
+  columns?: number;
+  /** Rows that are counted, or what the refusal says. */
+  read: number | RegExp;
+}
+
+const HOSTILE: Record<string, Hostile> = {
+  'a cell of 1 GB': {
+    sheet: () => sheet(['<row><c t="str"><v>', ...Array(1000).fill(megabyte), '</v></c></row>']),
+    read: /UnreadableSheet: has a (row|part with a text) of several megabytes/,
+  },
+  'a shared text of 1 GB': {
+    sheet: () => rows(() => '', 1),
+    shared: () => shared(['<si><t>', ...Array(1000).fill(megabyte), '</t></si>']),
+    read: /UnreadableSheet: has a (part with a )?text of several megabytes/,
+  },
+  'a tag of 1 GB': { sheet: () => sheet(['<row x="', ...Array(1000).fill(megabyte), '"/>']), read: /UnreadableSheet/ },
+  'a million tags within each other': { sheet: () => sheet(times(1_000_000, () => '<x>')), read: /nested too deeply/ },
+  'a comment of 1 GB': {
+    sheet: () => sheet(['<!--', ...Array(1000).fill(megabyte), '-->']),
+    read: /several megabytes/,
+  },
+  'all rows, empty and styled': {
+    sheet: () => rows((row) => (row === 9 ? '<c r="A9"><v>1</v></c>' : '<c s="1"/><c s="1"/><c s="1"/><c s="1"/>')),
+    read: 1,
+  },
+  'all rows, with a value in the last column': {
+    sheet: () => rows((row) => `<c r="XFD${row}"><v>1</v></c>`),
+    read: ROWS,
+  },
+  'rows of all columns': { sheet: wide, columns: 16_384, read: 1000 },
+  'a million shared texts, each another, in no order': {
+    sheet: () => rows((row) => `<c t="s"><v>${(row * 7919) % 2_000_000}</v></c><c t="s"><v>${row}</v></c>`),
+    shared: () => shared(times(2_000_000, (place) => `<si><t>text ${place} ${'é'.repeat(place % 20)}</t></si>`)),
+    read: ROWS,
+  },
+  'ten million short texts': {
+    sheet: () => rows((row) => `<c t="s"><v>${row * 9}</v></c>`),
+    shared: () => shared(times(10_000_000, () => '<si><t>ab</t></si>')),
+    read: ROWS,
+  },
+  'more shared texts than there is room for': {
+    sheet: () => rows((row) => `<c t="s"><v>${row}</v></c>`),
+    shared: () => shared(times(30_000_000, () => '<si><t/></si>')),
+    read: /has more than 20000000 shared texts/,
+  },
+  'rows that all refer to texts of 32,767 characters': {
+    sheet: () => rows((row) => `<c t="s"><v>${row % 50}</v></c>`, 200_000),
+    shared: () => shared(times(50, (place) => `<si><t>${place}${long}</t></si>`)),
+    read: 200_000,
+  },
+  'a row that refers to a long text in every column': {
+    sheet: () => rows(() => '<c t="s"><v>0</v></c>'.repeat(16_384), 3),
+    shared: () => shared([`<si><t>${long}</t></si>`]),
+    read: /has a row of several megabytes/,
+  },
+};
+
+function place(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'workbook-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return join(folder, 'file.xlsx');
+}
+
+test.each(Object.entries(HOSTILE))(
+  '%s: a true answer or a named error, within the memory of the function',
+  async (_, hostile) => {
+    const path = place();
+    await writeParts(path, hostile.sheet(), hostile.shared?.());
+
+    const { rows: counted, refused, maxRss } = await readSheet(path, hostile.columns ?? 2);
+
+    if (typeof hostile.read === 'number')
+      expect({ refused, counted }).toEqual({ refused: null, counted: hostile.read });
+    else expect(refused).toMatch(hostile.read);
+    expect(maxRss).toBeLessThan(FUNCTION_BYTES);
+  },
+);
+
+test.each(SHEETS)('$what: read to its end within the memory of the function', async (draft) => {
+  const path = place();
+  await writeSheet(draft, path, SIZE);
+
+  const { rows: counted, refused, maxRss } = await readSheet(path);
+
+  expect(refused).toBeNull();
+  expect(counted).toBeGreaterThan(SIZE / 1500);
+  expect(maxRss).toBeLessThan(FUNCTION_BYTES);
+});
