@@ -80,7 +80,7 @@ function writtenEarlier({ bucket }: Nights, key: string): void {
   bucket.put(key, JSON.stringify({ ...manifest, file: { ...file, ...(file.compression || unseen ? less : {}) } }));
 }
 
-export class NightWithheld extends Error {
+class NightWithheld extends Error {
   constructor(date: string, service: Service, why: string) {
     super(`The good file of ${date} is withheld: ${why} ${JSON.stringify(service)}`);
     this.name = 'NightWithheld';

@@ -31,6 +31,10 @@ FORMS = {
 }
 
 
+# Of a generated file; empty rows with a style may follow by the million.
+MOST_ROWS = 5000
+
+
 class Damaged(Exception):
     pass
 
@@ -104,7 +108,9 @@ def sheets_of(data):
     book = openpyxl.load_workbook(io.BytesIO(data), data_only=True)
     first, others = [], []
     for place, sheet in enumerate(book.worksheets):
-        for row in sheet.iter_rows():
+        if sheet.max_row == 1_048_576 and any(cell.value for cell in sheet[sheet.max_row]):
+            raise Damaged("the sheet is full")
+        for row in sheet.iter_rows(max_row=min(sheet.max_row, MOST_ROWS)):
             cells = ["" if cell.value is None else text_of(cell.value) for cell in row]
             others += [cell.comment.text for cell in row if cell.comment]
             if any(cells):

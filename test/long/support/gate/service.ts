@@ -189,7 +189,7 @@ export function headerText(name: ColumnName, style: HeaderStyle): string {
 }
 
 /** Texts of `columns.labels`. */
-export const TOLD: Partial<Record<ColumnName, string>> = {
+const TOLD: Partial<Record<ColumnName, string>> = {
   id: 'Kennung',
   name: 'Wer',
   phone: 'Telefon',
