@@ -38,7 +38,7 @@ export async function judgeExport(judged: Judged, facts: Facts, deps: Deps): Pro
 }
 
 /** What the settings of today promise of an export. */
-export function promisedOf({ entity, kind, request, excepted }: Judged, deployment: Deployment): Promised {
+function promisedOf({ entity, kind, request, excepted }: Judged, deployment: Deployment): Promised {
   const plan = entityPlan(deployment, entity);
   const { minRows, ...others } = plan.guards;
   // The configured number is one of the configured plan.

@@ -13,7 +13,7 @@ interface Measure {
 }
 
 /** What the sentence of a failed check may tell besides measure and bound. */
-export interface Told extends Pick<GateReport, 'medianRows'> {
+interface Told extends Pick<GateReport, 'medianRows'> {
   /** `3 rows`, `40 to 43 rows`, `rows that cannot be counted`. */
   rows: string;
 }

@@ -113,6 +113,7 @@ const BEFORE = [
   'configuration',
   'stack',
   'rules',
+  'tonight.first',
   'concurrency',
   'alarms',
   'client-secret',
