@@ -4,6 +4,7 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import type { Start } from '../../core/schedule/timing.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
+import type { Run } from '../runs/run/run.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 import { nightOf, startsOf } from './starts.ts';
 
@@ -23,14 +24,10 @@ export type CellOutcome =
   | 'none';
 
 /** A run without a file that counts: it failed, is under way, or succeeded and its file is not to be found. */
-export interface Attempt {
-  run: string;
+export interface Attempt
+  extends Pick<Run, 'run' | 'what' | 'kind' | 'outcome' | 'startedAt' | 'status' | 'error' | 'cause'> {
   entity: Entity;
   date: string;
-  startedAt: string;
-  status: string;
-  error: string | null;
-  cause: string | null;
 }
 
 export interface Facts {
@@ -158,8 +155,8 @@ function outcomeOfRuns(
   lacksTable: boolean,
 ): CellOutcome | undefined {
   if (manifest) return lacksTable || [...remarksOf(manifest), ...manifest.warnings].length > 0 ? 'warned' : 'published';
-  if (last?.status === 'RUNNING') return 'running';
-  return last && (last.status === 'SUCCEEDED' ? 'gone' : 'failed');
+  if (last?.outcome === 'running' || last?.outcome === 'gone') return last.outcome;
+  return last && 'failed';
 }
 
 /** Of a date for which no run is known. */

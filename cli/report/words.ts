@@ -1,15 +1,16 @@
 import { countChanges } from '../../core/export/drift-words.ts';
+import { OUTCOMES } from '../runs/run/outcomes.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 import { type Cell, type CellOutcome, isMissing, isOpen, isPublished, type ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
 export const SIGNS: Record<CellOutcome, { sign: string; word: string }> = {
-  published: { sign: '✓', word: 'published' },
+  published: { sign: '✓', word: OUTCOMES.published.word },
   warned: { sign: '!', word: 'published, with a warning' },
-  failed: { sign: '✕', word: 'failed' },
-  gone: { sign: '∅', word: 'published, and gone' },
+  failed: { sign: '✕', word: OUTCOMES.failed.word },
+  gone: { sign: '∅', word: OUTCOMES.gone.word },
   missing: { sign: '?', word: 'missing: no run is known' },
-  running: { sign: '…', word: 'under way' },
+  running: { sign: '…', word: OUTCOMES.running.word },
   due: { sign: '◦', word: 'not due yet' },
   paused: { sign: '‖', word: 'paused' },
   none: { sign: '', word: 'nothing was due' },

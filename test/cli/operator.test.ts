@@ -11,7 +11,10 @@ import { runCli } from './support/run-cli.ts';
 const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = `${RUN_ARNS}:${NAME}`;
 const startDate = new Date('2026-11-20T22:00:00.250Z');
-const found = { executionArn, name: NAME, entity: 'leads' as const, status: 'FAILED', startDate, stopDate: undefined };
+const found = {
+  ...{ executionArn, name: NAME, entity: 'leads' as const, status: 'FAILED', startDate, stopDate: undefined },
+  what: 'export' as const,
+};
 const runState = (date: string, machineVersion = 1) =>
   JSON.stringify({
     machineVersion,

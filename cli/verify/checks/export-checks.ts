@@ -1,7 +1,8 @@
 import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
 import { verifyPublished } from '../../data/verify.ts';
 import { bytesText, manyText } from '../../support/text.ts';
-import { broken, type Check, type Finding, held, heldUnless } from '../base/check.ts';
+import type { Check } from '../base/check.ts';
+import { broken, type Finding, held, heldUnless } from '../base/finding.ts';
 import { isPublished } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 
@@ -27,7 +28,7 @@ export const EXPORT_CHECKS: Check[] = [
 
 async function exported({ runs }: Verifying): Promise<Finding> {
   const run = await runs.exported();
-  const { name, status, error, cause, rows, bytes, seconds } = run;
+  const { run: name, status, error, cause, rows, bytes, seconds } = run;
   if (isPublished(run)) {
     const count = rows === null ? '' : `${manyText(rows, 'row')}, `;
     return held(`${name} is published after ${seconds} s: ${count}${bytesText(bytes)}`);

@@ -4,7 +4,8 @@ import { parseJson } from '../../../core/json.ts';
 import { isListed } from '../../../core/log/log-fields.ts';
 import { METRICS } from '../../../core/log/metrics.ts';
 import { plain } from '../../support/text.ts';
-import { type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
+import type { Check } from '../base/check.ts';
+import { type Finding, heldUnless, lookUntil, NotChecked } from '../base/finding.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** That nothing but ids, counts and outcomes is logged: what a library writes by itself would be seen here first. */
@@ -34,8 +35,8 @@ async function logLines(verifying: Verifying): Promise<Finding> {
   const run = await verifying.runs.published();
   const { steps } = run;
   const silent = (lines: Line[]) =>
-    steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.name)));
-  const look = () => linesSince(verifying, steps, run.startedAt);
+    steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.run)));
+  const look = () => linesSince(verifying, steps, run.askedAt);
   const lines = await lookUntil(look, (seen) => silent(seen).length === 0, verifying);
   if (silent(lines).length > 0) throw new NotChecked(`${silent(lines).join(', ')} logged nothing of that export yet`);
   const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));

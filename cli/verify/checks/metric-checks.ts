@@ -1,7 +1,8 @@
 import { GetMetricDataCommand, type Metric, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { namespaceOf } from '../../../core/log/metrics.ts';
 import type { Target } from '../../support/target.ts';
-import { type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
+import type { Check } from '../base/check.ts';
+import { type Finding, heldUnless, lookUntil, NotChecked } from '../base/finding.ts';
 import type { Made } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 import { metricText, misreadMetric, watchedMetrics } from './watched-metrics.ts';
@@ -34,7 +35,7 @@ function metricOf(Namespace: string, MetricName: string, dimensions: Record<stri
 async function arrived(verifying: Verifying): Promise<Finding> {
   const run = await verifying.runs.published();
   const expected = expectedOf(verifying, run);
-  const look = () => withoutData(verifying.target, expected, run.startedAt);
+  const look = () => withoutData(verifying.target, expected, run.askedAt);
   const missing = await lookUntil(look, (none) => none.length === 0, verifying);
   const wrong = missing.length > 0 ? [`no data of ${missing.map(metricText).join(', ')}`] : [];
   const why = 'They should be there some minutes after the run: alarms and dashboard read them.';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Progress } from '../../../cli/runs/executions.ts';
 import { followRun, startRun } from '../../../cli/runs/executions.ts';
-import type { Progress } from '../../../cli/runs/run-report.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { jsonServer, sfnAt } from '../support/aws-server.ts';
 

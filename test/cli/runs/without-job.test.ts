@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { gatherFacts } from '../../../cli/report/gather.ts';
 import { findRun } from '../../../cli/runs/find-run.ts';
-import { runsText } from '../../../cli/runs/list/list.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
+import { runsText } from '../../../cli/runs/list/runs-text.ts';
 import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
