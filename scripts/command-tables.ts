@@ -32,6 +32,7 @@ const READING = [
   'table',
   'update',
   'update-status',
+  ...FOLLOWING,
 ];
 const FLEET = ['deployments', 'report --all-deployments'];
 const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments'];
@@ -124,7 +125,7 @@ const RIGHTS: Right[] = [
   {
     action: 's3:GetObject',
     on: '`published/*`, `runs/*`',
-    commands: ['list', 'show', ...DATA, 'deployments', 'report', 'backfill', 'doctor'],
+    commands: ['list', 'show', ...DATA, 'deployments', 'report', 'backfill', 'doctor', ...FOLLOWING],
   },
   { action: 's3:ListBucket', on: 'the bucket', commands: READING },
   { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },

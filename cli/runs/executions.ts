@@ -63,6 +63,8 @@ interface FollowOptions {
   fileProgress?: FileProgress;
   /** Without it, what the bucket says of the run is left out. */
   published?: Published;
+  /** In which a run gets its date that ended before it had one. */
+  timeZone?: string | undefined;
 }
 
 const MOVING = ['DownloadFile', 'WaitBeforeDownload'];
@@ -77,7 +79,7 @@ export async function followRun(
   executionArn: string,
   options: FollowOptions = {},
 ): Promise<NamedRun> {
-  const { everyMs = 1000, signal, onProgress, fileProgress, published } = options;
+  const { everyMs = 1000, signal, onProgress, fileProgress } = options;
   const look = { abortSignal: signal };
   for (;;) {
     const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }), look);
@@ -97,7 +99,7 @@ export async function followRun(
       waiting: (running && waitingOf(seen)) || null,
       seconds: secondsBetween(startDate, stopDate ?? new Date()),
     });
-    if (!running) return endOf(entity, { ...execution, executionArn }, state, published);
+    if (!running) return endOf(entity, { ...execution, executionArn }, state, options);
     await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
 }
@@ -106,11 +108,12 @@ async function endOf(
   entity: Entity,
   execution: DescribeExecutionOutput & { executionArn: string },
   state: RunState | undefined,
-  published: Published | undefined,
+  { published, timeZone }: FollowOptions,
 ): Promise<NamedRun> {
   const { executionArn } = execution;
   const found = { ...foundRun(execution, entity, 'export'), execution };
-  const run = published ? (await completeRun(published, found, { state })).run : runOf(found, { state });
+  const known = { state, timeZone };
+  const run = published ? (await completeRun(published, found, known)).run : runOf(found, known);
   return { ...run, entity, executionArn, seconds: run.seconds ?? 0 };
 }
 

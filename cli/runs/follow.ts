@@ -70,6 +70,7 @@ async function show(target: Target, runs: FollowedRun[], json: boolean | undefin
   const others = new AbortController();
   // Whoever may not read the bucket learns how a run ended all the same.
   const published = createPublished(target, () => undefined);
+  const about = { published, timeZone: target.TimeZone };
   const either = AbortSignal.any([signal, others.signal]);
   try {
     const looks = runs.map(({ entity, executionArn }) => {
@@ -79,7 +80,7 @@ async function show(target: Target, runs: FollowedRun[], json: boolean | undefin
       };
       // The function that moves a file logs its progress as often.
       const fileProgress = watchFile(target, { everyMs: 5_000 });
-      return followRun(target.sfn, entity, executionArn, { signal: either, onProgress, fileProgress, published });
+      return followRun(target.sfn, entity, executionArn, { signal: either, onProgress, fileProgress, ...about });
     });
     return await Promise.all(looks);
   } finally {

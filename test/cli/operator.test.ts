@@ -139,7 +139,7 @@ test('the cause of a failed run reaches the terminal without what a terminal wou
   });
   expect(await runCli('follow', NAME, ...prod(endpoint))).toMatchObject({
     code: 1,
-    stderr: 'leads: ExportFailed: No file. Really.\n',
+    stderr: 'leads: ExportFailed: No file. Really.\n  Readers have no leads at all.\n',
   });
 });
 

@@ -51,7 +51,7 @@ test('a table shows every run; then one file, and where readers start', () => {
 
 test('a run that ended well but is not believed is reported with the reason', () => {
   const cause = 'The run of leads is published, but there is no object x.';
-  const text = shown([{ report: report({ error: 'NotVerified', cause }) }]);
+  const text = shown([{ report: report({ outcome: 'failed', error: 'NotVerified', cause }) }]);
   expect(text).toMatch(/^ {2}leads +NotVerified +2/m);
   expect(text).toMatch(/^leads: NotVerified: The run of leads is published, but there is no object x\.$/m);
   expect(text).not.toContain('The first lines');

@@ -185,7 +185,7 @@ function dateOf(state: RunState | undefined, published: Joined | undefined): str
 }
 
 /** The date that CreateExport gives to an export; that of any other run is in its file. */
-export function reckonedDate(input: RunInput, startDate: Date, timeZone: string | undefined): string | undefined {
+function reckonedDate(input: RunInput, startDate: Date, timeZone: string | undefined): string | undefined {
   if (input.what !== 'export' || timeZone === undefined) return undefined;
   if (z.iso.date().safeParse(input.date).success) return input.date;
   const due = z.iso.datetime({ offset: true }).safeParse(input.scheduledFor).data;
@@ -201,8 +201,8 @@ function fileOf(what: Run['what'], state: RunState | undefined, published: Joine
     differs: manifest?.differs ?? run?.differs ?? [],
     exportId: manifest?.export.id ?? run?.exportId ?? null,
     checks: manifest?.export.checks ?? state?.checks ?? null,
-    rows: rows ?? state?.rows ?? null,
-    bytes: bytes ?? file?.bytes ?? null,
+    rows: state?.rows ?? rows ?? null,
+    bytes: file?.bytes ?? bytes ?? null,
     key: manifest?.file.key ?? file?.key ?? null,
     manifestKey: manifestKey ?? state?.manifestKey ?? null,
     keptUntil: manifest?.keptUntil ?? run?.keptUntil ?? null,

@@ -135,7 +135,7 @@ test('a run that was under way and published nothing is followed by one of the b
 
   const { stdout } = await runCli('backfill', ...args, ...place(cloud.endpoint));
 
-  expect(stdout).toContain('2026-03-01: running, by-hand\n');
+  expect(stdout).toContain('2026-03-01: under way, by-hand\n');
   expect(cloud.calls.filter((call) => call === 'StartExecution')).toHaveLength(1);
 });
 

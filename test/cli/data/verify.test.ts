@@ -16,7 +16,7 @@ const manifest = {
   ...{ ...common, execution: 'leads-1', startedAt, fingerprint: 'f', softwareVersion: '1', warnings: [] },
   file: {
     ...{ key: FILE, bytes: content.length, crc32: crc32Text(crc32(content)), contentType: 'text/csv' },
-    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'] },
+    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'], content: null },
   },
   export: {
     ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: startedAt },
@@ -24,6 +24,7 @@ const manifest = {
   },
   request: { columns: ['id', 'name'] },
   ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
+  ...{ leftOut: null, releasedBefore: null, unchangedSince: null },
 };
 const pointer = { ...common, startedAt, execution: 'leads-1', manifestKey: MANIFEST };
 const report = { entity: 'leads', manifestKey: MANIFEST };

@@ -127,7 +127,7 @@ test('an execution that wrote a table alone is shown as that, and counts as no e
   expect(shown.stdout).toContain(`the table of ${NIGHT}`);
   expect(shown.stdout).toContain('A value does not fit.');
   expect((await cli('follow', written.name)).stdout).toContain(
-    'the table of leads-night is written, 7 rows, 900 bytes',
+    'leads of 2026-11-20, the table of leads-night, 7 rows, 900 B, table tables/',
   );
   expect((await cli('follow', superseded.name)).stdout).toContain(
     'no table is written: another run than leads-night is published for its date',

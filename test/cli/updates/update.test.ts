@@ -277,7 +277,9 @@ test('Ctrl-C ends the following and not the batch, which update-status shows und
   expect(calls).not.toContain('StopExecution');
   const failed = join(await tempDir(), 'failed.jsonl');
   const shown = await cli(['update-status', batch, '--failed-to', failed], endpoint);
-  expect(shown.stdout).toMatch(new RegExp(`^${batch}: RUNNING, not summarized\nFrom \\S+ to now\\..*APPLIED +5 `, 's'));
+  expect(shown.stdout).toMatch(
+    new RegExp(`^${batch}: under way, not summarized\nFrom \\S+ to now\\..*APPLIED +5 `, 's'),
+  );
   expect(shown).toMatchObject({ code: 2, stderr: `The batch ${batch} is still under way: wait for its end.\n` });
 });
 
