@@ -1,6 +1,6 @@
 import { OUTCOMES } from '../runs/run/outcomes.ts';
 import type { Run } from '../runs/run/run.ts';
-import { painterOf } from '../runs/run/words.ts';
+import { painterOf, SIGNS } from '../runs/run/words.ts';
 import { colorsFor, manyText } from '../support/text.ts';
 
 /** A date of a backfill. */
@@ -14,22 +14,21 @@ export interface BackfillDate {
 }
 
 const { published, running, failed } = OUTCOMES;
-const MARKS = { published: '✓', running: '…', failed: '✗', missing: '·' };
-const STATES = { published, running, failed, missing: { word: 'to do', tone: 'idle' as const } };
+const STATES = { published, running, failed, missing: { word: 'to do', tone: 'idle' } } as const;
 const DAYS_OF_MONTH = 31;
 
 /** A row for each month, a mark for each date, and what the marks mean. */
 export function calendarText(dates: BackfillDate[], stream: { isTTY?: boolean }): string {
   const colors = colorsFor(stream);
   const paint = painterOf(stream);
-  const markOf = (state: BackfillDate['state']) => paint(STATES[state].tone)(MARKS[state]);
+  const markOf = (state: BackfillDate['state']) => paint(STATES[state].tone)(SIGNS[STATES[state].tone]);
   const months = Map.groupBy(dates, ({ date }) => date.slice(0, 7));
   const rows = [...months].map(([month, ofMonth]) => {
     const marks = Array<string>(DAYS_OF_MONTH).fill(' ');
     for (const { date, state } of ofMonth) marks[Number(date.slice(8)) - 1] = markOf(state);
     return `${month}  ${marks.join('')}`.trimEnd();
   });
-  const states = Object.keys(MARKS) as BackfillDate['state'][];
+  const states = Object.keys(STATES) as BackfillDate['state'][];
   const legend = states.map((state) => {
     const count = dates.filter((each) => each.state === state).length;
     return `${markOf(state)} ${count.toLocaleString('en-US')} ${stateWord(state)}`;

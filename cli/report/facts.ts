@@ -9,7 +9,7 @@ import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
 import type { Attempt, Cell, ReportData } from './report-data.ts';
-import { cellText, longDate, SIGNS, timeText, tookText } from './words.ts';
+import { CELLS, cellText, longDate, timeText, tookText } from './words.ts';
 
 /** A dialog for each cell. Without a script it is what the cell's link leads to. */
 export function factsOf(data: ReportData): Markup[] {
@@ -22,7 +22,7 @@ function dialog(data: ReportData, cell: Cell): Markup {
   const id = factsId(cell);
   const { outcome, published, attempts, entity, date } = cell;
   return html`<dialog id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
-<p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${SIGNS[outcome].sign}</span> ${cellText(cell)}</p>
+<p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${cellText(cell)}</p>
 ${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) => html`<p class="warning">${warning}</p>`) : null}
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}

@@ -1,13 +1,14 @@
+import { SIGNS } from '../runs/run/words.ts';
 import type { Look } from '../support/all-deployments.ts';
 import { manyText } from '../support/text.ts';
 import type { DeploymentRow } from './deployment-row.ts';
-import { type Headline, MARKS } from './words.ts';
+import type { Headline } from './words.ts';
 
 /** `unknown`: of a deployment that could not be looked at. */
 export type Tone = Headline['tone'] | 'unknown';
 
 /** How each tone is shown: never by its colour alone. */
-export const SIGNS_OF_ALL: Record<Tone, string> = { ...MARKS, unknown: '?' };
+export const SIGNS_OF_ALL: Record<Tone, string> = { ...SIGNS, unknown: '?' };
 
 /** What became of the last night, or why it is not known. */
 export function outcomeOf({ found, why }: Look<DeploymentRow>): { tone: Tone; text: string } {

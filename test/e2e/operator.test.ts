@@ -97,7 +97,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
 
   const stopped = await documentOf('stop', 'meetings', '--yes');
   expect(stopped.code, stopped.stderr).toBe(0);
-  expect(stopped.document.run).toEqual({ entity: 'meetings', name, executionArn, status: 'ABORTED' });
+  expect(stopped.document.run).toMatchObject({ entity: 'meetings', run: name, executionArn, status: 'ABORTED' });
   expect(stopped.stderr).toMatch(/Export \S{36} stays at the CRM.*named by no pointer: .*ends its step/s);
   const error = { error: 'StoppedByOperator', cause: `An operator stopped it: npm run cli -- stop ${name}.` };
   expect(await describe(executionArn)).toMatchObject({ status: 'ABORTED', ...error });

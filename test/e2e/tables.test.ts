@@ -49,7 +49,7 @@ const csvOf = async () =>
 const tableOf = async () => `read_parquet('${await fileOf(KEY, 'leads.parquet')}', hive_partitioning = false)`;
 
 it('leaves a table with the rows of the published file, types as configured', async () => {
-  expect(first).toMatchObject({ status: 'SUCCEEDED', rows: 30, tableOf: null });
+  expect(first).toMatchObject({ status: 'SUCCEEDED', rows: 30, what: 'export' });
   expect(first.table).toEqual(
     expect.objectContaining({ run: nameOf(first), date: DATE, key: KEY, rows: 30, warnings: [] }),
   );
@@ -109,7 +109,7 @@ it('writes the table of a date again without exporting anything', async () => {
   const { code, stdout } = await runCli('table', 'leads', '--date', DATE, '--wait', ...system.place);
 
   expect(code, stdout).toBe(0);
-  expect(stdout).toMatch(/leads: the table of leads-\S+ is written, 30 rows/);
+  expect(stdout).toMatch(/leads of \S+, the table of leads-\S+, 30 rows/);
   expect(system.sandbox.ledger.count()).toBe(before);
 });
 

@@ -136,19 +136,14 @@ export function runOf(found: FoundRun, known: Known = {}): Run {
 
 /** All that a manifest knows of its run. */
 export function runOfManifest(published: Joined): Run {
-  const { manifest, standing } = published;
-  const { entity, date, startedAt, execution } = manifest;
-  const outcome = outcomeOf({ status: null, error: null, what: 'export', state: undefined, published });
-  return {
-    ...{ run: execution, executionArn: null, what: 'export', of: null, entity, date },
-    ...{ outcome, needsPerson: needsPerson(outcome, null), status: null, error: null, cause: null },
-    ...{ startedAt, endedAt: null, seconds: null, waiting: null, startedBy: null, standing, readers: null },
-    ...fileOf('export', undefined, published),
-  };
+  const { entity, startedAt, execution: name } = published.manifest;
+  const item = { name, status: 'SUCCEEDED', startDate: new Date(startedAt) } as const;
+  const run = runOf(foundRun(item, entity, 'export'), { published });
+  return { ...run, executionArn: null, status: null, seconds: null };
 }
 
 interface Seen {
-  status: string | null;
+  status: string;
   error: string | null;
   what: Run['what'];
   state: RunState | undefined;
@@ -169,7 +164,7 @@ function exportOutcome({ status, error, state, published }: Seen): Outcome {
   const { manifest, standing } = published ?? {};
   if (manifest?.state === 'quarantined' && (standing === 'latest' || standing === 'current')) return 'released';
   if (manifest?.state === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
-  if (status !== 'SUCCEEDED' && status !== null) return 'failed';
+  if (status !== 'SUCCEEDED') return 'failed';
   if (state?.outcome === 'NOT_DUE') return 'notDue';
   if (state?.outcome === 'ALREADY_STARTED') return 'alreadyStarted';
   return manifest?.state === 'unpublished' || state?.outcome === 'UNPUBLISHED' ? 'stored' : 'published';

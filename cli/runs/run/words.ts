@@ -72,6 +72,9 @@ export function toneOf({ outcome, standing, warningCount }: Pick<Run, 'outcome' 
   return tone === 'good' && warningCount ? 'warned' : tone;
 }
 
+/** How each tone is shown where there is no colour. */
+export const SIGNS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', open: '…', idle: '·' };
+
 export function painterOf(stream: { isTTY?: boolean }): (tone: Tone) => (text: string) => string {
   const { green, yellow, red, cyan, dim } = colorsFor(stream);
   const paint = { good: green, warned: yellow, bad: red, open: cyan, idle: dim };

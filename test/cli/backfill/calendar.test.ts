@@ -25,9 +25,9 @@ test('the calendar has a row for each month, and a mark below the number of the 
 
   expect(text.split('\n')).toEqual([
     '         1   5    10   15   20   25   30',
-    `2026-02  ${' '.repeat(26)}✓✗`,
+    `2026-02  ${' '.repeat(26)}✓✕`,
     '2026-03  …··',
-    '5 dates: ✓ 1 published  … 1 under way  ✗ 1 failed  · 2 to do',
+    '5 dates: ✓ 1 published  … 1 under way  ✕ 1 failed  · 2 to do',
   ]);
 });
 
@@ -43,7 +43,7 @@ test('a terminal has one calendar, which changes in place and stays; a pipe has 
   };
   vi.stubEnv('NO_COLOR', '1');
 
-  expect(show(true).slice(1)).toEqual(['2026-03  ✗', '1 date: ✓ 0 published  … 0 under way  ✗ 1 failed  · 0 to do']);
+  expect(show(true).slice(1)).toEqual(['2026-03  ✕', '1 date: ✓ 0 published  … 0 under way  ✕ 1 failed  · 0 to do']);
   expect(show(false).slice(0, 2)).toEqual([
     '2026-03-01: under way, leads-1',
     '2026-03-01: failed, leads-1, ExportFailed',

@@ -91,7 +91,17 @@ async function cloudWith({ execution, manifest, pointers = [] }: Case) {
 }
 
 /** What only one of them can know: the history of a run that failed, and what Step Functions no longer has. */
-const KNOWN_TO_SOME = ['kind', 'rows', 'bytes', 'key', 'manifestKey', 'exportId', 'checks', 'keptUntil', 'warningCount'];
+const KNOWN_TO_SOME = [
+  'kind',
+  'rows',
+  'bytes',
+  'key',
+  'manifestKey',
+  'exportId',
+  'checks',
+  'keptUntil',
+  'warningCount',
+];
 
 test.each(CASES)('a run that is $what has one outcome and the same fields in every command', async (one) => {
   const { endpoint } = await cloudWith(one);
