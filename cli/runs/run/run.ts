@@ -123,7 +123,7 @@ export function runOf(found: FoundRun, known: Known = {}): Run {
   return {
     ...{ run: name, executionArn, what, of: input.of ?? null, entity },
     date: dateOf(state, published) ?? reckonedDate(input, startDate, known.timeZone) ?? null,
-    ...{ outcome, needsPerson: needsPerson(outcome, readers), status, error, cause },
+    ...{ outcome, needsPerson: needsPerson(outcome, readers, [name, input.of]), status, error, cause },
     startedAt: startDate.toISOString(),
     endedAt: stopDate?.toISOString() ?? null,
     seconds: secondsBetween(startDate, stopDate ?? new Date()),
@@ -170,8 +170,10 @@ function exportOutcome({ status, error, state, published }: Seen): Outcome {
   return manifest?.state === 'unpublished' || state?.outcome === 'UNPUBLISHED' ? 'stored' : 'published';
 }
 
-function needsPerson(outcome: Outcome, readers: Readers | null): boolean {
-  return OUTCOMES[outcome].needsPerson && (outcome === 'withoutTable' || !readers?.ofDate);
+/** Nobody has to do anything for a date of which readers have another run. */
+function needsPerson(outcome: Outcome, readers: Readers | null, own: (string | undefined)[]): boolean {
+  const ofDate = readers?.ofDate?.run;
+  return OUTCOMES[outcome].needsPerson && (ofDate === undefined || own.includes(ofDate));
 }
 
 function dateOf(state: RunState | undefined, published: Joined | undefined): string | undefined {

@@ -69,6 +69,10 @@ const CASES: Case[] = [
     execution: failed('TableNotWritten', { ...state, manifestKey, rows: 1 }),
   },
   {
+    ...{ what: 'published without its table, and replaced', outcome: 'withoutTable', manifest: {}, pointers: [] },
+    execution: failed('TableNotWritten', { ...state, manifestKey, rows: 1 }),
+  },
+  {
     ...{ what: 'stored for no reader', outcome: 'stored', manifest: { state: 'unpublished', kind: 'partial' } },
     execution: succeeded({ ...state, outcome: 'UNPUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
   },
