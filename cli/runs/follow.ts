@@ -101,10 +101,10 @@ function print(runs: Run[], options: FollowCommandOptions): void {
 }
 
 function endText(run: Run, options: TargetOptions): string {
-  const { run: name, key, table, warningCount } = run;
-  const about = table && table.warnings.length > 0 ? ` (${table.warnings.join(' ')})` : '';
-  const ofTable = table ? [`table ${table.key}${about}`] : [];
-  const facts = [headText(run), ...(key === null ? [] : [key]), ...ofTable].map(plainLine).join(', ');
+  const { run: name, key, bytes, table, warningCount } = run;
+  const ofFile = key === null ? [] : [`${key} (${bytes} bytes)`];
+  const ofTable = table ? [`table ${table.key} (${[`${table.bytes} bytes`, ...table.warnings].join('; ')})`] : [];
+  const facts = [headText(run), ...ofFile, ...ofTable].map(plainLine).join(', ');
   if (!warningCount) return facts;
   return `${facts}, ${manyText(warningCount, 'warning')}: ${commandFor(`show ${quoted(name)}`, options)}`;
 }

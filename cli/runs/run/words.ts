@@ -1,4 +1,5 @@
 import type { Entity } from '../../../core/config/entities.ts';
+import { otherPlanText } from '../../data/remarks.ts';
 import { bytesText, colorsFor, manyText, plainLine } from '../../support/text.ts';
 import { OUTCOMES, type Tone } from './outcomes.ts';
 import type { Readers, Run } from './run.ts';
@@ -21,9 +22,8 @@ export function outcomeWord({ what, outcome, error, status, kind }: Told): strin
 export function outcomeText(run: Run): string {
   const { outcome, of, startedBy, differs } = run;
   const other = plainLine(of ?? 'another run');
-  const keys = differs.length > 0 ? ` (its plan is another than the configured one: ${differs.join(', ')})` : '';
   const texts: Partial<Record<Run['outcome'], string>> = {
-    stored: `stored, not published${keys}`,
+    stored: `stored, not published: ${otherPlanText(differs)}`,
     released: 'quarantined, then released',
     release: `released from quarantine: ${other}`,
     table: `the table of ${other}`,
