@@ -7,7 +7,7 @@ import { ALL_CHECKS } from './all-checks.ts';
 import { nameCalls } from './base/calls.ts';
 import { type Check, type Checked, checked, missingRight } from './base/check.ts';
 import { readStack } from './base/deployed-stack.ts';
-import type { Pace } from './base/finding.ts';
+import type { Pace } from './base/pace.ts';
 import { createRuns } from './base/runs.ts';
 import { removeTemporary } from './base/temporary.ts';
 import type { Verifying } from './base/verifying.ts';

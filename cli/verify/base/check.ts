@@ -1,9 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { awsErrorText, RESTORE } from '../../support/aws-error.ts';
 import { CommandError } from '../../support/exit.ts';
 import { plain } from '../../support/text.ts';
 import { callOf } from './calls.ts';
-import { broken, type Finding, NotChecked } from './finding.ts';
+import { NotChecked } from './pace.ts';
 import type { Verifying } from './verifying.ts';
+
+export { NotChecked };
+
+/** What a check came to. `ok` is null where it could not be made, and `why` says why; where it did not hold, what should have been. */
+export interface Finding {
+  ok: boolean | null;
+  found: string | null;
+  why: string | null;
+}
 
 /** One thing that only the deployed system can show. */
 export interface Check {
@@ -18,6 +28,19 @@ export interface Check {
 export interface Checked extends Finding {
   id: string;
   does: string;
+}
+
+export function held(found: string): Finding {
+  return { ok: true, found, why: null };
+}
+
+export function broken(found: string, why: string): Finding {
+  return { ok: false, found, why };
+}
+
+/** Holds where nothing is wrong. */
+export function heldUnless(wrong: string[], found: string, why = `${RESTORE}.`): Finding {
+  return wrong.length === 0 ? held(found) : broken(wrong.join('; '), why);
 }
 
 /** Makes one check. An error becomes its finding, and the others are made. */
@@ -57,4 +80,23 @@ export function missingRight(error: unknown): string | undefined {
   const status = '$metadata' in error ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode : undefined;
   if (!DENIED.test(error.name) && status !== 403) return undefined;
   return /perform:? ([a-z0-9-]+:\w+)/i.exec(error.message)?.[1] ?? callOf(error) ?? 'for it';
+}
+
+/**
+ * Looks until there is something, or patience ends.
+ * @returns what was seen last
+ * @throws the signal's reason
+ */
+export async function lookUntil<T>(
+  look: () => Promise<T>,
+  enough: (seen: T) => boolean,
+  { pace, signal }: Pick<Verifying, 'pace' | 'signal'>,
+): Promise<T> {
+  const end = performance.now() + pace.patienceMs;
+  for (;;) {
+    signal.throwIfAborted();
+    const seen = await look();
+    if (enough(seen) || performance.now() >= end) return seen;
+    await sleep(pace.everyMs, undefined, { signal });
+  }
 }

@@ -5,7 +5,7 @@ import { STEPS } from '../../../core/step/steps.ts';
 import { followRun } from '../../runs/executions.ts';
 import type { NamedRun, Run } from '../../runs/run/run.ts';
 import type { Target } from '../../support/target.ts';
-import { NotChecked, type Pace } from './finding.ts';
+import { NotChecked, type Pace } from './pace.ts';
 
 /** A run that this verify made, to its end. */
 export interface Made extends NamedRun {

@@ -4,7 +4,7 @@ import { DeleteObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-
 import { paginateListSubscriptionsByTopic, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { DeleteQueueCommand, ListQueuesCommand } from '@aws-sdk/client-sqs';
 import type { Target } from '../../support/target.ts';
-import { broken, type Finding } from './finding.ts';
+import { broken, type Finding } from './check.ts';
 
 /**
  * What a verify makes and removes again. Each removal finds its things by their names, so that a verify removes what an earlier

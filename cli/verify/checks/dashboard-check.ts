@@ -1,7 +1,6 @@
 import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { plain } from '../../support/text.ts';
-import type { Check } from '../base/check.ts';
-import { type Finding, heldUnless, NotChecked } from '../base/finding.ts';
+import { type Check, type Finding, heldUnless, NotChecked } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
 import { dashboardWidgets, type GraphLine } from './watched-metrics.ts';
 

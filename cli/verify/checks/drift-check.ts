@@ -3,8 +3,7 @@ import {
   DescribeStackResourceDriftsCommand,
   DetectStackDriftCommand,
 } from '@aws-sdk/client-cloudformation';
-import type { Check } from '../base/check.ts';
-import { broken, type Finding, heldUnless, lookUntil, NotChecked } from '../base/finding.ts';
+import { broken, type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** What was changed by hand; CloudFormation looks at every resource with the rights of whoever asks. */

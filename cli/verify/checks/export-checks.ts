@@ -1,8 +1,7 @@
 import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
 import { verifyPublished } from '../../data/verify.ts';
 import { bytesText, manyText } from '../../support/text.ts';
-import type { Check } from '../base/check.ts';
-import { broken, type Finding, held, heldUnless } from '../base/finding.ts';
+import { broken, type Check, type Finding, held, heldUnless } from '../base/check.ts';
 import { isPublished } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 

@@ -1,8 +1,7 @@
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import * as z from 'zod/mini';
-import type { Check } from '../base/check.ts';
+import { type Check, type Finding, heldUnless } from '../base/check.ts';
 import { type Resource, textOf } from '../base/deployed-stack.ts';
-import { type Finding, heldUnless } from '../base/finding.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 export const FUNCTION_CHECK: Check = {

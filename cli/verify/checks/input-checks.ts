@@ -1,5 +1,4 @@
-import type { Check } from '../base/check.ts';
-import { broken, type Finding, heldUnless } from '../base/finding.ts';
+import { broken, type Check, type Finding, heldUnless } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** Inputs that no run accepts. They raise the alarm ExecutionsFailed. */

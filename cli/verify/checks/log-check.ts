@@ -4,8 +4,7 @@ import { parseJson } from '../../../core/json.ts';
 import { isListed } from '../../../core/log/log-fields.ts';
 import { METRICS } from '../../../core/log/metrics.ts';
 import { plain } from '../../support/text.ts';
-import type { Check } from '../base/check.ts';
-import { type Finding, heldUnless, lookUntil, NotChecked } from '../base/finding.ts';
+import { type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** That nothing but ids, counts and outcomes is logged: what a library writes by itself would be seen here first. */

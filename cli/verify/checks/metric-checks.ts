@@ -1,8 +1,7 @@
 import { GetMetricDataCommand, type Metric, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { namespaceOf } from '../../../core/log/metrics.ts';
 import type { Target } from '../../support/target.ts';
-import type { Check } from '../base/check.ts';
-import { type Finding, heldUnless, lookUntil, NotChecked } from '../base/finding.ts';
+import { type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
 import type { Made } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 import { metricText, misreadMetric, watchedMetrics } from './watched-metrics.ts';

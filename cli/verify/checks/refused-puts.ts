@@ -1,7 +1,6 @@
 import { DeleteObjectCommand, PutObjectCommand, type PutObjectCommandInput } from '@aws-sdk/client-s3';
 import type { Target } from '../../support/target.ts';
-import type { Check } from '../base/check.ts';
-import { type Finding, heldUnless, NotChecked } from '../base/finding.ts';
+import { type Check, type Finding, heldUnless, NotChecked } from '../base/check.ts';
 import { TEMPORARY_PREFIX } from '../base/temporary.ts';
 import type { Verifying } from '../base/verifying.ts';
 

@@ -2,9 +2,8 @@ import { DescribeRuleCommand, ListTargetsByRuleCommand } from '@aws-sdk/client-e
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
-import type { Check } from '../base/check.ts';
+import { broken, type Check, type Finding, heldUnless, NotChecked } from '../base/check.ts';
 import { textOf } from '../base/deployed-stack.ts';
-import { broken, type Finding, heldUnless, NotChecked } from '../base/finding.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** The nightly rules, and where a start goes that they cannot deliver. */

@@ -1,7 +1,6 @@
 import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client-sfn';
-import type { Check } from '../base/check.ts';
-import { broken, type Finding, held, lookUntil, NotChecked } from '../base/finding.ts';
+import { broken, type Check, type Finding, held, lookUntil, NotChecked } from '../base/check.ts';
 import { RULE_TARGET, removeRule, removingAll, temporaryName } from '../base/temporary.ts';
 import type { Verifying } from '../base/verifying.ts';
 import { deployedRules } from './rule-checks.ts';

@@ -5,8 +5,7 @@ import {
   GetPublicAccessBlockCommand,
   HeadObjectCommand,
 } from '@aws-sdk/client-s3';
-import type { Check } from '../base/check.ts';
-import { broken, type Finding, held, heldUnless } from '../base/finding.ts';
+import { broken, type Check, type Finding, held, heldUnless } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
 import { configuredRules, deployedRule, ruleText } from './lifecycle.ts';
 

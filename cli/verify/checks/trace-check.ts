@@ -1,8 +1,7 @@
 import { BatchGetTracesCommand } from '@aws-sdk/client-xray';
 import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
-import type { Check } from '../base/check.ts';
-import { type Finding, heldUnless, lookUntil } from '../base/finding.ts';
+import { type Check, type Finding, heldUnless, lookUntil } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 export const TRACE_CHECK: Check = {

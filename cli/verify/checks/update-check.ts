@@ -7,8 +7,7 @@ import { readBatchManifest } from '../../updates/outcome.ts';
 import { openUpdateFile, type UpdateSource } from '../../updates/source.ts';
 import { newBatchName, startBatch } from '../../updates/start-batch.ts';
 import { uploadInput } from '../../updates/upload.ts';
-import type { Check } from '../base/check.ts';
-import { broken, type Finding, held, lookUntil, NotChecked } from '../base/finding.ts';
+import { broken, type Check, type Finding, held, lookUntil, NotChecked } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 export const UPDATE_CHECK: Check = {

@@ -178,3 +178,13 @@ test.each(OUTCOME_NAMES)('%s has a word, a sentence and a colour', (outcome) => 
   expect(toneOf(one)).toBe(OUTCOMES[outcome].tone);
   expect(toneOf({ ...one, standing: 'superseded' })).toBe('idle');
 });
+
+test('a word for a column says the plan and the table too', () => {
+  const word = (more: Partial<Run>) => outcomeWord(aRun(more));
+  expect(word({ kind: 'partial' })).toBe('published, partial');
+  expect(word({ outcome: 'withoutTable' })).toBe('published, no table');
+  expect(word({ outcome: 'withoutTable', kind: 'partial' })).toBe('published, partial, no table');
+  expect(word({ outcome: 'withoutTable', what: 'release' })).toBe('release, no table');
+  expect(word({ outcome: 'failed', status: 'TIMED_OUT' })).toBe('TIMED_OUT');
+  expect(word({ outcome: 'stored', kind: 'partial' })).toBe('stored');
+});
