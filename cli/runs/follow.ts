@@ -110,7 +110,7 @@ function endText(run: Run, options: TargetOptions): string {
 }
 
 function failedText(run: Run): string {
-  const { entity, date, readers, needsPerson } = run;
+  const { entity, date, readers } = run;
   const have = readers && entity ? `\n  ${readersText(readers, entity, date)}` : '';
-  return `${entity}: ${failureText(run)}${needsPerson ? have : ''}`;
+  return `${entity}: ${failureText(run)}${have}`;
 }

@@ -520,6 +520,19 @@ test('update-status lists the last batches, and shows one', async () => {
   expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
 });
 
+test('a batch whose execution is forgotten is known by its manifest', async () => {
+  const { endpoint, executions } = await updateCloud({ lineOutcome });
+  for (const count of [2, 10]) await cli(['update', await fileOf(jsonl(people(count))), '--yes'], endpoint);
+  const [whole = '', part = ''] = [...executions.keys()];
+  executions.clear();
+  const documentOf = async (batch: string) =>
+    JSON.parse((await cli(['update-status', batch, '--json'], endpoint)).stdout);
+
+  const known = { status: null, executionArn: null, what: 'update', of: part };
+  expect(await documentOf(part)).toMatchObject({ ...known, outcome: 'failed', needsPerson: true, records: 10 });
+  expect(await documentOf(whole)).toMatchObject({ outcome: 'applied', needsPerson: false, records: 2 });
+});
+
 test('--failed-to writes what was not applied, for its owner only, and never over another file', async () => {
   const { endpoint, executions } = await updateCloud({ lineOutcome });
   await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);

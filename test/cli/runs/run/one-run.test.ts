@@ -180,7 +180,7 @@ test.each(OUTCOME_NAMES)('%s has a word, a sentence and a colour', (outcome) => 
 });
 
 test('a word for a column says the plan and the table too', () => {
-  const word = (more: Partial<Run>) => outcomeWord(aRun(more));
+  const word = (more: Parameters<typeof aRun>[0]) => outcomeWord(aRun(more));
   expect(word({ kind: 'partial' })).toBe('published, partial');
   expect(word({ outcome: 'withoutTable' })).toBe('published, no table');
   expect(word({ outcome: 'withoutTable', kind: 'partial' })).toBe('published, partial, no table');
