@@ -6,10 +6,9 @@ import { LOCAL_ACCOUNT, LOCAL_REGION } from './ministack/ministack-environment.t
 const LINES = 6;
 
 /** The last lines that the functions logged about a run, oldest first, and any crash: a crash does not know its run. */
-export async function runLog(endpoint: string, executionArn: string): Promise<string[]> {
+export async function runLog(endpoint: string, execution: string): Promise<string[]> {
   const credentials = { accessKeyId: LOCAL_ACCOUNT, secretAccessKey: 'local' };
   const client = new CloudWatchLogsClient({ endpoint, region: LOCAL_REGION, credentials });
-  const execution = executionArn.split(':').at(-1) ?? '';
   const groups = Object.keys(STEPS).map((step) => `/aws/lambda/crm-export-${LOCAL_DEPLOYMENT}-${step}`);
   const found = await Promise.all(
     groups.map(async (logGroupName) => {

@@ -1,7 +1,7 @@
 import { type Verified, verifyPublished } from '../cli/data/verify.ts';
-import { followRun, startRun } from '../cli/runs/executions.ts';
+import { followRun, type Progress, startRun } from '../cli/runs/executions.ts';
 import { watchFile } from '../cli/runs/file-progress.ts';
-import type { Progress, RunReport } from '../cli/runs/run-report.ts';
+import type { NamedRun } from '../cli/runs/run/run.ts';
 import type { Screen } from '../cli/runs/screen.ts';
 import type { Target } from '../cli/support/target.ts';
 import type { Entity } from '../core/config/entities.ts';
@@ -13,7 +13,7 @@ const LOOK_AT_RUN_EVERY_MS = 250;
 
 /** A run and, once it was read back, what it published. */
 export interface FinishedRun {
-  report: RunReport;
+  report: NamedRun;
   published?: Verified;
 }
 
@@ -55,13 +55,13 @@ export async function runAll(
   }
 }
 
-async function readBack(target: Target, report: RunReport): Promise<FinishedRun> {
+async function readBack(target: Target, report: NamedRun): Promise<FinishedRun> {
   if (report.status !== 'SUCCEEDED') return { report };
   try {
     return { report, published: await verifyPublished(target, report) };
   } catch (error) {
     // Published by its own account, but not by what can be read.
     const cause = error instanceof Error ? error.message : String(error);
-    return { report: { ...report, error: 'NotVerified', cause } };
+    return { report: { ...report, outcome: 'failed', needsPerson: true, error: 'NotVerified', cause } };
   }
 }

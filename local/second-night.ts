@@ -1,7 +1,7 @@
 import { createManifests } from '../cli/data/manifests.ts';
 import { verifyPublished } from '../cli/data/verify.ts';
 import { followRun, startRun } from '../cli/runs/executions.ts';
-import type { RunReport } from '../cli/runs/run-report.ts';
+import type { NamedRun } from '../cli/runs/run/run.ts';
 import type { Screen } from '../cli/runs/screen.ts';
 import { manyText } from '../cli/support/text.ts';
 import { LOCAL_DEPLOYMENT } from './configuration.ts';
@@ -30,25 +30,24 @@ export async function secondNight({ target, sandbox }: Session, night: Night) {
   screen.line(`\nThe night after, ${date}: of the ${SHRUNK} the CRM has ${ROWS_LEFT} left`);
   const runs = await runAll(target, entities, screen, signal, date);
   screen.line(`\n${runsTable(runs)}\n`);
-  const stopped = runs.find(({ report }) => report.error === 'FileQuarantined')?.report;
+  const stopped = runs.find(({ report }) => report.outcome === 'quarantined')?.report;
   if (!stopped) return { ok: false, reports: runs.map(({ report }) => report) };
   screen.line(`${stopped.entity}: ${stopped.error}: ${stopped.cause}\n`);
   await showReaders(target, screen);
   const release = await releaseOf(target, stopped, screen, signal);
   await showReaders(target, screen);
   const others = runs.filter(({ report }) => report !== stopped);
-  const ok = release.released?.latest === true && others.every(({ published }) => published !== undefined);
+  const ok = release.standing === 'latest' && others.every(({ published }) => published !== undefined);
   return { ok, reports: [...runs.map(({ report }) => report), release] };
 }
 
 /** As `npm run cli -- release` does it. */
 async function releaseOf(
   target: Session['target'],
-  { executionArn }: RunReport,
+  { run }: NamedRun,
   screen: Screen,
   signal: AbortSignal,
-): Promise<RunReport> {
-  const run = executionArn.split(':').at(-1) ?? '';
+): Promise<NamedRun> {
   screen.line(`\n$ npm run cli -- release ${run} --reason "${REASON}" --deployment ${LOCAL_DEPLOYMENT}`);
   const started = await startRun(target, SHRUNK, { release: run, reason: REASON, by: 'npm start' });
   const report = await followRun(target.sfn, SHRUNK, started, { everyMs: 500, signal });

@@ -107,7 +107,7 @@ async function died({ exited, logFile }: Cloud): Promise<never> {
 async function showLogs(screen: Screen, cloud: Cloud, runs: FinishedRun[]): Promise<void> {
   const { runLog } = await import('./run-log.ts');
   for (const { report } of runs.filter(({ published }) => !published)) {
-    const lines = await runLog(cloud.endpoint, report.executionArn);
+    const lines = await runLog(cloud.endpoint, report.run);
     screen.line(`\nThe last lines of the log of ${report.entity}:`);
     for (const line of lines) screen.line(`  ${line}`);
   }

@@ -1,3 +1,4 @@
+import { failureText, outcomeWord } from '../cli/runs/run/words.ts';
 import type { Screen } from '../cli/runs/screen.ts';
 import { table } from '../cli/support/table.ts';
 import { bytesText, plainLine } from '../cli/support/text.ts';
@@ -7,7 +8,7 @@ import type { FinishedRun } from './runs.ts';
 export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string): void {
   screen.line(`\n${runsTable(runs)}\n`);
   for (const { report } of runs) {
-    if (report.error) screen.line(`${report.entity}: ${report.error}: ${report.cause}\n`);
+    if (report.error) screen.line(`${report.entity}: ${failureText(report)}\n`);
   }
   for (const [warning, of] of warningsOf(runs)) screen.line(`${of.join(', ')}: ${warning}\n`);
   const shown = runs.find(({ published }) => published)?.published;
@@ -24,9 +25,9 @@ export function showSummary(screen: Screen, runs: FinishedRun[], bucket: string)
 }
 
 export function runsTable(runs: FinishedRun[]): string {
-  const rows = runs.map(({ report, published }) => [
+  const rows = runs.map(({ report }) => [
     report.entity,
-    published ? 'published' : (report.error ?? report.status),
+    outcomeWord(report),
     `${report.checks}`,
     `${report.rows ?? ''}`,
     bytesText(report.bytes),

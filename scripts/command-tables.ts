@@ -32,6 +32,7 @@ const READING = [
   'table',
   'update',
   'update-status',
+  ...FOLLOWING,
 ];
 const FLEET = ['deployments', 'report --all-deployments'];
 const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments'];
@@ -124,7 +125,18 @@ const RIGHTS: Right[] = [
   {
     action: 's3:GetObject',
     on: '`published/*`, `runs/*`',
-    commands: ['list', 'show', ...DATA, 'deployments', 'report', 'backfill', 'release', 'table', 'doctor'],
+    commands: [
+      'list',
+      'show',
+      ...DATA,
+      'deployments',
+      'report',
+      'backfill',
+      'release',
+      'table',
+      'doctor',
+      ...FOLLOWING,
+    ],
   },
   { action: 's3:GetObject', on: '`tables/*`', commands: ['table --outdated', 'doctor'] },
   { action: 's3:ListBucket', on: 'the bucket', commands: [...READING, 'doctor'] },

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
+import { runSchema } from '../cli/runs/run/run.ts';
 import { batchManifestSchema } from '../core/batch/batch-manifest.ts';
 import { chunkSchema } from '../core/batch/chunk-index.ts';
 import { resultLineSchema } from '../core/batch/result-line.ts';
@@ -43,6 +44,7 @@ export const GENERATED: Record<string, Text> = {
   'config/schema.json': () => schemaText('config/schema.json', deploymentSchema, 'draft-7'),
   'docs/schemas/manifest.json': () => schemaText('docs/schemas/manifest.json', manifestSchema),
   'docs/schemas/pointer.json': () => schemaText('docs/schemas/pointer.json', pointerSchema),
+  'docs/schemas/run.json': () => schemaText('docs/schemas/run.json', runSchema),
   'docs/schemas/customer-update.json': () => schemaText('docs/schemas/customer-update.json', customerFieldsSchema),
   'docs/schemas/update-line.json': () => schemaText('docs/schemas/update-line.json', updateLineSchema),
   'docs/schemas/update-chunk.json': () => schemaText('docs/schemas/update-chunk.json', chunkSchema),

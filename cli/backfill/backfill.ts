@@ -77,7 +77,7 @@ async function knownDates(target: Target, entity: Entity, wanted: string[]): Pro
   const published = new Set(there.filter((_, index) => flags[index]));
   const running = await runsUnderWay(target, entity);
   return wanted.map((date) => {
-    const run = running.get(date)?.name ?? null;
+    const run = running.get(date)?.run ?? null;
     if (published.has(date)) return { date, state: 'published', run: null, error: null };
     return { date, state: run === null ? 'missing' : 'running', run, error: null };
   });
@@ -106,7 +106,7 @@ function print(entity: Entity, dates: BackfillDate[], options: BackfillOptions):
   const failed = dates.filter(({ state }) => state === 'failed');
   if (json) process.stdout.write(`${JSON.stringify({ ok: failed.length === 0, entity, dryRun, dates })}\n`);
   if (failed.length === 0) return;
-  const named = failed.map(({ date, run, error }) => `  ${date}: ${error} (${run})`).join('\n');
+  const named = failed.map(({ date, run, error }) => `  ${date}: ${error} (${run?.run})`).join('\n');
   const lines = [
     `${manyText(failed.length, 'date')} failed:`,
     named,

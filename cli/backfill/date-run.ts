@@ -2,13 +2,13 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
 import { createManifests, ifReadable } from '../data/manifests.ts';
 import { startRun } from '../runs/executions.ts';
-import { executionsOf, type FoundRun } from '../runs/find-run.ts';
-import { reckonedDate } from '../runs/list/list-runs.ts';
+import { executionsOf } from '../runs/find-run.ts';
+import { type FoundRun, foundRun, type Run, runOf } from '../runs/run/run.ts';
 import { printErr } from '../support/print.ts';
 import type { Target } from '../support/target.ts';
 
 interface DateRun {
-  name: string;
+  run: Run;
   executionArn: string;
   /** Whether this command started it. */
   started: boolean;
@@ -39,25 +39,29 @@ export async function runOfDate(
     signal.throwIfAborted();
     const name = `${entity}-backfill-${date}-${attempt}`;
     const executionArn = await startUnlessKnown(target, entity, date, name);
-    if (executionArn !== undefined) return { name, executionArn, started: true };
+    if (executionArn === undefined) continue;
+    const begun = foundRun({ executionArn, startDate: new Date() }, entity, 'export');
+    return { run: { ...runOf(begun), date }, executionArn, started: true };
   }
 }
 
 /** Exports of an entity that are under way, by their dates. */
 export async function runsUnderWay(target: Target, entity: Entity): Promise<Map<string, DateRun>> {
   const runs = new Map<string, DateRun>();
-  for await (const run of executionsOf(target, { running: true, entity })) {
-    if (run.ofAnother) continue;
-    runs.set(await dateOf(target, run), { ...run, started: false });
+  for await (const found of executionsOf(target, { running: true, entity })) {
+    if (found.what !== 'export') continue;
+    const run = await datedRun(target, found);
+    runs.set(run.date ?? '', { run, executionArn: found.executionArn, started: false });
   }
   return runs;
 }
 
-async function dateOf({ sfn, TimeZone = 'UTC' }: Target, { name, executionArn, startDate }: FoundRun): Promise<string> {
-  const named = /-backfill-(\d{4}-\d\d-\d\d)-\d+$/.exec(name)?.[1];
-  if (named !== undefined) return named;
-  const { input } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-  return reckonedDate(input, startDate, TimeZone);
+async function datedRun({ sfn, TimeZone: timeZone = 'UTC' }: Target, found: FoundRun): Promise<Run> {
+  const { name, executionArn } = found;
+  const date = /-backfill-(\d{4}-\d\d-\d\d)-\d+$/.exec(name)?.[1];
+  if (date !== undefined) return { ...runOf(found), date };
+  const execution = found.execution ?? (await sfn.send(new DescribeExecutionCommand({ executionArn })));
+  return runOf({ ...found, execution }, { timeZone });
 }
 
 /** `undefined` where a run of this name has ended; one that is under way with the same input is the answer of AWS. */

@@ -1,5 +1,6 @@
 import type { Entity } from '../../core/config/entities.ts';
 import { followRun } from '../runs/executions.ts';
+import { outcomeWord } from '../runs/run/words.ts';
 import type { Target } from '../support/target.ts';
 import type { BackfillDate } from './calendar.ts';
 import { isPublished, runOfDate } from './date-run.ts';
@@ -44,14 +45,15 @@ interface DateOptions {
 
 async function fillDate(target: Target, entity: Entity, date: BackfillDate, { signal, change }: DateOptions) {
   for (;;) {
-    const run = await runOfDate(target, entity, date.date, signal);
-    if (!run) return change(date, { state: 'published' });
-    change(date, { state: 'running', run: run.name });
-    const { status, error } = await followRun(target.sfn, entity, run.executionArn, { signal });
+    const found = await runOfDate(target, entity, date.date, signal);
+    if (!found) return change(date, { state: 'published' });
+    change(date, { state: 'running', run: found.run });
+    const run = await followRun(target.sfn, entity, found.executionArn, { signal });
     // The pointer says it: a run may end well and publish nothing.
-    if (await isPublished(target, entity, date.date)) return change(date, { state: 'published' });
+    if (await isPublished(target, entity, date.date)) return change(date, { state: 'published', run });
     // One that was found may have been for another plan, or of an earlier command: the date needs one of its own.
-    if (!run.started) continue;
-    return change(date, { state: 'failed', error: error ?? (status === 'SUCCEEDED' ? 'PublishedNothing' : status) });
+    if (!found.started) continue;
+    const error = run.status === 'SUCCEEDED' ? 'PublishedNothing' : outcomeWord(run);
+    return change(date, { state: 'failed', run, error });
   }
 }

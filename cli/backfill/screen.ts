@@ -1,5 +1,5 @@
 import { createLogUpdate } from 'log-update';
-import { type BackfillDate, calendarText } from './calendar.ts';
+import { type BackfillDate, calendarText, stateWord } from './calendar.ts';
 
 /** Shows the calendar live on a terminal; elsewhere a line for each change, and the calendar at the end. */
 export function createCalendarScreen(dates: BackfillDate[], stream: NodeJS.WriteStream) {
@@ -21,5 +21,5 @@ export function createCalendarScreen(dates: BackfillDate[], stream: NodeJS.Write
 }
 
 function lineOf({ date, state, run, error }: BackfillDate): string {
-  return [`${date}: ${state}`, run, error].filter(Boolean).join(', ');
+  return [`${date}: ${stateWord(state)}`, run?.run, error].filter(Boolean).join(', ');
 }

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import { painterOf } from '../runs/run/words.ts';
 import { type AllDeploymentsOptions, withCallTimeout, withExamples } from '../support/command-options.ts';
 import { printErr } from '../support/print.ts';
 import { fittedTable } from '../support/table.ts';
-import { colorsFor, plainLine } from '../support/text.ts';
+import { plainLine } from '../support/text.ts';
 import { documentOfFleet, exitCodeOfFleet, type Fleet, fleetOf } from './fleet.ts';
 import { ageText, alarmsText, outcomeOf, SIGNS_OF_ALL } from './fleet-words.ts';
 
@@ -39,9 +40,11 @@ export function fleetText(fleet: Fleet, stream: { isTTY?: boolean; columns?: num
     plainLine(text),
   ]);
   const { lines, leftOut } = fittedTable(COLUMNS, cells, stream.columns ?? Number.POSITIVE_INFINITY);
-  const colors = colorsFor(stream);
-  const paint = { good: colors.green, bad: colors.red, unknown: colors.yellow, open: colors.dim };
-  const painted = lines.map((line, index) => (index === 0 ? line : paint[rows[index - 1]?.tone ?? 'open'](line)));
+  const paint = painterOf(stream);
+  const painted = lines.map((line, index) => {
+    const { tone = 'open' } = rows[index - 1] ?? {};
+    return index === 0 ? line : paint(tone === 'unknown' ? 'warned' : tone)(line);
+  });
   const warnings = rows.flatMap(({ look: { deployment, found } }) =>
     (found?.warnings ?? []).map((warning) => `  ${deployment}: ${plainLine(warning)}`),
   );

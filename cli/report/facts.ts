@@ -2,13 +2,14 @@ import { driftTexts } from '../../core/export/drift-words.ts';
 import { NOT_RELEASABLE } from '../../core/gate/words.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
+import { outcomeWord } from '../runs/run/words.ts';
 import { runbookEntry } from '../runs/show/links.ts';
 import { quoted } from '../support/command-options.ts';
 import { bytesText, manyText } from '../support/text.ts';
 import { factsId, hasFacts } from './grid.ts';
 import { html, type Markup } from './html.ts';
 import type { Attempt, Cell, ReportData } from './report-data.ts';
-import { cellText, longDate, SIGNS, timeText, tookText } from './words.ts';
+import { CELLS, cellText, longDate, timeText, tookText } from './words.ts';
 
 /** A dialog for each cell. Without a script it is what the cell's link leads to. */
 export function factsOf(data: ReportData): Markup[] {
@@ -21,7 +22,7 @@ function dialog(data: ReportData, cell: Cell): Markup {
   const id = factsId(cell);
   const { outcome, published, attempts, entity, date } = cell;
   return html`<dialog id="${id}" aria-labelledby="${id}-title"><h2 id="${id}-title" tabindex="-1" autofocus>${entity}, ${longDate(date)}</h2>
-<p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${SIGNS[outcome].sign}</span> ${cellText(cell)}</p>
+<p class="outcome-line"><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${cellText(cell)}</p>
 ${published ? [...tableWarnings(cell), ...warningsOf(published)].map((warning) => html`<p class="warning">${warning}</p>`) : null}
 ${published ? columnTexts(published).map((text) => html`<p>${text}</p>`) : null}
 ${published ? html`<dl>${manifestFacts(cell, published)}</dl>` : null}
@@ -38,7 +39,7 @@ function columnTexts({ manifest: { drift, warnings } }: PublishedRun): string[] 
 /** The command that publishes the date after all. */
 function makeUp({ entity, date, attempts }: Cell): string {
   const last = attempts.at(-1);
-  const releasable = last?.error === 'FileQuarantined' && !last.cause?.includes(NOT_RELEASABLE);
+  const releasable = last?.outcome === 'quarantined' && !last.cause?.includes(NOT_RELEASABLE);
   return releasable ? `release ${quoted(last.run)} --reason "…"` : `start ${entity} --date ${date}`;
 }
 
@@ -76,11 +77,13 @@ function manifestFacts(cell: Cell, { manifest, manifestKey }: PublishedRun): Mar
   return facts.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`);
 }
 
-function attemptFacts({ run, startedAt, status, error, cause }: Attempt, before: boolean): Markup {
-  const gone = status === 'SUCCEEDED';
-  const name = gone ? 'Published, and gone' : (error ?? status);
+function attemptFacts(attempt: Attempt, before: boolean): Markup {
+  const { run, outcome, startedAt, status, error, cause } = attempt;
+  const gone = outcome === 'gone';
+  const word = outcomeWord(attempt);
+  const name = `${word.charAt(0).toUpperCase()}${word.slice(1)}`;
   const text = gone ? 'The run was published, but no pointer of this date leads to its file any more.' : (cause ?? '');
-  const runbook = runbookEntry(error, status);
+  const runbook = runbookEntry(error, status ?? '');
   const entry = runbook === null ? null : html` Runbook: <code>${runbook}</code>`;
   return html`<section><h3>${before ? 'Another attempt: ' : ''}${name}</h3><p>${text}${entry}</p>
 <p class="small">${run}, started ${timeText(startedAt)}</p></section>`;

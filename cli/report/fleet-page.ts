@@ -1,17 +1,18 @@
+import { SIGNS } from '../runs/run/words.ts';
 import type { Look } from '../support/all-deployments.ts';
 import type { DeploymentRow } from './deployment-row.ts';
 import type { Fleet } from './fleet.ts';
 import { ageText, alarmsText, headlineOfFleet, outcomeOf, SIGNS_OF_ALL, worstFirst } from './fleet-words.ts';
 import { framed } from './frame.ts';
 import { html, type Markup } from './html.ts';
-import { MARKS, timeText } from './words.ts';
+import { timeText } from './words.ts';
 
 /** The page of `report --all-deployments`: a row for each deployment. @param warnings what could not be read of any */
 export function fleetPage({ madeAt, deployments }: Fleet, warnings: string[] = []): string {
   const { tone, text } = headlineOfFleet(deployments);
   const body = html`<main>
 <header>
-<h1 class="${tone}"><span class="mark" aria-hidden="true">${MARKS[tone]}</span>${text}</h1>
+<h1 class="${tone}"><span class="mark" aria-hidden="true">${SIGNS[tone]}</span>${text}</h1>
 ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
 </header>
 <section aria-labelledby="deployments"><h2 id="deployments">Deployments</h2>

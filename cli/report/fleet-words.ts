@@ -1,16 +1,17 @@
+import { SIGNS } from '../runs/run/words.ts';
 import type { Look } from '../support/all-deployments.ts';
 import { manyText } from '../support/text.ts';
 import type { DeploymentRow } from './deployment-row.ts';
-import { type Headline, MARKS } from './words.ts';
+import type { Headline } from './words.ts';
 
 /** `unknown`: of a deployment that could not be looked at. */
-export type Tone = Headline['tone'] | 'unknown';
+export type RowTone = Headline['tone'] | 'unknown';
 
 /** How each tone is shown: never by its colour alone. */
-export const SIGNS_OF_ALL: Record<Tone, string> = { ...MARKS, unknown: '?' };
+export const SIGNS_OF_ALL: Record<RowTone, string> = { ...SIGNS, unknown: '?' };
 
 /** What became of the last night, or why it is not known. */
-export function outcomeOf({ found, why }: Look<DeploymentRow>): { tone: Tone; text: string } {
+export function outcomeOf({ found, why }: Look<DeploymentRow>): { tone: RowTone; text: string } {
   return found ? { tone: found.tone, text: found.headline } : { tone: 'unknown', text: `Not known: ${why}` };
 }
 
@@ -30,7 +31,7 @@ export function alarmsText({ alarms }: DeploymentRow): string {
 /** `48 of 50 deployments have all of last night; without: agency-3; not known: agency-9`. */
 export function headlineOfFleet(looks: Look<DeploymentRow>[]): { tone: Headline['tone']; text: string } {
   const by = Map.groupBy(looks, (look) => outcomeOf(look).tone);
-  const names = (tone: Tone) => fewOf((by.get(tone) ?? []).map(({ deployment }) => deployment));
+  const names = (tone: RowTone) => fewOf((by.get(tone) ?? []).map(({ deployment }) => deployment));
   const parts = [
     ...(by.has('bad') ? [`without: ${names('bad')}`] : []),
     ...(by.has('unknown') ? [`not known: ${names('unknown')}`] : []),
@@ -48,7 +49,7 @@ function fewOf(names: string[]): string {
   return `${names.slice(0, NAMED).join(', ')}${more}`;
 }
 
-const FIRST: Tone[] = ['bad', 'unknown', 'open', 'good'];
+const FIRST: RowTone[] = ['bad', 'unknown', 'open', 'good'];
 
 /** What somebody has to look at comes first. */
 export function worstFirst(looks: Look<DeploymentRow>[]): Look<DeploymentRow>[] {

@@ -66,10 +66,10 @@ async function attemptsOf(
 ): Promise<Pick<Facts, 'attempts' | 'withoutTable'>> {
   const { runs, withoutTable } = await unpublishedRuns(target, counting, { since, now, timeZone: plan.timeZone });
   const replaced = new Set(counting.map(({ manifest }) => `${manifest.entity} ${manifest.date}`));
-  const attempts = runs.flatMap(({ run, entity, date, startedAt, status, error, cause }): Attempt[] => {
-    if (entity === null || date === null || status === null) return [];
-    if (status === 'SUCCEEDED' && replaced.has(`${entity} ${date}`)) return [];
-    return [{ run, entity, date, startedAt, status, error, cause }];
+  const attempts = runs.flatMap((run): Attempt[] => {
+    const { entity, date, outcome } = run;
+    if (entity === null || date === null) return [];
+    return outcome === 'gone' && replaced.has(`${entity} ${date}`) ? [] : [{ ...run, entity, date }];
   });
   return { attempts, withoutTable };
 }

@@ -2,7 +2,7 @@ import { bytesText } from '../support/text.ts';
 import { html, type Markup } from './html.ts';
 import type { NightOutcome } from './night-outcome.ts';
 import type { Cell, ReportData } from './report-data.ts';
-import { cellText, longDate, monthOf, SIGNS, shortDate, tookText } from './words.ts';
+import { CELLS, cellText, longDate, monthOf, shortDate, tookText } from './words.ts';
 
 export function factsId({ entity, date }: Cell): string {
   return `${entity}-${date}`;
@@ -24,7 +24,7 @@ export function lastNightTable(data: ReportData): Markup {
       : html`${entity}`;
     const date = severalDates ? html` <small>${shortDate(cell.date)}</small>` : null;
     return html`<tr class="${outcome}"><th scope="row">${name}${date}</th>
-<td><span class="sign" aria-hidden="true">${SIGNS[outcome].sign}</span> ${outcomeText(cell)}</td>
+<td><span class="sign" aria-hidden="true">${CELLS[outcome].sign}</span> ${outcomeText(cell)}</td>
 <td class="number">${file?.rows?.toLocaleString('en-US') ?? ''}</td><td class="number usual narrow-off">${usualRows(data, cell)}</td>
 <td class="number narrow-off">${bytesText(file?.bytes ?? null)}</td><td class="number narrow-off">${tookText(cell)}</td></tr>`;
   });
@@ -38,7 +38,7 @@ export function lastNightTable(data: ReportData): Markup {
 /** A long name may break before a capital letter: windows are narrow. */
 function outcomeText(cell: Cell): Markup[] {
   const error = cell.attempts.at(-1)?.error;
-  const text = cell.outcome === 'failed' && error ? error : SIGNS[cell.outcome].word;
+  const text = cell.outcome === 'failed' && error ? error : CELLS[cell.outcome].word;
   return text.split(/(?<=[a-z])(?=[A-Z])/).map((part, index) => html`${index > 0 ? html`<wbr>` : null}${part}`);
 }
 
@@ -75,7 +75,7 @@ export function gridTable(data: ReportData): Markup {
 function gridCell(cell: Cell): Markup {
   const { entity, date, outcome } = cell;
   const text = cellText(cell);
-  const sign = html`<span aria-hidden="true">${SIGNS[outcome].sign}</span>`;
+  const sign = html`<span aria-hidden="true">${CELLS[outcome].sign}</span>`;
   if (!hasFacts(cell))
     return html`<td><span class="cell ${outcome}" title="${text}">${sign}<span class="hidden">${text}</span></span></td>`;
   const label = `${entity}, ${shortDate(date)}: ${text}`;
@@ -85,9 +85,9 @@ function gridCell(cell: Cell): Markup {
 /** Only what occurs. */
 function legend({ rows }: ReportData): Markup[] {
   const seen = new Set(rows.flatMap(({ cells }) => cells.map(({ outcome }) => outcome)));
-  const shown = (Object.keys(SIGNS) as NightOutcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));
+  const shown = (Object.keys(CELLS) as NightOutcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));
   return shown.map(
     (outcome) =>
-      html`<li><span class="cell ${outcome}" aria-hidden="true">${SIGNS[outcome].sign}</span> ${SIGNS[outcome].word}</li>`,
+      html`<li><span class="cell ${outcome}" aria-hidden="true">${CELLS[outcome].sign}</span> ${CELLS[outcome].word}</li>`,
   );
 }

@@ -1,4 +1,5 @@
 import { START_TRIED_HOURS, type Start } from '../../core/schedule/timing.ts';
+import type { Outcome } from '../runs/run/outcomes.ts';
 
 /**
  * What became of an entity in a night: docs/operating.md, "What is said of a night". `gone`: published, but the bucket does not
@@ -22,7 +23,7 @@ export interface KnownOfNight {
   /** Of the run that counts for the date; `undefined` where none is published. */
   published: { warned: boolean } | undefined;
   /** How the last of the runs without a file that counts stands. */
-  lastAttempt: { status: string } | undefined;
+  lastAttempt: { outcome: Outcome } | undefined;
   /** The starts of the rule that have the date. */
   starts: Start[];
   /** When the first known run was started: before that nothing is missing. */
@@ -35,8 +36,8 @@ const LISTED_AFTER_MS = 15 * 60_000;
 
 export function nightOutcome({ now, published, lastAttempt, starts, since }: KnownOfNight): NightOutcome {
   if (published) return published.warned ? 'warned' : 'published';
-  if (lastAttempt?.status === 'RUNNING') return 'running';
-  if (lastAttempt) return lastAttempt.status === 'SUCCEEDED' ? 'gone' : 'failed';
+  if (lastAttempt?.outcome === 'running' || lastAttempt?.outcome === 'gone') return lastAttempt.outcome;
+  if (lastAttempt) return 'failed';
   return withoutRun(now, starts, since);
 }
 

@@ -1,3 +1,4 @@
+import { SIGNS } from '../runs/run/words.ts';
 import { factsOf } from './facts.ts';
 import { framed } from './frame.ts';
 import { gridTable, lastNightTable } from './grid.ts';
@@ -5,7 +6,7 @@ import { html } from './html.ts';
 import { plotSections } from './plots.ts';
 import type { ReportData } from './report-data.ts';
 import { SCRIPT } from './script.ts';
-import { headlineOf, MARKS, nightName, timeText } from './words.ts';
+import { headlineOf, nightName, timeText } from './words.ts';
 
 /** The report: one page that needs nothing but itself. @param warnings what could not be read */
 export function reportPage(data: ReportData, warnings: string[] = []): string {
@@ -14,7 +15,7 @@ export function reportPage(data: ReportData, warnings: string[] = []): string {
   const body = html`<a class="skip" href="#nights">To the nights</a>
 <main>
 <header>
-<h1 class="${tone}"><span class="mark" aria-hidden="true">${MARKS[tone]}</span>${text} (${deployment})</h1>
+<h1 class="${tone}"><span class="mark" aria-hidden="true">${SIGNS[tone]}</span>${text} (${deployment})</h1>
 <p>${notes.join(' · ')}</p>
 ${warnings.map((warning) => html`<p class="warning">${warning}</p>`)}
 </header>

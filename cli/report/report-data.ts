@@ -4,19 +4,16 @@ import { dateIn } from '../../core/schedule/local-time.ts';
 import type { Start } from '../../core/schedule/timing.ts';
 import type { PublishedRun } from '../data/manifests.ts';
 import { remarksOf } from '../data/remarks.ts';
+import type { Run } from '../runs/run/run.ts';
 import type { NightlyPlan } from '../schedule/nightly-plan.ts';
 import { type NightOutcome, nightOutcome } from './night-outcome.ts';
 import { nightOf, startsOf } from './starts.ts';
 
 /** A run without a file that counts: it failed, is under way, or succeeded and its file is not to be found. */
-export interface Attempt {
-  run: string;
+export interface Attempt
+  extends Pick<Run, 'run' | 'what' | 'kind' | 'unjudged' | 'outcome' | 'startedAt' | 'status' | 'error' | 'cause'> {
   entity: Entity;
   date: string;
-  startedAt: string;
-  status: string;
-  error: string | null;
-  cause: string | null;
 }
 
 export interface Facts {

@@ -1,23 +1,22 @@
 import { countChanges } from '../../core/export/drift-words.ts';
+import { OUTCOMES } from '../runs/run/outcomes.ts';
+import { SIGNS } from '../runs/run/words.ts';
 import { bytesText, durationText, manyText } from '../support/text.ts';
 import { isMissing, isOpen, isPublished, type NightOutcome } from './night-outcome.ts';
 import type { Cell, ReportData } from './report-data.ts';
 
 /** How each outcome is shown: never by its colour alone. */
-export const SIGNS: Record<NightOutcome, { sign: string; word: string }> = {
-  published: { sign: '✓', word: 'published' },
-  warned: { sign: '!', word: 'published, with a warning' },
-  failed: { sign: '✕', word: 'failed' },
-  gone: { sign: '∅', word: 'published, and gone' },
+export const CELLS: Record<NightOutcome, { sign: string; word: string }> = {
+  published: { sign: SIGNS.good, word: OUTCOMES.published.word },
+  warned: { sign: SIGNS.warned, word: `${OUTCOMES.published.word}, with a warning` },
+  failed: { sign: SIGNS.bad, word: OUTCOMES.failed.word },
+  gone: { sign: '∅', word: OUTCOMES.gone.word },
   missing: { sign: '?', word: 'missing: no run is known' },
-  running: { sign: '…', word: 'under way' },
+  running: { sign: SIGNS.open, word: OUTCOMES.running.word },
   due: { sign: '◦', word: 'still to come' },
   paused: { sign: '‖', word: 'paused' },
   none: { sign: '', word: 'nothing was due' },
 };
-
-/** How each tone of a headline is shown. */
-export const MARKS = { good: '✓', bad: '✕', open: '…' };
 
 export interface Headline {
   tone: 'good' | 'bad' | 'open';
@@ -83,7 +82,7 @@ function otherDates({ lastNight }: ReportData, night: Cell[]): string[] {
 
 /** What became of a cell, in a few words: `published, 1,240 rows`, `failed (ExportFailed)`. */
 export function cellText({ outcome, published, attempts }: Cell): string {
-  const { word } = SIGNS[outcome];
+  const { word } = CELLS[outcome];
   const rows = published?.manifest.file.rows;
   if (published) return rows === null || rows === undefined ? word : `${word}, ${manyText(rows, 'row')}`;
   const error = attempts.at(-1)?.error;

@@ -1,4 +1,4 @@
-import type { Seen } from './waiting.ts';
+import type { Seen } from './run/waiting.ts';
 
 /** Ends after which the same export would end the same way. */
 const FRESH_AFTER = new Set(['ExportFailed', 'ExportNotFound', 'FileRejected', 'FileQuarantined', 'DownloadTooLarge']);

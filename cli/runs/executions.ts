@@ -2,16 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DescribeExecutionCommand,
+  type DescribeExecutionOutput,
   GetExecutionHistoryCommand,
   type HistoryEvent,
   type SFNClient,
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../core/config/entities.ts';
+import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
 import type { FileProgress } from './file-progress.ts';
-import { type Progress, parseState, type RunReport, reportOf, secondsBetween } from './run-report.ts';
-import { type Seen, waitingOf } from './waiting.ts';
+import { completeRun, type Published } from './run/published.ts';
+import { foundRun, type NamedRun, parseState, runOf, secondsBetween } from './run/run.ts';
+import { type Seen, type Waiting, waitingOf } from './run/waiting.ts';
 
 /**
  * Starts a run, named by entity and time: `leads-20261120T020000Z-1a2b3c`, or `leads-release-…`, `leads-table-…`.
@@ -38,12 +41,30 @@ function nameOf(beginning: string): string {
   return `${beginning}-${stamp}-${randomBytes(3).toString('hex')}`;
 }
 
+/** Where a run is right now. */
+export interface Progress {
+  entity: Entity;
+  /** Entered last. */
+  state: string;
+  status: string;
+  checks: number;
+  /** Stored so far; `null` where it is not known. */
+  bytes: number | null;
+  totalBytes: number | null;
+  waiting: Waiting | null;
+  seconds: number;
+}
+
 interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
   onProgress?: (progress: Progress) => void;
   /** Without it, bytes are known when the file is stored. */
   fileProgress?: FileProgress;
+  /** Without it, what the bucket says of the run is left out. */
+  published?: Published;
+  /** In which a run gets its date that ended before it had one. */
+  timeZone?: string | undefined;
 }
 
 const MOVING = ['DownloadFile', 'WaitBeforeDownload'];
@@ -57,7 +78,7 @@ export async function followRun(
   entity: Entity,
   executionArn: string,
   options: FollowOptions = {},
-): Promise<RunReport> {
+): Promise<NamedRun> {
   const { everyMs = 1000, signal, onProgress, fileProgress } = options;
   const look = { abortSignal: signal };
   for (;;) {
@@ -78,9 +99,22 @@ export async function followRun(
       waiting: (running && waitingOf(seen)) || null,
       seconds: secondsBetween(startDate, stopDate ?? new Date()),
     });
-    if (!running) return reportOf(entity, { ...execution, executionArn }, state);
+    if (!running) return endOf(entity, { ...execution, executionArn }, state, options);
     await sleep(everyMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
   }
+}
+
+async function endOf(
+  entity: Entity,
+  execution: DescribeExecutionOutput & { executionArn: string },
+  state: RunState | undefined,
+  { published, timeZone }: FollowOptions,
+): Promise<NamedRun> {
+  const { executionArn } = execution;
+  const found = { ...foundRun(execution, entity, 'export'), execution };
+  const known = { state, timeZone };
+  const run = published ? (await completeRun(published, found, known)).run : runOf(found, known);
+  return { ...run, entity, executionArn, seconds: run.seconds ?? 0 };
 }
 
 /** The state entered last, when, and the newest input. */

@@ -1,25 +1,10 @@
 import { DescribeExecutionCommand, type ExecutionListItem, paginateListExecutions } from '@aws-sdk/client-sfn';
-import * as z from 'zod/mini';
 import { ENTITIES, type Entity, entitySchema } from '../../core/config/entities.ts';
-import { parseJson } from '../../core/json.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
-import { type WithoutJob, withoutJobOf } from './without-job.ts';
-
-export interface FoundRun {
-  executionArn: string;
-  name: string;
-  /** `undefined` where its input names none. */
-  entity: Entity | undefined;
-  status: string;
-  startDate: Date;
-  stopDate: Date | undefined;
-  /** Where it is none, for it ended without a job. */
-  withoutJob?: WithoutJob | undefined;
-  /** It releases the file of another, or writes its table. */
-  ofAnother?: boolean;
-}
+import { readInput } from './run/input.ts';
+import { type FoundRun, foundRun, runOf } from './run/run.ts';
 
 type Place = Pick<Target, 'sfn' | 'StateMachineArn'>;
 
@@ -72,8 +57,7 @@ export async function* executionsOf(
       const some = wanted.slice(first, first + DESCRIBED_AT_ONCE);
       const runs = await Promise.all(some.map((item) => withEntity({ sfn }, item, options.known)));
       yield* runs.filter(
-        ({ entity, withoutJob }) =>
-          (!options.entity || entity === options.entity) && (options.withoutJob || withoutJob === undefined),
+        (run) => (!options.entity || run.entity === options.entity) && (options.withoutJob || !isWithoutJob(run)),
       );
     }
     if (young.length < executions.length) return;
@@ -81,39 +65,31 @@ export async function* executionsOf(
 }
 
 /** Of names that commands give (`startRun`, `backfill`); of any other run only the input names the entity. */
-const NAMED = /^(.+?)-(?:(release-|table-)?\d{8}T\d{6}Z-[0-9a-f]{6}|backfill-\d{4}-\d\d-\d\d-\d+)$/;
+const NAMED = /^(.+?)-(?:(?:(release|table)-)?\d{8}T\d{6}Z-[0-9a-f]{6}|backfill-\d{4}-\d\d-\d\d-\d+)$/;
 
 async function withEntity(place: Pick<Target, 'sfn'>, item: ExecutionListItem, known: Sought['known']) {
   const { name = '' } = item;
-  const named = entitySchema.safeParse(NAMED.exec(name)?.[1]).data;
-  const entity = named ?? known?.get(name);
-  if (entity) return foundRun(item, entity);
-  return (await describe(place, item.executionArn ?? '')) ?? foundRun(item, undefined);
+  const [, beginning, kind] = NAMED.exec(name) ?? [];
+  const entity = entitySchema.safeParse(beginning).data ?? known?.get(name);
+  if (entity) return foundRun(item, entity, kind === 'release' || kind === 'table' ? kind : 'export');
+  return (await describe(place, item.executionArn ?? '')) ?? foundRun(item, undefined, 'export');
 }
-
-const inputSchema = z.object({
-  entity: entitySchema,
-  release: z.optional(z.unknown()),
-  table: z.optional(z.unknown()),
-});
 
 async function describe({ sfn }: Pick<Target, 'sfn'>, executionArn: string): Promise<FoundRun | undefined> {
   try {
     const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-    const withoutJob = withoutJobOf(execution.output);
-    const input = parseJson(inputSchema, execution.input);
-    const ofAnother = input?.release !== undefined || input?.table !== undefined;
-    return { ...foundRun(execution, input?.entity), withoutJob, ofAnother };
+    const { entity, what } = readInput(execution.input);
+    return { ...foundRun(execution, entity, what), execution };
   } catch (error) {
     if (error instanceof Error && /^(ExecutionDoesNotExist|InvalidArn)$/.test(error.name)) return undefined;
     throw error;
   }
 }
 
-function foundRun(item: Partial<ExecutionListItem>, entity: Entity | undefined): FoundRun {
-  const { executionArn = '', name = '', status = 'RUNNING', startDate = new Date(0), stopDate } = item;
-  const ofAnother = NAMED.exec(name)?.[2] !== undefined;
-  return { executionArn, name, entity, status, startDate, stopDate, ofAnother };
+/** Whether it was no run: a start by a rule that requested nothing. Commands give no such start. */
+export function isWithoutJob(found: FoundRun): boolean {
+  const { outcome } = runOf(found);
+  return outcome === 'notDue' || outcome === 'alreadyStarted';
 }
 
 /** The ARN of a name. @throws CommandError (exit code 2) where an ARN is not of this deployment's machine */

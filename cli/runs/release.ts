@@ -47,7 +47,7 @@ async function release(named: string, options: ReleaseOptions): Promise<void> {
   const by = `${userInfo().username}@${hostname()}`.slice(0, 200);
   const input = { release: name, reason, by, ...(newNormal && { newNormal }) };
   const started = await startNamed(target, entity, input, options);
-  printErr(`${started.name} releases ${name}.${stays}`);
+  printErr(`${started.run} releases ${name}.${stays}`);
   await afterStart(target, [started], options);
 }
 

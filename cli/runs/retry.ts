@@ -1,8 +1,6 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Command } from 'commander';
-import * as z from 'zod/mini';
-import { entitySchema } from '../../core/config/entities.ts';
-import { parseJson } from '../../core/json.ts';
+import type { Entity } from '../../core/config/entities.ts';
 import { commandFor, quoted, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
@@ -11,10 +9,12 @@ import { plainLine } from '../support/text.ts';
 import { adoptableRun } from './adoption.ts';
 import { lastSeen } from './executions.ts';
 import { dateOf, refuseDate } from './export-date.ts';
-import { type FoundRun, findRun } from './find-run.ts';
+import { findRun, isWithoutJob } from './find-run.ts';
 import type { FollowCommandOptions } from './follow.ts';
+import { type RunInput, readInput } from './run/input.ts';
+import { type FoundRun, runOf } from './run/run.ts';
+import { outcomeText } from './run/words.ts';
 import { afterStart, startNamed } from './start.ts';
-import { withoutJobSentence } from './without-job.ts';
 
 interface RetryOptions extends FollowCommandOptions {
   force?: boolean;
@@ -44,44 +44,30 @@ async function retry(run: string, options: RetryOptions): Promise<void> {
     const stop = commandFor(`stop ${quoted(found.name)}`, options);
     throw new CommandError(`${found.name} is under way: stop it first (${stop}), or add --force.`, USAGE);
   }
-  if (found.withoutJob) {
+  if (isWithoutJob(found)) {
     const start = commandFor(`start ${found.entity} --date YYYY-MM-DD`, options);
-    const why = plainLine(withoutJobSentence(found.withoutJob));
+    const why = outcomeText(runOf(found));
     throw new CommandError(
       `There is nothing to repeat in ${found.name}, which requested nothing (${why}): ${start}.`,
       USAGE,
     );
   }
   const { entity, ...input } = await inputAgain(target, found, options.fresh);
+  const again = readInput(input);
   const other = commandFor(`start ${entity} --date YYYY-MM-DD`, options);
-  refuseDate(target, input, `\nTo run it for another: ${other}`);
+  refuseDate(target, again, `\nTo run it for another: ${other}`);
   const started = await startNamed(target, entity, input, options);
   const adopting =
-    input.adopt === undefined ? '' : ` It adopts the export of ${plainLine(input.adopt)}, if the CRM still has it.`;
-  printErr(`${started.name} repeats ${found.name}, ${subjectOf(input)}.${adopting}`);
+    again.adopt === undefined ? '' : ` It adopts the export of ${plainLine(again.adopt)}, if the CRM still has it.`;
+  printErr(`${started.run} repeats ${found.name}, ${subjectOf(again)}.${adopting}`);
   await afterStart(target, [started], options);
 }
 
-function subjectOf({
-  release,
-  table,
-  date,
-  scheduledFor,
-}: Pick<RunInput, 'release' | 'table' | 'date' | 'scheduledFor'>): string {
-  if (table !== undefined) return `the table of ${plainLine(table.run)} alone`;
-  if (release !== undefined) return `the release of ${plainLine(release)}`;
+function subjectOf({ what, of = '', date, scheduledFor }: RunInput): string {
+  if (what === 'table') return `the table of ${plainLine(of)} alone`;
+  if (what === 'release') return `the release of ${plainLine(of)}`;
   return `for ${date ?? `the date of ${scheduledFor?.slice(0, 16).replace('T', ', ')} UTC`}`;
 }
-
-const inputSchema = z.looseObject({
-  entity: entitySchema,
-  date: z.optional(z.string()),
-  scheduledFor: z.optional(z.string()),
-  adopt: z.optional(z.string()),
-  release: z.optional(z.string()),
-  table: z.optional(z.object({ run: z.string() })),
-});
-type RunInput = z.infer<typeof inputSchema>;
 
 /**
  * The input of the old run with its logical date: without one the new run would take today's. It adopts the old run's
@@ -92,24 +78,23 @@ export async function inputAgain(
   { sfn, TimeZone }: Pick<Target, 'sfn' | 'TimeZone'>,
   { executionArn, name, startDate }: FoundRun,
   fresh = false,
-): Promise<RunInput> {
+): Promise<{ entity: Entity; [key: string]: unknown }> {
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-  const parsed = parseJson(inputSchema, execution.input);
-  if (!parsed) {
-    throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start.`, USAGE);
-  }
-  // It has the date of the run that it releases.
-  const { entity, release, table } = parsed;
+  const { entity, what, of, given, ...asked } = readInput(execution.input);
+  if (!entity) throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start.`, USAGE);
   // The file is published: the table is all that is missing.
-  if (execution.error === 'TableNotWritten' && !fresh) return { entity, table: table ?? { run: release ?? name } };
-  if (release !== undefined || table !== undefined) return parsed;
-  const { scheduledFor = startDate.toISOString(), adopt: earlier, ...input } = parsed;
+  if (execution.error === 'TableNotWritten' && !fresh) return { entity, table: { run: of ?? name } };
+  // It has the date of the run that it is about.
+  if (what !== 'export') return { ...given, entity };
+  const { scheduledFor: _, adopt: __, ...input } = given;
   const last = await lastSeen(sfn, executionArn);
   const ended = { name, status: execution.status ?? 'RUNNING', error: execution.error ?? null };
-  const adopt = fresh ? undefined : adoptableRun(ended, last, earlier);
+  const adopt = fresh ? undefined : adoptableRun(ended, last, asked.adopt);
   const { run, date: early } = last.state ?? {};
-  const date = input.date ?? run?.date ?? early ?? (TimeZone && dateOf(TimeZone, scheduledFor));
+  const scheduledFor = asked.scheduledFor ?? startDate.toISOString();
+  const date = asked.date ?? run?.date ?? early ?? (TimeZone && dateOf(TimeZone, scheduledFor));
   // With `scheduledFor` too, the new run would be one of the nightly rule, and find that the old one has its start. The
   // functions of a stack that does not name its zone do not look.
-  return { ...input, ...(date === undefined ? { scheduledFor } : { date }), ...(adopt !== undefined && { adopt }) };
+  const when = date === undefined ? { scheduledFor } : { date };
+  return { ...input, entity, ...when, ...(adopt !== undefined && { adopt }) };
 }

@@ -1,8 +1,8 @@
 import { createLogUpdate } from 'log-update';
 import { table } from '../support/table.ts';
 import { colorsFor, manyText, movedText } from '../support/text.ts';
-import type { Progress } from './run-report.ts';
-import { reasonText, timesText } from './waiting.ts';
+import type { Progress } from './executions.ts';
+import { reasonText, timesText } from './run/waiting.ts';
 
 export type Screen = ReturnType<typeof createScreen>;
 type Colors = ReturnType<typeof colorsFor>;

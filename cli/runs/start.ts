@@ -5,7 +5,8 @@ import { partialFailure } from '../support/ended.ts';
 import { connect, type Target } from '../support/target.ts';
 import { startRun } from './executions.ts';
 import { refuseDate } from './export-date.ts';
-import { type FollowCommandOptions, followToTheEnd, type NamedRun } from './follow.ts';
+import { type FollowCommandOptions, followToTheEnd } from './follow.ts';
+import { foundRun, type NamedRun, runOf } from './run/run.ts';
 
 interface StartOptions extends FollowCommandOptions {
   all?: boolean;
@@ -49,7 +50,7 @@ export async function afterStart(
 ): Promise<void> {
   if (options.wait) return followToTheEnd(target, runs, options);
   if (options.json) process.stdout.write(`${JSON.stringify({ ok: true, runs })}\n`);
-  const follow = commandFor(`follow ${runs.length === 1 ? runs[0]?.name : 'ENTITY'}`, options);
+  const follow = commandFor(`follow ${runs.length === 1 ? runs[0]?.run : 'ENTITY'}`, options);
   process.stderr.write(`To follow: ${follow}\n`);
 }
 
@@ -60,7 +61,7 @@ async function startNext(target: Target, entity: Entity, runs: NamedRun[], optio
     return await startNamed(target, entity, input, options);
   } catch (error) {
     if (runs.length === 0) throw error;
-    const names = runs.map(({ name }) => name).join(', ');
+    const names = runs.map(({ run }) => run).join(', ');
     throw partialFailure(error, `Started before that: ${names}; not started: ${entity}.`, json ? { runs } : undefined);
   }
 }
@@ -74,5 +75,6 @@ export async function startNamed(
 ): Promise<NamedRun> {
   const executionArn = await startRun(target, entity, input);
   if (!json) process.stdout.write(`${executionArn}\n`);
-  return { entity, name: executionArn.split(':').at(-1) ?? '', executionArn };
+  const execution = { executionArn, startDate: new Date(), input: JSON.stringify(input) };
+  return { ...runOf({ ...foundRun(execution, entity, 'export'), execution }), entity, executionArn, seconds: 0 };
 }

@@ -7,8 +7,8 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr } from '../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../support/target.ts';
 import { lastSeen } from './executions.ts';
-import { type FoundRun, findRun } from './find-run.ts';
-import { secondsBetween } from './run-report.ts';
+import { findRun } from './find-run.ts';
+import { type FoundRun, runOf, secondsBetween } from './run/run.ts';
 
 interface StopOptions extends TargetOptions {
   yes?: boolean;
@@ -35,10 +35,8 @@ async function stop(run: string, options: StopOptions): Promise<void> {
   const seen = await lastSeen(target.sfn, found.executionArn);
   for (const line of consequences(found, seen.name, seen.state)) printErr(line);
   await askBefore(found, options);
-  const status = await stopRun(target, found);
-  const { entity = null, name, executionArn } = found;
-  const document = { ok: true, run: { entity, name, executionArn, status } };
-  process.stdout.write(options.json ? `${JSON.stringify(document)}\n` : `${name}: stopped.\n`);
+  const stopped = runOf(await stopRun(target, found), { state: seen.state });
+  process.stdout.write(options.json ? `${JSON.stringify({ ok: true, run: stopped })}\n` : `${found.name}: stopped.\n`);
 }
 
 export function consequences(found: FoundRun, state: string, last: RunState | undefined): string[] {
@@ -65,16 +63,18 @@ async function askBefore({ name }: FoundRun, { yes, deployment }: StopOptions): 
     throw new CommandError('Not confirmed: nothing was stopped.', USAGE);
 }
 
-/** @returns the status; @throws CommandError (exit code 1) where the run had ended before */
-async function stopRun({ sfn }: Pick<Target, 'sfn'>, { name, executionArn }: FoundRun): Promise<string> {
+/** @returns the run as it is then; @throws CommandError (exit code 1) where the run had ended before */
+async function stopRun({ sfn }: Pick<Target, 'sfn'>, found: FoundRun): Promise<FoundRun> {
+  const { name, executionArn } = found;
   const cause = `An operator stopped it: npm run cli -- stop ${quoted(name)}.`;
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
     // It ended meanwhile; its status is read below.
     if (!(error instanceof Error && error.name === 'ValidationException')) throw error;
   });
-  const { status = 'RUNNING', stopDate } = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-  if (status === 'ABORTED' || status === 'RUNNING') return 'ABORTED';
+  const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
+  const { status = 'RUNNING', stopDate } = execution;
+  if (status === 'ABORTED' || status === 'RUNNING') return { ...found, status: 'ABORTED', stopDate, execution };
   throw new CommandError(`${endText({ name, status, stopDate })}, before it could be stopped.`, RUN_FAILED);
 }
 

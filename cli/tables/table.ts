@@ -63,7 +63,7 @@ async function table(named: string, options: TableOptions): Promise<void> {
     : await runByName(target, manifests, named);
   await judge(target, manifests, chosen);
   const started = await startNamed(target, chosen.entity, { table: { run: chosen.run } }, options);
-  printErr(`${started.name} writes the table of ${chosen.run}.`);
+  printErr(`${started.run} writes the table of ${chosen.run}.`);
   await afterStart(target, [started], options);
 }
 

@@ -99,7 +99,7 @@ async function writeDate(target: Target, entity: Entity, date: OutdatedDate, sig
   const executionArn = await startRun(target, entity, { table: { run: pointer.execution } });
   date.run = executionArn.split(':').at(-1) ?? null;
   const { status, error, table } = await followRun(target.sfn, entity, executionArn, { signal });
-  if (status !== 'SUCCEEDED') return fail(error ?? status);
+  if (status !== 'SUCCEEDED') return fail(error ?? status ?? 'unknown');
   if (!table) return fail('Superseded');
   date.state = 'written';
 }

@@ -1,20 +1,25 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DescribeExecutionCommand, type DescribeExecutionCommandOutput } from '@aws-sdk/client-sfn';
-import { keysOf } from '../../core/batch/batch-keys.ts';
 import type { Counts } from '../../core/batch/batch-manifest.ts';
-import { secondsBetween } from '../runs/run-report.ts';
+import { secondsBetween } from '../runs/run/run.ts';
+import { failureText } from '../runs/run/words.ts';
 import { commandFor } from '../support/command-options.ts';
+import type { TargetOptions } from '../support/target.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
 import { countsText, failuresText, readBatchManifest } from './outcome.ts';
 import { createProgressDisplay } from './progress.ts';
+import { statusOf } from './status.ts';
 import { ResultTally } from './tally.ts';
-import type { UpdateOptions } from './update.ts';
 import type { UpdatesTarget } from './updates-target.ts';
 
 interface Started {
   batch: string;
   executionArn: string;
   records: number;
+}
+
+interface FinishOptions extends TargetOptions {
+  json?: boolean;
 }
 
 /**
@@ -25,7 +30,7 @@ interface Started {
 export async function finishBatch(
   target: UpdatesTarget,
   started: Started,
-  options: UpdateOptions,
+  options: FinishOptions,
 ): Promise<string | undefined> {
   const { store } = target;
   const { batch, records } = started;
@@ -36,16 +41,14 @@ export async function finishBatch(
     (signal) => followBatch(target, started, tally, signal),
   );
   const manifest = await readBatchManifest(store, batch);
-  const counts = manifest?.counts ?? tally.completed(records);
-  const ok = manifest !== undefined && counts.APPLIED === manifest.input.records;
-  const keys = { resultKey: manifest?.result.key ?? null, manifestKey: manifest ? keysOf(batch).manifest : null };
-  const failures = options.json ? [] : await failuresText(store, { counts, ...keys });
-  const advice = failures.length > 0 ? adviceFor(batch, counts, options) : [];
-  const lines = options.json
-    ? [JSON.stringify({ ok, batch, counts, ...keys })]
-    : [countsText(counts), ...failures, ...advice];
+  const status = await statusOf(target, batch, execution, manifest);
+  const run = { ...status, counts: manifest?.counts ?? tally.completed(records) };
+  const ok = manifest !== undefined && run.counts.APPLIED === manifest.input.records;
+  const failures = options.json ? [] : await failuresText(store, run);
+  const advice = failures.length > 0 ? adviceFor(batch, run.counts, options) : [];
+  const lines = options.json ? [JSON.stringify({ ok, ...run })] : [countsText(run.counts), ...failures, ...advice];
   process.stdout.write(`${lines.join('\n')}\n`);
-  return ok ? undefined : `${execution.error ?? execution.status}: ${execution.cause ?? 'no cause was given.'}`;
+  return ok ? undefined : failureText(run);
 }
 
 /** The longer a batch takes, the less often it is looked at. */
@@ -75,7 +78,7 @@ async function followBatch(
   }
 }
 
-function adviceFor(batch: string, counts: Counts, options: UpdateOptions): string[] {
+function adviceFor(batch: string, counts: Counts, options: FinishOptions): string[] {
   const resumable = counts.FAILED + counts.UNKNOWN + counts.NOT_SENT > 0;
   const correct = commandFor(`update-status ${batch} --failed-to FILE.jsonl`, options);
   return [

@@ -4,6 +4,7 @@ import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { failedLines } from '../../core/batch/failed-lines.ts';
 import { type LineOutcome, OUTCOMES } from '../../core/batch/result-line.ts';
 import { formatOf } from '../../core/updates/file-format.ts';
+import { failureText, outcomeWord } from '../runs/run/words.ts';
 import { pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printOut } from '../support/print.ts';
@@ -56,8 +57,8 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
   if (options.failedTo === undefined) return;
   const written = await writeFailedLines(target.store, status, options.failedTo);
   process.stderr.write(`Wrote ${manyText(written, 'line')} to ${options.failedTo}, which holds customer data.\n`);
-  const { finishedAt, manifestKey } = status;
-  const until = manifestKey === null && finishedAt ? sendsUntil(finishedAt) : undefined;
+  const { endedAt, manifestKey } = status;
+  const until = manifestKey === null && endedAt ? sendsUntil(endedAt) : undefined;
   if (until === undefined) return;
   process.stderr.write(
     `Warning: functions of ${batch} may still be sending, until ${until} UTC at most: lines of this file may be applied all the same. Write it again after that, or use update --resume, which waits for them.\n`,
@@ -67,22 +68,22 @@ async function show(batch: string | undefined, options: StatusOptions): Promise<
 function listText(batches: BatchStatus[]): string {
   if (batches.length === 0) return 'There is no batch yet.';
   const outcomes = Object.keys(OUTCOMES) as LineOutcome[];
-  const rows = batches.map(({ batch, startedAt, status, error, counts }) => [
-    batch,
-    startedAt?.slice(0, 19) ?? '',
-    [status, error].filter(Boolean).join(' '),
-    ...outcomes.map((outcome) => String(counts[outcome])),
+  const rows = batches.map((run) => [
+    run.batch,
+    run.startedAt.slice(0, 19),
+    outcomeWord(run),
+    ...outcomes.map((outcome) => String(run.counts[outcome])),
   ]);
-  return table(['batch', 'started (UTC)', 'status', ...outcomes], rows);
+  return table(['batch', 'started (UTC)', 'outcome', ...outcomes], rows);
 }
 
 function detailsOf(status: BatchStatus): string[] {
-  const { batch, startedAt, finishedAt, error, cause, counts } = status;
+  const { batch, startedAt, endedAt, error, counts } = status;
   const records = status.records === null ? 'not summarized' : manyText(status.records, 'record');
   return [
-    `${batch}: ${status.status ?? 'its execution is forgotten'}, ${records}`,
-    `From ${startedAt ?? 'an unknown time'} to ${finishedAt ?? 'now'}.`,
-    ...(error ? [`${error}: ${cause ?? 'no cause was given.'}`] : []),
+    `${batch}: ${status.status === null ? 'its execution is forgotten' : outcomeWord(status)}, ${records}`,
+    `From ${startedAt} to ${endedAt ?? 'now'}.`,
+    ...(error ? [failureText(status)] : []),
     '',
     countsText(counts),
   ];

@@ -1,32 +1,28 @@
 import {
   DescribeExecutionCommand,
   type DescribeExecutionCommandOutput,
+  type DescribeExecutionOutput,
   ListExecutionsCommand,
 } from '@aws-sdk/client-sfn';
 import * as z from 'zod/mini';
 import { keysOf } from '../../core/batch/batch-keys.ts';
-import type { Counts } from '../../core/batch/batch-manifest.ts';
+import type { BatchManifest, Counts } from '../../core/batch/batch-manifest.ts';
 import { parseJson } from '../../core/json.ts';
+import { readInput } from '../runs/run/input.ts';
+import { foundRun, type Run, runOf } from '../runs/run/run.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { readBatchManifest } from './outcome.ts';
 import { ResultTally } from './tally.ts';
 import type { UpdatesTarget } from './updates-target.ts';
 
-/** A batch as `update-status --json` prints it. What is not known is null. */
-export interface BatchStatus {
+/** A batch as `--json` prints it. What is not known is null. */
+export interface BatchStatus extends Run {
   batch: string;
-  /** As Step Functions names it; null where the execution is forgotten. */
-  status: string | null;
-  error: string | null;
-  cause: string | null;
-  startedAt: string | null;
-  finishedAt: string | null;
   /** Of all records; null while they are not counted. */
   records: number | null;
   /** Of the lines that have an outcome. */
   counts: Counts;
   resultKey: string | null;
-  manifestKey: string | null;
 }
 
 /** The batches of the newest executions, newest first, without those refused because another execution has their batch. */
@@ -34,37 +30,39 @@ export async function lastBatches(target: UpdatesTarget, most: number): Promise<
   const statuses: BatchStatus[] = [];
   for (const execution of await lastExecutions(target, most)) {
     const batch = batchOf(execution);
-    if (batch !== undefined) statuses.push(await statusOf(target, batch, execution));
+    if (batch === undefined) continue;
+    statuses.push(await statusOf(target, batch, execution, await readBatchManifest(target.store, batch)));
   }
   return statuses;
 }
 
 /** @throws CommandError (exit code 2) when neither bucket nor machine know the batch */
 export async function oneBatch(target: UpdatesTarget, batch: string): Promise<BatchStatus> {
-  const status = await statusOf(target, batch, await executionOf(target, batch));
-  if (status.status !== null || status.manifestKey !== null) return status;
+  const execution = await executionOf(target, batch);
+  const manifest = await readBatchManifest(target.store, batch);
+  const known = execution ?? (manifest && { name: batch, startDate: new Date(manifest.startedAt) });
+  if (known) return statusOf(target, batch, known, manifest);
   throw new CommandError(`There is no batch ${batch} here.`, USAGE);
 }
 
-async function statusOf(
+/** @param execution without an ARN where Step Functions has deleted it */
+export async function statusOf(
   { store }: UpdatesTarget,
   batch: string,
-  execution: DescribeExecutionCommandOutput | undefined,
+  execution: Partial<DescribeExecutionOutput>,
+  manifest: BatchManifest | undefined,
 ): Promise<BatchStatus> {
-  const manifest = await readBatchManifest(store, batch);
   const tally = new ResultTally(store, batch);
   if (!manifest) await tally.refresh();
+  const run = runOf({ ...foundRun(execution, undefined, 'update'), execution });
+  const { counts, input, result, finishedAt, keptUntil = null } = manifest ?? {};
+  const outcome = counts && counts.APPLIED === input?.records ? 'applied' : 'failed';
+  const left = { status: null, executionArn: null, endedAt: finishedAt ?? null, outcome } as const;
   return {
-    batch,
-    status: execution?.status ?? null,
-    error: execution?.error ?? null,
-    cause: execution?.cause ?? null,
-    startedAt: execution?.startDate?.toISOString() ?? manifest?.startedAt ?? null,
-    finishedAt: execution?.stopDate?.toISOString() ?? manifest?.finishedAt ?? null,
-    records: manifest?.input.records ?? null,
-    counts: manifest?.counts ?? tally.counts,
-    resultKey: manifest?.result.key ?? null,
-    manifestKey: manifest ? keysOf(batch).manifest : null,
+    ...run,
+    ...(execution.executionArn === undefined && { ...left, needsPerson: outcome === 'failed' }),
+    ...{ what: 'update', of: batch, keptUntil, manifestKey: manifest ? keysOf(batch).manifest : null },
+    ...{ batch, records: input?.records ?? null, counts: counts ?? tally.counts, resultKey: result?.key ?? null },
   };
 }
 
@@ -103,8 +101,7 @@ async function lastExecutions({ sfn, UpdatesStateMachineArn: stateMachineArn }: 
   return described.filter(({ error }) => error !== 'UpdateAlreadyStarted');
 }
 
-const inputSchema = z.object({ file: z.string() });
-
-function batchOf({ input }: DescribeExecutionCommandOutput): string | undefined {
-  return /^updates\/([^/]+)\/input\.jsonl$/.exec(parseJson(inputSchema, input)?.file ?? '')?.[1];
+function batchOf(execution: DescribeExecutionCommandOutput): string | undefined {
+  const { what, of } = readInput(execution.input);
+  return what === 'update' ? of : undefined;
 }

@@ -137,7 +137,7 @@ const releasedSchema = z.looseObject({
   latest: z.boolean(),
 });
 
-const tableSchema = z.looseObject({
+export const tableSchema = z.looseObject({
   /** The run whose file it is made of. */
   run: z.string(),
   date: z.iso.date(),

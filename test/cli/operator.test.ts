@@ -12,7 +12,10 @@ import { runCli } from './support/run-cli.ts';
 const NAME = 'leads-20261120T220000Z-1a2b3c';
 const executionArn = `${RUN_ARNS}:${NAME}`;
 const startDate = new Date('2026-11-20T22:00:00.250Z');
-const found = { executionArn, name: NAME, entity: 'leads' as const, status: 'FAILED', startDate, stopDate: undefined };
+const found = {
+  ...{ executionArn, name: NAME, entity: 'leads' as const, status: 'FAILED', startDate, stopDate: undefined },
+  what: 'export' as const,
+};
 const runState = (date: string, machineVersion = 1) =>
   JSON.stringify({
     machineVersion,
@@ -137,7 +140,7 @@ test('the cause of a failed run reaches the terminal without what a terminal wou
   });
   expect(await runCli('follow', NAME, ...prod(endpoint))).toMatchObject({
     code: 1,
-    stderr: 'leads: ExportFailed: No file. Really.\n',
+    stderr: 'leads: ExportFailed: No file. Really.\n  Readers have no leads at all.\n',
   });
 });
 

@@ -209,8 +209,8 @@ describe('the command update', () => {
 
     expect(code, stderr).toBe(0);
     const report = JSON.parse(stdout);
-    expect(report).toEqual({
-      ...{ ok: true, batch: expect.stringMatching(/^update-/) },
+    expect(report).toMatchObject({
+      ...{ ok: true, outcome: 'applied', batch: expect.stringMatching(/^update-/) },
       counts: { APPLIED: 300, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 },
       ...{ resultKey: `updates/${report.batch}/result.jsonl`, manifestKey: `updates/${report.batch}/_manifest.json` },
     });

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { costOf, usageOf } from '../../bench/cost.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
 import { followRun } from '../../cli/runs/executions.ts';
-import type { RunReport } from '../../cli/runs/run-report.ts';
+import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { ERRORS } from '../../core/errors.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
@@ -52,12 +52,12 @@ afterAll(() => system?.close());
 beforeEach(() => rememberSecrets(system, secretsSeen));
 
 /** Runs an entity against faults of its own. */
-function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[], input: object = {}): Promise<RunReport> {
+function runWith(entity: Entity, faults: Omit<FaultInput, 'entity'>[], input: object = {}): Promise<NamedRun> {
   for (const fault of faults) system.sandbox.faults.add({ ...fault, entity } as FaultInput);
   return system.run(entity, input);
 }
 
-async function manifestOf(report: RunReport) {
+async function manifestOf(report: NamedRun) {
   expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
   return (await verifyPublished(system.target, report)).manifest;
 }
@@ -533,7 +533,7 @@ function deployedTemplate({ assembly, target }: Deployed): Template {
 }
 
 /** The local cloud notes lines that come late with the next invocation of the same process. */
-async function usageOnceLogged({ executionArn }: RunReport) {
+async function usageOnceLogged({ executionArn }: NamedRun) {
   let usage = await usageOf(system.target, executionArn);
   for (let again = 0; again < 5 && usage.storeRequests < 13; again += 1) {
     await system.run('contacts');

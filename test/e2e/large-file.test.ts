@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import * as z from 'zod';
 import { verifyPublished } from '../../cli/data/verify.ts';
 import { followRun, startRun } from '../../cli/runs/executions.ts';
-import type { RunReport } from '../../cli/runs/run-report.ts';
+import type { NamedRun } from '../../cli/runs/run/run.ts';
 import type { Entity } from '../../core/config/entities.ts';
 import { waitUntil } from '../../local/processes/wait-until.ts';
 import { run } from '../local/support/running.ts';
@@ -41,7 +41,7 @@ beforeEach(() => {
   system.sandbox.settings.urlSeconds = 300;
 });
 
-async function manifestOf(report: RunReport) {
+async function manifestOf(report: NamedRun) {
   expect(`${report.status} ${report.error} ${report.cause}`).toBe('SUCCEEDED null null');
   return (await verifyPublished(system.target, report)).manifest;
 }

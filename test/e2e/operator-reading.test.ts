@@ -8,7 +8,7 @@ import { GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { type Options, parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createManifests } from '../../cli/data/manifests.ts';
-import type { RunReport } from '../../cli/runs/run-report.ts';
+import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { crc32Text } from '../../transfer/index.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
@@ -20,9 +20,9 @@ import { type Deployed, deployForTests } from './support/deployed.ts';
 let system: Deployed;
 let dir: string;
 let today: string;
-let older: RunReport;
-let newer: RunReport;
-let failed: RunReport;
+let older: NamedRun;
+let newer: NamedRun;
+let failed: NamedRun;
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'reading-'));
@@ -66,7 +66,7 @@ async function json(...args: string[]) {
 
 const dateNow = () => new Date().toISOString().slice(0, 10);
 
-const nameOf = ({ executionArn }: RunReport) => executionArn.split(':').at(-1) ?? '';
+const nameOf = ({ run }: NamedRun) => run;
 
 it('lists the runs with what the manifests say of them, newest first', async () => {
   const { runs } = await json('list');
@@ -94,7 +94,7 @@ it('shows a published run as a timeline, by its name or as the newest of its ent
   const shown = await json('show', 'leads');
   expect(shown).toMatchObject({
     ...{ run: nameOf(newer), entity: 'leads', date: today, status: 'SUCCEEDED', standing: 'latest', rows: 300 },
-    files: { key: newer.key, manifestKey: newer.manifestKey },
+    ...{ key: newer.key, manifestKey: newer.manifestKey },
     links: { execution: null, endpoint: system.cloud.endpoint },
   });
   expect(shown.timeline.map(({ phase }: { phase: string }) => phase)).toEqual(

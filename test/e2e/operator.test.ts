@@ -59,7 +59,7 @@ it('starts several runs, follows them all, and is red for the one that failed; t
   const started = { stdout: start.stdout(), stderr: start.stderr() };
   expect(started.stdout).toMatch(/^arn:\S+:leads-\S+\narn:\S+:contacts-\S+\n/);
   expect(started.stdout).toMatch(
-    /\nleads: published, 3 rows, \d+ bytes, runs\/entity=leads\/\S+leads\.csv, 1 warning: npm run cli -- show leads-.*\n$/,
+    /\nleads of 2026-11-02, published, 3 rows, \d+ B, the latest, runs\/entity=leads\/\S+leads\.csv \(\d+ bytes\), 1 warning: npm run cli -- show leads-.*\n$/,
   );
   expect(started.stderr).toMatch(/^contacts: ExportFailed: /m);
   system.sandbox.faults.clear();
@@ -75,7 +75,7 @@ it('starts several runs, follows them all, and is red for the one that failed; t
 });
 
 it('Ctrl-C while following ends the following, never the run; stop ends the run and says what becomes of it', async () => {
-  const { name, executionArn } = await endlessRun('meetings');
+  const { run: name, executionArn } = await endlessRun('meetings');
   const follow = begin('follow', 'meetings');
   await follow.says(/meetings: CheckStatus, \d+ check/);
   // Twice, for npm passes on what the terminal has sent to both already.
@@ -97,7 +97,7 @@ it('Ctrl-C while following ends the following, never the run; stop ends the run 
 
   const stopped = await documentOf('stop', 'meetings', '--yes');
   expect(stopped.code, stopped.stderr).toBe(0);
-  expect(stopped.document.run).toEqual({ entity: 'meetings', name, executionArn, status: 'ABORTED' });
+  expect(stopped.document.run).toMatchObject({ entity: 'meetings', run: name, executionArn, status: 'ABORTED' });
   expect(stopped.stderr).toMatch(/Export \S{36} stays at the CRM.*named by no pointer: .*ends its step/s);
   const error = { error: 'StoppedByOperator', cause: `An operator stopped it: npm run cli -- stop ${name}.` };
   expect(await describe(executionArn)).toMatchObject({ status: 'ABORTED', ...error });
@@ -183,7 +183,7 @@ it('keeps the logical date of a run whose input had none', async () => {
   const { executionArn } = await system.run('agent-numbers', { scheduledFor: '2026-11-03T02:00:00Z' });
   const { code, document } = await documentOf('retry', executionArn);
   expect(code).toBe(0);
-  const { executionArn: anew, name } = document.runs[0];
+  const { executionArn: anew, run: name } = document.runs[0];
   await waitUntil(async () => (await describe(anew)).status !== 'RUNNING', { withinMs: 30_000, everyMs: 200 });
   const { input = '', status } = await describe(anew);
   expect({ status, input: JSON.parse(input) }).toEqual({
@@ -220,7 +220,7 @@ it('backfills dates, each published once: after Ctrl-C, a kill, a failed run, an
 
   system.sandbox.settings.jobChecks = 100_000;
   const interrupted = begin(...args);
-  await interrupted.says(/^2026-03-03: running/m);
+  await interrupted.says(/^2026-03-03: under way/m);
   interrupted.child.kill('SIGINT');
   expect(await interrupted.ended).toBe(130);
   expect(interrupted.stderr()).toMatch(
@@ -232,7 +232,7 @@ it('backfills dates, each published once: after Ctrl-C, a kill, a failed run, an
 
   system.sandbox.settings.jobChecks = 1;
   const killed = begin(...args);
-  await killed.says(/^2026-03-06: running/m);
+  await killed.says(/^2026-03-06: under way/m);
   killed.child.kill('SIGKILL');
   await killed.ended;
   system.sandbox.faults.add({ path: 'status', entity: 'customers', status: 'FAILED', calls: [1] });

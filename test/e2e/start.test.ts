@@ -92,7 +92,7 @@ test('what --keep leaves running can be used, and ends on Ctrl-C', async () => {
   const started = run(CLI, ['start', 'contacts', '--wait', ...place]);
   expect(await started.ended, started.stderr()).toBe(0);
   expect(started.stdout()).toMatch(
-    /^arn:aws:states:.*\n( *contacts: .*\n)+contacts: published, 240 rows, \d+ bytes, runs\//,
+    /^arn:aws:states:.*\n( *contacts: .*\n)+contacts of \S+, published, 240 rows, \S+ kB, the latest, runs\/\S+ \(\d+ bytes\)/,
   );
 
   expect(traces.processes().length).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { RunReport } from '../../cli/runs/run-report.ts';
+import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { tableKey } from '../../core/table/table-key.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { openDuckDb } from '../core/table/support.ts';
@@ -30,7 +30,7 @@ const TEXTS = [
 ];
 
 let system: Deployed;
-let report: RunReport;
+let report: NamedRun;
 let dir: string;
 let duckdb: Awaited<ReturnType<typeof openDuckDb>>;
 

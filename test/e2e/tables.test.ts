@@ -5,7 +5,7 @@ import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { lastSeen } from '../../cli/runs/executions.ts';
-import type { RunReport } from '../../cli/runs/run-report.ts';
+import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { runCli } from '../cli/support/run-cli.ts';
 import { tree } from '../lib/support/files.ts';
 import { bucketTools } from './support/bucket-tools.ts';
@@ -14,7 +14,7 @@ import { type Deployed, deployForTests } from './support/deployed.ts';
 const DATE = '2026-11-20';
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;
 let system: Deployed;
-let first: RunReport;
+let first: NamedRun;
 
 beforeAll(async () => {
   const polling = { firstWaitSeconds: 1, largestWaitSeconds: 1, deadlineSeconds: 120, createAgainSeconds: 1 };
@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => system?.close());
 
-const nameOf = ({ executionArn }: RunReport) => executionArn.split(':').at(-1) ?? '';
+const nameOf = ({ executionArn }: NamedRun) => executionArn.split(':').at(-1) ?? '';
 
 async function fileOf(key: string, name: string): Promise<string> {
   const { Body } = await system.target.s3.send(new GetObjectCommand({ Bucket: system.target.BucketName, Key: key }));
@@ -49,7 +49,7 @@ const csvOf = async () =>
 const tableOf = async () => `read_parquet('${await fileOf(KEY, 'leads.parquet')}', hive_partitioning = false)`;
 
 it('leaves a table with the rows of the published file, types as configured', async () => {
-  expect(first).toMatchObject({ status: 'SUCCEEDED', rows: 30, tableOf: null });
+  expect(first).toMatchObject({ status: 'SUCCEEDED', rows: 30, what: 'export' });
   expect(first.table).toEqual(
     expect.objectContaining({ run: nameOf(first), date: DATE, key: KEY, rows: 30, warnings: [] }),
   );
@@ -109,7 +109,7 @@ it('writes the table of a date again without exporting anything', async () => {
   const { code, stdout } = await runCli('table', 'leads', '--date', DATE, '--wait', ...system.place);
 
   expect(code, stdout).toBe(0);
-  expect(stdout).toMatch(/leads: the table of leads-\S+ is written, 30 rows/);
+  expect(stdout).toMatch(/leads of \S+, the table of leads-\S+, 30 rows/);
   expect(system.sandbox.ledger.count()).toBe(before);
 });
 

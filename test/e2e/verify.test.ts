@@ -162,7 +162,7 @@ it('holds where all is as it should be, and leaves nothing but its runs', async 
 /** The finding of a check about a run that has ended. */
 async function findingAbout(id: string, run: Partial<Made>) {
   const steps = ['CreateExport', 'CheckStatus', 'DownloadFile', 'PublishFile'];
-  const made = { name: 'a-run', startedAt: new Date(), traceId: '', steps, ...run } as Made & {
+  const made = { run: 'a-run', askedAt: new Date(), traceId: '', steps, ...run } as Made & {
     key: string;
     manifestKey: string;
   };
@@ -211,7 +211,7 @@ it('a run that ends under another name, or in the words of Lambda, does not hold
 
 it('a log line with a field that is not listed does not hold, and the field is named, not its value', async () => {
   const { logs, stack } = system.target;
-  const startedAt = new Date();
+  const askedAt = new Date();
   const at = { logGroupName: `/aws/lambda/${stack}-CheckStatus`, logStreamName: 'by-hand' };
   await logs.send(new CreateLogStreamCommand(at));
   const messages = ['{"level":"INFO","customer":"Dana Levi"}', 'Dana Levi said so'];
@@ -221,15 +221,14 @@ it('a log line with a field that is not listed does not hold, and the field is n
 
   const found = await findingAbout('log-lines', {
     ...report,
-    name: report.executionArn.split(':').at(-1) ?? '',
-    startedAt,
+    askedAt,
   });
 
   expect(found).toMatchObject({
     ok: false,
     found: 'CheckStatus: the field customer; CheckStatus: a line that is no record',
   });
-  await expect(findingAbout('log-lines', { ...report, name: 'another', startedAt: new Date() })).rejects.toThrow(
+  await expect(findingAbout('log-lines', { ...report, run: 'another', askedAt: new Date() })).rejects.toThrow(
     /logged nothing/,
   );
 });

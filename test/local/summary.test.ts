@@ -1,18 +1,15 @@
 import { expect, test } from 'vitest';
-import type { RunReport } from '../../cli/runs/run-report.ts';
+import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { createScreen } from '../../cli/runs/screen.ts';
 import { table } from '../../cli/support/table.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { FinishedRun } from '../../local/runs.ts';
 import { showSummary } from '../../local/summary.ts';
+import { aRun } from '../cli/support/a-run.ts';
 import { terminal } from './support/terminal.ts';
 
-const report = (more: Partial<RunReport> = {}): RunReport => ({
-  ...{ entity: 'leads', executionArn: 'arn', status: 'SUCCEEDED', error: null, cause: null, exportId: 'x' },
-  ...{ key: 'runs/leads.csv', manifestKey: 'runs/_manifest.json', bytes: 80_073, rows: 240, checks: 2, seconds: 3 },
-  ...{ warningCount: 0, withoutJob: null, unpublished: null, released: null, table: null, tableOf: null },
-  ...more,
-});
+const report = (more: Partial<NamedRun> = {}): NamedRun =>
+  aRun({ key: 'runs/leads.csv', bytes: 80_073, rows: 240, checks: 2, ...more });
 
 function published(content: string): FinishedRun {
   const manifest = { entity: 'leads', file: { key: 'runs/leads.csv' } } as Manifest;
@@ -27,7 +24,13 @@ function shown(runs: FinishedRun[]): string {
 
 const failed: FinishedRun = {
   report: report({
-    ...{ entity: 'contacts', status: 'FAILED', error: 'ExportFailed', cause: 'It failed. Start the run again.' },
+    ...{
+      entity: 'contacts',
+      status: 'FAILED',
+      outcome: 'failed',
+      error: 'ExportFailed',
+      cause: 'It failed. Start the run again.',
+    },
     ...{ key: null, manifestKey: null, bytes: null, rows: null },
   }),
 };
@@ -48,18 +51,18 @@ test('a table shows every run; then one file, and where readers start', () => {
 
 test('a run that ended well but is not believed is reported with the reason', () => {
   const cause = 'The run of leads is published, but there is no object x.';
-  const text = shown([{ report: report({ error: 'NotVerified', cause }) }]);
+  const text = shown([{ report: report({ outcome: 'failed', error: 'NotVerified', cause }) }]);
   expect(text).toMatch(/^ {2}leads +NotVerified +2/m);
   expect(text).toMatch(/^leads: NotVerified: The run of leads is published, but there is no object x\.$/m);
   expect(text).not.toContain('The first lines');
 });
 
 test('a run that was stopped by hand has its status as outcome', () => {
-  expect(shown([{ report: report({ status: 'ABORTED' }) }])).toMatch(/^ {2}leads +ABORTED/m);
+  expect(shown([{ report: report({ status: 'ABORTED', outcome: 'failed' }) }])).toMatch(/^ {2}leads +ABORTED/m);
 });
 
 test('a warning that several files have is told once', () => {
-  const warned = (entity: RunReport['entity']): FinishedRun => {
+  const warned = (entity: NamedRun['entity']): FinishedRun => {
     const manifest = { entity, file: { key: 'k' }, warnings: ['The first night.'] } as Manifest;
     return { report: report({ entity }), published: { manifest, start: Buffer.from('id\n') } };
   };

@@ -25,7 +25,7 @@ it('90 dates, a twentieth of which fail at first, and a kill in the middle: ever
   system.sandbox.faults.add({ path: 'status', entity: 'meetings', status: 'FAILED', calls: [3, 20, 41, 66, 87] });
 
   const killed = begin();
-  await killed.says(/^2026-02-14: running/m);
+  await killed.says(/^2026-02-14: under way/m);
   killed.child.kill('SIGKILL');
   expect(await killed.ended).toBeNull();
   let failures = 0;

@@ -2,8 +2,10 @@ import type { Entity } from '../../../core/config/entities.ts';
 import { eachTarget, exitCodeOfAll, type Look, warnOf } from '../../support/all-deployments.ts';
 import { ENVIRONMENT } from '../../support/exit.ts';
 import { colorsFor, plainLine } from '../../support/text.ts';
-import { type ListOptions, runsText, sinceArgument } from './list.ts';
-import { listRuns, type RunRow } from './list-runs.ts';
+import type { Run } from '../run/run.ts';
+import { type ListOptions, sinceArgument } from './list-options.ts';
+import { listRuns } from './list-runs.ts';
+import { runsText } from './runs-text.ts';
 
 type Shown = { since: Date; failed: boolean; running: boolean };
 
@@ -23,11 +25,7 @@ export async function listAll(entities: Entity[], options: ListOptions): Promise
 }
 
 /** The runs below the name of their deployment, or, elsewhere than on a terminal, behind it on each line. */
-export function looksText(
-  looks: Look<RunRow[]>[],
-  stream: { isTTY?: boolean; columns?: number },
-  shown: Shown,
-): string {
+export function looksText(looks: Look<Run[]>[], stream: { isTTY?: boolean; columns?: number }, shown: Shown): string {
   const colors = colorsFor(stream);
   const texts = looks.map(({ deployment, found, why }) => {
     if (stream.isTTY) {

@@ -4,7 +4,7 @@ import { parseJson } from '../../../core/json.ts';
 import { STEPS } from '../../../core/step/steps.ts';
 import type { Target } from '../../support/target.ts';
 import { plainLine } from '../../support/text.ts';
-import type { FoundRun } from '../find-run.ts';
+import type { FoundRun } from '../run/run.ts';
 
 /** A structured line that a function logged about a run. */
 export interface RunLine {

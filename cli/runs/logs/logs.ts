@@ -7,7 +7,8 @@ import { printErr } from '../../support/print.ts';
 import { connect, type Target, type TargetOptions } from '../../support/target.ts';
 import { colorsFor } from '../../support/text.ts';
 import { untilInterrupted } from '../../support/until-interrupted.ts';
-import { type FoundRun, findRun } from '../find-run.ts';
+import { findRun } from '../find-run.ts';
+import type { FoundRun } from '../run/run.ts';
 import { HEADINGS, linesOfRun, type RunLine, textOf } from './logs-lines.ts';
 
 interface LogsOptions extends TargetOptions {

@@ -1,7 +1,7 @@
 import { type HistoryEvent, paginateGetExecutionHistory, type SFNClient } from '@aws-sdk/client-sfn';
 import type { RunState } from '../../../core/step/states.ts';
 import { isStay } from '../executions.ts';
-import { parseState } from '../run-report.ts';
+import { parseState } from '../run/run.ts';
 
 export type Phase = 'begin' | 'create' | 'check' | 'download' | 'publish' | 'table' | 'end';
 

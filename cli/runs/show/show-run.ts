@@ -1,38 +1,29 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
-import type { Manifest } from '../../../core/export/manifest.ts';
 import type { Release } from '../../../core/export/release.ts';
 import type { GateReport } from '../../../core/gate/report.ts';
 import { isReleasable } from '../../../core/gate/words.ts';
 import type { Drift } from '../../../core/step/drift.ts';
-import type { RunState } from '../../../core/step/states.ts';
 import { forgottenRun } from '../../data/forgotten-run.ts';
-import { createManifests, ifReadable, type Manifests } from '../../data/manifests.ts';
+import { createManifests, ifReadable, type Manifests, type PublishedRun } from '../../data/manifests.ts';
 import { remarksOf } from '../../data/remarks.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
 import { adoptableRun } from '../adoption.ts';
-import { type FoundRun, findRun } from '../find-run.ts';
-import type { RunRow } from '../list/list-runs.ts';
-import { standingBy } from '../list/published-runs.ts';
-import { parseState, secondsBetween, tableOf } from '../run-report.ts';
-import { waitingOf } from '../waiting.ts';
-import { ofManifest } from './forgotten-run.ts';
+import { findRun } from '../find-run.ts';
+import { completeRun, createPublished } from '../run/published.ts';
+import { FORGOTTEN_AFTER_DAYS, type FoundRun, parseState, type Run, runOfManifest } from '../run/run.ts';
+import { waitingOf } from '../run/waiting.ts';
 import { historyOf, stretchesOf } from './history.ts';
 import { type Links, linksOf, runbookEntry } from './links.ts';
-import { aftermathOf, type Readers } from './readers.ts';
+import { makeUpOf } from './make-up.ts';
 import { type Moment, timelineOf } from './timeline.ts';
 
 /** One run as `show --json` prints it. What is not known is null. */
-export interface ShownRun extends Omit<RunRow, 'warningCount' | 'changedColumns' | 'unjudged'> {
-  executionArn: string | null;
-  endedAt: string | null;
-  exportId: string | null;
-  checks: number | null;
+export interface ShownRun extends Run {
   /** A path in this repository. */
   runbook: string | null;
   timeline: Moment[];
-  /** In the bucket; the manifest is null as long as nothing is published. */
-  files: { bucket: string; key: string | null; manifestKey: string | null; keptUntil: string | null };
+  bucket: string;
   warnings: string[];
   /** How the columns of the CRM differ from those of the export before. */
   drift: Drift | null;
@@ -40,12 +31,8 @@ export interface ShownRun extends Omit<RunRow, 'warningCount' | 'changedColumns'
   guards: GateReport | null;
   /** Who released the file, and why. */
   release: Release | null;
-  /** Of a run that failed. */
-  readers: Readers | null;
   /** The command that publishes its date after all; null where something is published for it, or the same input would fail again. */
   makeUp: string | null;
-  /** The table that was written. */
-  table: RunState['table'];
   links: Links;
 }
 
@@ -71,95 +58,77 @@ export async function showRun(target: Place, run: string, endpoint: string | und
 async function ofExecution(
   target: Place,
   manifests: Manifests,
-  run: FoundRun,
+  found: FoundRun,
   endpoint: string | undefined,
 ): Promise<ShownRun> {
-  const { name, executionArn, entity = null, status, startDate, stopDate, withoutJob } = run;
-  const execution = await target.sfn.send(new DescribeExecutionCommand({ executionArn }));
-  const { input, output, error = null, cause = null } = execution;
+  const { name, executionArn, status, stopDate } = found;
+  const execution = found.execution ?? (await target.sfn.send(new DescribeExecutionCommand({ executionArn })));
+  const { input, output, error = null } = execution;
   const stretches = stretchesOf(await historyOf(target.sfn, executionArn), stopDate ?? new Date(), output);
   const last = stretches.at(-1)?.stays.at(-1);
   const state = parseState(output) ?? last?.after ?? last?.before;
-  const manifestKey = manifestKeyOf(state, error);
-  const written = tableOf(state, input);
   const warnings: string[] = [];
   const warn = (sentence: string) => void warnings.push(sentence);
-  const manifest = manifestKey === null ? undefined : await ifReadable(manifests.manifest(manifestKey), warn);
+  const waiting = last && status === 'RUNNING' ? waitingOf({ ...last, at: last.from, state: last.before }) : undefined;
+  const known = { state, waiting, timeZone: target.TimeZone };
+  const { run, own } = await completeRun(createPublished(target, warn), { ...found, execution }, known);
   const adoptable = adoptableRun({ name, status, error }, { name: last?.name ?? '', state }) !== undefined;
-  const known = {
-    date: dateOf(state),
-    tableOf: written.tableOf ?? state?.released?.run ?? name,
-    input,
-    error,
-    timeZone: target.TimeZone,
-    adoptable,
-    releasable: !manifest?.guards || isReleasable(manifest.guards),
-    warn,
-  };
-  const seen = last && { name: last.name, at: last.from, state: last.before };
+  const releasable = !own?.manifest.guards || isReleasable(own.manifest.guards);
+  const details = await detailsOf(manifests, own, warn);
   return {
-    ...{ run: name, executionArn, entity, status, error, cause, withoutJob: withoutJob ?? null },
-    ...(await aftermathOf(manifests, run, known)),
-    ...ofState(state, target.BucketName, manifestKey),
-    ...(await publicationOf(manifests, manifest, warn)),
-    releases: releasedBy(state?.input),
-    ...written,
-    waiting: (status === 'RUNNING' && seen && waitingOf(seen)) || null,
-    startedAt: startDate.toISOString(),
-    endedAt: stopDate?.toISOString() ?? null,
-    seconds: secondsBetween(startDate, stopDate ?? new Date()),
-    standing: manifest ? await standingBy(manifests, manifest, warn) : null,
+    ...run,
     runbook: runbookEntry(error, status),
-    timeline: timelineOf(stretches, { status, error, withoutJob, startedAt: startDate, endedAt: stopDate }),
-    warnings: [
-      ...warnings,
-      ...(manifest ? [...remarksOf(manifest), ...manifest.warnings] : []),
-      ...warningsOf(written),
-    ],
-    drift: manifest?.drift ?? null,
+    timeline: timelineOf(stretches, run),
+    bucket: target.BucketName,
+    ...details,
+    warnings: [...warnings, ...details.warnings, ...(run.table?.warnings ?? [])],
+    makeUp: makeUpOf(run, { input, adoptable, releasable }),
     links: linksOf(target, executionArn, target.StateMachineArn, endpoint),
   };
 }
 
-function dateOf(state: RunState | undefined): string | undefined {
-  const { run, released, table, date } = state ?? {};
-  return (run ?? released ?? table)?.date ?? date ?? undefined;
-}
-
-function warningsOf({ table }: Pick<ShownRun, 'table'>): string[] {
-  return table?.warnings ?? [];
-}
-
-/** A step that has failed names no manifest, even where it wrote one. */
-function manifestKeyOf(state: RunState | undefined, error: string | null): string | null {
-  if (error === 'FileQuarantined' && state?.run) return `${state.run.prefix}_manifest.json`;
-  return state?.manifestKey ?? null;
-}
-
-function releasedBy(input: unknown): string | null {
-  const run = typeof input === 'object' && input !== null && 'release' in input ? input.release : null;
-  return typeof run === 'string' ? run : null;
-}
-
-/** What a manifest says of its publication. */
-export async function publicationOf(
+/** All that a manifest knows of its run. */
+async function ofManifest(
+  target: Place,
   manifests: Manifests,
-  manifest: Manifest | undefined,
-  warn: (sentence: string) => void,
-): Promise<Pick<ShownRun, 'state' | 'kind' | 'guards' | 'release'>> {
-  if (!manifest) return { state: null, kind: null, guards: null, release: null };
-  const { state, kind, guards, entity, execution } = manifest;
-  const release = state === 'quarantined' ? await ifReadable(manifests.releaseOf(entity, execution), warn) : null;
-  return { state, kind, guards, release: release ?? null };
+  published: PublishedRun,
+  endpoint: string | undefined,
+): Promise<ShownRun> {
+  const { date, startedAt, export: made } = published.manifest;
+  const { id, createdAt, adoptedFrom, storedAt } = made;
+  const warnings: string[] = [];
+  const warn = (sentence: string) => void warnings.push(sentence);
+  const standing = await createPublished(target, warn).standing(published.manifest);
+  const details = await detailsOf(manifests, published, warn);
+  const at = (time: string, phase: Moment['phase'], text: string): Moment => ({ at: time, phase, seconds: null, text });
+  const begin = `Started, more than ${FORGOTTEN_AFTER_DAYS} days ago or in another machine: its manifest tells alone.`;
+  return {
+    ...runOfManifest({ ...published, standing }),
+    runbook: null,
+    timeline: [
+      at(startedAt, 'begin', begin),
+      adoptedFrom === null
+        ? at(createdAt, 'create', `Export ${id} of ${date} created.`)
+        : at(startedAt, 'create', `Export ${id} of ${date} adopted from ${adoptedFrom}: created at ${createdAt}.`),
+      at(storedAt, 'download', 'File stored.'),
+    ],
+    bucket: target.BucketName,
+    ...details,
+    warnings: [...details.warnings, ...warnings],
+    makeUp: null,
+    links: linksOf(target, null, target.StateMachineArn, endpoint),
+  };
 }
 
-function ofState(state: RunState | undefined, bucket: string, manifestKey: string | null) {
-  const { file, run } = state ?? {};
-  return {
-    files: { bucket, key: file?.key ?? null, manifestKey, keptUntil: run?.keptUntil ?? null },
-    exportId: run?.exportId ?? null,
-    checks: state?.checks ?? null,
-    rows: state?.rows ?? null,
-    bytes: file?.bytes ?? null,
-  };
+/** What a manifest says besides what every command tells of a run. */
+async function detailsOf(
+  manifests: Manifests,
+  published: PublishedRun | undefined,
+  warn: (sentence: string) => void,
+): Promise<Pick<ShownRun, 'warnings' | 'drift' | 'guards' | 'release'>> {
+  if (!published) return { warnings: [], drift: null, guards: null, release: null };
+  const { manifest } = published;
+  const { entity, execution, state, drift, guards } = manifest;
+  const release = state === 'quarantined' ? await ifReadable(manifests.releaseOf(entity, execution), warn) : null;
+  return { warnings: [...remarksOf(manifest), ...manifest.warnings], drift, guards, release: release ?? null };
 }

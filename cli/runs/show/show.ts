@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { driftTexts } from '../../../core/export/drift-words.ts';
+import { failedChecks } from '../../../core/gate/report.ts';
 import { commandFor, withExamples } from '../../support/command-options.ts';
 import { connect, type TargetOptions } from '../../support/target.ts';
-import { bytesText, colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
-import { withoutJobText } from '../without-job.ts';
+import { colorsFor, durationText, manyText, plainLine } from '../../support/text.ts';
+import { failureText, headText, painterOf, readersText, toneOf } from '../run/words.ts';
 import type { Phase } from './history.ts';
-import { readersText } from './readers.ts';
 import { type ShownRun, showRun } from './show-run.ts';
 
 /** Registers `show`, which changes nothing. */
@@ -28,15 +28,14 @@ export function addShow(command: Command): void {
 /** A run for a person. */
 export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string {
   const colors = colorsFor(stream);
-  const good = shown.status === 'SUCCEEDED' || shown.status === null;
-  const paint = good ? colors.green : shown.status === 'RUNNING' ? colors.cyan : colors.red;
+  const paint = painterOf(stream)(toneOf(shown));
   const times = shown.timeline.map(({ seconds }) => (seconds === null ? '' : durationText(seconds)));
   const width = Math.max(...times.map(({ length }) => length));
   const moments = shown.timeline.map(
     ({ at, text }, index) => `  ${colors.dim(at.slice(11, 19))}  ${times[index]?.padEnd(width)}  ${plainLine(text)}`,
   );
   return [
-    paint(`${plainLine(shown.run)}: ${headOf(shown)}`),
+    paint(`${plainLine(shown.run)}: ${headText(shown)}`),
     '',
     `  ${colors.dim(`${shown.startedAt.slice(0, 10)}, times in UTC`)}`,
     ...moments,
@@ -48,46 +47,6 @@ export function shownText(shown: ShownRun, stream: { isTTY?: boolean }): string 
     '',
     ...placesOf(shown),
   ].join('\n');
-}
-
-function headOf(shown: ShownRun): string {
-  const { entity, date, standing, rows, bytes } = shown;
-  const what = [entity ?? 'no entity', date].filter(Boolean).join(' of ');
-  const outcome = successOf(shown);
-  if (outcome === undefined) return `${what}, ${otherwise(shown)}`;
-  const size = [rows === null ? '' : manyText(rows, 'row'), bytesText(bytes)].filter(Boolean).join(', ');
-  const standings = {
-    latest: 'the latest',
-    current: 'what counts for its date',
-    superseded: 'superseded by a later run',
-  };
-  return [`${what}, ${outcome}`, size, standing && standings[standing]].filter(Boolean).join(', ');
-}
-
-/** What became of file or table; `undefined` where it came to none that counts. */
-function successOf(shown: ShownRun): string | undefined {
-  const { status, withoutJob, state, standing, releases } = shown;
-  if (status === 'RUNNING' || withoutJob) return undefined;
-  const ofTable = tableSuccessOf(shown);
-  if (ofTable !== undefined) return ofTable;
-  if (releases !== null && status === 'SUCCEEDED') return `released from quarantine: ${plainLine(releases)}`;
-  if (state === 'quarantined')
-    return standing === 'latest' || standing === 'current' ? 'quarantined, then released' : undefined;
-  if (status !== 'SUCCEEDED' && status !== null) return undefined;
-  return state === 'unpublished' ? 'stored, not published' : 'published';
-}
-
-/** Of an execution that is about a table alone, or that lacks its own. */
-function tableSuccessOf({ status, error, table, tableOf }: ShownRun): string | undefined {
-  if (error === 'TableNotWritten' && tableOf === null) return 'published, without its table';
-  if (tableOf === null || status !== 'SUCCEEDED') return undefined;
-  return table ? `the table of ${plainLine(tableOf)}` : 'no table: another run is published for the date';
-}
-
-function otherwise({ status, error, withoutJob, state }: ShownRun): string {
-  if (status === 'RUNNING') return 'under way';
-  if (withoutJob) return withoutJobText(withoutJob);
-  return error ?? (state === 'quarantined' ? 'quarantined' : `${status}`);
 }
 
 /** Who released the file, and why. */
@@ -102,8 +61,8 @@ function releaseOf({ release, standing }: ShownRun): string[] {
 }
 
 /** What the file was compared with, where a guard stopped it. */
-function comparedWith({ state, guards }: ShownRun): string[] {
-  if (state !== 'quarantined' || !guards || guards.comparedWith.length === 0) return [];
+function comparedWith({ guards }: ShownRun): string[] {
+  if (!guards || failedChecks(guards).length === 0 || guards.comparedWith.length === 0) return [];
   const nights = guards.comparedWith.map(
     ({ date, rows }) => `${date} (${rows === null ? 'not counted' : manyText(rows, 'row')})`,
   );
@@ -111,11 +70,11 @@ function comparedWith({ state, guards }: ShownRun): string[] {
 }
 
 function failureOf(shown: ShownRun): string[] {
-  const { error, status, cause, runbook, readers, entity, date, makeUp } = shown;
+  const { runbook, readers, entity, date, makeUp } = shown;
   if (runbook === null) return [];
-  const failure = `  ${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause was given.')}`;
-  const have = readers && entity ? [`  ${plainLine(readersText(readers, entity, date))}`] : [];
-  return ['', failure, `  Runbook: ${runbook}`, ...have, ...(makeUp ? [`  To make it up: ${makeUp}`] : [])];
+  const have = readers && entity ? [`  ${readersText(readers, entity, date)}`] : [];
+  const command = makeUp ? [`  To make it up: ${makeUp}`] : [];
+  return ['', `  ${failureText(shown)}`, `  Runbook: ${runbook}`, ...have, ...command];
 }
 
 /** Changes that no warning names: the configuration accepts them, or they are of labels. */
@@ -140,8 +99,7 @@ function logOf({ status, timeline, links }: ShownRun): string[] {
 }
 
 function placesOf(shown: ShownRun): string[] {
-  const { files, links, executionArn, table } = shown;
-  const { bucket, key, manifestKey, keptUntil } = files;
+  const { bucket, key, manifestKey, keptUntil, links, executionArn, table } = shown;
   const kept = keptUntil === null ? '' : ` (kept until ${keptUntil})`;
   return [
     ...(key === null ? [] : [`  File: s3://${bucket}/${plainLine(key)}${kept}`]),

@@ -1,8 +1,9 @@
 import type { RunState } from '../../../core/step/states.ts';
-import { tableRunOf } from '../../../core/table/table-input.ts';
 import { bytesText, durationText, manyText } from '../../support/text.ts';
-import { reasonText, timesText, waitingOf } from '../waiting.ts';
-import { type WithoutJob, withoutJobSentence } from '../without-job.ts';
+import { readInput } from '../run/input.ts';
+import type { Run } from '../run/run.ts';
+import { reasonText, timesText, waitingOf } from '../run/waiting.ts';
+import { outcomeText } from '../run/words.ts';
 import { type Phase, type Stay, type Stretch, secondsIn } from './history.ts';
 
 export interface Moment {
@@ -13,74 +14,59 @@ export interface Moment {
   text: string;
 }
 
-interface Ended {
-  status: string;
-  error: string | null;
-  withoutJob: WithoutJob | undefined;
-  startedAt: Date;
-  /** `undefined` while it runs. */
-  endedAt: Date | undefined;
-}
-
 /** A run in sentences, the oldest first. Counts, ids and keys only. */
-export function timelineOf(stretches: Stretch[], run: Ended): Moment[] {
-  const running = run.status === 'RUNNING';
+export function timelineOf(stretches: Stretch[], run: Run): Moment[] {
+  const running = run.outcome === 'running';
   const shown = stretches.filter(({ phase }) => phase in WORDS);
   const moments = shown.map((stretch, index): Moment => {
     const current = running && index === shown.length - 1;
     return {
-      at: (stretch.stays[0]?.from ?? run.startedAt).toISOString(),
+      at: stretch.stays[0]?.from.toISOString() ?? run.startedAt,
       phase: stretch.phase,
       seconds: Math.round(secondsIn(stretch) * 10) / 10,
-      text: `${WORDS[stretch.phase]?.(stretch) ?? ''}${reasonOf(stretch)}${current ? nowText(stretch) : ''}.`,
+      text: `${WORDS[stretch.phase]?.(stretch, run) ?? ''}${reasonOf(stretch)}${current ? nowText(stretch) : ''}.`,
     };
   });
   const first = stretches[0]?.stays[0]?.after ?? stretches[1]?.stays[0]?.before;
-  const lastStretch = stretches.at(-1);
-  const lastState = lastStretch && afterOf(lastStretch);
-  return [begun(first, run), ...moments, ...(running ? [] : [ended(run, lastState)])];
+  return [begun(first, run), ...moments, ...(running ? [] : [ended(run)])];
 }
 
-function begun(state: RunState | undefined, { startedAt }: Ended): Moment {
-  const input = state?.input;
-  const rule = typeof input === 'object' && input !== null && 'scheduledFor' in input;
-  const due = rule ? new Date(String(input.scheduledFor)) : undefined;
+function begun(state: RunState | undefined, { startedAt }: Run): Moment {
+  const { date, scheduledFor } = readInput(state?.input);
+  const due = scheduledFor === undefined ? undefined : new Date(scheduledFor);
   // A rule leaves the date to the run; a retry names it, and keeps all else.
-  const retried = rule && 'date' in input;
+  const retried = due && date !== undefined;
   const nightly = due && !retried && !Number.isNaN(due.getTime());
   const by = nightly ? `the nightly rule, due at ${due.toISOString().slice(11, 16)} UTC` : 'a person or a program';
-  return {
-    at: startedAt.toISOString(),
-    phase: 'begin',
-    seconds: null,
-    text: `Started ${retried ? 'again ' : ''}by ${by}.`,
-  };
+  return { at: startedAt, phase: 'begin', seconds: null, text: `Started ${retried ? 'again ' : ''}by ${by}.` };
 }
 
-function ended(
-  { status, error, withoutJob, startedAt, endedAt = startedAt }: Ended,
-  last: RunState | undefined,
-): Moment {
-  const took = durationText((endedAt.getTime() - startedAt.getTime()) / 1000);
+const ENDS: Partial<Record<Run['outcome'], string>> = {
+  published: 'Published',
+  release: 'Published',
+  stored: 'Stored',
+  table: 'Ended',
+  replaced: 'Ended',
+  notDue: 'Ended without a job',
+  alreadyStarted: 'Ended without a job',
+};
+
+function ended({ outcome, status, error, startedAt, endedAt }: Run): Moment {
+  const at = endedAt ?? startedAt;
+  const took = durationText((Date.parse(at) - Date.parse(startedAt)) / 1000);
   const how: Record<string, string> = {
-    SUCCEEDED: withoutJob ? 'Ended without a job' : successText(last),
     TIMED_OUT: 'Ended by the time limit of the machine',
     ABORTED: 'Stopped by a person',
   };
-  const text = how[status] ?? `Failed with ${error ?? 'an error without a name'}`;
-  return { at: endedAt.toISOString(), phase: 'end', seconds: null, text: `${text}, ${took} after the start.` };
+  const text = ENDS[outcome] ?? how[status ?? ''] ?? `Failed with ${error ?? 'an error without a name'}`;
+  return { at, phase: 'end', seconds: null, text: `${text}, ${took} after the start.` };
 }
 
-function successText(last: RunState | undefined): string {
-  if (last?.outcome === 'UNPUBLISHED') return 'Stored';
-  return last && !last.run && !last.released && tableRunOf(last.input) !== undefined ? 'Ended' : 'Published';
-}
-
-const WORDS: Partial<Record<Phase, (stretch: Stretch) => string>> = {
-  create: (stretch) => {
-    const { run, outcome, startedBy = null } = afterOf(stretch) ?? {};
-    if (outcome === 'NOT_DUE' || outcome === 'ALREADY_STARTED')
-      return `Requested nothing: ${withoutJobSentence({ outcome, startedBy })}`;
+const WORDS: Partial<Record<Phase, (stretch: Stretch, run: Run) => string>> = {
+  create: (stretch, shown) => {
+    const { run } = afterOf(stretch) ?? {};
+    if (shown.outcome === 'notDue' || shown.outcome === 'alreadyStarted')
+      return `Requested nothing: ${outcomeText(shown)}`;
     const count = staysIn(stretch, 'CreateExport').length;
     const tries = count > 1 ? ` at the ${count === 2 ? '2nd' : count === 3 ? '3rd' : `${count}th`} try` : '';
     if (!run) return `Requested an export${tries}; none was created`;

@@ -3,7 +3,10 @@ import { awsErrorText, RESTORE } from '../../support/aws-error.ts';
 import { CommandError } from '../../support/exit.ts';
 import { plain } from '../../support/text.ts';
 import { callOf } from './calls.ts';
+import { NotChecked } from './pace.ts';
 import type { Verifying } from './verifying.ts';
+
+export { NotChecked };
 
 /** What a check came to. `ok` is null where it could not be made, and `why` says why; where it did not hold, what should have been. */
 export interface Finding {
@@ -34,9 +37,6 @@ export function held(found: string): Finding {
 export function broken(found: string, why: string): Finding {
   return { ok: false, found, why };
 }
-
-/** Nothing was found out: no reproach to the deployment. */
-export class NotChecked extends Error {}
 
 /** Holds where nothing is wrong. */
 export function heldUnless(wrong: string[], found: string, why = `${RESTORE}.`): Finding {
@@ -80,15 +80,6 @@ export function missingRight(error: unknown): string | undefined {
   const status = '$metadata' in error ? (error.$metadata as { httpStatusCode?: number }).httpStatusCode : undefined;
   if (!DENIED.test(error.name) && status !== 403) return undefined;
   return /perform:? ([a-z0-9-]+:\w+)/i.exec(error.message)?.[1] ?? callOf(error) ?? 'for it';
-}
-
-/** How often something is looked at, and for how long. */
-export interface Pace {
-  everyMs: number;
-  /** Logs, traces and metrics come minutes after the run. */
-  patienceMs: number;
-  /** An export that takes longer is not waited for. */
-  runMs: number;
 }
 
 /**

@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { paginateGetExecutionHistory, StartExecutionCommand } from '@aws-sdk/client-sfn';
+import type { Entity } from '../../../core/config/entities.ts';
 import { STEPS } from '../../../core/step/steps.ts';
 import { followRun } from '../../runs/executions.ts';
-import type { RunReport } from '../../runs/run-report.ts';
-import { NotChecked } from './check.ts';
-import type { Verifying } from './verifying.ts';
+import type { NamedRun, Run } from '../../runs/run/run.ts';
+import type { Target } from '../../support/target.ts';
+import { NotChecked, type Pace } from './pace.ts';
 
 /** A run that this verify made, to its end. */
-export interface Made extends RunReport {
-  name: string;
-  startedAt: Date;
+export interface Made extends NamedRun {
+  /** Before Step Functions was asked, by the clock of this machine. */
+  askedAt: Date;
   traceId: string;
   /** Those whose functions it called: not every run has every step. */
   steps: string[];
@@ -26,7 +27,14 @@ export interface Runs {
   names: string[];
 }
 
-type Place = Pick<Verifying, 'target' | 'entity' | 'pace' | 'signal' | 'id'>;
+interface Place {
+  target: Pick<Target, 'sfn' | 'StateMachineArn'>;
+  entity: Entity;
+  pace: Pace;
+  /** Tells what this verify made from what others did. */
+  id: string;
+  signal: AbortSignal;
+}
 
 export function createRuns(place: Place): Runs {
   const names: string[] = [];
@@ -53,13 +61,13 @@ export function createRuns(place: Place): Runs {
   };
 }
 
-export function isPublished({ status, manifestKey, unpublished, withoutJob }: RunReport): boolean {
-  return status === 'SUCCEEDED' && manifestKey !== null && unpublished === null && withoutJob === null;
+export function isPublished({ outcome, manifestKey }: Run): boolean {
+  return outcome === 'published' && manifestKey !== null;
 }
 
 async function made({ target, entity, pace, signal }: Place, name: string, input: object): Promise<Made> {
-  const startedAt = new Date();
-  const traceId = `1-${Math.floor(startedAt.getTime() / 1000).toString(16)}-${randomBytes(12).toString('hex')}`;
+  const askedAt = new Date();
+  const traceId = `1-${Math.floor(askedAt.getTime() / 1000).toString(16)}-${randomBytes(12).toString('hex')}`;
   const { executionArn = '' } = await target.sfn.send(
     new StartExecutionCommand({
       stateMachineArn: target.StateMachineArn,
@@ -71,11 +79,11 @@ async function made({ target, entity, pace, signal }: Place, name: string, input
   );
   const limit = AbortSignal.timeout(pace.runMs);
   const follow = { everyMs: Math.min(pace.everyMs, 2000), signal: AbortSignal.any([signal, limit]) };
-  const report = await followRun(target.sfn, entity, executionArn, follow).catch((error: unknown) => {
+  const run = await followRun(target.sfn, entity, executionArn, follow).catch((error: unknown) => {
     if (!limit.aborted || signal.aborted) throw error;
     throw new NotChecked(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
   });
-  return { ...report, name, startedAt, traceId, steps: await stepsOf(target, executionArn) };
+  return { ...run, askedAt, traceId, steps: await stepsOf(target, executionArn) };
 }
 
 async function stepsOf({ sfn: client }: Place['target'], executionArn: string): Promise<string[]> {

@@ -27,7 +27,7 @@ export const EXPORT_CHECKS: Check[] = [
 
 async function exported({ runs }: Verifying): Promise<Finding> {
   const run = await runs.exported();
-  const { name, status, error, cause, rows, bytes, seconds } = run;
+  const { run: name, status, error, cause, rows, bytes, seconds } = run;
   if (isPublished(run)) {
     const count = rows === null ? '' : `${manyText(rows, 'row')}, `;
     return held(`${name} is published after ${seconds} s: ${count}${bytesText(bytes)}`);

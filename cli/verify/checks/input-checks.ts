@@ -18,7 +18,7 @@ export const INPUT_CHECKS: Check[] = [
 ];
 
 async function refused({ runs }: Verifying, input: object): Promise<Finding> {
-  const { name, status, error, cause } = await runs.failing(input);
+  const { run: name, status, error, cause } = await runs.failing(input);
   const should = 'It should fail in InvalidInput, with a cause in sentences.';
   if (status !== 'FAILED' || error !== 'InvalidInput') return broken(`${name} ended in ${error ?? status}`, should);
   return heldUnless(plainCause(cause), `${name} ended in InvalidInput: ${cause}`, should);

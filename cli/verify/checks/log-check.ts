@@ -34,8 +34,8 @@ async function logLines(verifying: Verifying): Promise<Finding> {
   const run = await verifying.runs.published();
   const { steps } = run;
   const silent = (lines: Line[]) =>
-    steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.name)));
-  const look = () => linesSince(verifying, steps, run.startedAt);
+    steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.run)));
+  const look = () => linesSince(verifying, steps, run.askedAt);
   const lines = await lookUntil(look, (seen) => silent(seen).length === 0, verifying);
   if (silent(lines).length > 0) throw new NotChecked(`${silent(lines).join(', ')} logged nothing of that export yet`);
   const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));

@@ -34,7 +34,7 @@ function metricOf(Namespace: string, MetricName: string, dimensions: Record<stri
 async function arrived(verifying: Verifying): Promise<Finding> {
   const run = await verifying.runs.published();
   const expected = expectedOf(verifying, run);
-  const look = () => withoutData(verifying.target, expected, run.startedAt);
+  const look = () => withoutData(verifying.target, expected, run.askedAt);
   const missing = await lookUntil(look, (none) => none.length === 0, verifying);
   const wrong = missing.length > 0 ? [`no data of ${missing.map(metricText).join(', ')}`] : [];
   const why = 'They should be there some minutes after the run: alarms and dashboard read them.';

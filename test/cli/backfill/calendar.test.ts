@@ -3,6 +3,7 @@ import { type BackfillDate, calendarText } from '../../../cli/backfill/calendar.
 import { datesBetween } from '../../../cli/backfill/refusals.ts';
 import { createCalendarScreen } from '../../../cli/backfill/screen.ts';
 import { terminal } from '../../local/support/terminal.ts';
+import { aRun } from '../support/a-run.ts';
 
 const NOTHING = { run: null, error: null };
 
@@ -24,9 +25,9 @@ test('the calendar has a row for each month, and a mark below the number of the 
 
   expect(text.split('\n')).toEqual([
     '         1   5    10   15   20   25   30',
-    `2026-02  ${' '.repeat(26)}✓✗`,
+    `2026-02  ${' '.repeat(26)}✓✕`,
     '2026-03  …··',
-    '5 dates: ✓ 1 published  … 1 running  ✗ 1 failed  · 2 to do',
+    '5 dates: ✓ 1 published  … 1 under way  ✕ 1 failed  · 2 to do',
   ]);
 });
 
@@ -35,16 +36,16 @@ test('a terminal has one calendar, which changes in place and stays; a pipe has 
     const { stream, seen } = terminal(isTTY);
     const date: BackfillDate = { date: '2026-03-01', state: 'missing', ...NOTHING };
     const screen = createCalendarScreen([date], stream);
-    screen.changed(Object.assign(date, { state: 'running', run: 'leads-1' }));
+    screen.changed(Object.assign(date, { state: 'running', run: aRun() }));
     screen.changed(Object.assign(date, { state: 'failed', error: 'ExportFailed' }));
     screen.end();
     return seen().filter(Boolean);
   };
   vi.stubEnv('NO_COLOR', '1');
 
-  expect(show(true).slice(1)).toEqual(['2026-03  ✗', '1 date: ✓ 0 published  … 0 running  ✗ 1 failed  · 0 to do']);
+  expect(show(true).slice(1)).toEqual(['2026-03  ✕', '1 date: ✓ 0 published  … 0 under way  ✕ 1 failed  · 0 to do']);
   expect(show(false).slice(0, 2)).toEqual([
-    '2026-03-01: running, leads-1',
+    '2026-03-01: under way, leads-1',
     '2026-03-01: failed, leads-1, ExportFailed',
   ]);
 });

@@ -2,7 +2,6 @@ import { crc32 } from 'node:zlib';
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { verifyPublished } from '../../../cli/data/verify.ts';
-import type { RunReport } from '../../../cli/runs/run-report.ts';
 import { manifestSchema } from '../../../core/export/manifest.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 import { serve } from '../support/aws-server.ts';
@@ -18,7 +17,7 @@ const manifest = manifestSchema.parse({
   ...{ ...common, execution: 'leads-1', startedAt, fingerprint: 'f', softwareVersion: '1', warnings: [] },
   file: {
     ...{ key: FILE, bytes: content.length, crc32: crc32Text(crc32(content)), contentType: 'text/csv' },
-    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'] },
+    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'], content: null },
   },
   export: {
     ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: startedAt },
@@ -28,18 +27,10 @@ const manifest = manifestSchema.parse({
   ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
 });
 const pointer = { ...common, startedAt, execution: 'leads-1', manifestKey: MANIFEST };
-const report: RunReport = {
-  ...{ entity: 'leads', executionArn: 'arn', status: 'SUCCEEDED', error: null, cause: null, exportId: 'x', key: FILE },
-  ...{ manifestKey: MANIFEST, bytes: content.length, rows: 1, warningCount: 0, checks: 1, seconds: 1 },
-  withoutJob: null,
-  unpublished: null,
-  released: null,
-  table: null,
-  tableOf: null,
-};
+const report = { entity: 'leads', manifestKey: MANIFEST };
 
 /** Verifies against a bucket with what a run published, changed as given; `undefined` takes an object away. */
-async function verify(changes: Record<string, unknown> = {}, run: RunReport = report) {
+async function verify(changes: Record<string, unknown> = {}, run: Parameters<typeof verifyPublished>[1] = report) {
   const standing = { [FILE]: content, [MANIFEST]: manifest, [POINTER]: pointer, [LATEST]: pointer };
   const objects: Record<string, unknown> = { ...standing, ...changes };
   const endpoint = await serve(({ url = '' }) => {

@@ -29,9 +29,9 @@ test('runs that were published, and whose files are gone, are shown as gone', as
   cloud.publish({ entity: 'customers', execution: 'counts' });
   const wanted = { deployment: 'test', plan: planOfDefaults(), nights: 3, now, warn: () => undefined };
   const facts = await gatherFacts(cloud.target, wanted);
-  expect(facts.attempts.map(({ run, status }) => [run, status])).toEqual([
-    ['gone', 'SUCCEEDED'],
-    ['later', 'RUNNING'],
+  expect(facts.attempts).toMatchObject([
+    { run: 'gone', status: 'SUCCEEDED', outcome: 'gone', needsPerson: true },
+    { run: 'later', status: 'RUNNING', outcome: 'running', needsPerson: false },
   ]);
   const data = reportDataOf(facts);
   expect(data.rows[0]?.last.outcome).toBe('gone');

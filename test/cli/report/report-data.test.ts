@@ -62,18 +62,22 @@ test('a file that nobody has looked into has a warning in its night, which says 
   expect(pageOf(facts).querySelector(`#leads-${NIGHT}`)?.textContent).toContain('Nobody has looked into this file');
 });
 
+const EXPORT = { what: 'export', kind: null, unjudged: false } as const;
+const FAILED = { ...EXPORT, outcome: 'failed', status: 'FAILED', error: 'ExportFailed' } as const;
+
 describe('in the middle of a night', () => {
   /** 01:20: leads are published, agent numbers under way; the others are due at 01:14 and later. */
   const night = () => {
     const month = madeUpMonth();
     const published = month.published.filter(({ manifest }) => manifest.date < NIGHT || manifest.entity === 'leads');
     const attempt = { run: 'x', entity: 'agent-numbers' as const, date: NIGHT, startedAt: `${NIGHT}T01:07:00Z` };
-    const attempts: Attempt[] = [{ ...attempt, status: 'RUNNING', error: null, cause: null }];
+    const running = { ...EXPORT, outcome: 'running', status: 'RUNNING' } as const;
+    const attempts: Attempt[] = [{ ...attempt, ...running, error: null, cause: null }];
     return { ...month, now: new Date(`${NIGHT}T01:20:00Z`), published, attempts };
   };
   const failed = () => {
     const { attempts, ...facts } = night();
-    return { ...facts, attempts: attempts.map((one) => ({ ...one, status: 'FAILED', error: 'ExportFailed' })) };
+    return { ...facts, attempts: attempts.map((one) => ({ ...one, ...FAILED })) };
   };
 
   test('what is due later is due, whatever became of it the night before', () => {
@@ -132,14 +136,14 @@ describe('of a start whose run is not known', () => {
 
   test('a run that is under way is to come, however long ago its night began', () => {
     const run = { run: 'x', entity: 'leads' as const, date: NIGHT, startedAt: `${NIGHT}T01:00:05Z` };
-    const attempts = [{ ...run, status: 'RUNNING', error: null, cause: null }];
+    const attempts = [{ ...run, ...EXPORT, outcome: 'running' as const, status: 'RUNNING', error: null, cause: null }];
 
     expect(at('23:59:00', () => ({ attempts }))).toEqual(['running', 'missing']);
   });
 
   test('one that failed is missing at once: nobody starts it again', () => {
     const run = { run: 'x', entity: 'leads' as const, date: NIGHT, startedAt: `${NIGHT}T01:00:05Z` };
-    const attempts = [{ ...run, status: 'FAILED', error: 'ExportFailed', cause: null }];
+    const attempts = [{ ...run, ...FAILED, cause: null }];
 
     expect(at('01:01:00', () => ({ attempts }))).toEqual(['failed', 'due']);
   });
@@ -169,7 +173,7 @@ test('a failure of last evening is one of last night, though others run in the m
     ({ manifest }) => manifest.entity !== 'leads' || manifest.date < '2026-11-19',
   );
   const failure = { run: 'x', entity: 'leads' as const, date: '2026-11-19', startedAt: '2026-11-19T20:00:01.000Z' };
-  const attempts = [{ ...failure, status: 'FAILED', error: 'ExportFailed', cause: null }];
+  const attempts: Attempt[] = [{ ...failure, ...FAILED, what: 'export', kind: null, cause: null }];
   const facts = { ...month, plan: evening, published, attempts };
   expect(headline(facts)).toBe(`Last night: 1 of ${ALL} missing: leads`);
   expect(headlineOf(reportDataOf(facts)).notes).toContain('of 19 November: leads');

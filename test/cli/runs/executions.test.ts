@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import type { Progress } from '../../../cli/runs/executions.ts';
 import { followRun, startRun } from '../../../cli/runs/executions.ts';
-import type { Progress } from '../../../cli/runs/run-report.ts';
+import { runSchema } from '../../../cli/runs/run/run.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { jsonServer, sfnAt } from '../support/aws-server.ts';
 
@@ -85,11 +86,12 @@ test('a run is followed from its start to its end', async () => {
     ['PublishFile', 'RUNNING', 3, 12],
     ['ExportPublished', 'SUCCEEDED', 3, 12],
   ]);
-  expect(report).toEqual({
+  expect(report).toMatchObject({
     ...{ entity: 'leads', executionArn: ARN, status: 'SUCCEEDED', error: null, cause: null, exportId: EXPORT_ID },
     ...{ key: file.key, manifestKey, bytes: 12, rows: 7, warningCount: 2, checks: 3, seconds: 12.3 },
-    ...{ withoutJob: null, unpublished: null, released: null, table: null, tableOf: null },
+    ...{ run: 'leads-1', what: 'export', of: null, outcome: 'published', needsPerson: false, table: null },
   });
+  expect(runSchema.parse(report)).toEqual(report);
 });
 
 test('while its file moves, a run is followed by bytes, and nobody is asked before and after', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { executionsOf, type FoundRun, findRun } from '../../../cli/runs/find-run.ts';
+import { executionsOf, findRun } from '../../../cli/runs/find-run.ts';
+import type { FoundRun } from '../../../cli/runs/run/run.ts';
 import { jsonServer, OUTPUTS, RUN_ARNS, sfnAt } from '../support/aws-server.ts';
 
 /** A run as Step Functions lists it: by a rule (a name that says nothing), or by the command. */
@@ -48,9 +49,9 @@ async function namesOf(found: AsyncGenerator<FoundRun>): Promise<string[]> {
 
 test('an entity means its newest run, whoever started it', async () => {
   const { target, calls } = await machine(runs);
-  expect(await findRun(target, 'leads')).toEqual({
+  expect(await findRun(target, 'leads')).toMatchObject({
     ...{ executionArn: `${RUN_ARNS}:f7d3_9b1c`, name: 'f7d3_9b1c', entity: 'leads', status: 'SUCCEEDED' },
-    ...{ startDate: new Date((NOW - DAY) * 1000), stopDate: undefined, ofAnother: false },
+    ...{ startDate: new Date((NOW - DAY) * 1000), stopDate: undefined, what: 'export' },
   });
   // Nothing older was looked at.
   expect(calls.filter(({ operation }) => operation === 'ListExecutions')).toHaveLength(1);

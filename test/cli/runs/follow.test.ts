@@ -16,7 +16,7 @@ test('a published run with warnings is marked, with the command that shows them'
   const cloud = await readingCloud({ executions: [execution] });
   const written: string[] = [];
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean(written.push(String(text))));
-  const runs = [{ entity: 'leads' as const, name: 'leads-night', executionArn: arnOf('leads-night') }];
+  const runs = [{ entity: 'leads' as const, run: 'leads-night', executionArn: arnOf('leads-night') }];
 
   await followToTheEnd(cloud.target, runs, { deployment: 'prod' });
   await followToTheEnd(cloud.target, runs, { deployment: 'prod', json: true });

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { gatherFacts } from '../../../cli/report/gather.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
-import { runsText } from '../../../cli/runs/list/list.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
-import { reportOf } from '../../../cli/runs/run-report.ts';
+import { runsText } from '../../../cli/runs/list/runs-text.ts';
+import { foundRun, runOf } from '../../../cli/runs/run/run.ts';
 import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
@@ -97,8 +97,8 @@ test('list tells a quarantined run, one that was stored for no reader, and the o
   const rows = await listRuns(target, wanted);
 
   expect(rows).toMatchObject([
-    { run: 'leads-some', state: 'unpublished', kind: 'partial', standing: null },
-    { run: NIGHT, state: 'quarantined', error: 'FileQuarantined', standing: null, releases: null },
+    { run: 'leads-some', outcome: 'stored', kind: 'partial', standing: null },
+    { run: NIGHT, outcome: 'quarantined', error: 'FileQuarantined', standing: null, needsPerson: true },
   ]);
   expect(
     runsText(rows, {}, asked)
@@ -113,7 +113,7 @@ test('list tells what was released, and the release as what it is: of the date o
   const rows = await listRuns(target, wanted);
 
   expect(rows.slice(0, 1)).toMatchObject([
-    { run: RELEASE, date: '2026-11-20', rows: 1, standing: 'latest', releases: NIGHT },
+    { run: RELEASE, date: '2026-11-20', rows: 1, standing: 'latest', what: 'release', of: NIGHT },
   ]);
   expect(
     runsText(rows, {}, asked)
@@ -144,7 +144,7 @@ test('show tells who released a file, and why; of the release, whose file it is'
   const cloud = await cloudWith({ released: true });
 
   const shown = await textOf(cloud, NIGHT);
-  expect(shown).toContain('leads of 2026-11-20, quarantined, then released, 12 B, the latest');
+  expect(shown).toContain('leads of 2026-11-20, quarantined, then released, 1 row, 12 B, the latest');
   expect(shown).toContain(
     `Released by dana@desk, 2026-11-21 08:00 UTC (${RELEASE}): "Holidays". Guards compare with this file`,
   );
@@ -164,22 +164,17 @@ test('show does not call published what is stored for no reader', async () => {
 });
 
 test('the result of a run says that nothing was published, or what was released', () => {
-  const end = (output: object) =>
-    reportOf(
+  const end = (input: object, output: object) => {
+    const found = foundRun(
+      { executionArn: arnOf('x'), status: 'SUCCEEDED', startDate: new Date(0) },
       'leads',
-      {
-        $metadata: {},
-        stateMachineArn: 'arn',
-        startDate: new Date(0),
-        executionArn: arnOf('x'),
-        status: 'SUCCEEDED',
-        output: JSON.stringify(output),
-      },
-      undefined,
+      'export',
     );
+    return runOf({ ...found, execution: { input: JSON.stringify(input), output: JSON.stringify(output) } });
+  };
 
-  expect(end(storedState)).toMatchObject({ unpublished: ['filters'], released: null });
-  expect(end(releasedState)).toMatchObject({ unpublished: null, released: { run: NIGHT, latest: true } });
+  expect(end({ entity: 'leads' }, storedState)).toMatchObject({ outcome: 'stored', differs: ['filters'] });
+  expect(end(releaseInput, releasedState)).toMatchObject({ outcome: 'release', of: NIGHT, standing: 'latest' });
 });
 
 test('download gives a quarantined file by the name of its run, and says what it is', async () => {

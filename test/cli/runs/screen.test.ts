@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Progress } from '../../../cli/runs/run-report.ts';
+import type { Progress } from '../../../cli/runs/executions.ts';
 import { createScreen } from '../../../cli/runs/screen.ts';
 import { terminal } from '../../local/support/terminal.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { gatherFacts } from '../../../cli/report/gather.ts';
 import { findRun } from '../../../cli/runs/find-run.ts';
-import { runsText } from '../../../cli/runs/list/list.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
+import { runsText } from '../../../cli/runs/list/runs-text.ts';
 import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
@@ -68,10 +68,10 @@ test('a start that ended without a job is shown with the reason', async () => {
   const text = async (name: string) => shownText(await showRun(target, name, endpoint), {});
 
   expect(await text('event-3')).toMatch(
-    /^event-3: leads, already started\n.*Requested nothing: already started: event-2 has this start of the rule\.\n.* Ended without a job, /s,
+    /^event-3: leads, already started: event-2 has this start of the rule\n.*Requested nothing: already started: event-2 has this start of the rule\.\n.* Ended without a job, /s,
   );
   expect(await text('event-1')).toMatch(
-    /^event-1: leads, not due\n.*Requested nothing: not due: another start of the rule is the one for this date\./s,
+    /^event-1: leads, not due: another start .*\n.*Requested nothing: not due: another start of the rule is the one for this date\./s,
   );
 });
 

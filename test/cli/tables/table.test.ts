@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { gatherFacts } from '../../../cli/report/gather.ts';
 import { reportPage } from '../../../cli/report/page.ts';
 import { reportDataOf } from '../../../cli/report/report-data.ts';
-import { runsText } from '../../../cli/runs/list/list.ts';
 import { listRuns } from '../../../cli/runs/list/list-runs.ts';
+import { runsText } from '../../../cli/runs/list/runs-text.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import { type Execution, readingCloud } from '../support/reading-cloud.ts';
@@ -115,7 +115,7 @@ test('list, show and follow know it as published without its table', async () =>
 test('an execution that wrote a table alone is shown as that, and counts as no export', async () => {
   const { cli, target } = await cloudWith([superseded, written]);
   const wanted = { entities: [], since: new Date(DATE), failed: false, timeZone: 'UTC', warn: () => undefined };
-  const rows = (await listRuns(target, wanted)).filter(({ tableOf }) => tableOf !== null);
+  const rows = (await listRuns(target, wanted)).filter(({ what }) => what === 'table');
 
   expect(rows.map(({ date, rows, bytes }) => [date, rows, bytes])).toEqual([
     [null, null, null],
@@ -127,9 +127,11 @@ test('an execution that wrote a table alone is shown as that, and counts as no e
   expect(shown.stdout).toContain(`the table of ${NIGHT}`);
   expect(shown.stdout).toContain('A value does not fit.');
   expect((await cli('follow', written.name)).stdout).toContain(
-    'the table of leads-night is written, 7 rows, 900 bytes',
+    'leads of 2026-11-20, the table of leads-night, 7 rows, 900 B, table tables/',
   );
-  expect((await cli('follow', superseded.name)).stdout).toContain('no table is written: another run than leads-night');
+  expect((await cli('follow', superseded.name)).stdout).toContain(
+    'no table is written: another run than leads-night is published for its date',
+  );
 });
 
 test.each<[string, Execution[], string[]]>([

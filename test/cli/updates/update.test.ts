@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { S3Client } from '@aws-sdk/client-s3';
 import { Command } from 'commander';
 import { beforeEach, expect, test, vi } from 'vitest';
+import { runSchema } from '../../../cli/runs/run/run.ts';
 import { checkUpdates } from '../../../cli/updates/check.ts';
 import { openUpdateFile } from '../../../cli/updates/source.ts';
 import { addUpdate } from '../../../cli/updates/update.ts';
@@ -231,13 +232,16 @@ test('lines that were not applied are reported without ids and values, and the e
   expect(stderr).toMatch(/UpdatesIncomplete: Some lines were not applied\.\n$/);
 });
 
-test('--json prints one document of exactly five keys', async () => {
+test('--json prints one document: the run, its batch, and how its lines ended', async () => {
   const { endpoint, executions } = await updateCloud({ lineOutcome });
   const { code, stdout } = await cli(['update', await fileOf(jsonl(people(10))), '--yes', '--json'], endpoint);
   const [batch] = [...executions.keys()];
   expect(code).toBe(1);
-  expect(JSON.parse(stdout)).toEqual({
-    ...{ ok: false, batch, counts: { APPLIED: 8, REJECTED: 1, FAILED: 1, UNKNOWN: 0, NOT_SENT: 0 } },
+  const document = JSON.parse(stdout);
+  expect(Object.keys(document)).toEqual(expect.arrayContaining(Object.keys(runSchema.shape)));
+  expect(document).toMatchObject({
+    ...{ ok: false, what: 'update', of: batch, outcome: 'failed', needsPerson: true, records: 10 },
+    ...{ batch, counts: { APPLIED: 8, REJECTED: 1, FAILED: 1, UNKNOWN: 0, NOT_SENT: 0 } },
     ...{ resultKey: `updates/${batch}/result.jsonl`, manifestKey: `updates/${batch}/_manifest.json` },
   });
 });
@@ -273,7 +277,9 @@ test('Ctrl-C ends the following and not the batch, which update-status shows und
   expect(calls).not.toContain('StopExecution');
   const failed = join(await tempDir(), 'failed.jsonl');
   const shown = await cli(['update-status', batch, '--failed-to', failed], endpoint);
-  expect(shown.stdout).toMatch(new RegExp(`^${batch}: RUNNING, not summarized\nFrom \\S+ to now\\..*APPLIED +5 `, 's'));
+  expect(shown.stdout).toMatch(
+    new RegExp(`^${batch}: under way, not summarized\nFrom \\S+ to now\\..*APPLIED +5 `, 's'),
+  );
   expect(shown).toMatchObject({ code: 2, stderr: `The batch ${batch} is still under way: wait for its end.\n` });
 });
 
@@ -499,16 +505,32 @@ test('update-status lists the last batches, and shows one', async () => {
   for (const count of [10, 20]) await cli(['update', await fileOf(jsonl(people(count))), '--yes'], endpoint);
   const [first = '', second = ''] = [...executions.keys()];
   const list = await cli(['update-status'], endpoint);
-  expect(list.stdout).toMatch(/^ +batch +started \(UTC\) +status +APPLIED +REJECTED +FAILED +UNKNOWN +NOT_SENT\n/);
-  expect(list.stdout).toMatch(new RegExp(`${second} +2026\\S+ +FAILED UpdatesIncomplete +16 +2 +2 +0 +0\n.*${first} `));
+  expect(list.stdout).toMatch(/^ +batch +started \(UTC\) +outcome +APPLIED +REJECTED +FAILED +UNKNOWN +NOT_SENT\n/);
+  expect(list.stdout).toMatch(new RegExp(`${second} +2026\\S+ +UpdatesIncomplete +16 +2 +2 +0 +0\n.*${first} `));
   const { batches } = JSON.parse((await cli(['update-status', '--json'], endpoint)).stdout);
   expect(batches.map(({ batch }: { batch: string }) => batch)).toEqual([second, first]);
   const one = await cli(['update-status', first], endpoint);
   expect(one.stdout).toMatch(
-    new RegExp(`^${first}: FAILED, 10 records\nFrom 2026-.*\nUpdatesIncomplete: .*APPLIED +8 .*REJECTED +Crm`, 's'),
+    new RegExp(
+      `^${first}: UpdatesIncomplete, 10 records\nFrom 2026-.*\nUpdatesIncomplete: .*APPLIED +8 .*REJECTED +Crm`,
+      's',
+    ),
   );
   const unknown = await cli(['update-status', 'nope'], endpoint);
   expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
+});
+
+test('a batch whose execution is forgotten is known by its manifest', async () => {
+  const { endpoint, executions } = await updateCloud({ lineOutcome });
+  for (const count of [2, 10]) await cli(['update', await fileOf(jsonl(people(count))), '--yes'], endpoint);
+  const [whole = '', part = ''] = [...executions.keys()];
+  executions.clear();
+  const documentOf = async (batch: string) =>
+    JSON.parse((await cli(['update-status', batch, '--json'], endpoint)).stdout);
+
+  const known = { status: null, executionArn: null, what: 'update', of: part };
+  expect(await documentOf(part)).toMatchObject({ ...known, outcome: 'failed', needsPerson: true, records: 10 });
+  expect(await documentOf(whole)).toMatchObject({ outcome: 'applied', needsPerson: false, records: 2 });
 });
 
 test('--failed-to writes what was not applied, for its owner only, and never over another file', async () => {

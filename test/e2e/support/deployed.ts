@@ -6,7 +6,7 @@ import { StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { inject } from 'vitest';
 import { authorize } from '../../../cli/authorize/authorize.ts';
 import { followRun, startRun } from '../../../cli/runs/executions.ts';
-import type { RunReport } from '../../../cli/runs/run-report.ts';
+import type { NamedRun } from '../../../cli/runs/run/run.ts';
 import { connect, type Target } from '../../../cli/support/target.ts';
 import { readConfiguration } from '../../../core/config/configuration.ts';
 import type { deploymentSchema } from '../../../core/config/deployment.ts';
@@ -47,9 +47,9 @@ export interface Deployed {
   /** Every token, code, verifier and client secret that passed between the product and the sandbox. */
   issued: ReadonlySet<string>;
   /** Runs one entity to its end. */
-  run(entity: Entity, input?: object): Promise<RunReport>;
+  run(entity: Entity, input?: object): Promise<NamedRun>;
   /** Starts the machine with any JSON and waits for the end. */
-  runRaw(input: unknown): Promise<RunReport>;
+  runRaw(input: unknown): Promise<NamedRun>;
   authorize(): Promise<unknown>;
   /** The folder of the assembly that is deployed. */
   assembly(): string;
@@ -132,11 +132,11 @@ async function deleteStack({ target, cloud }: Deployed): Promise<void> {
   await client.send(new DeleteStackCommand({ StackName: target.stack }));
 }
 
-async function runOn(target: Target, entity: Entity, input: object): Promise<RunReport> {
+async function runOn(target: Target, entity: Entity, input: object): Promise<NamedRun> {
   return followRun(target.sfn, entity, await startRun(target, entity, input), { everyMs: 200 });
 }
 
-async function runRawOn(target: Target, input: unknown): Promise<RunReport> {
+async function runRawOn(target: Target, input: unknown): Promise<NamedRun> {
   const started = await target.sfn.send(
     new StartExecutionCommand({
       stateMachineArn: target.StateMachineArn,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { runSchema } from '../../../cli/runs/run/run.ts';
 
 /** The program behind `npm start`. */
 export const START = 'local/start.ts';
@@ -6,8 +7,10 @@ export const START = 'local/start.ts';
 const word = z.string().min(1);
 /** A published run, as `--json` prints it. */
 export const publishedSchema = z.strictObject({
+  ...runSchema.shape,
   entity: word,
   executionArn: z.string().startsWith('arn:aws:states:us-east-1:000000000000:execution:crm-export-local-ExportRun:'),
+  outcome: z.literal('published'),
   status: z.literal('SUCCEEDED'),
   error: z.null(),
   cause: z.null(),
@@ -20,7 +23,6 @@ export const publishedSchema = z.strictObject({
   warningCount: z.literal(1),
   checks: z.int().positive(),
   seconds: z.number().positive(),
-  ...{ withoutJob: z.null(), unpublished: z.null(), released: z.null(), table: z.null(), tableOf: z.null() },
 });
 /** The whole document of a start whose runs are all published. */
 export const documentSchema = z.strictObject({ ok: z.literal(true), runs: z.array(publishedSchema) });

@@ -1,7 +1,7 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { StartExecutionCommand, StopExecutionCommand } from '@aws-sdk/client-sfn';
 import { followRun, startRun } from '../../../cli/runs/executions.ts';
-import type { RunReport } from '../../../cli/runs/run-report.ts';
+import type { NamedRun } from '../../../cli/runs/run/run.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import type { FaultInput } from '../../../sandbox/world/fault-schema.ts';
 import { bucketTools } from '../../e2e/support/bucket-tools.ts';
@@ -17,7 +17,7 @@ export const MAX_BYTES = 2_000_000;
 export interface Case {
   entry: string;
   /** Returns the run that met the trouble. */
-  fault: (system: Deployed) => Promise<RunReport>;
+  fault: (system: Deployed) => Promise<NamedRun>;
   /** What a run is to end in; default: the entry's name. */
   error?: string | null;
   /** What a person does outside of the command, at the CRM or in the console. */
@@ -50,14 +50,14 @@ function atTheTokenEndpoint(fault: Omit<Fault, 'path'>): Case['fault'] {
 }
 
 /** Runs until one ends so: a function asks again half a minute after a refresh that brought nothing, and not before. */
-async function runUntil(system: Deployed, ends: (report: RunReport) => boolean): Promise<RunReport> {
+async function runUntil(system: Deployed, ends: (report: NamedRun) => boolean): Promise<NamedRun> {
   let report = await system.run(ENTITY);
   for (let runs = 0; runs < 12 && !ends(report); runs += 1) report = await system.run(ENTITY);
   return report;
 }
 
 /** The first runs leave refreshes without an answer; the next ones find that the CRM is left alone. */
-async function unansweredRefreshes(system: Deployed): Promise<RunReport> {
+async function unansweredRefreshes(system: Deployed): Promise<NamedRun> {
   await atTheTokenEndpoint({ reset: 'after' })(system);
   return runUntil(system, ({ error }) => error !== 'CrmUnavailable');
 }
@@ -129,28 +129,28 @@ export const CASES: Case[] = [
   { entry: 'StorageDenied', fault: goneBucket },
 ];
 
-async function brokenSecret(system: Deployed): Promise<RunReport> {
+async function brokenSecret(system: Deployed): Promise<NamedRun> {
   await putTokens(system, 'no JSON');
   // The functions are warm: they look at the secret again only when the CRM refuses the token that they hold.
   system.sandbox.expireAccessTokens();
   return system.run(ENTITY);
 }
 
-async function abortedRun({ sandbox, target }: Deployed): Promise<RunReport> {
+async function abortedRun({ sandbox, target }: Deployed): Promise<NamedRun> {
   sandbox.faults.add({ path: 'status', entity: ENTITY, status: 'PROCESSING' });
   const executionArn = await startRun(target, ENTITY, {});
   await target.sfn.send(new StopExecutionCommand({ executionArn, cause: 'by hand' }));
   return followRun(target.sfn, ENTITY, executionArn);
 }
 
-async function pausedRule(system: Deployed): Promise<RunReport> {
+async function pausedRule(system: Deployed): Promise<NamedRun> {
   const { code, stderr } = await operatorOf(system).cli('pause', ENTITY);
   if (code !== 0) throw new Error(stderr);
   return system.run(ENTITY);
 }
 
 /** Something else stands where the run will write. */
-async function takenManifest({ target }: Deployed): Promise<RunReport> {
+async function takenManifest({ target }: Deployed): Promise<NamedRun> {
   const { sfn, s3, StateMachineArn: stateMachineArn, BucketName: Bucket } = target;
   const name = `taken-${Date.now()}`;
   const Key = `runs/entity=${ENTITY}/run=${name}/_manifest.json`;
@@ -160,7 +160,7 @@ async function takenManifest({ target }: Deployed): Promise<RunReport> {
   return followRun(sfn, ENTITY, executionArn);
 }
 
-async function goneBucket(system: Deployed): Promise<RunReport> {
+async function goneBucket(system: Deployed): Promise<NamedRun> {
   await bucketTools(system.target).remove();
   return system.run(ENTITY);
 }

@@ -1,9 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { runsText, sinceArgument } from '../../../../cli/runs/list/list.ts';
-import { listRuns, type RunRow } from '../../../../cli/runs/list/list-runs.ts';
+import { sinceArgument } from '../../../../cli/runs/list/list-options.ts';
+import { listRuns } from '../../../../cli/runs/list/list-runs.ts';
+import { runsText } from '../../../../cli/runs/list/runs-text.ts';
+import type { Run } from '../../../../cli/runs/run/run.ts';
 import { durationText, plainLine } from '../../../../cli/support/text.ts';
 import { run, runState } from '../../../support/builders.ts';
+import { aRun } from '../../support/a-run.ts';
 import { type Execution, readingCloud } from '../../support/reading-cloud.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
@@ -138,25 +141,13 @@ test('a run whose manifest is there is not looked up again', async () => {
   expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toEqual([]);
 });
 
-const row: RunRow = {
-  ...{ run: 'leads-1', entity: 'leads', date: '2026-11-20', status: 'SUCCEEDED', error: null, cause: null },
-  ...{ startedAt: '2026-11-20T01:00:00.000Z', seconds: 12.5, rows: 1240, bytes: 80_073, standing: 'latest' },
-  ...{
-    warningCount: 0,
-    changedColumns: null,
-    waiting: null,
-    withoutJob: null,
-    state: 'published',
-    kind: 'full',
-    unjudged: false,
-    releases: null,
-    tableOf: null,
-  },
-};
+const row = aRun({
+  ...{ date: '2026-11-20', rows: 1240, bytes: 80_073, standing: 'latest', warningCount: 0, kind: 'full' },
+});
 const asked = { since: new Date('2026-11-13T00:00:00Z'), failed: false };
 
 test('a pipe gets a line for each run, a terminal a table that says what is known from the manifest alone', () => {
-  const forgotten: RunRow = { ...row, status: null, seconds: null, standing: 'current' };
+  const forgotten: Run = { ...row, status: null, seconds: null, standing: 'current' };
   expect(runsText([row], {}, asked)).toBe(
     '2026-11-20T01:00:00.000Z\tleads\t2026-11-20\tpublished\t12.5\t1240\t80073\tlatest\tleads-1',
   );
@@ -168,8 +159,9 @@ test('a pipe gets a line for each run, a terminal a table that says what is know
 
 /** By a rule: EventBridge gives such names. */
 const RULE_RUN = '5c3e6f0a-1b2c-4d5e-8f90-a1b2c3d4e5f6_0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9';
-const long: RunRow = { ...row, run: RULE_RUN, entity: 'agent-numbers', standing: 'superseded' };
-const failure: RunRow = { ...long, status: 'FAILED', error: 'ReauthorizationRequired', rows: null, bytes: null };
+const long: Run = { ...row, run: RULE_RUN, entity: 'agent-numbers', standing: 'superseded' };
+const failed = { status: 'FAILED', outcome: 'failed', rows: null, bytes: null } as const;
+const failure: Run = { ...long, ...failed, error: 'ReauthorizationRequired' };
 
 test.each([80, 100, 120, 200])('no line is wider than a terminal of %d columns, and every name is whole', (columns) => {
   const shown = stripVTControlCharacters(runsText([row, long, failure], { isTTY: true, columns }, asked)).split('\n');
@@ -196,8 +188,8 @@ test('running and limit: only runs under way, only the newest', async () => {
   expect(await names({ running: true })).toEqual(['c']);
   cloud.calls.length = 0;
   expect(await names({ limit: 1 })).toEqual(['c']);
-  // The entities of two, and the one that is shown.
-  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(3);
+  // The entities of two: the one that is shown is described then.
+  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(2);
   expect(await names({ limit: 3 })).toEqual(['c', 'b', 'a']);
   cloud.publish({ execution: 'a', manifest: { startedAt: '2026-11-20T04:00:00.000Z' } });
   // A run that is not looked up is not one that Step Functions has forgotten.
@@ -211,8 +203,8 @@ test('once the newest that failed are found, no older run is looked at', async (
   const cloud = await readingCloud({ executions });
   const runs = await listRuns(cloud.target, { ...silent, failed: true, limit: 1 });
   expect(runs.map(({ run }) => run)).toEqual(['run-0']);
-  // The inputs of ten are read at once, then the one that is shown.
-  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(11);
+  // The inputs of ten are read at once.
+  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(10);
 });
 
 test('where there is nothing a person gets a sentence, and a pipe nothing', () => {
@@ -223,7 +215,7 @@ test('where there is nothing a person gets a sentence, and a pipe nothing', () =
 
 test('what a terminal would obey is taken out of names', () => {
   expect(plainLine('a\u001b[31mred\u001b[0m\nb\u202ec')).toBe('ared b c');
-  const line = runsText([{ ...row, run: 'x\u001b]0;title\u0007y', status: 'FAILED', error: 'E\nF' }], {}, asked);
+  const line = runsText([{ ...row, ...failed, run: 'x\u001b]0;title\u0007y', error: 'E\nF' }], {}, asked);
   expect(stripVTControlCharacters(line)).toBe(line);
   expect(line.split('\n')).toHaveLength(1);
 });

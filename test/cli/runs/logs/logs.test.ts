@@ -45,6 +45,7 @@ const found = {
     ...ended,
     executionArn: `${RUN_ARNS}:${NAME}`,
     entity: 'leads' as const,
+    what: 'export' as const,
     status: 'RUNNING',
     stopDate: undefined,
   },

@@ -334,7 +334,9 @@ test('a failed run is shown also where the bucket is gone, which may be why it f
   const cloud = await readingCloud({ executions: [failed], bucket: { status: 404, code: 'NoSuchBucket' } });
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads --date 2026-11-20' });
-  expect(shown.warnings).toEqual([expect.stringMatching(/^What readers have is not known: .*bucket/)]);
+  expect(shown.warnings).toEqual([
+    expect.stringMatching(/^What readers have, .* are not known: the bucket could not be read\. .*gone/),
+  ]);
 });
 
 test('the columns that changed are named, each once: those that warned, those that are accepted, other labels', async () => {

@@ -1,5 +1,6 @@
-import type { RunState } from '../../core/step/states.ts';
-import { manyText } from '../support/text.ts';
+import * as z from 'zod/mini';
+import type { RunState } from '../../../core/step/states.ts';
+import { manyText } from '../../support/text.ts';
 
 /** A state of the machine that a run has entered. */
 export interface Seen {
@@ -9,16 +10,18 @@ export interface Seen {
 }
 
 /** Why a run waits, and until when. */
-export interface Waiting {
-  state: string;
-  /** Status checks that the CRM answered. */
-  checks: number;
-  /** Errors in a row until now; null where the CRM only needs more time. */
-  trouble: { error: string; status: number | null; count: number } | null;
-  nextTryAt: string;
-  /** When the run gives up; null if its state does not have it. */
-  deadline: string | null;
-}
+export const waitingSchema = z.object({
+  state: z.string(),
+  checks: z.int().check(z.describe('Status checks that the CRM answered.')),
+  trouble: z
+    .nullable(z.object({ error: z.string(), status: z.nullable(z.int()), count: z.int() }))
+    .check(z.describe('Errors in a row until now; null where the CRM only needs more time.')),
+  nextTryAt: z.iso.datetime(),
+  deadline: z
+    .nullable(z.iso.datetime())
+    .check(z.describe('When the run gives up; null where its state does not have it.')),
+});
+export type Waiting = z.infer<typeof waitingSchema>;
 
 /** `undefined` where the run does not wait. */
 export function waitingOf({ name, at, state }: Seen): Waiting | undefined {

@@ -1,0 +1,86 @@
+import { fittedTable } from '../../support/table.ts';
+import { bytesText, durationText, manyText, plainLine } from '../../support/text.ts';
+import type { Tone } from '../run/outcomes.ts';
+import { FORGOTTEN_AFTER_DAYS, type Run } from '../run/run.ts';
+import { waitingText } from '../run/waiting.ts';
+import { outcomeWord, painterOf, toneOf } from '../run/words.ts';
+
+/** The runs for a person on a terminal, or a line for each elsewhere. */
+export function runsText(
+  runs: Run[],
+  stream: { isTTY?: boolean; columns?: number },
+  { since, failed, running = false }: { since: Date; failed: boolean; running?: boolean },
+): string {
+  if (!stream.isTTY) return runs.map(lineOf).join('\n');
+  const from = `since ${since.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+  if (runs.length === 0 && running) return 'No run is under way.';
+  if (runs.length === 0) return failed ? `No run failed ${from}.` : `There is no run ${from}.`;
+  const { lines, leftOut } = fittedTable(COLUMNS, runs.map(cellsOf), stream.columns ?? Number.POSITIVE_INFINITY);
+  const painter = painterOf(stream);
+  const rows = lines.map((line, index) => painter(toneAt(runs[index - 1]))(line));
+  const forgotten = `* Step Functions forgets runs after ${FORGOTTEN_AFTER_DAYS} days: of these the manifest tells alone, and those that failed are not known.`;
+  const notes = [
+    ...(runs.some(({ status }) => status === null) ? [forgotten] : []),
+    ...(leftOut.length > 0 ? [`No room for: ${leftOut.join(', ')}; --json has all.`] : []),
+  ];
+  return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
+}
+
+/** The heading stands back. */
+function toneAt(run: Run | undefined): Tone {
+  return run ? toneOf(run) : 'idle';
+}
+
+/** What the table has no room for. */
+function notesOf(runs: Run[]): string[] {
+  const notes = runs.flatMap(({ run, what, of, warningCount, changedColumns, waiting }) => [
+    ...(what === 'release' ? [`${plainLine(run)}: releases ${plainLine(of ?? '')}`] : []),
+    ...(what === 'table' ? [`${plainLine(run)}: table of ${plainLine(of ?? '')}`] : []),
+    ...(waiting ? [`${plainLine(run)}: ${waitingText(waiting)}`] : []),
+    ...(warningCount ? [`${plainLine(run)}: ${manyText(warningCount, 'warning')}, which show prints`] : []),
+    ...(changedColumns ? [`${plainLine(run)}: ${manyText(changedColumns, 'column')} changed, which show names`] : []),
+  ]);
+  return notes.length === 0 ? [] : ['', ...notes.map((note) => `  ${note}`)];
+}
+
+const COLUMNS = [
+  { name: 'started (UTC)' },
+  { name: 'entity' },
+  { name: 'date', optional: 1 },
+  { name: 'outcome' },
+  { name: 'took', optional: 3 },
+  { name: 'rows', optional: 4 },
+  { name: 'bytes', optional: 5 },
+  { name: 'standing', heading: '', optional: 2 },
+  { name: 'run' },
+];
+
+function cellsOf(run: Run): string[] {
+  const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
+  return [
+    startedAt.slice(0, 19).replace('T', ' '),
+    entity ?? '?',
+    date ?? '',
+    `${cellOf(run)}${run.warningCount ? ' (!)' : ''}`,
+    seconds === null ? '' : durationText(seconds),
+    rows?.toLocaleString('en-US') ?? '',
+    bytesText(bytes),
+    standing === 'current' ? '' : (standing ?? ''),
+    plainLine(run.run),
+  ];
+}
+
+function lineOf(run: Run): string {
+  const { startedAt, entity, date, seconds, rows, bytes, standing } = run;
+  const measures = [seconds, rows, bytes, standing, plainLine(run.run), run.warningCount || null];
+  const cells = [startedAt, entity, date, cellOf(run), ...measures, run.waiting && waitingText(run.waiting)];
+  return cells
+    .map((cell) => cell ?? '')
+    .join('\t')
+    .trimEnd();
+}
+
+/** With a mark where the manifest tells alone. */
+function cellOf(run: Run): string {
+  return `${outcomeWord(run)}${run.status === null ? '*' : ''}`;
+}

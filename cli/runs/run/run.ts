@@ -1,0 +1,231 @@
+import type { DescribeExecutionOutput, ExecutionListItem } from '@aws-sdk/client-sfn';
+import * as z from 'zod/mini';
+import { type Entity, entitySchema } from '../../../core/config/entities.ts';
+import { countChanges } from '../../../core/export/drift-words.ts';
+import { parseJson } from '../../../core/json.ts';
+import { dateIn } from '../../../core/schedule/local-time.ts';
+import { kindSchema } from '../../../core/step/kind.ts';
+import { type RunState, runStateSchema, tableSchema } from '../../../core/step/states.ts';
+import type { PublishedRun } from '../../data/manifests.ts';
+import { isUnjudged } from '../../data/remarks.ts';
+import { type RunInput, readInput } from './input.ts';
+import { OUTCOME_NAMES, OUTCOMES, type Outcome } from './outcomes.ts';
+import { type Waiting, waitingSchema } from './waiting.ts';
+
+/** Step Functions deletes an execution so long after its end. */
+export const FORGOTTEN_AFTER_DAYS = 90;
+
+const standingSchema = z.nullable(z.enum(['latest', 'current', 'superseded']));
+export type Standing = z.infer<typeof standingSchema>;
+
+const publishedDateSchema = z.object({ date: z.iso.date(), run: z.string() });
+const readersSchema = z.object({
+  ofDate: z.nullable(publishedDateSchema).check(z.describe('What is published for the date of the run.')),
+  latest: z.nullable(publishedDateSchema),
+});
+/** What readers have where a run failed. */
+export type Readers = z.infer<typeof readersSchema>;
+
+/** A run as every command knows it and as `--json` prints it. What is not known is null. */
+export const runSchema = z.object({
+  run: z.string().check(z.describe('Name of the execution.')),
+  executionArn: z.nullable(z.string()).check(z.describe('null = Step Functions has deleted it.')),
+  what: z
+    .enum(['export', 'release', 'table', 'update'])
+    .check(z.describe('release and table: about the file of another run. update: a batch of customer updates.')),
+  of: z.nullable(z.string()).check(z.describe('That other run; of an update, its batch.')),
+  entity: z.nullable(entitySchema),
+  date: z.nullable(z.iso.date()).check(z.describe('The logical date.')),
+  outcome: z.enum(OUTCOME_NAMES).check(z.describe('What became of it.')),
+  needsPerson: z.boolean().check(z.describe('Whether somebody has to do something.')),
+  status: z.nullable(z.string()).check(z.describe('By Step Functions; null = only the manifest is left.')),
+  error: z.nullable(z.string()),
+  cause: z.nullable(z.string()),
+  startedAt: z.iso.datetime(),
+  endedAt: z.nullable(z.iso.datetime()),
+  seconds: z.nullable(z.number()).check(z.describe('From start to end, or until now.')),
+  waiting: z.nullable(waitingSchema).check(z.describe('Why it waits, and until when.')),
+  startedBy: z
+    .nullable(z.string())
+    .check(z.describe('Where it was already started: the execution that has the start.')),
+  standing: standingSchema.check(
+    z.describe('By the pointers: of the newest date, of its own date, or replaced by a later run; null = no pointer.'),
+  ),
+  readers: z.nullable(readersSchema).check(z.describe('What readers have where it failed.')),
+  kind: z.nullable(kindSchema).check(z.describe('As in the manifest.')),
+  differs: z.array(z.string()).check(z.describe('Keys by which its plan differs from the configured one.')),
+  exportId: z.nullable(z.string()),
+  checks: z.nullable(z.int()).check(z.describe('How often the status of the export was read.')),
+  rows: z.nullable(z.int()).check(z.describe('Of the file; where only a table is written, of the table.')),
+  bytes: z.nullable(z.int()).check(z.describe('The same.')),
+  key: z.nullable(z.string()).check(z.describe('Of the file in the bucket.')),
+  manifestKey: z.nullable(z.string()),
+  keptUntil: z.nullable(z.iso.date()).check(z.describe('From this day on its objects may be removed.')),
+  warningCount: z.nullable(z.int()).check(z.describe('Warnings in the manifest.')),
+  changedColumns: z
+    .nullable(z.int())
+    .check(z.describe('Columns that came, went or have another type since the export before.')),
+  unjudged: z.boolean().check(z.describe('Nobody has looked into the file: its columns and rows are not known.')),
+  table: z.nullable(tableSchema).check(z.describe('The table that was written.')),
+});
+export type Run = z.infer<typeof runSchema>;
+
+/** A run of an execution whose entity is known. */
+export interface NamedRun extends Run {
+  entity: Entity;
+  executionArn: string;
+  seconds: number;
+}
+
+/** An execution, as it is listed or described. */
+export interface FoundRun {
+  executionArn: string;
+  name: string;
+  /** `undefined` where its input names none. */
+  entity: Entity | undefined;
+  status: string;
+  startDate: Date;
+  stopDate: Date | undefined;
+  what: Run['what'];
+  /** With its input and output, where it was looked up. */
+  execution?: Partial<DescribeExecutionOutput>;
+}
+
+/** A published run, and where it stands. */
+export interface Joined extends PublishedRun {
+  standing: Standing;
+}
+
+/** What is known besides the execution. */
+export interface Known {
+  /** Seen last, where there is no output. */
+  state?: RunState | undefined;
+  published?: Joined | undefined;
+  readers?: Readers | undefined;
+  waiting?: Waiting | undefined;
+  /** In which a run gets its date, where no state has it. */
+  timeZone?: string | undefined;
+}
+
+/** The state of a run in an event of its history, or `undefined` before the first step has it. */
+export function parseState(text: string | undefined): RunState | undefined {
+  return parseJson(runStateSchema, text);
+}
+
+/** All that is known of an execution. */
+export function runOf(found: FoundRun, known: Known = {}): Run {
+  const { name, executionArn, entity = null, status, startDate, stopDate, execution } = found;
+  const { error = null, cause = null, input: text } = execution ?? {};
+  const input = readInput(text);
+  const state = parseState(execution?.output) ?? known.state;
+  const { published, readers = null, waiting = null } = known;
+  const what = execution ? input.what : found.what;
+  const seen = { status, error, what, state, published };
+  const outcome = outcomeOf(seen);
+  return {
+    ...{ run: name, executionArn, what, of: input.of ?? null, entity },
+    date: dateOf(state, published) ?? reckonedDate(input, startDate, known.timeZone) ?? null,
+    ...{ outcome, needsPerson: needsPerson(outcome, readers, [name, input.of]), status, error, cause },
+    startedAt: startDate.toISOString(),
+    endedAt: stopDate?.toISOString() ?? null,
+    seconds: secondsBetween(startDate, stopDate ?? new Date()),
+    ...{ waiting, startedBy: state?.startedBy ?? null },
+    standing: published?.standing ?? (outcome === 'release' ? (state?.released?.latest ? 'latest' : 'current') : null),
+    readers,
+    ...fileOf(what, state, published),
+  };
+}
+
+/** All that a manifest knows of its run. */
+export function runOfManifest(published: Joined): Run {
+  const { entity, startedAt, execution: name } = published.manifest;
+  const item = { name, status: 'SUCCEEDED', startDate: new Date(startedAt) } as const;
+  const run = runOf(foundRun(item, entity, 'export'), { published });
+  return { ...run, executionArn: null, status: null, seconds: null };
+}
+
+interface Seen {
+  status: string;
+  error: string | null;
+  what: Run['what'];
+  state: RunState | undefined;
+  published: Joined | undefined;
+}
+
+function outcomeOf(seen: Seen): Outcome {
+  const { status, error, what, state } = seen;
+  if (status === 'RUNNING') return 'running';
+  if (error === 'TableNotWritten' && what !== 'table') return 'withoutTable';
+  if (what === 'export') return exportOutcome(seen);
+  if (status !== 'SUCCEEDED') return 'failed';
+  if (what === 'table') return state?.table ? 'table' : 'replaced';
+  return what === 'update' ? 'applied' : 'release';
+}
+
+function exportOutcome({ status, error, state, published }: Seen): Outcome {
+  const { manifest, standing } = published ?? {};
+  if (manifest?.state === 'quarantined' && (standing === 'latest' || standing === 'current')) return 'released';
+  if (manifest?.state === 'quarantined' || error === 'FileQuarantined') return 'quarantined';
+  if (status !== 'SUCCEEDED') return 'failed';
+  if (state?.outcome === 'NOT_DUE') return 'notDue';
+  if (state?.outcome === 'ALREADY_STARTED') return 'alreadyStarted';
+  return manifest?.state === 'unpublished' || state?.outcome === 'UNPUBLISHED' ? 'stored' : 'published';
+}
+
+/** Nobody has to do anything for a date of which readers have another run. */
+function needsPerson(outcome: Outcome, readers: Readers | null, own: (string | undefined)[]): boolean {
+  const ofDate = readers?.ofDate?.run;
+  return OUTCOMES[outcome].needsPerson && (ofDate === undefined || own.includes(ofDate));
+}
+
+function dateOf(state: RunState | undefined, published: Joined | undefined): string | undefined {
+  const { run, released, table, date } = state ?? {};
+  return published?.manifest.date ?? (run ?? released ?? table)?.date ?? date ?? undefined;
+}
+
+/** The date that CreateExport gives to an export; that of any other run is in its file. */
+function reckonedDate(input: RunInput, startDate: Date, timeZone: string | undefined): string | undefined {
+  if (input.what !== 'export' || timeZone === undefined) return undefined;
+  if (z.iso.date().safeParse(input.date).success) return input.date;
+  const due = z.iso.datetime({ offset: true }).safeParse(input.scheduledFor).data;
+  return dateIn(timeZone, due === undefined ? startDate : new Date(due));
+}
+
+function fileOf(what: Run['what'], state: RunState | undefined, published: Joined | undefined) {
+  const { manifest, manifestKey } = published ?? {};
+  const { run, file, table = null } = state ?? {};
+  const { rows, bytes } = (what === 'table' ? table : manifest?.file) ?? {};
+  return {
+    kind: manifest?.kind ?? run?.kind ?? null,
+    differs: manifest?.differs ?? run?.differs ?? [],
+    exportId: manifest?.export.id ?? run?.exportId ?? null,
+    checks: manifest?.export.checks ?? state?.checks ?? null,
+    rows: state?.rows ?? rows ?? null,
+    bytes: file?.bytes ?? bytes ?? null,
+    key: manifest?.file.key ?? file?.key ?? null,
+    manifestKey: manifestKey ?? state?.manifestKey ?? null,
+    keptUntil: manifest?.keptUntil ?? run?.keptUntil ?? null,
+    warningCount: manifest?.warnings.length ?? state?.warningCount ?? null,
+    changedColumns: manifest?.drift ? countChanges(manifest.drift) : null,
+    unjudged: isUnjudged(manifest?.file),
+    table,
+  };
+}
+
+/** An execution in a list, or its description. */
+export function foundRun(item: Partial<ExecutionListItem>, entity: Entity | undefined, what: Run['what']): FoundRun {
+  const { executionArn = '', name = executionArn.split(':').at(-1) ?? '', status = 'RUNNING' } = item;
+  return {
+    executionArn,
+    name,
+    entity,
+    status,
+    startDate: item.startDate ?? new Date(0),
+    stopDate: item.stopDate,
+    what,
+  };
+}
+
+export function secondsBetween(start: Date | undefined, end: Date): number {
+  return start ? Math.max(0, Math.round((end.getTime() - start.getTime()) / 100) / 10) : 0;
+}

@@ -1,0 +1,82 @@
+import type { Entity } from '../../../core/config/entities.ts';
+import { otherPlanText } from '../../data/remarks.ts';
+import { bytesText, colorsFor, manyText, plainLine } from '../../support/text.ts';
+import { OUTCOMES, type Tone } from './outcomes.ts';
+import type { Readers, Run } from './run.ts';
+
+/** What became of a run, in words: for a column, for a line, for a section. */
+
+type Told = Pick<Run, 'what' | 'outcome' | 'error' | 'status' | 'kind' | 'unjudged'>;
+
+/** For a column: `published`, `published, partial`, `published, unjudged`, `ExportFailed`. */
+export function outcomeWord({ what, outcome, error, status, kind, unjudged }: Told): string {
+  const { word } = OUTCOMES[outcome];
+  if (outcome === 'failed') return plainLine(error ?? status ?? word);
+  const file = what === 'release' ? OUTCOMES.release.word : OUTCOMES.published.word;
+  const whole = [file, kind === 'partial' && 'partial', unjudged && 'unjudged'].filter(Boolean).join(', ');
+  if (outcome === 'withoutTable') return `${whole}, ${word}`;
+  return outcome === 'published' ? whole : word;
+}
+
+/** For a line: what `outcomeWord` says, as half a sentence. */
+export function outcomeText(run: Run): string {
+  const { outcome, of, startedBy, differs } = run;
+  const other = plainLine(of ?? 'another run');
+  const texts: Partial<Record<Run['outcome'], string>> = {
+    stored: `stored, not published: ${otherPlanText(differs)}`,
+    released: 'quarantined, then released',
+    release: `released from quarantine: ${other}`,
+    table: `the table of ${other}`,
+    replaced: `no table is written: another run than ${other} is published for its date`,
+    withoutTable: 'published, without its table',
+    notDue: 'not due: another start of the rule is the one for this date',
+    alreadyStarted: `already started: ${plainLine(startedBy ?? 'another execution')} has this start of the rule`,
+  };
+  return texts[outcome] ?? outcomeWord(run);
+}
+
+const STANDINGS = {
+  latest: 'the latest',
+  current: 'what counts for its date',
+  superseded: 'superseded by a later run',
+};
+
+/** Outcomes with a file or a table that has a size. */
+const MEASURED = new Set<Run['outcome']>(['published', 'stored', 'released', 'release', 'table', 'withoutTable']);
+
+/** A line: `leads of 2026-11-20, published, 1,240 rows, 80.1 kB, the latest`. */
+export function headText(run: Run): string {
+  const { entity, date, standing, rows, bytes, outcome } = run;
+  const what = [entity ?? 'no entity', date].filter(Boolean).join(' of ');
+  if (!MEASURED.has(outcome)) return `${what}, ${outcomeText(run)}`;
+  const size = [rows === null ? 'uncounted rows' : manyText(rows, 'row'), bytesText(bytes)];
+  return [what, outcomeText(run), ...size, standing && STANDINGS[standing]].filter(Boolean).join(', ');
+}
+
+/** `ExportFailed: The CRM reported it as failed.` */
+export function failureText({ error, status, cause }: Pick<Run, 'error' | 'status' | 'cause'>): string {
+  return `${plainLine(error ?? status ?? '')}: ${plainLine(cause ?? 'no cause was given.')}`;
+}
+
+export function readersText({ ofDate, latest }: Readers, entity: Entity, date: string | null): string {
+  if (ofDate) return `Readers have ${entity} of ${ofDate.date}, from ${plainLine(ofDate.run)}.`;
+  if (!latest) return `Readers have no ${entity} at all.`;
+  const missing = date === null ? '' : `nothing of ${date}, `;
+  return `Readers have ${missing}still ${entity} of ${latest.date}, from ${plainLine(latest.run)}.`;
+}
+
+/** How a run is painted: as its outcome, unless a later run has replaced it or it has warnings. */
+export function toneOf({ outcome, standing, warningCount }: Pick<Run, 'outcome' | 'standing' | 'warningCount'>): Tone {
+  const { tone } = OUTCOMES[outcome];
+  if (standing === 'superseded') return 'idle';
+  return tone === 'good' && warningCount ? 'warned' : tone;
+}
+
+/** How each tone is shown where there is no colour. */
+export const SIGNS: Record<Tone, string> = { good: '✓', warned: '!', bad: '✕', open: '…', idle: '·' };
+
+export function painterOf(stream: { isTTY?: boolean }): (tone: Tone) => (text: string) => string {
+  const { green, yellow, red, cyan, dim } = colorsFor(stream);
+  const paint = { good: green, warned: yellow, bad: red, open: cyan, idle: dim };
+  return (tone) => paint[tone];
+}

@@ -1,0 +1,190 @@
+import { expect, test } from 'vitest';
+import { OUTCOME_NAMES, OUTCOMES } from '../../../../cli/runs/run/outcomes.ts';
+import { type Run, runSchema } from '../../../../cli/runs/run/run.ts';
+import { headText, outcomeText, outcomeWord, toneOf } from '../../../../cli/runs/run/words.ts';
+import type { Manifest } from '../../../../core/export/manifest.ts';
+import { newState, run, runState, storedFile } from '../../../support/builders.ts';
+import { aRun } from '../../support/a-run.ts';
+import { type Execution, readingCloud } from '../../support/reading-cloud.ts';
+import { runCli } from '../../support/run-cli.ts';
+
+/** What became of a run is the same in every command. */
+
+const NIGHT = 'leads-night';
+const DATE = '2026-11-20';
+const started = {
+  start: `${DATE}T01:00:00.000Z`,
+  stop: `${DATE}T01:05:00.000Z`,
+  input: { entity: 'leads', date: DATE },
+};
+const state = runState({ input: started.input, run: run(), file: storedFile({ bytes: 12 }) });
+const manifestKey = `runs/entity=leads/run=${NIGHT}/_manifest.json`;
+const stopped: Partial<Manifest> = {
+  state: 'quarantined',
+  guards: {
+    checks: [{ guard: 'maxShrink', passed: false, measured: 0.99, bound: 0.5, detail: null }],
+    ...{ comparedWith: [], medianRows: 100 },
+  },
+};
+
+interface Case {
+  what: string;
+  outcome: Run['outcome'];
+  execution: Partial<Execution>;
+  manifest?: Partial<Manifest>;
+  pointers?: ('date' | 'latest')[];
+}
+
+const failed = (error: string, last: object = state): Partial<Execution> => ({
+  ...{ status: 'FAILED', error, cause: 'So it was.' },
+  entered: [['RunFailed', started.stop, last]],
+});
+const succeeded = (output: object): Partial<Execution> => ({
+  ...{ status: 'SUCCEEDED', output: JSON.stringify(output) },
+  entered: [['ExportPublished', started.stop, output]],
+});
+
+const CASES: Case[] = [
+  {
+    ...{ what: 'published', outcome: 'published', manifest: {}, pointers: ['date', 'latest'] },
+    execution: succeeded({ ...state, outcome: 'PUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
+  },
+  {
+    ...{ what: 'replaced by a later run', outcome: 'published', manifest: {}, pointers: [] },
+    execution: succeeded({ ...state, outcome: 'PUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
+  },
+  { what: 'failed', outcome: 'failed', execution: failed('ExportFailed') },
+  { what: 'stopped by a guard', outcome: 'quarantined', execution: failed('FileQuarantined'), manifest: stopped },
+  {
+    ...{
+      what: 'stopped by a guard and released',
+      outcome: 'released',
+      manifest: stopped,
+      pointers: ['date', 'latest'],
+    },
+    execution: failed('FileQuarantined'),
+  },
+  {
+    ...{ what: 'published without its table', outcome: 'withoutTable', manifest: {}, pointers: ['date', 'latest'] },
+    execution: failed('TableNotWritten', { ...state, manifestKey, rows: 1 }),
+  },
+  {
+    ...{ what: 'published without its table, and replaced', outcome: 'withoutTable', manifest: {}, pointers: [] },
+    execution: failed('TableNotWritten', { ...state, manifestKey, rows: 1 }),
+  },
+  {
+    ...{ what: 'stored for no reader', outcome: 'stored', manifest: { state: 'unpublished', kind: 'partial' } },
+    execution: succeeded({ ...state, outcome: 'UNPUBLISHED', rows: 1, manifestKey, warningCount: 0 }),
+  },
+  {
+    ...{ what: 'a start that was not due', outcome: 'notDue' },
+    execution: succeeded(newState(started.input, { outcome: 'NOT_DUE' })),
+  },
+];
+
+async function cloudWith({ execution, manifest, pointers = [] }: Case) {
+  const cloud = await readingCloud({
+    executions: [{ name: NIGHT, status: 'SUCCEEDED', ...started, ...execution }],
+    timeZone: 'UTC',
+  });
+  cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
+  if (manifest) cloud.publish({ manifest, pointers });
+  if (manifest && pointers.length === 0)
+    cloud.publish({ execution: 'leads-later', manifest: { startedAt: `${DATE}T02:00:00.000Z` } });
+  return cloud;
+}
+
+/** What only one of them can know: the history of a run that failed, and what Step Functions no longer has. */
+const KNOWN_TO_SOME = [
+  'kind',
+  'rows',
+  'bytes',
+  'key',
+  'manifestKey',
+  'exportId',
+  'checks',
+  'keptUntil',
+  'warningCount',
+];
+
+test.each(CASES)('a run that is $what has one outcome and the same fields in every command', async (one) => {
+  const { endpoint } = await cloudWith(one);
+  const documentOf = async (...args: string[]) => {
+    const { stdout } = await runCli(...args, '--deployment', 'test', '--endpoint-url', endpoint, '--json');
+    return JSON.parse(stdout);
+  };
+  const found = async (...args: string[]): Promise<Run> => {
+    const { runs } = await documentOf('list', '--since', '2026-11-19', ...args);
+    return runs.find((each: Run) => each.run === NIGHT);
+  };
+
+  const listed = await found('--all');
+  const { runs } = await documentOf('follow', NIGHT);
+  const shown = await documentOf('show', NIGHT);
+  const others: Run[] = [runs[0], shown, ...(one.execution.status === 'FAILED' ? [await found('--failed')] : [])];
+
+  expect(listed.outcome).toBe(one.outcome);
+  expect(Object.keys(listed)).toEqual(Object.keys(runSchema.shape));
+  for (const other of others) {
+    const base = Object.fromEntries(Object.keys(listed).map((field) => [field, Object(other)[field]]));
+    expect(runSchema.parse(base)).toEqual(base);
+    const same = Object.entries(listed).filter(([field, value]) => !KNOWN_TO_SOME.includes(field) || value !== null);
+    expect(base).toMatchObject(Object.fromEntries(same));
+    expect(outcomeWord(other)).toBe(outcomeWord(listed));
+  }
+});
+
+test('a released run is the same row in the list of all runs and of those that failed', async () => {
+  const released = CASES.find(({ outcome }) => outcome === 'released');
+  const { endpoint } = await cloudWith(released ?? expect.unreachable());
+  const list = async (...args: string[]) => {
+    const place = ['--deployment', 'test', '--endpoint-url', endpoint];
+    const { stdout } = await runCli('list', '--since', '2026-11-20', ...args, ...place);
+    return stdout;
+  };
+
+  expect(await list()).toBe(`${started.start}\tleads\t${DATE}\treleased\t300\t1\t12\tlatest\t${NIGHT}\n`);
+  expect(await list('--failed')).toBe(await list());
+});
+
+test('whoever has to do something is told by the outcome, unless a later run was published for the date', async () => {
+  const needs = await Promise.all(
+    CASES.map(async (one) => {
+      const { endpoint } = await cloudWith(one);
+      const { stdout } = await runCli('show', NIGHT, '--deployment', 'test', '--endpoint-url', endpoint, '--json');
+      return [one.what, JSON.parse(stdout).needsPerson];
+    }),
+  );
+
+  expect(needs.filter(([, needsPerson]) => needsPerson).map(([what]) => what)).toEqual([
+    'failed',
+    'published without its table',
+  ]);
+});
+
+test('follow tells what readers have after a run that failed', async () => {
+  const { endpoint } = await cloudWith(CASES.find(({ outcome }) => outcome === 'failed') ?? expect.unreachable());
+
+  expect(await runCli('follow', NIGHT, '--deployment', 'test', '--endpoint-url', endpoint)).toMatchObject({
+    code: 1,
+    stderr:
+      'leads: ExportFailed: So it was.\n  Readers have nothing of 2026-11-20, still leads of 2026-11-19, from leads-before.\n',
+  });
+});
+
+test.each(OUTCOME_NAMES)('%s has a word, a sentence and a colour', (outcome) => {
+  const one = aRun({ outcome, error: outcome === 'failed' ? 'ExportFailed' : null });
+  for (const text of [outcomeWord(one), outcomeText(one), headText(one)]) expect(text).toMatch(/\S/);
+  expect(toneOf(one)).toBe(OUTCOMES[outcome].tone);
+  expect(toneOf({ ...one, standing: 'superseded' })).toBe('idle');
+});
+
+test('a word for a column says the plan and the table too', () => {
+  const word = (more: Parameters<typeof aRun>[0]) => outcomeWord(aRun(more));
+  expect(word({ kind: 'partial' })).toBe('published, partial');
+  expect(word({ outcome: 'withoutTable' })).toBe('published, no table');
+  expect(word({ outcome: 'withoutTable', kind: 'partial' })).toBe('published, partial, no table');
+  expect(word({ outcome: 'withoutTable', what: 'release' })).toBe('release, no table');
+  expect(word({ outcome: 'failed', status: 'TIMED_OUT' })).toBe('TIMED_OUT');
+  expect(word({ outcome: 'stored', kind: 'partial' })).toBe('stored');
+});
