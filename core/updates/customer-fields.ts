@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What a field holds; decides its fast check, its sentence for a wrong value, and how a CSV cell is read. */
+/** What a field holds; decides its sentence for a wrong value, and how a CSV cell is read. */
 export type FieldKind =
   | 'text'
   | 'flag'

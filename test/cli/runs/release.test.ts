@@ -16,7 +16,11 @@ const failed: Execution = {
 };
 const stopped = (guard = 'maxShrink'): Partial<Manifest> => ({
   state: 'quarantined',
-  guards: { checks: [{ guard, passed: false, measured: 0.9, bound: 0.5, detail: null }], comparedWith: [], medianRows: 10 },
+  guards: {
+    checks: [{ guard, passed: false, measured: 0.9, bound: 0.5, detail: null }],
+    comparedWith: [],
+    medianRows: 10,
+  },
 });
 
 async function cloudWith(manifest: Partial<Manifest> | null, execution: Partial<Execution> = {}) {
