@@ -5,8 +5,8 @@ import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
-import { type CostLine, costOfRuns, costTable, type Night } from '../scripts/cost/night-cost.ts';
-import { COUNTED_STEPS, usageOf } from './cost.ts';
+import { type CostLine, costOfRuns, costTable, type Night } from './cost/night-cost.ts';
+import { COUNTED_STEPS, usageOf } from './cost/usage.ts';
 import { withSession } from './support/session.ts';
 
 /**

@@ -3,8 +3,8 @@ import { GetExecutionHistoryCommand, type HistoryEvent } from '@aws-sdk/client-s
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
-import type { Usage } from '../scripts/cost/night-cost.ts';
-import { costOf, usageOf } from './cost.ts';
+import type { Usage } from './cost/night-cost.ts';
+import { costOf, usageOf } from './cost/usage.ts';
 import { curlSeconds } from './support/curl.ts';
 import { atMost, median, printReport } from './support/report.ts';
 import { withSession } from './support/session.ts';

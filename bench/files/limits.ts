@@ -1,5 +1,5 @@
 import { filesSchema } from '../../core/config/file-settings.ts';
-import { PRICE } from '../../scripts/cost/prices.ts';
+import { PRICE } from '../cost/prices.ts';
 import { atLeast, atMost } from '../support/report.ts';
 import { type Bench, counted, engineAt, type Found, MIB, peersAt, rowOf } from './bench.ts';
 import { type Limit, limitCpu, limitMemory } from './cgroup.ts';

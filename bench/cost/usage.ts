@@ -1,10 +1,10 @@
 import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
 import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
 import * as z from 'zod';
-import type { Target } from '../cli/support/target.ts';
-import { filesSchema } from '../core/config/file-settings.ts';
-import type { Usage } from '../scripts/cost/night-cost.ts';
-import { PRICE } from '../scripts/cost/prices.ts';
+import type { Target } from '../../cli/support/target.ts';
+import { filesSchema } from '../../core/config/file-settings.ts';
+import type { Usage } from './night-cost.ts';
+import { PRICE } from './prices.ts';
 
 const { download, publish } = filesSchema.parse({}).memoryMB;
 /** Memory of the functions of a run that writes no table (`lib/workflow/export-steps.ts`), MB. */
