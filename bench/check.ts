@@ -1,58 +1,45 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { createScreen } from '../cli/runs/screen.ts';
 import { OTHERS, OURS, type Reading, readOf, wcOf } from './check/readers.ts';
 import { TEXTS, type Text } from './check/texts.ts';
-import { atLeast, median, printReport, type Target } from './support/report.ts';
+import { benchmark, type Found, keepToOneCore } from './support/kit.ts';
+import { atLeast, median } from './support/targets.ts';
 
 /**
  * `npm run bench:check`: the pass of PublishFile over the stored bytes (checksum, encoding, records), beside csv-parse, DuckDB
  * and `wc -l`. Each reads the same file from the page cache, in a fresh process on one core; speeds are bytes per second of CPU
- * time, medians over interleaved rounds. Where another reader counts records, too, the counts must be equal. `--quick` reads
- * small files once: whether it works, not how fast.
+ * time, medians over interleaved rounds. Where another reader counts records, too, the counts must be equal.
  */
 
 const LEAST_MB_PER_SECOND = 400;
 const WC = 'wc -l';
 
-const boolean = { type: 'boolean', default: false } as const;
-const { values } = parseArgs({ options: { json: boolean, quick: boolean } });
-const { megabytes, rounds } = values.quick ? { megabytes: 4, rounds: 1 } : { megabytes: 128, rounds: 3 };
-const screen = createScreen(process.stderr);
+await benchmark(async ({ quick, dir, experiment }) => {
+  keepToOneCore();
+  const size = quick ? { megabytes: 4, rounds: 1 } : { megabytes: 128, rounds: 3 };
+  for (const text of TEXTS) await experiment([text.id], text.what, () => measure(text, dir, size));
+});
 
-execFileSync('taskset', ['-a', '-p', '-c', String(cpus().length - 1), String(process.pid)], { stdio: 'ignore' });
-const dir = mkdtempSync(join(tmpdir(), 'bench-check-'));
-const targets: Target[] = [];
-const runs: Record<string, string>[] = [];
-try {
-  for (const text of TEXTS) await measure(text);
-  printReport(values.json, targets, runs);
-} finally {
-  rmSync(dir, { recursive: true, force: true });
-}
-
-async function measure(text: Text): Promise<void> {
+async function measure(text: Text, dir: string, size: { megabytes: number; rounds: number }): Promise<Found> {
   const file = join(dir, `${text.id}.csv`);
-  const bytes = text.bytes(megabytes * 1_000_000);
+  const bytes = text.bytes(size.megabytes * 1_000_000);
   writeFileSync(file, bytes);
-  const speeds = await screen.step(text.what, () => speedsOf(text, file, bytes.length));
+  const speeds = await speedsOf(text, file, bytes.length, size.rounds);
   rmSync(file);
   const ours = speeds.get('scan') ?? Number.NaN;
-  for (const [reader, speed] of speeds) {
+  const runs = [...speeds].map(([reader, speed]) => {
     const slower = reader === 'scan' ? '' : (ours / speed).toFixed(2);
-    runs.push({ text: text.what, reader, 'MB/s': speed.toFixed(0), 'scan / reader': slower });
-  }
-  if (!text.rare) targets.push(atLeast(`check-${text.id}-mb-per-s`, LEAST_MB_PER_SECOND, ours));
+    return { text: text.what, reader, 'MB/s': speed.toFixed(0), 'scan / reader': slower };
+  });
+  const targets = text.rare ? [] : [atLeast(`check-${text.id}-mb-per-s`, LEAST_MB_PER_SECOND, ours)];
   for (const reader of text.readers === 'all' ? OTHERS : []) {
     targets.push(atLeast(`check-${text.id}-against-${reader}`, 1, ours / (speeds.get(reader) ?? Number.NaN)));
   }
+  return { runs, targets };
 }
 
 /** Megabytes per second of CPU time, by the reader. */
-async function speedsOf(text: Text, file: string, size: number): Promise<Map<string, number>> {
+async function speedsOf(text: Text, file: string, size: number, rounds: number): Promise<Map<string, number>> {
   const readers = text.readers === 'all' ? [...OURS, ...OTHERS] : OURS;
   const found = new Map<string, Reading[]>([...readers, WC].map((reader) => [reader, []]));
   for (let round = 0; round < rounds; round += 1) {

@@ -1,12 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { ENTITIES } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
 import { type CostLine, costOfRuns, costTable, type Night } from './cost/night-cost.ts';
 import { COUNTED_STEPS, usageOf } from './cost/usage.ts';
+import { benchmark } from './support/kit.ts';
 import { withSession } from './support/session.ts';
 
 /**
@@ -16,19 +16,22 @@ import { withSession } from './support/session.ts';
 
 const CHECKS = 10;
 const FILE_BYTES = 10_000_000;
+const QUICK_FILE_BYTES = 100_000;
 /** Runs a night, seven for each deployment. */
 const SCALES = [7, 700, 35_000];
 
-const { values } = parseArgs({
-  options: { write: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
-});
-await withSession(values.json, { jobChecks: CHECKS, bytes: FILE_BYTES }, async ({ session, screen }) => {
-  const night = await screen.step('A night of seven runs', () => nightOf(session));
-  const runs = costOfRuns(night);
-  const text = values.json ? JSON.stringify({ night, runs }) : tableOf(runs);
-  if (values.write) await intoDocument(tableOf(runs));
-  process.stdout.write(`${text}\n`);
-});
+await benchmark(
+  async (kit) => {
+    const sandbox = { jobChecks: kit.quick ? 1 : CHECKS, bytes: kit.quick ? QUICK_FILE_BYTES : FILE_BYTES };
+    await withSession(kit, sandbox, async (session) => {
+      const night = await kit.screen.step('A night of seven runs', () => nightOf(session));
+      const runs = costOfRuns(night);
+      if (kit.flag('write')) await intoDocument(tableOf(runs));
+      process.stdout.write(`${kit.json ? JSON.stringify({ night, runs }) : tableOf(runs)}\n`);
+    });
+  },
+  ['write'],
+);
 
 /** One after the other, so that the durations of the functions are their own and not this machine's queue. */
 async function nightOf(session: Session): Promise<Night> {
