@@ -31,7 +31,10 @@ const APPLY: [concurrency: number, records: number, delayMs: number][] = [
   [16, 60, 50],
 ];
 const VALIDATE = [1000, 100_000, 1_000_000];
-const AIMS = { jsonl: 50, csv: 30 };
+/** A line takes 5 to 8 millionths of a second, most of it in its schema; sending it takes a hundred times as long. */
+const LEAST_MB_PER_SECOND = { jsonl: 30, csv: 20 };
+/** V8 collects late where a machine has memory. */
+const MOST_MEGABYTES = 300;
 /** Of ValidateBatch: a whole core comes with 1,769 MB (`lib/workflow/customer-updates.ts`). */
 const VALIDATING = { megabytes: 512, seconds: 900, share: 512 / 1769 };
 
@@ -84,8 +87,8 @@ async function validation(what: string, dir: string, format: 'jsonl' | 'csv', re
   await rm(file);
   const [speed, memory] = [size / 1e6 / seconds, maxRss / 1e6];
   const targets = [
-    atLeast(`validate-${format}-mb-per-s`, AIMS[format], speed),
-    atMost(`validate-${format}-memory-mb`, 200, memory),
+    atLeast(`validate-${format}-mb-per-s`, LEAST_MB_PER_SECOND[format], speed),
+    atMost(`validate-${format}-memory-mb`, MOST_MEGABYTES, memory),
   ];
   return {
     runs: [row(what, `${speed.toFixed(0)} MB/s`, (cpuSeconds * 1000) / records, `${memory.toFixed(0)} MB`)],

@@ -5,7 +5,7 @@ export const ROUNDED = 'has more digits than a number keeps: another number woul
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 
 /** What a number that is rounded has somewhere: so many digits and points in a row, or a negative exponent of three digits. */
-const ROUNDED_SOMEWHERE = /[\d.]{16}|[eE]-\d{3}/;
+const ROUNDED_SOMEWHERE = /\d[\d.]{15}|[eE]-\d{3}/;
 
 /** The number that a text is, rounded or not; `undefined` where it is none as JSON writes them. */
 export function numberOf(text: string): number | undefined {
