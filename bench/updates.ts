@@ -31,7 +31,7 @@ const APPLY: [concurrency: number, records: number, delayMs: number][] = [
   [16, 60, 50],
 ];
 const VALIDATE = [1000, 100_000, 1_000_000];
-/** A line takes 5 to 8 millionths of a second, most of it in its schema; sending it takes a hundred times as long. */
+/** A line takes 5 to 8 microseconds of CPU, most of it in its schema; to send it takes a hundred times as many. */
 const LEAST_MB_PER_SECOND = { jsonl: 30, csv: 20 };
 /** V8 collects late where a machine has memory. */
 const MOST_MEGABYTES = 300;
