@@ -1,22 +1,18 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { createScreen } from '../cli/runs/screen.ts';
-import { DEFAULT_MEMORY_MB, PACKED, type Packed, readPacked, writePacked } from './check/packed.ts';
+import { DEFAULT_MEMORY_MB, PACKED, readPacked, writePacked } from './check/packed.ts';
 import { OTHERS, OURS, type Reading, readOf, wcOf } from './check/readers.ts';
-import { readSheet, SHEETS, type Sheet, writeSheet } from './check/sheets.ts';
+import { readSheet, SHEETS, writeSheet } from './check/sheets.ts';
 import { TEXTS, type Text } from './check/texts.ts';
+import { benchmark, type Found, keepToOneCore } from './support/kit.ts';
 import type { ProcessCost } from './support/process-cost.ts';
-import { atLeast, atMost, median, printReport, type Target } from './support/report.ts';
+import { atLeast, atMost, median } from './support/targets.ts';
 
 /**
  * `npm run bench:check`: the pass of PublishFile over the stored bytes (checksum, encoding, records), beside csv-parse, DuckDB
  * and `wc -l`. Each reads the same file from the page cache, in a fresh process on one core; speeds are bytes per second of CPU
  * time, medians over interleaved rounds. Where another reader counts records, too, the counts must be equal. What is packed, with
- * 1 GB of content, is read in a process with the heap of the function: speed is that of the content. `--quick` reads small files
- * once: whether it works, not how fast.
+ * 1 GB of content, is read in a process with the heap of the function: speed is that of the content.
  */
 
 const LEAST_MB_PER_SECOND = 400;
@@ -26,71 +22,60 @@ const LEAST_PACKED = 100;
 const LEAST_SHEET = 15;
 const WC = 'wc -l';
 
-const boolean = { type: 'boolean', default: false } as const;
-const { values } = parseArgs({ options: { json: boolean, quick: boolean } });
-const { megabytes, rounds } = values.quick ? { megabytes: 4, rounds: 1 } : { megabytes: 128, rounds: 3 };
-const screen = createScreen(process.stderr);
+await benchmark(async ({ quick, dir, experiment }) => {
+  keepToOneCore();
+  const size = quick ? { megabytes: 4, rounds: 1 } : { megabytes: 128, rounds: 3 };
+  const content = quick ? 4_000_000 : 1_000_000_000;
+  for (const text of TEXTS) await experiment([text.id], text.what, () => measure(text, dir, size));
+  for (const packed of PACKED) {
+    const path = join(dir, packed.id);
+    const read = async () => ({ bytes: await writePacked(packed, path, content), ...(await readPacked({ path })) });
+    await experiment([packed.id], packed.what, () => measureContent({ ...packed, least: LEAST_PACKED }, path, read));
+  }
+  for (const sheet of SHEETS) {
+    const path = join(dir, sheet.id);
+    const read = async () => ({ bytes: await writeSheet(sheet, path, content), ...(await readSheet(path)) });
+    await experiment([sheet.id], sheet.what, () => measureContent({ ...sheet, least: LEAST_SHEET }, path, read));
+  }
+});
 
-execFileSync('taskset', ['-a', '-p', '-c', String(cpus().length - 1), String(process.pid)], { stdio: 'ignore' });
-const dir = mkdtempSync(join(tmpdir(), 'bench-check-'));
-const targets: Target[] = [];
-const runs: Record<string, string>[] = [];
-try {
-  for (const text of TEXTS) await measure(text);
-  for (const packed of PACKED) await measurePacked(packed);
-  for (const sheet of SHEETS) await measureSheet(sheet);
-  printReport(values.json, targets, runs);
-} finally {
-  rmSync(dir, { recursive: true, force: true });
-}
-
-async function measure(text: Text): Promise<void> {
+async function measure(text: Text, dir: string, size: { megabytes: number; rounds: number }): Promise<Found> {
   const file = join(dir, `${text.id}.csv`);
-  const bytes = text.bytes(megabytes * 1_000_000);
+  const bytes = text.bytes(size.megabytes * 1_000_000);
   writeFileSync(file, bytes);
-  const speeds = await screen.step(text.what, () => speedsOf(text, file, bytes.length));
+  const speeds = await speedsOf(text, file, bytes.length, size.rounds);
   rmSync(file);
   const ours = speeds.get('scan') ?? Number.NaN;
-  for (const [reader, speed] of speeds) {
+  const runs = [...speeds].map(([reader, speed]) => {
     const slower = reader === 'scan' ? '' : (ours / speed).toFixed(2);
-    runs.push({ text: text.what, reader, 'MB/s': speed.toFixed(0), 'scan / reader': slower });
-  }
-  if (!text.rare) targets.push(atLeast(`check-${text.id}-mb-per-s`, LEAST_MB_PER_SECOND, ours));
+    return { text: text.what, reader, 'MB/s': speed.toFixed(0), 'scan / reader': slower };
+  });
+  const targets = text.rare ? [] : [atLeast(`check-${text.id}-mb-per-s`, LEAST_MB_PER_SECOND, ours)];
   for (const reader of text.readers === 'all' ? OTHERS : []) {
     targets.push(atLeast(`check-${text.id}-against-${reader}`, 1, ours / (speeds.get(reader) ?? Number.NaN)));
   }
-}
-
-function measurePacked(packed: Packed): Promise<void> {
-  const write = (path: string, size: number) => writePacked(packed, path, size);
-  return measureContent({ ...packed, least: LEAST_PACKED }, write, (path) => readPacked({ path }));
-}
-
-function measureSheet(sheet: Sheet): Promise<void> {
-  return measureContent({ ...sheet, least: LEAST_SHEET }, (path, size) => writeSheet(sheet, path, size), readSheet);
+  return { runs, targets };
 }
 
 async function measureContent(
-  packed: { id: string; what: string; least: number },
-  write: (path: string, size: number) => Promise<number>,
-  read: (path: string) => Promise<ProcessCost & { rows: number }>,
-): Promise<void> {
-  const path = join(dir, packed.id);
-  const { bytes, cost } = await screen.step(packed.what, async () => {
-    const size = await write(path, values.quick ? 4_000_000 : 1_000_000_000);
-    return { bytes: size, cost: await read(path) };
-  });
+  { id, what, least }: { id: string; what: string; least: number },
+  path: string,
+  read: () => Promise<ProcessCost & { rows: number; bytes: number }>,
+): Promise<Found> {
+  const { bytes, cpuSeconds, maxRss, rows } = await read();
   rmSync(path);
-  const speed = bytes / 1e6 / cost.cpuSeconds;
-  const megabytes = cost.maxRss / 1024 / 1024;
-  const memory = { 'MB of memory': megabytes.toFixed(0), rows: String(cost.rows) };
-  runs.push({ text: packed.what, reader: 'content', 'MB/s': speed.toFixed(0), 'scan / reader': '', ...memory });
-  targets.push(atLeast(`check-${packed.id}-mb-per-s`, packed.least, speed));
-  targets.push(atMost(`check-${packed.id}-memory-mb`, DEFAULT_MEMORY_MB, megabytes));
+  const speed = bytes / 1e6 / cpuSeconds;
+  const megabytes = maxRss / 1024 / 1024;
+  const run = { text: what, reader: 'content', 'MB/s': speed.toFixed(0), 'MB of memory': megabytes.toFixed(0), rows };
+  const targets = [
+    atLeast(`check-${id}-mb-per-s`, least, speed),
+    atMost(`check-${id}-memory-mb`, DEFAULT_MEMORY_MB, megabytes),
+  ];
+  return { runs: [run], targets };
 }
 
 /** Megabytes per second of CPU time, by the reader. */
-async function speedsOf(text: Text, file: string, size: number): Promise<Map<string, number>> {
+async function speedsOf(text: Text, file: string, size: number, rounds: number): Promise<Map<string, number>> {
   const readers = text.readers === 'all' ? [...OURS, ...OTHERS] : OURS;
   const found = new Map<string, Reading[]>([...readers, WC].map((reader) => [reader, []]));
   for (let round = 0; round < rounds; round += 1) {

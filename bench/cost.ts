@@ -1,69 +1,84 @@
-import { FilterLogEventsCommand } from '@aws-sdk/client-cloudwatch-logs';
-import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
-import * as z from 'zod';
-import type { Target } from '../cli/support/target.ts';
-import { filesSchema } from '../core/config/file-settings.ts';
-import type { Usage } from '../scripts/cost/night-cost.ts';
-import { PRICE } from '../scripts/cost/prices.ts';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import { followRun, startRun } from '../cli/runs/executions.ts';
+import { ENTITIES } from '../core/config/entities.ts';
+import type { Session } from '../local/session.ts';
+import { type CostLine, costOfRuns, costTable, type Night } from './cost/night-cost.ts';
+import { COUNTED_STEPS, usageOf } from './cost/usage.ts';
+import { benchmark } from './support/kit.ts';
+import { withSession } from './support/session.ts';
 
-const { download, publish } = filesSchema.parse({}).memoryMB;
-/** Memory of the functions of a run that writes no table (`lib/workflow/export-steps.ts`), MB. */
-const MEMORY_MB: Record<string, number> = {
-  ...{ CreateExport: 256, CheckStatus: 256 },
-  ...{ DownloadFile: download, PublishFile: publish },
-};
-export const COUNTED_STEPS = Object.keys(MEMORY_MB);
+/**
+ * `npm run bench:cost`: what a month costs, from what a real night used: all entities once in the local cloud, ten looks at
+ * the status and 10 MB each, counted and multiplied by list prices. `--write` puts the table into docs/cost.md.
+ */
 
-/** The lines of a function that are counted (`core/step/handler.ts`, `core/crm/client.ts`, `lambdas/download-file/download-file.ts`). */
-const lineSchema = z.object({
-  message: z.enum(['answered', 'stored']),
-  execution: z.string(),
-  milliseconds: z.number().default(0),
-  crmRequests: z.number().default(0),
-  fileRequests: z.number().default(0),
-  storeRequests: z.number().default(0),
-  bytes: z.number().default(0),
-});
+const CHECKS = 10;
+const FILE_BYTES = 10_000_000;
+const QUICK_FILE_BYTES = 100_000;
+/** Runs a night, seven for each deployment. */
+const SCALES = [7, 700, 35_000];
 
-/** Counts what a run used from its history and the logs of its functions. */
-export async function usageOf(target: Target, executionArn: string): Promise<Usage> {
-  const execution = executionArn.split(':').at(-1) ?? '';
-  const usage: Usage = {
-    ...{ transitions: await transitionsOf(target, executionArn), invocations: 0, gbSeconds: 0 },
-    ...{ crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 },
-  };
+await benchmark(
+  async (kit) => {
+    const sandbox = { jobChecks: kit.quick ? 1 : CHECKS, bytes: kit.quick ? QUICK_FILE_BYTES : FILE_BYTES };
+    await withSession(kit, sandbox, async (session) => {
+      const night = await kit.screen.step('A night of seven runs', () => nightOf(session));
+      const runs = costOfRuns(night);
+      if (kit.flag('write')) await intoDocument(tableOf(runs));
+      process.stdout.write(`${kit.json ? JSON.stringify({ night, runs }) : tableOf(runs)}\n`);
+    });
+  },
+  ['write'],
+);
+
+/** One after the other, so that the durations of the functions are their own and not this machine's queue. */
+async function nightOf(session: Session): Promise<Night> {
+  const runs: Night['runs'] = [];
+  await runAll(session, () => undefined); // The functions are warm from here on, as all but the first of a night are.
+  const before = await logBytesOf(session);
+  await runAll(session, async (arn) => runs.push(await usageOf(session.target, arn)));
+  return { runs, logBytes: (await logBytesOf(session)) - before };
+}
+
+async function runAll({ target }: Session, each: (executionArn: string) => unknown): Promise<void> {
+  for (const entity of ENTITIES) {
+    const executionArn = await startRun(target, entity, {});
+    const report = await followRun(target.sfn, entity, executionArn, { everyMs: 200 });
+    if (report.status !== 'SUCCEEDED') throw new Error(`${entity}: ${report.error}: ${report.cause}`);
+    await each(executionArn);
+  }
+}
+
+/** Of the functions' own lines; AWS adds START, END and REPORT lines of about 400 bytes to each invocation. */
+async function logBytesOf({ target: { logs: client, downloadLogGroup } }: Session): Promise<number> {
+  let bytes = 0;
   for (const step of COUNTED_STEPS) {
-    for (const line of await linesOf(target, step, execution)) {
-      usage.invocations += line.message === 'answered' ? 1 : 0;
-      usage.gbSeconds += (line.milliseconds / 1000) * ((MEMORY_MB[step] ?? 0) / 1024);
-      usage.fileRequests += line.fileRequests;
-      usage.storeRequests += line.storeRequests;
-      usage.bytes += line.bytes;
-      usage.crmRequests += line.crmRequests;
+    const logGroupName = downloadLogGroup.replace(/DownloadFile$/, step);
+    for await (const { events = [] } of paginateFilterLogEvents({ client }, { logGroupName })) {
+      for (const { message = '' } of events) bytes += Buffer.byteLength(message);
     }
   }
-  return usage;
+  return bytes;
 }
 
-/** The list price of a run, in US dollars. */
-export function costOf({ transitions, gbSeconds, invocations, storeRequests }: Usage): number {
-  const compute = gbSeconds * PRICE.gbSecond + invocations * PRICE.invocation;
-  return transitions * PRICE.transition + compute + storeRequests * PRICE.storeRequest;
+function tableOf(lines: CostLine[]): string {
+  return costTable(
+    'What the runs cost, a month',
+    lines,
+    SCALES.map((scale) => ({
+      head: `${scale.toLocaleString('en')} runs a night`,
+      times: scale / ENTITIES.length,
+    })),
+  );
 }
 
-async function transitionsOf({ sfn }: Target, executionArn: string): Promise<number> {
-  let entered = 0;
-  for await (const { events = [] } of paginateGetExecutionHistory({ client: sfn, pageSize: 1000 }, { executionArn })) {
-    entered += events.filter(({ type = '' }) => type.endsWith('StateEntered')).length;
-  }
-  return entered;
-}
-
-async function linesOf({ logs, downloadLogGroup }: Target, step: string, execution: string) {
-  const logGroupName = downloadLogGroup.replace(/DownloadFile$/, step);
-  const { events = [] } = await logs.send(new FilterLogEventsCommand({ logGroupName, limit: 10_000 }));
-  return events.flatMap(({ message = '' }) => {
-    const parsed = lineSchema.safeParse(message.startsWith('{') ? JSON.parse(message) : undefined);
-    return parsed.success && parsed.data.execution === execution ? [parsed.data] : [];
-  });
+async function intoDocument(table: string): Promise<void> {
+  const file = join(import.meta.dirname, '..', 'docs', 'cost.md');
+  const document = await readFile(file, 'utf8');
+  const marked = /(?<=<!-- tables -->\n)[\s\S]*(?=<!-- end of tables -->)/;
+  if (!marked.test(document)) throw new Error(`${file} has no place for the tables.`);
+  const changed = document.replace(marked, () => `\n${table}\n\n`);
+  await writeFile(file, changed);
 }

@@ -1,13 +1,13 @@
-import { parseArgs } from 'node:util';
 import { GetExecutionHistoryCommand, type HistoryEvent } from '@aws-sdk/client-sfn';
 import { followRun, startRun } from '../cli/runs/executions.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
 import type { Session } from '../local/session.ts';
-import type { Usage } from '../scripts/cost/night-cost.ts';
-import { costOf, usageOf } from './cost.ts';
+import type { Usage } from './cost/night-cost.ts';
+import { costOf, usageOf } from './cost/usage.ts';
 import { curlSeconds } from './support/curl.ts';
-import { atMost, median, printReport } from './support/report.ts';
+import { benchmark, type Found } from './support/kit.ts';
 import { withSession } from './support/session.ts';
+import { atMost, median } from './support/targets.ts';
 
 /**
  * `npm run bench:run`: what a run costs beside the work itself, as ratios within one run on this machine.
@@ -22,21 +22,20 @@ const JOB_SECONDS = 10;
 const FILES = [
   { id: 'after-ready', what: '10 MB', bytes: 10_000_000, rounds: 5 },
   { id: 'after-ready-1-gib', what: '1 GiB', bytes: 1024 ** 3, rounds: 2 },
-] as const;
+];
+const QUICK = [{ id: 'after-ready', what: '10 MB', bytes: 10_000_000, rounds: 1 }];
 
-const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
-await withSession(values.json, { jobSeconds: 0 }, async ({ session, screen, record }) => {
-  const night = await screen.step('Seven runs, alone and at once', () => nightRatio(session));
-  const targets = [atMost('seven-at-once', 1.5, night.ratio)];
-  const { runs } = night;
-  for (const file of FILES) {
-    const what = `${file.what} from PROCESSED to published, and by curl`;
-    const transfer = await screen.step(what, () => transferRatio(session, record.tmpDir, file));
-    targets.push(atMost(file.id, 2, transfer.ratio));
-    runs.push(...transfer.runs);
-  }
-  printReport(values.json, targets, runs);
-});
+await benchmark((kit) =>
+  withSession(kit, { jobSeconds: 0 }, async (session) => {
+    const { quick, dir, experiment } = kit;
+    const jobSeconds = quick ? 1 : JOB_SECONDS;
+    await experiment(['seven-at-once'], 'Seven runs, alone and at once', () => night(session, jobSeconds));
+    for (const file of quick ? QUICK : FILES) {
+      const what = `${file.what} from PROCESSED to published, and by curl`;
+      await experiment([file.id], what, () => transfer(session, dir, file));
+    }
+  }),
+);
 
 async function secondsOf({ target }: Session, entity: Entity): Promise<number> {
   const report = await followRun(target.sfn, entity, await startRun(target, entity, {}), { everyMs: 200 });
@@ -44,25 +43,25 @@ async function secondsOf({ target }: Session, entity: Entity): Promise<number> {
   return report.seconds;
 }
 
-async function nightRatio(session: Session) {
+async function night(session: Session, jobSeconds: number): Promise<Found> {
   const atOnce = async () => {
     const started = performance.now();
     await Promise.all(ENTITIES.map((entity) => secondsOf(session, entity)));
     return (performance.now() - started) / 1000;
   };
   await atOnce();
-  if (session.sandbox) session.sandbox.settings.jobSeconds = JOB_SECONDS;
+  if (session.sandbox) session.sandbox.settings.jobSeconds = jobSeconds;
   let slowest = 0;
   for (const entity of ENTITIES) slowest = Math.max(slowest, await secondsOf(session, entity));
   const together = await atOnce();
-  const runs: Record<string, string | number>[] = [
-    row('slowest entity alone', slowest),
-    row('seven entities at once', together),
-  ];
-  return { ratio: together / slowest, runs };
+  return {
+    runs: [row('slowest entity alone', slowest), row('seven entities at once', together)],
+    targets: [atMost('seven-at-once', 1.5, together / slowest)],
+  };
 }
 
-async function transferRatio(session: Session, tmpDir: string, { what, bytes, rounds }: (typeof FILES)[number]) {
+async function transfer(session: Session, dir: string, file: (typeof FILES)[number]): Promise<Found> {
+  const { id, what, bytes, rounds } = file;
   if (session.sandbox) Object.assign(session.sandbox.settings, { jobSeconds: 0, bytes: { leads: bytes } });
   const curl: number[] = [];
   let last = '';
@@ -72,18 +71,18 @@ async function transferRatio(session: Session, tmpDir: string, { what, bytes, ro
     await followRun(session.target.sfn, 'leads', arn, { everyMs: 200 });
     last = arn;
     timings.push(await timingsOf(session, arn));
-    curl.push(await curlSeconds(session, tmpDir));
+    curl.push(await curlSeconds(session, dir));
   }
   const typical = (figure: keyof (typeof timings)[number]) => median(timings.slice(1).map((run) => run[figure]));
   const [ours, theirs] = [typical('afterReady'), median(curl.slice(1))];
-  const runs: Record<string, string | number>[] = [
+  const runs = [
     row(`PROCESSED to published, ${what}`, ours),
     row('  of these in DownloadFile', typical('download')),
     row('  of these in PublishFile', typical('publish')),
     row(`curl and curl -T, ${what}`, theirs),
     costRow(what, await usageOf(session.target, last)),
   ];
-  return { ratio: ours / theirs, runs };
+  return { runs, targets: [atMost(id, 2, ours / theirs)] };
 }
 
 /** Seconds from the answer that the export is processed to the end of the run, and of these inside two functions. */

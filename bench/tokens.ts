@@ -1,10 +1,8 @@
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
-import { createScreen } from '../cli/runs/screen.ts';
 import { startCloud } from '../local/cloud.ts';
-import { endLeftovers, openRunRecord } from '../local/processes/run-record.ts';
 import { type Sandbox, startSandbox } from '../sandbox/sandbox.ts';
-import { atMost, median, printReport, type Target } from './support/report.ts';
+import { benchmark, type Found } from './support/kit.ts';
+import { withRecord } from './support/session.ts';
+import { atMost, exactly, median } from './support/targets.ts';
 import { type Cost, type Job, WARM_CALLS } from './tokens/job.ts';
 import { inProcesses } from './tokens/processes.ts';
 import { createWorld } from './tokens/world.ts';
@@ -17,37 +15,28 @@ import { createWorld } from './tokens/world.ts';
 
 const ROUNDS = 7;
 /** Clients, and the processes that they are spread over. */
-const CONTENDERS = [
+const CONTENDERS: [clients: number, processes: number][] = [
   [1, 1],
   [7, 7],
   [50, 10],
   [300, 20],
-] as const;
+];
+const FEW = CONTENDERS.slice(0, 2);
 
-const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
-const cacheDir = join(import.meta.dirname, '..', '.cache');
-const screen = createScreen(process.stderr);
-await endLeftovers(cacheDir);
-const record = await openRunRecord(cacheDir);
-try {
-  const cloud = await startCloud(screen, record, new AbortController().signal);
-  const sandbox = await startSandbox({ rotation: 'strict' });
-  const world = await createWorld(cloud, sandbox);
-  const bench: Bench = { ...world, sandbox, env: cloud.env };
-  const alone = await screen.step('One client: bare read, valid token, warm', () => oneClient(bench));
-  const runs = [alone.bare, alone.valid, alone.warm];
-  const targets = alone.targets;
-  for (const [clients, processes] of CONTENDERS) {
-    const work = () => contend(bench, clients, processes, alone.bareMs);
-    const contended = await screen.step(expired(clients, processes), work);
-    runs.push(contended.run);
-    targets.push(...contended.targets);
-  }
-  printReport(values.json, targets, runs);
-  await sandbox.close();
-} finally {
-  await record.close();
-}
+await benchmark(async ({ quick, screen, experiment }) => {
+  await withRecord(async (record) => {
+    const cloud = await startCloud(screen, record, new AbortController().signal);
+    const sandbox = await startSandbox({ rotation: 'strict' });
+    const bench: Bench = { ...(await createWorld(cloud, sandbox)), sandbox, env: cloud.env };
+    const what = 'One client: bare read, valid token, warm';
+    const rounds = quick ? 1 : ROUNDS;
+    await experiment(['one'], what, () => oneClient(bench, rounds));
+    for (const [clients, processes] of quick ? FEW : CONTENDERS) {
+      await experiment([`${clients}`], expired(clients, processes), () => contend(bench, clients, processes, rounds));
+    }
+    await sandbox.close();
+  });
+});
 
 interface Bench extends Awaited<ReturnType<typeof createWorld>> {
   sandbox: Sandbox;
@@ -59,12 +48,12 @@ function spend({ places, crm, env }: Bench, work: Job['work'], clients = 1, proc
 }
 
 /** Alternating, so that whatever else the machine does hits both. */
-async function oneClient(bench: Bench) {
+async function oneClient(bench: Bench, rounds: number): Promise<Found> {
   const bare: Cost[] = [];
   const valid: Cost[] = [];
   await bench.store(3600);
   bench.sandbox.ledger.clear();
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     bare.push(await spend(bench, 'secret'));
     valid.push(await spend(bench, 'token'));
   }
@@ -74,10 +63,11 @@ async function oneClient(bench: Bench) {
   const bareMs = median(bare.map(({ wallMs }) => wallMs));
   const typical = medianCost(valid);
   return {
-    bareMs,
-    bare: row('bare GetSecretValue, fresh process', medianCost(bare), 0, bareMs),
-    valid: row('valid token, fresh process', typical, calls, bareMs),
-    warm: row('warm, per call', perCall, calls, bareMs),
+    runs: [
+      row('bare GetSecretValue, fresh process', medianCost(bare), 0, bareMs),
+      row('valid token, fresh process', typical, calls, bareMs),
+      row('warm, per call', perCall, calls, bareMs),
+    ],
     targets: [
       atMost('warm-wall-ms', 1, perCall.wallMs),
       atMost('warm-cpu-ms', 1, perCall.cpuMs),
@@ -88,8 +78,11 @@ async function oneClient(bench: Bench) {
   };
 }
 
-async function contend(bench: Bench, clients: number, processes: number, bareMs: number) {
+async function contend(bench: Bench, clients: number, processes: number, rounds: number): Promise<Found> {
   const each = clients / processes;
+  const bare: Cost[] = [];
+  for (let round = 0; round < rounds; round += 1) bare.push(await spend(bench, 'secret'));
+  const bareMs = median(bare.map(({ wallMs }) => wallMs));
   const same = await spend(bench, 'secret', each, processes);
   await bench.store(-60);
   bench.sandbox.ledger.clear();
@@ -104,16 +97,12 @@ async function contend(bench: Bench, clients: number, processes: number, bareMs:
     exactly(`ledger-writes-${clients}`, 2, cost.ledgerWrites),
     exactly(`tokens-${clients}`, 1, cost.tokens.length),
   ];
-  return { run, targets };
+  return { runs: [run], targets };
 }
 
 function expired(clients: number, processes: number): string {
   if (clients === 1) return 'expired token, fresh process';
   return `${clients} clients, ${processes} processes, expired`;
-}
-
-function exactly(id: string, aim: number, measured: number): Target {
-  return { id, aim: `= ${aim}`, measured, met: measured === aim };
 }
 
 function medianCost(costs: Cost[]): Cost {

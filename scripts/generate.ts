@@ -16,15 +16,6 @@ import { definitionOf, synthesise, tableDeployment, updatingDeployment } from '.
 import { alarmTable, checkTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
 import { faultTables } from './faults/table.ts';
 import { kernelBytes } from './kernel.ts';
-import {
-  costInShort,
-  costsTable,
-  pooledTable,
-  resourceTable,
-  scaleInShort,
-  standingTable,
-  useTable,
-} from './scale-tables.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
 
 /**
@@ -55,18 +46,6 @@ export const GENERATED: Record<string, Text> = {
   'docs/tables.md': () => documentText('docs/tables.md', { 'tables-diagram': tablesDiagram }),
   'docs/configuration.md': () =>
     documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
-  // Before scale.md, which reads it.
-  'docs/cost.md': () => documentText('docs/cost.md', { 'in-short': costInShort, standing: standingTable }),
-  'docs/scale.md': () =>
-    documentText('docs/scale.md', {
-      ...{
-        'scale-in-short': scaleInShort,
-        resources: resourceTable,
-        use: useTable,
-        costs: costsTable,
-        pooled: pooledTable,
-      },
-    }),
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { streaming } from '../../lib/workflow/node-options.ts';
-import { startChild } from '../support/children.ts';
+import { inChild } from '../support/children.ts';
 import type { ProcessCost } from '../support/process-cost.ts';
 import { TEXTS } from './texts.ts';
 
@@ -54,11 +54,5 @@ export async function writePacked({ part }: Packed, path: string, size: number):
 /** In a fresh process with the heap of the function. */
 export async function readPacked(job: PackedJob): Promise<PackedReading> {
   const env = { ...process.env, ...streaming(DEFAULT_MEMORY_MB) };
-  const { ready, begin, child } = startChild<PackedReading>(join(import.meta.dirname, 'packed-child.ts'), job, env);
-  try {
-    await ready;
-    return await begin();
-  } finally {
-    child.kill();
-  }
+  return inChild(join(import.meta.dirname, 'packed-child.ts'), job, env);
 }

@@ -6,7 +6,7 @@ import { endScan, scanByStates } from '../../core/files/csv-scan.ts';
 import { narrowed } from '../../core/files/kernel/kernel.ts';
 import { scanEncoding } from '../../core/files/scan-encoding.ts';
 import { NOTHING_SCANNED } from '../../core/step/scan.ts';
-import { JOB, whenBegun } from '../support/children.ts';
+import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
 import type { CheckJob, Reading } from './readers.ts';
 import { scanObject } from './scan-object.ts';
@@ -16,7 +16,7 @@ import { scanObject } from './scan-object.ts';
 /** As they come from the bucket: a TLS record. */
 const CHUNK_BYTES = 16 * 1024;
 
-const job: CheckJob = JSON.parse(process.env[JOB] ?? '');
+const job = givenJob<CheckJob>();
 const { file, size, encoding, breaksAtCr } = job;
 const READ: Record<CheckJob['reader'], () => Promise<number>> = { scan, states, 'csv-parse': csvParse, duckdb };
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { Csv } from '../../core/files/judge-file.ts';
-import { startChild } from '../support/children.ts';
+import { inChild } from '../support/children.ts';
 
 /** scan: the pass of PublishFile, `scanStored`. states: the same, but records are counted by the state machine alone. */
 export const OURS = ['scan', 'states'] as const;
@@ -22,14 +22,8 @@ export interface Reading {
   records?: number;
 }
 
-export async function readOf(job: CheckJob): Promise<Reading> {
-  const { ready, begin, child } = startChild<Reading>(join(import.meta.dirname, 'reader-child.ts'), job);
-  try {
-    await ready;
-    return await begin();
-  } finally {
-    child.kill();
-  }
+export function readOf(job: CheckJob): Promise<Reading> {
+  return inChild(join(import.meta.dirname, 'reader-child.ts'), job);
 }
 
 /** Of the whole process. It counts lines, not records. */

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { fieldIndex } from '../../core/files/field-names.ts';
 import { sheetFacts } from '../../core/spreadsheet/sheet-facts.ts';
 import { fileSource } from '../../core/zip/put-aside.ts';
-import { JOB, whenBegun } from '../support/children.ts';
+import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf, type ProcessCost } from '../support/process-cost.ts';
 import { columnsOf, type SheetJob, type SheetReading } from './sheets.ts';
 
 /** Reads a spreadsheet to its end as PublishFile does, with all of it loaded, and reports what it cost. */
 
-const { path, columns: count }: SheetJob = JSON.parse(process.env[JOB] ?? '');
+const { path, columns: count } = givenJob<SheetJob>();
 const columns = columnsOf(count);
 await import('../../lambdas/publish-file/handler.ts');
 const { bavail, bsize } = statfsSync(tmpdir());

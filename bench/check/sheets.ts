@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { streaming } from '../../lib/workflow/node-options.ts';
-import { startChild } from '../support/children.ts';
+import { inChild } from '../support/children.ts';
 import type { ProcessCost } from '../support/process-cost.ts';
 import { ZipFileWriter } from './zip-file.ts';
 
@@ -127,11 +127,5 @@ function relationships(...all: string[][]): string {
 export async function readSheet(path: string, columns = COLUMNS.length): Promise<SheetReading> {
   const env = { ...process.env, ...streaming(MEMORY_MB) };
   const job: SheetJob = { path, columns };
-  const { ready, begin, child } = startChild<SheetReading>(join(import.meta.dirname, 'sheet-child.ts'), job, env);
-  try {
-    await ready;
-    return await begin();
-  } finally {
-    child.kill();
-  }
+  return inChild(join(import.meta.dirname, 'sheet-child.ts'), job, env);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Target } from '../support/report.ts';
+import type { Row } from '../support/kit.ts';
 import { type Client, engine, peers } from './clients.ts';
 import type { Job } from './job.ts';
 import type { Result } from './rounds.ts';
@@ -21,12 +21,6 @@ export interface Bench {
   rounds: { small: number; huge: number };
   /** What is under way, for a person. */
   print: (line: string) => void;
-}
-
-/** What an experiment found out: rows for the table, and the targets that it decides. */
-export interface Found {
-  runs: Record<string, string | number>[];
-  targets: Target[];
 }
 
 /** The engine, moving a file of that size. */
@@ -49,7 +43,7 @@ export function counted({ calls }: Result) {
 }
 
 /** A row of the table. */
-export function rowOf(test: string, mib: number, result: Result): Record<string, string | number> {
+export function rowOf(test: string, mib: number, result: Result): Row {
   const { connections, gets, calls } = counted(result);
   return {
     ...{ test, client: result.name, MiB: mib, runs: result.runs },

@@ -2,11 +2,12 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { streamingLimits } from '../../core/aws/reading-agent.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { scanObject } from '../check/scan-object.ts';
-import { type CheckJob, JOB, measured } from './job.ts';
+import { givenJob } from '../support/children.ts';
+import { type CheckJob, measured } from './job.ts';
 
 /** The pass of PublishFile over an object, by the clients that it has, with all of it loaded. */
 
-const { endpoint, key, bytes }: CheckJob = JSON.parse(process.env[JOB] ?? '');
+const { endpoint, key, bytes } = givenJob<CheckJob>();
 await import('../../lambdas/publish-file/handler.ts');
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
 const client = new S3Client({ ...streamingLimits(), endpoint, region: 'us-east-1', forcePathStyle: true, credentials });

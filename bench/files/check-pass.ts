@@ -1,8 +1,9 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { TEXTS } from '../check/texts.ts';
-import { atLeast, atMost } from '../support/report.ts';
-import { type Bench, type Found, MIB, rowOf } from './bench.ts';
+import type { Found } from '../support/kit.ts';
+import { atLeast, atMost } from '../support/targets.ts';
+import { type Bench, MIB, rowOf } from './bench.ts';
 import { limitCpu } from './cgroup.ts';
 import { type Client, check, checksum } from './clients.ts';
 import { NETWORK, SMALLEST } from './limits.ts';

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { filesSchema } from '../../core/config/file-settings.ts';
 import { streaming } from '../../lib/workflow/node-options.ts';
-import { type CheckJob, JOB, type Job } from './job.ts';
+import { JOB } from '../support/children.ts';
+import type { CheckJob, Job } from './job.ts';
 import type { Servers } from './servers.ts';
 
 /** A program that moves a file from the origin to the sink: a line of bash, and its environment. */

@@ -1,9 +1,10 @@
 import { type TransferOptions, transfer } from '../../transfer/index.ts';
-import { JOB, type Job, measured } from './job.ts';
+import { givenJob } from '../support/children.ts';
+import { type Job, measured } from './job.ts';
 
 /** One transfer by the engine in a process of its own; goes on as the machine would when the engine hands the upload back. */
 
-const job: Job = JSON.parse(process.env[JOB] ?? '');
+const job = givenJob<Job>();
 if (job.loaded) await import('../../lambdas/download-file/handler.ts');
 
 const options = {

@@ -19,8 +19,6 @@ export interface CheckJob {
   bytes: number;
 }
 
-export const JOB = 'BENCH_FILES_JOB';
-
 /** Reports what the transfer alone took, from the moment that the address was known. */
 export async function measured(transfer: () => Promise<unknown>): Promise<void> {
   process.stdout.write(`${JSON.stringify(await costOf(transfer))}\n`);

@@ -1,7 +1,8 @@
 import { filesSchema } from '../../core/config/file-settings.ts';
-import { PRICE } from '../../scripts/cost/prices.ts';
-import { atLeast, atMost } from '../support/report.ts';
-import { type Bench, counted, engineAt, type Found, MIB, peersAt, rowOf } from './bench.ts';
+import { PRICE } from '../cost/prices.ts';
+import type { Found } from '../support/kit.ts';
+import { atLeast, atMost } from '../support/targets.ts';
+import { type Bench, counted, engineAt, MIB, peersAt, rowOf } from './bench.ts';
 import { type Limit, limitCpu, limitMemory } from './cgroup.ts';
 import type { Client } from './clients.ts';
 import { ClientFailed } from './measure.ts';

@@ -1,4 +1,4 @@
-import { median } from '../support/report.ts';
+import { median } from '../support/targets.ts';
 import type { Limit } from './cgroup.ts';
 import type { Client } from './clients.ts';
 import { type Measured, measure } from './measure.ts';

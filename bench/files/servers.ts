@@ -46,6 +46,9 @@ export async function startServers(dir: string): Promise<Servers> {
     startPinned([...world, String(BYTES_PER_SECOND)]),
     startPinned(['nginx', '-p', dir, '-c', join(dir, 'nginx.conf'), '-g', 'daemon off;']),
   ];
+  process.once('exit', () => {
+    for (const child of children) child.kill();
+  });
   const stop = async () => {
     await Promise.all(children.map(async (child) => child.exitCode ?? (child.kill() && once(child, 'exit'))));
   };

@@ -1,5 +1,6 @@
-import { atLeast, atMost } from '../support/report.ts';
-import { type Bench, counted, engineAt, type Found, MIB, peersAt, rowOf } from './bench.ts';
+import type { Found } from '../support/kit.ts';
+import { atLeast, atMost } from '../support/targets.ts';
+import { type Bench, counted, engineAt, MIB, peersAt, rowOf } from './bench.ts';
 import { interleaved, type Result } from './rounds.ts';
 
 /** Connections of the engine by default. */

@@ -27,6 +27,22 @@ export function startChild<T>(file: string, job: unknown, env: NodeJS.ProcessEnv
   };
 }
 
+/** What one such process results in. */
+export async function inChild<T>(file: string, job: unknown, env?: NodeJS.ProcessEnv): Promise<T> {
+  const { ready, begin, child } = startChild<T>(file, job, env);
+  try {
+    await ready;
+    return await begin();
+  } finally {
+    child.kill();
+  }
+}
+
+/** In such a process: its job. */
+export function givenJob<T>(): T {
+  return JSON.parse(process.env[JOB] ?? '');
+}
+
 /** In such a process: reports that it is ready, waits for the word, and sends what the work results in. */
 export async function whenBegun(work: () => Promise<unknown>): Promise<void> {
   process.send?.('ready');

@@ -1,35 +1,36 @@
 import { join } from 'node:path';
-import { createScreen, type Screen } from '../../cli/runs/screen.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 import { endLeftovers, openRunRecord, type RunRecord } from '../../local/processes/run-record.ts';
 import { openSession, type Session } from '../../local/session.ts';
 import type { SandboxOptions } from '../../sandbox/world/settings.ts';
+import type { Kit } from './kit.ts';
 
-/** Does some work with the whole product in a local cloud of its own, and ends that cloud whatever comes of it. */
-export async function withSession(
-  json: boolean,
-  sandboxOptions: SandboxOptions,
-  work: (bench: { session: Session; screen: Screen; record: RunRecord }) => Promise<void>,
-): Promise<void> {
+/** Does some work with a record of the processes that it starts, and ends them whatever comes of it. */
+export async function withRecord(work: (record: RunRecord) => Promise<void>): Promise<void> {
   const cacheDir = join(import.meta.dirname, '..', '..', '.cache');
-  const screen = createScreen(process.stderr);
   await endLeftovers(cacheDir);
   const record = await openRunRecord(cacheDir);
   try {
-    const options = {
-      entities: [...ENTITIES],
-      keep: false,
-      json,
-      secondNight: false,
-      tables: false,
-      pollSeconds: 1,
-      updates: false,
-    };
-    const { signal } = new AbortController();
-    const session = await openSession(options, { screen, record, signal, sandboxOptions });
-    await work({ session, screen, record });
-    await session.close();
+    await work(record);
   } finally {
     await record.close();
   }
+}
+
+/** Does some work with the whole product in a local cloud of its own. */
+export async function withSession(
+  { json, screen }: Kit,
+  sandboxOptions: SandboxOptions,
+  work: (session: Session) => Promise<void>,
+): Promise<void> {
+  await withRecord(async (record) => {
+    const own = { keep: false, secondNight: false, tables: false, pollSeconds: 1, updates: false };
+    const { signal } = new AbortController();
+    const session = await openSession(
+      { entities: [...ENTITIES], json, ...own },
+      { screen, record, signal, sandboxOptions },
+    );
+    await work(session);
+    await session.close();
+  });
 }

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { type TableSettings, tableMemorySchema } from '../../core/config/table-settings.ts';
 import { gathering } from '../../lib/workflow/node-options.ts';
 import { crc32Text } from '../../transfer/index.ts';
-import { startChild } from '../support/children.ts';
+import { inChild } from '../support/children.ts';
 import type { ProcessCost } from '../support/process-cost.ts';
 
 /** A kind of file, and how its table is made. */
@@ -91,13 +91,7 @@ export function writeFile({ header, row, settings }: PublishedFile, path: string
 }
 
 /** What the table of such a file costs a process that has the options of the function. */
-export async function tableOf(job: TableJob): Promise<TableCost> {
+export function tableOf(job: TableJob): Promise<TableCost> {
   const environment = { ...process.env, ...gathering(tableMemorySchema.parse(undefined)) };
-  const { ready, begin, child } = startChild<TableCost>(join(import.meta.dirname, 'table-child.ts'), job, environment);
-  try {
-    await ready;
-    return await begin();
-  } finally {
-    child.kill();
-  }
+  return inChild(join(import.meta.dirname, 'table-child.ts'), job, environment);
 }

@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { NOTHING } from '../../core/table/columns.ts';
 import { type WrittenTable, writeParquet } from '../../core/table/write-parquet.ts';
-import { JOB, whenBegun } from '../support/children.ts';
+import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
 import type { TableCost, TableJob } from './files.ts';
 
 /** Makes the table of a file, and reports what it cost. */
 
-const { path, bytes, crc32, header, settings }: TableJob = JSON.parse(process.env[JOB] ?? '');
+const { path, bytes, crc32, header, settings } = givenJob<TableJob>();
 const dialect = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' };
 const file = {
   key: path,

@@ -4,13 +4,13 @@ import { ConditionalCheckFailedException, DynamoDBClient } from '@aws-sdk/client
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { createGetAccessToken, type GetAccessToken } from '../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../core/oauth/compose.ts';
-import { JOB, whenBegun } from '../support/children.ts';
+import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
 import { type Cost, type Counts, type Job, WARM_CALLS } from './job.ts';
 
 /** One process of `bench:tokens`. */
 
-const job: Job = JSON.parse(process.env[JOB] ?? '');
+const job = givenJob<Job>();
 const secrets = new SecretsManagerClient();
 const dynamo = new DynamoDBClient();
 const counts: Counts = { reads: 0, versions: 0, ledgerWrites: 0, refusedClaims: 0 };

@@ -8,13 +8,13 @@ import { createCrmClient } from '../../core/crm/client.ts';
 import { createLog } from '../../core/log/log.ts';
 import { createFastRead } from '../../core/storage/fast-read.ts';
 import { type ApplyChunkDeps, applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
-import { JOB, whenBegun } from '../support/children.ts';
+import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
 import type { ApplyJob, PreparedBatch } from './apply.ts';
 
 /** The step ApplyChunk as a warm function: real clients of the CRM and of S3, real log, a cached token. */
 
-const job: ApplyJob = JSON.parse(process.env[JOB] ?? '');
+const job = givenJob<ApplyJob>();
 const now = () => new Date();
 const log = createLog('ApplyChunk');
 const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };

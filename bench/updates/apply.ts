@@ -5,11 +5,10 @@ import { promisify } from 'node:util';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { startChild } from '../support/children.ts';
 import type { ProcessCost } from '../support/process-cost.ts';
-import { median } from '../support/report.ts';
+import { median } from '../support/targets.ts';
 import { jsonLine, recordOf } from './customers.ts';
 
 const run = promisify(execFile);
-const ROUNDS = 3;
 const WARM_UP_RECORDS = 100;
 
 /** What a process of the step is to do. */
@@ -37,11 +36,11 @@ export interface ApplyWorld {
 }
 
 /** Lines per second of ApplyChunk in so many processes, and of as many processes of `curl`, taking turns. */
-export async function applyRatio(world: ApplyWorld, concurrency: number, records: number) {
+export async function applyRatio(world: ApplyWorld, concurrency: number, records: number, rounds: number) {
   const { accessToken } = world.sandbox.issueTokens();
   const ours: { seconds: number; cpuSeconds: number }[] = [];
   const curl: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
+  for (let round = 0; round < rounds; round += 1) {
     curl.push(await curlSeconds(world, accessToken, concurrency, records));
     ours.push(await applySeconds(world, accessToken, concurrency, records));
     world.sandbox.ledger.clear();

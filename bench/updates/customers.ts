@@ -32,9 +32,20 @@ function csvLine(n: number): string {
 /** Writes a file of so many records. */
 export async function writeFileOf(path: string, records: number): Promise<void> {
   const csv = path.endsWith('.csv');
-  const line = csv ? csvLine : jsonLine;
+  await writeLines(path, csv ? `${HEADER.join(',')}\n` : '', csv ? csvLine : jsonLine, records);
+}
+
+/** Writes the shortest lines that change something, up to the size. @returns how many */
+export async function writeShortest(path: string, bytes: number): Promise<number> {
+  const line = (n: number) => `{"id":"${idAt('customers', n)}","city":""}\n`;
+  const records = Math.floor(bytes / line(0).length);
+  await writeLines(path, '', line, records);
+  return records;
+}
+
+async function writeLines(path: string, header: string, line: (n: number) => string, records: number): Promise<void> {
   const texts = function* () {
-    if (csv) yield `${HEADER.join(',')}\n`;
+    yield header;
     for (let at = 0; at < records; at += 1000) {
       yield Array.from({ length: Math.min(1000, records - at) }, (_, n) => line(at + n)).join('');
     }

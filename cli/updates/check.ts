@@ -1,9 +1,9 @@
 import { LARGEST_INPUT_BYTES } from '../../core/batch/batch-keys.ts';
 import { type Validation, validateUpdates } from '../../core/batch/validate-updates.ts';
-import { STRICT, type WithId } from '../../core/updates/fast-check.ts';
 import type { ProblemReport } from '../../core/updates/problems.ts';
 import { readUpdates } from '../../core/updates/read-updates.ts';
 import { isProblem } from '../../core/updates/record-check.ts';
+import { STRICT, type WithId } from '../../core/updates/update-line.ts';
 import { table } from '../support/table.ts';
 import { manyText } from '../support/text.ts';
 import { refused, type UpdateSource } from './source.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
 import { batchNameSchema } from '../../core/batch/batch-manifest.ts';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
-import type { LineRules } from '../../core/updates/fast-check.ts';
+import type { LineRules } from '../../core/updates/update-line.ts';
 import { numberArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { confirm } from '../support/confirm.ts';
 import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';

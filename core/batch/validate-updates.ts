@@ -1,9 +1,9 @@
 import { FIELD_RULES, ofOneFund } from '../updates/customer-fields.ts';
-import { STRICT } from '../updates/fast-check.ts';
 import { measured } from '../updates/line-blocks.ts';
 import { type ProblemReport, Problems } from '../updates/problems.ts';
 import { readUpdateBlocks, type UpdateReader } from '../updates/read-updates.ts';
 import { isProblem, type UpdateEntry } from '../updates/record-check.ts';
+import { STRICT } from '../updates/update-line.ts';
 import { type Chunk, ChunkIndex } from './chunk-index.ts';
 
 export interface Validation {

@@ -1,6 +1,6 @@
 import type { CsvRecord } from './csv-cells.ts';
 import { FIELD_RULES, type FieldKind } from './customer-fields.ts';
-import { keepsDigits, numberOf } from './json-numbers.ts';
+import { keepsDigits, numberOf } from './kept-digits.ts';
 import { type Problem, shownName } from './problems.ts';
 import { unknownField } from './update-line.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** What a field holds; decides its fast check, its sentence for a wrong value, and how a CSV cell is read. */
+/** What a field holds; decides its sentence for a wrong value, and how a CSV cell is read. */
 export type FieldKind =
   | 'text'
   | 'flag'
@@ -25,10 +25,10 @@ export interface FieldRule {
 const rules = z.registry<FieldRule>();
 
 /** A plus, then 7 to 15 digits with spaces, hyphens, dots and brackets between them: it is sent as it is. */
-export const PHONE = /^\+\(?\d(?:[ ().-]*\d){6,14}$/;
+const PHONE = /^\+\(?\d(?:[ ().-]*\d){6,14}$/;
 
 /** ISO 8601, seconds optional. An offset is needed: a time without one is another moment for each reader. */
-export const DATE_TIME = new RegExp(
+const DATE_TIME = new RegExp(
   `^(?:${z.regexes.date.source.slice(1, -1)})T(?:[01]\\d|2[0-3]):[0-5]\\d(?::[0-5]\\d(?:\\.\\d+)?)?(?:Z|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?)$`,
 );
 

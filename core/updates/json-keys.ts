@@ -16,7 +16,7 @@ export function countKeys(json: string): number {
 }
 
 /** Where the string ends that begins before `from`. */
-export function closingQuote(json: string, from: number): number {
+function closingQuote(json: string, from: number): number {
   let close = json.indexOf(QUOTE, from);
   while (close !== -1 && isEscaped(json, close)) close = json.indexOf(QUOTE, close + 1);
   return close === -1 ? json.length : close;
@@ -29,7 +29,7 @@ function isEscaped(json: string, at: number): boolean {
 }
 
 /** Whether the string that ends here is a key. */
-export function isColonNext(json: string, from: number): boolean {
+function isColonNext(json: string, from: number): boolean {
   const next = json.charCodeAt(from);
   if (next === COLON) return true;
   if (next > 0x20) return false;

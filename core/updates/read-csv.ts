@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { CsvCells, type CsvRecord } from './csv-cells.ts';
 import { type CsvColumn, readHeader } from './csv-columns.ts';
-import type { LineRules } from './fast-check.ts';
 import { LONGEST_LINE, lineBlocks } from './line-blocks.ts';
 import type { Problem } from './problems.ts';
 import { notUtf8, tooLongLine } from './read-jsonl.ts';
 import type { UpdateBlock, UpdateReader } from './read-updates.ts';
 import { createRecordCheck, type RecordCheck, type UpdateEntry } from './record-check.ts';
+import type { LineRules } from './update-line.ts';
 
 const LF = 0x0a;
 /** Characters from which a record is measured as JSON, as it is sent: a character takes 6 bytes at most. */

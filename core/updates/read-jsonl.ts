@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { jsonOrUndefined } from '../json.ts';
-import { STRICT } from './fast-check.ts';
 import { countKeys } from './json-keys.ts';
-import { mayRound, ROUNDED, roundedField } from './json-numbers.ts';
+import { ROUNDED, roundedField } from './kept-digits.ts';
 import { type LineBlock, LONGEST_LINE, lineBlocks } from './line-blocks.ts';
 import { shownName } from './problems.ts';
 import type { UpdateBlock, UpdateReader } from './read-updates.ts';
 import { createRecordCheck, FOUND_VALID, type RecordCheck, type UpdateEntry } from './record-check.ts';
+import { STRICT } from './update-line.ts';
 
 const LF = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -50,26 +50,23 @@ function readBlock({ bytes, from, tooLong }: LineBlock, first: number, check: Re
     return first + 1;
   }
   const valid = isUtf8(bytes);
-  const rounds = mayRound(bytes);
   let line = first;
   let at = from === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? 3 : 0;
   while (at < bytes.length) {
     const found = bytes.indexOf(LF, at);
     const end = found === -1 ? bytes.length : found;
-    const place = { line, from: from + at, rounds };
     if (end - at > LONGEST_LINE) to.push(tooLongLine(line));
     else if (!valid && !isUtf8(bytes.subarray(at, end))) to.push(notUtf8(line));
-    else readLine(bytes.toString('utf8', at, end), place, check, to);
+    else readLine(bytes.toString('utf8', at, end), { line, from: from + at }, check, to);
     at = end + 1;
     line += 1;
   }
   return line;
 }
 
-/** @param place `rounds`: whether a number nearby may be one that `JSON.parse` rounds */
 function readLine(
   text: string,
-  { line, from, rounds }: { line: number; from: number; rounds: boolean },
+  { line, from }: { line: number; from: number },
   check: RecordCheck,
   to: UpdateEntry[],
 ): void {
@@ -83,7 +80,7 @@ function readLine(
   } else if (countKeys(text) !== keysOf(record)) {
     to.push({ line, field: null, sentence: 'gives a field twice' });
   } else {
-    const rounded = rounds ? roundedField(text) : undefined;
+    const rounded = roundedField(text);
     if (rounded !== undefined) to.push({ line, field: shownName(rounded), sentence: ROUNDED });
     else check(line, from, record, to);
   }

@@ -1,7 +1,7 @@
-import { type LineRules, STRICT } from './fast-check.ts';
 import { refusalAtSight, type UpdateFormat } from './file-format.ts';
 import { pieces } from './line-blocks.ts';
 import type { UpdateEntry } from './record-check.ts';
+import { type LineRules, STRICT } from './update-line.ts';
 
 /** Entries that were read at once, which is faster. */
 export interface UpdateBlock {

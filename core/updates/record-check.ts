@@ -1,7 +1,6 @@
-import { hasId, isUpdateLine, type LineRules, type WithId } from './fast-check.ts';
 import type { Problem } from './problems.ts';
 import { SeenIds } from './seen-ids.ts';
-import { problemsOf } from './update-line.ts';
+import { hasId, type LineRules, problemsOf, type WithId } from './update-line.ts';
 
 /** One valid record of an update file. */
 interface UpdateRecord {
@@ -32,16 +31,15 @@ export type RecordCheck = (
 export function createRecordCheck(rules: LineRules): RecordCheck {
   const seen = new SeenIds();
   return (line, from, record, to) => {
+    const problems = problemsOf(line, record, rules);
     const known = hasId(record);
     const first = known ? seen.seenBefore(record.id, line) : undefined;
-    if (known && first === undefined && isUpdateLine(record, rules)) {
-      to.push({ line, from, record });
-      return;
-    }
     if (first !== undefined) {
       to.push({ line, field: 'id', sentence: `is the same as on line ${first}: a file changes a customer once` });
+    } else if (known && problems.length === 0) {
+      to.push({ line, from, record });
     }
-    to.push(...problemsOf(line, record, rules));
+    to.push(...problems);
   };
 }
 

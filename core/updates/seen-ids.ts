@@ -6,7 +6,11 @@ const TABLES = 64;
 const SMALLEST = 64;
 const FULLEST = 0.75;
 
-/** Which ids have been seen, and where: a million ids take 27 to 40 MB, in a Map of strings several times as much. */
+/**
+ * Which ids have been seen, and where: a million ids take 27 to 40 MB. The largest file has 4.79 million of the shortest lines: with
+ * this the process that validates it has 364 MB at its fullest, with a Map 694 (keys are numbers) to 798 MB (keys are texts), and
+ * ValidateBatch has 512.
+ */
 export class SeenIds {
   readonly #tables = Array.from({ length: TABLES }, () => new Table());
   readonly #id = new Uint32Array(4);

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { suggestion } from '../suggestion.ts';
 import { customerFieldsSchema, FIELD_RULES, type FieldRule, listOf } from './customer-fields.ts';
-import { NEVER_NULL, STRICT } from './fast-check.ts';
-import { keepsDigits, numberOf, ROUNDED } from './json-numbers.ts';
+import { keepsDigits, numberOf, ROUNDED } from './kept-digits.ts';
 import { type Problem, shownName } from './problems.ts';
 
 const idSchema = z.guid().describe('The id of the customer.');
@@ -17,12 +16,30 @@ export const updateLineSchema = customerFieldsSchema
     minProperties: 2,
   });
 
+/** A record with the id of a customer. */
+export type WithId = Record<string, unknown> & { id: string };
+
+export function hasId(record: Record<string, unknown>): record is WithId {
+  return typeof record.id === 'string' && z.regexes.guid.test(record.id);
+}
+
+/** What the configuration allows in a file. */
+export interface LineRules {
+  /** Whether `null` is sent, to empty a field. */
+  allowNull: boolean;
+}
+
+export const STRICT: LineRules = { allowNull: false };
+
+/** The one field that is no value of the customer: there is nothing to empty. */
+const NEVER_NULL = 'updateRelated';
+
 /** Finding near names takes time. */
 const MOST_UNKNOWN = 100;
 
 const NAMES = ['id', ...FIELD_RULES.keys()];
 
-/** A problem for each wrong field of a record; empty when it is valid. Slow: use it only where `isUpdateLine` is false. */
+/** A problem for each wrong field of a record; empty when it is valid. */
 export function problemsOf(line: number, record: unknown, { allowNull } = STRICT): Problem[] {
   const judged = allowNull ? withoutNulls(record) : record;
   const parsed = updateLineSchema.safeParse(judged);

@@ -3,6 +3,7 @@ import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import type { UpdateStepName } from '../../core/step/steps.ts';
 import { CustomerUpdateWorkflow } from './customer-update-workflow.ts';
 import type { StepsProps } from './export-steps.ts';
+import { gathering } from './node-options.ts';
 import { aliasesOf, StepFunction } from './step-function.ts';
 
 /** Updates of customers in bulk: three functions and their machine. There only where the configuration has `customerUpdates`. */
@@ -18,7 +19,7 @@ export class CustomerUpdates {
     const bucket = { BUCKET_NAME: exports.bucket.bucketName };
     // Validation remembers every id of the file, the summary holds parts of two files; a child mostly waits for answers.
     this.steps = {
-      ValidateBatch: step('ValidateBatch', 512, { ...bucket, SOFTWARE_VERSION: softwareVersion }),
+      ValidateBatch: step('ValidateBatch', 512, { ...bucket, ...gathering(512), SOFTWARE_VERSION: softwareVersion }),
       ApplyChunk: step('ApplyChunk', 256, { ...tokens.environment, ...bucket, URL_SUFFIX: stack.urlSuffix }),
       SummarizeBatch: step('SummarizeBatch', 512, bucket),
     };

@@ -11,8 +11,8 @@ export function streaming(memoryMB: number): { NODE_OPTIONS: string } {
 }
 
 /**
- * Environment of a function that gathers rows of a table: an eighth more CPU than with V8's own sizes, for half of the memory
- * (docs/adr/0025-parquet-tables.md). With a young generation as small as above it would be half more CPU.
+ * Environment of a function that gathers rows of a table, or the ids of an update file: an eighth more CPU than with V8's own sizes,
+ * for half of the memory (docs/adr/0025-parquet-tables.md). With a young generation as small as above it would be half more CPU.
  */
 export function gathering(memoryMB: number): { NODE_OPTIONS: string } {
   return { NODE_OPTIONS: `--max-old-space-size=${memoryMB - OUTSIDE_HEAP_MB} --max-semi-space-size=8` };

@@ -8,7 +8,7 @@ import {
   StartExecutionCommand,
 } from '@aws-sdk/client-sfn';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { costOf, usageOf } from '../../bench/cost.ts';
+import { costOf, usageOf } from '../../bench/cost/usage.ts';
 import { verifyPublished } from '../../cli/data/verify.ts';
 import { followRun } from '../../cli/runs/executions.ts';
 import type { NamedRun } from '../../cli/runs/run/run.ts';

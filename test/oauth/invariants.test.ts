@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { Simulation } from './support/simulation.ts';
 
-/** What no other test shows. `test/mutants/mutants.ts` names for every invariant the tests that guard it. */
+/** What no other test of the grant shows. */
 
-test('I3: nobody has an access token before its refresh token is stored', async () => {
+test('nobody has an access token before its refresh token is stored', async () => {
   const world = new Simulation().stored(-1);
   const throttled = Object.assign(new Error('slow down'), { name: 'ThrottlingException' });
   world.secrets.trouble = (operation) =>
@@ -22,7 +22,7 @@ test('I3: nobody has an access token before its refresh token is stored', async 
   expect(seen).toEqual(Array(20).fill(true));
 });
 
-test('I6: a holder that comes back late changes nothing of what its successor in the claim does', async () => {
+test('a holder that comes back late changes nothing of what its successor in the claim does', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.delayMs = 19_000;
   // Stopped for a minute, like a frozen container; then it gives back a claim that is no longer its own.
@@ -45,7 +45,7 @@ test('I6: a holder that comes back late changes nothing of what its successor in
   expect(world.state).toEqual(['STORED']);
 });
 
-test('I6: a death that comes late does not kill what another has stored', async () => {
+test('a death that comes late does not kill what another has stored', async () => {
   const world = new Simulation().stored(-1);
   const stopped = world.client({
     change: ({ store }) => ({
@@ -69,7 +69,7 @@ test('I6: a death that comes late does not kill what another has stored', async 
   expect(world.secrets.puts).toHaveLength(1);
 });
 
-test('I14: a refresh costs one version and two writes of the ledger', async () => {
+test('a refresh costs one version and two writes of the ledger', async () => {
   const world = new Simulation().stored(-1);
 
   await world.ask(world.clients(50));

@@ -141,7 +141,7 @@ test('a lost answer is not given back because the repetition was refused', async
   expect(world.table.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
 });
 
-test.each(['secret', 'ledger', 'client'])('I4: a %s that answers too late leaves no time to spend', async (slow) => {
+test.each(['secret', 'ledger', 'client'])('a %s that answers too late leaves no time to spend', async (slow) => {
   const world = new Simulation().stored(-1);
   const late = <T>(value: Promise<T>) => world.clock.sleep(16_000).then(() => value);
   const client = world.client({
@@ -171,7 +171,7 @@ test.each(['secret', 'ledger', 'client'])('I4: a %s that answers too late leaves
   expect(world.table.plain()).toMatchObject([{ deadline: 0 }]);
 });
 
-test('I4: an answer that is lost late is not asked for again', async () => {
+test('an answer that is lost late is not asked for again', async () => {
   const world = new Simulation().stored(-1);
   world.endpoint.delayMs = 25_000;
   const client = world.client({

@@ -47,7 +47,7 @@ async function composed(reply: Reply) {
   return { getAccessToken, deps, cache, done, secrets, table, clock, seen: endpoint.seen };
 }
 
-test('I3: a refreshed grant is claimed, stored, and only then given out', async () => {
+test('a refreshed grant is claimed, stored, and only then given out', async () => {
   const { getAccessToken, done, secrets, seen } = await composed({ json: RENEWED });
 
   const given = await getAccessToken().finally(() => done.push('given out'));
@@ -97,7 +97,7 @@ test('a pause of the container ends by the clock of the invocation', async () =>
   expect(await createGetAccessToken(deps, cache)()).toMatchObject({ accessToken: 'access-2-of-the-night' });
 });
 
-test('I4: a try to store that began in time is ended in time, before the claim is', async () => {
+test('a try to store that began in time is ended in time, before the claim is', async () => {
   const { getAccessToken, done, secrets, table, clock } = await composed((response) => {
     // Of the 45 seconds of the claim, 2 are a margin: 50 ms are left.
     clock.time += 42_950;
@@ -120,7 +120,7 @@ test('what the answer does not say stays as it was', async () => {
   expect(secrets.tokens).toMatchObject({ refreshToken: 'refresh-1-of-the-night', scope: 'openid', expiresAt: null });
 });
 
-test('I12: the ledger holds no token', async () => {
+test('the ledger holds no token', async () => {
   const error = { error: 'invalid_grant', error_description: 'refresh-1-of-the-night is unknown' };
   const { getAccessToken, table } = await composed({ status: 400, json: error });
 

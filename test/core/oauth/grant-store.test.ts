@@ -35,7 +35,7 @@ test('what is stored is current, and is found under its own name', async () => {
   expect(await store.currentVersionId()).toBe(FIRST);
 });
 
-test('I2: a generation is stored once: the same text again is nothing new, another text is refused', async () => {
+test('a generation is stored once: the same text again is nothing new, another text is refused', async () => {
   const { store, secrets } = fakeStore();
   await store.store(FIRST, TOKENS);
 
@@ -76,7 +76,7 @@ test('a store whose answer is lost is repeated by the SDK, and makes one version
   expect([...versions]).toEqual([[FIRST, JSON.stringify(TOKENS)]]);
 });
 
-test('I4: a store whose caller has had enough ends at once, and is not repeated by the SDK', async () => {
+test('a store whose caller has had enough ends at once, and is not repeated by the SDK', async () => {
   let requests = 0;
   const server = createServer((request) => {
     requests += 1;

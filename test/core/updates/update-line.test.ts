@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { problemsOf } from '../../../core/updates/update-line.ts';
+import { FIELD_RULES } from '../../../core/updates/customer-fields.ts';
+import { hasId, problemsOf, updateLineSchema } from '../../../core/updates/update-line.ts';
 import { idOf } from './support/lines.ts';
 
 const id = idOf(1);
@@ -61,4 +63,40 @@ test('no sentence quotes a value', () => {
   };
 
   expect(JSON.stringify(problemsOf(1, record))).not.toContain('Canary');
+});
+
+const value = fc.oneof(
+  fc.constantFrom<unknown>(null, true, 'x', 1, '2024-02-29', '+972501234567', id, { present: null }),
+  fc.jsonValue(),
+);
+const name = fc.oneof(
+  { weight: 9, arbitrary: fc.constantFrom(...FIELD_RULES.keys()) },
+  { arbitrary: fc.string(), weight: 1 },
+);
+const record = fc
+  .tuple(fc.option(fc.oneof(fc.uuid(), value), { freq: 20 }), fc.dictionary(name, value, { maxKeys: 4 }))
+  .map(
+    ([who, fields]): Record<string, unknown> =>
+      JSON.parse(JSON.stringify(who === null ? fields : { ...fields, id: who })),
+  );
+
+test('a record without a problem is what the schema takes, and has an id; with nulls it is what remains without them', () => {
+  let taken = 0;
+  fc.assert(
+    fc.property(record, (given) => {
+      const valid = problemsOf(1, given).length === 0;
+      expect({ given, valid }).toEqual({ given, valid: updateLineSchema.safeParse(given).success });
+      if (valid) expect(hasId(given)).toBe(true);
+      const nulls = Object.keys(given).filter((key) => given[key] === null && key !== 'id');
+      const emptied = nulls.every((key) => FIELD_RULES.has(key) && key !== 'updateRelated');
+      const rest = Object.fromEntries(Object.entries(given).filter(([key]) => !nulls.includes(key)));
+      // What empties a field changes something: with one more field the rest is a whole line.
+      const takes =
+        emptied && updateLineSchema.safeParse(nulls.length > 0 ? { shortName: 'x', ...rest } : rest).success;
+      expect({ given, valid: problemsOf(1, given, { allowNull: true }).length === 0 }).toEqual({ given, valid: takes });
+      if (valid) taken += 1;
+    }),
+    { numRuns: 5000 },
+  );
+  expect(taken).toBeGreaterThan(50);
 });

@@ -110,7 +110,7 @@ test('each function is given the ids of what it uses, and nothing else', () => {
   );
 
   expect(variables).toMatchObject({
-    ValidateBatch: ['BUCKET_NAME', 'DEPLOYMENT', 'SOFTWARE_VERSION'],
+    ValidateBatch: ['BUCKET_NAME', 'DEPLOYMENT', 'NODE_OPTIONS', 'SOFTWARE_VERSION'],
     ApplyChunk: ['BUCKET_NAME', 'CLIENT_SECRET_ID', 'DEPLOYMENT', 'LEDGER_TABLE', 'TOKENS_SECRET_ID', 'URL_SUFFIX'],
     SummarizeBatch: ['BUCKET_NAME', 'DEPLOYMENT'],
   });

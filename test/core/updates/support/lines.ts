@@ -1,9 +1,9 @@
-import { STRICT } from '../../../../core/updates/fast-check.ts';
 import type { UpdateFormat } from '../../../../core/updates/file-format.ts';
 import { CSV } from '../../../../core/updates/read-csv.ts';
 import { JSONL } from '../../../../core/updates/read-jsonl.ts';
 import { readUpdates } from '../../../../core/updates/read-updates.ts';
 import type { UpdateEntry } from '../../../../core/updates/record-check.ts';
+import { STRICT } from '../../../../core/updates/update-line.ts';
 
 /** The id of customer n. */
 export const idOf = (n: number) => `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;

@@ -1,6 +1,4 @@
-import { ENTITIES } from '../../core/config/entities.ts';
-import { METRICS } from '../../core/log/metrics.ts';
-import { HOURS_A_MONTH, NIGHTS_A_MONTH, PRICE } from './prices.ts';
+import { NIGHTS_A_MONTH, PRICE } from './prices.ts';
 
 /** What one run used of what AWS counts. */
 export interface Usage {
@@ -24,7 +22,7 @@ export interface Night {
 
 export interface CostLine {
   what: string;
-  /** Of one night with every entity once, or of the template. */
+  /** In one night with every entity once. */
   counted: string;
   /** Dollars a month for one deployment that runs each night. */
   dollars: number;
@@ -53,30 +51,7 @@ export function costOfRuns({ runs, logBytes }: Night): CostLine[] {
   ];
 }
 
-/** What a deployment costs in a month before it runs at all. */
-export function costOfStanding({ alarms, dashboard }: { alarms: number; dashboard: boolean }): CostLine[] {
-  const metrics = metricsOfAGoodNight();
-  // A metric is paid for by the hour in which it has data: one hour a night.
-  const metricHours = (metrics * NIGHTS_A_MONTH) / HOURS_A_MONTH;
-  return [
-    ...(dashboard ? [{ what: 'CloudWatch dashboard', counted: '1', dollars: PRICE.dashboard }] : []),
-    { what: 'CloudWatch alarms', counted: `${alarms}`, dollars: alarms * PRICE.alarm },
-    { what: 'KMS key', counted: '1, before its first rotation', dollars: PRICE.key },
-    { what: 'Secrets', counted: '2', dollars: 2 * PRICE.secret },
-    { what: 'CloudWatch metrics', counted: `${metrics}, an hour a night`, dollars: metricHours * PRICE.metric },
-  ];
-}
-
-/** Combinations of name and dimensions that a night without errors emits. */
-function metricsOfAGoodNight(): number {
-  const ofTrouble = ['FileWarnings', 'TablesNotWritten', 'GrantRotatedButNotStored', 'TokenEndpointUnanswered'];
-  const sets = Object.entries(METRICS).filter(([name]) => !ofTrouble.includes(name));
-  return sets
-    .flatMap(([, { dimensions }]) => [...dimensions] as readonly (readonly string[])[])
-    .reduce((count, dimensions) => count + (dimensions.includes('entity') ? ENTITIES.length : 1), 0);
-}
-
-export function total(lines: CostLine[]): number {
+function total(lines: CostLine[]): number {
   return lines.reduce((sum, { dollars }) => sum + dollars, 0);
 }
 
@@ -92,6 +67,6 @@ export function costTable(first: string, lines: CostLine[], columns: { head: str
   ].join('\n');
 }
 
-export function dollarsText(value: number): string {
+function dollarsText(value: number): string {
   return `$${value < 10 ? value.toFixed(3) : Math.round(value).toLocaleString('en')}`;
 }

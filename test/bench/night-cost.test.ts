@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { costOfRuns, type Usage } from '../../bench/cost/night-cost.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
-import { costOfRuns, costOfStanding, total, type Usage } from '../../scripts/cost/night-cost.ts';
 
 const nothing: Usage = {
   ...{ transitions: 0, invocations: 0, gbSeconds: 0, crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 },
@@ -13,14 +13,4 @@ it('takes what seven runs used times 30.4 nights and the price of each', () => {
   expect(dollarsOf({ transitions: 1000 }, 'Step Functions')).toBeCloseTo(7 * 0.025 * 30.4);
   expect(dollarsOf({ gbSeconds: 10, invocations: 1e6 }, 'Lambda')).toBeCloseTo(7 * (10 * 0.0000133334 + 0.2) * 30.4);
   expect(dollarsOf({ storeRequests: 1000 }, 'S3')).toBeCloseTo(7 * 0.005 * 30.4);
-});
-
-it('counts what stands whether anything runs or not', () => {
-  const standing = costOfStanding({ alarms: 19, dashboard: true });
-
-  expect(standing.find(({ what }) => what === 'CloudWatch alarms')?.dollars).toBeCloseTo(1.9);
-  // Seven entities: RunsEnded with and without them, the five others with them, refreshes of the grant and changed columns without.
-  expect(standing.find(({ what }) => what === 'CloudWatch metrics')?.counted).toContain('45');
-  expect(total(standing)).toBeGreaterThan(7);
-  expect(total(standing) - total(costOfStanding({ alarms: 19, dashboard: false }))).toBeCloseTo(3);
 });

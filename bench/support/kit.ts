@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createScreen, type Screen } from '../../cli/runs/screen.ts';
+import { table } from '../../cli/support/table.ts';
+import type { Target } from './targets.ts';
+
+export type Row = Record<string, string | number>;
+
+/** What an experiment found out: rows for its table, and the targets that it decides. */
+export interface Found {
+  runs: Row[];
+  targets: Target[];
+}
+
+/** What every benchmark is given. */
+export interface Kit {
+  /** `--quick`: everything once and small. It shows whether a benchmark works, not how fast anything is. */
+  quick: boolean;
+  json: boolean;
+  /** An option of this benchmark alone. */
+  flag: (name: string) => boolean;
+  /** Goes when the process ends. */
+  dir: string;
+  screen: Screen;
+  /** Whether an experiment is among those that `--only` names, or all are done. */
+  wanted: (ids: string[]) => boolean;
+  /**
+   * Does an experiment if it is wanted, and prints what it found at once: a table for a person, or with `--json` one line. An
+   * experiment that fails is reported, the others are done all the same, and the process ends with code 1.
+   */
+  experiment: (ids: string[], what: string, work: () => Promise<Found>) => Promise<void>;
+}
+
+const boolean = { type: 'boolean', default: false } as const;
+
+/** Runs a benchmark with the options that all have: `--quick`, `--only ID,ID`, `--json`. */
+export async function benchmark(work: (kit: Kit) => Promise<void>, flags: string[] = []): Promise<void> {
+  const own = Object.fromEntries(flags.map((name) => [name, boolean]));
+  const options = { json: boolean, quick: boolean, only: { type: 'string', default: '' }, ...own } as const;
+  const values: Record<string, unknown> = parseArgs({ options }).values;
+  const only = String(values.only).split(',').filter(Boolean);
+  const dir = mkdtempSync(join(tmpdir(), 'bench-'));
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+  const screen = createScreen(process.stderr);
+  const flag = (name: string) => values[name] === true;
+  const wanted = (ids: string[]) => only.length === 0 || ids.some((id) => only.includes(id));
+  const experiment: Kit['experiment'] = async (ids, what, run) => {
+    if (!wanted(ids)) return;
+    try {
+      const found = await screen.step(what, run);
+      process.stdout.write(flag('json') ? `${JSON.stringify({ what, ...found })}\n` : `\n${textOf(found)}\n\n`);
+    } catch (error) {
+      screen.line(error instanceof Error ? (error.stack ?? error.message) : String(error));
+      process.exitCode = 1;
+    }
+  };
+  await work({ quick: flag('quick'), json: flag('json'), flag, dir, screen, wanted, experiment });
+}
+
+function textOf({ runs, targets }: Found): string {
+  const headings = [...new Set(runs.flatMap((run) => Object.keys(run)))];
+  const rows = runs.map((run) => headings.map((heading) => String(run[heading] ?? '')));
+  const aims = targets.map(({ id, aim, measured, met }) => [id, aim, String(measured), met ? 'yes' : 'no']);
+  const shown = [runs.length > 0 ? table(headings, rows) : '', aims.length > 0 ? table(AIM, aims) : ''];
+  return shown.filter(Boolean).join('\n\n');
+}
+
+const AIM = ['target', 'aim', 'measured', 'met'];
+
+/** Keeps this process, and those that it starts, on one core: the last. */
+export function keepToOneCore(): void {
+  const core = String(cpus().length - 1);
+  execFileSync('taskset', ['-a', '-p', '-c', core, String(process.pid)], { stdio: 'ignore' });
+}

@@ -1,0 +1,26 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { missingPackages } from '../../bench/files/clients.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+
+/** In CI of the experiments that nginx and rclone are needed for only one. */
+const WITH_SERVERS = process.env.CI ? ['--only', 'T8,T4'] : [];
+const BENCHMARKS = Object.entries(packageJson.scripts).filter(([name]) => name.startsWith('bench:'));
+
+/** They keep processes to a core by `taskset`, which macOS lacks. */
+describe.skipIf(process.platform !== 'linux')('every benchmark works with everything once and small', () => {
+  it.each(BENCHMARKS)('%s', async (name, script) => {
+    const args = [script.replace('node ', ''), '--quick', '--json'];
+    if (name === 'bench:files') args.push(...(missingPackages().length > 0 ? ['--only', 'T8'] : WITH_SERVERS));
+
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+
+    const found: { runs: unknown[] }[] = stdout
+      .trimEnd()
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') ? JSON.parse(line) : []));
+    expect(found.length).toBeGreaterThan(0);
+    for (const { runs } of found) expect(runs).not.toEqual([]);
+  });
+});

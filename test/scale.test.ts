@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { HOURS_A_MONTH, NIGHTS_A_MONTH, PRICE } from '../bench/cost/prices.ts';
+import { ENTITIES } from '../core/config/entities.ts';
+import { METRICS } from '../core/log/metrics.ts';
+import { fullDeployment, synthesise, type Template } from '../scripts/definition.ts';
+
+/** The numbers of docs/scale.md and docs/cost.md that follow from the template, from prices or from each other. */
+
+const SCALE = readFileSync('docs/scale.md', 'utf8');
+const COST = readFileSync('docs/cost.md', 'utf8');
+const [PLAIN, FULL] = [synthesise(), synthesise(fullDeployment())];
+
+const countOf = ({ Resources }: Template, type: string) =>
+  Object.values(Resources).filter(({ Type }) => Type === type).length;
+const whole = (value: number) => Math.floor(value).toLocaleString('en');
+const dollars = (value: number) => `$${value < 10 ? value.toFixed(3) : Math.round(value).toLocaleString('en')}`;
+const numberIn = (cell = '') => Number(cell.replace(/[$*,]/g, ''));
+
+/** The rows of the table that begins with that heading, links as their texts. @throws Error where there is none */
+function rowsOf(document: string, heading: string): string[][] {
+  const [, behind = ''] = document.split(`| ${heading} |`);
+  const [, , ...lines] = behind.split('\n\n')[0]?.split('\n') ?? [];
+  if (lines.length === 0) throw new Error(`There is no table ${heading}.`);
+  const rows = lines.map((line) => line.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').split('|'));
+  return rows.map((cells) => cells.slice(1, -1).map((cell) => cell.trim()));
+}
+
+/** Each row about resources, with what the example's deployment takes, and one with all that a configuration can switch on. */
+function resources() {
+  const types: Record<string, string> = {
+    'EventBridge rules of a bus': 'AWS::Events::Rule',
+    'IAM roles': 'AWS::IAM::Role',
+    'DynamoDB tables': 'AWS::DynamoDB::GlobalTable',
+    'S3 buckets': 'AWS::S3::Bucket',
+    'KMS keys': 'AWS::KMS::Key',
+    'State machines': 'AWS::StepFunctions::StateMachine',
+  };
+  return rowsOf(SCALE, 'Quota').map(([name = '', limit, takes, fit]) => {
+    const type = types[name];
+    const [plain, full] = type ? [countOf(PLAIN, type), countOf(FULL, type)] : [1, 1];
+    return { name, takes, fit, plain, full, limit: numberIn(limit) };
+  });
+}
+
+/** What stands whether anything runs or not: how many, and dollars a month. */
+function standing(): [what: string, count: number, dollars: number][] {
+  const ofTrouble = ['FileWarnings', 'TablesNotWritten', 'GrantRotatedButNotStored', 'TokenEndpointUnanswered'];
+  const metrics = Object.entries(METRICS)
+    .filter(([name]) => !ofTrouble.includes(name))
+    .flatMap(([, { dimensions }]) => [...dimensions] as readonly (readonly string[])[])
+    .reduce((count, names) => count + (names.includes('entity') ? ENTITIES.length : 1), 0);
+  const alarms = countOf(PLAIN, 'AWS::CloudWatch::Alarm');
+  return [
+    ['CloudWatch dashboard', 1, PRICE.dashboard],
+    ['CloudWatch alarms', alarms, alarms * PRICE.alarm],
+    ['KMS key', 1, PRICE.key],
+    ['Secrets', 2, 2 * PRICE.secret],
+    // Each is paid for by the hour in which it has data: one hour a night.
+    ['CloudWatch metrics', metrics, ((metrics * NIGHTS_A_MONTH) / HOURS_A_MONTH) * PRICE.metric],
+  ];
+}
+
+const total = standing().reduce((sum, [, , each]) => sum + each, 0);
+const runsOf = (what: string) =>
+  numberIn(rowsOf(COST, 'What the runs cost, a month').find(([name]) => name?.replaceAll('*', '') === what)?.[2]);
+
+describe('docs/scale.md', () => {
+  it('counts what a deployment takes of each quota, the one that ends first on top', () => {
+    for (const { takes, fit, plain, full, limit, name } of resources()) {
+      const both = plain !== full;
+      const expected = { takes: both ? `${plain}; ${full} with all` : `${plain}`, fit: `**${whole(limit / plain)}**` };
+      if (both) expected.fit += `; ${whole(limit / full)} with all`;
+      expect({ name, takes, fit }).toEqual({ name, ...expected });
+    }
+    const [first, second, ...others] = resources().map(({ limit, full, name }) => ({ name, fit: limit / full }));
+    expect(others.every(({ fit }) => fit >= (second?.fit ?? 0) && (second?.fit ?? 0) >= (first?.fit ?? 0))).toBe(true);
+    expect(SCALE).toContain(
+      `${first?.name} end at ${whole(first?.fit ?? 0)} deployments; with that quota raised, ${second?.name} at ${whole(second?.fit ?? 0)}.`,
+    );
+  });
+
+  it('says what is reached with a hundred dollars a month', () => {
+    const each: Record<string, number> = {
+      ...Object.fromEntries(standing().map(([what, , sum]) => [`${what}, standing`, sum])),
+      'Files: S3 storage of a GB': PRICE.storedGigabyte,
+      'Files: moving a GiB': 0.0002,
+      'Updates: 1,000 lines': 0.0004,
+    };
+    for (const [what = '', cost, reached] of rowsOf(SCALE, 'Cost')) {
+      const price = each[what] ?? runsOf(what.replace(', of runs', '')) / ENTITIES.length;
+      const found = [what, cost, reached?.split(' ')[0]];
+      expect(found).toEqual([what, `$${price.toPrecision(2)}`, whole(100 / price)]);
+    }
+  });
+
+  it('compares agencies of today with those of the pooled design', () => {
+    const once = total - PRICE.secret * 2 - PRICE.alarm * (ENTITIES.length - 1);
+    for (const [agencies, ...found] of rowsOf(SCALE, 'Agencies')) {
+      const many = numberIn(agencies);
+      const expected = [total * many, (total - PRICE.dashboard) * many, once + 2 * PRICE.secret * many];
+      expect([agencies, ...found]).toEqual([agencies, ...expected.map(dollars)]);
+    }
+  });
+});
+
+describe('docs/cost.md', () => {
+  it('counts what stands, and multiplies it', () => {
+    const rows = rowsOf(COST, 'What deployments cost standing still, a month');
+    const sums = (sum: number) => [1, 100, 5000].map((times) => dollars(sum * times));
+
+    expect(rows.map(([what, counted, ...columns]) => [what, counted?.split(/[ ,]/)[0], ...columns])).toEqual([
+      ...standing().map(([what, count, sum]) => [what, `${count}`, ...sums(sum)]),
+      ['**Together**', '', ...sums(total)],
+    ]);
+  });
+
+  it('has the sums on top', () => {
+    const [, alarms] = standing()[1] ?? [];
+    const costs = [total - PRICE.dashboard, total, runsOf('Together')].map((sum) => `$${sum.toFixed(2)}`);
+
+    expect(COST).toContain(`A deployment costs ${costs[0]} a month standing still without its dashboard`);
+    expect(COST).toContain(`${costs[1]} with it: ${alarms} alarms,`);
+    expect(COST).toContain(`Its runs, seven a night, cost ${costs[2]} a month.`);
+  });
+});
