@@ -24,7 +24,7 @@ export function csvRemarks(
   ];
   return [
     ...headerRemarks(csv),
-    ...rowRemarks(csv, scan, content),
+    ...rowRemarks(scan, content),
     ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : [])),
   ];
 }
@@ -33,14 +33,15 @@ function counted(count: number, what: string): string {
   return count === 1 ? `There is 1 ${what}` : `There are ${count} ${what}s`;
 }
 
-function rowRemarks({ headed }: Csv, scan: Scan, { rows }: Content): string[] {
+/** That it is not known whether the first line names the columns, the gate says: a person may have told it. */
+function rowRemarks(scan: Scan, { rows }: Content): string[] {
   if (!rows || rows.least === rows.most) return [];
   const why: [holds: boolean, text: string][] = [
-    [headed === null, 'whether the first line names the columns is not known'],
     [scan.doubts > 0, `programs take the line breaks at ${scan.doubts} places differently`],
     [scan.width === 1 && scan.blankLines > 0, 'its empty lines may be empty values, or no rows'],
   ];
   const reasons = why.flatMap(([holds, text]) => (holds ? [text] : []));
+  if (reasons.length === 0) return [];
   return [`Rows are not counted exactly (${rows.least} to ${rows.most}): ${reasons.join('; ')}.`];
 }
 
