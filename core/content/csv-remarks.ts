@@ -2,11 +2,15 @@ import type { Csv } from '../files/judge-file.ts';
 import type { Content, Dialect } from '../gate/facts.ts';
 import type { Scan } from '../step/scan.ts';
 
-/** What a reader of a CSV file should know, in sentences. */
+/**
+ * What a reader of a CSV file should know, in sentences.
+ * @param headerless by the configuration: that there is no header is known
+ */
 export function csvRemarks(
   csv: Csv,
   scan: Scan,
   { content, dialect }: { content: Content; dialect: Dialect },
+  headerless: boolean,
 ): string[] {
   const { emptyRows, repeatedHeaders, strayQuotes } = content;
   const remarks: [holds: boolean, remark: string][] = [
@@ -23,7 +27,7 @@ export function csvRemarks(
     [scan.zeros, 'The file holds characters with the code 0: a part of it may be damaged.'],
   ];
   return [
-    ...headerRemarks(csv),
+    ...headerRemarks(csv, headerless),
     ...rowRemarks(scan, content),
     ...remarks.flatMap(([holds, remark]) => (holds ? [remark] : [])),
   ];
@@ -45,12 +49,12 @@ function rowRemarks(scan: Scan, { rows }: Content): string[] {
   return [`Rows are not counted exactly (${rows.least} to ${rows.most}): ${reasons.join('; ')}.`];
 }
 
-function headerRemarks({ names, headed, seemsHeaded }: Csv): string[] {
+function headerRemarks({ names, headed, seemsHeaded }: Csv, headerless: boolean): string[] {
   if (seemsHeaded)
     return ['The first line names the columns, though columns.header says that there is no such line: it is a row.'];
   const header = names?.header?.filter((name) => name !== '');
   if (header && new Set(header).size < header.length) return ['The header names a column twice.'];
   if (header) return names?.labelled ? ['The first line names the columns by their labels.'] : [];
-  if (headed === false) return ['The file has no header: its first line is a row.'];
+  if (headed === false) return headerless ? [] : ['The file has no header: its first line is a row.'];
   return headed ? ['The first line names columns that the CRM does not list under one name.'] : [];
 }

@@ -73,3 +73,12 @@ test('nights of release 0.1.0 that were not counted are no nights without rows',
 
   expect(await nights.night({ date: day(13), bytes: leads(400) })).toMatchObject({ ended: 'PUBLISHED' });
 });
+
+test('files without a header need no warning where the configuration says so', async () => {
+  const nights = nightsOf({ columns: { header: 'none' } });
+  const bytes = csv(records(50).map((cells) => [...cells, '2026-11-20']));
+  const run = { request: { columns: ['id', 'name', 'createdAt'] } };
+  await nights.night({ date: day(1), bytes, run });
+
+  expect(await nights.night({ date: day(2), bytes, run })).toMatchObject({ ended: 'PUBLISHED', warnings: [] });
+});
