@@ -83,11 +83,11 @@ export function csvContent(
   csv: Csv,
   scan: Scan,
   end: CsvEnd,
-  reading: Pick<Reading, 'what' | 'undeclaredEnd'>,
+  reading: Pick<Reading, 'what' | 'undeclaredEnd' | 'expected'>,
 ): Content {
   refuseCut(reading, csv, scan, end);
   const { dialect, header, content } = csvFacts(csv, scan, end);
-  const remarks = csvRemarks(csv, scan, { content, dialect });
+  const remarks = csvRemarks(csv, scan, { content, dialect }, reading.expected.headerless);
   return { empty: false, format: 'csv', dialect, header, content, remarks };
 }
 

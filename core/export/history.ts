@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Entity } from '../config/entities.ts';
+import { CHECKS } from '../gate/checks.ts';
 import { type History, NO_HISTORY, type PublishedExport, type ReleasedBefore } from '../gate/history.ts';
+import { failedChecks } from '../gate/report.ts';
 import { parseJson } from '../json.ts';
 import type { Run } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
@@ -80,10 +82,12 @@ function publishedOf(manifest: Manifest): PublishedExport {
   return { date, execution, unchangedSince, exportId: manifest.export.id, crc32: file.crc32, facts: factsOf(manifest) };
 }
 
-/** What the release of a file makes known of later ones. */
-function releasedOf({ file: { content } }: Manifest): ReleasedBefore {
+/** What the release of a file makes known of later ones: how it ends only where a person was asked about that. */
+function releasedOf({ file: { content }, guards }: Manifest): ReleasedBefore {
   const { firstRecord = null, ending = null } = content ?? {};
-  return { headers: firstRecord === null ? [] : [firstRecord], endings: ending ? [ending] : [] };
+  const stopped = guards ? failedChecks(guards).map(({ guard }) => guard) : [];
+  const asked = CHECKS.some(({ id, ofEnding }) => ofEnding && stopped.includes(id));
+  return { headers: firstRecord === null ? [] : [firstRecord], endings: ending && asked ? [ending] : [] };
 }
 
 /** The newest come first, and stay. */

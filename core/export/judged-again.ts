@@ -3,17 +3,21 @@ import { exceptedOf } from '../config/excepted-columns.ts';
 import type { Facts } from '../gate/facts.ts';
 import type { Listed, Run } from '../step/states.ts';
 import type { Judged } from './judge.ts';
-import { leftOutOfManifest } from './left-out.ts';
+import { leftOutBy, leftOutOfManifest } from './left-out.ts';
 import { factsOf, type Manifest } from './manifest.ts';
 
-/** An export by its manifest, to be judged again under the settings of today, as one that readers get. */
-export function judgedAgain(manifest: Manifest, plan: EntityPlan): Judged & Pick<Run, 'listed'> {
+/**
+ * An export by its manifest, to be judged again under the settings of today, as one that readers get.
+ * @param newest of the entity: it may know what these mean as the older one does not
+ */
+export function judgedAgain(manifest: Manifest, plan: EntityPlan, newest?: Manifest): Judged & Pick<Run, 'listed'> {
+  const entries = exceptedOf(plan);
   const { entity, date, kind, request, export: made } = manifest;
   return {
     ...{ entity, date, kind, request, plan: manifest.plan, publish: true },
     ...{ exportId: made.id, adopted: made.adoptedFrom },
     listed: listedBy(manifest),
-    excepted: leftOutOfManifest(exceptedOf(plan), manifest),
+    excepted: [...leftOutOfManifest(entries, manifest), ...(newest ? leftOutBy(entries, newest) : [])],
   };
 }
 

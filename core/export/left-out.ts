@@ -124,3 +124,31 @@ export function leftOutOfManifest(
   const meant = meantBy(entries, [...listed, ...others.map((name) => ({ name, label: null }))]);
   return [...meant.leftOut, ...meant.unknown.map((entry) => ({ entry, name: entry, label: null }))];
 }
+
+type Telling = Pick<Manifest, 'fields' | 'leftOut'>;
+
+/** What entries mean by the list of another manifest: the CRM may have given a column another label since. */
+export function leftOutBy(entries: readonly string[], { fields, leftOut }: Telling): LeftOut[] {
+  const kept = (leftOut ?? []).filter(({ entry }) => entry !== null && entries.includes(entry));
+  return [...meantBy(entries, [...(fields ?? []), ...(leftOut ?? [])]).leftOut, ...kept];
+}
+
+/**
+ * Entries of which no manifest tells what they mean, though they may be the label of a column of the file.
+ * @param manifest of the file @param others of later ones
+ */
+export function untoldEntries(
+  entries: readonly string[],
+  manifest: Telling & Pick<Manifest, 'request'>,
+  others: readonly Telling[],
+): string[] {
+  const { columns } = manifest.request;
+  const labelled = new Set((manifest.fields ?? []).flatMap(({ name, label }) => (label === null ? [] : [name])));
+  if (columns.every((name) => labelled.has(name))) return [];
+  const requested = meantBy(
+    entries,
+    columns.map((name) => ({ name, label: null })),
+  ).leftOut;
+  const told = [...requested, ...[manifest, ...others].flatMap((each) => leftOutBy(entries, each))];
+  return entries.filter((entry) => !told.some((each) => each.entry === entry));
+}

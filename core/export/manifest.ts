@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { RunError } from '../errors.ts';
+import { isEmptyFile } from '../files/read-formats.ts';
 import { contentSchema, dialectSchema, type Facts, UNSEEN } from '../gate/facts.ts';
 import { releasedBeforeSchema } from '../gate/history.ts';
 import { gateReportSchema } from '../gate/report.ts';
@@ -132,9 +133,7 @@ export function factsOf({ file }: Pick<Manifest, 'file'>): Facts {
   // A header that is named holds listed columns alone.
   const named = header && { headed: true, unlisted: 0, excepted: 0 };
   const content = file.content ?? { ...UNSEEN, ...known, ...named };
-  // Those of release 0.1.0 name no format.
-  const empty = format === null && (rows ?? 0) === 0;
-  return { bytes, empty, format, compression, dialect, header, content };
+  return { bytes, empty: isEmptyFile(file), format, compression, dialect, header, content };
 }
 
 const writtenSchema = z.extend(manifestSchema, { schemaVersion: z.literal(1) });

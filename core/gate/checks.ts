@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { exceptedPlaces } from './excepted.ts';
 import type { CheckResult, GateReport } from './report.ts';
-import { columnChanges, rowsThatCount, type Subject, shownColumns, usualRows } from './subject.ts';
+import { columnChanges, endingBefore, rowsThatCount, type Subject, shownColumns, usualRows } from './subject.ts';
 import { countText, numberText, usualText } from './texts.ts';
 
 /** What a check has measured of a file: `null` = not known. One of the bounds is set. */
@@ -28,6 +28,8 @@ export interface Check {
   promised?: true;
   /** No person can release a file that fails it; files that no reader gets are judged by it too. */
   final?: true;
+  /** A release makes known how such files end: later ones with that ending pass. */
+  ofEnding?: true;
   /** `undefined`: of such a file nothing is asked. */
   measure: (subject: Subject) => Measure | undefined;
   /** Half a sentence behind "it". */
@@ -113,6 +115,7 @@ export const CHECKS: Check[] = [
     id: 'lastRecord',
     setting: 'guards.maxIrregularShare below 1, until a file that ends like this is released',
     stops: 'whose last record has another width than the first: cut off, or followed by the text of an error',
+    ofEnding: true,
     measure: ({ facts: { content, format }, promised: { guards }, history: { releasedBefore } }) => {
       const { ending = null, width = null } = content ?? {};
       if (!ending || width === null || guards.maxIrregularShare === 1) return undefined;
@@ -127,9 +130,15 @@ export const CHECKS: Check[] = [
     id: 'lastLineBreak',
     setting: 'where the last published file ends with a line break',
     stops: 'that ends without a line break',
-    measure: ({ facts: { content }, history: { comparedWith, releasedBefore } }) => {
-      const [ending, before] = [content?.ending, comparedWith[0]?.facts.content?.ending];
-      if (!ending || !before?.lineBreak || releasedBefore.endings.some((known) => isDeepStrictEqual(known, ending)))
+    ofEnding: true,
+    measure: (subject) => {
+      const { ending = null } = subject.facts.content ?? {};
+      const { releasedBefore } = subject.history;
+      if (
+        !ending ||
+        !endingBefore(subject)?.lineBreak ||
+        releasedBefore.endings.some((known) => isDeepStrictEqual(known, ending))
+      )
         return undefined;
       return { measured: ending.lineBreak ? 1 : 0, atLeast: 1 };
     },

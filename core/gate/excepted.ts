@@ -42,5 +42,6 @@ function repeated(header: Facts['header']): number {
 
 function unknownBecause(headed: boolean | null, content: Facts['content']): string {
   if (!content) return 'nothing in it was looked at';
-  return headed === false ? 'it seems to have no header' : 'its first line names no columns as the CRM lists them';
+  if (headed === false) return 'it seems to have no header';
+  return 'its first line names no columns as the CRM lists them; if it is a header, name its texts in columns.labels';
 }

@@ -47,9 +47,14 @@ function resultOf({ id, promised, measure }: Check, subject: Subject): CheckResu
 
 function contentRemarks(subject: Subject): string[] {
   const { facts } = subject;
-  const { irregular = 0 } = facts.content ?? {};
+  const { irregular = 0, headed, rows } = facts.content ?? {};
   return [
     ...(rowsOf(facts) === 0 ? ['The file has no rows.'] : []),
+    ...(rows && headed === null
+      ? [
+          `Rows are not counted exactly (${rows.least} to ${rows.most}): whether the first line names the columns is not known.`,
+        ]
+      : []),
     ...columnRemarks(subject),
     ...(irregular > 0 ? [`${irregular} rows have another number of fields than the first record.`] : []),
   ];

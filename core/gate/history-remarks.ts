@@ -1,5 +1,5 @@
 import type { Facts } from './facts.ts';
-import type { Subject } from './subject.ts';
+import { endingBefore, type Subject } from './subject.ts';
 
 /** What a comparison with published files shows though it stops nothing, in sentences. */
 export function historyRemarks(subject: Subject): string[] {
@@ -27,11 +27,13 @@ const NOT_COMPARED =
   'The file is compared with no other: of its plan, no export of another date is published that is to be kept, back to the newest new normal.';
 const SAME_EXPORT = 'The CRM has given the export that its date has already, by its id.';
 
-function endsAsReleased({ facts: { content, format }, history: { comparedWith, releasedBefore } }: Subject): boolean {
+function endsAsReleased(subject: Subject): boolean {
+  const { content, format } = subject.facts;
+  const { releasedBefore } = subject.history;
   const { ending = null, width = null } = content ?? {};
   if (!ending || !releasedBefore.endings.some(({ cells }) => cells === ending.cells)) return false;
   const otherWidth = format !== 'xlsx' && width !== null && ending.cells !== width;
-  return otherWidth || (!ending.lineBreak && comparedWith[0]?.facts.content?.ending?.lineBreak === true);
+  return otherWidth || (!ending.lineBreak && endingBefore(subject)?.lineBreak === true);
 }
 
 /** How the file is written otherwise than the last published one, where both are known. */

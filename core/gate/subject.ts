@@ -1,6 +1,6 @@
 import type { DriftPolicy } from '../config/drift-settings.ts';
 import type { GuardSettings } from '../config/guard-settings.ts';
-import type { Content, Facts, Range } from './facts.ts';
+import type { Content, Ending, Facts, Range } from './facts.ts';
 import type { History } from './history.ts';
 
 /** What the settings promise of a file, as they are today. */
@@ -34,6 +34,12 @@ export function rowsThatCount({ empty, content }: Pick<Facts, 'empty' | 'content
   if (empty) return { least: 0, most: 0 };
   const { rows = null, emptyRows = 0 } = content ?? {};
   return rows && { least: Math.max(0, rows.least - emptyRows), most: Math.max(0, rows.most - emptyRows) };
+}
+
+/** How the last published file ends: an empty one says nothing of that, and a spreadsheet has no line breaks. */
+export function endingBefore({ facts: { format }, history: { comparedWith } }: Subject): Ending | null {
+  const before = comparedWith.find(({ facts }) => !facts.empty)?.facts;
+  return format === 'csv' && before?.format === 'csv' ? (before.content?.ending ?? null) : null;
 }
 
 /** Medians of both ends over the exports whose rows were counted; `null` where none was. */

@@ -18,7 +18,8 @@ export function fileColumns({ file, request }: Pick<Manifest, 'file' | 'request'
   if (isEmptyFile(file)) return { names: request.columns, headed: true, told: true };
   if (!isReadFormat(format))
     throw new TableError(`The file is ${format}: tables are made of CSV files and spreadsheets.`);
-  if (header !== null) return { names: header, headed: true, told: true };
+  // A header that is known because a person has released one like it names them no more than that one did.
+  if (header !== null) return { names: header, headed: true, told: (content?.firstRecord ?? null) === null };
   if (content?.headed === false) return { names: request.columns, headed: false, told: false };
   // Nothing of this kind is published unless a person has released it: its header stands for the requested columns.
   const released = content !== null && content.headed === null && content.width === request.columns.length;

@@ -1,9 +1,11 @@
 import { entityPlan } from '../../core/config/entity-plan.ts';
+import { exceptedOf } from '../../core/config/excepted-columns.ts';
 import { RunError } from '../../core/errors.ts';
 import { type JudgedFile, judgeExport } from '../../core/export/judge.ts';
 import { judgedAgain } from '../../core/export/judged-again.ts';
+import { untoldEntries } from '../../core/export/left-out.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { runPrefix, type Standing } from '../../core/export/pointer.ts';
+import { latestPointerKey, readPointer, runPrefix, type Standing } from '../../core/export/pointer.ts';
 import { parseReleaseInput, type Release, readRelease, writeRelease } from '../../core/export/release.ts';
 import { overtakenText, whyNotReleased, whyPublished } from '../../core/export/release-rules.ts';
 import { finalChecks, isReleasable, stoppedText } from '../../core/gate/words.ts';
@@ -38,7 +40,7 @@ export async function releaseFile(
   refusePublished(await readPointers(bucket, manifest), manifest, earlier?.execution === state.execution);
 
   const file = fileOf(manifest);
-  const again = judgedAgain(manifest, entityPlan(deps.deployment, entity));
+  const again = await asToday(manifest, deps);
   const read = await readStored(file, again, state, deps);
   if ('later' in read) return read.later;
   refuseUnreleasable(manifest, await judgeExport(again, read.facts, deps));
@@ -64,6 +66,24 @@ async function readManifest(bucket: Bucket, key: string): Promise<Manifest | und
   const manifest = parseJson(manifestSchema, object.text);
   if (manifest) return manifest;
   throw new RunError('StorageConflict', `The object at ${key} is no manifest of this software.`);
+}
+
+/** @throws RunError `InvalidInput` where it is not known which column the settings of today leave out */
+async function asToday(
+  manifest: Manifest,
+  { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
+) {
+  const { entity, execution } = manifest;
+  const plan = entityPlan(deployment, entity);
+  const entries = exceptedOf(plan);
+  if (entries.length === 0) return judgedAgain(manifest, plan);
+  const last = (await readPointer(bucket, latestPointerKey(entity))).pointer?.place.execution ?? execution;
+  const newest =
+    last === execution ? undefined : await readManifest(bucket, `${runPrefix(entity, last)}_manifest.json`);
+  const [untold] = untoldEntries(entries, manifest, newest ? [newest] : []);
+  if (untold === undefined) return judgedAgain(manifest, plan, newest);
+  const what = `no published file tells which column "${untold}" is, which columns.except names: name the column itself there, or release the run when a later one is published`;
+  throw new RunError('InvalidInput', `The run ${execution} cannot be released: ${what}.`);
 }
 
 /**

@@ -118,12 +118,21 @@ test('a bucket that does not answer is no empty history', async () => {
   await failureOf(readHistory(bucket, OF), 'StorageUnavailable');
 });
 
+/** A manifest of such a file, which one check has stopped. */
+function stoppedBy(guard: string, file: object): Partial<Manifest> {
+  const checks = [{ guard, passed: false, measured: 1, bound: 0, detail: null }];
+  return {
+    ...{ state: 'quarantined', guards: { checks, comparedWith: [], medianRows: null } },
+    file: file as Manifest['file'],
+  };
+}
+
 test('what a person has released makes its first record and its ending known; manifests carry that on', async () => {
   const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
   const file = { key: 'k', bytes: 1, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 9, header: null, content };
   const carried = { headers: ['a'.repeat(64)], endings: [{ cells: 3, lineBreak: true }] };
   const bucket = published(dates(3), (date) => {
-    if (date === '2026-11-18') return { manifest: { file: file as Manifest['file'] }, pointer: { released: true } };
+    if (date === '2026-11-18') return { manifest: stoppedBy('lastRecord', file), pointer: { released: true } };
     return date === '2026-11-19' ? { manifest: { releasedBefore: carried } } : {};
   });
 
@@ -131,6 +140,14 @@ test('what a person has released makes its first record and its ending known; ma
     headers: [...carried.headers, content.firstRecord],
     endings: [...carried.endings, content.ending],
   });
+});
+
+test('an ending is known only where it was what a person released', async () => {
+  const content = { ...UNSEEN, firstRecord: 'f'.repeat(64), ending: { cells: 1, lineBreak: false } };
+  const file = { key: 'k', bytes: 1, crc32: 'AAAAAA==', contentType: 'text/csv', rows: 9, header: null, content };
+  const bucket = published(dates(1), () => ({ manifest: stoppedBy('maxShrink', file), pointer: { released: true } }));
+
+  expect((await readHistory(bucket, OF)).releasedBefore).toEqual({ headers: [content.firstRecord], endings: [] });
 });
 
 test('the same file unreleased makes nothing known', async () => {

@@ -201,7 +201,7 @@ const LEFT_OUT: [what: string, content: Partial<Content>, facts: Partial<Facts>,
     'an unknown header',
     { headed: null, excepted: null, unlisted: null },
     { header: null },
-    'may have columns that must not be there: its first line names no columns as the CRM lists them (columns.except)',
+    'may have columns that must not be there: its first line names no columns as the CRM lists them; if it is a header, name its texts in columns.labels (columns.except)',
   ],
   [
     'a label of several columns',

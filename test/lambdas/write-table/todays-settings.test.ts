@@ -99,6 +99,17 @@ test.each<[string, Older, object, RegExp]>([
     { tables: { hash: ['phone'] } },
     /does not name its columns itself/,
   ],
+  [
+    'the file may have anywhere, for a header like its own was released,',
+    {
+      file: {
+        header: ['id', 'idNumber', 'phone'],
+        content: { ...UNSEEN, width: 3, headed: true, firstRecord: 'f'.repeat(64) },
+      },
+    },
+    { tables: { except: ['phone'] } },
+    /does not name its columns itself/,
+  ],
 ])('a column that %s keeps the table from being written, and no value is said', async (_, older, leads, why) => {
   const world = await worldOf(older);
   const { answer, said } = await write(world, leads, night());

@@ -1,0 +1,84 @@
+import { expect, test } from 'vitest';
+import { nightsOf } from '../../support/nights.ts';
+import { putPublished } from '../../support/published.ts';
+import { smallWorkbook } from '../../support/small-workbook.ts';
+
+const day = (number: number) => `2026-11-${String(number).padStart(2, '0')}`;
+const records = (rows: number) => Array.from({ length: rows }, (_, place) => [String(place + 1), `name ${place}`]);
+const csv = (rows: string[][], end = '\n') => rows.map((cells) => cells.join(',')).join('\n') + end;
+const leads = (rows: number, end = '\n') => csv([['id', 'name'], ...records(rows)], end);
+
+async function after(...files: (string | Uint8Array)[]) {
+  const nights = nightsOf();
+  for (const [place, bytes] of files.entries()) await nights.night({ date: day(place + 1), bytes });
+  return nights;
+}
+
+test('the release of a short file makes no ending known: a cut file is stopped once line breaks have come', async () => {
+  const nights = await after(leads(240, ''), leads(240, ''), leads(40, ''));
+  expect(await nights.release(`of-${day(3)}`)).toMatchObject({ ended: 'PUBLISHED' });
+  expect(await nights.night({ date: day(4), bytes: leads(240) })).toMatchObject({ ended: 'PUBLISHED' });
+
+  expect(await nights.night({ date: day(5), bytes: leads(240, '') })).toMatchObject({ stoppedBy: ['lastLineBreak'] });
+});
+
+test('the release of a short file makes no width known: the text of an error of as many cells is stopped', async () => {
+  const nights = await after(leads(240), leads(240), leads(40));
+  await nights.release(`of-${day(3)}`);
+  const wider = csv([['id', 'name', 'phone'], ...records(240).map((cells) => [...cells, '5'])]);
+  const run = { request: { columns: ['id', 'name', 'phone'] } };
+  expect(await nights.night({ date: day(4), bytes: wider, run })).toMatchObject({ ended: 'PUBLISHED' });
+
+  const failed = `${wider}ERROR: canceling statement, timeout\n`;
+  expect(await nights.night({ date: day(5), bytes: failed, run })).toMatchObject({ stoppedBy: ['lastRecord'] });
+});
+
+test('an empty file that was released says nothing of line breaks: the file before it does', async () => {
+  const nights = await after(leads(240), '');
+  expect(await nights.release(`of-${day(2)}`)).toMatchObject({ ended: 'PUBLISHED' });
+
+  expect(await nights.night({ date: day(3), bytes: leads(240, '') })).toMatchObject({ stoppedBy: ['lastLineBreak'] });
+});
+
+test('a spreadsheet promises no line break to the CSV file behind it', async () => {
+  const nights = await after(leads(240, ''), smallWorkbook([['id', 'name'], ...records(240)]));
+
+  expect(await nights.night({ date: day(3), bytes: leads(240, '') })).toMatchObject({ ended: 'PUBLISHED' });
+});
+
+test('files behind one whose header a person has released are counted exactly, and need no warning', async () => {
+  const nights = nightsOf();
+  const bytes = csv([['Alef', 'Bet', 'Gimel'], ...records(50).map((cells) => [...cells, 'x'])]);
+  const run = { request: { columns: ['id', 'name', 'phone'] } };
+  const first = await nights.night({ date: day(1), bytes, run });
+  expect(first.stoppedBy).toEqual(['unknownHeader']);
+  expect(first.warnings).toContain(
+    'Rows are not counted exactly (50 to 51): whether the first line names the columns is not known.',
+  );
+  await nights.release(`of-${day(1)}`);
+
+  expect(await nights.night({ date: day(2), bytes, run })).toMatchObject({
+    ended: 'PUBLISHED',
+    manifest: { file: { rows: 50 } },
+    warnings: [],
+  });
+});
+
+test('nights of release 0.1.0 that were not counted are no nights without rows', async () => {
+  const nights = nightsOf();
+  const file = { key: 'k', bytes: 999, crc32: 'AAAAAA==', contentType: 'text/csv', rows: null, header: null };
+  for (const number of [10, 11, 12]) {
+    putPublished(nights.bucket, { date: day(number), rows: null, manifest: { file: file as never } });
+  }
+
+  expect(await nights.night({ date: day(13), bytes: leads(400) })).toMatchObject({ ended: 'PUBLISHED' });
+});
+
+test('files without a header need no warning where the configuration says so', async () => {
+  const nights = nightsOf({ columns: { header: 'none' } });
+  const bytes = csv(records(50).map((cells) => [...cells, '2026-11-20']));
+  const run = { request: { columns: ['id', 'name', 'createdAt'] } };
+  await nights.night({ date: day(1), bytes, run });
+
+  expect(await nights.night({ date: day(2), bytes, run })).toMatchObject({ ended: 'PUBLISHED', warnings: [] });
+});

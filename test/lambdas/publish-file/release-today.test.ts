@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { latestPointerKey } from '../../../core/export/pointer.ts';
+import type { Listed } from '../../../core/step/states.ts';
+import { publishFile } from '../../../lambdas/publish-file/publish-file.ts';
+import { deployment, newState } from '../../support/builders.ts';
+import { testDeps } from '../../support/deps.ts';
+import { failureOf } from '../../support/failures.ts';
+import { nightsOf } from '../../support/nights.ts';
+
+/** Files that were stopped before the configuration left out a column of theirs: a release keeps what is promised today. */
+
+const COLUMNS = { request: { columns: ['id', 'idNumber'] } };
+const LABELLED: Listed = { others: [], labels: ['ID', 'National id'], types: null, complete: true };
+const UNLABELLED: Listed = { ...LABELLED, labels: null };
+const UNKNOWN: Listed = { ...UNLABELLED, complete: false };
+
+const leads = (rows: number) => `id,idNumber\n${Array.from({ length: rows }, (_, row) => `${row},9${row}\n`).join('')}`;
+
+/** Two full nights, then one that is too short. */
+async function stopped(listed: Listed) {
+  const nights = nightsOf();
+  for (const [date, rows] of [
+    ['2026-11-01', 240],
+    ['2026-11-02', 240],
+    ['2026-11-03', 20],
+  ] as const) {
+    await nights.night({ date, bytes: leads(rows), run: { ...COLUMNS, listed } });
+  }
+  return nights;
+}
+
+function releaseUnder({ bucket }: ReturnType<typeof nightsOf>, except: string[]) {
+  const settings = deployment({ entities: { leads: { columns: { except } } } });
+  const input = { entity: 'leads', release: 'of-2026-11-03', reason: 'It is right.' };
+  const state = newState(input, { execution: 'release-1', startedAt: '2026-11-20T07:00:00.000Z' });
+  return publishFile(state, { ...testDeps({ deployment: settings }), bucket });
+}
+
+test.each([
+  ['its name', 'idNumber', UNLABELLED],
+  ['another spelling', 'ID-number', UNKNOWN],
+  ['its label', 'National id', LABELLED],
+])('a column that is left out by %s since is in no released file', async (_, entry, listed) => {
+  const nights = await stopped(listed);
+
+  const error = await failureOf(releaseUnder(nights, [entry]), 'InvalidInput');
+  expect(error.message).toContain('1 column that must not be there');
+});
+
+test.each([
+  ['no list of columns was kept', UNKNOWN],
+  ['no labels were kept', UNLABELLED],
+])('an entry that may be the label of a column of the file refuses the release where %s', async (_, listed) => {
+  const nights = await stopped(listed);
+
+  const error = await failureOf(releaseUnder(nights, ['National id']), 'InvalidInput');
+  expect(error.message).toContain('no published file tells which column "National id" is');
+  expect(nights.bucket.text('runs/entity=leads/run=of-2026-11-03/_release.json')).toBeUndefined();
+});
+
+test('a label that the column has had since then is known by the newest published file', async () => {
+  const nights = await stopped(LABELLED);
+  const excepted = [{ entry: 'Passport', name: 'idNumber', label: 'Passport' }];
+  const request = { columns: ['id'] };
+  const listed = { ...LABELLED, labels: ['ID'] };
+  const later = { request, listed, excepted, plan: 'b'.repeat(64) };
+  await nights.night({ date: '2026-11-04', bytes: 'id\n1\n', run: later });
+  expect(nights.bucket.text(latestPointerKey('leads'))).toContain('of-2026-11-04');
+
+  const error = await failureOf(releaseUnder(nights, ['Passport']), 'InvalidInput');
+  expect(error.message).toContain('1 column that must not be there');
+});
+
+test('a column that the file does not have keeps no release back', async () => {
+  const nights = await stopped(LABELLED);
+
+  expect(await releaseUnder(nights, ['phone'])).toMatchObject({ outcome: 'PUBLISHED' });
+});
