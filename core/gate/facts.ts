@@ -11,6 +11,7 @@ export const endingSchema = z.object({
   cells: count.check(z.describe('Cells of the last record.')),
   lineBreak: z.boolean().check(z.describe('A line break follows it.')),
 });
+export type Ending = z.infer<typeof endingSchema>;
 
 /**
  * What is known of the content of a CSV file or spreadsheet, unpacked, beside what a reader needs of it. Numbers and digests
