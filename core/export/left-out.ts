@@ -64,11 +64,14 @@ export function leftOutOf(
   fields: readonly Named[],
   last: LastPublished | undefined,
 ): { leftOut: LeftOut[]; remarks: string[] } {
-  const { leftOut, unknown, remarks } = meantBy(exceptedOf(plan), fields);
+  const ofPlan = last?.plan === planDigest(entity, planOf(plan)) ? last : undefined;
+  const now = meantBy(exceptedOf(plan), fields);
+  const moved = movedSince(ofPlan, now.leftOut, fields);
+  const { unknown } = now;
+  const leftOut = [...now.leftOut, ...moved];
+  const remarks = [...now.remarks, ...moved.map((each) => movedText(each, ofPlan?.date))];
   if (unknown.length === 0) return { leftOut, remarks };
-  const kept = keptSince(last, planDigest(entity, planOf(plan)), fields).filter(
-    ({ entry }) => entry !== null && unknown.includes(entry),
-  );
+  const kept = keptSince(ofPlan, fields).filter(({ entry }) => entry !== null && unknown.includes(entry));
   const lost = unknown.filter((each) => !kept.some(({ entry }) => entry === each));
   if (lost.length > 0) throw namesNothing(lost, entity, fields);
   const gone = unknown.slice(0, 10).map((entry) => `"${entry}"`);
@@ -76,8 +79,23 @@ export function leftOutOf(
   return { leftOut: [...leftOut, ...kept], remarks: [...remarks, text] };
 }
 
-function keptSince(last: LastPublished | undefined, plan: string, fields: readonly Named[]): readonly LeftOut[] {
-  if (!last?.fields || !last.leftOut || last.plan !== plan) return [];
+/** Columns that an entry named last, that are still there, and that it no longer names: a label has gone to another column. */
+function movedSince(last: LastPublished | undefined, now: readonly LeftOut[], fields: readonly Named[]): LeftOut[] {
+  const listed = new Set(fields.map(({ name }) => name));
+  return (last?.leftOut ?? []).filter(
+    ({ entry, name }) =>
+      listed.has(name) && now.some((each) => each.entry === entry) && !now.some((each) => each.name === name),
+  );
+}
+
+function movedText({ entry, name }: LeftOut, date: string | undefined): string {
+  const before = `"${entry}" of columns.except named ${quotedName(name)} in the export of ${date}, and names another column now`;
+  return `${before}: both are left out. Name the columns themselves.`;
+}
+
+/** @param last of the same plan */
+function keptSince(last: LastPublished | undefined, fields: readonly Named[]): readonly LeftOut[] {
+  if (!last?.fields || !last.leftOut) return [];
   const known = new Set([...last.fields, ...last.leftOut].map(({ name }) => name));
   return fields.every(({ name }) => known.has(name)) ? last.leftOut : [];
 }

@@ -38,7 +38,7 @@ export function buildRequest(
 
 /**
  * @param leftOut columns that are not requested, whatever the CRM lists
- * @throws RunError `ConfigInvalid` naming the unknown columns and, for each, the nearest that exists
+ * @throws RunError `ConfigInvalid` where none is left, or naming the unknown columns and, for each, the nearest that exists
  */
 export function resolveColumns(
   columns: Plan['columns'],
@@ -47,7 +47,13 @@ export function resolveColumns(
   leftOut: readonly Pick<LeftOut, 'name'>[],
 ): string[] {
   const left = new Set(leftOut.map(({ name }) => name));
-  if (!Array.isArray(columns)) return fieldNames.filter((name) => !left.has(name));
+  if (!Array.isArray(columns)) {
+    const all = fieldNames.filter((name) => !left.has(name));
+    if (all.length > 0) return all;
+    // An empty list may mean all columns to the CRM.
+    const none = `columns.except of ${entity} leaves out all columns that GET /${entity}/fields lists (${fieldNames.length}).`;
+    throw new RunError('ConfigInvalid', none);
+  }
   const unknown = columns.filter((column) => !fieldNames.includes(column));
   if (unknown.length === 0) return columns;
   const named = unknown.slice(0, 20).map((column) => quotedName(column, fieldNames));

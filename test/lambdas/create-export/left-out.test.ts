@@ -88,6 +88,29 @@ test('a column that went away stays left out, night after night, until another c
   expect(back).toMatchObject({ excepted: first.excepted, remarks: [] });
 });
 
+test('a column stays left out whose label has gone to another one, and the run says so', async () => {
+  const byLabel = { except: ['מספר זהות'] };
+  const moved = [field('id'), field('IdNumber', 'Number'), field('phone', 'מספר זהות')];
+  const first = await requested(FIELDS, byLabel);
+
+  const second = await requested(moved, byLabel, first);
+  const third = await requested(moved, byLabel, second);
+
+  expect(second.request.columns).toEqual(['id']);
+  expect(third).toMatchObject({ request: { columns: ['id'] }, remarks: second.remarks });
+  expect(second.remarks).toEqual([
+    expect.stringMatching(/named "IdNumber" in the export of 2026-11-19, and names another column now: both/),
+  ]);
+});
+
+test('where all columns are left out, nothing is requested: no column may mean every column', async () => {
+  const { failure, calls } = await night([field('idNumber')], except);
+
+  expect(failure?.error).toBe('ConfigInvalid');
+  expect(failure?.cause).toContain('leaves out all columns');
+  expect(calls).toEqual(['get /leads/fields']);
+});
+
 test('a run with a filter of its own goes on like the night', async () => {
   const first = await requested(FIELDS, except);
 
