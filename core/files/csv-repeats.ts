@@ -10,6 +10,7 @@ export interface FirstRecord {
 }
 
 const SEPARATOR = 256;
+const QUOTE = 0x22;
 /** The kernel compares so many bytes. */
 const COMPARED = 8;
 
@@ -47,6 +48,12 @@ export function repeatBytes(scan: Scan, chunk: Uint8Array, from: number, to: num
 /** The end of a field of it. */
 export function repeatSeparator(scan: Scan, first?: FirstRecord | null): void {
   if (scan.repeats >= 0) repeatSymbol(scan, SEPARATOR, first);
+}
+
+/** `""` begins it: what follows can only be the end of the field, or a quotation mark as its first character. */
+export function repeatEmptyQuotes(scan: Scan, first?: FirstRecord | null): void {
+  const [begins] = first?.symbols ?? [];
+  if (begins !== undefined && begins !== SEPARATOR && begins !== QUOTE) scan.repeats = -1;
 }
 
 function repeatSymbol(scan: Scan, symbol: number, first?: FirstRecord | null): void {

@@ -1,5 +1,5 @@
 import type { Scan } from '../step/scan.ts';
-import { type FirstRecord, repeatBytes, repeatSeparator } from './csv-repeats.ts';
+import { type FirstRecord, repeatBytes, repeatEmptyQuotes, repeatSeparator } from './csv-repeats.ts';
 import { endTwin, fork, twinStep, twinText } from './csv-twin.ts';
 import { readCsv } from './kernel/kernel.ts';
 
@@ -78,6 +78,7 @@ function quotedPart(scan: Scan, chunk: Uint8Array, at: number, grammar: CsvGramm
   if (mark === -1) return end;
   scan.quoted = false;
   scan.closed = true;
+  if (scan.repeats === 0) repeatEmptyQuotes(scan, grammar.first);
   return mark + 1;
 }
 

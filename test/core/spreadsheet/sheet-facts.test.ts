@@ -26,6 +26,14 @@ describe('the header', () => {
     expect(remarks).toEqual([]);
   });
 
+  test('of two columns may have records above it, where rows there have two values', async () => {
+    const two = ['id', 'name'];
+    const above = await readWorkbook(workbookOf(['7', 'secret'], ['8', 'secret'], two, ['1', 'Dan']), two);
+    const title = await readWorkbook(workbookOf(['Leads of today'], two, ['1', 'Dan']), two);
+
+    expect([above.content.elsewhere, title.content.elsewhere]).toEqual([1, 0]);
+  });
+
   test('may have names of the configuration, another order, and fewer columns', async () => {
     const bytes = workbookOf(['שם הלקוח', 'id'], ['Dan', '1']);
 
