@@ -17,7 +17,7 @@ const LIMIT_MB = 256;
 const fieldsSchema = z.array(z.object({ fieldName: z.string() }));
 const resultSchema = z.object({
   file: z.object({ bytes: z.int(), crc32: z.string() }),
-  scan: z.object({ offset: z.int(), records: z.int(), irregular: z.literal(0), quoted: z.literal(false) }),
+  facts: z.object({ bytes: z.int(), content: z.object({ records: z.int(), irregular: z.literal(0) }) }),
   downloadMb: z.number(),
   maxMb: z.number(),
 });
@@ -36,10 +36,10 @@ it(`stores and verifies ${BYTES / 1e6} MB in less than ${LIMIT_MB} MB of memory`
     const child = join(import.meta.dirname, 'support/download-child.ts');
     const { stdout } = await promisify(execFile)(process.execPath, [child, work]);
 
-    const { file, scan, downloadMb, maxMb } = resultSchema.parse(JSON.parse(stdout));
+    const { file, facts, downloadMb, maxMb } = resultSchema.parse(JSON.parse(stdout));
     expect(file.bytes).toBeGreaterThan(BYTES * 0.99);
-    expect(scan.offset).toBe(file.bytes);
-    expect(scan.records).toBeGreaterThan(BYTES / 1000);
+    expect(facts.bytes).toBe(file.bytes);
+    expect(facts.content.records).toBeGreaterThan(BYTES / 1000);
     expect(downloadMb).toBeLessThan(LIMIT_MB);
     expect(maxMb).toBeLessThan(LIMIT_MB);
   } finally {

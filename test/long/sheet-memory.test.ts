@@ -7,7 +7,14 @@ import { readSheet, SHEETS, writeParts, writeSheet } from '../../bench/check/she
 /** Of PublishFile, by default: what a process of it may have. */
 const FUNCTION_BYTES = 512 * 1024 * 1024;
 const ROWS = 1_048_575;
-const SIZE = process.env.CI ? 400_000_000 : 1_000_000_000;
+const SIZE = process.env.CI ? 150_000_000 : 1_000_000_000;
+/** Minutes of a slow core: not in CI. */
+const SLOW = [
+  'a million shared texts, each another, in no order',
+  'ten million short texts',
+  'more shared texts than there is room for',
+  'all rows, with a value in the last column',
+];
 
 /** Two columns are named in the first row. */
 function* sheet(rows: Iterable<string>): Generator<string> {
@@ -110,7 +117,7 @@ function place(): string {
   return join(folder, 'file.xlsx');
 }
 
-test.each(Object.entries(HOSTILE))(
+test.each(Object.entries(HOSTILE).filter(([name]) => !process.env.CI || !SLOW.includes(name)))(
   '%s: a true answer or a named error, within the memory of the function',
   async (_, hostile) => {
     const path = place();
