@@ -31,9 +31,13 @@ function endsAsReleased(subject: Subject): boolean {
   const { content, format } = subject.facts;
   const { releasedBefore } = subject.history;
   const { ending = null, width = null } = content ?? {};
-  if (!ending || !releasedBefore.endings.some(({ cells }) => cells === ending.cells)) return false;
-  const otherWidth = format !== 'xlsx' && width !== null && ending.cells !== width;
-  return otherWidth || (!ending.lineBreak && endingBefore(subject)?.lineBreak === true);
+  if (!ending) return false;
+  const sameWidth = releasedBefore.endings.filter(({ cells }) => cells === ending.cells);
+  const sameEnd = sameWidth.some(({ lineBreak }) => lineBreak === ending.lineBreak);
+  const cutOff = !ending.lineBreak && endingBefore(subject)?.lineBreak === true;
+  // Of a file that is stopped for its end, nothing was released.
+  if (sameWidth.length === 0 || (cutOff && !sameEnd)) return false;
+  return cutOff || (format !== 'xlsx' && width !== null && ending.cells !== width);
 }
 
 /** How the file is written otherwise than the last published one, where both are known. */

@@ -71,6 +71,13 @@ test('an ending that a person has released is a warning afterwards, on every nig
   expect(stoppedBy(ofContent({ ending: { cells: 3, lineBreak: true } }), { history })).toEqual(['lastRecord']);
 });
 
+test('a file that is stopped for its missing line break is not said to end as a released one', () => {
+  const cut = ofContent({ ending: { cells: 1, lineBreak: false } });
+  const history = released({ endings: [{ cells: 1, lineBreak: true }] }, factsOf(10));
+
+  expect(judged(cut, { history })).toMatchObject({ stoppedBy: ['lastLineBreak'], remarks: [] });
+});
+
 test('rows of a sheet may be shorter than its header: empty cells at their end are not stored', () => {
   const sheet = (cells: number) => ofContent({ ending: { cells, lineBreak: true } }, { format: 'xlsx' });
 
