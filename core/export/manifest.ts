@@ -34,15 +34,21 @@ export const manifestSchema = z.object({
     // Manifests of earlier releases say nothing of these three.
     format: z
       ._default(z.nullable(z.string()), null)
-      .check(z.describe('What the file is, by its bytes: csv, xlsx, xls, zip or json; null where it is empty.')),
+      .check(
+        z.describe(
+          'What the file holds, by its bytes: csv or xlsx; xls, json or archive where it is published unjudged; null where it is empty.',
+        ),
+      ),
     compression: z
       ._default(z.nullable(z.string()), null)
-      .check(z.describe('What the file is packed with: gzip, or null.')),
+      .check(z.describe('What the file is packed with: gzip, zip, or null.')),
     dialect: z._default(z.nullable(dialectSchema), null).check(z.describe('How a CSV file is written.')),
     rows: z
       .nullable(z.int().check(z.minimum(0)))
       .check(
-        z.describe('Records by RFC 4180 without the header; null where that is not known, as of any file but CSV.'),
+        z.describe(
+          'Records without the header, of CSV by RFC 4180; null where programs count differently (then `content` has a range), or nobody looked.',
+        ),
       ),
     header: z
       .nullable(z.array(z.string()))

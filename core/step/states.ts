@@ -173,7 +173,7 @@ export const runStateSchema = z.looseObject({
   /** Invocations of PublishFile and WriteTable after the deadline that found the bucket unavailable. */
   lateTries: z._default(z.int(), 0),
   manifestKey: z._default(z.nullable(z.string()), null),
-  /** Rows of the published file, header aside; null where the format is not CSV. */
+  /** Rows of the published file, header aside; null where they are not known exactly. */
   rows: z._default(z.nullable(z.int()), null),
   /** How many warnings stand in the manifest. */
   warningCount: z._default(z.nullable(z.int()), null),
