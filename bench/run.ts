@@ -74,7 +74,8 @@ async function transfer(session: Session, dir: string, file: (typeof FILES)[numb
     curl.push(await curlSeconds(session, dir));
   }
   const typical = (figure: keyof (typeof timings)[number]) => median(timings.slice(1).map((run) => run[figure]));
-  const [ours, theirs] = [typical('afterReady'), median(curl.slice(1))];
+  const ours = typical('afterReady');
+  const theirs = median(curl.slice(1));
   const runs = [
     row(`PROCESSED to published, ${what}`, ours),
     row('  of these in DownloadFile', typical('download')),

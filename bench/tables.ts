@@ -26,8 +26,11 @@ async function measure(file: PublishedFile, path: string, bytes: number): Promis
   rmSync(path);
   const megabytes = table.maxRss / 1024 / 1024;
   const run = {
-    ...{ file: file.what, rows: String(table.rows), 'CPU s': table.cpuSeconds.toFixed(1) },
-    ...{ 'MB/s of CPU': (bytes / 1e6 / table.cpuSeconds).toFixed(1), 'MB of memory': megabytes.toFixed(0) },
+    file: file.what,
+    rows: String(table.rows),
+    'CPU s': table.cpuSeconds.toFixed(1),
+    'MB/s of CPU': (bytes / 1e6 / table.cpuSeconds).toFixed(1),
+    'MB of memory': megabytes.toFixed(0),
     'table / file': (table.bytes / bytes).toFixed(2),
   };
   const targets = [

@@ -108,8 +108,13 @@ function expired(clients: number, processes: number): string {
 function medianCost(costs: Cost[]): Cost {
   const of = (key: Exclude<keyof Cost, 'tokens'>) => median(costs.map((cost) => cost[key]));
   return {
-    ...{ wallMs: of('wallMs'), cpuMs: of('cpuMs'), reads: of('reads'), versions: of('versions') },
-    ...{ ledgerWrites: of('ledgerWrites'), refusedClaims: of('refusedClaims'), tokens: [] },
+    wallMs: of('wallMs'),
+    cpuMs: of('cpuMs'),
+    reads: of('reads'),
+    versions: of('versions'),
+    ledgerWrites: of('ledgerWrites'),
+    refusedClaims: of('refusedClaims'),
+    tokens: [],
   };
 }
 

@@ -85,7 +85,8 @@ async function validation(what: string, dir: string, format: 'jsonl' | 'csv', re
   const { size } = await stat(file);
   const { seconds, cpuSeconds, maxRss } = await inChild<ProcessCost>(childFile('validate'), { file });
   await rm(file);
-  const [speed, memory] = [size / 1e6 / seconds, maxRss / 1e6];
+  const speed = size / 1e6 / seconds;
+  const memory = maxRss / 1e6;
   const targets = [
     atLeast(`validate-${format}-mb-per-s`, LEAST_MB_PER_SECOND[format], speed),
     atMost(`validate-${format}-memory-mb`, MOST_MEGABYTES, memory),
@@ -104,7 +105,8 @@ async function shortestLines(dir: string, bytes: number): Promise<Found> {
   const { cpuSeconds, maxRss } = await inChild<ProcessCost>(childFile('validate'), { file }, environment);
   await rm(file);
   const what = `Validation, ${records.toLocaleString('en')} of the shortest lines`;
-  const [speed, memory] = [bytes / 1e6 / cpuSeconds, maxRss / 1024 / 1024];
+  const speed = bytes / 1e6 / cpuSeconds;
+  const memory = maxRss / 1024 / 1024;
   return {
     runs: [row(what, `${speed.toFixed(0)} MB/s`, (cpuSeconds * 1000) / records, `${memory.toFixed(0)} MiB`)],
     targets: [

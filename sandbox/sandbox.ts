@@ -87,8 +87,15 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { settings, faults, ledger, clock, grants } = world;
   const { clientId, clientSecret } = settings;
   return {
-    ...{ url, baseUrl: `${url}/api/v1`, authUrl: `${url}/auth`, clientId, clientSecret },
-    ...{ settings, faults, ledger, clock },
+    url,
+    baseUrl: `${url}/api/v1`,
+    authUrl: `${url}/auth`,
+    clientId,
+    clientSecret,
+    settings,
+    faults,
+    ledger,
+    clock,
     issueTokens: ({ scopes = [...SCOPES], expiresInSeconds } = {}) => grants.issue(scopes, expiresInSeconds),
     revokeAccessToken: (token) => grants.revokeAccessToken(token),
     expireAccessTokens: () => grants.expireAccessTokens(),

@@ -105,7 +105,8 @@ function folderProblems(texts: Map<string, string>): string[] {
 
 /** The folders of two files, from the place where their paths part: a folder has those below it. */
 function foldersOf(file: string, other: string): [string, string] {
-  const [one, two] = [dirname(file).split(sep), dirname(other).split(sep)];
+  const one = dirname(file).split(sep);
+  const two = dirname(other).split(sep);
   const parted = one.findIndex((name, depth) => name !== two[depth]);
   if (parted === -1 || parted >= two.length) return [dirname(file), dirname(other)];
   return [one.slice(0, parted + 1).join(sep), two.slice(0, parted + 1).join(sep)];

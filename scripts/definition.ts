@@ -140,7 +140,8 @@ export function resolved(value: unknown): string {
     if ('Ref' in value) return value.Ref === 'AWS::Partition' ? 'aws' : String(value.Ref);
     if ('Fn::GetAtt' in value && Array.isArray(value['Fn::GetAtt'])) return value['Fn::GetAtt'].join('.');
     if ('Fn::Join' in value && Array.isArray(value['Fn::Join'])) {
-      const [separator, parts]: [string, unknown[]] = [value['Fn::Join'][0], value['Fn::Join'][1]];
+      const separator: string = value['Fn::Join'][0];
+      const parts: unknown[] = value['Fn::Join'][1];
       return parts.map(resolved).join(separator);
     }
   }

@@ -74,8 +74,10 @@ async function documentText(file: string, sections: Record<string, Text>): Promi
 
 /** @throws Error where the text has no such section */
 export function withSection(file: string, text: string, name: string, section: string): string {
-  const [from, to] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
-  const [begin, end] = [text.indexOf(from), text.indexOf(to)];
+  const from = `<!-- ${name}:begin -->`;
+  const to = `<!-- ${name}:end -->`;
+  const begin = text.indexOf(from);
+  const end = text.indexOf(to);
   if (begin < 0 || end < begin) throw new Error(`${file} lacks ${from} and ${to} around a generated section`);
   return `${text.slice(0, begin + from.length)}\n\n${section}\n\n${text.slice(end)}`;
 }

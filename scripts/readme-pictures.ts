@@ -38,7 +38,8 @@ async function main(): Promise<void> {
 async function picture(dir: string, name: string, page: string, { width, height }: { width: number; height: number }) {
   const chromium = CHROMIUM.find((path) => existsSync(path));
   if (!chromium) throw new Error(`There is no Chromium (${CHROMIUM.join(', ')}): install it first.`);
-  const [source, file] = [join(dir, `${name}.html`), join(PICTURES, `${name}.png`)];
+  const source = join(dir, `${name}.html`);
+  const file = join(PICTURES, `${name}.png`);
   await writeFile(source, page);
   const window = [`--window-size=${width},${height}`, '--hide-scrollbars', '--force-device-scale-factor=1'];
   const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'];

@@ -53,7 +53,9 @@ function arrowsFrom(id: string, { States }: Definition): Arrow[] {
 
 function branches(from: string, choice: State): Arrow[] {
   const named = (choice.Choices ?? []).map(({ Variable, StringEquals, Next }) => ({
-    ...{ from, to: Next, label: StringEquals ?? Variable.replace(/^.*\./, '') },
+    from,
+    to: Next,
+    label: StringEquals ?? Variable.replace(/^.*\./, ''),
   }));
   if (!choice.Default) return named;
   // Behind a step there is a branch for every outcome.

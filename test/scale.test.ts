@@ -9,7 +9,8 @@ import { fullDeployment, synthesise, type Template } from '../scripts/definition
 
 const SCALE = readFileSync('docs/scale.md', 'utf8');
 const COST = readFileSync('docs/cost.md', 'utf8');
-const [PLAIN, FULL] = [synthesise(), synthesise(fullDeployment())];
+const PLAIN = synthesise();
+const FULL = synthesise(fullDeployment());
 
 const countOf = ({ Resources }: Template, type: string) =>
   Object.values(Resources).filter(({ Type }) => Type === type).length;

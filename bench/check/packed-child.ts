@@ -11,8 +11,13 @@ const { path } = givenJob<PackedJob>();
 await import('../../lambdas/publish-file/handler.ts');
 const columns = ['customerId', 'firstName', 'lastName', 'phone', 'city', 'createdAt', 'status'];
 const expected = {
-  ...{ columns, fields: [], excepted: [], labels: {} },
-  ...{ formats: ['csv', 'xlsx'] as const, opaque: [], headerless: false },
+  columns,
+  fields: [],
+  excepted: [],
+  labels: {},
+  formats: ['csv', 'xlsx'] as const,
+  opaque: [],
+  headerless: false,
 };
 
 await whenBegun(async (): Promise<PackedReading> => {

@@ -29,7 +29,8 @@ await whenBegun(async (): Promise<Reading> => {
 });
 
 function* chunks(): Generator<Uint8Array> {
-  const [descriptor, buffer] = [openSync(file, 'r'), Buffer.alloc(CHUNK_BYTES)];
+  const descriptor = openSync(file, 'r');
+  const buffer = Buffer.alloc(CHUNK_BYTES);
   for (;;) {
     const read = readSync(descriptor, buffer);
     if (read === 0) break;

@@ -17,8 +17,18 @@ export async function scanObject(
   // As in most files, no record repeats the first one.
   const first = firstRecordOf(HEADER, ',');
   const csv: Csv = {
-    ...{ separator: ',', separatorProven: true, separatorLine: 0, width: 0, headed: true, firstRecord: null },
-    ...{ seemsHeaded: false, names: null, first, skip: 0, byteOrderMark: false, ...reading },
+    separator: ',',
+    separatorProven: true,
+    separatorLine: 0,
+    width: 0,
+    headed: true,
+    firstRecord: null,
+    seemsHeaded: false,
+    names: null,
+    first,
+    skip: 0,
+    byteOrderMark: false,
+    ...reading,
   };
   const stored = { key, bytes, crc32: '', contentType: 'text/csv', storedAt: '', restarts: 0, undeclaredEnd: false };
   const { scan, ended } = await scanStored(stored, csv, null, { bucket: bucket as Bucket, secondsLeft: () => 900 });

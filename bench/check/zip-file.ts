@@ -19,7 +19,8 @@ export class ZipFileWriter {
 
   /** @returns bytes of the content */
   async add(name: string, content: Iterable<string>): Promise<number> {
-    const [start, common] = [this.at, [numbers(2, 20, SIZES_FOLLOW, DEFLATED, 0, 0)]];
+    const start = this.at;
+    const common = [numbers(2, 20, SIZES_FOLLOW, DEFLATED, 0, 0)];
     this.write(
       Buffer.from('PK\x03\x04'),
       ...common,
@@ -28,7 +29,8 @@ export class ZipFileWriter {
       Buffer.from(name),
     );
     const from = this.at;
-    let [checksum, size] = [0, 0];
+    let checksum = 0;
+    let size = 0;
     function* bytes() {
       for (const text of content) {
         const piece = Buffer.from(text);
@@ -52,7 +54,8 @@ export class ZipFileWriter {
   }
 
   async end(): Promise<void> {
-    const [entries, start] = [Buffer.concat(this.directory), this.at];
+    const entries = Buffer.concat(this.directory);
+    const start = this.at;
     const counts = numbers(2, 0, 0, this.directory.length, this.directory.length);
     this.write(entries, Buffer.from('PK\x05\x06'), counts, numbers(4, entries.length, start), numbers(2, 0));
     this.file.end();

@@ -31,7 +31,9 @@ export interface CostLine {
 /** What the runs of a deployment cost in a month. */
 export function costOfRuns({ runs, logBytes }: Night): CostLine[] {
   const sum = (field: keyof Usage) => runs.reduce((total, usage) => total + usage[field], 0);
-  const [transitions, invocations, gbSeconds] = [sum('transitions'), sum('invocations'), sum('gbSeconds')];
+  const transitions = sum('transitions');
+  const invocations = sum('invocations');
+  const gbSeconds = sum('gbSeconds');
   const stored = sum('storeRequests');
   // An upper bound each: every request to the bucket uses the key once, every function reads two secrets and the ledger.
   const secretReads = 2 * 3 * runs.length;

@@ -9,8 +9,10 @@ import { PRICE } from './prices.ts';
 const { download, publish } = filesSchema.parse({}).memoryMB;
 /** Memory of the functions of a run that writes no table (`lib/workflow/export-steps.ts`), MB. */
 const MEMORY_MB: Record<string, number> = {
-  ...{ CreateExport: 256, CheckStatus: 256 },
-  ...{ DownloadFile: download, PublishFile: publish },
+  CreateExport: 256,
+  CheckStatus: 256,
+  DownloadFile: download,
+  PublishFile: publish,
 };
 export const COUNTED_STEPS = Object.keys(MEMORY_MB);
 
@@ -29,8 +31,13 @@ const lineSchema = z.object({
 export async function usageOf(target: Target, executionArn: string): Promise<Usage> {
   const execution = executionArn.split(':').at(-1) ?? '';
   const usage: Usage = {
-    ...{ transitions: await transitionsOf(target, executionArn), invocations: 0, gbSeconds: 0 },
-    ...{ crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 },
+    transitions: await transitionsOf(target, executionArn),
+    invocations: 0,
+    gbSeconds: 0,
+    crmRequests: 0,
+    fileRequests: 0,
+    storeRequests: 0,
+    bytes: 0,
   };
   for (const step of COUNTED_STEPS) {
     for (const line of await linesOf(target, step, execution)) {

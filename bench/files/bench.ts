@@ -46,11 +46,19 @@ export function counted({ calls }: Result) {
 export function rowOf(test: string, mib: number, result: Result): Row {
   const { connections, gets, calls } = counted(result);
   return {
-    ...{ test, client: result.name, MiB: mib, runs: result.runs },
-    ...{ 'process s': result.wall.toFixed(2), 'CPU s': result.cpu.toFixed(2), 'transfer s': result.seconds.toFixed(2) },
+    test,
+    client: result.name,
+    MiB: mib,
+    runs: result.runs,
+    'process s': result.wall.toFixed(2),
+    'CPU s': result.cpu.toFixed(2),
+    'transfer s': result.seconds.toFixed(2),
     'MiB/s': (mib / result.seconds).toFixed(0),
     'CPU s/GiB': ((result.cpuSeconds * 1024) / mib).toFixed(2),
-    ...{ 'peak RSS MB': result.rss.toFixed(0), GETs: gets, 'store calls': calls, 'store connections': connections },
+    'peak RSS MB': result.rss.toFixed(0),
+    GETs: gets,
+    'store calls': calls,
+    'store connections': connections,
   };
 }
 

@@ -19,8 +19,13 @@ const { memoryMB } = filesSchema.parse({});
 
 /** What is compared needs these; names of Debian packages by command. */
 const PACKAGES = {
-  ...{ curl: 'curl', rclone: 'rclone', nginx: 'nginx', aws: 'awscli' },
-  ...{ python3: 'python3', openssl: 'openssl', taskset: 'util-linux' },
+  curl: 'curl',
+  rclone: 'rclone',
+  nginx: 'nginx',
+  aws: 'awscli',
+  python3: 'python3',
+  openssl: 'openssl',
+  taskset: 'util-linux',
 };
 
 /** Debian packages that this machine lacks. */
@@ -67,9 +72,13 @@ export function peers(servers: Servers, source: string, file: string, libStorage
   const get = `curl -sSf --cacert ${certificate} ${source}/bench/${file}`;
   const aws = `${awsCommand()} s3 cp - s3://bench/${file} --endpoint-url ${sink}`;
   const remote = {
-    ...{ RCLONE_CONFIG: '', RCLONE_CONFIG_SINK_TYPE: 's3', RCLONE_CONFIG_SINK_PROVIDER: 'Other' },
-    ...{ RCLONE_CONFIG_SINK_ENDPOINT: sink, RCLONE_CONFIG_SINK_ACCESS_KEY_ID: 'bench' },
-    ...{ RCLONE_CONFIG_SINK_SECRET_ACCESS_KEY: 'bench', RCLONE_CONFIG_SINK_REGION: 'us-east-1' },
+    RCLONE_CONFIG: '',
+    RCLONE_CONFIG_SINK_TYPE: 's3',
+    RCLONE_CONFIG_SINK_PROVIDER: 'Other',
+    RCLONE_CONFIG_SINK_ENDPOINT: sink,
+    RCLONE_CONFIG_SINK_ACCESS_KEY_ID: 'bench',
+    RCLONE_CONFIG_SINK_SECRET_ACCESS_KEY: 'bench',
+    RCLONE_CONFIG_SINK_REGION: 'us-east-1',
   };
   const awsEnv = { AWS_CA_BUNDLE: certificate, AWS_DEFAULT_REGION: 'us-east-1', AWS_EC2_METADATA_DISABLED: 'true' };
   const put = `curl -sSf --cacert ${certificate} -o /dev/null -T - ${sink}/bench/${file}`;

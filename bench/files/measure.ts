@@ -33,7 +33,9 @@ export async function measure(client: Client, limit?: Limit): Promise<Measured> 
   const timed = `TIMEFORMAT='%3R %3U %3S'; set -o pipefail; time { ${client.script}; }`;
   const script = limit ? `${limit.join}; ${timed}` : timed;
   const child = spawn('taskset', ['-c', CLIENT_CORE, 'bash', '-c', script], {
-    ...{ env: client.env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
+    env: client.env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const peaks = new Map<number, number>();
   const timer = setInterval(() => look(child.pid ?? 0, peaks), LOOK_EVERY_MS);

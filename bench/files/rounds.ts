@@ -44,7 +44,10 @@ export async function interleaved(
 function medians(runs: Measured[]) {
   const of = (figure: (run: Measured) => number) => median(runs.map(figure));
   return {
-    ...{ wall: of((run) => run.wall), cpu: of((run) => run.cpu), rss: of((run) => run.rss), runs: runs.length },
+    wall: of((run) => run.wall),
+    cpu: of((run) => run.cpu),
+    rss: of((run) => run.rss),
+    runs: runs.length,
     seconds: of(({ reported, wall }) => reported?.seconds ?? wall),
     cpuSeconds: of(({ reported, cpu }) => reported?.cpuSeconds ?? cpu),
   };

@@ -59,8 +59,13 @@ export async function startServers(dir: string): Promise<Servers> {
   }
   const https = (port: number) => `https://127.0.0.1:${port}`;
   return {
-    ...{ dir, ports, stop, certificate: join(dir, 'cert.pem') },
-    ...{ origin: https(ports.origin), slow: https(ports.slow), sink: https(ports.sink) },
+    dir,
+    ports,
+    stop,
+    certificate: join(dir, 'cert.pem'),
+    origin: https(ports.origin),
+    slow: https(ports.slow),
+    sink: https(ports.sink),
     calls: () => ({ origin: takeCalls(join(dir, 'origin.log')), sink: takeCalls(join(dir, 'sink.log')) }),
   };
 }

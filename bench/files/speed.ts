@@ -39,8 +39,12 @@ export async function fastOrigin(bench: Bench): Promise<Found> {
 function quotient(test: string, client: string, one: Result, other: Result) {
   const of = (figure: (result: Result) => number) => `x ${(figure(one) / figure(other)).toFixed(2)}`;
   return {
-    ...{ test, client, 'process s': of(({ wall }) => wall), 'CPU s': of(({ cpu }) => cpu) },
-    ...{ 'transfer s': of(({ seconds }) => seconds), 'peak RSS MB': of(({ rss }) => rss) },
+    test,
+    client,
+    'process s': of(({ wall }) => wall),
+    'CPU s': of(({ cpu }) => cpu),
+    'transfer s': of(({ seconds }) => seconds),
+    'peak RSS MB': of(({ rss }) => rss),
     'CPU s/GiB': of(({ cpuSeconds }) => cpuSeconds),
   };
 }

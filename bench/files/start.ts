@@ -33,8 +33,12 @@ export function starts(dir: string, rounds = STARTS): Found {
     return [atMost(`T8 ${one.name}, KB`, most.kb, one.kb), atMost(`T8 ${one.name}, start`, most.start, ratio(one))];
   });
   const runs = [nothing, ...bundles].map((one) => ({
-    ...{ test: 'start', client: one.name, runs: rounds, 'process s': ((times.get(one.name) ?? 0) / 1000).toFixed(3) },
-    ...{ KB: one.kb.toFixed(1), 'x empty': ratio(one).toFixed(2) },
+    test: 'start',
+    client: one.name,
+    runs: rounds,
+    'process s': ((times.get(one.name) ?? 0) / 1000).toFixed(3),
+    KB: one.kb.toFixed(1),
+    'x empty': ratio(one).toFixed(2),
   }));
   return { targets, runs };
 }

@@ -48,8 +48,14 @@ const customer = (row: number) => [
   scattered(row).toString(16),
 ];
 const TYPES: TableSettings['columns'] = {
-  ...{ id: 'integer', createdAt: 'timestamp', birthDate: 'date', sum: { type: 'decimal', precision: 12, scale: 2 } },
-  ...{ zip: 'integer', score: 'double', active: 'boolean', updatedAt: 'timestamp' },
+  id: 'integer',
+  createdAt: 'timestamp',
+  birthDate: 'date',
+  sum: { type: 'decimal', precision: 12, scale: 2 },
+  zip: 'integer',
+  score: 'double',
+  active: 'boolean',
+  updatedAt: 'timestamp',
 };
 const WIDE = Array.from({ length: 1000 }, (_, place) => `field${place}`);
 
@@ -65,11 +71,15 @@ export const FILES: PublishedFile[] = [
     settings: { columns: TYPES, compression: 'zstd' },
   },
   {
-    ...{ id: 'hashed', what: '20 columns of text, 2 hashed', ...customers },
+    id: 'hashed',
+    what: '20 columns of text, 2 hashed',
+    ...customers,
     settings: { columns: {}, hash: ['phone', 'email'], compression: 'snappy' },
   },
   {
-    ...{ id: 'wide', what: '1000 columns of text', header: WIDE },
+    id: 'wide',
+    what: '1000 columns of text',
+    header: WIDE,
     row: (row) => WIDE.map((_, place) => (place % 3 ? (row * place) % 977 : '')),
     settings: { columns: {}, compression: 'snappy' },
   },
@@ -78,7 +88,8 @@ export const FILES: PublishedFile[] = [
 /** Writes rows up to the size. */
 export function writeFile({ header, row, settings }: PublishedFile, path: string, size: number): TableJob {
   const descriptor = openSync(path, 'w');
-  let [bytes, crc] = [0, 0];
+  let bytes = 0;
+  let crc = 0;
   const write = (lines: string[]) => {
     const part = Buffer.from(lines.map((line) => `${line}\n`).join(''));
     crc = crc32(part, crc);

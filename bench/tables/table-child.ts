@@ -39,7 +39,10 @@ await whenBegun(async (): Promise<TableCost> => {
         read: (from: number, to: number) => createReadStream(path, { start: from, end: to - 1 }),
       },
       limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
-      ...{ covered: NOTHING, digest: 'd', hashKey: 'a key of the benchmark', softwareVersion: '0.0.0' },
+      covered: NOTHING,
+      digest: 'd',
+      hashKey: 'a key of the benchmark',
+      softwareVersion: '0.0.0',
     };
     written.push(await writeParquet(input, async () => undefined));
   });

@@ -20,8 +20,12 @@ export async function inProcesses(job: Job, count: number, env: Record<string, s
 function together(a: Cost, b: Cost): Cost {
   const sum = (key: Exclude<keyof Cost, 'tokens'>) => a[key] + b[key];
   return {
-    ...{ wallMs: Math.max(a.wallMs, b.wallMs), cpuMs: sum('cpuMs'), reads: sum('reads'), versions: sum('versions') },
-    ...{ ledgerWrites: sum('ledgerWrites'), refusedClaims: sum('refusedClaims') },
+    wallMs: Math.max(a.wallMs, b.wallMs),
+    cpuMs: sum('cpuMs'),
+    reads: sum('reads'),
+    versions: sum('versions'),
+    ledgerWrites: sum('ledgerWrites'),
+    refusedClaims: sum('refusedClaims'),
     tokens: [...new Set([...a.tokens, ...b.tokens])],
   };
 }

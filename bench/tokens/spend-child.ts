@@ -42,7 +42,11 @@ dynamo.middlewareStack.add(
 function client(): GetAccessToken {
   return createGetAccessToken(
     accessTokenDeps(job.places, {
-      ...{ secrets, dynamo, crm: job.crm, random: Math.random, authorizeCommand: '' },
+      secrets,
+      dynamo,
+      crm: job.crm,
+      random: Math.random,
+      authorizeCommand: '',
       now: () => new Date(),
       sleep: (ms) => sleep(ms),
       secondsLeft: () => 900,

@@ -37,7 +37,9 @@ export async function createWorld({ endpoint }: Pick<Cloud, 'endpoint'>, sandbox
       const { accessToken, refreshToken, scopes } = sandbox.issueTokens();
       const end = Date.now() + secondsLeft * 1000;
       const tokens: Tokens = {
-        ...{ accessToken, refreshToken, scope: scopes.join(' ') },
+        accessToken,
+        refreshToken,
+        scope: scopes.join(' '),
         obtainedAt: new Date(end - 3_600_000).toISOString(),
         expiresAt: new Date(end).toISOString(),
       };

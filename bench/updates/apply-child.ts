@@ -23,7 +23,12 @@ const s3 = new S3Client({ ...bucket, credentials, forcePathStyle: true });
 const read = createFastRead({ ...bucket, bucket: 'bench', credentials: async () => credentials });
 const token = { accessToken: job.accessToken, scope: 'customers:update' };
 const deps: ApplyChunkDeps = {
-  ...{ log, now, random: Math.random, secondsLeft: () => 900, sleep, requests: { crm: 0, file: 0, store: 0 } },
+  log,
+  now,
+  random: Math.random,
+  secondsLeft: () => 900,
+  sleep,
+  requests: { crm: 0, file: 0, store: 0 },
   deployment: deploymentSchema.parse({ local: true, crm: { baseUrl: job.baseUrl, authUrl: job.baseUrl } }),
   crm: createCrmClient({ baseUrl: job.baseUrl, getAccessToken: async () => token, log, now }),
   store: { ...createBatchStore(s3, 'bench'), read },
@@ -35,12 +40,28 @@ function stateOf({ batch, bytes, records, etag }: PreparedBatch): BatchState {
   const keys = keysOf(batch);
   const chunk = { chunk: 1, from: 0, to: bytes, firstLine: 1, lastLine: records, records };
   return batchStateSchema.parse({
-    ...{ input: {}, execution: batch, startedAt: now().toISOString(), chunk },
+    input: {},
+    execution: batch,
+    startedAt: now().toISOString(),
+    chunk,
     batch: {
-      ...{ schemaVersion: 1, batch, inputKey: keys.input, etag, bytes, crc32: '', lines: records, records, chunks: 1 },
+      schemaVersion: 1,
+      batch,
+      inputKey: keys.input,
+      etag,
+      bytes,
+      crc32: '',
+      lines: records,
+      records,
+      chunks: 1,
       // No limit, or the bench would measure the limit.
-      ...{ chunksKey: keys.chunks, maxRate: 1e9, chunkRate: 1e9, stopAfterFailures: null },
-      ...{ keptUntil: '2099-01-01', softwareVersion: '0', warnings: [] },
+      chunksKey: keys.chunks,
+      maxRate: 1e9,
+      chunkRate: 1e9,
+      stopAfterFailures: null,
+      keptUntil: '2099-01-01',
+      softwareVersion: '0',
+      warnings: [],
     },
   });
 }

@@ -66,7 +66,8 @@ function sameText(a: string, b: string): boolean {
 /** Only the address of its endpoints is known: the issuer is that, or one above it on the same host. */
 function isIssuerOf(issuer: string, authUrl: string): boolean {
   if (!URL.canParse(issuer)) return false;
-  const [its, ours] = [new URL(issuer), new URL(authUrl)];
+  const its = new URL(issuer);
+  const ours = new URL(authUrl);
   const path = (url: URL) => `${url.pathname.replace(/\/+$/, '')}/`;
   return its.origin === ours.origin && path(ours).startsWith(path(its)) && !its.search && !its.hash;
 }

@@ -61,7 +61,8 @@ async function fill(
   before: number,
   { onProgress, signal }: DownloadOptions,
 ): Promise<number> {
-  let [bytes, crc] = [from, before];
+  let bytes = from;
+  let crc = before;
   for await (const chunk of bytesFrom(target, file, from, signal)) {
     await part.append(chunk);
     bytes += chunk.byteLength;

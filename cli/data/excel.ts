@@ -23,7 +23,9 @@ export async function downloadForExcel(
   // What another attempt left cannot be gone on with.
   const part = await openPart(path, { wholeBytes: 0, force, signal });
   try {
-    let [text, bytes, apostrophes] = [BYTE_ORDER_MARK, 0, 0];
+    let text = BYTE_ORDER_MARK;
+    let bytes = 0;
+    let apostrophes = 0;
     const write = async () => {
       const chunk = Buffer.from(text);
       await part.append(chunk);

@@ -42,7 +42,8 @@ export async function keyChanges(
     return repeated;
   };
   const repeated = { before: await mark(before, BEFORE), after: await mark(after, AFTER) };
-  const [removed, added]: [string[], string[]] = [[], []];
+  const removed: string[] = [];
+  const added: string[] = [];
   for (const [key, marks] of places) {
     if (marks === BEFORE) removed.push(key);
     else if (marks === AFTER) added.push(key);

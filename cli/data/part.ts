@@ -95,7 +95,8 @@ function cannotText(path: string, error: unknown): string {
 
 async function measure(handle: FileHandle, signal?: AbortSignal) {
   const block = Buffer.alloc(BLOCK_BYTES);
-  let [bytes, crc] = [0, 0];
+  let bytes = 0;
+  let crc = 0;
   for (;;) {
     signal?.throwIfAborted();
     const { bytesRead } = await handle.read(block, 0, BLOCK_BYTES, bytes);

@@ -13,7 +13,8 @@ type Place = Pick<Target, 's3' | 'BucketName'>;
 
 /** A person is there to stop it. */
 export const NO_LIMITS: ReadingLimits = {
-  ...{ contentBytes: Number.POSITIVE_INFINITY, diskBytes: Number.POSITIVE_INFINITY },
+  contentBytes: Number.POSITIVE_INFINITY,
+  diskBytes: Number.POSITIVE_INFINITY,
   secondsLeft: () => Number.POSITIVE_INFINITY,
 };
 

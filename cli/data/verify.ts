@@ -54,7 +54,8 @@ export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>,
 }
 
 async function measure(chunks: AsyncIterable<Uint8Array>) {
-  let [bytes, crc] = [0, 0];
+  let bytes = 0;
+  let crc = 0;
   const first: Uint8Array[] = [];
   for await (const chunk of chunks) {
     if (bytes < 65_536) first.push(chunk);

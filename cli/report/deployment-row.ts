@@ -60,8 +60,13 @@ export async function deploymentRow(
   const on = ENTITIES.filter((entity) => !facts.paused.includes(entity));
   const { text: headline, tone } = isIdle(facts) && newest.size > 0 ? idle(on) : headlineOf(data);
   return {
-    ...{ headline, tone, lastNight: data.lastNight },
-    ...{ published: names(isPublished), missing: names(isMissing), stillToCome: names(isOpen), paused: facts.paused },
+    headline,
+    tone,
+    lastNight: data.lastNight,
+    published: names(isPublished),
+    missing: names(isMissing),
+    stillToCome: names(isOpen),
+    paused: facts.paused,
     oldest: oldestOf(on, newest, now),
     neverPublished: on.filter((entity) => !newest.has(entity)),
     alarms: alarms && target.AlarmTopicArn ? (alarms.get(target.AlarmTopicArn) ?? []).map(shortName(target)) : null,

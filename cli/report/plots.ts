@@ -59,7 +59,8 @@ function summaryOf({ of, text }: Measure, cells: Cell[]): string[] {
   const values = cells.flatMap((cell) => of(cell) ?? []);
   const last = cells.findLast((cell) => of(cell) !== null);
   if (!last) return ['nothing is known'];
-  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const low = Math.min(...values);
+  const high = Math.max(...values);
   const range = low === high ? `always ${text(low)}` : `${text(low)} to ${text(high)}`;
   return [`${text(of(last) ?? 0)} on ${shortDate(last.date)}`, range];
 }
@@ -72,7 +73,11 @@ function drawing(measure: Measure, cells: Cell[], label: string): Markup {
   const line = { x: 'date', y: 'value', stroke: 'var(--accent)' };
   const largest = Math.max(0, ...points.map(({ value }) => value).filter(Number.isFinite));
   const svg = Plot.plot({
-    ...{ document, className: 'plot', width: WIDTH, height: HEIGHT, ...MARGINS },
+    document,
+    className: 'plot',
+    width: WIDTH,
+    height: HEIGHT,
+    ...MARGINS,
     x: {
       type: 'utc',
       label: null,

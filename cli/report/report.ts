@@ -97,7 +97,9 @@ function documentOf(data: ReportData) {
   const night = data.rows.map(({ last }) => last);
   const names = (wanted: (cell: (typeof night)[number]) => boolean) => night.filter(wanted).map(({ entity }) => entity);
   return {
-    ...{ headline: headlineOf(data).text, lastNight: data.lastNight, nights: data.nights.length },
+    headline: headlineOf(data).text,
+    lastNight: data.lastNight,
+    nights: data.nights.length,
     published: names(isPublished),
     missing: names(isMissing),
     stillToCome: names(isOpen),

@@ -97,8 +97,13 @@ export function tookText({ published }: Cell): string {
 }
 
 const FORMAT = new Intl.DateTimeFormat('en', {
-  ...{ timeZone: 'UTC', calendar: 'gregory', numberingSystem: 'latn' },
-  ...{ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+  timeZone: 'UTC',
+  calendar: 'gregory',
+  numberingSystem: 'latn',
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
 });
 
 /** Put together from its parts: their order and marks in a locale may change. */

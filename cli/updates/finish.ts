@@ -52,7 +52,8 @@ export async function finishBatch(
 }
 
 /** The longer a batch takes, the less often it is looked at. */
-const [FIRST_PAUSE_MS, LARGEST_PAUSE_MS] = [1000, 5000];
+const FIRST_PAUSE_MS = 1000;
+const LARGEST_PAUSE_MS = 5000;
 
 /** @throws the signal's reason */
 async function followBatch(

@@ -61,8 +61,14 @@ export async function statusOf(
   return {
     ...run,
     ...(execution.executionArn === undefined && { ...left, needsPerson: outcome === 'failed' }),
-    ...{ what: 'update', of: batch, keptUntil, manifestKey: manifest ? keysOf(batch).manifest : null },
-    ...{ batch, records: input?.records ?? null, counts: counts ?? tally.counts, resultKey: result?.key ?? null },
+    what: 'update',
+    of: batch,
+    keptUntil,
+    manifestKey: manifest ? keysOf(batch).manifest : null,
+    batch,
+    records: input?.records ?? null,
+    counts: counts ?? tally.counts,
+    resultKey: result?.key ?? null,
   };
 }
 

@@ -53,7 +53,8 @@ async function isStored(store: BatchStore, key: string, checked: CheckedUpdates)
 }
 
 async function* sameBytes({ source, bytes, crc32: expected }: CheckedUpdates): AsyncGenerator<Uint8Array> {
-  let [size, sum] = [0, 0];
+  let size = 0;
+  let sum = 0;
   for await (const piece of source.open()) {
     size += piece.byteLength;
     sum = crc32(piece, sum);

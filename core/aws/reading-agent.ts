@@ -24,7 +24,7 @@ class ReadingAgent extends Agent {
         return true;
       },
     };
-    const withBuffer: RequestOptions = { ...options, ...{ onread } };
+    const withBuffer: RequestOptions & { onread: typeof onread } = { ...options, onread };
     const socket = super.createConnection(withBuffer, callback) as Socket | null | undefined;
     return socket;
   }

@@ -54,7 +54,8 @@ export class ChunkIndex {
     const cut = (chunk: number) => Math.floor((chunk * this.#starts.length) / count);
     return Array.from({ length: count }, (_, index) => {
       const groups = this.#starts.slice(cut(index), cut(index + 1));
-      const [first, next] = [groups[0], this.#starts[cut(index + 1)]];
+      const first = groups[0];
+      const next = this.#starts[cut(index + 1)];
       return {
         chunk: index + 1,
         from: first?.from ?? 0,

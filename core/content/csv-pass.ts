@@ -60,7 +60,8 @@ export class CsvPass {
 
   #advance(bytes: Uint8Array): void {
     const { scan } = this;
-    const [csv, grammar] = [this.#csv, this.#grammar];
+    const csv = this.#csv;
+    const grammar = this.#grammar;
     const skipped = csv ? Math.max(0, csv.skip - scan.offset) : 0;
     this.#count(bytes);
     if (!csv || !grammar) return;

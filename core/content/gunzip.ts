@@ -35,7 +35,8 @@ async function feed(gunzip: Gunzip, bytes: AsyncIterable<Uint8Array>): Promise<v
       goOn = resolve;
       gunzip.write(chunk, () => resolve());
     });
-  let [fed, ended] = [0, false];
+  let fed = 0;
+  let ended = false;
   for await (const chunk of bytes) {
     if (ended) refuseOthers(chunk);
     else if (gunzip.destroyed) return;

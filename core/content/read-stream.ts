@@ -14,7 +14,11 @@ export type Content = Pick<Facts, 'empty' | 'format' | 'dialect' | 'header' | 'c
 
 /** Nothing is known but this. */
 export const NO_CONTENT: Content = {
-  ...{ empty: true, format: null, dialect: null, header: null, content: null },
+  empty: true,
+  format: null,
+  dialect: null,
+  header: null,
+  content: null,
   remarks: ['There is nothing in the file.'],
 };
 
@@ -31,7 +35,8 @@ export interface Begun {
 export async function begin(source: AsyncIterable<Uint8Array>, reading: Reading, packed: string): Promise<Begun> {
   const rest = source[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
-  let [bytes, done] = [0, false];
+  let bytes = 0;
+  let done = false;
   while (bytes < START_BYTES && !done) {
     const next = await rest.next();
     done = next.done ?? false;

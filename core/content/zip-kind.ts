@@ -22,7 +22,8 @@ export function zipKind({ entries }: Pick<ZipArchive, 'entries'>): ZipKind {
   }
   if (names.includes('mimetype') && names.includes('content.xml'))
     return { kind: 'other', looks: 'a document of OpenDocument' };
-  const [content, others] = [entries.filter(isContent), entries.filter((entry) => !isContent(entry))];
+  const content = entries.filter(isContent);
+  const others = entries.filter((entry) => !isContent(entry));
   const [entry, second] = content;
   if (!entry) return { kind: 'other', looks: 'a zip archive without a file' };
   if (second) return { kind: 'several' };

@@ -55,7 +55,10 @@ export async function updateCustomer(
   const error = plain(refusal(response, call, token, now()));
   const scopes = status === 403 ? { scopeMissing: isScopeMissing(token.scope) } : {};
   return {
-    ...{ status, change, error, retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after'), now()) },
+    status,
+    change,
+    error,
+    retryAfterSeconds: retryAfterSeconds(response.headers.get('retry-after'), now()),
     ...named,
     ...scopes,
   };

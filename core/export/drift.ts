@@ -24,7 +24,8 @@ export type Changes = Pick<Drift, 'added' | 'removed' | 'retyped' | 'relabelled'
 
 /** Whatever the order. Types and labels are compared where both are known. */
 export function changesBetween(before: readonly ListedField[], now: readonly ListedField[]): Changes {
-  const [old, current] = [byName(before), byName(now)];
+  const old = byName(before);
+  const current = byName(now);
   const changed = (key: 'type' | 'label') =>
     [...current.values()].flatMap(({ name, [key]: to }) => {
       const from = old.get(name)?.[key] ?? null;
@@ -53,7 +54,8 @@ const LARGEST_DRIFT = 8_000;
 
 /** Names as many changes as can be carried, the weightiest first; the others are counted. */
 export function driftOf(changes: Changes, since: Since): Drift {
-  let [left, unnamed] = [LARGEST_DRIFT, 0];
+  let left = LARGEST_DRIFT;
+  let unnamed = 0;
   const fits = (change: string | { name: string }) => {
     const size = Buffer.byteLength(JSON.stringify(change)) + 1;
     const named = isPlainName(typeof change === 'string' ? change : change.name) && size <= left;
@@ -61,8 +63,10 @@ export function driftOf(changes: Changes, since: Since): Drift {
     else unnamed += 1;
     return named;
   };
-  const [removed, retyped] = [changes.removed.filter(fits), changes.retyped.filter(fits)];
-  const [added, relabelled] = [changes.added.filter(fits), changes.relabelled.filter(fits)];
+  const removed = changes.removed.filter(fits);
+  const retyped = changes.retyped.filter(fits);
+  const added = changes.added.filter(fits);
+  const relabelled = changes.relabelled.filter(fits);
   return { since, added, removed, retyped, relabelled, unnamed };
 }
 
@@ -71,7 +75,8 @@ export function driftOf(changes: Changes, since: Since): Drift {
  * requested and whose names are not plain.
  */
 export function comparable<T extends { name: string }>(fields: readonly T[], columns: string[], except: string[]): T[] {
-  const [requested, excepted] = [new Set(columns), new Set(except)];
+  const requested = new Set(columns);
+  const excepted = new Set(except);
   return fields.filter(({ name }) => !excepted.has(name) && (requested.has(name) || isPlainName(name)));
 }
 

@@ -14,8 +14,14 @@ export function judgedAgain(manifest: Manifest, plan: EntityPlan, newest?: Manif
   const entries = exceptedOf(plan);
   const { entity, date, kind, request, export: made } = manifest;
   return {
-    ...{ entity, date, kind, request, plan: manifest.plan, publish: true },
-    ...{ exportId: made.id, adopted: made.adoptedFrom },
+    entity,
+    date,
+    kind,
+    request,
+    plan: manifest.plan,
+    publish: true,
+    exportId: made.id,
+    adopted: made.adoptedFrom,
     listed: listedBy(manifest),
     excepted: [...leftOutOfManifest(entries, manifest), ...(newest ? leftOutBy(entries, newest) : [])],
   };

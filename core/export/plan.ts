@@ -41,7 +41,8 @@ export function planDigest(entity: Entity, plan: Plan): string {
 
 /** Keys of the input by which its plan is not the configured one. */
 export function differingKeys(configured: Configured, input: Wanted): string[] {
-  const [ours, theirs] = [planOf(configured), planOf(configured, input)];
+  const ours = planOf(configured);
+  const theirs = planOf(configured, input);
   return (['columns', 'filters', 'filtersOperator'] as const).filter(
     (key) => !isDeepStrictEqual(ours[key], theirs[key]),
   );

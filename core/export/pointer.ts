@@ -120,7 +120,8 @@ export function comparePlaces(a: Run, b: Run): number {
   const partsOf = ({ date, kind, startedAt, execution }: Run) => [
     ...[date, kind === 'partial' ? '0' : '1', new Date(startedAt).toISOString(), execution],
   ];
-  const [ours, theirs] = [partsOf(a), partsOf(b)];
+  const ours = partsOf(a);
+  const theirs = partsOf(b);
   const differs = ours.findIndex((part, index) => part !== theirs[index]);
   if (differs === -1) return 0;
   return String(ours[differs]) < String(theirs[differs]) ? -1 : 1;

@@ -12,7 +12,8 @@ export function* csvRecordsIn(text: string, separators: string): Generator<SeenR
   // Quoted parts, where a doubled quotation mark closes one and opens the next; the rest; the end of the field.
   const ends = `([${separators}]|\\r\\n|\\n|\\r|$)`;
   const field = new RegExp(`((?:"[^"]*(?:"|$))*)([^${separators}\\r\\n]*)${ends}`, 'g');
-  let [cells, start]: [string[], number] = [[], 0];
+  let cells: string[] = [];
+  let start = 0;
   for (const { index, 0: whole, 1: quoted = '', 2: rest = '', 3: end = '' } of text.matchAll(field)) {
     const parts = quoted.split('"').filter((_, place) => place % 2 === 1);
     cells.push(parts.join('"') + rest);

@@ -1,6 +1,8 @@
 import type { Scan } from '../step/scan.ts';
 
-const [QUOTE, LF, CR] = [0x22, 0x0a, 0x0d];
+const QUOTE = 0x22;
+const LF = 0x0a;
+const CR = 0x0d;
 
 /**
  * The other reading of doubtful line breaks. Where records end with line feeds, it ends one at a carriage return alone, too (Python

@@ -149,7 +149,8 @@ type Texts = Map<string, string[]>;
 
 /** Fields by what they are called. */
 function fieldTexts({ columns, fields, labels }: ListedFields) {
-  const [exact, near]: [Texts, Texts] = [new Map(), new Map()];
+  const exact: Texts = new Map();
+  const near: Texts = new Map();
   const add = (text: string, name: string) => {
     put(exact, plain(text), name);
     if (folded(text) !== '') put(near, folded(text), name);

@@ -83,7 +83,8 @@ export const CHECKS: Check[] = [
     setting: 'guards.maxShrink (0.5)',
     stops: 'that lacks more than this share of the median, if that is at least 20',
     measure: ({ facts, history, promised: { guards } }) => {
-      const [usual, rows] = [usualRows(history)?.least ?? 0, rowsThatCount(facts)];
+      const usual = usualRows(history)?.least ?? 0;
+      const rows = rowsThatCount(facts);
       const measured = rows && Math.max(0, 1 - rows.least / usual);
       return usual < LEAST_USUAL_ROWS ? undefined : { measured, atMost: guards.maxShrink };
     },
@@ -94,7 +95,8 @@ export const CHECKS: Check[] = [
     setting: 'guards.maxGrowth (10)',
     stops: 'with more than so many times the median, which counts as at least 20',
     measure: ({ facts, history, promised: { guards } }) => {
-      const [usual, rows] = [usualRows(history), rowsThatCount(facts)];
+      const usual = usualRows(history);
+      const rows = rowsThatCount(facts);
       const measured = rows && rows.most / Math.max(usual?.most ?? 0, LEAST_USUAL_ROWS);
       return usual ? { measured, atMost: guards.maxGrowth } : undefined;
     },

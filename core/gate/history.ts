@@ -31,6 +31,8 @@ export interface History {
 }
 
 export const NO_HISTORY: History = {
-  ...{ comparedWith: [], ofDate: undefined, unreadable: 0 },
+  comparedWith: [],
+  ofDate: undefined,
+  unreadable: 0,
   releasedBefore: { headers: [], endings: [] },
 };

@@ -54,7 +54,8 @@ export function usualRows({ comparedWith }: History): Range | null {
 function medianOf(numbers: number[]): number | null {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
-  const [low, high] = [sorted[Math.floor(middle)], sorted[Math.ceil(middle)]];
+  const low = sorted[Math.floor(middle)];
+  const high = sorted[Math.ceil(middle)];
   return low === undefined || high === undefined ? null : (low + high) / 2;
 }
 

@@ -98,7 +98,8 @@ interface Extent {
 /** `undefined` for a row that is too empty for a header: one text alone is a title. */
 function extentOf({ number, columns, texts }: SheetRow, requested: number): Extent | undefined {
   const filled = columns.filter((_, place) => texts[place]?.trim() !== '');
-  const [first, last] = [filled[0], filled.at(-1)];
+  const first = filled[0];
+  const last = filled.at(-1);
   if (first === undefined || last === undefined || filled.length < Math.min(2, requested)) return undefined;
   return { number, first, last };
 }

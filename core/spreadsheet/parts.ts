@@ -40,7 +40,8 @@ export async function partsOf(archive: ZipArchive): Promise<Parts> {
     has: (part) => entries.has(part.toLowerCase()),
     read,
     relationships: async (part) => {
-      const [folder, base] = [posix.dirname(part), posix.basename(part)];
+      const folder = posix.dirname(part);
+      const base = posix.basename(part);
       const name = posix.join(folder, '_rels', `${base}.rels`);
       return entries.has(name.toLowerCase()) ? readRelationships(folder, read(name)) : [];
     },

@@ -42,7 +42,9 @@ export async function readSharedStrings(
 
 /** Without phonetic runs: they say how a text is spoken. */
 function stringsHandler(add: (text: string) => void): XmlHandler {
-  let [text, inText, run] = ['', false, ''];
+  let text = '';
+  let inText = false;
+  let run = '';
   return {
     open: (name, depth) => {
       if (depth === 2) text = '';

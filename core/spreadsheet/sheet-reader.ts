@@ -143,7 +143,9 @@ const TRUTHS: Readonly<Record<string, string>> = { 1: 'true', 0: 'false' };
 
 /** Of `AB12`: 27, counted from 0. */
 function columnOf(place: string, row: number): number {
-  let [column, at, digits] = [0, 0, 0];
+  let column = 0;
+  let at = 0;
+  let digits = 0;
   for (; at < place.length && at < 3; at += 1) {
     const letter = place.charCodeAt(at) & ~32;
     if (letter < 65 || letter > 90) break;

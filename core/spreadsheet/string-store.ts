@@ -104,7 +104,8 @@ export class StringStore {
   }
 
   private read(from: number, to: number): string {
-    const [first, last] = [Math.floor(from / PAGE_BYTES), Math.floor(Math.max(from, to - 1) / PAGE_BYTES)];
+    const first = Math.floor(from / PAGE_BYTES);
+    const last = Math.floor(Math.max(from, to - 1) / PAGE_BYTES);
     if (first === last) {
       return this.page(first).toString('utf8', from - first * PAGE_BYTES, to - first * PAGE_BYTES);
     }

@@ -49,7 +49,8 @@ const lowered = (part: string | null) => (part === null ? [] : [part.toLowerCase
 const isWithoutValues = (type: string) => WITHOUT_VALUES.some((known) => known.test(type));
 
 async function hasText(chunks: AsyncIterable<Uint8Array>): Promise<boolean> {
-  let [inText, found] = [false, false];
+  let inText = false;
+  let found = false;
   await readXml(chunks, {
     open: (name) => {
       inText = name === 't';

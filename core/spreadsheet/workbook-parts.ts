@@ -23,7 +23,8 @@ export async function readWorkbook(parts: Parts): Promise<WorkbookParts> {
   const main = (await parts.relationships('')).find(({ type }) => type === 'officeDocument')?.part;
   if (main === undefined || !parts.has(main)) throw new UnreadableSheet('names no workbook');
   if (main.toLowerCase().endsWith('.bin')) throw new UnreadableSheet('is a binary workbook (xlsb)');
-  const [listed, relationships] = [await readMain(parts, main), await parts.relationships(main)];
+  const listed = await readMain(parts, main);
+  const relationships = await parts.relationships(main);
   const byId = new Map(relationships.map((relationship) => [relationship.id, relationship]));
   const partOf = (wanted: string) => relationships.find(({ type }) => type === wanted)?.part ?? null;
   const sheets = listed.sheets.flatMap(({ id, visible }) => {
@@ -37,7 +38,10 @@ export async function readWorkbook(parts: Parts): Promise<WorkbookParts> {
 
 async function readMain(parts: Parts, main: string) {
   const sheets: { id: string; visible: boolean }[] = [];
-  let [calendar, named, namedValues, path]: [Calendar, string, number, string[]] = [1900, '', 0, []];
+  let calendar: Calendar = 1900;
+  let named = '';
+  let namedValues = 0;
+  let path: string[] = [];
   await readXml(parts.read(main), {
     open: (name, depth, attributes) => {
       path = [...path.slice(0, depth - 1), name];

@@ -34,7 +34,8 @@ function originalFrames(frames: string[]): string[] {
   return frames.map((frame) => {
     const place = /:(\d+):(\d+)\)?$/.exec(frame);
     if (!place || !frame.includes(bundle)) return frame;
-    const [line, column] = [Number(place[1]), Number(place[2])];
+    const line = Number(place[1]);
+    const column = Number(place[2]);
     const origin = map.findEntry(line - 1, column - 1);
     if (!('originalSource' in origin)) return frame;
     const { originalSource, originalLine, originalColumn } = origin;

@@ -54,7 +54,8 @@ function isRead({ from, to, size }: Part, at: number): boolean {
 
 /** Counts breaks with little progress in between. */
 function breakCount(from: number): (at: number) => boolean {
-  let [breaks, last] = [0, from];
+  let breaks = 0;
+  let last = from;
   return (at) => {
     breaks = at - last >= FORGIVEN_BYTES ? 1 : breaks + 1;
     last = at;

@@ -49,7 +49,8 @@ export function tableColumns(
 ): TableColumn[] {
   const namesOf = (listed: readonly string[] = [], meant: ReadonlySet<string>) =>
     new Set([...listed, ...meant].map(tableColumnName));
-  const [left, hashed] = [namesOf(settings.except, covered.left), namesOf(settings.hash, covered.hashed)];
+  const left = namesOf(settings.except, covered.left);
+  const hashed = namesOf(settings.hash, covered.hashed);
   const types = new Map(Object.entries(settings.columns).map(([field, type]) => [tableColumnName(field), type]));
   const columns = fields
     .map((field, place) => ({ field, place, name: tableColumnName(field) }))

@@ -42,7 +42,9 @@ function patternOf(format: string): RegExp {
 type Groups = Record<string, string | undefined>;
 
 function dayOf(groups: Groups): number | undefined {
-  const [year, month, day] = [Number(groups.year), Number(groups.month), Number(groups.day)];
+  const year = Number(groups.year);
+  const month = Number(groups.month);
+  const day = Number(groups.day);
   // Date.UTC takes the years 0 to 99 for those of the last century.
   const millis = Date.UTC(year + 400, month - 1, day);
   const found = new Date(millis);
@@ -52,8 +54,11 @@ function dayOf(groups: Groups): number | undefined {
 
 /** Milliseconds since midnight UTC; negative, or a day and more, where the offset makes it another day. */
 function timeOf(groups: Groups): number | undefined {
-  const [hour, minute, second] = [Number(groups.hour), Number(groups.minute), Number(groups.second ?? 0)];
-  const [offsetHour, offsetMinute] = [Number(groups.offsetHour ?? 0), Number(groups.offsetMinute ?? 0)];
+  const hour = Number(groups.hour);
+  const minute = Number(groups.minute);
+  const second = Number(groups.second ?? 0);
+  const offsetHour = Number(groups.offsetHour ?? 0);
+  const offsetMinute = Number(groups.offsetMinute ?? 0);
   if (Math.max(hour, offsetHour) > 23 || Math.max(minute, second, offsetMinute) > 59) return undefined;
   const millis = Number((groups.fraction ?? '').padEnd(3, '0').slice(0, 3));
   const offset = (groups.sign === '-' ? -1 : 1) * (offsetHour * 60 + offsetMinute);

@@ -66,8 +66,12 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
   await parquet.finish();
   const { count, shortRows, nameless } = rows;
   return {
-    ...{ rows: count, bytes: writer.offset, shortRows, nameless },
-    ...{ misfits: [...group.misfits.values()], missing: missingFields(of.names, Object.keys(settings.columns)) },
+    rows: count,
+    bytes: writer.offset,
+    shortRows,
+    nameless,
+    misfits: [...group.misfits.values()],
+    missing: missingFields(of.names, Object.keys(settings.columns)),
   };
 }
 

@@ -66,7 +66,8 @@ function recordAt(text: string, begin: number): Found {
   for (let at = begin; ; at += 1) {
     CELL.lastIndex = at;
     const match = CELL.exec(text);
-    const [plain, quoted] = [match?.[0] ?? '', match?.[1]];
+    const plain = match?.[0] ?? '';
+    const quoted = match?.[1];
     at += plain.length;
     if (match?.[2] === '') return { cells, wrong: NEVER_CLOSED, end: text.length, closed: false };
     cells.push(quoted?.replaceAll('""', '"') ?? (plain === '\\N' ? null : plain));

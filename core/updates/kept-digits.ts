@@ -21,7 +21,8 @@ export function keepsDigits(text: string): boolean {
 export function roundedField(json: string): string | undefined {
   // Nearly no line has such a number, and with a reviver reading takes four to seven times as long.
   if (!ROUNDED_SOMEWHERE.test(json)) return undefined;
-  let [rounded, field]: [boolean, string | undefined] = [false, undefined];
+  let rounded = false;
+  let field: string | undefined;
   function note(this: unknown, key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
     // What is too large is Infinity, which no field takes.
     if (Number.isFinite(value) && !keepsDigits(source)) rounded = true;

@@ -99,7 +99,8 @@ class CsvReader {
 function recordOf(cells: (string | null)[], columns: (CsvColumn | null)[]): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   for (let at = 0; at < columns.length; at += 1) {
-    const [cell, column] = [cells[at], columns[at]];
+    const cell = cells[at];
+    const column = columns[at];
     if (column && cell !== '' && cell !== undefined) record[column.name] = cell === null ? null : column.read(cell);
   }
   return record;

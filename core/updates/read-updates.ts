@@ -39,7 +39,8 @@ export async function* readUpdateBlocks(
     const { value: first = new Uint8Array() } = await source.next();
     const refused = first.length === 0 ? 'is empty' : refusalAtSight(reader.format, first);
     if (refused) return yield { entries: [{ line: 0, field: null, sentence: refused }], lines: 0 };
-    let [found, lines] = [0, 0];
+    let found = 0;
+    let lines = 0;
     for await (const block of reader.read(chained(first, source), rules)) {
       found += block.entries.length;
       lines = block.lines;

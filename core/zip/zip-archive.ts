@@ -110,7 +110,8 @@ async function* contentOf(
   packed: AsyncIterable<Uint8Array>,
   budget: ReadingBudget,
 ): AsyncGenerator<Uint8Array> {
-  let [size, checksum] = [0, 0];
+  let size = 0;
+  let checksum = 0;
   for await (const chunk of compressionMethod === 0 ? packed : inflated(packed, compressedSize)) {
     budget.read(chunk.length);
     size += chunk.length;
@@ -143,10 +144,13 @@ interface Extent {
 }
 
 /** A bit of an entry (APPNOTE.TXT, 4.4.4), and what stands behind its data then, at most (4.3.9). */
-const [DESCRIBED, DESCRIPTOR_BYTES] = [8, 24];
+const DESCRIBED = 8;
+const DESCRIPTOR_BYTES = 24;
 /** What stands behind the directory, and of an archive with large numbers before that (4.3.14 to 4.3.16). */
 const END_BYTES = 22;
-const [LARGE_END_BYTES, LOCATOR_BYTES, LOCATOR] = [76, 20, 'PK\x06\x07'];
+const LARGE_END_BYTES = 76;
+const LOCATOR_BYTES = 20;
+const LOCATOR = 'PK\x06\x07';
 
 async function directoryStart(zip: ZipFile, listed: Entry[], size: number, bytes: ZipBytes): Promise<number> {
   const lengths = listed.map((entry) => 46 + entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength);
@@ -158,7 +162,9 @@ async function directoryStart(zip: ZipFile, listed: Entry[], size: number, bytes
 }
 
 function unlistedBytes(extents: Extent[], directory: number): number {
-  let [at, allowed, unlisted] = [0, 0, 0];
+  let at = 0;
+  let allowed = 0;
+  let unlisted = 0;
   const behind = { from: directory, to: directory, described: false };
   for (const { from, to, described } of [...extents.toSorted((one, other) => one.from - other.from), behind]) {
     const room = from - at;

@@ -45,7 +45,8 @@ type Pause = Pick<Place, 'line' | 'byte'> & { waitSeconds: number };
  * chunk that fails stops the whole batch: the others would fail alike after a long wait.
  */
 export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
-  const [batch, chunk] = [batchOf(state), chunkIn(state)];
+  const batch = batchOf(state);
+  const chunk = chunkIn(state);
   const stop = stopFlagOf(batch.batch, deps);
   const raise = (reason: ErrorName, sentence: string) => stop.raise({ reason, sentence, at: deps.now().toISOString() });
   try {
@@ -73,7 +74,8 @@ function stopFlagOf(batch: string, { store, log }: ApplyChunkDeps): StopFlag {
 }
 
 async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
-  const [batch, chunk] = [batchOf(state), chunkIn(state)];
+  const batch = batchOf(state);
+  const chunk = chunkIn(state);
   const place: Place = state.place ?? { line: chunk.firstLine, byte: chunk.from, part: 1, rounds: 0 };
   const spent = place.rounds + state.waits;
   // A CRM that always requests waits must not fill the history of the child.

@@ -27,7 +27,8 @@ const SEND_SECONDS = 60;
 /** Longer waits are Wait states: a sleeping function costs money. */
 const LONGEST_SLEEP_SECONDS = 20;
 /** Before the second and each further attempt. */
-const [FIRST_BACKOFF_SECONDS, BACKOFF_SECONDS] = [1, 4];
+const FIRST_BACKOFF_SECONDS = 1;
+const BACKOFF_SECONDS = 4;
 
 /**
  * Sends one line until its outcome is known. The stop flag is read before each attempt.

@@ -123,7 +123,8 @@ export class ChunkResults {
 
   /** @returns whether the part is stored, by this write or by an earlier one whose response was lost. */
   async #putPart(results: ResultLine[], doubt: Doubt | undefined): Promise<boolean> {
-    const [key, text] = [this.#keys.part(this.#chunk, this.part), partText(results, doubt)];
+    const key = this.#keys.part(this.#chunk, this.part);
+    const text = partText(results, doubt);
     return (await this.#store.putOnce(key, text)) || (await this.#store.read(key))?.text === text;
   }
 }

@@ -7,7 +7,8 @@ import { type ApplyChunkDeps, applyChunk } from './apply-chunk.ts';
 
 /** Makes the clients of a container from its environment. */
 export const connect: Connect<ApplyChunkDeps> = () => {
-  const [crm, store] = [crmFromEnv(), fastBatchStoreFromEnv()];
+  const crm = crmFromEnv();
+  const store = fastBatchStoreFromEnv();
   return (invocation) => ({ ...invocation, crm: crm(invocation), store, sleep });
 };
 

@@ -11,7 +11,8 @@ import { type CreateExportDeps, createExport } from './create-export.ts';
 
 /** Makes the clients of a container from its environment. */
 export const connect: Connect<CreateExportDeps> = () => {
-  const [crm, readObject] = [crmFromEnv(), fastReadFromEnv()];
+  const crm = crmFromEnv();
+  const readObject = fastReadFromEnv();
   const { SOFTWARE_VERSION: softwareVersion, LEDGER_TABLE: table } = readEnv(
     process.env,
     'SOFTWARE_VERSION',

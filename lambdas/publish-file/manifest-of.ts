@@ -16,7 +16,10 @@ export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged
   const { facts, history, report, passed } = judged;
   return {
     schemaVersion: 1,
-    ...{ entity: run.entity, date: run.date, execution: state.execution, startedAt: state.startedAt },
+    entity: run.entity,
+    date: run.date,
+    execution: state.execution,
+    startedAt: state.startedAt,
     file: fileOf(file, facts),
     export: {
       id: run.exportId,
@@ -31,8 +34,11 @@ export function manifestOf(state: RunState, run: Run, file: StoredFile, { judged
     fingerprint: run.fingerprint,
     state: !passed ? 'quarantined' : run.publish ? 'published' : 'unpublished',
     guards: report,
-    ...{ plan: run.plan, kind: run.kind, differs: run.differs },
-    ...{ fields: fieldsOf(run), drift: run.drift },
+    plan: run.plan,
+    kind: run.kind,
+    differs: run.differs,
+    fields: fieldsOf(run),
+    drift: run.drift,
     leftOut: run.excepted.map(({ entry, name, label }) => ({ entry, name, label })),
     releasedBefore: carriedOn(history.releasedBefore),
     unchangedSince: unchangedSince(history, { date: run.date, file }),

@@ -74,7 +74,8 @@ async function brokenOff(
 
 /** Writes the result. One that an earlier attempt wrote counts, even if results came later. */
 async function writeResult(store: BatchStore, batch: Batch, keys: BatchKeys, stop: Stop | undefined): Promise<Joined> {
-  const [result, tally] = [{ bytes: 0, crc32: 0 }, newTally()];
+  const result = { bytes: 0, crc32: 0 };
+  const tally = newTally();
   const joined = joinResults(store, batch, await readIndex(store, keys), stop, tally);
   const body = Readable.from(measured(joined, result), { objectMode: false });
   if (!(await store.uploadOnce(keys.result, body, 'application/x-ndjson'))) return readExisting(store, batch, keys);
@@ -84,7 +85,8 @@ async function writeResult(store: BatchStore, batch: Batch, keys: BatchKeys, sto
 
 /** @throws RunError `StorageConflict` when the object is no result of this batch */
 async function readExisting(store: BatchStore, { records }: Batch, { result: key }: BatchKeys): Promise<Joined> {
-  const [result, tally] = [{ bytes: 0, crc32: 0 }, newTally()];
+  const result = { bytes: 0, crc32: 0 };
+  const tally = newTally();
   const body = (await store.stream(key))?.chunks ?? Readable.from([]);
   for await (const { bytes } of lineBlocks(measured(body, result))) {
     for (const line of parseResults(bytes.toString('utf8'))) count(line, tally);

@@ -45,7 +45,8 @@ export function exportSteps(stack: Stack, props: StepsProps): OfExportRun<StepFu
     CreateExport: step('CreateExport', create, { ...oauth, ...place, SOFTWARE_VERSION: softwareVersion }),
     CheckStatus: step('CheckStatus', SHORT, oauth),
     DownloadFile: step('DownloadFile', long(memoryMB.download), {
-      ...{ ...oauth, ...place },
+      ...oauth,
+      ...place,
       ...streaming(memoryMB.download),
     }),
     PublishFile: step('PublishFile', long(memoryMB.publish), { ...bucket, ...streaming(memoryMB.publish) }),

@@ -116,7 +116,11 @@ async function pipInstall(requirements: string, home: string, options: BuildOpti
   const { record, env, onProgress, signal, what } = options;
   const logFile = join(record.workDir, 'python.log');
   const pip = await runCommand({
-    ...{ env, cwd: record.workDir, logFile, record, signal },
+    env,
+    cwd: record.workDir,
+    logFile,
+    record,
+    signal,
     name: 'pip',
     command: interpreter(home),
     args: ['-m', 'pip', 'install', '--require-hashes', '--no-input', '-r', requirements],

@@ -9,7 +9,8 @@ export interface Selection {
 
 function compare(a: unknown, b: unknown): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b;
-  const [left, right] = [String(a ?? ''), String(b ?? '')];
+  const left = String(a ?? '');
+  const right = String(b ?? '');
   if (left === right) return 0;
   return left < right ? -1 : 1;
 }

@@ -13,7 +13,8 @@ type Conditions = Record<'range' | 'ifMatch' | 'ifRange', string | undefined>;
 /** The one range of `bytes=a-b`, `bytes=a-` or `bytes=-n`; null where no byte of it exists; undefined where it is none. */
 function parseRange(range: string, size: number): { from: number; to: number } | null | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(range);
-  const [first, last] = [match?.[1] ?? '', match?.[2] ?? ''];
+  const first = match?.[1] ?? '';
+  const last = match?.[2] ?? '';
   if (first === '' && last === '') return undefined;
   if (first === '') {
     const length = Math.min(Number(last), size);

@@ -15,7 +15,8 @@ function waysOfBasic(authorization: string, { clientId, clientSecret }: Settings
   if (!/^basic /i.test(authorization)) return [];
   const decoded = Buffer.from(authorization.slice('Basic '.length), 'base64').toString('utf8');
   const colon = decoded.indexOf(':');
-  const [id, secret] = [decoded.slice(0, colon), decoded.slice(colon + 1)];
+  const id = decoded.slice(0, colon);
+  const secret = decoded.slice(colon + 1);
   const ways: Way[] = [];
   if (id === clientId && secret === clientSecret) ways.push('basic_raw');
   if (formDecode(id) === clientId && formDecode(secret) === clientSecret) ways.push('basic');

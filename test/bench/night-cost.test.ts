@@ -3,7 +3,13 @@ import { costOfRuns, type Usage } from '../../bench/cost/night-cost.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
 
 const nothing: Usage = {
-  ...{ transitions: 0, invocations: 0, gbSeconds: 0, crmRequests: 0, fileRequests: 0, storeRequests: 0, bytes: 0 },
+  transitions: 0,
+  invocations: 0,
+  gbSeconds: 0,
+  crmRequests: 0,
+  fileRequests: 0,
+  storeRequests: 0,
+  bytes: 0,
 };
 const dollarsOf = (usage: Partial<Usage>, what: string) =>
   costOfRuns({ runs: ENTITIES.map(() => ({ ...nothing, ...usage })), logBytes: 0 }).find((line) => line.what === what)

@@ -61,7 +61,10 @@ describe.skipIf(!hasChromium())('in a real browser', () => {
     expect(done).toMatchObject({ scope: tokens.scope, expiresAt: tokens.expiresAt });
     const shown = await page.promise;
     expect(shown).toMatchObject({
-      ...{ language: 'en', title: 'Authorized at the CRM - CRM export', landmarks: 1, scripts: 0 },
+      language: 'en',
+      title: 'Authorized at the CRM - CRM export',
+      landmarks: 1,
+      scripts: 0,
       heading: ['Authorized at the CRM'],
       text: expect.stringMatching(/This window can be closed\.$/),
       colours: ['rgb(0, 0, 0)', expect.stringMatching(/rgba\(0, 0, 0, 0\)|rgb\(255, 255, 255\)/)],

@@ -104,7 +104,8 @@ test('a person logs in and consents there, the grant is stored, rotates, and an 
   const shown: string[] = [];
 
   const done = await authorize(places.target, {
-    ...{ crm, ...CLIENT },
+    crm,
+    ...CLIENT,
     onUrl: async (url) => shown.push(await person()(url)),
   });
 
@@ -133,7 +134,9 @@ test('a redirect URI on localhost and credentials in the form are taken as regis
   const places = await makePlaces(cloud.endpoint);
 
   await authorize(places.target, {
-    ...{ crm, ...CLIENT, redirectUri: 'http://localhost:0/from/the/service' },
+    crm,
+    ...CLIENT,
+    redirectUri: 'http://localhost:0/from/the/service',
     onUrl: person(),
   });
 

@@ -25,8 +25,11 @@ beforeAll(async () => {
     },
   };
   const Outputs = {
-    ...{ ClientSecretId: { Value: { Ref: 'Client' } }, TokensSecretId: { Value: { Ref: 'Tokens' } } },
-    ...{ LedgerTableName: { Value: { Ref: 'Ledger' } }, StateMachineArn: { Value: 'x' }, BucketName: { Value: 'x' } },
+    ClientSecretId: { Value: { Ref: 'Client' } },
+    TokensSecretId: { Value: { Ref: 'Tokens' } },
+    LedgerTableName: { Value: { Ref: 'Ledger' } },
+    StateMachineArn: { Value: 'x' },
+    BucketName: { Value: 'x' },
   };
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudFormationClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });

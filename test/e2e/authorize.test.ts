@@ -73,8 +73,11 @@ describe('a person who consents', () => {
     const second = await go({ onUrl });
     const [one, two] = urls.map(({ searchParams }) => Object.fromEntries(searchParams));
     expect(one).toMatchObject({
-      ...{ response_type: 'code', client_id: sandbox.clientId, scope: 'openid global:export' },
-      ...{ code_challenge_method: 'S256', code_challenge: expect.stringMatching(/^[\w-]{43}$/) },
+      response_type: 'code',
+      client_id: sandbox.clientId,
+      scope: 'openid global:export',
+      code_challenge_method: 'S256',
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
       state: expect.stringMatching(/^[\w-]{43}$/),
       redirect_uri: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/callback$/),
     });
@@ -290,7 +293,8 @@ describe('what comes after the consent', () => {
     const end =
       /may not be written .* The consent was given, but the grant is not stored: mend this, then authorize again\.$/;
     await expect(go()).rejects.toMatchObject({
-      ...{ name: 'CommandError', exitCode: 2 },
+      name: 'CommandError',
+      exitCode: 2,
       message: expect.stringMatching(end),
     });
     expect(await places.tokensText()).toBe('');
@@ -372,7 +376,8 @@ describe('a person without a browser on this machine', () => {
 
   test('who closes the prompt can still use the browser, unless nothing listens', async () => {
     const { go, places } = await setting();
-    const [one, two] = [paste(), paste()];
+    const one = paste();
+    const two = paste();
     one.stream.end();
     two.stream.end('\n');
     await go({ paste: one.input });

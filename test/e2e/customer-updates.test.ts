@@ -210,9 +210,12 @@ describe('the command update', () => {
     expect(code, stderr).toBe(0);
     const report = JSON.parse(stdout);
     expect(report).toMatchObject({
-      ...{ ok: true, outcome: 'applied', batch: expect.stringMatching(/^update-/) },
+      ok: true,
+      outcome: 'applied',
+      batch: expect.stringMatching(/^update-/),
       counts: { APPLIED: 300, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 },
-      ...{ resultKey: `updates/${report.batch}/result.jsonl`, manifestKey: `updates/${report.batch}/_manifest.json` },
+      resultKey: `updates/${report.batch}/result.jsonl`,
+      manifestKey: `updates/${report.batch}/_manifest.json`,
     });
     expect(stderr).toMatch(/300 of 300 lines \(100 %\), \S+ a second\n$/);
     expect(appliedSince(since)).toEqual(Array.from({ length: 300 }, () => 1));

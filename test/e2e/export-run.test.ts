@@ -267,7 +267,8 @@ describe('a night whose tokens live for three seconds', () => {
     // The functions are warm: what they hold must be refused, and what they find in the secret instead must be short-lived.
     system.sandbox.expireAccessTokens();
     await system.authorize();
-    const [callsBefore, secretsBefore] = [refreshCalls().length, system.issued.size];
+    const callsBefore = refreshCalls().length;
+    const secretsBefore = system.issued.size;
 
     const reports = await Promise.all((['leads', 'contacts'] as const).map((entity) => system.run(entity)));
     Object.assign(settings, usual);
@@ -415,7 +416,8 @@ describe('columns that the CRM lists otherwise than before', () => {
   });
 
   it('stop the run before the POST where the configuration says so, until a person accepts them', async () => {
-    const [before, name] = [requested(), listed.at(-1)?.name];
+    const before = requested();
+    const name = listed.at(-1)?.name;
 
     const stopped = await system.run('employers');
 

@@ -17,7 +17,8 @@ import { statesOf } from './support/states-of.ts';
 const SECONDS = 1000;
 const MIB = 1024 * 1024;
 /** A part of 8 MiB takes 1.4 of the five seconds that an invocation has: each connection moves one, and no more are opened. */
-const [TIMEOUT_SECONDS, BYTES_PER_SECOND] = [5, 6 * MIB];
+const TIMEOUT_SECONDS = 5;
+const BYTES_PER_SECOND = 6 * MIB;
 const HTML = { contentType: 'text/html', body: '<html>sign in</html>' };
 let system: Deployed;
 
@@ -152,7 +153,8 @@ it('leaves no manifest where the execution is stopped while its file moves', asy
 
 /** Waits until a number has not changed for a second. */
 async function quiet(value: () => number): Promise<void> {
-  let [last, since] = [value(), performance.now()];
+  let last = value();
+  let since = performance.now();
   const still = () => {
     if (value() !== last) [last, since] = [value(), performance.now()];
     return performance.now() - since > SECONDS;

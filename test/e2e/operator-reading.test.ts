@@ -93,8 +93,14 @@ it('lists a line for each run in a pipe, and only what was requested', async () 
 it('shows a published run as a timeline, by its name or as the newest of its entity', async () => {
   const shown = await json('show', 'leads');
   expect(shown).toMatchObject({
-    ...{ run: nameOf(newer), entity: 'leads', date: today, status: 'SUCCEEDED', standing: 'latest', rows: 300 },
-    ...{ key: newer.key, manifestKey: newer.manifestKey },
+    run: nameOf(newer),
+    entity: 'leads',
+    date: today,
+    status: 'SUCCEEDED',
+    standing: 'latest',
+    rows: 300,
+    key: newer.key,
+    manifestKey: newer.manifestKey,
     links: { execution: null, endpoint: system.cloud.endpoint },
   });
   expect(shown.timeline.map(({ phase }: { phase: string }) => phase)).toEqual(

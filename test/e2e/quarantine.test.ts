@@ -94,7 +94,8 @@ async function linesOf(entity: Entity): Promise<Lines> {
 const runs: Record<string, string> = {};
 
 it.concurrent.each(OF)('of bad files of %s no pointer moves', async (entity) => {
-  const [before, lines] = [await pointersOf(entity), await linesOf(entity)];
+  const before = await pointersOf(entity);
+  const lines = await linesOf(entity);
   expect(lines).toHaveLength(ROWS + 1);
 
   for (const [what, content, error, says] of BAD[entity] ?? []) {

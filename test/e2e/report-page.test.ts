@@ -15,9 +15,12 @@ import { type Browser, hasChromium, startChromium } from './support/chromium.ts'
 const LAST = '2026-11-20';
 const screenshotSchema = z.object({ data: z.base64() });
 const pictureSchema = z.object({
-  ...{ width: z.number(), height: z.number(), corner: z.array(z.number()) },
+  width: z.number(),
+  height: z.number(),
+  corner: z.array(z.number()),
   /** How many colours, and how much of it has that of its corner. */
-  ...{ colours: z.number(), background: z.number() },
+  colours: z.number(),
+  background: z.number(),
 });
 const LOOK = `async (base64) => {
   const bytes = Uint8Array.from(atob(base64), (character) => character.codePointAt(0));

@@ -13,8 +13,11 @@ import { type Deployed, deployForTests } from './support/deployed.ts';
 
 const DATE = '2026-01-05';
 const TYPED = {
-  ...{ score: 'integer', estimatedPremium: 'double', mailingApproved: 'boolean' },
-  ...{ nextContactDate: 'date', createdAt: 'timestamp' },
+  score: 'integer',
+  estimatedPremium: 'double',
+  mailingApproved: 'boolean',
+  nextContactDate: 'date',
+  createdAt: 'timestamp',
 } as const;
 const TEXTS = [
   'id',

@@ -43,12 +43,10 @@ function smallTemplate(): string {
   const idOf = (type: string, start = '') =>
     all.find(([id, one]) => one.Type === type && id.startsWith(start))?.[0] ?? '';
   const outputs = {
-    ...{
-      StateMachineArn: MACHINE,
-      ClientSecretId: 'client',
-      TokensSecretId: 'tokens',
-      DashboardName: 'crm-export-rights',
-    },
+    StateMachineArn: MACHINE,
+    ClientSecretId: 'client',
+    TokensSecretId: 'tokens',
+    DashboardName: 'crm-export-rights',
     BucketName: { Ref: idOf('AWS::S3::Bucket', 'ExportsBucket') },
     LedgerTableName: { Ref: idOf('AWS::DynamoDB::GlobalTable') },
     AlarmTopicArn: { Ref: idOf('AWS::SNS::Topic') },
@@ -102,7 +100,8 @@ async function seenBy(UserName: string, Action: string[]): Promise<Target> {
   const credentials = { accessKeyId: part('AccessKeyId'), secretAccessKey: part('SecretAccessKey') };
   const { stack, stackStatus, deployed, downloadLogGroup } = target;
   const outputs = Object.fromEntries(Object.entries(target).filter(([, value]) => typeof value === 'string'));
-  const clients = lazyClients({ ...AWS_LIMITS, ...{ endpoint, region: LOCAL_REGION, maxAttempts: 1 }, credentials });
+  const settings = { ...AWS_LIMITS, endpoint, region: LOCAL_REGION, maxAttempts: 1, credentials };
+  const clients = lazyClients(settings);
   // All texts of a target are outputs, and the clients are the other ones.
   return Object.assign(clients, outputs as unknown as Target, { stack, stackStatus, deployed, downloadLogGroup });
 }

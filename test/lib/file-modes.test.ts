@@ -7,7 +7,8 @@ import { STEPS, UPDATE_STEPS } from '../../core/step/steps.ts';
 import { fullDeployment } from '../../scripts/definition.ts';
 import { folderForAll } from './support/files.ts';
 
-const [ALL_READ, ALL_READ_AND_ENTER] = [0o444, 0o555];
+const ALL_READ = 0o444;
+const ALL_READ_AND_ENTER = 0o555;
 
 /**
  * The CDK CLI packs modes as they are, and the name of an asset does not depend on them: what was deployed once so that

@@ -31,7 +31,8 @@ import { PlatformError, realSteps, type World } from './support/steps.ts';
 const FAR_BELOW = 15_000;
 
 /** What DownloadFile allows a run (`lambdas/download-file/download-file.ts`). */
-const [MOST_INVOCATIONS, MOST_LINKS] = [40, 200];
+const MOST_INVOCATIONS = 40;
+const MOST_LINKS = 200;
 
 /** What PublishFile allows a run after its deadline (`lambdas/publish-file/publish-file.ts`). */
 const LATE = { tries: 5, handedOn: 50, seconds: 30 };

@@ -4,7 +4,9 @@ import { deploymentSchema } from '../../core/config/deployment.ts';
 import { exampleDeployment, synthesise } from '../../scripts/definition.ts';
 import { oneOf } from './support/template.ts';
 
-const [retentionDays, updatesDays, logRetentionDays] = [11, 12, 7];
+const retentionDays = 11;
+const updatesDays = 12;
+const logRetentionDays = 7;
 const template = synthesise(
   deploymentSchema.parse({
     ...exampleDeployment(),
@@ -13,7 +15,7 @@ const template = synthesise(
     logRetentionDays,
   }),
 );
-const KEPT = {
+const KEPT: Record<number, string> = {
   [retentionDays]: '`retentionDays`',
   [updatesDays]: '`updates.retentionDays`',
   [logRetentionDays]: '`logRetentionDays`',

@@ -14,8 +14,10 @@ import { unpackRelease } from '../long/support/earlier-release.ts';
 const EARLIER = earlierTemplate();
 const NOW = synthesise(
   deploymentSchema.parse({
-    ...{ local: true, crm: { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1/auth' } },
-    ...{ customerUpdates: true, updates: { concurrency: 1, maxRate: 1000 } },
+    local: true,
+    crm: { baseUrl: 'http://127.0.0.1:1/api/v1', authUrl: 'http://127.0.0.1:1/auth' },
+    customerUpdates: true,
+    updates: { concurrency: 1, maxRate: 1000 },
   }),
 );
 

@@ -65,8 +65,11 @@ async function createEcho(ministack: Ministack): Promise<void> {
   const lambda = new LambdaClient({ endpoint: ministack.endpoint, region: 'us-east-1', credentials });
   await lambda.send(
     new CreateFunctionCommand({
-      ...{ FunctionName: 'Echo', Runtime: 'nodejs24.x', Handler: 'index.handler' },
-      ...{ Role: 'arn:aws:iam::000000000000:role/echo', Environment: { Variables: { WORD: 'busy' } } },
+      FunctionName: 'Echo',
+      Runtime: 'nodejs24.x',
+      Handler: 'index.handler',
+      Role: 'arn:aws:iam::000000000000:role/echo',
+      Environment: { Variables: { WORD: 'busy' } },
       Code: { ZipFile: zipWith('index.js', ECHO) },
     }),
   );

@@ -45,11 +45,19 @@ test('every option is read', () => {
     ...crm,
   ];
   expect(parseOptions(args, secret)).toEqual({
-    ...{ entities: ENTITIES, keep: true, json: true, endpointUrl: 'http://127.0.0.1:4566', pollSeconds: 7 },
-    ...{ updates: true, secondNight: false, tables: false },
+    entities: ENTITIES,
+    keep: true,
+    json: true,
+    endpointUrl: 'http://127.0.0.1:4566',
+    pollSeconds: 7,
+    updates: true,
+    secondNight: false,
+    tables: false,
     crm: {
-      ...{ url: 'https://crm.example/api/v1', authUrl: 'https://crm.example/auth' },
-      ...{ clientId: 'me', clientSecret: 'the-secret' },
+      url: 'https://crm.example/api/v1',
+      authUrl: 'https://crm.example/auth',
+      clientId: 'me',
+      clientSecret: 'the-secret',
     },
   });
 });

@@ -24,14 +24,15 @@ function shown(runs: FinishedRun[]): string {
 
 const failed: FinishedRun = {
   report: report({
-    ...{
-      entity: 'contacts',
-      status: 'FAILED',
-      outcome: 'failed',
-      error: 'ExportFailed',
-      cause: 'It failed. Start the run again.',
-    },
-    ...{ key: null, manifestKey: null, bytes: null, rows: null },
+    entity: 'contacts',
+    status: 'FAILED',
+    outcome: 'failed',
+    error: 'ExportFailed',
+    cause: 'It failed. Start the run again.',
+    key: null,
+    manifestKey: null,
+    bytes: null,
+    rows: null,
   }),
 };
 

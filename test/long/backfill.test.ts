@@ -5,7 +5,8 @@ import { type Deployed, deployForTests } from '../e2e/support/deployed.ts';
 import { expectWindows, WINDOW } from '../e2e/support/windows.ts';
 import { endAll, run } from '../local/support/running.ts';
 
-const [FROM, TO] = ['2026-01-01', '2026-03-31'];
+const FROM = '2026-01-01';
+const TO = '2026-03-31';
 
 let system: Deployed;
 

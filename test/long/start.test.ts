@@ -97,7 +97,11 @@ test.concurrent('with another CRM and another cloud one run is published, one fa
   const document = z.object({ ok: z.literal(false), runs: z.array(z.unknown()) }).parse(JSON.parse(start.stdout()));
   expect(publishedSchema.parse(document.runs[0])).toMatchObject({ entity: 'leads', rows: 3 });
   expect(document.runs[1]).toMatchObject({
-    ...{ entity: 'contacts', status: 'FAILED', error: 'ExportFailed', manifestKey: null, rows: null },
+    entity: 'contacts',
+    status: 'FAILED',
+    error: 'ExportFailed',
+    manifestKey: null,
+    rows: null,
     cause: expect.stringMatching(/export .*[0-9a-f-]{36}.*\. Start the run again/),
   });
   expect(start.stderr()).toMatch(/^ {2}leads +published +\d+ +3 /m);

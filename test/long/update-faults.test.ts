@@ -73,7 +73,10 @@ const told: [what: string, batch: string, faults: LineFault[]][] = [
     [500, 502, 504, 200, 204, 503, 520, 500, 200]
       .map((status) => once(unclear(status)))
       .concat({
-        ...{ effect: unclear(200), outcome: 'UNKNOWN', status: 200, attempts: 3 },
+        effect: unclear(200),
+        outcome: 'UNKNOWN',
+        status: 200,
+        attempts: 3,
       }),
   ],
   ['connections that break before anything is done', 'requests-lost', [once({ reset: 'before' })]],

@@ -105,7 +105,8 @@ describe.skipIf('missing' in found).each(['trailer', 'omitted'] as const)('parts
   });
 
   it('does not replace another object at the key', async () => {
-    const [first, second] = [world.origin.file({ size: 2 * PART }), world.origin.file({ size: 2 * PART })];
+    const first = world.origin.file({ size: 2 * PART });
+    const second = world.origin.file({ size: 2 * PART });
     await transfer(world.options(key, first.url));
 
     expect(await outcomeOf(second.url)).toBe('conflict');

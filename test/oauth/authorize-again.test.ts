@@ -240,7 +240,8 @@ test('a command whose clock is behind cannot make two successors', async () => {
 
 test('the very first grant follows a generation of its own, and only one of two commands is the first', async () => {
   const world = new Simulation();
-  const [one, two] = [world.endpoint.grant(), world.endpoint.grant()];
+  const one = world.endpoint.grant();
+  const two = world.endpoint.grant();
 
   await world.clock.run(Promise.all([world.storeGrant(one), world.storeGrant(two)]));
 

@@ -28,7 +28,8 @@ async function functionThatMeets(...exchanges: Exchange[]) {
   let time = Date.parse(NOW);
   const now = () => new Date(time);
   const latency = async () => undefined;
-  const [secrets, table] = [new FakeSecrets(now, latency), new FakeTable(latency)];
+  const secrets = new FakeSecrets(now, latency);
+  const table = new FakeTable(latency);
   const old = { accessToken: 'old', refreshToken: 'old too', scope: 'global:export' };
   const hour = (hours: number) => new Date(time + hours * 3_600_000).toISOString();
   secrets.place(FIRST_VERSION, { ...old, obtainedAt: hour(-2), expiresAt: hour(-1) });
@@ -38,7 +39,11 @@ async function functionThatMeets(...exchanges: Exchange[]) {
       accessTokenDeps(
         { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' },
         {
-          ...{ crm, now, secondsLeft, secrets: secrets.client, dynamo: table.client },
+          crm,
+          now,
+          secondsLeft,
+          secrets: secrets.client,
+          dynamo: table.client,
           random: () => 0.5,
           sleep: async (milliseconds) => {
             time += milliseconds;

@@ -48,7 +48,8 @@ describe('the rights of every role', () => {
 
   test('are excused only where they exist and nothing uses them', () => {
     const idle = rights.filter((_, index) => decisions.rights[index]?.length === 0);
-    const [excused, existing] = [new Set(idle.map(unrecorded)), new Set(rights.map(unrecorded))];
+    const excused = new Set(idle.map(unrecorded));
+    const existing = new Set(rights.map(unrecorded));
 
     expect(UNRECORDED.filter((entry) => !(entry.byChance ? existing : excused).has(entry))).toEqual([]);
   });

@@ -102,7 +102,9 @@ test('256 MB stream with their exact length while memory stays flat', async () =
   const answer = await fetch(await exportedFile(sandbox));
   const used = () => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
   const before = used();
-  let [received, chunks, highest] = [0, 0, before];
+  let received = 0;
+  let chunks = 0;
+  let highest = before;
   for await (const chunk of answer.body ?? []) {
     received += chunk.length;
     chunks += 1;

@@ -35,7 +35,8 @@ test('strict: a second use of a refresh token revokes the whole family, access t
 
 test('strict: another grant is untouched by a reuse', async () => {
   const sandbox = await sandboxFor();
-  const [one, other] = [sandbox.issueTokens(), sandbox.issueTokens()];
+  const one = sandbox.issueTokens();
+  const other = sandbox.issueTokens();
   await refresh(sandbox, one.refreshToken);
   await refresh(sandbox, one.refreshToken);
   expect(await accepts(sandbox, other.accessToken)).toBe(true);
@@ -71,11 +72,9 @@ test('a refresh may narrow the scopes and never widen them', async () => {
 
 test('access tokens expire, can be revoked, and can be made to expire', async () => {
   const sandbox = await sandboxFor({ accessTokenSeconds: 60 });
-  const [aged, revoked, short] = [
-    sandbox.issueTokens({ expiresInSeconds: 1000 }),
-    sandbox.issueTokens({ expiresInSeconds: 1000 }),
-    sandbox.issueTokens(),
-  ];
+  const aged = sandbox.issueTokens({ expiresInSeconds: 1000 });
+  const revoked = sandbox.issueTokens({ expiresInSeconds: 1000 });
+  const short = sandbox.issueTokens();
   sandbox.clock.advance(61);
   sandbox.revokeAccessToken(revoked.accessToken);
   expect(await accepts(sandbox, short.accessToken)).toBe(false);

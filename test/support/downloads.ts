@@ -25,7 +25,8 @@ export const cutInThirdPart = (...then: (Behaviour | undefined)[]) =>
 
 /** An origin and a store, and what the step needs to move files between them; the CRM is a list of answers. */
 export async function startDownloads() {
-  const [origin, store] = [await startOrigin(), await startStrictStore({ minPartBytes: PART })];
+  const origin = await startOrigin();
+  const store = await startStrictStore({ minPartBytes: PART });
   const storeOptions: StoreOptions = {
     bucket: 'exports',
     region: 'eu-west-1',

@@ -6,12 +6,21 @@ import type { Promised, Subject } from '../../core/gate/subject.ts';
 /** Facts of a good file of the columns `id` and `name`. @param rows how many; `null` = not counted */
 export function factsOf(rows: number | null, content: Partial<Content> = {}, overrides: Partial<Facts> = {}): Facts {
   return {
-    ...{ bytes: 1000, empty: false, format: 'csv', compression: null, header: ['id', 'name'] },
+    bytes: 1000,
+    empty: false,
+    format: 'csv',
+    compression: null,
+    header: ['id', 'name'],
     dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
     content: {
       ...UNSEEN,
-      ...{ rows: rows === null ? null : { least: rows, most: rows }, records: (rows ?? 0) + 1, width: 2, headed: true },
-      ...{ excepted: 0, unlisted: 0, ending: { cells: 2, lineBreak: true } },
+      rows: rows === null ? null : { least: rows, most: rows },
+      records: (rows ?? 0) + 1,
+      width: 2,
+      headed: true,
+      excepted: 0,
+      unlisted: 0,
+      ending: { cells: 2, lineBreak: true },
       ...content,
     },
     ...overrides,
@@ -39,8 +48,12 @@ export const historyOf = (...nights: Facts[]): History => ({
 });
 
 const PROMISED: Promised = {
-  ...{ columns: ['id', 'name'], excepting: false, required: [], headerless: false },
-  ...{ guards: PLAN_DEFAULTS.guards, drift: PLAN_DEFAULTS.drift },
+  columns: ['id', 'name'],
+  excepting: false,
+  required: [],
+  headerless: false,
+  guards: PLAN_DEFAULTS.guards,
+  drift: PLAN_DEFAULTS.drift,
 };
 
 type Given = Partial<Omit<Subject, 'promised' | 'facts'>> & { promised?: Partial<Promised> };
@@ -48,7 +61,11 @@ type Given = Partial<Omit<Subject, 'promised' | 'facts'>> & { promised?: Partial
 /** The file of 2026-11-20. */
 export function subjectOf(facts: Facts, { promised, ...overrides }: Given = {}): Subject {
   return {
-    ...{ date: '2026-11-20', exportId: 'export-0', adopted: false, facts, history: NO_HISTORY },
+    date: '2026-11-20',
+    exportId: 'export-0',
+    adopted: false,
+    facts,
+    history: NO_HISTORY,
     ...overrides,
     promised: { ...PROMISED, ...promised },
   };

@@ -94,7 +94,9 @@ async function endOf(
 ): Promise<EndOfNight> {
   const deps = testDeps({ deployment: settings });
   const told: unknown[] = [];
-  let [ended, cause, scan] = ['CONTINUE', '', state.scan];
+  let ended = 'CONTINUE';
+  let cause = '';
+  let scan = state.scan;
   while (ended === 'CONTINUE') {
     try {
       const answer = await publishFile({ ...state, scan }, { ...deps, bucket });

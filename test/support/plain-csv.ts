@@ -8,7 +8,9 @@ export function plainCsv(text: string, breaks: RegExp): string[][] {
   const tokens = text.match(new RegExp(`${breaks.source}|[^]`, 'g')) ?? [];
   const isBreak = (token: string) => new RegExp(`^(?:${breaks.source})$`).test(token);
   const records: string[][] = [];
-  let [record, cell, state]: [string[], string, State] = [[], '', 'start'];
+  let record: string[] = [];
+  let cell = '';
+  let state: State = 'start';
   let blank = true;
   const end = () => {
     if (!blank) records.push([...record, cell]);

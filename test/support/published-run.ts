@@ -17,7 +17,10 @@ export async function publishedRuns(options: StoreOptions = {}) {
   const store = await startStrictStore({ minPartBytes: 1, ...options });
   onTestFinished(store.stop);
   const client = new S3Client({
-    ...{ endpoint: store.endpoint, region: 'eu-west-1', forcePathStyle: true, maxAttempts: 1 },
+    endpoint: store.endpoint,
+    region: 'eu-west-1',
+    forcePathStyle: true,
+    maxAttempts: 1,
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   });
   onTestFinished(() => client.destroy());
@@ -62,13 +65,27 @@ function manifestOf(bytes: Buffer, execution: string, file: Partial<Manifest['fi
   const key = `runs/entity=leads/run=${execution}/leads.csv`;
   const header = bytes.toString('utf8').split(/\r?\n/)[0]?.split(',') ?? [];
   return manifestSchema.parse({
-    ...{ schemaVersion: 1, entity: 'leads', date: DATE, execution, startedAt: STARTED_AT, keptUntil: '2099-01-01' },
+    schemaVersion: 1,
+    entity: 'leads',
+    date: DATE,
+    execution,
+    startedAt: STARTED_AT,
+    keptUntil: '2099-01-01',
     file: {
-      ...{ key, bytes: bytes.length, crc32: crc32Text(crc32(bytes)), contentType: 'text/csv', format: 'csv' },
+      key,
+      bytes: bytes.length,
+      crc32: crc32Text(crc32(bytes)),
+      contentType: 'text/csv',
+      format: 'csv',
       dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
-      ...{ rows: null, header, ...file },
+      rows: null,
+      header,
+      ...file,
     },
     export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0 },
-    ...{ request: { columns: requested ?? header }, fingerprint: 'f', softwareVersion: '0.1.0', warnings: [] },
+    request: { columns: requested ?? header },
+    fingerprint: 'f',
+    softwareVersion: '0.1.0',
+    warnings: [],
   });
 }

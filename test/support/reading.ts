@@ -18,8 +18,13 @@ export function reading({
   const fields = ['id', 'name', 'phone'].map((name) => ({ name, label: null }));
   return {
     expected: {
-      ...{ columns: ['id', 'name'], fields, excepted: [], labels: {} },
-      ...{ formats: ['csv', 'xlsx'], opaque: [], headerless: false },
+      columns: ['id', 'name'],
+      fields,
+      excepted: [],
+      labels: {},
+      formats: ['csv', 'xlsx'],
+      opaque: [],
+      headerless: false,
       ...expected,
     },
     what: 'The file',

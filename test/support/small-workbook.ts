@@ -63,7 +63,8 @@ function cellXml(cell: Cell, place: string): string {
 
 /** A zip archive of these files, compressed. */
 export function zipOfFiles(files: Record<string, string | Uint8Array>): Buffer {
-  const [local, listed]: [Buffer[], Buffer[]] = [[], []];
+  const local: Buffer[] = [];
+  const listed: Buffer[] = [];
   let offset = 0;
   for (const [name, content] of Object.entries(files)) {
     const packed = deflateRawSync(content);

@@ -48,7 +48,8 @@ export type Transfers = Awaited<ReturnType<typeof startTransfers>>;
 
 /** One origin and one store for a file of tests; every transfer gets a key of its own. */
 export async function startTransfers(options: StrictOptions = {}, originTls?: Parameters<typeof startOrigin>[0]) {
-  const [origin, store] = [await startOrigin(originTls), await startStrictStore({ minPartBytes: PART, ...options })];
+  const origin = await startOrigin(originTls);
+  const store = await startStrictStore({ minPartBytes: PART, ...options });
   const scripts = new Map<string, FaultScript>();
   store.settings.faults = (request) => scripts.get(request.key)?.(request);
   let count = 0;

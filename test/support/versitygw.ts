@@ -57,8 +57,10 @@ export async function ensureVersitygw(): Promise<Versitygw> {
 
 /** Starts the server on a free port of loopback, on a directory of its own. */
 export async function startVersitygw(program: string): Promise<RunningVersitygw> {
-  const [data, port] = [await mkdtemp(join(tmpdir(), 'versitygw-')), await freePort()];
-  const [accessKeyId, secretAccessKey] = ['test-key', 'test-secret'];
+  const data = await mkdtemp(join(tmpdir(), 'versitygw-'));
+  const port = await freePort();
+  const accessKeyId = 'test-key';
+  const secretAccessKey = 'test-secret';
   const address = `127.0.0.1:${port}`;
   // Without --keep-alive it closes every connection after one answer.
   const args = ['--port', address, '--region', 'eu-west-1', '--health', '/health', '--keep-alive', '--quiet'];

@@ -29,7 +29,8 @@ interface ZippedFile {
 
 /** A zip archive of these files (APPNOTE.TXT, 4.3). */
 export function zipOfFiles(...files: ZippedFile[]): Buffer {
-  const [locals, directory]: [Buffer[], Buffer[]] = [[], []];
+  const locals: Buffer[] = [];
+  const directory: Buffer[] = [];
   let offset = 0;
   for (const { name, content, deflated = false, lies = {}, flags = 0 } of files) {
     const bytes = Buffer.from(content);

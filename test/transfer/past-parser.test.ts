@@ -68,7 +68,8 @@ test('a connection whose first address refuses it reads from the next one', asyn
       ['127.0.0.2', '127.0.0.1'].map((address) => ({ address, family: 4 })),
     );
   const agent = agentFor('https:', { lookup: lookup as never, keepAlive: false });
-  const request = get(file.url.replace('127.0.0.1', 'localhost'), { agent, ...{ onread: intake.onread } });
+  const options = { agent, onread: intake.onread };
+  const request = get(file.url.replace('127.0.0.1', 'localhost'), options);
   intake.attach(request);
   await new Promise((resolve) => request.once('response', resolve));
 

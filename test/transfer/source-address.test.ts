@@ -37,7 +37,8 @@ test('however many connections find the address expired, and whenever they do, i
 test('an address that is waited for is given up with the signal, and nothing of the wait is left', async () => {
   const answer = Promise.withResolvers<string>();
   const link = new Link(() => answer.promise);
-  const [ended, other] = [new AbortController(), new AbortController()];
+  const ended = new AbortController();
+  const other = new AbortController();
   const waits = [link.current(ended.signal), link.current(other.signal)];
 
   ended.abort(new Error('time is up'));

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { addressOf } from '../../transfer/store/client.ts';
 
-const [bucket, key] = ['exports', "runs/entity=leads/it's.csv"];
+const bucket = 'exports';
+const key = "runs/entity=leads/it's.csv";
 
 test.each([
   ['eu-west-1', 'amazonaws.com'],

@@ -159,7 +159,8 @@ export class Store {
 /** A part without a checksum is sent again. */
 function partOf(xml: string): StoredPart[] {
   const checksum = crc32Value(textOf(xml, 'ChecksumCRC32'));
-  const [number, bytes] = [Number(textOf(xml, 'PartNumber')), Number(textOf(xml, 'Size'))];
+  const number = Number(textOf(xml, 'PartNumber'));
+  const bytes = Number(textOf(xml, 'Size'));
   return checksum === null ? [] : [{ number, bytes, etag: textOf(xml, 'ETag') ?? '', crc32: checksum }];
 }
 

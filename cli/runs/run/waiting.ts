@@ -64,6 +64,7 @@ function isLook({ state }: Pick<Waiting, 'state'>): boolean {
 
 /** The day only where it is not today's. */
 function clockText(time: string, now: Date): string {
-  const [day, clock] = [time.slice(0, 10), time.slice(11, 19)];
+  const day = time.slice(0, 10);
+  const clock = time.slice(11, 19);
   return day === now.toISOString().slice(0, 10) ? clock : `${day} ${clock}`;
 }

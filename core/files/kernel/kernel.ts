@@ -35,7 +35,8 @@ let loaded: Kernel | undefined;
 function load(): Kernel {
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(Buffer.from(KERNEL, 'base64')));
   const { buffer } = exports.memory;
-  const [text, first] = [new Uint8Array(buffer, 0, PIECE), new Uint8Array(buffer, FIRST_AT, 32)];
+  const text = new Uint8Array(buffer, 0, PIECE);
+  const first = new Uint8Array(buffer, FIRST_AT, 32);
   return { ...exports, text, state: new Float64Array(buffer, PIECE), first };
 }
 

@@ -28,7 +28,8 @@ beforeAll(async () => {
   client = new S3Client({
     ...streamingLimits(),
     endpoint: `https://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    ...{ region: 'us-east-1', forcePathStyle: true },
+    region: 'us-east-1',
+    forcePathStyle: true,
     credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   });
 });

@@ -71,8 +71,10 @@ test('a plan of another fund is warned about, and sent', async () => {
     problems: { total: 0 },
     warnings: [
       {
-        ...{ field: 'kupatHolimComplementary', sentence: 'is a plan of another fund than kupatHolim names' },
-        ...{ records: 2, firstLine: 2 },
+        field: 'kupatHolimComplementary',
+        sentence: 'is a plan of another fund than kupatHolim names',
+        records: 2,
+        firstLine: 2,
       },
     ],
   });

@@ -39,7 +39,8 @@ test('gzip with a flipped bit anywhere is refused, or holds the same', async () 
 });
 
 describe('members behind one another', () => {
-  const [half, rest] = [CSV.slice(0, 200), CSV.slice(200)];
+  const half = CSV.slice(0, 200);
+  const rest = CSV.slice(200);
   const members = Buffer.concat([gzipSync(half), gzipSync(''), gzipSync(rest)]);
 
   test.each([1, 5, gzipSync(half).length, 64_000])('are one file, in pieces of %i bytes', async (size) => {

@@ -83,7 +83,8 @@ describe('refused is', () => {
 
   test('an archive with a flipped bit in its content, or it holds the same', async () => {
     const whole = zipOfFiles({ ...FILE, deflated: true });
-    const [from, to] = [30 + FILE.name.length, whole.indexOf('PK\x01\x02')];
+    const from = 30 + FILE.name.length;
+    const to = whole.indexOf('PK\x01\x02');
     for (let place = from; place < to; place += 1) {
       const damaged = Buffer.from(whole);
       damaged[place] = (damaged[place] ?? 0) ^ 4;

@@ -122,7 +122,8 @@ test('a bucket that does not answer is no empty history', async () => {
 function stoppedBy(guard: string, file: object): Partial<Manifest> {
   const checks = [{ guard, passed: false, measured: 1, bound: 0, detail: null }];
   return {
-    ...{ state: 'quarantined', guards: { checks, comparedWith: [], medianRows: null } },
+    state: 'quarantined',
+    guards: { checks, comparedWith: [], medianRows: null },
     file: file as Manifest['file'],
   };
 }

@@ -30,7 +30,9 @@ describe('an entry of columns.except', () => {
     ['its label, written otherwise', 'מספר-זהות'],
   ])('is found by %s', (_, entry) => {
     expect(meantBy([entry], FIELDS)).toEqual({
-      ...{ leftOut: [{ entry, name: 'IdNumber', label: 'מספר זהות' }], unknown: [], remarks: [] },
+      leftOut: [{ entry, name: 'IdNumber', label: 'מספר זהות' }],
+      unknown: [],
+      remarks: [],
     });
   });
 

@@ -21,7 +21,9 @@ const pointer = (overrides: Partial<Pointer> = {}): Pointer => ({
   execution: 'night-1',
   manifestKey: 'runs/entity=leads/run=night-1/_manifest.json',
   keptUntil: '2027-02-18',
-  ...{ kind: 'full', released: false, newNormal: false },
+  kind: 'full',
+  released: false,
+  newNormal: false,
   ...overrides,
 });
 const standingIn = (bucket: FakeBucket) => pointerSchema.parse(JSON.parse(bucket.text(KEY) ?? 'null'));
@@ -220,7 +222,8 @@ test.each(['full', 'window'] as const)(
 );
 
 test('of two partial runs the one that started later counts, and a partial one of a later date is ahead', async () => {
-  const [first, second] = [pointer({ kind: 'partial' }), pointer({ kind: 'partial', execution: 'night-2' })];
+  const first = pointer({ kind: 'partial' });
+  const second = pointer({ kind: 'partial', execution: 'night-2' });
 
   expect(await after(second, first)).toEqual(second);
   const later = pointer({ kind: 'partial', date: '2026-11-21' });

@@ -64,7 +64,8 @@ test('half-open windows of consecutive dates tile, and each is its local day, ov
     for (let day = 0; day < DAYS; day += 1) {
       const date = dateAfter(FIRST, day);
       const end = instantOf('day+1d', { date, timeZone });
-      const [first, last] = [new Date(begin), new Date(Date.parse(end) - 1)];
+      const first = new Date(begin);
+      const last = new Date(Date.parse(end) - 1);
       if (begin >= end || dateIn(timeZone, first) !== date || dateIn(timeZone, last) !== date)
         expect.fail(`${date} in ${timeZone} is from ${begin} to ${end}`);
       begin = end;

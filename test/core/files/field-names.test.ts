@@ -57,7 +57,12 @@ describe('a text that names a column that is left out is counted', () => {
     ['its name between quotation marks', '"idNumber"'],
   ])('%s', (_, cell) => {
     expect(read([cell, 'firstName'])).toEqual({
-      ...{ names: null, labelled: false, listed: 1, unlisted: [], excepted: 1, unnamed: [] },
+      names: null,
+      labelled: false,
+      listed: 1,
+      unlisted: [],
+      excepted: 1,
+      unnamed: [],
     });
     expect(index().isListed(cell)).toBe(true);
   });

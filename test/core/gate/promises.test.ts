@@ -95,7 +95,8 @@ test('required columns must be seen in the file: a header that is not known does
 
   expect(stoppedBy(factsOf(10), { promised })).toEqual([]);
   expect(judged(factsOf(10, {}, { header: ['name'] }), { promised })).toMatchObject({
-    ...{ stoppedBy: ['required'], releasable: true },
+    stoppedBy: ['required'],
+    releasable: true,
     text: 'lacks 1 column that it must have (columns.required)',
   });
   expect(stoppedBy(ofContent({ headed: null }, { header: null }), { promised })).toEqual(['required', 'unknownHeader']);
@@ -247,7 +248,8 @@ test('a file without content is judged by whether it may be empty, not by its he
   const drift = { added: 'stop', removed: 'stop', retyped: 'warn' } as const;
 
   expect(judged(empty, { promised: { excepting: true, required: ['id'], drift } })).toMatchObject({
-    ...{ stoppedBy: ['empty'], releasable: true },
+    stoppedBy: ['empty'],
+    releasable: true,
   });
 });
 
@@ -255,7 +257,8 @@ test('an export that was given for another date is stopped; for its own date it 
   const ofDate = { ...historyOf(factsOf(10)), ofDate: night(factsOf(10), 0, { exportId: 'export-0' }) };
 
   expect(judged(factsOf(10), { exportId: 'export-1', history: historyOf(factsOf(10)) })).toMatchObject({
-    ...{ stoppedBy: ['exportId'], releasable: true },
+    stoppedBy: ['exportId'],
+    releasable: true,
   });
   expect(judged(factsOf(10), { history: ofDate }).remarks).toEqual([expect.stringContaining('by its id')]);
   expect(judged(factsOf(10), { history: ofDate, adopted: true }).remarks).toEqual([]);

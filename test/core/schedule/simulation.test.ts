@@ -42,7 +42,8 @@ test.each(ZONES)(
     expect(changes.length > 0).toBe(timeZone !== 'Asia/Kolkata');
     for (const [index, change] of changes.entries()) {
       const timing = timingIn(timeZone, times[index % times.length] ?? '', 2024, offsets);
-      const [from, to] = [dateAfter(change, -2), dateAfter(change, 2)];
+      const from = dateAfter(change, -2);
+      const to = dateAfter(change, 2);
       for (const seconds of [-30, 600])
         expect(datesLetThrough(timing, from, to, seconds), `${timing.at} of ${change}`).toEqual(datesFrom(from, to));
     }

@@ -55,7 +55,8 @@ test('a bucket that breaks every connection is gone on with by the next invocati
 });
 
 test('a bucket that breaks off, then gives nothing for an invocation, is gone on with where it broke', async () => {
-  let [breaks, down] = [true, false];
+  let breaks = true;
+  let down = false;
   const { bucket, state } = storedRun(TEXT, {
     chunkBytes: 50,
     before: (operation) => {

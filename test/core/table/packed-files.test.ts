@@ -22,7 +22,8 @@ const WORKBOOK = smallWorkbook([
   ['2', '', { date: 1 }, '', 0.1],
 ]);
 const TYPES: TableSettings['columns'] = {
-  ...{ born: 'date', seen: 'timestamp' },
+  born: 'date',
+  seen: 'timestamp',
   sum: { type: 'decimal', precision: 18, scale: 2 },
 };
 const ROWS = [

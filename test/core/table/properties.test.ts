@@ -82,7 +82,8 @@ const VALUES: [ColumnType, fc.Arbitrary<[text: string, value: string]>][] = [
       .map(([date, offset]) => {
         const sign = offset < 0 ? '-' : '+';
         const there = new Date(date.getTime() + offset * 60_000).toISOString().slice(0, -1);
-        const [hours, minutes] = [Math.floor(Math.abs(offset) / 60), Math.abs(offset) % 60];
+        const hours = Math.floor(Math.abs(offset) / 60);
+        const minutes = Math.abs(offset) % 60;
         return [`${there}${sign}${twoDigits(hours)}:${twoDigits(minutes)}`, String(date.getTime())];
       }),
   ],

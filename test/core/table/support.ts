@@ -28,7 +28,11 @@ export interface Published {
 }
 
 const DIALECT: Dialect = {
-  ...{ encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
+  encoding: 'utf-8',
+  byteOrderMark: false,
+  separator: ',',
+  separatorLine: false,
+  lineBreak: 'lf',
 };
 
 /** The input of a table; the header of a text is read from it. */
@@ -43,17 +47,31 @@ export function inputOf({
   const bytes = Buffer.from(content);
   const header = typeof content === 'string' ? (parse(content, { to: 1 })[0] ?? []) : null;
   const manifest = {
-    ...{ entity: 'leads' as const, date: '2026-11-22', execution: 'leads-1', request: { columns: ['id', 'name'] } },
+    entity: 'leads' as const,
+    date: '2026-11-22',
+    execution: 'leads-1',
+    request: { columns: ['id', 'name'] },
     file: {
-      ...{ key: 'runs/leads.csv', bytes: bytes.length, crc32: crc32Text(crc32(bytes)), contentType: 'text/csv' },
-      ...{ format: 'csv', compression: null, rows: null, header, content: null },
+      key: 'runs/leads.csv',
+      bytes: bytes.length,
+      crc32: crc32Text(crc32(bytes)),
+      contentType: 'text/csv',
+      format: 'csv',
+      compression: null,
+      rows: null,
+      header,
+      content: null,
       ...file,
       dialect: { ...DIALECT, ...file?.dialect },
     },
   };
   return {
-    ...{ manifest, settings: { ...SETTINGS, ...settings }, hashKey, softwareVersion: '0.2.0' },
-    ...{ covered, digest: 'fedcba98fedcba98' },
+    manifest,
+    settings: { ...SETTINGS, ...settings },
+    hashKey,
+    softwareVersion: '0.2.0',
+    covered,
+    digest: 'fedcba98fedcba98',
     limits: { contentBytes: 1e9, diskBytes: 1e9, secondsLeft: () => 900 },
     source: { size: bytes.length, read: (from, to) => chunksOf(bytes.subarray(from, to), chunk) },
   };

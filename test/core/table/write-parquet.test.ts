@@ -14,7 +14,12 @@ const rowsOf = async (published: Published) => {
 
 it('has the declared types', async () => {
   const columns: TableSettings['columns'] = {
-    ...{ a: 'text', b: 'integer', c: 'double', d: 'boolean', e: 'date', f: 'timestamp' },
+    a: 'text',
+    b: 'integer',
+    c: 'double',
+    d: 'boolean',
+    e: 'date',
+    f: 'timestamp',
     g: { type: 'decimal', precision: 18, scale: 2 },
     h: { type: 'date', format: 'DD/MM/YYYY' },
     i: { type: 'timestamp', format: 'DD.MM.YYYY HH:mm' },
@@ -37,8 +42,12 @@ it('says in the file which run, which bytes and which release it is of', async (
 
   const said = await duckDb.rows(`select decode(key), decode(value) from parquet_kv_metadata('${path}')`);
   expect(Object.fromEntries(said)).toEqual({
-    ...{ 'crm-export.entity': 'leads', 'crm-export.date': '2026-11-22', 'crm-export.run': 'leads-1' },
-    ...{ 'crm-export.file': 'runs/leads.csv', 'crm-export.crc32': 'zVvpDw==', 'crm-export.software': '0.2.0' },
+    'crm-export.entity': 'leads',
+    'crm-export.date': '2026-11-22',
+    'crm-export.run': 'leads-1',
+    'crm-export.file': 'runs/leads.csv',
+    'crm-export.crc32': 'zVvpDw==',
+    'crm-export.software': '0.2.0',
     'crm-export.settings': 'fedcba98fedcba98',
   });
 });

@@ -16,7 +16,8 @@ test('whatever the ids, it remembers what a Map remembers', () => {
   const nil = fc.constant('00000000-0000-0000-0000-000000000000');
   fc.assert(
     fc.property(fc.array(fc.oneof(counted, fc.uuid(), nil), { maxLength: 600, size: 'max' }), (ids) => {
-      const [seen, map] = [new SeenIds(), new Map<string, number>()];
+      const seen = new SeenIds();
+      const map = new Map<string, number>();
       ids.forEach((id, index) => {
         expect(seen.seenBefore(id, index + 1)).toBe(map.get(id));
         if (!map.has(id)) map.set(id, index + 1);

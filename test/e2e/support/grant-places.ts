@@ -15,10 +15,12 @@ export type GrantPlaces = Awaited<ReturnType<typeof makePlaces>>;
 export async function makePlaces(endpoint: string) {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const settings = { endpoint, region: 'us-east-1', credentials, maxAttempts: 1 };
-  const [secrets, dynamo] = [new SecretsManagerClient(settings), new DynamoDBClient(settings)];
+  const secrets = new SecretsManagerClient(settings);
+  const dynamo = new DynamoDBClient(settings);
   const secret = async (name: string) =>
     (await secrets.send(new CreateSecretCommand({ Name: `${name}-${randomUUID()}` }))).ARN ?? '';
-  const [ClientSecretId, TokensSecretId] = [await secret('client'), await secret('tokens')];
+  const ClientSecretId = await secret('client');
+  const TokensSecretId = await secret('tokens');
   const LedgerTableName = `ledger-${randomUUID()}`;
   await dynamo.send(
     new CreateTableCommand({
@@ -54,7 +56,12 @@ export function functionAt(
     accessTokenDeps(
       { clientSecretId, tokensSecretId, ledgerTable },
       {
-        ...{ crm, secrets, dynamo, sleep: (ms) => sleep(ms), random: () => 0.1, secondsLeft: () => 900 },
+        crm,
+        secrets,
+        dynamo,
+        sleep: (ms) => sleep(ms),
+        random: () => 0.1,
+        secondsLeft: () => 900,
         now: () => new Date(),
         count,
         authorizeCommand: 'npm run cli -- authorize',

@@ -37,7 +37,8 @@ export const neverAnswered: LineFault = { effect: { reset: 'after' }, outcome: '
 /** A token that is refused once is refreshed within the attempt. */
 export const refusedToken: LineFault = {
   ...once({ answer: { status: 401 } }),
-  ...{ attempts: 1, calls: 2 },
+  attempts: 1,
+  calls: 2,
 };
 
 /** A tenth of the lines, ten in each hundred: line 5 meets the first fault, line 15 the second, and so around. */

@@ -19,7 +19,8 @@ export const HASH_KEY = 'k4y-of-the-hashed-columns-of-all-tables';
 /** Secrets Manager and DynamoDB, with the conditions and versions of AWS, by what is on the wire. */
 export function awsJson() {
   const now = async () => undefined;
-  const [secrets, table] = [new FakeSecrets(() => new Date(), now), new FakeTable(now)];
+  const secrets = new FakeSecrets(() => new Date(), now);
+  const table = new FakeTable(now);
   return {
     secrets,
     table,

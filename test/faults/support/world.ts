@@ -58,7 +58,8 @@ export type Entities = NonNullable<Parameters<typeof deployment>[0]>['entities']
 /** The CRM, the cloud and the functions of a deployment, with a time of their own. */
 export async function startWorld(start: string, options: SandboxOptions = {}, entities: Entities = {}) {
   const sandbox = await startSandbox({ ...SANDBOX, ...options });
-  const [store, aws] = [await startStrictStore({ minPartBytes: PART }), awsJson()];
+  const store = await startStrictStore({ minPartBytes: PART });
+  const aws = awsJson();
   const behind = (request: Request) => {
     if (request.headers['x-amz-target'] !== undefined) return aws.answer(request);
     return isOfStore(request) ? store.endpoint : sandbox.url;

@@ -66,7 +66,8 @@ async function applied(records: number, fates: Fate[], stopsAt: number) {
   const input = inputOf(records);
   const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([wholeChunk(input)]) } });
   const state = batchState({ batch: batch(input), chunk: wholeChunk(input) });
-  const [made, seen] = [new Set<number>(), new Set<number>()];
+  const made = new Set<number>();
+  const seen = new Set<number>();
   const { crm } = fakeExchange((line) => {
     const what = fates.shift() ?? { kind: 'down' };
     if (what.kind !== 'down') seen.add(line);

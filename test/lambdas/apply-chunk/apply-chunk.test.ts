@@ -518,7 +518,9 @@ test('lines are sent at the share of the rate, retries too', async () => {
 test('an invocation that goes on waits a whole interval first, so that the rate is kept at hand-overs', async () => {
   const { stateWith, invoke } = world(2);
   const place = { line: 1, byte: 0, part: 1, rounds: 1 };
-  const [first, goesOn, again] = [sleepingDeps(), sleepingDeps(), sleepingDeps()];
+  const first = sleepingDeps();
+  const goesOn = sleepingDeps();
+  const again = sleepingDeps();
 
   await invoke(stateWith({ chunkRate: 1 }), first);
   await world(2).invoke(stateWith({ chunkRate: 1 }, { place }), goesOn);

@@ -58,7 +58,8 @@ function world(records: number, fates: Fate[], next: () => Promise<unknown>, sto
   const input = inputOf(records);
   const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([wholeChunk(input)]) } });
   const state = batchState({ batch: batch(input), chunk: wholeChunk(input) });
-  const [applied, seen] = [new Set<number>(), new Set<number>()];
+  const applied = new Set<number>();
+  const seen = new Set<number>();
   let calls = 0;
   const replyTo = (line: number, fate: Fate): Reply => {
     calls += 1;
@@ -152,7 +153,8 @@ test('a chunk that was given up while its function is at work: no line is report
   const chunk = wholeChunk(input);
   const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([chunk]) } });
   const state = batchState({ batch: batch(input), chunk });
-  const [held, inTheMiddle] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const held = Promise.withResolvers<void>();
+  const inTheMiddle = Promise.withResolvers<void>();
   const { crm, sent } = fakeExchange();
   const exchange: CrmExchange['exchange'] = async (...call) => {
     const answer = await crm.exchange(...call);

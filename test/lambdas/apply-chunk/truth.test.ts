@@ -330,7 +330,9 @@ class Life {
 
 /** A CRM and a bucket to which such things happen, in this order; after that all is well. */
 function fateful(records: number, calls: (typeof CALLS)[number][], writes: (typeof WRITES)[number][]) {
-  const [life, applied, seen] = [new Life(), new Set<number>(), new Set<number>()];
+  const life = new Life();
+  const applied = new Set<number>();
+  const seen = new Set<number>();
   const replies: Record<string, (line: number) => Reply> = {
     ok: () => 200,
     refused: (line) => (applied.has(line) ? 412 : 404),
@@ -375,7 +377,8 @@ async function runThrough({ state, invoke, life, store }: ReturnType<typeof fate
 }
 
 test('whatever happens, every line is reported once, and none otherwise than it was', async () => {
-  const [calls, writes] = [fc.constantFrom(...CALLS), fc.constantFrom(...WRITES)];
+  const calls = fc.constantFrom(...CALLS);
+  const writes = fc.constantFrom(...WRITES);
   const fates = [fc.array(calls, { maxLength: 40 }), fc.array(writes, { maxLength: 25 })] as const;
   await fc.assert(
     fc.asyncProperty(...fates, fc.integer({ min: 1, max: 12 }), fc.nat(14), async (sent, written, records, stopsAt) => {

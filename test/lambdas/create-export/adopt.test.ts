@@ -64,8 +64,12 @@ test.each(['INITIATED', 'PROCESSING', 'PROCESSED'])('an export that is %s is ado
     outcome: 'CREATED',
     checks: 1,
     run: {
-      ...{ exportId: EXPORT_ID, createdAt: '2026-11-20T01:10:00.000Z', adopted: 'night-1', date: '2026-11-20' },
-      ...{ prefix: 'runs/entity=leads/run=retry-1/', deadline: '2026-11-21T07:55:00.000Z' },
+      exportId: EXPORT_ID,
+      createdAt: '2026-11-20T01:10:00.000Z',
+      adopted: 'night-1',
+      date: '2026-11-20',
+      prefix: 'runs/entity=leads/run=retry-1/',
+      deadline: '2026-11-21T07:55:00.000Z',
     },
   });
   expect(deps.log.lines).toEqual([{ level: 'info', message: 'adopted the export of an earlier run', fields: {} }]);
@@ -188,7 +192,8 @@ test('the table keeps ids, digests and dates for thirty days, and nothing else',
     {
       pk: 'export-of#night-1',
       exportId: EXPORT_ID,
-      ...{ createdAt: '2026-11-20T01:10:00.000Z', date: '2026-11-20' },
+      createdAt: '2026-11-20T01:10:00.000Z',
+      date: '2026-11-20',
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
       ttl: Date.parse('2026-12-20T01:10:00.000Z') / 1000,
     },

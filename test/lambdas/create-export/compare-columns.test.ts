@@ -14,8 +14,13 @@ const MANIFEST = 'runs/entity=leads/run=night-0/_manifest.json';
 const SINCE = { date: '2026-11-19', execution: 'night-0' };
 
 const POINTER = {
-  ...{ schemaVersion: 1, entity: 'leads', date: '2026-11-19', startedAt: '2026-11-19T01:00:00.000Z' },
-  ...{ execution: 'night-0', manifestKey: MANIFEST, keptUntil: '2027-02-17' },
+  schemaVersion: 1,
+  entity: 'leads',
+  date: '2026-11-19',
+  startedAt: '2026-11-19T01:00:00.000Z',
+  execution: 'night-0',
+  manifestKey: MANIFEST,
+  keptUntil: '2027-02-17',
 };
 const field = (name: string, type: string | null = 'text', label: string | null = null) => ({ name, type, label });
 const BEFORE = [field('id', 'uuid', 'מזהה'), field('name', 'text', 'שם'), field('phone')];
@@ -41,7 +46,11 @@ function compare(
   const crm = fakeCrm(['get /leads/fields', fields], ['post /leads/exports', { id: EXPORT_ID }]);
   const deps = {
     ...testDeps({ deployment: deployment({ entities: { leads: plan } }) }),
-    ...{ crm, read: bucket.read, records: exportRecords(), claimSlot: unclaimed, softwareVersion: '1.2.3' },
+    crm,
+    read: bucket.read,
+    records: exportRecords(),
+    claimSlot: unclaimed,
+    softwareVersion: '1.2.3',
   };
   const handler = asStep('CreateExport', createExport, ...composed(deps));
   return { crm, bucket, deps, answer: handler(newState({ entity: 'leads', ...input }, state), lambdaContext()) };

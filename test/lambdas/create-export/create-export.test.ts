@@ -54,8 +54,13 @@ test('CREATED begins the run with everything that the later steps need', async (
       listed: { others: [], labels: [null, 'שם פרטי'], types: ['uuid', null], complete: true },
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
       plan: expect.stringMatching(/^[0-9a-f]{64}$/),
-      ...{ kind: 'full', differs: [], publish: true },
-      ...{ excepted: [], drift: null, remarks: [], schemaChanges: 0 },
+      kind: 'full',
+      differs: [],
+      publish: true,
+      excepted: [],
+      drift: null,
+      remarks: [],
+      schemaChanges: 0,
       createdAt: '2026-11-20T01:10:00.000Z',
       adopted: null,
       softwareVersion: '1.2.3',
@@ -103,7 +108,8 @@ const YESTERDAY = {
 test('relative dates count from the date of the run: a night and its repeat weeks later send equal bytes', async () => {
   const deps = (crm: ReturnType<typeof fakeCrm>) =>
     depsWith(crm, { deployment: deployment({ entities: { leads: YESTERDAY } }) });
-  const [night, repeat] = [fakeCrm(fields(), created()), fakeCrm(fields(), created())];
+  const night = fakeCrm(fields(), created());
+  const repeat = fakeCrm(fields(), created());
   const later = { startedAt: '2026-12-24T15:00:00.000Z' };
 
   const first = await createExport(newState({ entity: 'leads', scheduledFor: STARTED_AT }), deps(night));
@@ -121,7 +127,8 @@ test('nights of one plan with dates have one plan, and different requests', asyn
     const deps = depsWith(fakeCrm(fields(), created()), { deployment: deployment({ entities: { leads: YESTERDAY } }) });
     return (await createExport(newState({ entity: 'leads', date }), deps)).run;
   };
-  const [one, other] = [await runOn('2026-11-18'), await runOn('2026-11-19')];
+  const one = await runOn('2026-11-18');
+  const other = await runOn('2026-11-19');
 
   expect(one?.plan).toBe(other?.plan);
   expect(one?.fingerprint).not.toBe(other?.fingerprint);

@@ -12,8 +12,13 @@ import { fakeCrm } from '../../support/fake-crm.ts';
 const LATEST = 'published/entity=leads/latest.json';
 const MANIFEST = 'runs/entity=leads/run=night-0/_manifest.json';
 const POINTER = {
-  ...{ schemaVersion: 1, entity: 'leads', date: '2026-11-19', startedAt: '2026-11-19T01:00:00.000Z' },
-  ...{ execution: 'night-0', manifestKey: MANIFEST, keptUntil: '2027-02-17' },
+  schemaVersion: 1,
+  entity: 'leads',
+  date: '2026-11-19',
+  startedAt: '2026-11-19T01:00:00.000Z',
+  execution: 'night-0',
+  manifestKey: MANIFEST,
+  keptUntil: '2027-02-17',
 };
 
 const field = (fieldName: string, label: string | null = null) => ({ fieldName, label, type: 'text' });
@@ -22,7 +27,11 @@ const WITHOUT = FIELDS.filter(({ fieldName }) => fieldName !== 'IdNumber');
 
 /** What the manifest of a published run says of its columns. */
 const manifestOf = (run: Run) => ({
-  ...{ date: '2026-11-19', execution: 'night-0', plan: run.plan, fields: fieldsOf(run), leftOut: run.excepted },
+  date: '2026-11-19',
+  execution: 'night-0',
+  plan: run.plan,
+  fields: fieldsOf(run),
+  leftOut: run.excepted,
 });
 
 /** A night after the one that published `before`, and what was called. */
@@ -33,8 +42,11 @@ async function night(listed: ReturnType<typeof field>[], columns: object, before
     : {};
   const deps = {
     ...testDeps({ deployment: deployment({ entities: { leads: { columns } } }) }),
-    ...{ crm, read: fakeBucket({ objects }).read, records: exportRecords() },
-    ...{ claimSlot: unclaimed, softwareVersion: '1.2.3' },
+    crm,
+    read: fakeBucket({ objects }).read,
+    records: exportRecords(),
+    claimSlot: unclaimed,
+    softwareVersion: '1.2.3',
   };
   const handler = asStep('CreateExport', createExport, ...composed(deps));
   const { run, outcome, failure } = await handler(newState({ entity: 'leads', ...input }), lambdaContext());

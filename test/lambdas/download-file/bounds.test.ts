@@ -13,8 +13,12 @@ import { NO_STORE } from '../../support/fake-transfer.ts';
 /** How often a run may go on with a file: each bound ends in DownloadUnfinished, and leaves nothing behind. */
 
 const UPLOAD = {
-  ...{ uploadId: 'u', key: 'runs/entity=leads/run=night-1/leads.csv', contentType: 'text/csv' },
-  ...{ etag: null, size: 10, partBytes: 5 },
+  uploadId: 'u',
+  key: 'runs/entity=leads/run=night-1/leads.csv',
+  contentType: 'text/csv',
+  etag: null,
+  size: 10,
+  partBytes: 5,
 };
 const moved = { ...NOTHING_MOVED, upload: UPLOAD };
 

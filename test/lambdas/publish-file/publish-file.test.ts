@@ -42,8 +42,14 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
       header: ['id', 'name'],
       content: {
         ...UNSEEN,
-        ...{ rows: { least: 2, most: 2 }, records: 3, width: 2, headed: true, ascii: false },
-        ...{ excepted: 0, unlisted: 0, ending: { cells: 2, lineBreak: true } },
+        rows: { least: 2, most: 2 },
+        records: 3,
+        width: 2,
+        headed: true,
+        ascii: false,
+        excepted: 0,
+        unlisted: 0,
+        ending: { cells: 2, lineBreak: true },
       },
     },
     export: {
@@ -57,7 +63,10 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
     },
     request: { columns: ['id', 'name'] },
     fingerprint: 'f'.repeat(64),
-    ...{ state: 'published', plan: 'a'.repeat(64), kind: 'full', differs: [] },
+    state: 'published',
+    plan: 'a'.repeat(64),
+    kind: 'full',
+    differs: [],
     guards: {
       checks: [
         { guard: 'empty', passed: true, measured: Buffer.byteLength(SMALL_CSV), bound: 1, detail: null },
@@ -66,7 +75,8 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
           return { guard, passed: true, measured: 0, bound: 0, detail: null };
         }),
       ],
-      ...{ comparedWith: [], medianRows: null },
+      comparedWith: [],
+      medianRows: null,
     },
     fields: [
       { name: 'id', type: null, label: 'מזהה' },
@@ -75,7 +85,9 @@ test('PUBLISHED names the manifest, which says all that is known of the run', as
       { name: 'email', type: null, label: null },
     ],
     drift: null,
-    ...{ leftOut: [], releasedBefore: null, unchangedSince: null },
+    leftOut: [],
+    releasedBefore: null,
+    unchangedSince: null,
     keptUntil: '2027-02-18',
     softwareVersion: '0.1.0',
     warnings: [NO_HISTORY],
@@ -93,7 +105,9 @@ test('both pointers name the manifest and say until when the run is kept', async
     entity: 'leads',
     date: '2026-11-20',
     startedAt: '2026-11-20T01:00:00.000Z',
-    ...{ kind: 'full', released: false, newNormal: false },
+    kind: 'full',
+    released: false,
+    newNormal: false,
     execution: 'night-1',
     manifestKey: MANIFEST_KEY,
     keptUntil: '2027-02-18',
@@ -122,7 +136,8 @@ test('wherever it fails, what a pointer names is whole, and a repetition publish
   await publish(whole.bucket, whole.state);
 
   for (let failure = 0; failure < whole.bucket.calls.length; failure += 1) {
-    let [operation, down] = [0, true];
+    let operation = 0;
+    let down = true;
     const { bucket, state } = storedRun(SMALL_CSV, {
       before: () => {
         operation += 1;
@@ -199,7 +214,8 @@ test('runs that are killed around any write leave pointers that name whole runs,
 });
 
 test('two calls with the same input write byte-equal manifests, whatever the clock says', async () => {
-  const [first, second] = [storedRun(), storedRun()];
+  const first = storedRun();
+  const second = storedRun();
 
   await publish(first.bucket, first.state);
   await publish(second.bucket, second.state, { now: at('2027-01-01T00:00:00Z'), random: () => 0.9 });

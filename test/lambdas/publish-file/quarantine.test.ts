@@ -77,7 +77,8 @@ test('the bounds are those of the entity', async () => {
 
 test('a configured number of rows is one of the configured plan: an export of some records may have fewer', async () => {
   const many = deployment({ entities: { leads: { guards: { minRows: 1000 } } } });
-  const [whole, part] = [shrunk(98), shrunk(98)];
+  const whole = shrunk(98);
+  const part = shrunk(98);
   const other = run({ kind: 'partial', differs: ['filters'], plan: 'b'.repeat(64) });
 
   await failureOf(publish(whole.bucket, whole.state, { deployment: many }), 'FileQuarantined');

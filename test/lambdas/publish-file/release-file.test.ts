@@ -40,12 +40,21 @@ test('a release verifies the stored bytes, writes down who asked and why, then m
   const answer = await publish(bucket, releaseState());
 
   expect(answer).toMatchObject({
-    ...{ outcome: 'PUBLISHED', manifestKey: MANIFEST_KEY, rows: 3, scan: null },
+    outcome: 'PUBLISHED',
+    manifestKey: MANIFEST_KEY,
+    rows: 3,
+    scan: null,
     released: { run: 'night-1', date: '2026-11-20', kind: 'full', latest: true },
   });
   expect(json(bucket, RELEASE_KEY)).toEqual({
-    ...{ schemaVersion: 1, entity: 'leads', run: 'night-1', execution: 'release-1' },
-    ...{ requestedAt: '2026-11-20T07:00:00.000Z', reason: ASKED.reason, by: 'dana@desk', newNormal: false },
+    schemaVersion: 1,
+    entity: 'leads',
+    run: 'night-1',
+    execution: 'release-1',
+    requestedAt: '2026-11-20T07:00:00.000Z',
+    reason: ASKED.reason,
+    by: 'dana@desk',
+    newNormal: false,
   });
   expect(json<Pointer>(bucket, LATEST)).toMatchObject({ execution: 'night-1', released: true });
   expect(bucket.text(BY_DATE)).toBe(bucket.text(LATEST));

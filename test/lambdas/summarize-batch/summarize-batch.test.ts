@@ -24,7 +24,12 @@ import { failureOf } from '../../support/failures.ts';
 
 const applied = (line: number, more: Partial<ResultLine> = {}): string =>
   resultLineText({
-    ...{ line, id: idOf(line), outcome: 'APPLIED', error: null, status: 200, attempts: 1 },
+    line,
+    id: idOf(line),
+    outcome: 'APPLIED',
+    error: null,
+    status: 200,
+    attempts: 1,
     at: `2026-11-20T01:1${line % 10}:00.000Z`,
     ...more,
   });

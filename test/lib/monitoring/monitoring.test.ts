@@ -118,8 +118,12 @@ describe('the alarms', () => {
 
   test('of warnings stays until a night without one, so that the same warning each night is mailed once', () => {
     expect(alarms.get('PublishedWithWarnings')).toMatchObject({
-      ...{ MetricName: 'FileWarnings', Threshold: 1, TreatMissingData: 'notBreaching' },
-      ...{ Period: 3600, EvaluationPeriods: 26, DatapointsToAlarm: 1 },
+      MetricName: 'FileWarnings',
+      Threshold: 1,
+      TreatMissingData: 'notBreaching',
+      Period: 3600,
+      EvaluationPeriods: 26,
+      DatapointsToAlarm: 1,
     });
   });
 

@@ -26,7 +26,8 @@ export function terminal(isTTY: boolean): Terminal {
 /** Does what a terminal does with text, line feeds and the few sequences that are used. */
 function draw(text: string): string[] {
   const lines: string[] = [''];
-  let [row, column] = [0, 0];
+  let row = 0;
+  let column = 0;
   const line = () => lines[row] ?? '';
   const commands: Record<string, (count: string) => void> = {
     A: (count) => {

@@ -31,7 +31,8 @@ export type SecondStore = Awaited<ReturnType<typeof startSecondStore>>;
 
 /** versitygw behind a proxy that can meddle, an origin, and transfers from the one to the other. */
 export async function startSecondStore(program: string, partChecksums: StoreOptions['partChecksums']) {
-  const [origin, gateway] = [await startOrigin(), await startVersitygw(program)];
+  const origin = await startOrigin();
+  const gateway = await startVersitygw(program);
   const { accessKeyId, secretAccessKey, region } = gateway;
   const proxy = await startMeddlingProxy(gateway.endpoint);
   const credentials = { accessKeyId, secretAccessKey };
@@ -39,7 +40,8 @@ export async function startSecondStore(program: string, partChecksums: StoreOpti
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
   const direct = { bucket: BUCKET, region, endpoint: gateway.endpoint, credentials: async () => credentials };
   const store: StoreOptions = { ...direct, partChecksums, objectChecksum: true };
-  const [at, on] = [(Key: string) => ({ Bucket: BUCKET, Key }), (endpoint: string) => ({ ...store, endpoint })];
+  const at = (Key: string) => ({ Bucket: BUCKET, Key });
+  const on = (endpoint: string) => ({ ...store, endpoint });
   return {
     origin,
     proxy,

@@ -21,7 +21,8 @@ const CHILD = join(import.meta.dirname, '../fixtures/clients-child.ts');
 /** Real calls for secrets and table, a real authorization server, and processes full of clients. */
 export async function startOAuthCloud() {
   const cloud = inject('cloud');
-  const [LedgerTable, client] = [`ledger-${randomUUID()}`, `client-${randomUUID()}`];
+  const LedgerTable = `ledger-${randomUUID()}`;
+  const client = `client-${randomUUID()}`;
   const sandbox = await startSandbox({ rotation: 'strict' });
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const config = { endpoint: cloud.endpoint, region: 'us-east-1', credentials };

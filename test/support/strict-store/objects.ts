@@ -80,7 +80,8 @@ function rangeOf(header: string | undefined, size: number): { first: number; las
 
 /** ListObjectsV2; a page goes on behind the last key of the one before. */
 export function list({ query }: Work, { objects }: Contents, { bucket, pageSize }: Settings): Answer {
-  const [prefix, after] = [query.get('prefix') ?? '', query.get('continuation-token') ?? ''];
+  const prefix = query.get('prefix') ?? '';
+  const after = query.get('continuation-token') ?? '';
   const most = Math.min(Number(query.get('max-keys') ?? pageSize), pageSize);
   const found = [...objects]
     .filter(([key]) => key.startsWith(prefix) && key > after)

@@ -70,7 +70,9 @@ const repeating = fc
 test('whatever the bytes, and wherever they are cut, the kernel leaves the state that the state machine leaves', () => {
   fc.assert(
     fc.property(fc.oneof(csv, repeating), pieces, grammar, (bytes, lengths, rules) => {
-      let [scan, expected, mixed] = [NOTHING_SCANNED, NOTHING_SCANNED, NOTHING_SCANNED];
+      let scan = NOTHING_SCANNED;
+      let expected = NOTHING_SCANNED;
+      let mixed = NOTHING_SCANNED;
       for (const { piece, byKernel } of cut(bytes, lengths)) {
         [scan, expected, mixed] = [throughJson(scan), throughJson(expected), throughJson(mixed)];
         scanCsv(scan, piece, rules);
@@ -113,7 +115,8 @@ const hebrew = fc.oneof(
 test('whatever the bytes, and wherever they are cut, the kernel finds the signs of Hebrew that the state machine finds', () => {
   fc.assert(
     fc.property(hebrew, pieces, (bytes, lengths) => {
-      let [signs, expected]: [HebrewSigns, HebrewSigns] = [NO_SIGNS, NO_SIGNS];
+      let signs: HebrewSigns = NO_SIGNS;
+      let expected: HebrewSigns = NO_SIGNS;
       for (const { piece } of cut(bytes, lengths)) {
         [signs, expected] = [throughJson(signs), throughJson(expected)];
         lookForHebrew(signs, piece);
@@ -136,7 +139,8 @@ test.each([20, 61, 62, 63, 64])(
     for (const triple of triples) {
       const bytes = Buffer.alloc(128, ' ');
       bytes.set(triple, at);
-      const [signs, expected] = [{ ...NO_SIGNS }, { ...NO_SIGNS }];
+      const signs = { ...NO_SIGNS };
+      const expected = { ...NO_SIGNS };
 
       lookForHebrew(signs, bytes);
       lookByStates(expected, bytes);
@@ -154,7 +158,8 @@ test('what does not fit into the memory of the kernel is read in parts', () => {
   const text = Buffer.from(
     'id,name\r\n'.repeat(3000) + '1,"a\n""b"""\r\n'.repeat(20_000) + 'a,5" wide\rb\n'.repeat(5000),
   );
-  const [scan, expected] = [throughJson(NOTHING_SCANNED), throughJson(NOTHING_SCANNED)];
+  const scan = throughJson(NOTHING_SCANNED);
+  const expected = throughJson(NOTHING_SCANNED);
 
   scanCsv(scan, text, { separator: ',', breaksAtCr: false });
   scanByStates(expected, text, { separator: ',', breaksAtCr: false });

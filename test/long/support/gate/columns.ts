@@ -30,27 +30,33 @@ function text(name: string, row: number, draw: Draw, { hebrew, odd }: Texture): 
 
 const digits = (row: number, count: number) => String(row).padStart(count, '0');
 const textColumn = (name: string, label: string | null): Column => ({
-  ...{ name, label, type: 'text' },
+  name,
+  label,
+  type: 'text',
   value: (row, draw, texture) => text(name, row, draw, texture),
 });
 
 /** What the CRM lists, and `extra`, which it does not. */
 export const COLUMNS = {
   id: {
-    ...{ name: 'id', label: 'מזהה', type: 'text' },
+    name: 'id',
+    label: 'מזהה',
+    type: 'text',
     value: (row) => `1d000000-0000-4000-8000-${digits(row, 12)}`,
   },
   name: textColumn('name', 'שם מלא'),
-  phone: { ...{ name: 'phone', label: 'טלפון', type: 'text' }, value: (row) => `+97257${digits(row, 7)}` },
-  email: { ...{ name: 'email', label: 'דוא"ל', type: 'text' }, value: (row) => `row${row}.email@mail.test` },
+  phone: { name: 'phone', label: 'טלפון', type: 'text', value: (row) => `+97257${digits(row, 7)}` },
+  email: { name: 'email', label: 'דוא"ל', type: 'text', value: (row) => `row${row}.email@mail.test` },
   city: textColumn('city', null),
   notes: textColumn('notes', 'הערות'),
-  score: { ...{ name: 'score', label: 'ציון', type: 'number' }, value: (row) => `42${digits(row, 6)}` },
+  score: { name: 'score', label: 'ציון', type: 'number', value: (row) => `42${digits(row, 6)}` },
   updated: {
-    ...{ name: 'updated', label: 'תאריך עדכון', type: 'date' },
+    name: 'updated',
+    label: 'תאריך עדכון',
+    type: 'date',
     value: (row) => `2071-0${1 + (row % 9)}-1${row % 10}`,
   },
-  idNumber: { ...{ name: 'idNumber', label: 'מספר זהות', type: 'text' }, value: (row) => `31234${digits(row, 4)}` },
+  idNumber: { name: 'idNumber', label: 'מספר זהות', type: 'text', value: (row) => `31234${digits(row, 4)}` },
   extra: textColumn('extra', null),
 } satisfies Record<string, Column>;
 export type ColumnName = keyof typeof COLUMNS;

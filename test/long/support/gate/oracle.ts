@@ -46,18 +46,22 @@ function promisesOf({ number, service, before, exportId, seenIds, end }: Case): 
   const { columns, required, drift, header, dialect, total, kind, minRows = null, except, earlier } = service;
   const { rows = null, header: named = null } = end.manifest?.file ?? {};
   return {
-    ...{ number, kind, columns, except, required, total, minRows },
-    ...{ added: drift.added === 'stop', removed: drift.removed === 'stop', leastRows: leastRows(service, before) },
-    ...{
-      oldExport: seenIds.includes(exportId),
-      endsWithBreak: before.length > 0 && dialect.finalBreak && !earlier,
-      headerless: header === 'none',
-    },
-    ...{
-      rows,
-      header: named,
-      names: columns.map((name) => [name, headerText(name, header), COLUMNS[name].label ?? name]),
-    },
+    number,
+    kind,
+    columns,
+    except,
+    required,
+    total,
+    minRows,
+    added: drift.added === 'stop',
+    removed: drift.removed === 'stop',
+    leastRows: leastRows(service, before),
+    oldExport: seenIds.includes(exportId),
+    endsWithBreak: before.length > 0 && dialect.finalBreak && !earlier,
+    headerless: header === 'none',
+    rows,
+    header: named,
+    names: columns.map((name) => [name, headerText(name, header), COLUMNS[name].label ?? name]),
   };
 }
 
@@ -68,7 +72,8 @@ function leastRows(
   // The release before did not count these.
   if (earlier && (kind === 'xlsx' || compression)) return null;
   const sorted = [...before].sort((a, b) => a - b);
-  const [low, high] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]];
+  const low = sorted[Math.floor((sorted.length - 1) / 2)];
+  const high = sorted[Math.ceil((sorted.length - 1) / 2)];
   const median = low === undefined || high === undefined ? 0 : (low + high) / 2;
   return median < LEAST_USUAL_ROWS ? null : median * (1 - maxShrink);
 }

@@ -76,7 +76,13 @@ export function drawService(draw: Draw, kinds: readonly Service['kind'][], wish:
   const promises = drawPromises(draw, wish, columns.at(-1) ?? 'id');
   const total = kind === 'csv' && columns.length > 1 && nights > 1 && promises.rows > MANY && draw.chance(0.2);
   return {
-    ...{ kind, columns, header, dialect, nights, except, total },
+    kind,
+    columns,
+    header,
+    dialect,
+    nights,
+    except,
+    total,
     earlier: !total && header !== 'unknown' && draw.chance(0.2),
     compression: wish.compression === undefined ? compression : wish.compression,
     sheet: drawSheet(draw),

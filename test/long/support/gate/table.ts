@@ -33,7 +33,8 @@ export function tableOf(service: Service, rows: number, draw: Draw): Table {
     rows: [...thinned, ...Array.from({ length: empty }, () => columns.map(() => ''))],
     tail: total ? [`Total: ${rows}`] : [],
     sheets: kind === 'xlsx' && sheet.emptySheet ? [{ name: 'Sheet2', hidden: draw.chance(0.5), rows: [] }] : [],
-    ...{ comment: null, lastRow: null },
+    comment: null,
+    lastRow: null,
   };
 }
 
