@@ -57,7 +57,7 @@ export default defineConfig({
         },
       },
       {
-        // Behind all others of the same run: `npm test` names both.
+        // This project runs behind all others of the same run: `npm test` names both.
         test: {
           name: 'permissions',
           include: [AFTER_E2E],

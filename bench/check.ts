@@ -16,7 +16,7 @@ import { atLeast, atMost, median } from './support/targets.ts';
  */
 
 const LEAST_MB_PER_SECOND = 400;
-/** With the CPU of its default memory, an invocation has time for 20 GB of content. */
+/** An invocation has time for 20 GB of content with the CPU of its default memory. */
 const LEAST_PACKED = 100;
 /** XML: 1 GB takes less than four minutes with the CPU of the default memory. */
 const LEAST_SHEET = 15;

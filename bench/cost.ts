@@ -51,7 +51,7 @@ async function runAll({ target }: Session, each: (executionArn: string) => unkno
   }
 }
 
-/** Of the functions' own lines; AWS adds START, END and REPORT lines of about 400 bytes to each invocation. */
+/** Counts the functions' own lines; AWS adds START, END and REPORT lines of about 400 bytes to each invocation. */
 async function logBytesOf({ target: { logs: client, downloadLogGroup } }: Session): Promise<number> {
   let bytes = 0;
   for (const step of COUNTED_STEPS) {

@@ -35,7 +35,7 @@ const VALIDATE = [1000, 100_000, 1_000_000];
 const LEAST_MB_PER_SECOND = { jsonl: 30, csv: 20 };
 /** V8 collects late where a machine has memory. */
 const MOST_MEGABYTES = 300;
-/** Of ValidateBatch: a whole core comes with 1,769 MB (`lib/workflow/customer-updates.ts`). */
+/** What ValidateBatch has: a whole core comes with 1,769 MB (`lib/workflow/customer-updates.ts`). */
 const VALIDATING = { megabytes: 512, seconds: 900, share: 512 / 1769 };
 
 await benchmark(async ({ quick, dir, experiment }) => {

@@ -12,7 +12,7 @@ interface Listed {
   load: () => Promise<Register>;
 }
 
-/** In the order of the help. A command is loaded when it is used: the help of all of them loads none. */
+/** All commands in the order of the help. A command is loaded when it is used: the help of all of them loads none. */
 const COMMANDS: Record<string, Listed> = {
   start: {
     takes: '[entity...]',
@@ -140,7 +140,7 @@ const COMPLETION = {
   description: 'write the shell function crm-export, which does the same as npm run cli --, with completion',
 };
 
-/** Only the commands named in `args` have their own arguments and options; all of them without `args`. */
+/** Gives the commands named in `args` their own arguments and options; all commands where there are no `args`. */
 export async function createProgram(args?: string[]): Promise<Command> {
   const program = new Command('npm run cli --').description("The operator's command");
   program.exitOverride().showHelpAfterError('To see all options and examples, add --help.');
@@ -167,7 +167,7 @@ function packageVersion(): string {
   return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 
-/** As commander writes it, where the command is loaded. */
+/** A command's name and arguments in the help, in the words that commander has for a loaded command. */
 function termOf(command: Command): string {
   const name = command.name();
   if (name === 'help') return 'help [command]';

@@ -3,7 +3,7 @@ export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/g
 /** What programs put between the words of a name, and around it. */
 const BETWEEN = /[\p{Z}\p{Pd}\p{Pc}\p{Pi}\p{Pf}\s.,:;/\\|·•'"`´׳״]/gu;
 
-/** In one Unicode form, without blanks around it: two programs that mean the same text write it so. */
+/** A text in one Unicode form, without blanks around it: two programs that mean the same text write it so. */
 export function plain(text: string): string {
   return text.trim().normalize('NFC');
 }
@@ -13,13 +13,16 @@ export function visible(text: string): string {
   return text.replace(INVISIBLE, '').trim();
 }
 
-/** In one width and letter case. */
+/** A text in one width and letter case. */
 export function cased(text: string): string {
   // Capitals first: some letters have the same capital and different small letters.
   return text.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
-/** As different programs may write one name: without letter case, widths, separators, quotation marks and invisible characters. */
+/**
+ * A name without letter case, widths, separators, quotation marks and invisible characters, in which programs that
+ * write it may differ.
+ */
 export function folded(text: string): string {
   return cased(text.normalize('NFKC').replace(INVISIBLE, '').replace(BETWEEN, ''));
 }

@@ -15,7 +15,7 @@ export function quotedName(typed: string, known: readonly string[] = []): string
   return `${quoted}${suggestion(typed.slice(0, LONGEST_NAME), known)}`;
 }
 
-/** At most ten names from outside, for a message. */
+/** Quotes at most ten names from outside in a message. */
 export function quotedNames(typed: readonly string[], known: readonly string[]): string {
   return typed
     .slice(0, 10)

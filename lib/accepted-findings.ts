@@ -4,7 +4,7 @@ import { ALL_STEPS } from '../core/step/steps.ts';
 
 /** A finding of a check at synth that is answered, not mended. */
 export interface AcceptedFinding {
-  /** As the check names it: a rule, with the finding in brackets where the rule tells several. */
+  /** The finding as the check names it: a rule, with the finding in brackets where the rule tells several. */
   id: string;
   /** Constructs that it is accepted for, by their paths inside the stack; some are there only with customer updates. */
   paths: string[];

@@ -13,7 +13,7 @@ import { EnvironmentError } from './processes/environment-error.ts';
 /** The template that `cdk bootstrap` deploys; the package of the CDK CLI has it for others to use. */
 const TEMPLATE = createRequire(import.meta.url).resolve('aws-cdk/lib/api/bootstrap/bootstrap-template.yaml');
 const StackName = 'CDKToolkit';
-/** As the CLI gives it where nobody wants a key of their own. */
+/** The parameters that the CLI gives where nobody wants a key of their own. */
 const PARAMETERS = [{ ParameterKey: 'FileAssetsBucketKmsKeyId', ParameterValue: 'AWS_MANAGED_KEY' }];
 
 /**

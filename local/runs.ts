@@ -7,7 +7,7 @@ import type { Target } from '../cli/support/target.ts';
 import type { Entity } from '../core/config/entities.ts';
 import { dateAfter, dateIn } from '../core/schedule/local-time.ts';
 
-/** Here a look costs nothing. */
+/** A look at the local cloud costs nothing. */
 const LOOK_AT_FILE_EVERY_MS = 1_000;
 const LOOK_AT_RUN_EVERY_MS = 250;
 

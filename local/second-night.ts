@@ -41,7 +41,7 @@ export async function secondNight({ target, sandbox }: Session, night: Night) {
   return { ok, reports: [...runs.map(({ report }) => report), release] };
 }
 
-/** As `npm run cli -- release` does it. */
+/** Releases a file as `npm run cli -- release` does it. */
 async function releaseOf(
   target: Session['target'],
   { run }: NamedRun,

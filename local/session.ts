@@ -96,7 +96,7 @@ async function prepare(
   };
 }
 
-/** Before everything else, for what comes then takes a while and ends in waiting for a person. */
+/** Checks the addresses before everything else, for what comes then takes a while and ends in waiting for a person. */
 async function expectAnswers(addresses: string[]): Promise<void> {
   for (const address of addresses) {
     await fetch(address, { redirect: 'manual', signal: AbortSignal.timeout(10_000) }).catch((error: unknown) => {

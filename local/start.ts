@@ -54,7 +54,7 @@ async function withRecord(
     failed = false;
     return code;
   } catch (error) {
-    // Before the record is closed: the logs go with it.
+    // The log is shown before the record is closed: the logs go with it.
     if (error instanceof EnvironmentError && error.logFile) await showLog(screen, error.logFile);
     throw error;
   } finally {

@@ -38,7 +38,7 @@ export interface State {
   ErrorPath?: string;
   Cause?: string;
   CausePath?: string;
-  /** Of a Map: what each of its children runs, and how they are started. */
+  /** What each child of a Map runs, and how the children are started. */
   ItemProcessor?: Definition & { ProcessorConfig: { Mode: string; ExecutionType: string } };
   ItemReader?: { Resource: string; ReaderConfig: Record<string, unknown>; Parameters: Record<string, unknown> };
   ItemSelector?: Record<string, unknown>;
@@ -88,7 +88,10 @@ function synthesiseOnce(deployment: Deployment): Template {
   }
 }
 
-/** The same, and writes the assembly to a folder: with the bundled code of the functions, unless the context turns it off. */
+/**
+ * Synthesises the stack and writes the assembly to a folder: with the bundled code of the functions, unless the context
+ * turns it off.
+ */
 export function synthesiseInto(
   outdir: string,
   deployment: Deployment,

@@ -4,7 +4,7 @@ interface Arrow {
   from: string;
   to: string;
   label?: string;
-  /** Not an outcome of the step: a crash, or an answer without a branch. */
+  /** The arrow is no outcome of the step, but a crash, or an answer without a branch. */
   exceptional?: boolean;
 }
 
@@ -58,7 +58,7 @@ function branches(from: string, choice: State): Arrow[] {
     label: StringEquals ?? Variable.replace(/^.*\./, ''),
   }));
   if (!choice.Default) return named;
-  // Behind a step there is a branch for every outcome.
+  // A choice behind a step has a branch for every outcome.
   const answers = (choice.Choices ?? []).every(({ StringEquals }) => StringEquals !== undefined);
   if (!answers) return [{ from, to: choice.Default }, ...named];
   return [...named, { from, to: choice.Default, label: 'any other answer', exceptional: true }];

@@ -25,7 +25,7 @@ export interface PackedReading extends ProcessCost {
   rows: number;
 }
 
-/** Of PublishFile. */
+/** The memory that PublishFile has by default. */
 export const DEFAULT_MEMORY_MB = 512;
 
 const PART_BYTES = 1_000_000;
@@ -51,7 +51,7 @@ export async function writePacked({ part }: Packed, path: string, size: number):
   return bytes;
 }
 
-/** In a fresh process with the heap of the function. */
+/** Reads the file in a fresh process with the heap of the function. */
 export async function readPacked(job: PackedJob): Promise<PackedReading> {
   const env = { ...process.env, ...streaming(DEFAULT_MEMORY_MB) };
   return inChild(join(import.meta.dirname, 'packed-child.ts'), job, env);

@@ -13,7 +13,7 @@ import { scanObject } from './scan-object.ts';
 
 /** Reads a file by one reader, and reports what it cost. */
 
-/** As they come from the bucket: a TLS record. */
+/** The bucket's bytes come in TLS records of this size. */
 const CHUNK_BYTES = 16 * 1024;
 
 const job = givenJob<CheckJob>();

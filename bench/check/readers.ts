@@ -5,7 +5,7 @@ import { inChild } from '../support/children.ts';
 
 /** scan: the pass of PublishFile, `scanStored`. states: the same, but records are counted by the state machine alone. */
 export const OURS = ['scan', 'states'] as const;
-/** Both read all fields and count records. */
+/** csv-parse and DuckDB both read all fields and count records. */
 export const OTHERS = ['csv-parse', 'duckdb'] as const;
 
 export interface CheckJob {
@@ -26,7 +26,7 @@ export function readOf(job: CheckJob): Promise<Reading> {
   return inChild(join(import.meta.dirname, 'reader-child.ts'), job);
 }
 
-/** Of the whole process. It counts lines, not records. */
+/** Measures the whole process of `wc -l`, which counts lines, not records. */
 export function wcOf(file: string): Reading {
   const { stderr, status } = spawnSync('bash', ['-c', `TIMEFORMAT='%3U %3S'; time wc -l '${file}' >/dev/null`]);
   const [user, system] = stderr.toString().trim().split(' ').map(Number);

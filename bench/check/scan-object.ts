@@ -14,7 +14,7 @@ export async function scanObject(
   bytes: number,
   reading: Reading,
 ): Promise<number> {
-  // As in most files, no record repeats the first one.
+  // No record repeats the first one, as in most files.
   const first = firstRecordOf(HEADER, ',');
   const csv: Csv = {
     separator: ',',

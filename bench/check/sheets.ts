@@ -30,7 +30,7 @@ export interface SheetReading extends ProcessCost {
   refused: string | null;
 }
 
-/** Of PublishFile, by default. */
+/** The memory that PublishFile has by default. */
 const MEMORY_MB = 512;
 const MOST_ROWS = 1_048_575;
 const NAMES = ['דוד', 'שרה', 'משה', 'רחל', 'יעל'];
@@ -123,7 +123,7 @@ function relationships(...all: string[][]): string {
   return `<Relationships>${listed.join('')}</Relationships>`;
 }
 
-/** In a fresh process with the heap of the function. */
+/** Reads the sheet in a fresh process with the heap of the function. */
 export async function readSheet(path: string, columns = COLUMNS.length): Promise<SheetReading> {
   const env = { ...process.env, ...streaming(MEMORY_MB) };
   const job: SheetJob = { path, columns };

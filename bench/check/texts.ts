@@ -6,7 +6,7 @@ export interface Text {
   what: string;
   /** What other programs read too, or only this project's own scan. */
   readers: 'all' | 'ours';
-  /** Nothing is aimed at. */
+  /** Such content is rare: no least speed is aimed at. */
   rare?: true;
   encoding: Csv['encoding'];
   breaksAtCr: boolean;

@@ -22,7 +22,7 @@ export interface Night {
 
 export interface CostLine {
   what: string;
-  /** In one night with every entity once. */
+  /** How much a night uses that runs every entity once. */
   counted: string;
   /** Dollars a month for one deployment that runs each night. */
   dollars: number;

@@ -22,7 +22,7 @@ export async function checkPass(bench: Bench): Promise<Found> {
   ];
   const limit = limitCpu(SMALLEST.share);
   try {
-    // Nothing is sent.
+    // The engine moves no bytes in this experiment.
     const options = { rounds: bench.rounds.small, bytes: 0, limit, print: bench.print };
     const [ours, floor] = (await interleaved(bench.servers, clients, options)) as [Result, Result];
     const targets = [

@@ -14,7 +14,7 @@ export interface Client {
   env: Record<string, string>;
 }
 
-/** As the functions have it by default. */
+/** The memory that the functions have by default. */
 const { memoryMB } = filesSchema.parse({});
 
 /** What is compared needs these; names of Debian packages by command. */

@@ -7,7 +7,7 @@ export interface Job {
   bucket: string;
   key: string;
   connections: { initial: number; most: number };
-  /** With everything loaded that the function has loaded by then. */
+  /** Everything is loaded that the function has loaded when it moves a file. */
   loaded: boolean;
   partChecksums: 'trailer' | 'omitted';
 }

@@ -10,9 +10,9 @@ import { interleaved, type Result } from './rounds.ts';
 
 /** A function has a whole core with 1,769 MB. */
 const functionOf = (memoryMB: number) => ({ gb: memoryMB / 1024, share: memoryMB / 1769 });
-/** With the least memory that can be configured. */
+/** A function with the least memory that can be configured. */
 export const SMALLEST = functionOf(512);
-/** As DownloadFile is by default. */
+/** The memory that DownloadFile has by default. */
 const USUAL = functionOf(filesSchema.parse({}).memoryMB.download);
 /** What Lambda's network gives, MiB/s. */
 export const NETWORK = 71.5;

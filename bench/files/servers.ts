@@ -8,7 +8,7 @@ import { waitUntil } from '../../local/processes/wait-until.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { nginxConf, type Places } from './nginx-conf.ts';
 
-/** Of one connection to the slow origin. */
+/** The rate of one connection to the slow origin. */
 const BYTES_PER_SECOND = 20_000_000;
 /** The servers' core; the client has another to itself. */
 const SERVER_CORE = '1';
@@ -19,7 +19,7 @@ export interface Call {
   connection: string;
   method: string;
   status: number;
-  /** Its line, head and body. */
+  /** Bytes of the request's line, head and body. */
   bytes: number;
   path: string;
 }

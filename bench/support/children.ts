@@ -8,7 +8,7 @@ export const JOB = 'BENCH_JOB';
 export function startChild<T>(file: string, job: unknown, env: NodeJS.ProcessEnv = process.env) {
   const child = fork(file, {
     env: { ...env, [JOB]: JSON.stringify(job) },
-    // Its log is written as in a function, and discarded.
+    // The child writes its log as a function does; nobody reads it.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const message = async () => {
@@ -38,12 +38,12 @@ export async function inChild<T>(file: string, job: unknown, env?: NodeJS.Proces
   }
 }
 
-/** In such a process: its job. */
+/** Returns, in a child process, the job that it was given. */
 export function givenJob<T>(): T {
   return JSON.parse(process.env[JOB] ?? '');
 }
 
-/** In such a process: reports that it is ready, waits for the word, and sends what the work results in. */
+/** Reports, in a child process, that it is ready, waits for the word, and sends what the work results in. */
 export async function whenBegun(work: () => Promise<unknown>): Promise<void> {
   process.send?.('ready');
   await once(process, 'message');

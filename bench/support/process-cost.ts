@@ -2,7 +2,7 @@
 export interface ProcessCost {
   seconds: number;
   cpuSeconds: number;
-  /** Most memory that the process had, in bytes. */
+  /** The most memory that the process had, in bytes. */
   maxRss: number;
 }
 

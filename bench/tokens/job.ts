@@ -26,5 +26,5 @@ export interface Cost extends Counts {
   tokens: string[];
 }
 
-/** So many calls make a warm one measurable. */
+/** A warm call is so short that only this many can be measured. */
 export const WARM_CALLS = 10_000;

@@ -57,13 +57,15 @@ export function scopeAdvice({
   return `These scopes were requested: ${crm.scopes.join(' ')}. Change crm.scopes in ${configuration}${updates}.`;
 }
 
-/** In constant time. */
+/** Compares in constant time, so that the time of an answer tells nothing of the expected text. */
 function sameText(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(a), digest(b));
 }
 
-/** Only the address of its endpoints is known: the issuer is that, or one above it on the same host. */
+/**
+ * Tells whether the issuer is the address of the endpoints, or one above it on the same host: no more of it is known.
+ */
 function isIssuerOf(issuer: string, authUrl: string): boolean {
   if (!URL.canParse(issuer)) return false;
   const its = new URL(issuer);

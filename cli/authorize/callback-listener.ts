@@ -30,7 +30,7 @@ export async function listenForCallback(
   const answer: RequestListener = (request, response) => {
     const answer = answerIn(request, path, expected);
     showPage(response, pageOf(answer));
-    // After the page is sent, because the caller closes the listener.
+    // The caller closes the listener, so it is told only after the page is sent.
     finished(response, () => {
       if (answer?.kind === 'refused') reject(answer.error);
       if (answer?.kind === 'code') resolve(answer.code);

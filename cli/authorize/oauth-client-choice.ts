@@ -6,7 +6,7 @@ export interface ClientOptions {
   crm: Pick<Deployment['crm'], 'clientAuthentication'>;
   /** Default: the stored client. */
   clientId?: string | undefined;
-  /** From CRM_CLIENT_SECRET; never an argument, which other users of the machine could read. */
+  /** The value of CRM_CLIENT_SECRET; it is never an argument, which other users of the machine could read. */
   clientSecret?: string | undefined;
   /** Asks a person for the secret of this client, without echo; left out where nobody is there to be asked. */
   askSecret?: ((clientId: string) => Promise<string | undefined>) | undefined;

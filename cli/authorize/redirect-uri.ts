@@ -43,7 +43,7 @@ export function callbackOf({
     hosts,
     port: Number(url.port || 80),
     path: url.pathname,
-    // As given, for it is compared letter by letter.
+    // The address stays as it was given, because the service compares it letter by letter.
     uriAt: (actual) => (url.port === '0' ? wanted.replace(`${url.hostname}:0`, `${url.hostname}:${actual}`) : wanted),
   };
 }

@@ -46,7 +46,7 @@ export async function storeGrant(tokens: Tokens, given: StoreDeps): Promise<Gene
   }
 }
 
-/** For the count of versions. */
+/** When the stored generation and those before it were obtained, for the count of versions. */
 async function obtainedBefore(versionId: string, { store, now }: Deps): Promise<string[]> {
   const before = await store.version(versionId).catch(() => undefined);
   return before ? obtainedLately(before.tokens, new Date(now())) : [];

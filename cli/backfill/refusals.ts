@@ -8,7 +8,10 @@ import { type ConfigurationOptions, configurationOrError } from '../support/conf
 import { CommandError, USAGE } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
-/** Both included. @throws CommandError (exit code 2) where the first is after the last */
+/**
+ * All dates from the first to the last, both included.
+ * @throws CommandError (exit code 2) where the first is after the last
+ */
 export function datesBetween(from: string, to: string): string[] {
   if (from > to) throw new CommandError(`--from ${from} is after --to ${to}: nothing was started.`, USAGE);
   const dates = [from];

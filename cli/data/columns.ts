@@ -5,7 +5,9 @@ import { plainLine } from '../support/text.ts';
 
 /** The columns of a file, as its manifest tells them. */
 export interface FileColumns {
-  /** In the order of the file. A type or label is null where the CRM gave none, or where it is not known. */
+  /**
+   * The columns in the order of the file. A type or label is null where the CRM gave none, or where it is not known.
+   */
   columns: ListedField[];
   /** The first record of the file names them; false: they are the requested ones. */
   fromHeader: boolean;

@@ -49,7 +49,7 @@ async function diff(entity: Entity, options: Options): Promise<void> {
   const manifests = createManifests(target);
   const before = await findManifest(manifests, entity, { date: options.from });
   const after = await findManifest(manifests, entity, { date: options.to });
-  // Both are looked at before either is read.
+  // Both manifests are looked at before either file is read.
   const places = [before, after].map((manifest) => keyPlace(manifest, options.key));
   const keys = await keyChanges(keysOf(target, before, places[0] ?? 0), keysOf(target, after, places[1] ?? 0));
   const columns = changesBetween(columnsOf(before).columns, columnsOf(after).columns);

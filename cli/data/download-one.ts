@@ -50,7 +50,7 @@ export async function downloadOne(target: Target, manifest: Manifest, { path, fo
   return { document: { ...facts, resumedAt, whole: true }, text: `${factsOf(manifest)}${went}` };
 }
 
-/** For a person: one line, and what the manifest warns of. */
+/** Prints one line for a person, and what the manifest warns of. */
 export function printDownloaded(manifest: Manifest, path: string, text: string): void {
   printOut(`${plainLine(path)}: ${text}.`);
   for (const warning of [...remarksOf(manifest), ...manifest.warnings]) printErr(`Warning: ${warning}`);

@@ -66,7 +66,7 @@ async function lockPart(partPath: string): Promise<() => Promise<void>> {
   } catch (error) {
     const held = error instanceof Error && 'code' in error && error.code === 'EEXIST';
     if (held) throw new CommandError(await heldText(lock, partPath), USAGE, { cause: error });
-    // On a full disk it is created empty.
+    // A full disk leaves a lock file without content.
     await rm(lock, { force: true });
     throw error;
   }

@@ -10,7 +10,7 @@ import { type Headline, headlineOf } from './words.ts';
 
 /** What is known of a deployment, in one row. */
 export interface DeploymentRow {
-  /** Of its last night. */
+  /** How the last night of the deployment went, in a few words. */
   headline: string;
   tone: Headline['tone'];
   /** The newest date of that night. */
@@ -19,7 +19,7 @@ export interface DeploymentRow {
   missing: Entity[];
   stillToCome: Entity[];
   paused: Entity[];
-  /** Of the entities whose rule is on, the one whose newest published export is the oldest, and when its run started. */
+  /** Which of the entities whose rule is on has the oldest newest published export, and when that run started. */
   oldest: { entity: Entity; startedAt: string; hours: number } | null;
   /** Their rule is on, and nothing was ever published. */
   neverPublished: Entity[];
@@ -89,7 +89,7 @@ function isIdle({ published, attempts }: Facts): boolean {
   return published.length === 0 && attempts.length === 0;
 }
 
-/** Of a deployment that has run before: the page of few nights would take it for one that never ran. */
+/** Says that a deployment which has run before is idle: the page of few nights would take it for one that never ran. */
 function idle(on: Entity[]): Pick<Headline, 'text' | 'tone'> {
   if (on.length === 0) return { text: 'All rules are paused', tone: 'open' };
   return { text: `No run in the last ${NIGHTS} nights`, tone: 'bad' };

@@ -13,7 +13,7 @@ import { CELLS, cellText, longDate, timeText, tookText } from './words.ts';
 
 /** A dialog for each cell. Without a script it is what the cell's link leads to. */
 export function factsOf(data: ReportData): Markup[] {
-  // With few nights, the last one of an entity may lie before them.
+  // The last night of an entity may lie before the shown ones where those are few.
   const all = data.rows.flatMap(({ last, cells }) => (cells.includes(last) ? cells : [last, ...cells]));
   return all.filter(hasFacts).map((cell) => dialog(data, cell));
 }

@@ -35,7 +35,7 @@ export function exitCodeOfFleet({ deployments }: Fleet): number {
   );
 }
 
-/** Of `--json`: a row for each deployment, also for one that is not known. */
+/** The document of `--json`: a row for each deployment, also for one that is not known. */
 export function documentOfFleet({ madeAt, deployments }: Fleet) {
   return { madeAt, deployments: deployments.map(({ deployment, found, why }) => ({ deployment, why, ...found })) };
 }

@@ -22,7 +22,7 @@ ${script === undefined ? null : html`<script>${new Markup(script)}</script>\n`}<
 `.text;
 }
 
-/** Nothing is loaded, sent or embedded; only this style and this script count. */
+/** The page loads, sends and embeds nothing; only this style and this script count. */
 function policy(script: string | undefined): string {
   const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
   const own = `style-src ${hash(STYLE)}; script-src ${script === undefined ? "'none'" : hash(script)}`;

@@ -82,7 +82,7 @@ function gridCell(cell: Cell): Markup {
   return html`<td><a class="cell ${outcome}" data-facts="${factsId(cell)}" href="#${factsId(cell)}" title="${label}" aria-label="${label}">${sign}</a></td>`;
 }
 
-/** Only what occurs. */
+/** Explains the marks that occur, and no others. */
 function legend({ rows }: ReportData): Markup[] {
   const seen = new Set(rows.flatMap(({ cells }) => cells.map(({ outcome }) => outcome)));
   const shown = (Object.keys(CELLS) as NightOutcome[]).filter((outcome) => outcome !== 'none' && seen.has(outcome));

@@ -32,7 +32,7 @@ function textOf(value: Value | undefined): string {
   return escaped(String(value));
 }
 
-/** Without the characters that would turn the direction of what follows them. */
+/** Removes the characters that would turn the direction of what follows them, and escapes those of HTML. */
 function escaped(text: string): string {
   return text
     .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')

@@ -20,7 +20,7 @@ export type NightOutcome =
 /** What is known of the date of an entity, and what was to be expected of it. */
 export interface KnownOfNight {
   now: Date;
-  /** Of the run that counts for the date; `undefined` where none is published. */
+  /** The run that counts for the date; `undefined` where none is published. */
   published: { warned: boolean } | undefined;
   /** How the last of the runs without a file that counts stands. */
   lastAttempt: { outcome: Outcome } | undefined;

@@ -9,7 +9,7 @@ import { shortDate } from './words.ts';
 
 const WIDTH = 264;
 const HEIGHT = 124;
-/** For labels of 10 px: `100.5 MB` beside its tick, and half of `20 Nov` below the newest point. */
+/** Room for labels of 10 px: `100.5 MB` beside its tick, and half of `20 Nov` below the newest point. */
 const MARGINS = { marginLeft: 60, marginRight: 20, marginTop: 10, marginBottom: 28 };
 
 interface Measure {
@@ -102,7 +102,7 @@ function drawing(measure: Measure, cells: Cell[], label: string): Markup {
   return new Markup(svg.outerHTML);
 }
 
-/** At most four, the newest among them. */
+/** At most four dates, the newest among them. */
 function datesShown(points: { date: Date }[]): Date[] {
   const every = Math.ceil(points.length / 4);
   return points.map(({ date }) => date).filter((_, index) => (points.length - 1 - index) % every === 0);

@@ -35,7 +35,7 @@ export interface Cell {
   date: string;
   outcome: NightOutcome;
   published: PublishedRun | null;
-  /** Its table was not written. */
+  /** The table of this published run was not written. */
   lacksTable: boolean;
   /** Oldest first. */
   attempts: Attempt[];
@@ -55,7 +55,7 @@ export interface ReportData {
 interface Row {
   entity: Entity;
   paused: boolean;
-  /** In the night that began last, whose starts may lie on both sides of midnight. */
+  /** The cell of the night that began last, whose starts may lie on both sides of midnight. */
   last: Cell;
   /** A cell for each of the nights. */
   cells: Cell[];
@@ -91,7 +91,7 @@ function rowOf(facts: Facts, entity: Entity, nights: string[], lastNight: string
   return { entity, paused, last, cells };
 }
 
-/** Before the first known run nothing is missing. */
+/** The starts of a rule, and since when a start without a run counts as missing: the first known run. */
 interface Expected {
   starts: Start[];
   since: Date | undefined;
@@ -128,7 +128,7 @@ function hasWarnings(manifest: Manifest): boolean {
   return [...remarksOf(manifest), ...manifest.warnings].length > 0;
 }
 
-/** Nothing records since when a rule is switched off: assumed since the last night with a run. */
+/** Marks the cells of a paused entity since its last night with a run: no record tells when a rule was switched off. */
 function pausedFrom(cells: Cell[], paused: boolean): Cell[] {
   if (!paused) return cells;
   const last = cells.findLastIndex(({ published, attempts }) => published !== null || attempts.length > 0);

@@ -68,7 +68,7 @@ async function report(options: ReportOptions): Promise<void> {
 interface Made {
   page: string;
   headline: string;
-  /** For `--json`. */
+  /** The document that `--json` prints. */
   document: object;
   exitCode: number;
 }

@@ -89,7 +89,7 @@ export function cellText({ outcome, published, attempts }: Cell): string {
   return outcome === 'failed' && error ? `${word} (${error})` : word;
 }
 
-/** From the start of the run to the stored file. */
+/** How long a run took from its start to the stored file. */
 export function tookText({ published }: Cell): string {
   if (!published) return '';
   const { startedAt, export: made } = published.manifest;

@@ -11,7 +11,7 @@ const IN_FLIGHT = ['CreateExport', 'StepCrashed'];
 
 interface Ended {
   name: string;
-  /** Of Step Functions. */
+  /** The status that Step Functions gives the execution. */
   status: string;
   error: string | null;
 }

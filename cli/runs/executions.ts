@@ -59,11 +59,11 @@ interface FollowOptions {
   everyMs?: number;
   signal?: AbortSignal | undefined;
   onProgress?: (progress: Progress) => void;
-  /** Without it, bytes are known when the file is stored. */
+  /** Reads how many bytes are stored; where it is left out, they are known when the whole file is. */
   fileProgress?: FileProgress;
-  /** Without it, what the bucket says of the run is left out. */
+  /** Reads what the bucket says of the run; where it is left out, nothing of that is told. */
   published?: Published;
-  /** In which a run gets its date that ended before it had one. */
+  /** The zone in which a run gets its date that ended before it had one. */
   timeZone?: string | undefined;
 }
 

@@ -18,7 +18,7 @@ export function refuseDate(
 ): void {
   const wanted = date ?? (scheduledFor === undefined ? undefined : dateOf(TimeZone, scheduledFor));
   if (wanted === undefined) return;
-  // Other text that a person typed is not repeated.
+  // A person may have typed anything: only a date is repeated.
   const shown = z.iso.date().safeParse(wanted).success ? wanted : 'This';
   const problem = dateProblem(shown, dateIn(TimeZone, new Date()), TimeZone);
   if (problem !== undefined) throw new CommandError(`${problem}${advice}`, USAGE);

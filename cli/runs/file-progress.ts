@@ -5,7 +5,7 @@ import { parseJson } from '../../core/json.ts';
 import type { RunState } from '../../core/step/states.ts';
 import type { Target } from '../support/target.ts';
 
-/** Never throws; `undefined` where nothing can be read. */
+/** Tells how far the file is. It never throws, and is `undefined` where nothing can be read. */
 export type FileProgress = (state: RunState) => Promise<Moved | undefined>;
 interface Moved {
   bytes: number;
@@ -66,7 +66,7 @@ async function storedBytes({ s3, BucketName: Bucket }: Place, { run }: RunState)
   if (!newest) return undefined;
   let bytes = 0;
   const upload = { Bucket, Key: newest.Key, UploadId: newest.UploadId };
-  // Not by the SDK's paginator, which would not end: the last page names a next one too.
+  // The SDK's paginator would not end here: the last page names a next one too.
   for (let PartNumberMarker: string | undefined; ; ) {
     const page = await s3.send(new ListPartsCommand({ ...upload, PartNumberMarker }));
     bytes += (page.Parts ?? []).reduce((sum, { Size = 0 }) => sum + Size, 0);

@@ -8,7 +8,7 @@ import { type FoundRun, foundRun, runOf } from './run/run.ts';
 
 type Place = Pick<Target, 'sfn' | 'StateMachineArn'>;
 
-/** Of the newest: the nearest to an unknown name is suggested. */
+/** This many of the newest names are looked at: the nearest to an unknown name is suggested. */
 const NAMES_LOOKED_AT = 200;
 /** Step Functions allows some fifteen such calls a second. */
 const DESCRIBED_AT_ONCE = 10;
@@ -31,13 +31,13 @@ export async function findRun(target: Place, run: string): Promise<FoundRun> {
 
 interface Sought {
   since?: Date | undefined;
-  /** Only those that ended in anything but success. */
+  /** Looks for runs that ended in anything but success, and no others. */
   failed?: boolean | undefined;
   running?: boolean | undefined;
   entity?: Entity | undefined;
   /** Starts that ended without a job too. */
   withoutJob?: boolean | undefined;
-  /** By the name of the execution; these are not described. */
+  /** Entities by the name of the execution; these executions are not described. */
   known?: ReadonlyMap<string, Entity> | undefined;
 }
 
@@ -64,7 +64,7 @@ export async function* executionsOf(
   }
 }
 
-/** Of names that commands give (`startRun`, `backfill`); of any other run only the input names the entity. */
+/** Matches names that commands give (`startRun`, `backfill`); of any other run only the input names the entity. */
 const NAMED = /^(.+?)-(?:(?:(release|table)-)?\d{8}T\d{6}Z-[0-9a-f]{6}|backfill-\d{4}-\d\d-\d\d-\d+)$/;
 
 async function withEntity(place: Pick<Target, 'sfn'>, item: ExecutionListItem, known: Sought['known']) {

@@ -66,7 +66,7 @@ export async function followToTheEnd(
 async function show(target: Target, runs: FollowedRun[], json: boolean | undefined, signal: AbortSignal) {
   const screen = createScreen(json ? process.stderr : process.stdout);
   const rows = new Map<string, Progress>();
-  // If one cannot be read, following the others ends too.
+  // Where one run cannot be read, following the others ends too.
   const others = new AbortController();
   // Whoever may not read the bucket learns how a run ended all the same.
   const published = createPublished(target, () => undefined);

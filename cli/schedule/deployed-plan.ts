@@ -19,7 +19,7 @@ export async function deployedPlan(
   const zoneOffsets = offsetsOf(expressions, timeZone, now);
   const entities = ENTITIES.map((entity, index): [Entity, object] => {
     const expression = expressions[index] ?? '';
-    // Of a rule that somebody deleted, the default counts: its night is missing.
+    // The default stands for a rule that somebody deleted: its night is missing.
     const start = expression === '' ? {} : startOf(expression, zoneOffsets);
     return [entity, { ...start, enabled: rules.get(entity)?.State !== 'DISABLED' }];
   });

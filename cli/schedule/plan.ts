@@ -30,7 +30,7 @@ interface PlannedRun {
 }
 
 const STARTS = 5;
-/** Nothing is deployed here, so a local configuration needs no local cloud. */
+/** No stack is looked at here, so a local configuration needs no local cloud. */
 const NO_CLOUD = 'http://127.0.0.1';
 
 /** Registers `plan`, which reads the configuration file alone. */

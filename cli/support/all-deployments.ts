@@ -36,7 +36,7 @@ export async function eachDeployment<T>(
   );
 }
 
-/** The same with what is behind each name. */
+/** What `look` finds in each deployment, looked up with what is behind its name. */
 export function eachTarget<T>(
   options: AllDeploymentsOptions,
   look: (target: Target, deployment: string, stackStatus: string) => Promise<T>,

@@ -3,7 +3,10 @@ import * as z from 'zod/mini';
 
 /** The time of AWS, seen from a machine whose clock may be wrong. */
 export interface Clock {
-  /** Of AWS, where this machine is off by more than the accuracy of the measurement; else of this machine. */
+  /**
+   * The time of AWS where this machine is off by more than the accuracy of the measurement; else the time of this
+   * machine.
+   */
   now: () => Date;
   /** Milliseconds by which AWS is ahead, 0 where both agree; `undefined` where AWS did not say its time. */
   offset: () => number | undefined;
@@ -32,7 +35,7 @@ export function watchClock(client: SecretsManagerClient, local: () => number = D
         best = { roundTrip, offset: date + 500 - (sent + received) / 2 };
       return result;
     },
-    // Here error responses are seen too.
+    // This step of the SDK sees error responses too.
     { step: 'deserialize', priority: 'low', name: 'watchClock', override: true },
   );
   const offset = () => (Math.abs(best.offset) > TELLABLE_MS ? best.offset : 0);

@@ -14,7 +14,7 @@ const makers = (settings: Settings) => {
   const lease = { ...settings, ...LEASE_LIMITS };
   return {
     sfn: () => new (sdk<typeof import('@aws-sdk/client-sfn')>('sfn').SFNClient)(settings),
-    // With the bucket in front of its name, localhost is not found.
+    // The bucket's name goes into the path: in front of `localhost` it would make a host that no resolver finds.
     s3: () => {
       const forcePathStyle = 'credentials' in settings;
       return new (sdk<typeof import('@aws-sdk/client-s3')>('s3').S3Client)({ ...settings, forcePathStyle });

@@ -54,7 +54,7 @@ export function commandFor(
   return `npm run cli -- ${command} ${options.join(' ')}`;
 }
 
-/** For a shell. */
+/** Quotes a text for a shell. */
 export function quoted(value: string): string {
   return /^[\w./:@=-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }
@@ -67,7 +67,7 @@ export function pathArgument(path: string): string {
   return resolve(here ?? process.cwd(), path);
 }
 
-/** The same for an output, where `-` is standard output. */
+/** The path of an output, where `-` is standard output. */
 export function outputArgument(path: string): string {
   return path === '-' ? path : pathArgument(path);
 }
@@ -77,7 +77,10 @@ export interface AllDeploymentsOptions extends Omit<TargetOptions, 'deployment'>
   allDeployments?: boolean;
 }
 
-/** Of all deployments: one that does not answer must not keep the others waiting for the SDK's own limits. */
+/**
+ * The longest call where all deployments are asked: one that does not answer must not keep the others waiting for the
+ * SDK's own limits.
+ */
 export const CALL_SECONDS = 20;
 
 /** Adds `--all-deployments` to a command that works on one. @param without options that make sense for one only */

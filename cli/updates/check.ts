@@ -68,7 +68,7 @@ export async function samplesOf(source: UpdateSource, showValues: boolean): Prom
 
 function requestText({ id, ...fields }: WithId, showValues: boolean): string {
   if (showValues) return `PATCH /customers/${id}\n  ${JSON.stringify(fields)}`;
-  // That a field is emptied tells nothing about the customer but is what a person wants to see.
+  // An emptied field is shown even here: it tells nothing about the customer, and a person wants to see it.
   const masked = Object.entries(fields).map(([name, value]) => [name, value === null ? null : '***']);
   return `PATCH /customers/${id.slice(0, SHOWN_OF_ID)}…\n  ${JSON.stringify(Object.fromEntries(masked))}`;
 }

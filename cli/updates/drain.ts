@@ -37,8 +37,8 @@ export async function drainBatch({ sfn, store }: UpdatesTarget, batch: string, s
 }
 
 /**
- * Until when functions of a stopped batch without a summary may send, such as `09:30:00`; `undefined` where none does any
- * more. By this computer's time, which may be wrong by some minutes.
+ * Until when functions of a stopped batch without a summary may send, such as `09:30:00`; `undefined` where none does
+ * any more. The time is by this computer's clock, which may be wrong by some minutes.
  */
 export function sendsUntil(stoppedAt: string): string | undefined {
   const end = Date.parse(stoppedAt) + LONGEST_MS;

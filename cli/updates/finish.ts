@@ -67,7 +67,7 @@ async function followBatch(
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LARGEST_PAUSE_MS, pause * 1.05)) {
       signal.throwIfAborted();
       const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));
-      // After the status, so that results written before the end are counted.
+      // The results are counted after the status is read, so that those written before the end are among them.
       await tally.refresh();
       const seconds = secondsBetween(execution.startDate, execution.stopDate ?? new Date());
       display.show({ counts: tally.counts, lines: tally.lines, records, seconds });

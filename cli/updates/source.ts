@@ -52,7 +52,7 @@ async function* unchanged(path: string, file: FileHandle, before: FileStamp): As
   for (;;) {
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
     const { bytesRead } = await file.read(piece, 0, PIECE_BYTES, position);
-    // At every piece: a problem found in changed content would mislead.
+    // The file is looked at again after every piece: a problem found in changed content would mislead.
     if (!isUnchanged(before, await stampOf(file))) throw changed(path);
     if (bytesRead === 0) return;
     yield piece.subarray(0, bytesRead);

@@ -52,7 +52,7 @@ export async function startResumed(
   const describe = new DescribeExecutionCommand({ executionArn: executionArn(UpdatesStateMachineArn, name) });
   const { status } = await sfn.send(describe);
   if (status === 'RUNNING' || (await store.read(keysOf(name).started))) return undefined;
-  // That execution ended before it claimed the batch.
+  // The execution ended before it claimed the batch.
   return startBatch(target, file, options);
 }
 

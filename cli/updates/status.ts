@@ -18,9 +18,9 @@ import type { UpdatesTarget } from './updates-target.ts';
 /** A batch as `--json` prints it. What is not known is null. */
 export interface BatchStatus extends Run {
   batch: string;
-  /** Of all records; null while they are not counted. */
+  /** Counts of all records; null while they are not counted. */
   records: number | null;
-  /** Of the lines that have an outcome. */
+  /** Counts of the lines that have an outcome. */
   counts: Counts;
   resultKey: string | null;
 }

@@ -103,7 +103,7 @@ async function send(checked: CheckedUpdates, target: UpdatesTarget, options: Upd
   const { maxRate, stopAfterFailures, resume } = options;
   const batch = resume === undefined ? newBatchName() : resumedName(resume);
   const key = await uploadInput(target.store, batch, checked, resume !== undefined);
-  // Before the start, whose answer may be lost: this is the name to look up.
+  // The name is printed before the start, whose answer may be lost: it is the one to look up.
   printErr(`Batch ${batch}: ${manyText(checked.records, 'record')}.`);
   const how = { maxRate, stopAfterFailures };
   const executionArn =

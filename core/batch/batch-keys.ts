@@ -10,7 +10,7 @@ export function keysOf(batch: string) {
     /** The claim of the one execution that applies the batch. */
     started: `${folder}_started.json`,
     chunks: `${folder}chunks.jsonl`,
-    /** While it exists, nothing is sent. */
+    /** No line is sent while this object exists. */
     stop: `${folder}stop.json`,
     /** An empty object for each line that failed, where failures are counted. */
     failures: `${folder}failures/`,

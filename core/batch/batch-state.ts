@@ -51,7 +51,7 @@ export const batchStateSchema = z.looseObject({
   /** Waits in a row without progress. */
   waits: z.int().default(0),
   batch: batchSchema.nullable().default(null),
-  /** In a child of the map: its chunk. */
+  /** The chunk that a child of the map works on; `null` outside of the map. */
   chunk: chunkSchema.nullable().default(null),
   place: placeSchema.nullable().default(null),
   resultKey: z.string().nullable().default(null),

@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 /** Children of one Distributed Map; a result of more could pass the 256 KB that its answers may have together. */
 const MOST_CHUNKS = 1000;
-/** Fewer are not worth a child. */
+/** A chunk of fewer lines is not worth a child. */
 const SMALLEST_CHUNK = 100;
 /** Enough that chunks put together from them differ by an eighth at most. */
 const MOST_STARTS = 16 * MOST_CHUNKS;

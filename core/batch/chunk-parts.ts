@@ -23,7 +23,7 @@ const triesSchema = z
 /** What is known of a line that has no result yet. */
 export type Tries = z.infer<typeof triesSchema>;
 export const NEVER_TRIED: Tries = { attempts: 0, lost: false, status: null };
-/** Its function died: it may have been sent. */
+/** A line whose function died: it may have been sent. */
 export const IN_DOUBT: Tries = { attempts: 0, lost: true, status: null };
 
 /**
@@ -81,7 +81,7 @@ export function doubtOf(place: Place): Doubt | undefined {
 
 /** What the bucket knows of a chunk. */
 export interface ChunkParts {
-  /** By line. */
+  /** The result of each line that has one. */
   results: Map<number, ResultLine>;
   doubt: Doubt | undefined;
 }

@@ -9,7 +9,7 @@ export function batchStoreFromEnv(): BatchStore {
   return createBatchStore(new S3Client(AWS_LIMITS), readEnv(process.env, 'DEPLOYMENT', 'BUCKET_NAME').BUCKET_NAME);
 }
 
-/** The same, for a step that reads a small object before every line. */
+/** The store of batches for a step that reads a small object before every line. */
 export function fastBatchStoreFromEnv(): BatchStore {
   return { ...batchStoreFromEnv(), read: fastReadFromEnv() };
 }

@@ -9,7 +9,7 @@ import type { BatchStore } from './batch-store.ts';
 
 export type UpdateRecord = Exclude<UpdateEntry, Problem>;
 
-/** At least one whole line. No stream stays open while lines are sent: it would be closed as idle. */
+/** A piece holds at least one whole line. No stream stays open while lines are sent: it would be closed as idle. */
 const PIECE_BYTES = LONGEST_LINE + 1;
 const LF = 0x0a;
 

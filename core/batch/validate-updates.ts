@@ -22,7 +22,7 @@ export interface Validation {
 
 interface Warning {
   field: string;
-  /** To be read after the name of the field. */
+  /** The end of a sentence that begins with the name of the field. */
   sentence: string;
   records: number;
   firstLine: number;

@@ -37,7 +37,10 @@ function counted(count: number, what: string): string {
   return count === 1 ? `There is 1 ${what}` : `There are ${count} ${what}s`;
 }
 
-/** That it is not known whether the first line names the columns, the gate says: a person may have told it. */
+/**
+ * Says how the counts of rows differ. The gate says whether the first line names the columns: a person may have told
+ * it.
+ */
 function rowRemarks(scan: Scan, { rows }: Content): string[] {
   if (!rows || rows.least === rows.most) return [];
   const why: [holds: boolean, text: string][] = [

@@ -11,7 +11,7 @@ const PIECE_BYTES = 128 * 1024;
 export async function* gunzipped(bytes: AsyncIterable<Uint8Array>, reading: Reading): AsyncGenerator<Uint8Array> {
   const gunzip = createGunzip({ chunkSize: PIECE_BYTES });
   const feeding = feed(gunzip, bytes);
-  // Its error arrives where the content is read.
+  // The error of the feeding side arrives where the content is read.
   feeding.catch((error: Error) => gunzip.destroy(error));
   try {
     for await (const piece of gunzip) yield piece;
@@ -43,7 +43,7 @@ async function feed(gunzip: Gunzip, bytes: AsyncIterable<Uint8Array>): Promise<v
     else {
       await write(chunk);
       fed += chunk.length;
-      // At zeros behind a member it stops.
+      // Node's gunzip stops reading at zeros behind a member.
       ended = gunzip.bytesWritten < fed;
       if (ended) refuseOthers(chunk.subarray(chunk.length - (fed - gunzip.bytesWritten)));
     }

@@ -12,7 +12,7 @@ export const START_BYTES = 1024 * 1024;
 
 export type Content = Pick<Facts, 'empty' | 'format' | 'dialect' | 'header' | 'content'> & { remarks: string[] };
 
-/** Nothing is known but this. */
+/** What is known of a file that is empty. */
 export const NO_CONTENT: Content = {
   empty: true,
   format: null,

@@ -65,7 +65,7 @@ async function readOnly(
   return { content: withOthers(content, passedOver, besides), packed: true };
 }
 
-/** To its end, what is packed in gzip or a zip archive: a spreadsheet has to be unpacked to the disk. */
+/** Reads what is packed in gzip or a zip archive to its end; a spreadsheet has to be unpacked to the disk for that. */
 export function readBegun({ judged, chunks }: Begun, reading: Reading, packed: string): Promise<Content> {
   if (judged.result !== 'zip') return readStream({ judged, chunks }, reading);
   return withinLimits(reading, () =>

@@ -16,15 +16,15 @@ export interface Known {
 /** How one file is read. */
 export interface Reading {
   expected: Expected;
-  /** In messages: `The file at runs/…`. */
+  /** What the file is called in messages: `The file at runs/…`. */
   what: string;
-  /** As declared; '' = not at all. */
+  /** The declared media type; '' = none was declared. */
   contentType: string;
-  /** Of its content, unpacked (`files.maxBytes`). */
+  /** The most bytes that the content may have, unpacked (`files.maxBytes`). */
   maxBytes: number;
-  /** Until reading has to end. */
+  /** Seconds until reading has to end. */
   secondsLeft: () => number;
-  /** Only the closing of the connection marked its end: its shape has to prove it whole. */
+  /** The closing of the connection alone marked the end of the file: its shape has to prove it whole. */
   undeclaredEnd: boolean;
 }
 
@@ -72,7 +72,7 @@ function inTime(reading: Reading, bytes: number): void {
 /** Left free on the disk. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
 
-/** For archives and spreadsheets: the disk is that of the function. */
+/** Limits for archives and spreadsheets: the disk is that of the function. */
 export async function limitsOf({ maxBytes, secondsLeft }: Reading): Promise<ReadingLimits> {
   const { bavail, bsize } = await statfs(tmpdir());
   return { contentBytes: maxBytes, diskBytes: Math.max(0, bavail * bsize - RESERVE_BYTES), secondsLeft };

@@ -5,7 +5,7 @@ export type ZipKind =
   /** One file, and others that are no content: `besides` of them hold bytes. */
   | { kind: 'one'; entry: ZipEntry; passedOver: number; besides: number }
   | { kind: 'several' }
-  /** In words. */
+  /** `looks` says in words what the archive holds. */
   | { kind: 'other'; looks: string };
 
 /** Notes of a Mac and of Windows, beside a file that was packed by hand. */

@@ -16,7 +16,7 @@ export async function readJson<T>(response: WholeAnswer, call: CrmCall, schema: 
   throw new RunError('CrmContractError', `${where} in a shape that is not known${problem}: ${shapeOf(value)}.`);
 }
 
-/** For messages: no values. */
+/** Describes the shape of an answer for messages: it names keys and types, no values. */
 export function shapeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) {
@@ -42,8 +42,8 @@ async function jsonOf(response: WholeAnswer, call: CrmCall): Promise<unknown> {
 }
 
 /**
- * Of a create: `CreateUnanswered`. Where the run has an export: a `CrmContractError` that is waited out. Before: a final
- * one, or `CrmUnavailable` where the answer broke off.
+ * The error of an answer that cannot be read. A create gives `CreateUnanswered`. Where the run has an export it is a
+ * `CrmContractError` that is waited out; before that a final one, or `CrmUnavailable` where the answer broke off.
  */
 function unreadable(call: CrmCall, what: string, { cut, cause }: { cut?: boolean; cause?: unknown } = {}): RunError {
   const answered = `was answered ${what}`;
@@ -53,7 +53,7 @@ function unreadable(call: CrmCall, what: string, { cut, cause }: { cut?: boolean
   return new RunError('CrmContractError', message, { cause, momentary: hasExport && cut !== false });
 }
 
-/** For messages. */
+/** The media type of an answer, for messages. */
 export function contentType({ headers }: Pick<WholeAnswer, 'headers'>): string {
   const type = headers.get('content-type')?.match(/^[a-z]+\/[a-z+.-]+/i)?.[0];
   return type ? ` (${type})` : '';

@@ -8,9 +8,9 @@ export interface CrmCall {
   /** The path in the interface document, for logs and errors. */
   template: string;
   json?: unknown;
-  /** With the whole answer; default in `client.ts`. */
+  /** How long the call may take until the whole answer is there; the default is in `client.ts`. */
   timeoutMs?: number;
-  /** Until the invocation is killed. The call is sent only while its whole time is left. */
+  /** Seconds until the invocation is killed. The call is sent only while its whole time is left. */
   secondsLeft?: () => number;
 }
 

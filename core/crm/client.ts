@@ -31,7 +31,7 @@ type Exchange =
   | { response: WholeAnswer; token: AccessToken; trouble?: RunError | undefined }
   | { response: undefined; unanswered: RunError };
 
-/** For calls whose refusals are results, not errors. */
+/** Makes calls whose refusals are results, not errors. */
 export interface CrmExchange {
   /**
    * Makes one call as `CrmClient.call` does, and returns whatever was answered.
@@ -58,7 +58,8 @@ export function createCrmClient(deps: ClientDeps): CrmClient & CrmExchange {
     redirect: 'manual',
     throwHttpErrors: false,
     timeout: false,
-    // Only for a kept-alive connection that the server has just closed: wait states repeat calls.
+    // One repetition is enough: it is for a kept-alive connection that the server has just closed. Wait states repeat
+    // calls.
     retry: { limit: 1, methods: ['get'], backoffLimit: 1000, jitter: true },
   });
   return {
@@ -142,7 +143,10 @@ function notSentFor(reason: string, call: CrmCall): string {
   return `${reason} left too little time in this invocation for ${nameOf(call)}: it was not sent, the next invocation sends it.`;
 }
 
-/** Else the invocation would be killed while it waits, and what the CRM did not be known. */
+/**
+ * Tells whether a call can end in time. Otherwise the invocation would be killed while it waits, and nobody would know
+ * what the CRM did.
+ */
 function hasTime({ timeoutMs = TIMEOUT_MS, secondsLeft }: CrmCall): boolean {
   return secondsLeft === undefined || secondsLeft() >= timeoutMs / 1000 + MARGIN_SECONDS;
 }

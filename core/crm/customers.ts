@@ -8,7 +8,7 @@ import type { CrmCall } from './call.ts';
 import type { CrmExchange } from './client.ts';
 import { refusal } from './refusals.ts';
 
-/** Of one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). Holds no value of a customer. */
+/** The answer to one `PATCH /customers/{id}` (`docs/interface/`, section 4.1). It holds no value of a customer. */
 export interface UpdateAnswer {
   /** `null` when the request was sent and never answered. */
   status: number | null;
@@ -16,11 +16,11 @@ export interface UpdateAnswer {
   change: 'made' | 'refused' | 'unclear';
   error: { name: RunErrorName; message: string } | null;
   retryAfterSeconds?: number | undefined;
-  /** Of a 422: those of the sent fields that the CRM names. */
+  /** Those of the sent fields that the CRM names in a 422. */
   fields?: string[];
   /** Why the call could not be repeated with another token; the next invocation may. */
   trouble?: RunError;
-  /** Of a 403. */
+  /** A 403 that says that the grant lacks the scope. */
   scopeMissing?: boolean;
 }
 

@@ -30,7 +30,7 @@ export function mayBecomeKnown(since: string, now: Date): boolean {
   return now.getTime() - Date.parse(since) < UNKNOWN_SECONDS * 1000;
 }
 
-/** In any letter case. */
+/** The statuses of an export; the CRM may write them in any letter case. */
 const STATUSES = ['INITIATED', 'PROCESSING', 'PROCESSED', 'FAILED'] as const;
 export interface StatusAnswer {
   status: (typeof STATUSES)[number];

@@ -9,7 +9,7 @@ export interface Field {
   name: string;
   /** `null` where the CRM has none, or not a plain one. */
   label: string | null;
-  /** The same. */
+  /** `null` where the CRM has none, or not a plain one. */
   type: string | null;
 }
 
@@ -31,7 +31,7 @@ const fieldsSchema = unwrapped(
   'items',
 );
 
-/** In the CRM's order. */
+/** The fields of an entity in the order in which the CRM lists them. */
 export async function readFields(crm: CrmClient, entity: Entity): Promise<Field[]> {
   const call = { method: 'get', path: `${entity}/fields`, template: `/${entity}/fields` } as const;
   const fields = await crm.call(call, fieldsSchema);

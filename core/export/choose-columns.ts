@@ -8,7 +8,7 @@ import { refuseLeftOut } from './refuse-left-out.ts';
 import { refuseMissing, resolveColumns } from './request.ts';
 
 interface Chosen {
-  /** Of the request. */
+  /** The columns that the export requests. */
   columns: string[];
   leftOut: LeftOut[];
   /** Warnings. */

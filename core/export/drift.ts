@@ -80,7 +80,7 @@ export function comparable<T extends { name: string }>(fields: readonly T[], col
   return fields.filter(({ name }) => !excepted.has(name) && (requested.has(name) || isPlainName(name)));
 }
 
-/** For the manifest; `null` where the run does not know all of them. */
+/** The listed fields as the manifest has them; `null` where the run does not know all of them. */
 export function fieldsOf({
   request,
   listed,

@@ -7,7 +7,7 @@ import { type Attributes, expiryOf, expressionValues } from '../oauth/ledger-ite
 const recordSchema = z.object({
   exportId: z.guid(),
   createdAt: z.iso.datetime(),
-  /** Of entity and request. */
+  /** The digest of entity and request. */
   fingerprint: z.string(),
   /** The logical date. */
   date: z.iso.date(),
@@ -15,8 +15,8 @@ const recordSchema = z.object({
 export type ExportRecord = z.infer<typeof recordSchema>;
 
 /**
- * By execution, in the table of the ledger: a retry takes nobody's word for whose export it adopts.
- * Both methods throw RunError `TokenStoreUnavailable`, or `ConfigInvalid` where a right is missing.
+ * Which execution made which export, in the table of the ledger: a retry takes nobody's word for whose export it
+ * adopts. Both methods throw RunError `TokenStoreUnavailable`, or `ConfigInvalid` where a right is missing.
  */
 export interface ExportRecords {
   keep(execution: string, record: ExportRecord, now: Date): Promise<void>;

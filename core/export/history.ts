@@ -11,13 +11,13 @@ import { datePointerKey, type Pointer, pointerSchema } from './pointer.ts';
 
 const MOST_COMPARED = 7;
 const MOST_LOOKED_AT = 30;
-/** Of first records and of endings that manifests carry on. */
+/** The most first records, and the most endings, that a manifest carries on from earlier ones. */
 const MOST_CARRIED = 20;
 
 interface Wanted {
   entity: Entity;
   date: string;
-  /** Of equal plans. */
+  /** Tells whether a manifest has an equal plan. */
   matches: (manifest: Manifest) => boolean;
   /** What was kept until then may be gone. */
   today: string;

@@ -5,7 +5,7 @@ import { requestKeys } from '../config/request-keys.ts';
 import { RunError } from '../errors.ts';
 import { isPlainName, quotedNames, suggestion } from '../suggestion.ts';
 
-/** From a rule or a person. Everything but the entity has its default in the configuration. */
+/** The input of a rule or a person. Everything but the entity has its default in the configuration. */
 const inputSchema = z.strictObject({
   entity: entitySchema,
   /** The event time of the rule that started the run. */

@@ -54,7 +54,9 @@ function promisedOf({ entity, kind, request, excepted }: Judged, deployment: Dep
   };
 }
 
-/** Since when the files of a plan have had the same size and CRC-32; `null` where the one before was another. */
+/**
+ * The date since which the files of a plan have had the same size and CRC-32; `null` where the one before was another.
+ */
 export function unchangedSince(
   { comparedWith }: History,
   { date, file: { bytes, crc32 } }: Pick<Manifest, 'date'> & { file: Pick<Manifest['file'], 'bytes' | 'crc32'> },

@@ -22,7 +22,10 @@ interface Meant {
   remarks: string[];
 }
 
-/** By its exact name first; where there is none, every field whose name or label is the same once both are folded. */
+/**
+ * The fields that each entry means: the one with exactly its name; where there is none, every field whose name or label
+ * is the same once both are folded.
+ */
 export function meantBy(entries: readonly string[], fields: readonly Named[]): Meant {
   const found = entries.map((entry) => ({ entry, meant: fieldsOf(entry, fields) }));
   const several = found.filter(({ meant }) => meant.length > 1);
@@ -44,7 +47,7 @@ function fieldsOf(entry: string, fields: readonly Named[]): Named[] {
   return fields.filter(means);
 }
 
-/** Of the manifest that `latest.json` names. `null`: it does not hold them. */
+/** What the manifest holds that `latest.json` names. `null` fields: it does not hold them. */
 export interface LastPublished {
   date: string;
   plan: string | null;

@@ -5,7 +5,7 @@ import { parseJson, strictText } from '../json.ts';
 import { kindSchema } from '../step/kind.ts';
 import type { Bucket } from '../storage/bucket.ts';
 
-/** Of pointers and manifests. */
+/** The version of the layout of pointers and manifests. */
 export const layoutVersion = z
   .int()
   .check(
@@ -113,8 +113,8 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
 }
 
 /**
- * By date, then by plan (any run of the configured one is ahead of every partial one), then by start, then by name.
- * Negative: the first is behind.
+ * Orders runs by date, then by plan (any run of the configured one is ahead of every partial one), then by start, then
+ * by name. A negative number: the first is behind.
  */
 export function comparePlaces(a: Run, b: Run): number {
   const partsOf = ({ date, kind, startedAt, execution }: Run) => [

@@ -7,7 +7,7 @@ import type { ExportInput } from './input.ts';
 import type { LeftOut } from './left-out.ts';
 
 /**
- * To ask for a column that is left out, or to select by it, tells what is in it.
+ * Refuses to ask for a column that is left out, or to select by it: either would tell what is in it.
  * @throws RunError `InvalidInput` where the input does, `ConfigInvalid` where the configuration does
  */
 export function refuseLeftOut(leftOut: readonly LeftOut[], plan: EntityPlan, input: ExportInput): void {

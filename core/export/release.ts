@@ -5,7 +5,7 @@ import { parseJson, strictText } from '../json.ts';
 import type { Bucket } from '../storage/bucket.ts';
 import { inputOf } from './input.ts';
 
-/** Of an execution that publishes what a guard has stopped. */
+/** The input of an execution that publishes what a guard has stopped. */
 const inputSchema = z.strictObject({
   entity: entitySchema,
   /** The execution that stored the file. */

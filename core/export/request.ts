@@ -9,7 +9,10 @@ import type { ExportInput } from './input.ts';
 import type { LeftOut } from './left-out.ts';
 import type { Plan } from './plan.ts';
 
-/** Of request and listed fields. They are in the state, perhaps twice, which AWS limits to 256 KB. */
+/**
+ * The most characters that request and listed fields may take. They are in the state, perhaps twice, which AWS limits
+ * to 256 KB.
+ */
 const LARGEST_CARRIED = 64_000;
 
 /** Input before configuration; what nobody set is left out. @throws RunError `ConfigInvalid` when it is too large */

@@ -1,7 +1,7 @@
 /** A record, as far as it was seen. */
 export interface SeenRecord {
   cells: string[];
-  /** Without its line break. */
+  /** The text of the record without its line break. */
   text: string;
   /** What ends it; '' = it goes on, or is the last one. */
   lineBreak: string;

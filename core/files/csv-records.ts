@@ -63,7 +63,7 @@ function encodingOf({ dialect }: CsvForm): string {
   return dialect?.encoding ?? 'utf-8';
 }
 
-/** Without the byte order mark. */
+/** Decodes the chunks, and removes the byte order mark. */
 function decoded(encoding: string) {
   return async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
     const decoder = new TextDecoder(encoding, { fatal: true });
@@ -72,7 +72,7 @@ function decoded(encoding: string) {
   };
 }
 
-/** Without the cause: messages of csv-parse quote cells. */
+/** The error has no cause, because messages of csv-parse quote cells. */
 function unreadable(form: CsvForm, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (error instanceof CsvError && error.code === 'CSV_MAX_RECORD_SIZE') {

@@ -3,9 +3,12 @@ import { csvRecordsIn } from './csv-records-in.ts';
 
 /** The first record of a CSV file, as others of its records are compared with it: by their fields, whatever is quoted. */
 export interface FirstRecord {
-  /** Its characters, as the bytes of the file; `SEPARATOR` between its fields. */
+  /** The characters of the record, as the bytes of the file; `SEPARATOR` between its fields. */
   symbols: Uint16Array;
-  /** For the kernel: eight bytes of its beginning, and which of their bits count; then the same for it in quotation marks. */
+  /**
+   * What the kernel compares: eight bytes of the record's beginning, and which of their bits count; then both for the
+   * record in quotation marks.
+   */
   begins: Uint8Array;
 }
 

@@ -59,7 +59,7 @@ export function scanByStates(scan: Scan, chunk: Uint8Array, grammar: CsvGrammar)
   }
 }
 
-/** Then text is read as one, up to the next byte with a meaning. */
+/** Tells whether both readings of a file take text alike: then it is read once, up to the next byte with a meaning. */
 function isPlainForBoth(scan: Scan, plain = 0): boolean {
   const pending = scan.afterCr || scan.afterEndMark || scan.twinAfterCr;
   return plain === 1 && !pending && !scan.quoted && !scan.twinQuoted;
@@ -139,7 +139,7 @@ function stoodAlone(scan: Scan, byte: number | undefined, breaksAtCr: boolean): 
     scan.doubts += 1;
     if (!scan.forked && !scan.blank) scan.extra += 1;
     fork(scan, { opens: true, blank: true, fields: 1 });
-    // Here, it is a character of a field.
+    // This reading takes the byte as a character of a field.
     Object.assign(scan, { opens: false, blank: false, filled: true, repeats: -1 });
   }
   scan.afterCr = false;
@@ -206,7 +206,7 @@ function endLine(scan: Scan, lineBreak: number, { first }: CsvGrammar): void {
 
 /** Ends the last record, with or without a line break. */
 export function endScan(scan: Scan, { first, breaksAtCr }: Omit<CsvGrammar, 'separator'>): void {
-  // At the end of a record it may be half of a line break.
+  // A CR at the end of a record may be half of a line break.
   if (scan.afterCr && scan.blank && !breaksAtCr) stoodAlone(scan, undefined, breaksAtCr);
   endTwin(scan);
   if (!scan.blank) endRecord(scan, first);

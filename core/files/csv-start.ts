@@ -43,14 +43,14 @@ interface CsvHeader {
 
 export type CsvResult =
   | { result: 'accepted'; csv: CsvStart }
-  /** More of the file has to be seen. */
+  /** `open`: more of the file has to be seen. */
   | { result: 'open' }
   | { result: 'refused'; fields: number; listed: number };
 
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
 /** A sentence has commas, too. */
 const NARROWEST_WITHOUT_NAMES = 3;
-/** Of a header, beyond which no more are named. */
+/** The most texts of a header that are named. */
 const MOST_TEXTS = 20;
 /** Markup and JSON, also behind invisible characters, and in the wrappings of JSON for scripts. */
 const OTHER_GRAMMAR = /^[\s\p{C}]*(?:[\w$.]+\s*\(\s*)?[[{<]|^[\s\p{C}]*\)\]\}/u;
@@ -171,13 +171,13 @@ function describe(candidate: Candidate, { separatorLine, alone, complete, index,
 
 function headerOf(cells: readonly string[], index: FieldIndex): CsvHeader {
   const { names, labelled, unlisted, excepted, unnamed } = index.readHeader(cells);
-  // Not even the name of a column that must not be there is repeated.
+  // The name of a column that must not be there is not repeated either.
   const header = excepted > 0 ? null : names;
   const unlistedTexts = unlisted.filter(isPlainLabel).slice(0, MOST_TEXTS);
   return { header, labelled, unlisted: unlisted.length, unlistedTexts, excepted, unnamed };
 }
 
-/** Never the name of a column: UUIDs, dates, e-mail addresses, telephone numbers. */
+/** Texts that are never the name of a column: UUIDs, dates, e-mail addresses, telephone numbers. */
 const DATA = [
   /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?$/,

@@ -37,7 +37,8 @@ export function twinText(scan: Scan): void {
 function endWhereSame(scan: Scan): void {
   const pending = scan.afterCr || scan.afterEndMark || scan.twinAfterCr;
   const same = scan.quoted === scan.twinQuoted && scan.opens === scan.twinOpens && scan.blank === scan.twinBlank;
-  // With as many fields, or fewer, the first reading counts every record of the other that is longer.
+  // The first reading goes on alone where it has as many fields as the other or more: it then counts every record of
+  // the other that is longer.
   if (same && !pending && scan.twinFields <= scan.fields) scan.forked = false;
 }
 
@@ -54,7 +55,7 @@ function outside(scan: Scan, byte: number, separator: number, breaksAtCr: boolea
   }
 }
 
-/** At the end of the text. */
+/** Ends the last record of the second reading at the end of the text. */
 export function endTwin(scan: Scan): void {
   if (scan.forked) endTwinRecord(scan);
 }

@@ -7,7 +7,7 @@ export interface ListedFields {
   columns: readonly string[];
   /** All that the CRM lists. */
   fields: readonly { name: string; label: string | null }[];
-  /** Those that must not be in the file. */
+  /** The fields that must not be in the file. */
   excepted: readonly Pick<Run['excepted'][number], 'name' | 'label'>[];
   /** Texts of the configuration that name fields (`columns.labels`). */
   labels: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export function listedFields(
 export interface ReadHeader {
   /** The field of each cell, '' for a cell without text; `null` where a text names no field, several, or one that is left out. */
   names: string[] | null;
-  /** There are labels in the place of names. */
+  /** Labels stand in the place of names. */
   labelled: boolean;
   /** Cells that name a listed field that is not left out. */
   listed: number;
@@ -50,7 +50,7 @@ export interface FieldIndex {
   width: number;
   /** The text names a field: left out or not, or several by their common label. */
   isListed: (cell: string) => boolean;
-  /** The same, as it is written: not by another spelling of it, or what ends a path. */
+  /** The text is exactly a listed one: not another spelling of it, nor what ends a path. */
   isExact: (cell: string) => boolean;
   /** A listed text begins like this. */
   mayBeListed: (begins: string) => boolean;
@@ -70,9 +70,11 @@ interface Meaning {
 /** Fields that are called like a cell. */
 interface Found {
   exact: readonly string[];
-  /** By the configuration. */
+  /** The field that the configuration says the text means. */
   told: string | undefined;
-  /** Once it is folded, then behind a path; none of them is empty. */
+  /**
+   * The fields that the text means once it is folded, then those it means behind a path; none of these lists is empty.
+   */
   near: readonly (readonly string[])[];
 }
 

@@ -1,18 +1,18 @@
 import { constants, gunzipSync } from 'node:zlib';
 import { type TextStart, textStart } from './text-start.ts';
 
-/** By the first bytes, unpacked where they are gzip. */
+/** What the first bytes say a file is; gzip is unpacked for that. */
 export type FileKind = { gzipped: boolean } & (
   | { kind: 'empty' }
   /** `complete`: this is all of it. */
   | { kind: 'text'; start: TextStart; complete: boolean }
   /** A zip archive; what it is, its directory says, at its end. `sheet`: its first entries are those of a spreadsheet, `sure`: or certainly not. */
   | { kind: 'zip'; sheet: boolean; sure: boolean }
-  /** Of Excel 97. */
+  /** A workbook of Excel 97. */
   | { kind: 'xls' }
   /** Gzip of which not enough is there to look into it. */
   | { kind: 'packed' }
-  /** In words, without anything of its content. */
+  /** `looks` says in words what it is, without anything of its content. */
   | { kind: 'other'; looks: string }
 );
 
@@ -22,12 +22,12 @@ const UNPACKED_BYTES = 64 * 1024;
 const MOST_UNPACKED_BYTES = 2 * 1024 * 1024;
 /** Searched for the entries of a spreadsheet. */
 const LOOKED_AT_IN_ZIP = 64 * 1024;
-/** Of an entry of a zip archive, without its name (APPNOTE.TXT, 4.3.7). */
+/** The length of what stands before an entry of a zip archive, without its name (APPNOTE.TXT, 4.3.7). */
 const LOCAL_HEADER_BYTES = 30;
-/** Of the first line. */
+/** How much of the first line is looked at. */
 const LOOKED_AT_FOR_CONTROLS = 1024;
 
-/** By the first bytes, in hexadecimal. */
+/** Other kinds, known by their first bytes in hexadecimal. */
 const OTHERS: [signature: RegExp, looks: string][] = [
   [/^28b52ffd/, 'data compressed with Zstandard'],
   [/^425a683[1-9]314159265359/, 'data compressed with bzip2'],
@@ -75,7 +75,7 @@ export function isGzip(bytes: Uint8Array): boolean {
   return bytes[0] === 0x1f && bytes[1] === 0x8b;
 }
 
-/** Other than tabs, line breaks and the end mark of DOS. */
+/** Tells whether a text has control characters other than tabs, line breaks and the end mark of DOS. */
 export function hasControls(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);

@@ -26,10 +26,13 @@ export type StoredKind = 'csv' | 'xlsx' | 'xls' | 'zip' | 'json';
 
 /** Extensions that a file of such a kind may keep. */
 const SPELLINGS: Partial<Record<StoredKind, string[]>> = { json: ['json', 'jsonl', 'ndjson'] };
-/** And where not enough was seen. */
+/** Extensions that such a file may keep where not enough of it was seen. */
 const OPEN_SPELLINGS: Partial<Record<StoredKind, string[]>> = { ...SPELLINGS, zip: ['zip', 'xlsx'] };
 
-/** By the bytes; name and type decide what these leave open. @param kind `open`: not enough was seen to be sure */
+/**
+ * The extension that the bytes call for; name and type decide what these leave open.
+ * @param kind `open`: not enough was seen to be sure
+ */
 export function extensionFor(
   file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>,
   kind: { format: StoredKind | null; gzipped: boolean; open: boolean },
@@ -42,7 +45,7 @@ export function extensionFor(
   return gzipped ? `${extension}.gz` : extension;
 }
 
-/** From Content-Disposition, else from Content-Type, else `bin`. No name of the CRM gets into a key. */
+/** The extension in Content-Disposition, else that of Content-Type, else `bin`. No name of the CRM gets into a key. */
 function extensionOf(file: Pick<FileHead, 'disposition' | 'contentType' | 'contentEncoding'>): string {
   const [, inner = '', last = ''] = NAMED.exec(file.disposition.toLowerCase()) ?? [];
   if (last === 'gz' && KNOWN.has(inner)) return `${inner}.gz`;

@@ -24,12 +24,12 @@ const MARK = 3;
 /** Continues a character of three or four bytes. */
 const BEHIND_LETTER = 4;
 
-/** Not defined in windows-1255. */
+/** Bytes that windows-1255 does not define. */
 const UNDEFINED = new Set([
   0x81, 0x8a, 0x8c, 0x8d, 0x8e, 0x8f, 0x90, 0x9a, 0x9c, 0x9d, 0x9e, 0x9f, 0xd9, 0xda, 0xdb, 0xdc, 0xdd, 0xde, 0xdf,
   0xfb, 0xfc, 0xff,
 ]);
-/** Fewer prove nothing: other code pages have accented letters there. */
+/** Fewer joined letters prove nothing: other code pages have accented letters there. */
 const FEWEST_JOINED = 3;
 
 /**
@@ -41,7 +41,7 @@ export function lookForHebrew(signs: HebrewSigns, bytes: Uint8Array): void {
   readHebrew(signs, bytes, (part) => lookByStates(signs, part));
 }
 
-/** The same, byte by byte. */
+/** Looks for the signs of Hebrew byte by byte. */
 export function lookByStates(signs: HebrewSigns, bytes: Uint8Array): void {
   if (!signs.mayBeHebrew) return;
   for (const byte of bytes) {

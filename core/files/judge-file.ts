@@ -35,9 +35,9 @@ export type Judgement = { gzipped: boolean } & (
   | { result: 'zip'; sheet: boolean; sure: boolean }
   /** It has no bytes, or is gzip that holds none. */
   | { result: 'empty' }
-  /** Its beginning neither proves nor disproves it. */
+  /** The beginning of the file neither proves nor disproves that it is what it seems. */
   | { result: 'open'; format: 'csv' | null }
-  /** In words, without anything of its content. */
+  /** `looks` says in words what it is, without anything of its content. */
   | { result: 'refused'; looks: string }
 );
 type Kind = Judgement extends infer J ? (J extends Judgement ? Omit<J, 'gzipped'> : never) : never;

@@ -11,7 +11,10 @@ interface KnownFile {
   rows: number | null;
 }
 
-/** Nothing is in it, be it packed or not. Manifests of earlier releases do not name the format of any file. */
+/**
+ * Tells whether a file holds nothing, be it packed or not. Manifests of earlier releases do not name the format of any
+ * file.
+ */
 export function isEmptyFile({ bytes, format, header, rows }: KnownFile): boolean {
   return bytes === 0 || (format === null && header === null && rows === 0);
 }

@@ -7,7 +7,7 @@ export function scanEncoding(scan: Scan, chunk: Uint8Array): void {
   if (!scan.zeros && chunk.includes(0)) scan.zeros = true;
   const ascii = isAscii(chunk);
   if (!ascii) scan.ascii = false;
-  // Of ASCII, only the last byte matters for what follows.
+  // Where all bytes are ASCII, only the last one matters for what follows.
   lookForHebrew(scan, ascii ? chunk.subarray(-1) : chunk);
   if (scan.encoding !== 'utf-8' || chunk.length === 0) return;
   const forbidden = scan.lead > 0 && !mayBegin(Uint8Array.of(scan.lead, chunk[0] ?? 0));
@@ -21,7 +21,7 @@ export function scanEncoding(scan: Scan, chunk: Uint8Array): void {
   }
 }
 
-/** At the end of the text. */
+/** Settles the encoding at the end of the text. */
 export function endEncoding(scan: Scan): void {
   if (scan.continuation > 0) scan.encoding = 'unknown';
   if (scan.encoding === 'unknown' && isHebrew(scan)) scan.encoding = 'windows-1255';

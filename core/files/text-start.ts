@@ -7,9 +7,9 @@ export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 export interface TextStart {
   /** `null` where it is none of them. */
   encoding: Encoding | null;
-  /** Of the byte order mark. */
+  /** How many bytes the byte order mark has. */
   markBytes: number;
-  /** Without the mark, and without a character that is cut at the end. */
+  /** The beginning of the text without the mark, and without a character that is cut at the end. */
   text: string;
 }
 
@@ -17,7 +17,10 @@ export interface TextStart {
 const HIGH_BYTES = new Set([0x00, 0x05, 0x20]);
 const LOOKED_AT_FOR_UTF16 = 64;
 
-/** By the byte order mark, else by the bytes. The rest of a damaged text is still read. */
+/**
+ * The encoding is that of the byte order mark, else the one that the bytes fit. The rest of a damaged text is still
+ * read.
+ */
 export function textStart(bytes: Uint8Array): TextStart {
   const wide = wideEncodingOf(bytes);
   if (wide) {
@@ -85,6 +88,6 @@ function isUtf8(bytes: Uint8Array): boolean {
 /** What the encoding does not have becomes U+FFFD. */
 function decode(bytes: Uint8Array, encoding: Encoding | 'windows-1255' | 'latin1'): string {
   if (encoding === 'latin1') return Buffer.from(bytes).toString('latin1');
-  // As a stream, for the last character may be cut.
+  // The decoder takes the bytes as a stream, for the last character may be cut.
   return new TextDecoder(encoding, { ignoreBOM: true }).decode(bytes, { stream: true });
 }

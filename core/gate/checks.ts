@@ -22,7 +22,7 @@ export interface Check {
   id: string;
   /** What it holds the file to: a setting with its default, or what nobody has to set. */
   setting: string;
-  /** For the page of readers, behind "stops a file". */
+  /** The words behind "stops a file" on the page of readers. */
   stops: string;
   /** An unknown measure fails it. */
   promised?: true;

@@ -6,8 +6,8 @@ import { countText } from './texts.ts';
 const MOST_NAMED = 5;
 
 /**
- * In how many places a file has, or may have, a column that is left out: every cell of its header must name a listed field
- * that is not, and there must be no value besides. `undefined` where the file is empty.
+ * Counts the places in which a file has, or may have, a column that is left out: every cell of its header must name a
+ * listed field that is not, and there must be no value besides. `undefined` where the file is empty.
  */
 export function exceptedPlaces({ empty, header, content }: Pick<Facts, 'empty' | 'header' | 'content'>) {
   if (empty) return undefined;

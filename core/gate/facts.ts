@@ -72,11 +72,14 @@ export type Dialect = z.infer<typeof dialectSchema>;
 
 /** All that is known of a stored file that was read to its end: what the gate judges, now or later by its manifest. */
 export interface Facts {
-  /** Of the file as it is stored. */
+  /** The size of the file as it is stored. */
   bytes: number;
-  /** There is nothing in it, be it packed or not. */
+  /** The file holds nothing, be it packed or not. */
   empty: boolean;
-  /** Of the content: csv or xlsx; xls, json or archive where it is published unjudged; `null` where it is empty. */
+  /**
+   * The format of the content: csv or xlsx; xls, json or archive where it is published unjudged; `null` where it is
+   * empty.
+   */
   format: string | null;
   /** gzip or zip. */
   compression: string | null;
@@ -87,7 +90,7 @@ export interface Facts {
   content: Content | null;
 }
 
-/** Of a file of which nothing but this is known. */
+/** What is known of a content that nobody has read. */
 export const UNSEEN: Content = {
   rows: null,
   emptyRows: 0,

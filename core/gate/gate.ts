@@ -11,7 +11,7 @@ export interface Verdict {
   passed: boolean;
   /** Warnings, in sentences. */
   remarks: string[];
-  /** As they are known by what was released before. */
+  /** The facts as they are known by what was released before. */
   facts: Facts;
 }
 

@@ -35,7 +35,7 @@ function endsAsReleased(subject: Subject): boolean {
   const sameWidth = releasedBefore.endings.filter(({ cells }) => cells === ending.cells);
   const sameEnd = sameWidth.some(({ lineBreak }) => lineBreak === ending.lineBreak);
   const cutOff = !ending.lineBreak && endingBefore(subject)?.lineBreak === true;
-  // Of a file that is stopped for its end, nothing was released.
+  // A file that is stopped for its end has nothing released that it could be compared with.
   if (sameWidth.length === 0 || (cutOff && !sameEnd)) return false;
   return cutOff || (format !== 'xlsx' && width !== null && ending.cells !== width);
 }

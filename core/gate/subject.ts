@@ -19,7 +19,7 @@ export interface Promised {
 
 /** What the gate is asked about. */
 export interface Subject {
-  /** Of the file's date. */
+  /** The date of the file. */
   date: string;
   exportId: string;
   /** It was requested by an earlier run. */
@@ -50,7 +50,7 @@ export function usualRows({ comparedWith }: History): Range | null {
   return least === null || most === null ? null : { least, most };
 }
 
-/** Of an even number: between the two in the middle. */
+/** The median; of an even number of values, the mean of the two in the middle. */
 function medianOf(numbers: number[]): number | null {
   const sorted = [...numbers].sort((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;

@@ -4,7 +4,10 @@ import { type CheckResult, failedChecks, type GateReport } from './report.ts';
 import { rowsThatCount } from './subject.ts';
 import { rowsText } from './texts.ts';
 
-/** In the cause of a run whose file no person can release; the report looks for it there, without the manifest. */
+/**
+ * These words are in the cause of a run whose file no person can release; the report looks for them there, without the
+ * manifest.
+ */
 export const NOT_RELEASABLE = 'It cannot be released';
 
 /** What stopped a file, measured and bound: half a sentence behind "it". */
@@ -18,7 +21,7 @@ export function stoppedText(report: GateReport, facts: Pick<Facts, 'empty' | 'co
   return failedChecks(report).map(wordsOf).join('; it ');
 }
 
-/** Those that no person can release. */
+/** The failed checks that no person can release. */
 export function finalChecks(report: GateReport): GateReport {
   const final = CHECKS.filter((check) => check.final).map(({ id }) => id);
   return { ...report, checks: failedChecks(report).filter(({ guard }) => final.includes(guard)) };

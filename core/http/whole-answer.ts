@@ -68,7 +68,7 @@ async function bodyOf(
     const end = timeout ? 'did not end in time' : 'broke off in the middle';
     return new UnreadableBody('cut off', `${status}, but the answer ${end}`, cause);
   } finally {
-    // Not awaited: closes the connection of a body that never ends.
+    // This closes the connection of a body that never ends; nobody waits for it.
     reader.cancel().catch(() => undefined);
   }
 }

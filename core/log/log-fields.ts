@@ -11,7 +11,7 @@ const OTHERS = [
 ] as const;
 const LISTED: ReadonlySet<string> = new Set([...OF_A_RUN, ...OTHERS]);
 
-/** In every line of an invocation. */
+/** Fields that every line of an invocation has. */
 export type RunFields = { [F in (typeof OF_A_RUN)[number]]?: (F extends 'chunk' ? number : string) | undefined };
 
 /** All fields of log lines: one that is not listed does not compile. No bodies, URLs or tokens. */
@@ -40,7 +40,7 @@ function plain(value: unknown): unknown {
   return Array.isArray(value) ? value.filter((each) => typeof each === 'string').map(shortText) : undefined;
 }
 
-/** Without the query of an address, where signatures and tokens are. */
+/** Cuts a text to its length, and removes the query of every address, where signatures and tokens are. */
 export function shortText(text: string): string {
   return text.replace(/(\bhttps?:\/\/[^\s?#]*)[?#]\S*/gi, '$1').slice(0, LONGEST_TEXT);
 }

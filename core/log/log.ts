@@ -9,7 +9,7 @@ export interface Log {
 }
 
 export interface FunctionLog extends Log {
-  /** The same log, whose lines name this run. */
+  /** Returns a log whose lines name this run. */
   about(run: RunFields): FunctionLog;
   /**
    * Writes metrics, as one line of the log, whatever its level. Their dimensions are the entity that `about` names and
@@ -40,7 +40,7 @@ function logAbout(run: RunFields, output: Output): FunctionLog {
       if (!deployment) return;
       const dimensions = { entity: run.entity, outcome };
       const line = embeddedMetrics(values, { namespace: namespaceOf(deployment), at: Date.now(), dimensions });
-      // Not through `console`, in front of whose lines Lambda puts a time and an id.
+      // `console` is not used here: Lambda puts a time and an id in front of its lines.
       if (line) process.stdout.write(`${JSON.stringify({ ...onlyListed(run), step, ...line })}\n`);
     },
   };

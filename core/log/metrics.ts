@@ -5,7 +5,7 @@
 export const METRICS = {
   /** `outcome` is PUBLISHED, PARTIAL (by a plan of its own), UNPUBLISHED or APPLIED, or the name of the error. */
   RunsEnded: { unit: 'Count', dimensions: [['entity', 'outcome'], ['outcome']] },
-  /** From the start of a published run to its end. */
+  /** Seconds from the start of a published run to its end. */
   RunDuration: { unit: 'Seconds', dimensions: [['entity']] },
   FileBytes: { unit: 'Bytes', dimensions: [['entity']] },
   /** Where rows are counted: CSV. */

@@ -45,7 +45,10 @@ export function createGetAccessToken(
   cache: TokenCache = { pause: new RefreshPause() },
 ): GetAccessToken {
   const { pause } = cache;
-  /** Of this invocation alone: what an earlier one left behind has its clock, and none of this one's time. */
+  /**
+   * The refresh of this invocation: one that an earlier invocation left behind has its clock, and none of this one's
+   * time.
+   */
   let running: { rejected: string | undefined; result: Promise<Generation> } | undefined;
   const shared = async (rejected: string | undefined): Promise<Generation> => {
     // A refresh that does not know of the refusal may return the refused token: wait for it, do not join it.
@@ -95,7 +98,7 @@ async function paused(rejected: string | undefined, pause: RefreshPause, deps: A
     if (tokenFreshness(generation.tokens, rejected, deps.now()) !== 'fresh') pause.begin(deps.now());
     return generation;
   } catch (error) {
-    // After waiting in vain, or with too little time left, the next call may look at once.
+    // The next call may look at once where this one waited in vain, or had too little time left.
     if (error instanceof RunError && error.transient && error.name !== 'TokenRefreshInProgress')
       pause.begin(deps.now(), error);
     throw error;
@@ -139,7 +142,7 @@ async function newest(rejected: string | undefined, pause: RefreshPause, deps: A
   }
 }
 
-/** Without a claim nothing is spent; a token that is still valid is used meanwhile. */
+/** No token is spent without a claim; one that is still valid is used meanwhile. */
 async function claim(
   { versionId }: Generation,
   freshness: TokenFreshness,

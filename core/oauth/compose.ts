@@ -17,7 +17,7 @@ export interface TokenPlaces {
 
 interface Around extends Omit<AccessTokenDeps, 'store' | 'ledger' | 'readClient' | 'callTokenEndpoint' | 'secretId'> {
   crm: OAuthSettings;
-  /** By default those of the environment. */
+  /** The clients of AWS; by default those of the environment. */
   secrets?: SecretsManagerClient;
   dynamo?: DynamoDBClient;
 }

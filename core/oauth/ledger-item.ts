@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 const itemSchema = z.object({
   state: z.enum(['CLAIMED', 'STORED', 'DEAD']),
   owner: z.string(),
-  /** Until when nobody else may claim, milliseconds since the epoch; 0 when the claim was given back. */
+  /** The time until which nobody else may claim, milliseconds since the epoch; 0 when the claim was given back. */
   deadline: z.number(),
   /** Requests without a usable answer, and when the first of them was; 0 without any. */
   unanswered: z._default(z.number(), 0),

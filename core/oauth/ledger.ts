@@ -34,8 +34,8 @@ export interface Ledger {
   /** Claims a generation without a holder, or whose holder ran out of time. */
   claim(versionId: string, owner: string, now: number): Promise<ClaimAnswer>;
   /**
-   * For `authorize`, whose clock may be wrong: claims what was observed (nothing, a dead generation, or one whose holder
-   * was watched for a whole lease). No function claims that generation afterwards.
+   * Claims what was observed (nothing, a dead generation, or one whose holder was watched for a whole lease):
+   * `authorize` needs it, whose clock may be wrong. No function claims that generation afterwards.
    */
   claimObserved(versionId: string, owner: string, now: number, seen: LedgerItem | undefined): Promise<ClaimAnswer>;
   /** Ends a claim under which nothing was spent. */
@@ -155,7 +155,7 @@ async function read({ client, TableName, keyOf }: Table, versionId: string): Pro
   return Item && parseItem(Item);
 }
 
-/** Without the ledger nothing is spent. */
+/** The error of a ledger that does not answer: nothing is spent then. */
 export function ledgerUnavailable(table: string, error: unknown): RunError {
   const name = error instanceof Error ? error.name : 'unknown';
   if (name === 'AccessDeniedException') return accessDenied(`The table ${table} may not be used`, error);

@@ -2,7 +2,10 @@ import type { RunError } from '../errors.ts';
 
 const LEAST_MS = 30_000;
 
-/** After a failure the container reads no secret for a while, and presents no token for as long as the CRM requests. */
+/**
+ * The pause after a failure: the container reads no secret for a while, and presents no token for as long as the CRM
+ * requests.
+ */
 export class RefreshPause {
   #error: RunError | undefined;
   #lookAt = 0;
@@ -18,7 +21,7 @@ export class RefreshPause {
     return now.getTime() < this.#refreshAt;
   }
 
-  /** Of the last refresh or look; `undefined` where another function refreshes. */
+  /** The error of the last refresh or look; `undefined` where another function refreshes. */
   get error(): RunError | undefined {
     return this.#error;
   }

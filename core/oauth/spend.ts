@@ -25,7 +25,7 @@ export interface SpendDeps {
 
 /** Giving up early loses a rotated token. */
 const FIRST_TIMEOUT_MS = 20_000;
-/** Of the one repetition of a lost answer: some servers grant a grace period. */
+/** The time of the one repetition of a lost answer: some servers grant a grace period. */
 const SECOND_TIMEOUT_MS = 10_000;
 /** Requests and storing, within a claim of 45 seconds, before DownloadFile ends its invocation. */
 export const SECONDS_NEEDED = 55;
@@ -66,7 +66,7 @@ async function prepare(
   claim: Claim,
   deps: SpendDeps,
 ): Promise<{ successor: Generation } | { client: OAuthClient }> {
-  // After a holder that died behind storing, or a lost item of the ledger.
+  // There is a successor already where a holder died behind storing, or where the ledger lost its item.
   const successor = await deps.store.version(successorOf(versionId));
   if (successor) return { successor };
   if (deps.secondsLeft() < SECONDS_NEEDED) {
@@ -97,7 +97,10 @@ export function countUnanswered(since: number, { now, count }: Pick<SpendDeps, '
   if (since > 0 && now().getTime() - since >= LONG_UNANSWERED_MS) count('TokenEndpointUnanswered');
 }
 
-/** Once more when the answer was lost: if the first request was processed, the token is spent already. */
+/**
+ * Presents the refresh token, and once more when the answer was lost: if the first request was processed, the token is
+ * spent already.
+ */
 async function present(
   { tokens }: Generation,
   client: OAuthClient,

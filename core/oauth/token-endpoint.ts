@@ -56,7 +56,8 @@ interface TokenCall {
 
 /** One call of the token endpoint, never repeated here: a code or a rotating refresh token can be spent once. */
 export async function callTokenEndpoint(call: TokenCall): Promise<TokenAnswer> {
-  // Before the request: the life of a token is counted from its issue, and this errs on the safe side.
+  // The time is taken before the request: the life of a token is counted from its issue, and this errs on the safe
+  // side.
   const obtainedAt = call.now();
   try {
     const limits = { milliseconds: call.timeoutMs, bytes: LARGEST_ANSWER_BYTES };
@@ -102,7 +103,7 @@ function granted(response: WholeAnswer, body: unknown, obtainedAt: Date, { scope
     accessToken,
     expiresAt: expires_in ? new Date(obtainedAt.getTime() + expires_in * 1000).toISOString() : null,
     obtainedAt: obtainedAt.toISOString(),
-    // Only requested scopes are kept: people will see it.
+    // Scopes that were not requested are dropped: people will see this list.
     scope: answered ? crm.scopes.filter((name) => answered.split(' ').includes(name)).join(' ') : scope,
   };
   return { kind: 'granted', tokens, oddities };

@@ -37,7 +37,7 @@ export async function* provenRecords(
   if (!empty && !inOrder) yield* storedRecords(source, file, limits);
 }
 
-/** The same, unproven, and only of a file that is not empty. */
+/** The records of a file that is not empty, without a proof that they are those of the manifest. */
 export function storedRecords(
   source: ByteSource,
   file: Manifest['file'],

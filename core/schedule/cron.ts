@@ -1,7 +1,9 @@
 import { rangeOf } from './schedule-expression.ts';
 
 const DAY_MS = 86_400_000;
-/** Until an expression counts as one that never fires: 29 February is eight years from the next at most. */
+/**
+ * After this many days an expression counts as one that never fires: 29 February is eight years from the next at most.
+ */
 const DAYS_LOOKED_AT = 8 * 366 + 1;
 
 /**
@@ -47,7 +49,7 @@ function isDayOfMonth(field: string, day: Date): boolean {
   });
 }
 
-/** Of the same month: `15W`, and `LW` for the last. */
+/** The weekday of the same month that is nearest to a day: `15W`, and `LW` for the last. */
 function nearestWeekday(part: string, day: Date): number {
   const length = lengthOfMonth(day);
   const wanted = part === 'LW' ? length : Number(part.slice(0, -1));

@@ -20,7 +20,7 @@ function startDays(timing: Timing, from: Date): number[] {
   const dayOf = (time: Date) => Math.floor(time.getTime() / DAY_MS);
   if (at !== null) return (nextStarts(timing, from, STARTS_LOOKED_AT) ?? []).map((start) => dayOf(start.at));
   const [, ofDay] = /^cron\(\S+ \S+ (.+)\)$/.exec(expression) ?? [];
-  // Once on each of its days: how often a day tells nothing of the days between.
+  // One time on each of its days is enough: how often a day has a start tells nothing of the days between.
   return ofDay === undefined ? [] : cronTimes(`cron(0 0 ${ofDay})`, from, STARTS_LOOKED_AT).map(dayOf);
 }
 

@@ -42,7 +42,7 @@ export function localStart({ timeZone, starts, at }: LocalTiming, date: string):
   return nearest(starts, instantOf(timeZone, date, at));
 }
 
-/** Of two that are equally near, the earlier. */
+/** The start that is nearest to a time; the earlier of two that are equally near. */
 function nearest(starts: string[], time: Date): Date {
   const around = [-1, 0, 1].map((days) => new Date(time.getTime() + days * DAY_MS).toISOString().split('T')[0]);
   const instants = around.flatMap((date) => starts.map((start) => Date.parse(`${date}T${start}Z`)));

@@ -1,14 +1,14 @@
 /**
- * So long EventBridge tries again to deliver a start; then it goes to the queue of undelivered starts, for later it would be a
- * day's export.
+ * EventBridge tries to deliver a start again for this long; then it goes to the queue of undelivered starts, for later
+ * it would be a day's export.
  */
 export const START_TRIED_HOURS = 2;
 
 /** When the rule of an entity starts it. */
 export interface Timing {
-  /** In which a run gets its date. */
+  /** The zone in which a run gets its date. */
   timeZone: string;
-  /** Of the rule. */
+  /** The schedule expression of the rule. */
   expression: string;
   /** The times in UTC at which the rule fires, `HH:MM`; `null` where that is not once a day. */
   starts: string[] | null;

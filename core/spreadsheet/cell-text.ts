@@ -8,7 +8,7 @@ const LAST_MS = Date.UTC(9999, 11, 31);
 
 export type Calendar = keyof typeof CALENDARS;
 
-/** As all digits are written, so that none is lost. */
+/** Numbers that are text with all their digits, so that none is lost. */
 const WHOLE = /^-?(?:0|[1-9]\d*)$/;
 const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 /** Larger and smaller numbers keep their exponent. */
@@ -26,7 +26,7 @@ export function numberText(text: string, shown: Shown, calendar: Calendar): stri
   return (shown === 'number' ? undefined : momentText(value, shown, calendar)) ?? decimalText(value);
 }
 
-/** Without an exponent, where that needs few zeros. */
+/** Writes a number without an exponent where that needs few zeros. */
 function decimalText(value: number): string {
   const text = String(value);
   const [, sign = '', whole = '', fraction = '', exponent] = /^(-?)(\d)(?:\.(\d+))?e([+-]\d+)$/.exec(text) ?? [];
@@ -41,7 +41,7 @@ function momentText(value: number, shown: Shown, calendar: Calendar): string | u
   const day = Math.floor(value);
   const ms = Math.round((value - day) * DAY_MS);
   if (shown === 'duration') return clockText(day * DAY_MS + ms);
-  // In the calendar of 1900, nothing is on the day 0.
+  // The calendar of 1900 has nothing on day 0.
   const timeAlone = shown === 'time' || calendar === 1900;
   if (day === 0 && ms < DAY_MS && timeAlone) return clockText(ms);
   const late = calendar === 1900 && value < FIRST_RIGHT_DAY_OF_1900 ? 1 : 0;

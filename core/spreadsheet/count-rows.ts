@@ -15,7 +15,7 @@ export interface RowCount {
 /** One value above one column is a title. Two above two may be a record: beside `except`, what cannot be told apart does not pass. */
 const NARROWEST_RECORD_ABOVE = 2;
 
-/** Of fewer rows, none is like the others. */
+/** Fewer rows behind the header prove no usual width, which a thin last row could be compared with. */
 const FEWEST_COMPARED = 3;
 
 /** Reads all rows of a sheet of which the header was found. */

@@ -4,12 +4,12 @@ import { cellsOf, type SheetRow } from './sheet-row.ts';
 
 /** Where the records of a sheet begin. */
 export interface SheetHeader {
-  /** Of the row, as the sheet counts. */
+  /** The number of the row, as the sheet counts. */
   number: number;
   /** The first column, counted from 0. */
   first: number;
   width: number;
-  /** Of the row: the header, or the first record as wide as requested. */
+  /** The cells of that row: the header, or the first record as wide as requested. */
   cells: string[];
   /** The row names the columns; `null` = not known. */
   headed: boolean | null;
@@ -17,7 +17,7 @@ export interface SheetHeader {
 }
 
 export interface SheetStart {
-  /** There is a value in the sheet. */
+  /** The sheet has a value. */
   filled: boolean;
   /** known: all its texts are listed. wide: it is only as wide as requested. `null` = there is none. */
   kind: 'known' | 'wide' | null;

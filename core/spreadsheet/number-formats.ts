@@ -30,7 +30,7 @@ export function shownByCode(code: string): Shown {
   const text = first.toLowerCase().replaceAll('general', ' ');
   if (/\[[hms]+\]/.test(text)) return 'duration';
   const time = /[hs]|am\/pm|a\/p/.test(text);
-  // Beside hours and seconds, m are minutes.
+  // An `m` beside hours or seconds means minutes.
   const date = /[yd]|b{2}/.test(text) || (!time && text.includes('m'));
   if (date) return time ? 'moment' : 'date';
   return time ? 'time' : 'number';

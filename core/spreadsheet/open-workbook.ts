@@ -48,7 +48,7 @@ export async function openWorkbook(source: ByteSource, limits: ReadingLimits): P
   return { sheets, archive, parts, main, strings, close: () => strings?.close() };
 }
 
-/** So few rows are held at a time that they die in the small young generation of a function that streams. */
+/** A piece holds so few rows that they die in the small young generation of a function that streams. */
 const PIECE_BYTES = 8 * 1024;
 
 async function* rowsOf(

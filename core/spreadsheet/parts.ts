@@ -6,7 +6,7 @@ import { type Attributes, readXml, type XmlHandler } from './xml.ts';
 /** A package of parts that refer to each other (ECMA-376, part 2). Names are without the slash before them. */
 export interface Parts {
   names: string[];
-  /** In small letters; '' = none. */
+  /** The media type of a part in small letters; '' = none. */
   typeOf(part: string): string;
   has(part: string): boolean;
   /** @throws UnreadableSheet where there is no such part; what reading its bytes throws */

@@ -13,11 +13,11 @@ export interface SharedStrings {
   close(): void;
 }
 
-/** More cells than a sheet of a million rows and ten columns has. */
+/** A sheet of a million rows and ten columns has fewer cells than this. */
 const MOST_STRINGS = 20_000_000;
 /** Places of texts are kept as 32 bits. */
 const MOST_BYTES = 2 ** 32 - 1;
-/** Of Excel: 32,767. Other writers know no limit. */
+/** Excel's own limit is 32,767. Other writers know no limit. */
 export const LONGEST_TEXT = 8 * 1024 * 1024;
 
 /**
@@ -40,7 +40,7 @@ export async function readSharedStrings(
   }
 }
 
-/** Without phonetic runs: they say how a text is spoken. */
+/** Leaves out phonetic runs: they say how a text is spoken. */
 function stringsHandler(add: (text: string) => void): XmlHandler {
   let text = '';
   let inText = false;
@@ -75,7 +75,7 @@ class Strings implements SharedStrings {
   add(text: string): void {
     const { count, bytes } = this.store;
     if (count >= MOST_STRINGS) throw new UnreadableSheet(`has more than ${MOST_STRINGS} shared texts`);
-    // Nobody misses an empty one.
+    // An empty text counts as used from the start: nobody misses it.
     if (text === '') this.mark(count);
     this.store.add(text);
     this.budget.store(this.store.bytes - bytes);

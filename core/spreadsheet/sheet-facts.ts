@@ -60,7 +60,7 @@ async function factsOf(workbook: Workbook, expected: ExpectedColumns): Promise<S
   const { content, recordsAbove, endsThin } = await countRows(sheet.rows(seen), header);
   await workbook.archive.verify();
   if (recordsAbove > 0) besides.push('rows above its header that may be records');
-  // Other sheets were not read for their texts.
+  // The texts of other sheets were not read.
   if ((workbook.strings?.unused() ?? 0) > 0 && besides.length === 0) besides.push('texts that no cell has');
   if (workbook.archive.unlisted() > 0) besides.push('bytes outside of its parts');
   const place = { sheet: starts.indexOf(counted) + 1, row: header.number, column: header.first + 1 };
@@ -91,7 +91,7 @@ function countedSheet(starts: Start[]): Start | undefined {
   return visible.find(({ kind }) => kind === 'known') ?? visible.find(({ kind }) => kind === 'wide');
 }
 
-/** As of CSV: of a record that is known to be none, nothing is said. */
+/** Counts the texts of a header. Nothing is said of a record that is known to be none, as with CSV. */
 function headerCounts({ headed, found }: SheetHeader): Pick<Content, 'unlisted' | 'unlistedTexts' | 'excepted'> {
   if (headed === false) return { unlisted: null, unlistedTexts: [], excepted: 0 };
   const unlistedTexts = headed ? plainLabels(found.unlisted) : [];

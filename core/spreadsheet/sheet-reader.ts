@@ -8,7 +8,7 @@ import { type Attributes, XmlReader } from './xml.ts';
 /** What the cells of a sheet refer to. */
 export interface CellContext {
   calendar: Calendar;
-  /** By the number of a style. */
+  /** What the styles of cells show, by the number of a style. */
   shown: readonly Shown[];
 }
 
@@ -74,7 +74,7 @@ export class SheetReader {
     if (depth === 3 && name === 'row') this.beginRow(attributes.r);
     else if (depth === 4 && name === 'c') this.beginCell(attributes);
     else if (depth === 5) this.beginPart(name);
-    // Of a text within the cell: of itself or of its formatted runs, without what says how it is spoken.
+    // The text of a cell is its own or that of its formatted runs, without what says how it is spoken.
     else if (depth === 6) {
       this.run = name;
       this.collects = name === 't' && this.type === 'inlineStr';
@@ -141,7 +141,7 @@ export class SheetReader {
 
 const TRUTHS: Readonly<Record<string, string>> = { 1: 'true', 0: 'false' };
 
-/** Of `AB12`: 27, counted from 0. */
+/** The column that a place names, counted from 0: 27 for `AB12`. */
 function columnOf(place: string, row: number): number {
   let column = 0;
   let at = 0;

@@ -8,7 +8,7 @@ export interface SheetRow {
   number: number;
   /** Counted from 0. */
   columns: number[];
-  /** Of the same cells. */
+  /** The texts of the same cells. */
   texts: string[];
 }
 

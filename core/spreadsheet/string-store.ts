@@ -20,7 +20,7 @@ export class StringStore {
   /** Bytes of all texts. */
   bytes = 0;
   private readonly starts: Uint32Array[] = [];
-  /** By their place; with a file, those that were read first leave first. */
+  /** Pages of texts by their place; where there is a file, those that were read first leave first. */
   private readonly pages = new Map<number, Buffer>();
   private newest: Buffer = Buffer.alloc(PAGE_BYTES);
   private file: { folder: string; descriptor: number } | undefined;

@@ -2,7 +2,7 @@ import { type Shown, shownByBuiltIn, shownByCode } from './number-formats.ts';
 import { UnreadableSheet } from './unreadable-sheet.ts';
 import { readXml } from './xml.ts';
 
-/** Of Excel: 65,490. */
+/** Excel's own limit is 65,490. */
 const MOST_STYLES = 200_000;
 
 /** What the styles of cells show numbers as, by their place. @throws UnreadableSheet; what reading the bytes throws */

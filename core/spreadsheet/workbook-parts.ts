@@ -6,7 +6,7 @@ import { type Attributes, readXml } from './xml.ts';
 /** What the main part of a workbook says. */
 export interface WorkbookParts {
   calendar: Calendar;
-  /** In the order of their tabs. Sheets of charts, dialogs and macros are none. */
+  /** The sheets in the order of their tabs. Those of charts, dialogs and macros are none. */
   sheets: { part: string; visible: boolean }[];
   sharedStrings: string | null;
   styles: string | null;

@@ -8,7 +8,7 @@ export type Attributes = Readonly<Record<string, string>>;
 export interface XmlHandler {
   open(name: string, depth: number, attributes: Attributes): void;
   close?(name: string, depth: number): void;
-  /** In pieces. */
+  /** A text may come in pieces. */
   text?(text: string): void;
 }
 

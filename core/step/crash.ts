@@ -48,7 +48,7 @@ function sourceMapOf(bundle: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(new URL(`${bundle}.map`), 'utf8')));
   } catch {
-    // Not bundled, or no map.
+    // The code is not bundled, or has no map.
     return undefined;
   }
 }

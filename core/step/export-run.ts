@@ -38,7 +38,7 @@ export function waitFor(state: RunState, invocation: Invocation, retryAfterSecon
   return waitOf(EXPORT_RUN, state, invocation, retryAfterSeconds);
 }
 
-/** The same after an error, which becomes the `trouble` of the state. */
+/** Waits after an error, which becomes the `trouble` of the state. */
 export function waitAfter(
   error: RunError,
   state: RunState,

@@ -3,7 +3,7 @@ import { troubleOf, waitFor } from './export-run.ts';
 import type { Invocation } from './invocation.ts';
 import type { RunState } from './states.ts';
 
-/** After the deadline, for a file that is stored whole. */
+/** How often, and how long apart, a file that is stored whole is tried again after the deadline. */
 export const LATE = { waitSeconds: 30, tries: 5 } as const;
 
 /** The answer to a transient error after the deadline; `undefined` before it, where the wrapper waits, and at the last try. */

@@ -11,7 +11,7 @@ export type AnswerOf<T extends AnyState, S extends AnyStepName> = { outcome: Ans
   Omit<Known<T>, 'outcome' | 'failure'>
 >;
 
-/** Without unknown keys: a misspelt one does not compile. */
+/** A type without unknown keys: a misspelt one does not compile. */
 type Known<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
 
 /** The part of the state that all machines have. */

@@ -13,10 +13,10 @@ export interface Pacing {
   deadline: Date;
 }
 
-/** In [0, 1). */
+/** A number in [0, 1). */
 export type Random = () => number;
 
-/** Of the run once it has begun, else of the configuration. */
+/** The pacing of the run once it has begun, else that of the configuration. */
 export function pacingOf(state: RunState, deployment: Deployment): Pacing {
   if (state.run) return { ...state.run, deadline: new Date(state.run.deadline) };
   const entity = requestedEntity(state.input);
@@ -35,8 +35,9 @@ export function deadlineOf(startedAt: string, deadlineSeconds: number): Date {
 }
 
 /**
- * In whole seconds; `undefined` when the deadline has passed. Waits grow by half up to the largest and are never shorter
- * than `retryAfterSeconds`; the last one ends at the deadline, so that a run fails only after a last look.
+ * The next wait in whole seconds; `undefined` when the deadline has passed. Waits grow by half up to the largest and
+ * are never shorter than `retryAfterSeconds`; the last one ends at the deadline, so that a run fails only after a last
+ * look.
  */
 export function nextWait(
   waits: number,

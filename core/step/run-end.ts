@@ -12,7 +12,10 @@ interface Ended {
   failure: { error: string; cause: string } | null;
 }
 
-/** Of ExportRun; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step Functions. */
+/**
+ * How an ExportRun ended; `undefined` where the run goes on. What the machine ends by itself is in the metrics of Step
+ * Functions.
+ */
 export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome === 'UNPUBLISHED') return { outcome: answer.outcome, measures: { RunsEnded: 1 } };
   if (answer.outcome === 'FAILED' && lacksTable(answer))
@@ -20,7 +23,7 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   if (answer.outcome !== 'PUBLISHED' && answer.outcome !== 'TABLE_DUE') return failedExport(answer);
   const { startedAt, file, rows, warningCount, checks, run, released } = answer;
   return {
-    // With a plan of its own it does not stand for the night: the entity may be silent all the same.
+    // A run with a plan of its own does not stand for the night: the entity may be silent all the same.
     outcome: (run ?? released)?.kind === 'partial' ? 'PARTIAL' : 'PUBLISHED',
     measures: {
       RunsEnded: 1,
@@ -47,7 +50,7 @@ function failedExport(answer: RunState): RunEnd | undefined {
   return end && changes ? { ...end, measures: { ...end.measures, SchemaChanges: changes } } : end;
 }
 
-/** Of CustomerUpdates. A chunk ends no batch; `apply-chunk.ts` counts a dead grant itself. */
+/** How a run of CustomerUpdates ended. A chunk ends no batch; `apply-chunk.ts` counts a dead grant itself. */
 export function batchEnd(answer: Ended & { chunk: object | null }): RunEnd | undefined {
   if (answer.outcome === 'SUMMARIZED') return { outcome: 'APPLIED', measures: { RunsEnded: 1 } };
   return answer.chunk ? undefined : failedEnd(answer);

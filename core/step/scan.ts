@@ -15,7 +15,7 @@ export const scanSchema = z.looseObject({
   irregular: z._default(z.int(), 0),
   /** Fields of the first record; 0 before its end. */
   width: z._default(z.int(), 0),
-  /** Of the current record, the one being read included. */
+  /** Fields of the current record, the one being read included. */
   fields: z._default(z.int(), 1),
   quoted: z._default(z.boolean(), false),
   /** A quotation mark here would open a quoted part. */
@@ -64,7 +64,7 @@ export const scanSchema = z.looseObject({
   twinLonger: z._default(z.int(), 0),
   /** All bytes are ASCII. */
   ascii: z._default(z.boolean(), true),
-  /** There are characters with the code 0. */
+  /** Some characters have the code 0. */
   zeros: z._default(z.boolean(), false),
   encoding: z._default(z.enum(['utf-8', 'windows-1255', 'unknown']), 'utf-8'),
   /** Bytes that are still to come of the current UTF-8 character. */

@@ -19,7 +19,7 @@ const listedSchema = z.looseObject({
   others: z.array(z.string()),
   /** Labels of the columns, then of the others. No list: too many to be carried. */
   labels: z.nullable(z.array(z.nullable(z.string()))),
-  /** Their types, in the same order. No list: too many, or an earlier release. */
+  /** Types of the columns, then of the others. No list: too many, or an earlier release. */
   types: z._default(z.nullable(z.array(z.nullable(z.string()))), null),
   /** No column is missing in it. */
   complete: z._default(z.boolean(), false),
@@ -37,7 +37,7 @@ const runSchema = z.looseObject({
   deadline: z.iso.datetime(),
   firstWaitSeconds: z.int(),
   largestWaitSeconds: z.int(),
-  /** Until when the lifecycle rules keep the run's objects. */
+  /** The date until which the lifecycle rules keep the run's objects. */
   keptUntil: z.iso.date(),
   request: exportRequestSchema,
   /** `null` in runs of earlier releases: their files are recognised by the columns of the request alone. */
@@ -86,7 +86,7 @@ const storedFileSchema = z.looseObject({
   storedAt: z.iso.datetime(),
   /** Restarts: the file had changed at its origin, or its upload was gone. */
   restarts: z._default(z.int(), 0),
-  /** Only the closing of the connection marked its end. */
+  /** The closing of the connection alone marked the end of the file. */
   undeclaredEnd: z._default(z.boolean(), false),
 });
 export type StoredFile = z.infer<typeof storedFileSchema>;
@@ -122,7 +122,7 @@ export const NOTHING_MOVED = downloadProgressSchema.parse({ upload: null, invoca
 /** Transient errors in a row: name and HTTP status of the last. */
 const troubleSchema = z.looseObject({
   error: z.string(),
-  /** Of a refusal; `null` where there was no answer, or a good one that cannot be read. */
+  /** The status of a refusal; `null` where there was no answer, or a good one that cannot be read. */
   status: z.nullable(z.int()),
   count: z.int(),
   /** When the run gives up. */
@@ -177,7 +177,7 @@ export const runStateSchema = z.looseObject({
   rows: z._default(z.nullable(z.int()), null),
   /** How many warnings stand in the manifest. */
   warningCount: z._default(z.nullable(z.int()), null),
-  /** Of the release of a quarantined file: the run that had stored it. */
+  /** The run that had stored the file, where this one releases a quarantined file. */
   released: z._default(z.nullable(releasedSchema), null),
   /** `null` where none was written. */
   table: z._default(z.nullable(tableSchema), null),

@@ -10,18 +10,18 @@ export const STEPS = {
     outcomes: ['PUBLISHED', 'TABLE_DUE', 'UNPUBLISHED', 'CONTINUE', 'FAILED'],
     waiting: 'CONTINUE',
   },
-  /** In the machine only where an entity has `tables`. */
+  /** The machine has this step only where an entity has `tables`. */
   WriteTable: { outcomes: ['WRITTEN', 'SUPERSEDED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
 } as const;
 
 /**
- * In the state of every execution that the machine begins. One that began under an earlier release keeps its definition and
- * has 1: steps answer it only what that release did. 2: `UNPUBLISHED`, `NOT_DUE`, `ALREADY_STARTED`, guards and releases.
- * 3: `TABLE_DUE`.
+ * The version in the state of every execution that the machine begins. One that began under an earlier release keeps
+ * its definition and has 1: steps answer it only what that release did. 2: `UNPUBLISHED`, `NOT_DUE`, `ALREADY_STARTED`,
+ * guards and releases. 3: `TABLE_DUE`.
  */
 export const MACHINE_VERSION = 3;
 
-/** Of the machine CustomerUpdates. */
+/** The steps of the machine CustomerUpdates. */
 export const UPDATE_STEPS = {
   ValidateBatch: { outcomes: ['VALIDATED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },
   ApplyChunk: { outcomes: ['FINISHED', 'CONTINUE', 'FAILED'], waiting: 'CONTINUE' },

@@ -1,6 +1,9 @@
 import type { LogFields } from '../log/log-fields.ts';
 
-/** With so much memory a Lambda function has a whole core, MB: https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html */
+/**
+ * A Lambda function with this much memory has a whole core, MB:
+ * https://docs.aws.amazon.com/lambda/latest/dg/configuration-memory.html
+ */
 const WHOLE_CORE_MB = 1769;
 /** Who uses so much of the CPU that is given does not wait for the network. */
 const BUSY = 0.9;

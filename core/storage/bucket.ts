@@ -3,7 +3,10 @@ import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, type S3Client
 import { RunError } from '../errors.ts';
 import { refusedCondition, storageError } from './storage-errors.ts';
 
-/** Only `replace` overwrites, and only what was read. Every method throws RunError `StorageDenied` or `StorageUnavailable`. */
+/**
+ * The operations of a bucket. `replace` alone overwrites, and only what was read. Every method throws RunError
+ * `StorageDenied` or `StorageUnavailable`.
+ */
 export interface Bucket {
   /** Writes an object once; `false` when the key exists. */
   putOnce(key: string, body: string): Promise<boolean>;
@@ -16,7 +19,7 @@ export interface Bucket {
    * @throws RunError `StorageConflict` also when the object has another `etag`
    */
   stream(key: string, part?: ObjectPart): Promise<ObjectStream | undefined>;
-  /** In the order of keys. */
+  /** Lists objects in the order of keys. */
   list(prefix: string, most?: number): Promise<ListedObject[]>;
 }
 
@@ -30,7 +33,7 @@ export interface ObjectPart {
 
 export interface ObjectStream {
   etag: string;
-  /** Of the part. */
+  /** The length of the part. */
   bytes: number;
   chunks: AsyncIterable<Uint8Array>;
 }
@@ -113,7 +116,7 @@ async function list(
     const page = await client.send(command).catch((error: unknown) => {
       throw storageError(error, 'read', Prefix);
     });
-    // Else a page that is no listing would be an empty one: nothing published, no line with a result.
+    // A page that is no listing would pass for an empty one: nothing published, no line with a result.
     if (page.IsTruncated === undefined)
       throw new RunError('StorageUnavailable', `What was answered for ${Prefix} is no listing.`);
     for (const { Key: key = '', Size: bytes = 0, LastModified: at } of page.Contents ?? [])

@@ -1,7 +1,7 @@
 import { RunError } from '../errors.ts';
 import type { Bucket } from './bucket.ts';
 
-/** Then the next invocation continues. */
+/** After so many breaks reading ends, and the next invocation continues. */
 const MOST_BREAKS = 5;
 /** Progress after which breaks are counted from zero. */
 const FORGIVEN_BYTES = 8 * 1024 * 1024;

@@ -4,7 +4,7 @@ import type { ColumnType } from '../config/table-settings.ts';
 import type { TableColumn } from './columns.ts';
 import { dateReader, timestampReader } from './moments.ts';
 
-/** As hyparquet-writer takes it; `null` is no value. */
+/** A value as hyparquet-writer takes it; `null` is no value. */
 export type Value = string | number | bigint | boolean | null;
 /** The value of a field; `undefined` where the text does not fit the type. */
 export type Reader = (text: string) => Value | undefined;
@@ -45,7 +45,7 @@ function storedAs(type: ColumnType): Primitive {
   return { ...STORED.decimal, precision, scale, logical_type: { type: 'DECIMAL', precision, scale } };
 }
 
-/** Of a text that is read as a type: the patterns would take long for others. */
+/** The longest text that is read as a type: the patterns would take long for others. */
 const LONGEST = 100;
 
 /** Reads the fields of a column. An empty field is no value, but of a text column: there it is an empty text. */
@@ -77,7 +77,7 @@ function typedReader(type: Exclude<ColumnType, 'text'>): Reader {
   }[type];
 }
 
-/** More digits fit into no 64 bits; zeros in front of them are none. */
+/** A number of more digits does not fit into 64 bits; zeros in front of it are none. */
 const INTEGER = /^[+-]?0*\d{1,19}$/;
 
 function readInteger(text: string): bigint | undefined {

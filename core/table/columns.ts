@@ -7,7 +7,7 @@ export interface TableColumn {
   /** Which field of a record it is made of, from 0. */
   place: number;
   type: ColumnType;
-  /** Its values are replaced by keyed hashes. */
+  /** The values of the column are replaced by keyed hashes. */
   hashed: boolean;
 }
 
@@ -75,7 +75,7 @@ function refuseUnclear(columns: TableColumn[], fields: readonly string[]): void 
   }
 }
 
-/** Those of the names in settings that no field of the file has. */
+/** Those names in settings that no field of the file has. */
 export function missingFields(fields: readonly string[], named: readonly string[]): string[] {
   const present = new Set(fields.map(tableColumnName));
   return named.filter((field) => !present.has(tableColumnName(field)));

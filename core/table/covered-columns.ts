@@ -38,7 +38,7 @@ export function coveredColumns(names: readonly string[], told: readonly Told[], 
   return { left: new Set([...names.filter((name) => unrequested.has(name)), ...ofTable('except')]), hashed };
 }
 
-/** Those of a file's columns that entries of `columns.except` mean today. @param told as for `coveredColumns` */
+/** The columns of a file that entries of `columns.except` mean today. @param told as for `coveredColumns` */
 export function exceptedAmong(names: readonly string[], told: readonly Told[], except: readonly string[]): string[] {
   const lists = listsOf(names, told);
   const meant = new Set(except.flatMap((entry) => meantBySettings(entry, lists, told)));

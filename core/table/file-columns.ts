@@ -4,7 +4,7 @@ import { TableError } from './table-error.ts';
 
 /** The columns of a published file, as its table has them. */
 export interface FileColumns {
-  /** In order; '' where the header has none: no values are below it. */
+  /** The names in order; '' where the header has none: no values are below it. */
   names: readonly string[];
   /** The first record is the header, and no row. */
   headed: boolean;
@@ -21,7 +21,7 @@ export function fileColumns({ file, request }: Pick<Manifest, 'file' | 'request'
   // A header that is known because a person has released one like it names them no more than that one did.
   if (header !== null) return { names: header, headed: true, told: (content?.firstRecord ?? null) === null };
   if (content?.headed === false) return { names: request.columns, headed: false, told: false };
-  // Nothing of this kind is published unless a person has released it: its header stands for the requested columns.
+  // A file of this kind is published only after a person has released it: its header stands for the requested columns.
   const released = content !== null && content.headed === null && content.width === request.columns.length;
   if (released) return { names: request.columns, headed: true, told: false };
   throw new TableError('The first line of the file names no columns that the CRM lists.');

@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
 import { inputOf } from '../export/input.ts';
 
-/** Of an execution that writes the table of a published file, and exports nothing. */
+/** The input of an execution that writes the table of a published file, and exports nothing. */
 const inputSchema = z.strictObject({
   entity: entitySchema,
   table: z.strictObject({

@@ -21,9 +21,9 @@ export interface TableInput {
   settings: TableSettings;
   /** What these and others mean of the columns of the file. */
   covered: Covered;
-  /** Of the settings that decide what is readable. */
+  /** The digest of the settings that decide what is readable. */
   digest: string;
-  /** Of the hashed columns; `null` where there is none. */
+  /** The key of the hashed columns; `null` where there is none. */
   hashKey: string | null;
   /** Release that writes the table. */
   softwareVersion: string;

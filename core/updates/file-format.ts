@@ -37,7 +37,10 @@ export function refusalAtSight(format: UpdateFormat, first: Uint8Array): string 
   return header ? 'holds CSV: its name has to end in .csv' : undefined;
 }
 
-/** Without a byte order mark: nearly every other byte of Latin text is zero, and of commas and digits in any language. */
+/**
+ * Finds UTF-16 without a byte order mark: nearly every other byte of Latin text is zero, and of commas and digits in
+ * any language.
+ */
 function looksLikeUtf16(bytes: Uint8Array): boolean {
   const zeros = [0, 0];
   for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === 0) zeros[at % 2] = (zeros[at % 2] ?? 0) + 1;

@@ -67,7 +67,7 @@ export async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator
   return undefined;
 }
 
-/** The same of one block. */
+/** The lines of one block. */
 export function linesIn({ bytes, from }: LineBlock): string[] {
   const text = bytes.toString('utf8');
   const lines = (from === 0 ? text.replace(/^\uFEFF/, '') : text).split('\n');

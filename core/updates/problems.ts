@@ -4,7 +4,7 @@ export interface Problem {
   line: number;
   /** Name of the field in the file, shortened; `null` for the line as a whole. */
   field: string | null;
-  /** To be read after the name of the field. */
+  /** The end of a sentence that begins with the name of the field. */
   sentence: string;
 }
 

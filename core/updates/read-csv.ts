@@ -28,7 +28,7 @@ async function* readCsv(bytes: AsyncIterable<Uint8Array>, rules: LineRules): Asy
   yield { entries, lines: reader.line - 1 };
 }
 
-/** For `readUpdates`. */
+/** The reader of CSV files for `readUpdates`. */
 export const CSV: UpdateReader = { format: 'csv', read: readCsv };
 
 class CsvReader {

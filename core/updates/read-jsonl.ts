@@ -31,13 +31,13 @@ export async function* readJsonl(
   }
 }
 
-/** For `readUpdates`. */
+/** The reader of JSON Lines for `readUpdates`. */
 export const JSONL: UpdateReader = {
   format: 'jsonl',
   read: (bytes, rules) => readJsonl(bytes, BEGINNING, createRecordCheck(rules)),
 };
 
-/** The same for lines of a batch whose lines were found valid. */
+/** The reader for lines of a batch that were found valid. */
 export const VALIDATED_JSONL: UpdateReader = {
   format: 'jsonl',
   read: (bytes) => readJsonl(bytes, BEGINNING, FOUND_VALID),
@@ -90,7 +90,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Without recursion: a line may be a megabyte of brackets. */
+/** Counts keys without recursion: a line may be a megabyte of brackets. */
 function keysOf(record: object): number {
   let keys = 0;
   const open: object[] = [record];

@@ -28,7 +28,7 @@ export async function* readUpdates(
   for await (const { entries } of readUpdateBlocks(reader, bytes, rules)) yield* entries;
 }
 
-/** As `readUpdates`, in blocks. */
+/** Reads what `readUpdates` reads, in blocks. */
 export async function* readUpdateBlocks(
   reader: UpdateReader,
   bytes: AsyncIterable<Uint8Array>,

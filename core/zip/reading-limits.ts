@@ -4,7 +4,7 @@ export interface ReadingLimits {
   contentBytes: number;
   /** Bytes that may be put aside on the disk. */
   diskBytes: number;
-  /** Until reading has to end. */
+  /** Seconds until reading has to end. */
   secondsLeft: () => number;
 }
 
@@ -13,7 +13,7 @@ export class ReadingUnfinished extends Error {
   override readonly name = 'ReadingUnfinished';
 }
 
-/** Then the caller still has to say how it ended. */
+/** Seconds that the caller needs to say how reading ended. */
 const SECONDS_NEEDED = 20;
 
 /**

@@ -11,7 +11,7 @@ export class UnreadableZip extends Error {
 }
 
 export interface ZipEntry {
-  /** With slashes, as the directory has it. */
+  /** The name with slashes, as the directory has it. */
   name: string;
   /** Bytes of its content, as the directory has it. */
   size: number;
@@ -139,7 +139,7 @@ async function* inflated(packed: AsyncIterable<Uint8Array>, compressedSize: numb
 interface Extent {
   from: number;
   to: number;
-  /** Its sizes stand again behind it. */
+  /** The sizes of the entry stand again behind its data. */
   described: boolean;
 }
 

@@ -34,7 +34,7 @@ const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 
 /** Lines of one chunk answered 403 in a row. */
 const FORBIDDEN_IN_A_ROW = 5;
-/** After an error that followed progress. */
+/** The wait after an error that followed progress. */
 const FIRST_WAIT_SECONDS = 2;
 
 /** Where and when the next invocation continues. */

@@ -26,7 +26,7 @@ const MARGIN_SECONDS = 180;
 const SEND_SECONDS = 60;
 /** Longer waits are Wait states: a sleeping function costs money. */
 const LONGEST_SLEEP_SECONDS = 20;
-/** Before the second and each further attempt. */
+/** The waits before the second and each further attempt. */
 const FIRST_BACKOFF_SECONDS = 1;
 const BACKOFF_SECONDS = 4;
 
@@ -64,7 +64,7 @@ async function turn({ pace, stop }: ApplyLineDeps): Promise<Stop | undefined> {
 async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps): Promise<UpdateAnswer | Stop> {
   const { id, ...fields } = record;
   const { lost } = tries;
-  // In doubt until it is answered, also if this ends in a bug.
+  // The line is in doubt until it is answered, also if this ends in a bug.
   tries.lost = true;
   try {
     const inTime = () => deps.secondsLeft() >= SEND_SECONDS;
@@ -76,7 +76,7 @@ async function send({ record }: UpdateRecord, tries: Tries, deps: ApplyLineDeps)
     throw answer.trouble;
   } catch (error) {
     if (!(error instanceof RunError)) throw error;
-    // Nothing was sent, or what was sent was refused.
+    // The request was not sent, or was refused.
     tries.lost = lost;
     if (error.transient) throw error;
     const stop = stopFor(error, deps);

@@ -87,7 +87,7 @@ export class ChunkResults {
     if (!this.#open) return;
     if (await this.#putPart(this.#open, this.#doubtLeft())) this.part += 1;
     else this.overtaken = true;
-    // Only after the write: a failed one may be repeated.
+    // The results leave the memory after the write, which may be repeated if it fails.
     this.#open = undefined;
   }
 
@@ -100,7 +100,7 @@ export class ChunkResults {
       const existing = (await this.#store.read(key))?.text ?? '';
       // The client repeats a write whose response was lost, and finds its own claim.
       if (existing === text && this.#by !== '') return;
-      // If the other invocation was faster, its own part is there now.
+      // The part of the other invocation is there now, if that was faster.
       await this.#putPart([], parseDoubt(existing));
       await this.skipStored();
     }

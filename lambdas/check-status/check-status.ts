@@ -50,7 +50,7 @@ function afterError(error: unknown, state: RunState, deps: CheckStatusDeps): Ans
 /** Whether an export that the CRM does not know is too new, or a part of the refusals of its file. */
 function mayCome(state: RunState, now: Date): boolean {
   const fresh = now.getTime() - Date.parse(runOf(state).createdAt) < GRACE_SECONDS * 1000;
-  // Since DownloadFile was first refused the file, if it was.
+  // When DownloadFile was first refused the file, if it was.
   const since = state.moving?.unknownSince;
   return fresh || (!!since && mayBecomeKnown(since, now));
 }

@@ -11,7 +11,7 @@ import { hasNewerRecords } from './newer-records.ts';
 export interface AdoptDeps extends Invocation {
   crm: CrmClient;
   records: ExportRecords;
-  /** Of the bucket. */
+  /** Reads an object of the bucket. */
   read: Bucket['read'];
 }
 

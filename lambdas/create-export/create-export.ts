@@ -17,7 +17,7 @@ export interface CreateExportDeps extends AdoptDeps {
   softwareVersion: string;
 }
 
-/** Of a create that may have worked; the manifest warns that the CRM may hold two exports. */
+/** Repetitions of a create that may have worked; the manifest warns that the CRM may hold two exports. */
 const REPEATS_UNANSWERED = 1;
 
 /**
@@ -55,7 +55,7 @@ async function exportOf(
 
 type Obtained = Pick<Run, 'exportId' | 'createdAt' | 'adopted'>;
 
-/** That of an earlier run, where the input names one and it can be adopted, else a new one. */
+/** Adopts the export of an earlier run where the input names one and it can be adopted, else creates one. */
 async function obtainExport(
   { entity, date, adopt }: ExportInput & { date: string },
   { request, fingerprint }: Requested,

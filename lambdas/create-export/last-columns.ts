@@ -53,7 +53,9 @@ function columnsOf(manifest: z.infer<typeof manifestSchema> | undefined, pointed
   return { fields: fields.map(plainField), since: { date, execution }, plan, leftOut: left };
 }
 
-/** As it was written, unless somebody else wrote it. */
+/**
+ * A type or label that is not plain becomes null: a run writes no such field, but somebody else may have written it.
+ */
 function plainField({ name, type, label }: ListedField): ListedField {
   return {
     name,

@@ -15,7 +15,7 @@ import { lastColumns } from './last-columns.ts';
 
 interface Deps extends Pick<Invocation, 'deployment'> {
   crm: CrmClient;
-  /** Of the bucket. */
+  /** Reads an object of the bucket. */
   read: Bucket['read'];
 }
 
@@ -26,7 +26,10 @@ export type Requested = Pick<
 > &
   Compared;
 
-/** Nothing is sent yet. @throws RunError where configuration or input ask for what the CRM does not have, or must not give */
+/**
+ * Makes the request, and sends nothing yet.
+ * @throws RunError where configuration or input ask for what the CRM does not have, or must not give
+ */
 export async function requestFor(
   input: ExportInput & { date: string },
   { machineVersion }: Pick<RunState, 'machineVersion'>,

@@ -8,7 +8,7 @@ import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from '../../core/storage/read-object.ts';
 
 /**
- * By the beginning of the stored object. Of gzip, its first bytes alone are looked at.
+ * Judges a stored object by its beginning; of gzip, only its first bytes are looked at.
  * @throws RunError `FileRejected`, or `StorageConflict` when the object is shorter
  */
 export async function judgeStored(
@@ -27,7 +27,7 @@ export async function judgeStored(
   return accepted(judged, reading);
 }
 
-/** As much of the beginning as the bucket gives. */
+/** Reads as much of the beginning as the bucket gives. */
 async function readStart(bucket: Bucket, key: string, to: number) {
   const chunks: Uint8Array[] = [];
   let trouble: unknown;

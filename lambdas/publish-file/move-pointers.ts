@@ -11,7 +11,10 @@ import type { Bucket } from '../../core/storage/bucket.ts';
 
 type Named = Pick<Pointer, 'entity' | 'date' | 'startedAt' | 'execution' | 'manifestKey' | 'keptUntil' | 'kind'>;
 
-/** That of the date and, unless the run has a plan of its own, that of the newest date; before anything is written. */
+/**
+ * Reads the pointer of the date and, unless the run has a plan of its own, that of the newest date; before anything is
+ * written.
+ */
 export async function readPointers(
   bucket: Bucket,
   { entity, date, kind }: Pick<Manifest, 'entity' | 'date' | 'kind'>,

@@ -42,7 +42,7 @@ export async function readStored(
   return known(file.bytes, null, { ...NO_CONTENT, header, remarks: ['The file has 0 bytes.'] });
 }
 
-/** In one pass: the stored bytes, and what they unpack to. */
+/** Reads the stored bytes, and what they unpack to, in one pass. */
 async function readPacked(file: StoredFile, reading: Reading, deps: Deps): Promise<Known> {
   const began = beginReading(deps);
   const { chunks, finish } = hashing(objectSource(deps.bucket, file.key, file.bytes));

@@ -19,7 +19,7 @@ export interface SummarizeBatchDeps extends Invocation {
   store: BatchStore;
 }
 
-/** Most that the clocks of S3 and of a function may differ. */
+/** The most that the clocks of S3 and of a function may differ. */
 const CLOCK_SECONDS = 60;
 
 interface Joined {
@@ -41,7 +41,7 @@ export async function summarizeBatch(
   const flag = createStopFlag(store, keys.stop);
   const broken = state.awaited ? undefined : await brokenOff(state, batch.batch, deps);
   if (broken) {
-    // Its functions are not invoked again, but those at work would continue.
+    // The functions of the map are not invoked again, but those at work would continue.
     await flag.raise(broken);
     return { outcome: 'CONTINUE', awaited: true, waits: 0, waitSeconds: LONGEST_INVOCATION_SECONDS };
   }
@@ -62,7 +62,7 @@ async function brokenOff(
   { store, now }: SummarizeBatchDeps,
 ): Promise<Stop | undefined> {
   if (state.crash) {
-    // Its error may quote data: only its name is reported.
+    // The map's error may quote data: only its name is reported.
     const name = /^[\w.]{1,80}$/.test(state.crash.Error) ? state.crash.Error : 'an error';
     return { reason: 'StepCrashed', sentence: `The map over the chunks ended with ${name}.`, at: state.startedAt };
   }

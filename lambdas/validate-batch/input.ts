@@ -10,7 +10,7 @@ const inputSchema = z.strictObject({
   file: z.string().regex(KEY),
   /** Changes per second; default, and most: what the configuration says. */
   maxRate: z.number().min(0.1).optional(),
-  /** At most what S3 lists at a time. */
+  /** S3 lists at most so many objects at a time. */
   stopAfterFailures: z.int().min(1).max(1000).optional(),
   /** The batch of which these lines are left: they were found valid there, and are not judged again. */
   resumes: batchNameSchema.optional(),

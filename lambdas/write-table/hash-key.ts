@@ -6,7 +6,7 @@ import {
 import { secretError } from '../../core/oauth/secrets.ts';
 import { TableError } from '../../core/table/table-error.ts';
 
-/** Of a key that a person sets; the stack makes one of 64 characters. */
+/** The shortest key that a person may set; the stack makes one of 64 characters. */
 const SHORTEST = 32;
 
 /**

@@ -9,10 +9,12 @@ import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
 /** Left for the last parts and the answer. */
 const MARGIN_SECONDS = 45;
 
-/** Of the function's own disk, which has 512 MB: shared texts of a spreadsheet, and one that is packed. */
+/**
+ * The part of the function's own disk, which has 512 MB, for shared texts of a spreadsheet, and for one that is packed.
+ */
 const DISK_BYTES = 450_000_000;
 
-/** Its content was bounded before it was published: here only time and disk are. */
+/** The limits of a published file. Its content was bounded before it was published: here only time and disk are. */
 export function readingLimits({ secondsLeft }: Pick<Invocation, 'secondsLeft'>): ReadingLimits {
   return {
     contentBytes: Number.POSITIVE_INFINITY,

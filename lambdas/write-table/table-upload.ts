@@ -66,7 +66,7 @@ export class TableUpload {
     }
   }
 
-  /** Without it, the lifecycle rules remove the parts. */
+  /** Aborts the upload. Where that is left out, the lifecycle rules remove the parts. */
   async abort(): Promise<void> {
     if (this.#uploadId === undefined) return;
     const aborted = { ...this.#object, UploadId: this.#uploadId };

@@ -27,7 +27,7 @@ import { tableWarnings } from './table-warnings.ts';
 export interface WriteTableDeps extends Invocation {
   bucket: Bucket;
   tables: TableStore;
-  /** Of the hashed columns. */
+  /** Reads the key of the hashed columns. */
   hashKey: () => Promise<string>;
   softwareVersion: string;
 }
@@ -35,7 +35,7 @@ export interface WriteTableDeps extends Invocation {
 /** What a table is made of, and where it goes. */
 interface Subject {
   manifest: Manifest;
-  /** As it is configured today. */
+  /** The plan of the entity as it is configured today. */
   plan: EntityPlan;
   settings: TableSettings;
   key: string;
@@ -49,7 +49,7 @@ export async function writeTable(state: RunState, deps: WriteTableDeps): Promise
   try {
     const subject = await subjectOf(state, deps);
     const { manifest, key } = subject;
-    // Its rows are of another plan than those of other dates.
+    // The rows of a partial run are of another plan than those of other dates.
     if (manifest.kind === 'partial' || !(await isNamed(manifest, deps))) return { outcome: 'SUPERSEDED' };
     const standing = await deps.tables.standing(key);
     return await replaceTable(subject, standing, state, deps).catch((error: unknown) => {

@@ -31,7 +31,7 @@ interface AlarmOptions {
   of?: string;
   metric: Metric;
   threshold?: number;
-  /** Of so many periods one is enough; default: the last. */
+  /** How many periods are looked at, of which one is enough; by default only the last. */
   anyOf?: number;
   /** Whether a mail follows when it is over. Not where it is over because nothing was counted since. */
   tellsEnd?: boolean;
@@ -44,7 +44,7 @@ const SOON = Duration.minutes(5);
 /** The alarms (`alarms.ts`) and their topic. Plain metric alarms only: the local cloud refuses others (`docs/adr/0018`). */
 export class Monitoring extends Construct {
   readonly topic: Topic;
-  /** By entity: whether it was published lately. There for each entity that has a night. */
+  /** The alarm of each entity that has a night: whether it was published lately. */
   readonly freshness = new Map<Entity, Alarm>();
   readonly others: Alarm[] = [];
   private readonly settings: Deployment['alarms'];
@@ -56,7 +56,7 @@ export class Monitoring extends Construct {
     this.ours = metricsOf(configuration.name);
     this.topic = this.topicWith(key);
     this.watchMachine(watched.machines.export);
-    // None of the children of its map fails.
+    // The machine's map starts children, which do not count here: none of them fails.
     if (watched.machines.updates) this.watchMachine(watched.machines.updates, 'CustomerUpdates');
     this.watchNights(configuration.deployment);
     this.watchWarnings();

@@ -68,8 +68,9 @@ export class EncryptionKey extends Construct {
   }
 
   /**
-   * Without a condition: EventBridge's requests to KMS carry neither account nor rule (same page, "aws:SourceAccount ... not
-   * supported in EventBridge-to-encrypted-topic policies"). The queue's own policy names the rules.
+   * The grant has no condition: EventBridge's requests to KMS carry neither account nor rule (same page,
+   * "aws:SourceAccount ... not supported in EventBridge-to-encrypted-topic policies"). The queue's own policy names the
+   * rules.
    */
   private letRulesSend(): void {
     this.letService('RulesSend', 'events.amazonaws.com', ['kms:Decrypt', 'kms:GenerateDataKey']);
@@ -92,7 +93,7 @@ export class EncryptionKey extends Construct {
     conditions?: PolicyStatementProps['conditions'],
   ): void {
     const principals = [new ServicePrincipal(service)];
-    // In a key's policy, * is this key.
+    // A `*` in a key's policy means this key.
     const statement = { sid, principals, actions, resources: ['*'], ...(conditions && { conditions }) };
     this.key.addToResourcePolicy(new PolicyStatement(statement));
   }

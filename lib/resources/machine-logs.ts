@@ -29,7 +29,7 @@ export function watched(
   return { logs: { destination, level: LogLevel.ALL, includeExecutionData: false }, tracingEnabled: true };
 }
 
-/** Of the map over chunks: the names of its children have it, and their metrics. */
+/** The label of the map over chunks: the names of its children have it, and their metrics. */
 export const MAP_LABEL = 'ApplyChunks';
 
 /** The name of a machine: two deployments in one account must not meet. */

@@ -14,7 +14,7 @@ import { tablesOf } from '../../core/table/table-key.ts';
 
 interface TableCatalogProps {
   deployment: Deployment;
-  /** Of the exports, which has the tables too. */
+  /** The bucket of the exports, which has the tables too. */
   bucket: Bucket;
 }
 
@@ -51,7 +51,7 @@ export class TableCatalog extends Construct {
     });
     if (tables.length === 0) return;
     const { account, stackName } = Stack.of(this);
-    // Without a name of its own, AWS would give it one that Athena does not support; it supports no hyphens.
+    // AWS would give a database without a name one that Athena does not support; Athena supports no hyphens.
     const name = withoutHyphens(stackName);
     const database = new CfnDatabase(this, 'Database', { catalogId: account, databaseInput: { name } });
     for (const { entity, plan, settings } of tables) this.describe(database, entity, plan, settings);

@@ -50,8 +50,9 @@ export class TokenStore extends Construct {
     this.key.allow(grantee, 'secretsmanager', ['kms:Decrypt', 'kms:GenerateDataKey'], {
       'kms:EncryptionContext:SecretARN': [this.clientSecretId, this.tokensSecretId],
     });
-    // For writing too: DynamoDB made the table's key when the table was made, and opens it for whoever uses the table
-    // (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html, "Decrypt").
+    // Writing needs this right too: DynamoDB made the table's key when the table was made, and opens it for whoever
+    // uses the table (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/encryption.usagenotes.html,
+    // "Decrypt").
     this.key.allow(grantee, 'dynamodb', ['kms:Decrypt']);
   }
 

@@ -26,7 +26,7 @@ export function bundledCode(step: AnyStepName, deployment: Deployment): AssetCod
     return true;
   };
   const bundling = {
-    // For bundling in Docker, which never happens.
+    // CDK wants an image for bundling in Docker, which never happens.
     image: DockerImage.fromRegistry('unused'),
     // A part of the key by which CDK finds what it has bundled already; the code of another deployment is another.
     environment: { DEPLOYMENT: JSON.stringify(deployment) },

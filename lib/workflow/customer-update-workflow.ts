@@ -134,7 +134,7 @@ export class CustomerUpdateWorkflow extends Construct {
   }
 }
 
-/** Its right is in the policy of the bucket, for one key: that of CDK would be for all objects. */
+/** The policy of the bucket gives the right to read the index, for one key: that of CDK would be for all objects. */
 class IndexReader extends S3JsonLItemReader {
   override providePolicyStatements(): PolicyStatement[] {
     return [];

@@ -5,7 +5,7 @@ import type { Ends } from './step-task.ts';
 
 /** The states in which a machine fails, by the names that it gives them. */
 export function failStates(scope: Construct, ids: { failed: string; crashed: string; otherwise: string }): Ends {
-  // Only the name of the original error is quoted: its message may hold data.
+  // The advice quotes only the name of the original error: its message may hold data.
   const crash = `A step stopped with {} before it could answer. ${ERRORS.StepCrashed.advice}`;
   return {
     failed: new Fail(scope, ids.failed, {

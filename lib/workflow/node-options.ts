@@ -1,4 +1,4 @@
-/** For what V8 does not count: code, buffers, the stack. */
+/** Memory for what V8 does not count: code, buffers, the stack. */
 const OUTSIDE_HEAP_MB = 192;
 
 /**

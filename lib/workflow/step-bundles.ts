@@ -13,7 +13,7 @@ const OPTIONS = {
   format: 'esm',
   platform: 'node',
   target: 'node24',
-  // Without this, esbuild takes the CommonJS copies of the SDK, which no tree can be shaken of.
+  // By default esbuild takes the CommonJS copies of the SDK, which no tree can be shaken of.
   mainFields: ['module', 'main'],
   minify: true,
   // The SDK tells its errors apart by the names of their classes.
@@ -36,7 +36,8 @@ const STEP_BUNDLES = {
     in: join(folderOfStep(step), 'handler.ts'),
     out: join(folderOf(step), 'index'),
   })),
-  // Nothing is written there: the paths in the source maps are relative to it, and the same wherever the assembly lies.
+  // esbuild writes nothing there: the paths in the source maps are relative to it, and the same wherever the assembly
+  // lies.
   outdir: join(PROJECT, 'cdk.out'),
   outExtension: { '.js': '.mjs' },
   write: false,

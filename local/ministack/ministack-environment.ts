@@ -26,7 +26,8 @@ export function serverEnvironment(
     // Listeners on fixed ports that we do not use, and which two starts at once would fight for.
     IOT_MTLS_ENABLED: '0',
     SFTP_ENABLED: '0',
-    // At its start it removes containers from Docker that an older MiniStack, the user's own perhaps, left: hide Docker.
+    // MiniStack removes containers from Docker at its start that an older MiniStack, the user's own perhaps, left: hide
+    // Docker.
     DOCKER_HOST: `unix://${join(dir, 'no-docker.sock')}`,
     ...(waitScale === undefined ? {} : { SFN_WAIT_SCALE: String(waitScale) }),
     ...(enforceRights ? { AUTH: 'true' } : {}),

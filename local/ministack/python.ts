@@ -54,7 +54,7 @@ export async function ensureMinistack(options: InstallOptions): Promise<Ministac
   return { command: interpreter(home), args: ['-I', '-m', 'ministack'] };
 }
 
-/** The same for any requirements. @returns the directory of the environment, whose interpreter is `bin/python` */
+/** Makes an environment with any requirements. @returns its directory, whose interpreter is `bin/python` */
 export async function ensureEnvironment(environment: PythonEnvironment, options: InstallOptions): Promise<string> {
   const { record, onProgress, env = process.env } = options;
   const { name, requirements, modules } = environment;

@@ -13,7 +13,7 @@ export async function endProcesses(find: () => ProcessEntry[]): Promise<void> {
   signalAll(find(), 'SIGTERM');
   if (await waitUntil(none, { withinMs: GRACE_MS })) return;
   const killed = () => {
-    // Again and again: a process may have forked between the look and the blow.
+    // The signal is sent again and again: a process may have forked between the look and the blow.
     signalAll(find(), 'SIGKILL');
     return none();
   };

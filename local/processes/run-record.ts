@@ -23,7 +23,10 @@ export type RunRecord = {
   readonly cacheDir: string;
   /** This run's own directory: logs, assemblies, whatever is worth a look after a failure. */
   readonly workDir: string;
-  /** For temporary files, outside of the project: what runs there must not find the project's package.json above it. */
+  /**
+   * Where temporary files go, outside of the project: what runs there must not find the project's package.json above
+   * it.
+   */
   readonly tmpDir: string;
   /** Notes a process; `stop` is what `close` calls. */
   add(process: { name: string; pid: number; stop: () => Promise<void> }): void;

@@ -18,7 +18,7 @@ function customerIndex(world: World, id: string): number {
   return index;
 }
 
-/** Of a field that is kept. */
+/** The values that a kept field may get. */
 const changeSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 const updateSchema = z.record(z.string(), z.unknown());
 

@@ -8,7 +8,7 @@ import type { Effect } from '../world/fault-schema.ts';
 
 type Written = NonNullable<Effect['written']>;
 
-/** The same records, written as another program would write them. The file is in memory for that. */
+/** The records of a file, written as another program would write them. The file is in memory for that. */
 export function rewritten(content: FileContent, entity: Entity, written: Written): FileContent {
   const { separator, lineBreak, separatorLine, packed } = written;
   const [names = [], ...records]: string[][] = parse(Buffer.concat([...content.read(0, content.size)]));

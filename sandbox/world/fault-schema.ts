@@ -10,7 +10,7 @@ const headers = z.record(z.string(), z.string());
 const anywhere = {
   /** This answer instead of the real one; the request is not carried out, unless `done` is set. */
   answer: z.strictObject({ status: z.int().min(200).max(599), headers: headers.optional(), body: z.json().optional() }),
-  /** With an answer: the request is carried out all the same, as behind a gateway that timed out. */
+  /** The request is carried out although `answer` is sent, as behind a gateway that timed out. */
   done: z.literal(true),
   /** 302 to this address; nothing is done. */
   redirect: z.string(),
@@ -36,7 +36,10 @@ const onlyAt = {
   file: {
     /** Chunked transfer that is cut after that many bytes. */
     chunkedCut: bytes,
-    /** Neither length nor chunks, the close ends the body: `true` = at its end, a number = after that many bytes. */
+    /**
+     * The answer has neither length nor chunks, the close ends the body: `true` = at its end, a number = after that
+     * many bytes.
+     */
     closeDelimited: z.union([z.literal(true), bytes]),
     /** Added to the true Content-Length. */
     declaredLength: z.int(),
@@ -46,7 +49,7 @@ const onlyAt = {
     /** Content-Encoding: gzip, whatever the client accepts; no Range. */
     gzip: z.literal(true),
     bytesPerSecond: z.int().positive(),
-    /** From that call on, counted since the fault was added, the ETag is another one. */
+    /** The ETag is another one from that call on, counted since the fault was added. */
     etagChangesAt: callNumber,
     /** Range is announced but ignored. */
     ignoreRange: z.literal(true),

@@ -10,13 +10,13 @@ export type Kind =
   | 'refresh'
   /** Stores its successor. */
   | 'store grant'
-  /** Of the CRM, before there is an export. */
+  /** Asks the CRM before there is an export. */
   | 'fields'
   /** Makes the export. */
   | 'create'
-  /** Of the CRM, about an export. */
+  /** Asks the CRM about an export. */
   | 'export'
-  /** Of the CRM, about the export of another run. */
+  /** Asks the CRM about the export of another run. */
   | 'adoption'
   /** The file at its signed address. */
   | 'file'
@@ -67,7 +67,7 @@ export interface Call {
   kind: Kind;
 }
 
-/** Before a call of the CRM, where the access token is past its end. */
+/** What precedes a call of the CRM where the access token is past its end. */
 const REFRESH: Record<string, Kind> = {
   'read the grant': 'grant',
   'look for a newer grant': 'grant',

@@ -88,7 +88,7 @@ const RULES: Record<Kind, Rule> = {
     'died before': 'ReauthorizationRequired',
     'died after': 'well',
   },
-  // Nothing is lost where there is no export yet.
+  // A lost answer costs nothing where there is no export yet.
   fields: { ...crm, cut: outlasted('CrmUnavailable'), garbage: 'CrmContractError' },
   create: {
     ...crm,
@@ -122,13 +122,13 @@ const RULES: Record<Kind, Rule> = {
   hint: { ...bucket, garbage: 'well' },
   list: { ...bucket, garbage: outlasted('StorageUnavailable') },
   object: bucket,
-  // Its answer has no body that could be cut.
+  // The answer to a HEAD has no body that could be cut.
   head: { ...bucket, cut: 'well', garbage: outlasted('StorageUnavailable') },
   input: { ...bucket, garbage: 'UpdateFileInvalid' },
   flag: { ...bucket, garbage: 'UpdatesIncomplete' },
   write: { ...bucket, ...written },
   'write anew': { ...bucket, ...written, 'lost after': 'well', 'died after': 'well' },
-  // Without its id nothing can be stored in it.
+  // The answer to this call has the upload's id, without which no part can be stored.
   'begin upload': { ...bucket, garbage: outlasted('DownloadUnfinished') },
   content: { ...bucket, ...written, 'lost after': 'well' },
   complete: { ...bucket, ...written, 'lost after': 'well', 'lost before': outlasted('DownloadUnfinished') },

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /** A finding of a scanner about a resource of the templates. */
 export interface Finding {
-  /** Of the scanner's rule: CKV_AWS_117, W3005. */
+  /** The scanner's rule: CKV_AWS_117, W3005. */
   check: string;
   /** `AWS::Lambda::Function.CreateExportFunction1D2CC0EA`. */
   resource: string;

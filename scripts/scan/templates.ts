@@ -100,7 +100,7 @@ async function outputOf(command: string, args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Both templates have most resources in common. */
+/** Removes repeated findings: both templates have most resources in common. */
 function distinct(findings: Finding[]): Finding[] {
   return [...new Map(findings.map((finding) => [`${finding.check} ${finding.resource}`, finding])).values()];
 }

@@ -94,7 +94,7 @@ export function send(url: URL, options: SendOptions): SentRequest {
       fail(() => new RetryableError(`${side}-unavailable`, `${peer} closed the connection without an answer.`)),
     );
   });
-  // Nobody may be waiting for it yet; whoever does gets the failure.
+  // A caller that waits for the response gets the failure; perhaps nobody does yet.
   response.catch(() => undefined);
   return { request, response };
 }

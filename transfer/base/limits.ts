@@ -19,7 +19,7 @@ export const LIMITS = {
   largestBackoffMs: 10_000,
   /** A longer Retry-After ends the transfer, which reports it. */
   longestWaitSeconds: 10,
-  /** Up to this size a file is kept in memory and stored in one request. */
+  /** A file of up to this size is kept in memory and stored in one request. */
   smallBytes: 16 * MIB,
   smallestPartBytes: 8 * MIB,
   largestPartBytes: 64 * MIB,

@@ -1,4 +1,4 @@
-/** Up to 30 years: a longer number is no wait that anyone means. */
+/** A wait of up to 30 years: a longer number is no wait that anyone means. */
 const DELAY_SECONDS = /^\d{1,9}$/;
 /** Only what looks like a date is parsed as one: `Date.parse` reads "try 2099" as well. */
 const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;

@@ -47,7 +47,10 @@ export class Blocks {
     return block;
   }
 
-  /** Nobody reads these bytes any more, which were taken from a block, or from anywhere else. To be called once for each byte. */
+  /**
+   * Takes back bytes that nobody reads any more; they may come from a block, or from anywhere else. To be called once
+   * for each byte.
+   */
   release(bytes: Buffer): void {
     const block = this.#inUse.get(bytes.buffer);
     if (!block) return;

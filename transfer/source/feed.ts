@@ -70,8 +70,8 @@ export class ParsedFeed implements Feed {
   }
 
   /**
-   * More bytes than declared prove the declared length wrong. The parser finds those of the same packet; for others, the
-   * connection is watched for a while before the end of the body is read, which would close it.
+   * Looks for bytes behind the declared length, which prove it wrong. The parser finds those of the same packet; for
+   * others, the connection is watched for a while before the end of the body is read, which would close it.
    */
   async #watchSurplus({ limits }: RequestContext): Promise<void> {
     const { socket } = this.#response;

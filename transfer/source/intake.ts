@@ -61,7 +61,7 @@ export class Intake implements Feed {
     return this.#left !== undefined;
   }
 
-  /** As it would come without `onread`; the parser keeps nothing of it. */
+  /** Gives the parser the bytes as they would come without `onread`; it keeps nothing of them. */
   #parse(bytes: Buffer): void {
     this.#socket?.emit('data', bytes);
     const response = this.#response;

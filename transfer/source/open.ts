@@ -25,7 +25,7 @@ export interface Source extends RequestContext {
   allowUndeclaredEnd: boolean;
 }
 
-/** Up to, not including, `to` (`null` = the end). */
+/** The bytes from `from` up to, not including, `to` (`null` = the end). */
 export interface Range {
   from: number;
   to: number | null;
@@ -43,7 +43,7 @@ export interface Opened {
   /** It is less than was requested, and than there is. */
   short: boolean;
   ranged: boolean;
-  /** Neither a length nor chunks: the end of the connection is the end of the body. */
+  /** The response has neither a length nor chunks: the end of the connection is the end of the body. */
   undeclaredEnd: boolean;
 }
 

@@ -35,8 +35,9 @@ export class Reader {
   }
 
   /**
-   * At most `most` bytes; `null` at the end. What has arrived already is returned without a promise: one for each of the 65,000
-   * chunks of a GiB costs time. @throws TransferError, StartOver
+   * Reads at most `most` bytes; `null` at the end. What has arrived already is returned without a promise: one for each
+   * of the 65,000 chunks of a GiB costs time.
+   * @throws TransferError, StartOver
    */
   read(most: number): Buffer | Promise<Buffer | null> {
     const chunk = this.#rest ?? this.#current?.body.take();

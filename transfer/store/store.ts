@@ -12,7 +12,7 @@ import { NoSuchUpload } from './errors.ts';
 import { beginPart, type PartUpload } from './part-upload.ts';
 import { elementsOf, escaped, textOf } from './xml.ts';
 
-/** Most requests to abort one upload. */
+/** The most requests to abort one upload. */
 const ABORTS = 3;
 const CHECKSUM = 'x-amz-checksum-crc32';
 
@@ -80,7 +80,10 @@ export class Store {
     }
   }
 
-  /** Until the store does not know the upload: a part that was on its way may arrive after an abort (S3's documents). */
+  /**
+   * Aborts until the store does not know the upload: a part that was on its way may arrive after an abort (S3's
+   * documents).
+   */
   async abort({ key, uploadId }: Upload): Promise<void> {
     const { limits, signal } = this.#client.context;
     try {
@@ -135,7 +138,7 @@ export class Store {
     return withRetries(this.#client.context, () => this.#readBack(key));
   }
 
-  /** For a store that keeps no checksum of whole objects. */
+  /** Measures an object by reading it, for a store that keeps no checksum of whole objects. */
   async #readBack(key: string): Promise<Measured> {
     const { request, response: pending } = await this.#client.begin({ method: 'GET', key, action: 'read back' });
     request.end();
@@ -164,7 +167,7 @@ function partOf(xml: string): StoredPart[] {
   return checksum === null ? [] : [{ number, bytes, etag: textOf(xml, 'ETag') ?? '', crc32: checksum }];
 }
 
-/** Some stores insist on the checksum of every part, all check it. */
+/** The body names the checksum of every part: some stores insist on it, all check it. */
 function completeBody(parts: StoredPart[]): string {
   const lines = parts.map(
     ({ number, etag, crc32: checksum }) =>

@@ -78,7 +78,7 @@ export async function storeUnsized(
       await sent();
       if (filled > 0) {
         sending = attempt.store.putPart(open, number, body);
-        // Nobody waits for it yet; `sent` does.
+        // The failure is thrown where `sent` is awaited; nobody waits for it here.
         sending.catch(() => undefined);
       }
       attempt.stored(filled, null);

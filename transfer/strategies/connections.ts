@@ -37,7 +37,7 @@ export class Connections {
     this.#limitTo(Math.max(1, Math.floor(this.wanted / 2)));
   }
 
-  /** For the rest of the transfer: what was too much stays too much. */
+  /** Sets the limit for the rest of the transfer: what was too much stays too much. */
   #limitTo(connections: number): void {
     this.wanted = connections;
     this.#most = connections;

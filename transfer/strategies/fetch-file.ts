@@ -44,7 +44,7 @@ async function resumeFile(attempt: Attempt, upload: Resume): Promise<Stored | Un
   const { size } = upload;
   if (size !== null) return storeSized(attempt, { ...upload, size }, before);
   if (before.some(({ number }) => number === 1)) return storeUnsized(attempt, upload, upload, before);
-  // Nothing is stored that the file could be compared with: it is judged like a new one.
+  // The store has nothing that the file could be compared with: it is judged like a new one.
   const first = await requestFirst(attempt);
   try {
     if (first.head.length !== null || first.object.key !== upload.key) {

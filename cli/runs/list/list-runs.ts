@@ -18,7 +18,7 @@ interface Wanted {
   running?: boolean;
   /** Starts that ended without a job too. */
   all?: boolean;
-  /** Only the newest. */
+  /** How many of the newest runs are listed. */
   limit?: number | undefined;
   /** The zone in which a run gets its date. */
   timeZone: string;
@@ -69,7 +69,7 @@ export async function unpublishedRuns(
     if (counting.has(run.run) || run.what !== 'export' || run.outcome === 'stored') return [];
     if (run.outcome !== 'published') return [run];
     if (run.keptUntil !== null && run.keptUntil <= now.toISOString().slice(0, 10)) return [];
-    // Its file was published after the published ones were read.
+    // The run published its file after the published ones were read.
     const justNow = run.endedAt !== null && run.endedAt > now.toISOString();
     return [
       justNow ? { ...run, outcome: 'running', status: 'RUNNING' } : { ...run, outcome: 'gone', needsPerson: true },

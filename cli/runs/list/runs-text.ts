@@ -80,7 +80,7 @@ function lineOf(run: Run): string {
     .trimEnd();
 }
 
-/** With a mark where the manifest tells alone. */
+/** The outcome, with a mark where only the manifest tells of the run. */
 function cellOf(run: Run): string {
   return `${outcomeWord(run)}${run.status === null ? '*' : ''}`;
 }

@@ -11,7 +11,7 @@ export interface RunLine {
   id: string;
   /** When it was written, milliseconds since 1970. */
   at: number;
-  /** By the clock of CloudWatch, for the filter. */
+  /** When CloudWatch stored it by its own clock, by which its filter goes. */
   storedAt: number;
   fields: z.infer<typeof lineSchema>;
 }
@@ -72,7 +72,7 @@ async function linesIn(
   return lines;
 }
 
-/** In columns of their own, or equal on every line, or of no use to a person. */
+/** These fields have columns of their own, or are equal on every line, or of no use to a person. */
 const NOT_REPEATED = new Set(
   'level message timestamp step execution entity exportId xray_trace_id requestId'.split(' '),
 );

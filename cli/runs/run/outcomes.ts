@@ -2,7 +2,7 @@
 export type Tone = 'good' | 'warned' | 'bad' | 'open' | 'idle';
 
 interface Described {
-  /** For a column of a table. */
+  /** The outcome in the column of a table. */
   word: string;
   tone: Tone;
   /** Somebody has to do something, unless a later run was published. */

@@ -32,7 +32,7 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
     const [latest, ofDate] = await Promise.all([pointer(entity, 'latest'), pointer(entity, date)]);
     if (execution === latest?.execution) return 'latest';
     if (execution === ofDate?.execution) return 'current';
-    // Only the pointers count: a run may have failed after it wrote its manifest.
+    // The pointers count, and no manifest does: a run may have failed after it wrote its own.
     return ofDate && comparePlaces(ofDate, manifest) >= 0 ? 'superseded' : null;
   };
   const unlessBroken = async <T>(look: () => Promise<T>): Promise<T | undefined> => {
@@ -52,9 +52,12 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
       return found && join(found);
     });
   return {
-    /** Of a manifest that was read already; null too where the bucket cannot be read. */
+    /** Where the run of a manifest stands that was read already; null too where the bucket cannot be read. */
     standing: async (manifest: Manifest) => (await unlessBroken(() => standingOf(manifest))) ?? null,
-    /** Those that wrote their manifests since a time, by the name of the execution. From then on no other is looked up. */
+    /**
+     * The runs that wrote their manifests since a time, by the name of the execution. From then on no other is looked
+     * up.
+     */
     since: async (entities: Entity[], since: Date): Promise<Map<string, Joined>> => {
       const read = async (entity: Entity) => eachOf(await manifests.runs(entity, since, warn), join);
       const all = await unlessBroken(() => eachOf(entities, read));
@@ -63,7 +66,7 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
     },
     /** The manifest of a run; `undefined` where it wrote none. */
     own: async (entity: Entity, name: string) => (listed ? listed.get(name) : await run(entity, name)),
-    /** That of a run which may be older. */
+    /** The manifest of a run that may be older than the listed ones. */
     run: async (entity: Entity, name: string) => listed?.get(name) ?? (await run(entity, name)),
     /** `undefined` where they are not known. */
     readers: (entity: Entity, date: string | null): Promise<Readers | undefined> =>

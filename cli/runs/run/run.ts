@@ -87,7 +87,7 @@ export interface FoundRun {
   startDate: Date;
   stopDate: Date | undefined;
   what: Run['what'];
-  /** With its input and output, where it was looked up. */
+  /** The execution with its input and output, where it was looked up. */
   execution?: Partial<DescribeExecutionOutput>;
 }
 
@@ -103,7 +103,7 @@ export interface Known {
   published?: Joined | undefined;
   readers?: Readers | undefined;
   waiting?: Waiting | undefined;
-  /** In which a run gets its date, where no state has it. */
+  /** The zone in which a run gets its date, where no state has the date. */
   timeZone?: string | undefined;
 }
 

@@ -8,7 +8,7 @@ import type { Readers, Run } from './run.ts';
 
 type Told = Pick<Run, 'what' | 'outcome' | 'error' | 'status' | 'kind' | 'unjudged'>;
 
-/** For a column: `published`, `published, partial`, `published, unjudged`, `ExportFailed`. */
+/** The outcome for a column: `published`, `published, partial`, `published, unjudged`, `ExportFailed`. */
 export function outcomeWord({ what, outcome, error, status, kind, unjudged }: Told): string {
   const { word } = OUTCOMES[outcome];
   if (outcome === 'failed') return plainLine(error ?? status ?? word);
@@ -18,7 +18,7 @@ export function outcomeWord({ what, outcome, error, status, kind, unjudged }: To
   return outcome === 'published' ? whole : word;
 }
 
-/** For a line: what `outcomeWord` says, as half a sentence. */
+/** The outcome for a line: it says what `outcomeWord` says, as half a sentence. */
 export function outcomeText(run: Run): string {
   const { outcome, of, startedBy, differs } = run;
   const other = plainLine(of ?? 'another run');

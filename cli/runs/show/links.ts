@@ -5,7 +5,7 @@ import type { Target } from '../../support/target.ts';
 /** A local cloud has no console, only an address. */
 export interface Links {
   execution: string | null;
-  /** By step. */
+  /** The address of each step's log group. */
   logGroups: Record<string, string>;
   endpoint: string | null;
 }
@@ -37,7 +37,7 @@ const HOSTS: Record<string, string> = {
   'aws-us-gov': 'console.amazonaws-us-gov.com',
 };
 
-/** For runs that Step Functions or a person ended. */
+/** What the metrics of Step Functions are called for runs that it, or a person, ended. */
 const BY_STATUS: Record<string, string> = {
   FAILED: 'ExecutionsFailed',
   TIMED_OUT: 'ExecutionsTimedOut',

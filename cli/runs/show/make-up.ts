@@ -3,7 +3,7 @@ import { quoted } from '../../support/command-options.ts';
 import { readInput } from '../run/input.ts';
 import type { Run } from '../run/run.ts';
 
-/** With the same input, which is refused or too large. */
+/** A run with the same input fails again for these: the input is refused, or too large. */
 const FAILS_AGAIN = new Set(['InvalidInput', 'States.DataLimitExceeded']);
 
 /** An input that `start` can give; `retry` gives any. */
@@ -14,7 +14,7 @@ const plainInputSchema = z.strictObject({
 });
 
 interface Known {
-  /** Of the execution. */
+  /** The input of the execution. */
   input: string | undefined;
   /** Whether a retry adopts its export. */
   adoptable: boolean;

@@ -6,7 +6,7 @@ import { KERNEL } from './kernel-bytes.ts';
 const BLOCK = 64;
 /** The kernel's memory. */
 const PIECE = 64 * 1024;
-/** Behind the numbers of the state. */
+/** The first record lies behind the numbers of the state. */
 const FIRST_AT = PIECE + 160;
 
 /** What kernel.wat exports. The first two return the place in memory where they stopped. */
