@@ -40,7 +40,7 @@ describe('docs/configuration.md', () => {
 });
 
 describe('the event pattern of docs/reading.md', () => {
-  /** As AWS documents it; of the operators only those that the pattern uses. */
+  /** Matches as AWS documents it; of the operators, it knows those that the pattern uses. */
   function matches(pattern: unknown, value: unknown): boolean {
     if (!Array.isArray(pattern))
       return Object.entries(pattern as object).every(([key, inner]) =>

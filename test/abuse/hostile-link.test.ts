@@ -16,7 +16,7 @@ import { NO_STORE } from '../support/fake-transfer.ts';
 
 const FILES = 'files.example.com';
 const crm = { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://crm.example.com/auth' };
-/** As it is on AWS. */
+/** The deployment as it is on AWS. */
 const production = deployment({ local: false, crm: { ...crm, fileHosts: [FILES] } });
 const POLICY = { hosts: [FILES], local: false };
 

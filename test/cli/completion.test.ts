@@ -56,7 +56,7 @@ test('bash may source it twice', async () => {
 test('bash completes with it', async () => {
   const directory = await tempDir();
   await writeFile(join(directory, 'crm-export.sh'), (await runCli('completion', 'bash')).stdout);
-  // In place of the package bash-completion, for a line that has no "=" and no ":".
+  // Stands for the package bash-completion, for a line that has no "=" and no ":".
   const script = String.raw`
     _get_comp_words_by_ref() { words=("$\{COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=$\{words[cword]}; prev=$\{words[cword-1]}; }
     source crm-export.sh

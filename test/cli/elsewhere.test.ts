@@ -20,7 +20,7 @@ test('the configuration is found from any directory', async () => {
   const args = ['list', '--deployment', 'example', '--endpoint-url', endpoint, '--since', '2026-11-01', '--json'];
   const place = { cwd: await tempDir(), env: { ...process.env, AWS_ENDPOINT_URL: undefined } };
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...args], place);
-  // In Asia/Jerusalem, as config/example.json says.
+  // The date is that of Asia/Jerusalem, as config/example.json says.
   expect(JSON.parse(stdout).runs).toMatchObject([{ date: '2026-11-21' }]);
   expect(stderr).toBe('');
 });

@@ -46,7 +46,7 @@ test('a retry has the input of the old run, and its date: as given, as that run 
   expect(await anew('{"entity":"leads"}', runState('2026-11-21'))).toEqual({ entity: 'leads', date: '2026-11-21' });
   const due = { entity: 'leads', scheduledFor: '2026-11-20T21:00:00Z' };
   expect(await anew(JSON.stringify(due))).toEqual(due);
-  // Else its timeline would read as that of a nightly run.
+  // A date instead of `scheduledFor` keeps its timeline from reading as that of a nightly run.
   expect(await anew(JSON.stringify(due), runState('2026-11-20'))).toEqual({ entity: 'leads', date: '2026-11-20' });
   expect(await anew(JSON.stringify({ ...due, date: '2026-11-02' }))).toEqual({ entity: 'leads', date: '2026-11-02' });
   expect(await anew('{"entity":"leads"}')).toEqual({ entity: 'leads', scheduledFor: '2026-11-20T22:00:00.250Z' });

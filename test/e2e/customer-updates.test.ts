@@ -281,7 +281,7 @@ describe('what stays out of sight', () => {
     const results = files.filter(({ name }) => !name.endsWith('/input.jsonl'));
 
     expect([...seen, ...results].filter(({ text }) => text.includes(CANARY)).map(({ name }) => name)).toEqual([]);
-    // The same search finds them where they belong.
+    // Searching the same way finds them where they belong.
     expect(
       files.filter(({ name, text }) => name.endsWith('/input.jsonl') && text.includes(CANARY)).length,
     ).toBeGreaterThan(6);

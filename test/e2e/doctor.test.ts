@@ -52,7 +52,7 @@ afterEach(() => {
 interface Look {
   args?: string[];
   deployment?: string;
-  /** In the file: added to, or instead of, what is deployed. */
+  /** Settings of the file, added to those that are deployed, or instead of them. */
   crm?: object;
   entities?: object;
 }
@@ -309,7 +309,7 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
   expect(second.at('ledger')).toMatchObject({
     status: 'failed',
     text: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
-    // With the options of this very command, in which this grant was looked for.
+    // The advice has the options of this very command, in which this grant was looked for.
     advice: `Authorize again: npm run cli -- authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --configuration ${join(dir, 'doctor.json')} --deployment doctor.`,
   });
   expect(second.statuses.refresh).toBe('warning');

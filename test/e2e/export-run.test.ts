@@ -384,7 +384,7 @@ describe('what stays out of sight', () => {
       );
 
     expect(find(seen)).toEqual([]);
-    // The same search finds the tokens where they belong.
+    // Searching the same way finds the tokens where they belong.
     const secret = { name: 'secret', text: JSON.stringify(await storedTokens(system)) };
     expect(new Set(find([secret])).size).toBe(2);
     expect(ledger.map(({ text }) => text).join()).toContain('STORED');

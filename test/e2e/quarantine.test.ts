@@ -99,7 +99,7 @@ it.concurrent.each(OF)('of bad files of %s no pointer moves', async (entity) => 
   expect(lines).toHaveLength(ROWS + 1);
 
   for (const [what, content, error, says] of BAD[entity] ?? []) {
-    // Of several the latest counts.
+    // The latest fault counts where there are several.
     system.sandbox.faults.add({ path: 'file', entity, body: content(lines) });
     const report = await system.run(entity, { date: TODAY });
 
@@ -178,7 +178,7 @@ it('of a column that is left out nothing is told anywhere, whatever the CRM call
   const places = [await Promise.all(shown), metadata, files.filter((file) => !isWithheld(file))].flat();
 
   expect(within([...places, ...(await logs(system)), ...(await histories(system.target))])).toEqual([]);
-  // So it would have been found.
+  // The same search finds the texts in the withheld files, so it would have found them elsewhere.
   expect(within(files.filter(isWithheld))).toHaveLength(3);
   expect(await bucketTools(system.target).keys('tables/entity=employers/')).toHaveLength(1);
 });

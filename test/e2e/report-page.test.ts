@@ -192,7 +192,7 @@ describe.skipIf(!hasChromium())('the report in a real browser', () => {
     expect(await focused()).toBe('leads-2026-11-19');
     await press('ArrowDown');
     expect(await focused()).toBe('agent-numbers-2026-11-19');
-    // Over what has no facts: the paused nights of meetings.
+    // The keys pass cells that have no facts: the paused nights of meetings.
     for (const _ of Array(5)) await press('ArrowDown');
     expect(await focused()).toBe('employers-2026-11-19');
     await press('ArrowUp');

@@ -164,7 +164,7 @@ test('a PUT by plain http or with another key is refused by the policy of the pr
   const withoutHttp = Statement.filter((statement: { Condition: object }) => !ofHttp(statement));
   const changed = JSON.stringify({ ...policy, Statement: withoutHttp });
   await target.s3.send(new PutBucketPolicyCommand({ Bucket, Policy: changed }));
-  // Here every request is by plain http: only now the policy on keys decides.
+  // All requests here are by plain http: only now the policy on keys decides.
   const { checks: mended } = await verifiedBy('storing-more', may, ids);
   expect(mended.slice(0, 2)).toMatchObject([
     { ok: false, found: 'stored by plain http' },

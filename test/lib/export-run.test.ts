@@ -30,7 +30,7 @@ const HAPPY: Script = {
   PublishFile: [PUBLISHED],
 };
 
-/** The same up to a step that answers so. */
+/** The answers of a good run up to a step that answers so. */
 const until = (step: keyof typeof STEPS, answer: Partial<RunState> | Error): Script =>
   step === 'WriteTable' ? { ...HAPPY, PublishFile: [TABLE_DUE], WriteTable: [answer] } : { ...HAPPY, [step]: [answer] };
 

@@ -8,7 +8,7 @@ import { allOf, allowedIn, listed, oneOf, rightsOf, statementsOf } from './suppo
 
 const json = synthesise();
 const template = Template.fromJSON(json);
-/** That of tables is there only with them: `test/lib/workflow/tables.test.ts`. */
+/** The step WriteTable is there only with tables: `test/lib/workflow/tables.test.ts`. */
 const steps = (Object.keys(STEPS) as StepName[]).filter((step) => step !== 'WriteTable');
 
 const all = (type: string, from = json) => allOf(from, type);

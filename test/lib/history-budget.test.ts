@@ -258,7 +258,10 @@ describe('with every task throttled before it runs', () => {
   );
 });
 
-/** Its rounds are bounded by the step, its retries by time: none comes sooner than two minutes, and the machine ends. */
+/**
+ * The rounds of a child are bounded by the step, its retries by time: none comes sooner than two minutes, and the
+ * machine ends.
+ */
 describe('a child of customer updates', () => {
   const machine = definitionOf(synthesise(updatingDeployment()), 'CustomerUpdates');
   const child = machine.States.ApplyChunks?.ItemProcessor ?? machine;

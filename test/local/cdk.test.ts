@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => record.close());
 
-/** Of a cloud that is not there: none of these commands comes to it. */
+/** Commands for a cloud that is not there: none of them comes to it. */
 function commands() {
   const { workDir: dir, tmpDir } = record;
   const env = clientEnvironment({ dir, tmpDir, nodeBin: NODE_BIN, endpoint: 'http://127.0.0.1:9' });

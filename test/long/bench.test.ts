@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { missingPackages } from '../../bench/files/clients.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 
-/** In CI of the experiments that nginx and rclone are needed for only one. */
+/** CI runs one of the experiments that need nginx and rclone. */
 const WITH_SERVERS = process.env.CI ? ['--only', 'T8,T4'] : [];
 const BENCHMARKS = Object.entries(packageJson.scripts).filter(([name]) => name.startsWith('bench:'));
 

@@ -22,7 +22,7 @@ const FILES = clockSensitiveTests(ROOT);
 const HOURS = ['00:30', '01:30', '12:00', '23:59'];
 /** Later than every date that tests name: time does not run back. */
 const LEAP_DAY = '2028-02-29';
-/** On both sides of the turn. */
+/** The hours lie on both sides of the turn. */
 const newYear = (hour: string) => (hour < '12:00' ? '2028-01-01' : '2027-12-31');
 /** The days on which clocks are set forward and back; UTC has those of Jerusalem. */
 const ZONES = {

@@ -18,7 +18,7 @@ const ENVIRONMENT = {
   what: 'what reads workbooks',
 };
 const CASES = process.env.CI ? 400 : 3000;
-/** The same files again: `GATE_SEED=… npx vitest run --project long test/long/gate-property.test.ts`. */
+/** `GATE_SEED=… npx vitest run --project long test/long/gate-property.test.ts` makes the same files again. */
 const SEED = process.env.GATE_SEED ?? randomUUID().slice(0, 8);
 
 const told = (lines: readonly string[]) => process.stdout.write(`${lines.join('\n')}\n`);
@@ -66,7 +66,7 @@ const lineOf = ({ number, broken }: Judged, cases: Case[]) =>
 /** What is told of a file holds no value of it. */
 const leaks = ({ end: { told: text } }: Case) => /\.\d+=|1d000000-|\+97257|31234\d{4}/.test(text);
 
-/** Of each kind of bad files: how many were withheld, and by what. */
+/** Says of each kind of bad files how many were withheld, and by what. */
 function kindsOf(cases: readonly Case[]): string[] {
   const kinds = Map.groupBy(
     cases.filter(({ fault }) => fault !== null),

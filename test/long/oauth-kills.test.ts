@@ -4,7 +4,7 @@ import { successorOf } from '../../core/oauth/generation.ts';
 import type { ClientAnswer } from '../oauth/support/clients-job.ts';
 import { startOAuthCloud } from '../oauth/support/oauth-cloud.ts';
 
-/** In CI fewer, and the rules the same. */
+/** CI kills fewer, by the same rules. */
 const KILLS = process.env.CI ? 20 : 200;
 /** A lease of 45 seconds takes one and a half. */
 const SCALE = 30;

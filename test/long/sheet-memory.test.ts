@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readSheet, SHEETS, writeParts, writeSheet } from '../../bench/check/sheets.ts';
 
-/** Of PublishFile, by default: what a process of it may have. */
+/** The memory that a process of PublishFile may have by default. */
 const FUNCTION_BYTES = 512 * 1024 * 1024;
 const ROWS = 1_048_575;
 const SIZE = process.env.CI ? 150_000_000 : 1_000_000_000;

@@ -88,7 +88,8 @@ const told: [what: string, batch: string, faults: LineFault[]][] = [
       .concat(alwaysInTrouble(500)),
   ],
   ['429 and the wait that it asks for', '429', [asked(429)]],
-  // Before any token is refreshed: with another than the function had, a line that is refused with 403 is sent once more.
+  // This fault comes before any token is refreshed: with another than the function had, a line that is refused with 403
+  // is sent once more.
   ['403, each for itself', '403', [{ ...refusedWith(403), outcome: 'FAILED' }]],
   ['401, and a fresh token', '401', [refusedToken]],
   ['404', '404', notFound],

@@ -8,11 +8,11 @@ import { batchState, fakeExchange, fakeStore, inputOf, KEYS, sleepingDeps } from
 import { deployment } from '../support/builders.ts';
 import { testDeps } from '../support/deps.ts';
 
-/** In CI fewer, and all else the same. */
+/** CI has fewer lines, and all else the same. */
 const LINES = process.env.CI ? 20_000 : 100_000;
 /** The most children that a configuration allows at once. */
 const AT_ONCE = 40;
-/** Of a state, and of what a Map's children answer together, before any of it is thrown away. */
+/** The most bytes of a state, and of what a Map's children answer together, before any of it is thrown away. */
 const STATE_BYTES = 262_144;
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));

@@ -120,7 +120,7 @@ test("a death that vanishes while the command looks is nobody's, and the new gra
   let reads = 0;
   world.table.trouble = (operation) => {
     if (operation === 'read') reads += 1;
-    // Between what the command saw and its claim, by age or by a restore of the table.
+    // The items vanish between what the command saw and its claim, by age or by a restore of the table.
     if (operation === 'write' && reads > 0) world.table.items.clear();
     return undefined;
   };

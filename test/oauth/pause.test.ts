@@ -32,7 +32,7 @@ test.each(REFUSALS)(
     for (const answer of answers) expect(answer).toBeInstanceOf(Error);
     expect(answers[0]).toMatchObject({ name });
     expect(world.endpoint.calls).toBeLessThanOrEqual(4);
-    // Of a silent CRM, one call waits for the end of the claim, and looks meanwhile.
+    // One call waits for the end of the claim where the CRM is silent, and looks meanwhile.
     expect(world.secrets.operations.length).toBeLessThanOrEqual(fault === 'lostBefore' ? 60 : 20);
     expect(world.table.asked).toBeLessThanOrEqual(fault === 'lostBefore' ? 30 : 10);
     world.endpoint.faults = [];

@@ -14,7 +14,7 @@ function rowsOf(heading: string): string[][] {
   return lines.filter((line) => !/^\| (Entry point|Somebody) /.test(line)).map((line) => line.split(' | '));
 }
 
-/** As the whole title of a test. */
+/** Tells whether a test has this as its whole title. */
 function exists({ file, name }: { file: string; name: string }): boolean {
   const text = existsSync(file) ? readFileSync(file, 'utf8').replaceAll(/\(\s+/g, '(') : '';
   return ["'", '"'].some((quote) => text.includes(`(${quote}${name}${quote}`));

@@ -22,7 +22,10 @@ const ACTIONS: Record<string, string> = {
   GetBucketLifecycleConfiguration: 'GetLifecycleConfiguration',
   GetPublicAccessBlock: 'GetBucketPublicAccessBlock',
 };
-/** Not calls of the SDK's clients: the key is used by AWS, a role is passed on, and lib-storage makes the upload. */
+/**
+ * Rights that are no calls of the SDK's clients: the key is used by AWS, a role is passed on, and lib-storage makes the
+ * upload.
+ */
 const BEHIND = /^kms:|^iam:PassRole$|^s3:AbortMultipartUpload$/;
 
 /** The file and all that it imports, now or later. */

@@ -61,7 +61,7 @@ export function lambdaContext(overrides: Partial<Context> = {}): Context {
   return { awsRequestId: 'request-7', getRemainingTimeInMillis: () => 900_000, ...overrides } as Context;
 }
 
-/** For `asStep`: these clients, on a platform with the same log, clock and configuration. */
+/** A composition for `asStep`: these clients, on a platform with the same log, clock and configuration. */
 export function composed<C extends Pick<Invocation, 'deployment' | 'log' | 'now' | 'random'>>(
   deps: C,
 ): [connect: () => (invocation: Invocation) => C & Invocation, platform: Platform] {

@@ -10,7 +10,7 @@ type Meddling =
 /** Says what happens to a request, by the first line of it. */
 type Meddler = (requestLine: string) => Meddling | undefined;
 
-/** So far into a request its body has begun. */
+/** The body of a request has begun so far into it. */
 const INTO_THE_BODY = 20_000;
 
 /**
@@ -74,7 +74,7 @@ function requestLineOf(chunk: Buffer): string | undefined {
   return /^(?:GET|HEAD|PUT|POST|DELETE) \S+ HTTP\/1\.1/.exec(start)?.[0];
 }
 
-/** In a letter that no length of a chunk has, so that it is the content that is wrong and not its framing. */
+/** Writes a letter that no length of a chunk has, so that it is the content that is wrong and not its framing. */
 function flip(chunk: Buffer): boolean {
   const at = chunk.findIndex((byte) => byte >= 0x67 && byte <= 0x78);
   if (at < 0) return false;

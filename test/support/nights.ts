@@ -19,7 +19,7 @@ export interface Night {
   date: string;
   bytes: string | Uint8Array;
   execution?: string;
-  /** Without it each execution has an export of its own. */
+  /** The export that executions adopt; where it is left out, each has one of its own. */
   exportId?: string;
   contentType?: string;
   run?: Partial<Run>;
@@ -74,7 +74,7 @@ async function runNight(bucket: FakeBucket, night: Night, settings: Deployment):
   return endOf(bucket, `${prefix}_manifest.json`, state, settings);
 }
 
-/** As the engine asks for it, behind the first bytes of the file. */
+/** Names the file as the engine asks for it, behind the first bytes. */
 function nameOf(bytes: Buffer, contentType: string, given: Run, settings: Deployment) {
   const head = { length: bytes.length, contentType, disposition: '', contentEncoding: '' };
   return nameFile(head, bytes.subarray(0, SEEN_BYTES), `${given.prefix}leads`, expectedOf(given, settings));

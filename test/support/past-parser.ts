@@ -4,7 +4,7 @@ import { trustedCertificate } from './certificate.ts';
 import type { Behaviour } from './origin/types.ts';
 import { KIB, PART, startTransfers, type Transfers } from './transfers.ts';
 
-/** By what the origin speaks: the sizes of its TLS records are those of what is read at once. */
+/** The sizes of TLS records by what the origin speaks: they are those of what is read at once. */
 const RECORDS = { http: undefined, tls: 16 * KIB, small: 4 * KIB, tiny: 512 };
 type Wire = keyof typeof RECORDS;
 
@@ -80,7 +80,7 @@ export function testReadingPastParser(byWire: Record<Wire, Transfers>, numRuns: 
           },
         );
 
-        // Only more bytes than were declared may refuse the file.
+        // The file may be refused only where more bytes came than were declared.
         const surplus = first.some((behaviour: Behaviour) => behaviour.extraBytes);
         if (!surplus || ran.outcome === 'stored') {
           expect(ran.outcome).toBe('stored');

@@ -11,7 +11,7 @@ sys.exit(os.waitstatus_to_exitcode(code) & 255)
 
 interface Options {
   env?: NodeJS.ProcessEnv;
-  /** As `stty` takes it: `cols 100 rows 30`. */
+  /** The size as `stty` takes it: `cols 100 rows 30`. */
   size?: string;
 }
 

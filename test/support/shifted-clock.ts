@@ -1,9 +1,9 @@
 import { ServerResponse } from 'node:http';
 
 /**
- * For `NODE_OPTIONS=--import`: this process and the Node processes that it starts read a clock that is CLOCK_SHIFT_MS ahead of
- * the machine's, and ticks on. A shift and not a time: processes that start one after the other have one clock.
- * Times of files stay those of the machine.
+ * Loaded by `NODE_OPTIONS=--import`, this gives the process, and the Node processes that it starts, a clock that is
+ * CLOCK_SHIFT_MS ahead of the machine's, and ticks on. It is a shift and not a time: processes that start one after the
+ * other have one clock. Times of files stay those of the machine.
  */
 
 const shift = Number(process.env.CLOCK_SHIFT_MS ?? 0);

@@ -3,8 +3,8 @@ import timers from 'node:timers/promises';
 import { onTestFinished, vi } from 'vitest';
 
 /**
- * Until the end of the test, what this process sleeps by `node:timers/promises` is that many times shorter. Timers of sockets
- * and of the SDK are not.
+ * What this process sleeps by `node:timers/promises` is that many times shorter until the end of the test. Timers of
+ * sockets and of the SDK are not.
  */
 export function shortWaits(times = 50): void {
   const sleep = timers.setTimeout;

@@ -146,7 +146,7 @@ async function fewFaults(numRuns: number): Promise<void> {
   await fc.assert(property, { numRuns });
 }
 
-/** Both files that the origin may have had: what is stored is one of them, whole. */
+/** The origin may have had two files: what is stored is one of them, whole. */
 function isWhole({ body, file }: Ran): boolean {
   const other = transfers.origin.file({ size: file.size, seed: 900 });
   return body !== undefined && (body.equals(file.bytes()) || body.equals(other.bytes()) || isGzip(body));

@@ -131,7 +131,7 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
     open: (key: string) => store.uploads().filter((upload) => upload.key === key),
     /** What is left of a transfer that did not store its file. An upload whose id was lost on its way is nobody's to give up. */
     leftovers: (ran: Ran) => {
-      // Of an upload whose first answer was lost, or came too late, nobody knows.
+      // An upload whose first answer was lost, or came too late, is known to nobody.
       const known = new Set(ran.uploads.map((upload) => upload?.uploadId));
       const uploads = store.uploads().filter(({ key, id }) => key === ran.key && known.has(id));
       return { uploads, object: ran.body !== undefined };

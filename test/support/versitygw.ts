@@ -46,7 +46,7 @@ export async function ensureVersitygw(): Promise<Versitygw> {
   try {
     const env = { ...process.env, GOBIN: building, GOFLAGS: '-buildvcs=false', CGO_ENABLED: '0' };
     await run(go, ['install', `${PACKAGE}@${VERSION}`], { env, cwd: building, timeout: BUILT_WITHIN_MS });
-    // In one step, so that of two builds at once neither sees half of the other's.
+    // The build appears in one step, so that of two builds at once neither sees half of the other's.
     await mkdir(home, { recursive: true });
     await rename(join(building, 'versitygw'), program);
   } finally {
@@ -62,7 +62,7 @@ export async function startVersitygw(program: string): Promise<RunningVersitygw>
   const accessKeyId = 'test-key';
   const secretAccessKey = 'test-secret';
   const address = `127.0.0.1:${port}`;
-  // Without --keep-alive it closes every connection after one answer.
+  // The server closes every connection after one answer without --keep-alive.
   const args = ['--port', address, '--region', 'eu-west-1', '--health', '/health', '--keep-alive', '--quiet'];
   const child = spawn(program, [...args, 'posix', data], {
     env: { HOME: data, ROOT_ACCESS_KEY_ID: accessKeyId, ROOT_SECRET_ACCESS_KEY: secretAccessKey },

@@ -25,7 +25,7 @@ export interface WorkbookDraft {
   definedNames?: string;
   /** Further parts. */
   parts?: { name: string; content: string | Uint8Array; type: string }[];
-  /** Of the standard's strict edition. */
+  /** The workbook is of the standard's strict edition. */
   strict?: boolean;
 }
 

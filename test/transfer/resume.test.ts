@@ -45,7 +45,7 @@ describe('time that runs out between two parts', () => {
       expect(first.outcome).toBe('unfinished');
       expect(all.length).toBeGreaterThan(2);
       expectStored(all.at(-1) as Ran);
-      // Nothing that was begun is given up, so nothing is sent twice.
+      // What was begun is not given up, so nothing is sent twice.
       expect(all.flatMap(partsSent).toSorted((a, b) => a - b)).toEqual(
         Array.from({ length: PARTS }, (_, index) => index + 1),
       );

@@ -126,7 +126,7 @@ describe('what passes', () => {
   ] as const)('%s and that nobody takes is not waited for without end', async (name, file, operation) => {
     const large = 12 * 1024 * 1024;
     const sizes = { smallBytes: name.includes('file') ? large : PART, bufferedPartBytes: large - 1 };
-    // Nothing else is in a hurry: a busy machine may take long over so many bytes.
+    // The other limits are not in a hurry: a busy machine may take long over so many bytes.
     const limits = { idleMs: 1_000, ...sizes, smallestPartBytes: large / 2, largestPartBytes: large };
 
     const ran = await transfers.transferOf(

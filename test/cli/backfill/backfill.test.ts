@@ -19,7 +19,7 @@ async function fileWith(entities: object): Promise<string> {
 }
 
 const place = (endpoint: string) => ['--deployment', 'test', '--endpoint-url', endpoint, '--region', 'us-east-1'];
-/** Nothing listens there. */
+/** No server listens at this address. */
 const NOWHERE = place('http://127.0.0.1:1');
 
 test.each<[string, string[], RegExp]>([

@@ -36,7 +36,7 @@ const FLEET: FakeDeployment[] = [
     alarms: ['ExecutionsFailed'],
   },
 ];
-/** So long may a call of the deployment take that never answers. */
+/** The longest call of a deployment that never answers. */
 const LIMITS = ['--call-timeout', '1'];
 
 test('of fifty deployments each has a row; those that do not answer hide none, and say why in a sentence', async () => {

@@ -43,7 +43,7 @@ const releasedState = {
   ...{ manifestKey: `runs/entity=leads/run=${NIGHT}/_manifest.json`, warningCount: 0 },
   released: { run: NIGHT, date: '2026-11-20', latest: true },
 };
-/** On another day than the night that it releases. */
+/** The release runs on another day than the night that it releases. */
 const releaseRun: Execution = {
   ...{ name: RELEASE, status: 'SUCCEEDED', input: releaseInput, output: JSON.stringify(releasedState) },
   ...{ start: '2026-11-21T08:00:00.000Z', stop: '2026-11-21T08:00:05.000Z' },

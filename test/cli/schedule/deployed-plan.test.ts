@@ -39,7 +39,7 @@ test.each(['Asia/Jerusalem', 'America/New_York', 'Australia/Lord_Howe', 'Africa/
   },
 );
 
-// By the zone data of 2026, the first two change their clocks no more from 2027 on.
+// The first two change their clocks no more from 2027 on, by the zone data of 2026.
 test.each(['Africa/Casablanca', 'America/Vancouver', 'Asia/Jerusalem'])(
   'rules that were made in 2026 are those of a local time of %s for as long as they hold, though its clocks change no more',
   async (timeZone) => {

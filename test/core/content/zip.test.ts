@@ -12,7 +12,10 @@ const GARBAGE = { name: '__MACOSX/._leads.csv', content: 'Mac OS X attributes' }
 const read = (bytes: Uint8Array, settings = {}) => readContent(bytesSource(bytes), reading(settings));
 const facts = { format: 'csv', compression: 'zip', content: { rows: { least: 2, most: 2 }, elsewhere: 0 } };
 
-/** Of Python's zipfile: the two rows, with 64-bit sizes behind them, and with a directory of such sizes. */
+/**
+ * An archive that Python's zipfile made: the two rows, with 64-bit sizes behind them, and with a directory of such
+ * sizes.
+ */
 const LARGE_ENTRY =
   'UEsDBC0ACAAIAAAAIQAAAAAA//////////8JABQAbGVhZHMuY3N2AQAQAAAAAAAAAAAAAAAAAAAAAADLTNHJS8xN5TLUSeQy0kniAgBQSwcIpcIZTRIAAAAAAAAAEAAAAAAAAABQSwECLQMtAAgACAAAACEApcIZTRIAAAAQAAAACQAAAAAAAAAAAAAAgAEAAAAAbGVhZHMuY3N2';
 const END = 'UEsFBgAAAAABAAEANwAAAGUAAAAAAA==';

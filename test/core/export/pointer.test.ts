@@ -28,7 +28,7 @@ const pointer = (overrides: Partial<Pointer> = {}): Pointer => ({
 });
 const standingIn = (bucket: FakeBucket) => pointerSchema.parse(JSON.parse(bucket.text(KEY) ?? 'null'));
 
-/** As PublishFile does it: what is there is read and judged, then moved. */
+/** Moves the pointer as PublishFile does: what is there is read and judged, then moved. */
 const move = async (bucket: FakeBucket, to: Pointer) => movePointer(bucket, await readPointer(bucket, KEY), to);
 
 async function after(first: Pointer, second: Pointer): Promise<Pointer> {

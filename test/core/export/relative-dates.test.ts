@@ -35,10 +35,10 @@ test.each([
 test.each([
   ['Asia/Jerusalem', '2026-11-22', '2026-11-21T22:00:00.000Z'],
   ['Asia/Jerusalem', '2026-07-22', '2026-07-21T21:00:00.000Z'],
-  // At midnight the clocks went on to one.
+  // The clocks went on to one at midnight.
   ['America/Santiago', '2024-09-08', '2024-09-08T04:00:00.000Z'],
   ['Africa/Cairo', '2024-04-26', '2024-04-25T22:00:00.000Z'],
-  // At one the clocks went back to midnight: the first of the two begins the day.
+  // The clocks went back to midnight at one: the first of the two begins the day.
   ['America/Havana', '2024-11-03', '2024-11-03T04:00:00.000Z'],
 ])('midnight in %s on %s is %s', (timeZone, date, expected) => {
   expect(instantOf('day', { date, timeZone })).toBe(expected);

@@ -99,7 +99,7 @@ test('a pause of the container ends by the clock of the invocation', async () =>
 
 test('a try to store that began in time is ended in time, before the claim is', async () => {
   const { getAccessToken, done, secrets, table, clock } = await composed((response) => {
-    // Of the 45 seconds of the claim, 2 are a margin: 50 ms are left.
+    // The claim has 45 seconds, of which 2 are a margin: 50 ms are left.
     clock.time += 42_950;
     response.end(JSON.stringify(RENEWED));
   });

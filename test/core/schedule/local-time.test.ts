@@ -16,7 +16,7 @@ function ahead(timeZone: string, time: Date): number {
   return sign === '-' ? -offset : offset;
 }
 
-/** The same by another way: the moment is shifted by what the zone is ahead, and read in UTC. */
+/** The local date by another way: the moment is shifted by what the zone is ahead, and read in UTC. */
 const shifted = (timeZone: string, time: Date) =>
   new Date(time.getTime() + ahead(timeZone, time)).toISOString().slice(0, 10);
 

@@ -38,7 +38,7 @@ test('every table of texts is read back by DuckDB row for row, in its order', as
   );
 });
 
-/** As DuckDB writes bytes: printable ASCII but quotation marks and backslashes as it is. */
+/** Writes bytes as DuckDB does: printable ASCII but quotation marks and backslashes as it is. */
 function blobText(field: string): string {
   return [...Buffer.from(field)]
     .map((byte) =>

@@ -36,7 +36,7 @@ export function halfADayFromNow(): string {
 
 /** A stack of its own in the local cloud, authorized at a sandbox of its own. */
 export interface Deployed {
-  /** Of the deployment. */
+  /** The name of the deployment. */
   name: string;
   target: Target;
   sandbox: Sandbox;
@@ -117,7 +117,9 @@ export async function deployForTests(
   }
 }
 
-/** As `bin/app.ts` does, in this process: what the library and the bundles cost is paid once for all files. */
+/**
+ * Synthesises as `bin/app.ts` does, in this process: what the library and the bundles cost is paid once for all files.
+ */
 export async function synthesise(name: string, file: string, outdir: string, { endpoint }: LocalCloud): Promise<void> {
   const app = newApp(outdir);
   const configuration = readConfiguration(name, file, endpoint);
@@ -125,7 +127,7 @@ export async function synthesise(name: string, file: string, outdir: string, { e
   app.synth();
 }
 
-/** Its rules and functions would go on for as long as the cloud is there. */
+/** Deletes the stack, whose rules and functions would go on for as long as the cloud is there. */
 async function deleteStack({ target, cloud }: Deployed): Promise<void> {
   const { region, credentials } = target.sfn.config;
   const client = new CloudFormationClient({ endpoint: cloud.endpoint, region, credentials });

@@ -27,7 +27,8 @@ declare module 'vitest' {
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
   const record = await openRunRecord(join(ROOT, '.cache'));
   try {
-    // Before the files, which run beside each other: pip could not install into one environment twice at once.
+    // This is done before the files, which run beside each other: pip could not install into one environment twice at
+    // once.
     const command = await ensureMinistack({ record, also: join(ROOT, 'test', 'requirements.txt') });
     const cloud = await startMinistack({ ...command, record, nodeBin: await recordingNode(), waitScale: 0 });
     await bootstrap(cloud.endpoint);

@@ -15,7 +15,7 @@ export interface RecordedCall {
   method: string;
   path: string;
   query: string[];
-  /** Of a listing: what the keys begin with. */
+  /** What the keys of a listing begin with. */
   prefix: string;
   target: string;
   /** Which variable of the function's environment named the resource, or the name itself. */

@@ -19,16 +19,16 @@ export const publishedSchema = z.strictObject({
   manifestKey: z.string().endsWith('/_manifest.json'),
   bytes: z.int().positive(),
   rows: z.int().positive(),
-  // That of a first run.
+  // A first run warns that it has nothing to compare with.
   warningCount: z.literal(1),
   checks: z.int().positive(),
   seconds: z.number().positive(),
 });
 /** The whole document of a start whose runs are all published. */
 export const documentSchema = z.strictObject({ ok: z.literal(true), runs: z.array(publishedSchema) });
-/** The same with `--keep`. */
+/** The document of a start with `--keep`. */
 export const keptSchema = documentSchema.extend({
   endpoints: z.strictObject({ aws: z.url(), crm: z.url(), auth: z.url() }),
 });
-/** Of a start that came to no run. */
+/** The document of a start that came to no run. */
 export const refusedSchema = z.strictObject({ ok: z.literal(false), runs: z.tuple([]), error: word });

@@ -9,7 +9,7 @@ export const WINDOW = {
   filters: [{ field: 'createdAt', operator: 'between', value: [{ $date: 'day-1d' }, { $date: 'day' }] }],
 };
 
-/** That exactly these dates are published, each by one run, which requested the records of that date. */
+/** Expects that exactly these dates are published, each by one run, which requested the records of that date. */
 export async function expectWindows(target: Target, entity: Entity, dates: string[]): Promise<void> {
   const manifests = createManifests(target);
   expect(await manifests.dates(entity)).toEqual(dates);

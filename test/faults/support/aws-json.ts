@@ -13,7 +13,7 @@ const COMMANDS: Record<string, Command> = {
   'DynamoDB_20120810.UpdateItem': UpdateItemCommand,
 };
 
-/** Of the hashed columns of tables. */
+/** The key of the hashed columns of tables. */
 export const HASH_KEY = 'k4y-of-the-hashed-columns-of-all-tables';
 
 /** Secrets Manager and DynamoDB, with the conditions and versions of AWS, by what is on the wire. */

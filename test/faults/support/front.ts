@@ -91,7 +91,7 @@ export async function startFront(behind: (request: Request) => string | Promise<
 
 const passOn: Meddler = async ({ done, answer }) => answer(await done());
 
-/** Of an answer without a body: that of a HEAD names the length of another. */
+/** The length of an answer without a body: that of a HEAD names the length of another. */
 function lengthOf(headers: IncomingMessage['headers']): number {
   return Number(headers['content-length'] ?? 0);
 }

@@ -4,7 +4,7 @@ import { isOfStore, type Request } from './call-names.ts';
 import type { Answer } from './front.ts';
 import { CANARY, type Meet, type Met } from './world.ts';
 
-/** Less than every time limit of a client. */
+/** A delay below every time limit of a client. */
 const SLOW_MS = 2_000;
 
 /** What the calls of a step meet. */

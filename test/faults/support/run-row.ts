@@ -50,7 +50,7 @@ function stackOf(error: unknown): string {
 
 const createsOf = (world: World) => world.sandbox.ledger.count({ kind: 'create' });
 
-/** At most one export more than the run needs, and only where nobody knows whether there is one. */
+/** Expects at most one export more than the run needs, and only where nobody knows whether there is one. */
 function expectCreates(world: World, { kind, fault }: Row): void {
   expect(createsOf(world)).toBeLessThanOrEqual(kind === 'create' && UNANSWERED.includes(fault) ? 2 : 1);
 }
@@ -62,7 +62,10 @@ function expectSpentOnce({ sandbox }: World, row: Row): void {
   expect(sandbox.ledger.violations().length).toBe(reused.length);
 }
 
-/** Nothing is lost: readers have the run, or what they had, and what a person does about a failure publishes it. */
+/**
+ * Expects that no file is lost: readers have the run, or what they had, and what a person does about a failure
+ * publishes it.
+ */
 async function expectPublished(world: World, row: Row, ended: Execution): Promise<void> {
   const { again, publishes } = STORIES[row.scenario];
   const before = createsOf(world);
@@ -74,13 +77,13 @@ async function expectPublished(world: World, row: Row, ended: Execution): Promis
     expect(ended?.status, ended?.cause).toBe('SUCCEEDED');
   }
   expect(expectReadable(world)).toBe(publishes ?? last);
-  // With an export that is on record, none is requested again.
+  // No export is requested again where one is on record.
   if (row.step !== 'CreateExport') expect(createsOf(world)).toBe(before);
   if (row.scenario === 'table') expect(world.store.keys()).toContain(TABLE);
   if (!publishes) expectSameFile(world, last, 'night-0');
 }
 
-/** Until a person has authorized, an execution says that it is due. @returns the name of the next */
+/** Repeats until a person has authorized, as an execution says that it is due. @returns the name of the next */
 async function authorized(world: World, again: Story['again']): Promise<string> {
   expect(await again?.(world, 'night-3')).toMatchObject({ error: 'ReauthorizationRequired' });
   await authorize(world);

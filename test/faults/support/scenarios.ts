@@ -15,7 +15,7 @@ const FAILED_RUN = 'night-1';
 const EXECUTION = 'night-2';
 
 export interface Story {
-  /** Whose file readers have in the end; that of a retry, where it failed. By default that of the execution. */
+  /** The run whose file readers have in the end: that of a retry, where it failed; by default the execution itself. */
   publishes?: string;
   /** What a person does about a failed execution. */
   again?: (world: World, name: string) => Promise<Execution>;
@@ -29,12 +29,12 @@ export interface Story {
 const byRule = (at: string, name: string) => (world: World) =>
   world.execute('ExportRun', { name, input: { entity: 'leads', scheduledFor: at.replace('.000', '') } });
 
-/** As `npm run cli -- retry` starts it. */
+/** Starts a retry as `npm run cli -- retry` does. */
 function retry(world: World, failed: string, name: string): Promise<Execution> {
   return world.execute('ExportRun', { name, input: { entity: 'leads', date: START.slice(0, 10), adopt: failed } });
 }
 
-/** As `npm run cli -- release` starts it. */
+/** Starts a release as `npm run cli -- release` does. */
 function release(world: World, name: string): Promise<Execution> {
   return world.execute('ExportRun', { name, input: { entity: 'leads', release: FAILED_RUN, reason: 'It is right.' } });
 }

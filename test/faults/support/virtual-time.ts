@@ -5,7 +5,7 @@ import { vi } from 'vitest';
 
 /** Turns of the event loop without traffic after which everybody is taken to wait for a timer. */
 const QUIET_TURNS = 40;
-/** In real time, after which a test is wrong. */
+/** Real time of silence after which a test is wrong. */
 const LONGEST_SILENCE_MS = 20_000;
 
 const realNow = performance.now.bind(performance);

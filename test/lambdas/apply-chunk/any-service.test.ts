@@ -25,7 +25,7 @@ import { composed, lambdaContext } from '../../support/deps.ts';
 
 const TRUE_REFUSALS = [400, 401, 403, 404, 408, 409, 410, 412, 422, 425, 429, 451] as const;
 const MEANINGLESS = [201, 202, 204, 301, 303, 307, 500, 501, 502, 503, 504, 507, 520, 521, 522, 524, 525, 599] as const;
-/** Of a 200 that confirms nothing. */
+/** Bodies of a 200 that confirm nothing. */
 const BODIES = ['', '<html>Maintenance</html>', '[]', 'null', '"ok"', 'true', '{"id":', '{} {}'] as const;
 
 /** One call: what is answered, and whether the change is made where the answer does not say so. */

@@ -272,7 +272,7 @@ describe('trouble in the middle', () => {
     trouble = false;
     const end = await step(waiting, lambdaContext());
 
-    // There was progress: it is no wait in a row.
+    // The wait followed progress, so it is none of several in a row.
     expect(waiting).toMatchObject({ outcome: 'CONTINUE', waits: 0, failure: null });
     expect(waiting.waitSeconds).toBeGreaterThanOrEqual(2);
     expect(end.outcome).toBe('FINISHED');

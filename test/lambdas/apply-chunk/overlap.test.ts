@@ -38,7 +38,7 @@ const CALLS = [
 ] as const;
 type Fate = (typeof CALLS)[number];
 
-/** By whether the change is there already. */
+/** What the CRM answers, by whether the change is there already. */
 const REPLIES: Partial<Record<Fate, (applied: boolean) => Reply>> = {
   ok: () => 200,
   refused: (applied) => (applied ? 412 : 404),
@@ -103,7 +103,7 @@ async function between<T>(alive: () => Promise<void>, act: () => Promise<T>): Pr
   return answer;
 }
 
-/** As the machine does it; where a call is repeated, its first answer is never heard. */
+/** Runs the chunk as the machine does; where a call is repeated, its first answer is never heard. */
 async function run({ state, invoke }: ReturnType<typeof world>, repeated: boolean[]): Promise<void> {
   const unheard: Promise<BatchState>[] = [];
   const heard = (answer: Promise<BatchState>, before: BatchState) =>

@@ -170,7 +170,7 @@ describe('lines that a dead function may have sent', () => {
     expect(brief(await told({ ...met, store: copyOf(met.store) }))[0]).toEqual(['FAILED', 'RateLimited', 429, 1]);
     await met.invoke(waiting);
 
-    // As if it had been killed behind its last line.
+    // The function is met as if it had been killed behind its last line.
     const results = await told({ ...met, store: copyOf(met.store, KEYS.part(1, 2)) });
 
     expect(results.map(({ outcome }) => outcome)).toEqual(['UNKNOWN', 'UNKNOWN', 'UNKNOWN']);

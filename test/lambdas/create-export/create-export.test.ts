@@ -307,7 +307,7 @@ test('the POST may take what the configuration says, and is told what is left of
 
   expect(crm.given.map(({ timeoutMs, secondsLeft }) => [timeoutMs, secondsLeft?.()])).toEqual([
     [undefined, undefined],
-    // Less the time that recording the export may take.
+    // The time that recording the export may take is not waited.
     [400_000, 67],
   ]);
 });

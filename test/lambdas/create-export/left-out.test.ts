@@ -53,7 +53,7 @@ async function night(listed: ReturnType<typeof field>[], columns: object, before
   return { run, outcome, failure, calls: crm.calls.map(({ line }) => line) };
 }
 
-/** Of a night that requested an export. */
+/** The run of a night that requested an export. */
 async function requested(...given: Parameters<typeof night>): Promise<Run> {
   const { run, outcome } = await night(...given);
   expect(outcome).toBe('CREATED');

@@ -393,7 +393,7 @@ test('a cell that nearly fills what is judged is judged like any other', async (
 const HTML = '<!DOCTYPE html>\n<html><head><title>Sign in</title></head><body>Please, sign in, again</body></html>\n';
 const ERROR = '{"error":"link expired, please, ask again","code":404}';
 
-/** As wide as was requested, in both lines. */
+/** Both lines are as wide as was requested. */
 const ERROR_OF_TWO_LINES = '{"error":"link expired","code":404,"a":1\n,"b":2,"c":3}';
 
 const REFUSED: [name: string, bytes: string | Uint8Array, looks: string][] = [

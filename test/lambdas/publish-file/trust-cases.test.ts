@@ -23,7 +23,7 @@ const LISTED = {
 const RUN: Partial<Run> = { request: { columns: COLUMNS }, listed: LISTED };
 const EXCEPTING = { columns: { except: ['idNumber'] } };
 const EXCEPTED: Partial<Run> = { excepted: [{ entry: 'idNumber', name: 'idNumber', label: 'מספר זהות' }] };
-/** Of a left-out column: nothing that is told of a file may hold it. */
+/** A value of a left-out column: nothing that is told of a file may hold it. */
 const CANARY = '312345678';
 
 const row = (number: number) => `${number},Dana ${number},+97250${String(number).padStart(7, '0')}\n`;
@@ -33,7 +33,7 @@ const csv = (count: number) => HEADER + rows(count);
 /** Three columns under a header, the last of them with values of the column that is left out. */
 const leaking = (header: string, count = 240) =>
   header + Array.from({ length: count }, (_, number) => `${number},Dana,${CANARY}\n`).join('');
-/** As many rows, but of so many bytes, which gzip makes half as many of. */
+/** A file of as many rows, but of so many bytes, which gzip makes half as many of. */
 const large = (bytes: number) => {
   const digits = (number: number) => createHash('sha512').update(String(number)).digest('hex');
   const text = (number: number) =>

@@ -126,7 +126,7 @@ describe.each([
       ...deps.bucket,
       read: async (key: string) => {
         const object = await deps.bucket.read(key);
-        // Behind the last look at the pointer.
+        // Another run becomes the newest behind the last look at the pointer.
         if (key.startsWith('published/') && ++named === 2) {
           await world.publish('id,name,age\n9,z,9\n', 'later');
           await write(world, later);

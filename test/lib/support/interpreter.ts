@@ -21,7 +21,7 @@ export interface Execution {
 }
 
 export interface Options {
-  /** Of the execution. */
+  /** The name of the execution. */
   name?: string;
   input?: unknown;
   start?: string;

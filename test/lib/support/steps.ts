@@ -62,7 +62,7 @@ export interface World {
   bucket?: Partial<Bucket>;
   /** What WriteTable does with tables. */
   tables?: TableStore;
-  /** Of earlier runs; none unless told otherwise. */
+  /** Records of earlier runs; none unless told otherwise. */
   records?: ExportRecords;
 }
 

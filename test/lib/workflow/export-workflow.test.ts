@@ -9,7 +9,7 @@ import { definitionOf, exampleDeployment, synthesise, tableDeployment } from '..
 import { exportRun, pathsIn, reachable, stateOf, statesOfType } from '../support/definition.ts';
 import { delaysOf } from '../support/interpreter.ts';
 
-/** With tables, which add states and change nothing else. */
+/** The definition with tables, which add states and change nothing else. */
 const definition = definitionOf(synthesise(tableDeployment()));
 const states = Object.entries(definition.States);
 const steps = Object.keys(STEPS) as StepName[];

@@ -18,7 +18,7 @@ export function terminal(isTTY: boolean): Terminal {
     },
   });
   const raw = () => written.join('');
-  // Not a WriteStream in all its parts, but in all that is used here.
+  // The stream is no whole WriteStream, but has all that is used here.
   const shown = Object.assign(stream, { isTTY, columns: 100, rows: 30 }) as unknown as NodeJS.WriteStream;
   return { stream: shown, raw, seen: () => draw(raw()) };
 }

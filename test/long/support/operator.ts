@@ -15,7 +15,7 @@ export interface Operator {
   cli(...args: string[]): Promise<Said>;
 }
 
-/** These read the configuration, which of a deployment for tests lies elsewhere. */
+/** These commands read the configuration, which lies elsewhere for deployments of tests. */
 const READS_CONFIGURATION = ['authorize', 'doctor'];
 
 export function operatorOf(system: Deployed, names: Record<string, string> = {}): Operator {

@@ -10,7 +10,7 @@ import { putTokens } from '../../e2e/support/secrets.ts';
 import { operatorOf } from './operator.ts';
 
 export const ENTITY: Entity = 'leads';
-/** Of one file: small, so that one which is too large is not large. */
+/** The largest file: small, so that one which is too large is not large. */
 export const MAX_BYTES = 2_000_000;
 
 /** An entry of the runbook, and how its trouble comes about. */
@@ -40,7 +40,8 @@ function atTheService(entry: string, fault: Fault): Case {
 
 function atTheTokenEndpoint(fault: Omit<Fault, 'path'>): Case['fault'] {
   return async (system) => {
-    // Of all functions the same token, the stored one; then that is refused, and another is to be had at a faulty place.
+    // All functions have the same token, the stored one; then that is refused, and another is to be had at a faulty
+    // place.
     system.sandbox.expireAccessTokens();
     await system.run(ENTITY);
     system.sandbox.expireAccessTokens();
@@ -114,7 +115,7 @@ const OF_A_PERSON: Case[] = [
   { entry: 'StorageConflict', fault: takenManifest },
 ];
 
-/** In this order: the last one makes the deployment again. */
+/** The cases run in this order: the last one makes the deployment again. */
 export const CASES: Case[] = [
   ...OF_THE_SERVICE,
   ...OF_THE_GRANT,

@@ -21,7 +21,7 @@ export function oauthCrowds() {
   }
 
   return {
-    /** There once the tests run. */
+    /** The cloud is there once the tests run. */
     cloud: () => cloud,
     refreshesOf,
     testOnExpiredToken: (crowds: [processes: number, clients: number][]) =>
@@ -59,7 +59,7 @@ export function oauthCrowds() {
 
         expect({ calls, reuses, versions: versions.size }).toEqual({ calls: count, reuses: 0, versions: count });
       }),
-    /** Behind all others of the file. */
+    /** This test comes behind all others of the file. */
     testNothingLeaked: () =>
       test('no token that was ever issued is in the ledger, in a log, or in an error', async () => {
         expect(cloud.issued.size).toBeGreaterThan(20);

@@ -35,7 +35,7 @@ export class FakeSecrets {
   get client(): SecretsManagerClient {
     const send = (command: GetSecretValueCommand | PutSecretValueCommand, options?: Ending) =>
       this.#send(command, options);
-    // Not a client in all its parts, but in all that the token store uses.
+    // The fake is no whole client, but has all that the token store uses.
     return { send } as unknown as SecretsManagerClient;
   }
 

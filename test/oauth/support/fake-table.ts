@@ -24,7 +24,7 @@ export class FakeTable {
   }
 
   get client(): DynamoDBClient {
-    // Not a client in all its parts, but in all that the ledger uses.
+    // The fake is no whole client, but has all that the ledger uses.
     return { send: (command: GetItemCommand | UpdateItemCommand) => this.#send(command) } as unknown as DynamoDBClient;
   }
 

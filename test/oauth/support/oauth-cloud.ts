@@ -81,7 +81,7 @@ export async function startOAuthCloud() {
         storeAgain: () => storeGrant(newTokens(3000), { store, ledger }),
       };
     },
-    /** That many processes with that many clients each, all at once. */
+    /** Lets that many processes with that many clients each ask, all at once. */
     ask: async (processes: number, job: Job): Promise<Done> => {
       while (pool.filter(({ alive }) => alive).length < processes) {
         await Promise.all(Array.from({ length: processes - pool.length }, spawn));

@@ -58,7 +58,7 @@ function s3Actions({ method, path, query, prefix, status }: RecordedCall, names:
   const upload = query.includes('uploadId') || query.includes('uploads');
   const action = S3_ACTIONS[`${method}${upload ? ' of an upload' : ''}`];
   if (!action) throw new Error(`${method} ${path} is not known`);
-  // Without the right to list, what is absent would look forbidden; its key counts as the prefix (docs/adr/0008).
+  // An absent object would look forbidden without the right to list; its key counts as the prefix (docs/adr/0008).
   const absent = action === 's3:GetObject' && status === 404 ? [listing(key)] : [];
   return [{ action, resource: `${bucket}/${key}`, via: keyUse(action, upload) }, ...absent];
 }

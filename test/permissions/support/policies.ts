@@ -18,7 +18,7 @@ interface Policy {
 /** All policies of a template: of roles by the role's ARN, of resources by theirs. */
 export interface Policies {
   roles: Record<string, Policy[]>;
-  /** Of buckets and the key, which roles use; each by its ARN. */
+  /** The policies of buckets and of the key, which roles use; each by its ARN. */
   resources: Record<string, Policy>;
 }
 

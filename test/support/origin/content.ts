@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 const BLOCK_BYTES = 64 * 1024;
 const LINE_BYTES = 64;
 const STAMP_BYTES = 16;
-/** Of a CSV file of the columns that a run in a test asks for. */
+/** The header of a CSV file of the columns that a run in a test asks for. */
 const HEADER = 'id,name\r\n';
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789,,;ABCDEFGHIJKLMNOPQRSTUVWXY';
 const blocks = new Map<number, Buffer>();

@@ -23,7 +23,7 @@ export interface Behaviour {
 
   /** A whole answer instead of the file: its status. */
   status?: number;
-  /** Of the answer, added to its own; '' takes one away. */
+  /** Headers added to those of the answer; '' takes one away. */
   headers?: Record<string, string>;
   /** This body instead of the file, whatever was requested; 200 unless `status` says otherwise. */
   body?: string | Uint8Array;
@@ -34,13 +34,13 @@ export interface Behaviour {
   framing?: 'length' | 'chunked' | 'close';
   /** Added to the true Content-Length; the body itself stays as it is, and the connection is closed after it. */
   addToLength?: number;
-  /** That many bytes more than the range holds, behind the declared length. */
+  /** How many bytes more than the range holds come behind the declared length. */
   extraBytes?: number;
   /** The connection is reset after that many bytes of the body. */
   cutAfter?: number;
   /** The connection is closed in good order after that many bytes of the body, whatever was declared. */
   endAfter?: number;
-  /** Nothing more comes after that many bytes of the body, and the connection stays open. */
+  /** No more comes after that many bytes of the body, and the connection stays open. */
   stallAfter?: number;
   bytesPerSecond?: number;
   /** The body is sent in pieces of at most that many bytes; with `chunked` each is a chunk of its own. */
@@ -50,7 +50,7 @@ export interface Behaviour {
 
   /** The bytes of another file of the same size; its ETag stays the old one unless `etag` is given. */
   seed?: number;
-  /** With its quotes; null = none. */
+  /** The ETag with its quotes; null = none. */
   etag?: string | null;
   /** Answers with the whole file although a part was requested. */
   ignoreRange?: boolean;
@@ -65,7 +65,7 @@ export interface FileOptions {
   size: number;
   /** Files of different seeds differ from their first line on. */
   seed?: number;
-  /** With its quotes; a strong one of its own unless given. null = none. */
+  /** The ETag with its quotes; a strong one of its own unless given. null = none. */
   etag?: string | null;
   contentType?: string;
   script?: OriginScript;

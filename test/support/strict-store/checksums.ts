@@ -20,7 +20,7 @@ export function multipartEtag(parts: StoredPart[]): string {
   return `"${createHash('md5').update(Buffer.concat(digests)).digest('hex')}-${parts.length}"`;
 }
 
-/** Over all the bytes themselves, on purpose: not put together from the CRC32s of the parts. */
+/** Computed over all the bytes themselves, on purpose: not put together from the CRC32s of the parts. */
 export function fullObjectCrc32(parts: StoredPart[]): string {
   return base64Crc32(parts.reduce((value, { body }) => crc32(body, value), 0));
 }

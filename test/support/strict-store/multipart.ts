@@ -8,7 +8,7 @@ import type { Answer, Contents, OpenUpload, Settings, Work } from './types.ts';
 
 const LARGEST_PART_NUMBER = 10_000;
 
-/** Without a type the checksum of CRC32 is a composite one (recorded on AWS by LocalStack's tests). */
+/** A checksum of CRC32 without a type is a composite one (recorded on AWS by LocalStack's tests). */
 export function create({ request }: Work, { uploads }: Contents, { bucket, checksums }: Settings): Answer {
   const { 'x-amz-checksum-algorithm': algorithm, 'x-amz-checksum-type': type } = request.headers;
   if (type !== undefined && algorithm === undefined) {

@@ -75,7 +75,7 @@ export interface StoreOptions {
   region?: string;
   accessKeyId?: string;
   secretAccessKey?: string;
-  /** Of every part but the last; 5 MiB on AWS. */
+  /** The least size of every part but the last; 5 MiB on AWS. */
   minPartBytes?: number;
   /** Parts in one page of ListParts; 1000 on AWS. */
   pageSize?: number;

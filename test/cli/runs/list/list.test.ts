@@ -157,7 +157,7 @@ test('a pipe gets a line for each run, a terminal a table that says what is know
   expect(shown).toMatch(/published\* .*\n\n\* Step Functions forgets runs after 90 days/s);
 });
 
-/** By a rule: EventBridge gives such names. */
+/** A name that EventBridge gives to runs of a rule. */
 const RULE_RUN = '5c3e6f0a-1b2c-4d5e-8f90-a1b2c3d4e5f6_0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9';
 const long: Run = { ...row, run: RULE_RUN, entity: 'agent-numbers', standing: 'superseded' };
 const failed = { status: 'FAILED', outcome: 'failed', rows: null, bytes: null } as const;

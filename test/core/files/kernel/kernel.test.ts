@@ -18,7 +18,7 @@ function cut(bytes: Uint8Array, lengths: { length: number; byKernel: boolean }[]
   });
 }
 
-/** As between two invocations. */
+/** The state becomes JSON between two invocations. */
 const throughJson = <T>(state: T): T => JSON.parse(JSON.stringify(state)) as T;
 
 const usual = fc.constantFrom(

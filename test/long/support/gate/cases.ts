@@ -18,7 +18,7 @@ const dateOf = (day: number) => `2026-11-${day}`;
 export interface Case {
   number: number;
   service: Service;
-  /** Of what a bad file was made; `null`: it is a good one of an ordinary service. */
+  /** What a bad file was made by; `null`: it is a good one of an ordinary service. */
   fault: string | null;
   bytes: Buffer;
   /** Rows of the nights that were published before. */
@@ -58,7 +58,7 @@ export async function runCase(seed: string, number: number, kinds: readonly Serv
   return { number, service, fault: fault?.name ?? null, bytes, before, exportId, seenIds, end };
 }
 
-/** Up to a seventh more or fewer. */
+/** A number of rows up to a seventh more or fewer. */
 const near = (rows: number, draw: Draw) => Math.max(1, Math.round(rows * (1 + (draw.next() - 0.5) / 3.5)));
 
 /** A night that is published, once a person has released what has to be looked at once. */

@@ -14,7 +14,7 @@ export interface Texture {
 export interface Column {
   name: string;
   label: string | null;
-  /** As a spreadsheet stores it. */
+  /** The type by which a spreadsheet stores it. */
   type: 'text' | 'number' | 'date';
   value: (row: number, draw: Draw, texture: Texture) => string;
 }

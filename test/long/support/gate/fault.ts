@@ -7,9 +7,9 @@ export interface Fault {
   name: string;
   wish?: Wish;
   table?: (table: Table, draw: Draw, service: Service) => void;
-  /** Of a CSV file. */
+  /** Changes the text of a CSV file. */
   text?: (text: string, draw: Draw, service: Service) => string;
-  /** As it is delivered. */
+  /** Changes the file as it is delivered. */
   packed?: (bytes: Buffer, draw: Draw, service: Service) => Uint8Array;
   /** The CRM serves the export of the night before again, by its id. */
   oldExport?: true;

@@ -8,7 +8,7 @@ import { COLUMNS } from './columns.ts';
 import { headerText } from './service.ts';
 
 const SCRIPT = join(import.meta.dirname, 'oracle.py');
-/** Fewer usual rows are not judged for shrinking. */
+/** Fewer usual rows than this are not judged for shrinking. */
 const LEAST_USUAL_ROWS = 20;
 
 export interface Judged {

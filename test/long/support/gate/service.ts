@@ -58,7 +58,7 @@ export type Wish = Partial<Pick<Service, 'kind' | 'compression' | 'except' | 'dr
   minRows?: true;
   /** The rows are judged by those of nights before. */
   usual?: true;
-  /** At least so many columns. */
+  /** The least number of columns. */
   width?: number;
   /** The header is of listed texts. */
   named?: true;
@@ -91,7 +91,7 @@ export function drawService(draw: Draw, kinds: readonly Service['kind'][], wish:
   };
 }
 
-/** Of which one record of another width is no great share. */
+/** Among so many records, one of another width is no great share. */
 const MANY = 120;
 const ENCODINGS = ['utf-8', 'utf-8', 'utf-8', 'utf-16le', 'utf-16be', 'windows-1255'] as const;
 /** Columns by which such files are known. */
@@ -130,7 +130,7 @@ function drawTexture(draw: Draw, dialect: Dialect): Texture {
   return { hebrew, odd: draw.chance(0.6) ? oddTexts(draw, dialect) : [] };
 }
 
-/** Nothing may be left out of such files. */
+/** Tells whether names are not listed: no column may be left out of such files. */
 const isUnlisted = (header: HeaderStyle | undefined) => header === 'unknown' || header === 'none';
 const KNOWN: List<HeaderStyle> = [
   ...(['plain', 'plain', 'plain', 'labels', 'labels'] as const),
@@ -172,7 +172,7 @@ function drawSheet(draw: Draw): SheetStyle {
   };
 }
 
-/** Of the own line breaks, so that a text with one is in quotation marks. */
+/** Texts with the file's own line break are among these, which puts them into quotation marks. */
 function oddTexts(draw: Draw, { lineBreak }: Dialect): string[] {
   return [', ', '; ', ' "quoted" ', '\t', lineBreak, draw.pick(['\n', '\r\n']), '\r', '  ', "'"].filter(() =>
     draw.chance(0.6),

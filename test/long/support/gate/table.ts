@@ -4,7 +4,7 @@ import { headerTexts, type Service } from './service.ts';
 
 /** What a file shows, before it is written. */
 export interface Table {
-  /** Of each column below, for the types of a spreadsheet; texts where there is none. */
+  /** The fields of the columns, which decide the types of a spreadsheet; texts where there is none. */
   columns: ColumnName[];
   header: string[] | null;
   rows: string[][];
