@@ -154,7 +154,7 @@ export async function createProgram(args?: string[]): Promise<Command> {
   });
   const all = args === undefined || args.some((arg) => COMPLETION.names.includes(arg));
   for (const [name, { description, load }] of Object.entries(COMMANDS)) {
-    const command = withPlace(program.command(name).description(description), name !== 'deployments');
+    const command = withTargetOptions(program.command(name).description(description), name !== 'deployments');
     if (all || args.includes(name)) (await load())(command);
   }
   // Last, for the library behind it reads the commands that are registered.
@@ -177,7 +177,7 @@ function termOf(command: Command): string {
 }
 
 /** The options by which every command finds its deployment, or where all of them are. */
-function withPlace(command: Command, ofOne: boolean): Command {
+function withTargetOptions(command: Command, ofOne: boolean): Command {
   const which = 'as in config/NAME.json; default: CRM_EXPORT_DEPLOYMENT, or the only one there is';
   return (ofOne ? command.option('--deployment <name>', which, notEmpty) : command)
     .option('--profile <name>', 'AWS profile to use', notEmpty)

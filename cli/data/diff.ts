@@ -50,8 +50,8 @@ async function diff(entity: Entity, options: Options): Promise<void> {
   const before = await findManifest(manifests, entity, { date: options.from });
   const after = await findManifest(manifests, entity, { date: options.to });
   // Both manifests are looked at before either file is read.
-  const places = [before, after].map((manifest) => keyPlace(manifest, options.key));
-  const keys = await keyChanges(keysOf(target, before, places[0] ?? 0), keysOf(target, after, places[1] ?? 0));
+  const keyIndexes = [before, after].map((manifest) => keyIndex(manifest, options.key));
+  const keys = await keyChanges(keysOf(target, before, keyIndexes[0] ?? 0), keysOf(target, after, keyIndexes[1] ?? 0));
   const columns = changesBetween(columnsOf(before).columns, columnsOf(after).columns);
   if (options.json) return printOut(JSON.stringify(documentOf({ before, after, columns, keys }, options)));
   printOut(diffText({ before, after, columns, keys }, options).join('\n'));
@@ -64,7 +64,7 @@ async function diff(entity: Entity, options: Options): Promise<void> {
 }
 
 /** Where the key is in a record. @throws CommandError: 1 where the header is not known, 2 where it has no such column */
-function keyPlace(manifest: Manifest, key: string): number {
+function keyIndex(manifest: Manifest, key: string): number {
   refuseUnread(manifest);
   const { entity, date } = manifest;
   const names = namesOf(manifest);

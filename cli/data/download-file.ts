@@ -3,9 +3,8 @@ import { createWriteStream, fstatSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { crc32Text } from '../../transfer/index.ts';
-import type { Target } from '../support/target.ts';
 import { failed } from './find.ts';
-import { bytesFrom, type StoredFile, storedFile } from './object.ts';
+import { bytesFrom, type ExportsBucket, type StoredFile, storedFile } from './object.ts';
 import { openPart } from './part.ts';
 
 export interface DownloadOptions {
@@ -16,8 +15,6 @@ export interface DownloadOptions {
   signal?: AbortSignal | undefined;
 }
 
-type Place = Pick<Target, 's3' | 'BucketName'>;
-
 /**
  * Downloads the file of a manifest, going on with what an earlier attempt left. It gets its name only when size and checksum
  * agree with the manifest.
@@ -25,7 +22,7 @@ type Place = Pick<Target, 's3' | 'BucketName'>;
  * @throws CommandError: 1 when the file is not what its manifest says, 2 when it cannot be written
  */
 export async function downloadTo(
-  target: Place,
+  target: ExportsBucket,
   manifest: Manifest,
   path: string,
   options: DownloadOptions,
@@ -54,7 +51,7 @@ export async function downloadTo(
 }
 
 async function fill(
-  target: Place,
+  target: ExportsBucket,
   file: StoredFile,
   part: { append: (chunk: Uint8Array) => Promise<void> },
   from: number,
@@ -76,7 +73,11 @@ async function fill(
  * Writes the file of a manifest to a stream.
  * @throws CommandError (exit code 1) when what was written is not what the manifest says
  */
-export async function downloadInto(target: Place, manifest: Manifest, stream: NodeJS.WritableStream): Promise<void> {
+export async function downloadInto(
+  target: ExportsBucket,
+  manifest: Manifest,
+  stream: NodeJS.WritableStream,
+): Promise<void> {
   const file = await storedFile(target, manifest);
   const failure = once(stream, 'error').then(([error]) => {
     throw failed(`Not whole: ${unwrittenText(error)}`, error);

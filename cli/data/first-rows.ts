@@ -3,12 +3,9 @@ import { csvRecordsIn } from '../../core/files/csv-records-in.ts';
 import { kindOf } from '../../core/files/file-kind.ts';
 import { isEmptyFile } from '../../core/files/read-formats.ts';
 import { isReadInOrder, storedRecords } from '../../core/records/proven-records.ts';
-import type { Target } from '../support/target.ts';
 import { failed } from './find.ts';
-import { firstBytes, type StoredFile, storedFile } from './object.ts';
+import { type ExportsBucket, firstBytes, type StoredFile, storedFile } from './object.ts';
 import { NO_LIMITS, refuseUnread, sourceOf, unreadable } from './read-file.ts';
-
-type Place = Pick<Target, 's3' | 'BucketName'>;
 
 /** Enough for ten rows with all columns of an entity. */
 const FIRST_BYTES = 64 * 1024;
@@ -21,7 +18,7 @@ const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;
  * @returns fewer where these do not hold as many
  * @throws CommandError (exit code 1) where the file cannot be read, or is gone
  */
-export async function firstRows(target: Place, manifest: Manifest, most: number): Promise<string[][]> {
+export async function firstRows(target: ExportsBucket, manifest: Manifest, most: number): Promise<string[][]> {
   refuseUnread(manifest);
   const file = await storedFile(target, manifest);
   if (isEmptyFile(manifest.file)) return [];
@@ -32,7 +29,12 @@ export async function firstRows(target: Place, manifest: Manifest, most: number)
   return header === null ? rows : rows.slice(1);
 }
 
-async function rowsOfSheet(target: Place, manifest: Manifest, file: StoredFile, most: number): Promise<string[][]> {
+async function rowsOfSheet(
+  target: ExportsBucket,
+  manifest: Manifest,
+  file: StoredFile,
+  most: number,
+): Promise<string[][]> {
   const rows: string[][] = [];
   try {
     for await (const record of storedRecords(sourceOf(target, file), manifest.file, NO_LIMITS)) {
@@ -45,7 +47,12 @@ async function rowsOfSheet(target: Place, manifest: Manifest, file: StoredFile, 
   return rows;
 }
 
-async function rowsOfText(target: Place, manifest: Manifest, file: StoredFile, most: number): Promise<string[][]> {
+async function rowsOfText(
+  target: ExportsBucket,
+  manifest: Manifest,
+  file: StoredFile,
+  most: number,
+): Promise<string[][]> {
   const found = kindOf(await firstBytes(target, file, FIRST_BYTES), file.bytes <= FIRST_BYTES);
   if (found.kind === 'empty') return [];
   if (found.kind !== 'text') throw failed(`The file ${file.key} does not begin as a CSV file does: download gets it.`);

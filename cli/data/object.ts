@@ -7,7 +7,8 @@ import { failed, goneText } from './find.ts';
 /** Connections in a row that break without a byte. */
 const BROKEN_IN_A_ROW = 4;
 
-type Place = Pick<Target, 's3' | 'BucketName'>;
+/** What reading a file of the bucket needs of a deployment. */
+export type ExportsBucket = Pick<Target, 's3' | 'BucketName'>;
 
 /** The file as it is in the bucket now: every later request is for this version. */
 export interface StoredFile {
@@ -18,7 +19,7 @@ export interface StoredFile {
 
 /** @throws CommandError (exit code 1) when the file has expired, is gone, or is not as long as its manifest says */
 export async function storedFile(
-  { s3, BucketName: Bucket }: Place,
+  { s3, BucketName: Bucket }: ExportsBucket,
   manifest: Manifest,
   abortSignal?: AbortSignal,
 ): Promise<StoredFile> {
@@ -41,7 +42,7 @@ export async function storedFile(
  * @throws CommandError (exit code 1) when the object was replaced; RunError when the bucket does not answer; the signal's reason
  */
 export async function* bytesFrom(
-  place: Place,
+  target: ExportsBucket,
   file: StoredFile,
   offset: number,
   signal?: AbortSignal,
@@ -51,7 +52,7 @@ export async function* bytesFrom(
   let broken = 0;
   while (at < end) {
     try {
-      for await (const chunk of await open(place, file, { at, end }, signal)) {
+      for await (const chunk of await open(target, file, { at, end }, signal)) {
         yield chunk;
         at += chunk.byteLength;
         broken = 0;
@@ -72,7 +73,7 @@ export async function* bytesFrom(
  * @throws RunError when the bucket does not answer
  */
 export async function firstBytes(
-  { s3, BucketName: Bucket }: Place,
+  { s3, BucketName: Bucket }: ExportsBucket,
   { key, etag, bytes }: StoredFile,
   most: number,
 ): Promise<Uint8Array> {
@@ -89,7 +90,7 @@ export async function firstBytes(
 }
 
 async function open(
-  { s3, BucketName }: Place,
+  { s3, BucketName }: ExportsBucket,
   { key, etag, bytes }: StoredFile,
   { at, end }: { at: number; end: number },
   abortSignal: AbortSignal | undefined,

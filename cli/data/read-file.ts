@@ -3,13 +3,10 @@ import type { ByteSource } from '../../core/files/byte-source.ts';
 import { isReadFormat } from '../../core/files/read-formats.ts';
 import { provenRecords, whyUnread } from '../../core/records/proven-records.ts';
 import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
-import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { corruptText } from './download-file.ts';
 import { failed } from './find.ts';
-import { bytesFrom, type StoredFile, storedFile } from './object.ts';
-
-type Place = Pick<Target, 's3' | 'BucketName'>;
+import { bytesFrom, type ExportsBucket, type StoredFile, storedFile } from './object.ts';
 
 /** A person is there to stop it. */
 export const NO_LIMITS: ReadingLimits = {
@@ -37,10 +34,14 @@ export function namesOf({ file, request }: Pick<Manifest, 'file' | 'request'>): 
  * last record.
  * @throws CommandError (exit code 1) where it cannot be read, or is not what its manifest says; the signal's reason
  */
-export async function* recordsOf(place: Place, manifest: Manifest, signal?: AbortSignal): AsyncGenerator<string[]> {
+export async function* recordsOf(
+  target: ExportsBucket,
+  manifest: Manifest,
+  signal?: AbortSignal,
+): AsyncGenerator<string[]> {
   refuseUnread(manifest);
   const { file, request } = manifest;
-  const source = sourceOf(place, await storedFile(place, manifest, signal), signal);
+  const source = sourceOf(target, await storedFile(target, manifest, signal), signal);
   const refuse = (crc: number) => failed(corruptText(manifest, crc));
   let first = true;
   if (file.content?.headed === false) yield request.columns;
@@ -56,8 +57,8 @@ export async function* recordsOf(place: Place, manifest: Manifest, signal?: Abor
 }
 
 /** A stored file, to be read in any order. */
-export function sourceOf(place: Place, stored: StoredFile, signal?: AbortSignal): ByteSource {
-  return { size: stored.bytes, read: (from, to) => bytesFrom(place, stored, from, signal, to) };
+export function sourceOf(target: ExportsBucket, stored: StoredFile, signal?: AbortSignal): ByteSource {
+  return { size: stored.bytes, read: (from, to) => bytesFrom(target, stored, from, signal, to) };
 }
 
 /** @returns a CommandError (exit code 1) where the error says that the content cannot be read */

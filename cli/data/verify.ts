@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type * as z from 'zod/mini';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
-import { comparePlaces, datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
+import { compareRuns, datePointerKey, latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { crc32Text } from '../../transfer/index.ts';
@@ -40,7 +40,7 @@ export async function verifyPublished(target: Pick<Target, 's3' | 'BucketName'>,
   for (const key of [datePointerKey(entity, date), ...latest]) {
     const pointer = await read(key, pointerSchema);
     // A later run may have moved the pointer.
-    if (pointer.manifestKey !== run.manifestKey && comparePlaces(pointer, manifest) <= 0) {
+    if (pointer.manifestKey !== run.manifestKey && compareRuns(pointer, manifest) <= 0) {
       throw unverified(run, `the pointer ${key} names ${pointer.manifestKey} instead`);
     }
   }

@@ -8,7 +8,7 @@ import type { Attempt, Facts } from './report-data.ts';
 
 const DAY_MS = 86_400_000;
 
-type Place = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack'>;
+type ReportSources = Pick<Target, 'sfn' | 's3' | 'events' | 'BucketName' | 'StateMachineArn' | 'stack'>;
 
 interface Wanted extends Pick<Facts, 'deployment' | 'plan' | 'nights' | 'now'> {
   /** Called for what could not be read. */
@@ -16,7 +16,7 @@ interface Wanted extends Pick<Facts, 'deployment' | 'plan' | 'nights' | 'now'> {
 }
 
 /** Looks at bucket, machine and rules. What cannot be read, except for the bucket, is reported and left out. */
-export async function gatherFacts(target: Place, { warn, ...wanted }: Wanted): Promise<Facts> {
+export async function gatherFacts(target: ReportSources, { warn, ...wanted }: Wanted): Promise<Facts> {
   const since = new Date(wanted.now.getTime() - (wanted.nights + 1) * DAY_MS);
   const [published, paused] = await Promise.all([
     eachOf(ENTITIES, (entity) => countingRuns(target, entity, since.toISOString().slice(0, 10), warn)),
@@ -37,7 +37,7 @@ export async function gatherFacts(target: Place, { warn, ...wanted }: Wanted): P
 
 /** The runs that the pointers to the dates name: superseded ones do not count. */
 async function countingRuns(
-  target: Place,
+  target: ReportSources,
   entity: Entity,
   from: string,
   warn: Wanted['warn'],
@@ -59,7 +59,7 @@ async function countingRuns(
 
 /** Runs without a file that counts. One that a later run superseded is none, nor one of input without a known entity. */
 async function attemptsOf(
-  target: Place,
+  target: ReportSources,
   counting: PublishedRun[],
   since: Date,
   { now, plan }: Pick<Wanted, 'now' | 'plan'>,

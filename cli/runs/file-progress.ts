@@ -13,7 +13,7 @@ interface Moved {
   totalBytes: number | null;
 }
 
-type Place = Pick<Target, 's3' | 'BucketName' | 'logs' | 'downloadLogGroup'>;
+type ProgressSources = Pick<Target, 's3' | 'BucketName' | 'logs' | 'downloadLogGroup'>;
 
 /** Logged every five seconds while a file moves; older lines are of a stalled file, or of another. */
 const LINES_OF_SECONDS = 120;
@@ -29,9 +29,9 @@ const movedSchema = z.object({
  * Each of the two is left out without the right to it.
  * @param everyMs how long an answer is kept: every look is a few calls
  */
-export function watchFile(place: Place, { everyMs }: { everyMs: number }): FileProgress {
-  const parts = unlessDenied((state) => storedBytes(place, state));
-  const lines = unlessDenied((state) => lastLine(place, state.execution));
+export function watchFile(target: ProgressSources, { everyMs }: { everyMs: number }): FileProgress {
+  const parts = unlessDenied((state) => storedBytes(target, state));
+  const lines = unlessDenied((state) => lastLine(target, state.execution));
   let known: { until: number; moved: Moved | undefined } = { until: 0, moved: undefined };
   return async (state) => {
     if (performance.now() < known.until) return known.moved;
@@ -58,7 +58,10 @@ function unlessDenied<T>(look: (state: RunState) => Promise<T | undefined>) {
 }
 
 /** Bytes in the parts of the run's newest upload. A small file has none: it is stored in one call. */
-async function storedBytes({ s3, BucketName: Bucket }: Place, { run }: RunState): Promise<number | undefined> {
+async function storedBytes(
+  { s3, BucketName: Bucket }: ProgressSources,
+  { run }: RunState,
+): Promise<number | undefined> {
   if (!run) return undefined;
   const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket, Prefix: run.prefix }));
   const begun = ({ Initiated }: { Initiated?: Date | undefined }) => Initiated?.getTime() ?? 0;
@@ -75,7 +78,7 @@ async function storedBytes({ s3, BucketName: Bucket }: Place, { run }: RunState)
   }
 }
 
-async function lastLine({ logs, downloadLogGroup }: Place, execution: string) {
+async function lastLine({ logs, downloadLogGroup }: ProgressSources, execution: string) {
   const wanted = {
     logGroupName: downloadLogGroup,
     filterPattern: `"moved" "${execution}"`,

@@ -6,7 +6,8 @@ import type { Target } from '../support/target.ts';
 import { readInput } from './run/input.ts';
 import { type FoundRun, foundRun, runOf } from './run/run.ts';
 
-type Place = Pick<Target, 'sfn' | 'StateMachineArn'>;
+/** The machine whose runs are looked for. */
+export type ExportMachine = Pick<Target, 'sfn' | 'StateMachineArn'>;
 
 /** This many of the newest names are looked at: the nearest to an unknown name is suggested. */
 const NAMES_LOOKED_AT = 200;
@@ -17,7 +18,7 @@ const DESCRIBED_AT_ONCE = 10;
  * @param run an execution's name, its ARN, or an entity (its newest run)
  * @throws CommandError (exit code 2) with the nearest name
  */
-export async function findRun(target: Place, run: string): Promise<FoundRun> {
+export async function findRun(target: ExportMachine, run: string): Promise<FoundRun> {
   const entity = entitySchema.safeParse(run);
   if (entity.success) {
     for await (const newest of executionsOf(target, { entity: entity.data })) return newest;
@@ -43,7 +44,7 @@ interface Sought {
 
 /** Runs of the last 90 days, newest first. */
 export async function* executionsOf(
-  { sfn, StateMachineArn: stateMachineArn }: Place,
+  { sfn, StateMachineArn: stateMachineArn }: ExportMachine,
   options: Sought,
 ): AsyncGenerator<FoundRun> {
   const wanted = { stateMachineArn, ...(options.running && { statusFilter: 'RUNNING' as const }) };
@@ -103,7 +104,7 @@ function arnOf({ StateMachineArn }: Pick<Target, 'StateMachineArn'>, run: string
   return /^[^\s"#%\\^|~`$&,;:/<>{}[\]?*]{1,80}$/.test(run) ? `${prefix}${run}` : undefined;
 }
 
-async function unknownRun(target: Place, run: string): Promise<string> {
+async function unknownRun(target: ExportMachine, run: string): Promise<string> {
   const client = { client: target.sfn, pageSize: NAMES_LOOKED_AT };
   const names: string[] = [];
   for await (const { executions = [] } of paginateListExecutions(client, { stateMachineArn: target.StateMachineArn })) {

@@ -10,7 +10,7 @@ import { RESTORE } from '../support/aws-error.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 
-type Place = Pick<Target, 'events' | 'stack'>;
+type DeployedRules = Pick<Target, 'events' | 'stack'>;
 
 /** The nightly rule of an entity, after it was switched. */
 export interface SwitchedRule {
@@ -26,7 +26,7 @@ export interface SwitchedRule {
  * @throws CommandError (exit code 3) where the stack has no such rule
  */
 export async function switchRule(
-  { events, stack }: Place,
+  { events, stack }: DeployedRules,
   entity: Entity,
   state: SwitchedRule['state'],
 ): Promise<SwitchedRule> {
@@ -45,19 +45,19 @@ export async function switchRule(
 }
 
 /** Entities whose nightly rule is switched off in the account. */
-export async function pausedRules(place: Place): Promise<Entity[]> {
-  const rules = await nightlyRules(place);
+export async function pausedRules(target: DeployedRules): Promise<Entity[]> {
+  const rules = await nightlyRules(target);
   return ENTITIES.filter((entity) => rules.get(entity)?.State === 'DISABLED');
 }
 
 /** The schedule of each nightly rule in the account. */
-export async function ruleExpressions(place: Place): Promise<Map<Entity, string>> {
-  const rules = await nightlyRules(place);
+export async function ruleExpressions(target: DeployedRules): Promise<Map<Entity, string>> {
+  const rules = await nightlyRules(target);
   return new Map([...rules].map(([entity, { ScheduleExpression = '' }]) => [entity, ScheduleExpression]));
 }
 
 /** The nightly rules that are in the account. */
-export async function nightlyRules({ events, stack }: Place): Promise<Map<Entity, Rule>> {
+export async function nightlyRules({ events, stack }: DeployedRules): Promise<Map<Entity, Rule>> {
   const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: `${stack}-` }));
   return new Map(
     ENTITIES.flatMap((entity) => {

@@ -7,7 +7,7 @@ import { deployedTables, SETTINGS_KEY } from '../../core/table/settings-digest.t
 import { tableOfKey } from '../../core/table/table-key.ts';
 import type { Target } from '../support/target.ts';
 
-type Place = Pick<Target, 's3' | 'BucketName' | 'TableSettings'>;
+type TablesBucket = Pick<Target, 's3' | 'BucketName' | 'TableSettings'>;
 
 /** A table in the bucket, and what is known of the settings that it was written under. */
 export interface StandingTable {
@@ -25,7 +25,7 @@ export interface StandingTable {
  * All tables of the bucket, oldest date first.
  * @throws RunError `StorageDenied` or `StorageUnavailable`
  */
-export async function standingTables(target: Place): Promise<StandingTable[]> {
+export async function standingTables(target: TablesBucket): Promise<StandingTable[]> {
   const today = deployedTables(target.TableSettings ?? '');
   const listed = await createBucket(target.s3, target.BucketName).list('tables/');
   const tables = listed.flatMap(({ key }) => {
@@ -44,7 +44,7 @@ export async function standingTables(target: Place): Promise<StandingTable[]> {
 }
 
 /** '' where the table has none; `undefined` where it is gone. */
-async function digestOf({ s3, BucketName: Bucket }: Place, Key: string): Promise<string | undefined> {
+async function digestOf({ s3, BucketName: Bucket }: TablesBucket, Key: string): Promise<string | undefined> {
   try {
     const { Metadata = {} } = await s3.send(new HeadObjectCommand({ Bucket, Key }));
     return Metadata[SETTINGS_KEY] ?? '';

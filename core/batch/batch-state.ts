@@ -30,7 +30,7 @@ const batchSchema = z.looseObject({
 export type Batch = z.infer<typeof batchSchema>;
 
 /** Progress of a chunk that needs several invocations. */
-const placeSchema = z.looseObject({
+const positionSchema = z.looseObject({
   /** The next line to send, and where it begins in the input. */
   line: z.int(),
   byte: z.int(),
@@ -41,7 +41,7 @@ const placeSchema = z.looseObject({
   /** How many of the last lines in a row were answered 403. */
   forbidden: z.int().optional(),
 });
-export type Place = z.infer<typeof placeSchema>;
+export type ChunkPosition = z.infer<typeof positionSchema>;
 
 export const batchStateSchema = z.looseObject({
   /** The input of the execution, whatever a person or the command gave. */
@@ -53,7 +53,7 @@ export const batchStateSchema = z.looseObject({
   batch: batchSchema.nullable().default(null),
   /** The chunk that a child of the map works on; `null` outside of the map. */
   chunk: chunkSchema.nullable().default(null),
-  place: placeSchema.nullable().default(null),
+  place: positionSchema.nullable().default(null),
   resultKey: z.string().nullable().default(null),
   manifestKey: z.string().nullable().default(null),
   /** Why the map failed. */

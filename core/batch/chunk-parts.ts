@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type ErrorName, RunError } from '../errors.ts';
 import { parseJson } from '../json.ts';
 import { type BatchKeys, CLAIM } from './batch-keys.ts';
-import type { Place } from './batch-state.ts';
+import type { ChunkPosition } from './batch-state.ts';
 import type { BatchStore } from './batch-store.ts';
 import type { UpdateRecord } from './read-chunk.ts';
 import { DOUBT, parseResults, type ResultLine, resultLineText } from './result-line.ts';
@@ -72,11 +72,11 @@ export function parseDoubt(text: string): Doubt {
   throw new RunError('StorageConflict', 'An object of a chunk does not say what is in doubt.');
 }
 
-/** The doubt in a place: an earlier release stored it there, and its batches may still be under way. */
-export function doubtOf(place: Place): Doubt | undefined {
-  const { success, data: tries } = triesSchema.safeParse(place);
+/** The doubt in a position: an earlier release stored it there, and its batches may still be under way. */
+export function doubtOf(position: ChunkPosition): Doubt | undefined {
+  const { success, data: tries } = triesSchema.safeParse(position);
   if (!success || (tries.attempts === 0 && !tries.lost)) return undefined;
-  return { firstLine: place.line, records: 1, tries };
+  return { firstLine: position.line, records: 1, tries };
 }
 
 /** What the bucket knows of a chunk. */

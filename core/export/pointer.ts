@@ -59,15 +59,15 @@ function pointerText({ kind, released, newNormal, ...pointer }: Pointer): string
 }
 
 /** What decides which run is further on, and what stays with the date. */
-const placeSchema = z.pick(pointerSchema, {
+const namedRunSchema = z.pick(pointerSchema, {
   date: true,
   startedAt: true,
   execution: true,
   kind: true,
   newNormal: true,
 });
-type Place = z.infer<typeof placeSchema>;
-export type Run = Pick<Place, 'date' | 'startedAt' | 'execution' | 'kind'>;
+type NamedRun = z.infer<typeof namedRunSchema>;
+export type OrderedRun = Pick<NamedRun, 'date' | 'startedAt' | 'execution' | 'kind'>;
 
 /** Where the objects of a run lie. @param execution its name, which may have any letters */
 export const runPrefix = (entity: Entity, execution: string) =>
@@ -82,17 +82,17 @@ const ROUNDS = 10;
 export interface Standing {
   key: string;
   /** `undefined` where there is none yet. */
-  pointer: { place: Place; etag: string } | undefined;
+  pointer: { run: NamedRun; etag: string } | undefined;
 }
 
 /** @throws RunError `StorageConflict` when the object there does not say which run it names. */
 export async function readPointer(bucket: Bucket, key: string): Promise<Standing> {
   const object = await bucket.read(key);
-  return { key, pointer: object && { place: parsePlace(key, object.text), etag: object.etag } };
+  return { key, pointer: object && { run: parseNamedRun(key, object.text), etag: object.etag } };
 }
 
 /**
- * Moves a pointer forward (`comparePlaces`); one that is at this run or further stays. `newNormal` stays with its date.
+ * Moves a pointer forward (`compareRuns`); one that is at this run or further stays. `newNormal` stays with its date.
  * @param standing as it was read; read again where others have moved it
  * @returns whether it names this run now
  * @throws RunError `StorageConflict` when the object is no pointer, `StorageUnavailable` when it keeps changing
@@ -101,9 +101,9 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
   const { key } = standing;
   let { pointer } = standing;
   for (let round = 0; round < ROUNDS; round += 1) {
-    const ahead = pointer ? comparePlaces(to, pointer.place) : 1;
+    const ahead = pointer ? compareRuns(to, pointer.run) : 1;
     if (ahead <= 0) return ahead === 0;
-    const stays = pointer?.place.date === to.date && pointer.place.newNormal;
+    const stays = pointer?.run.date === to.date && pointer.run.newNormal;
     const text = pointerText({ ...to, newNormal: to.newNormal || stays });
     const moved = pointer ? await bucket.replace(key, text, pointer.etag) : await bucket.putOnce(key, text);
     if (moved) return true;
@@ -116,8 +116,8 @@ export async function movePointer(bucket: Bucket, standing: Standing, to: Pointe
  * Orders runs by date, then by plan (any run of the configured one is ahead of every partial one), then by start, then
  * by name. A negative number: the first is behind.
  */
-export function comparePlaces(a: Run, b: Run): number {
-  const partsOf = ({ date, kind, startedAt, execution }: Run) => [
+export function compareRuns(a: OrderedRun, b: OrderedRun): number {
+  const partsOf = ({ date, kind, startedAt, execution }: OrderedRun) => [
     ...[date, kind === 'partial' ? '0' : '1', new Date(startedAt).toISOString(), execution],
   ];
   const ours = partsOf(a);
@@ -127,9 +127,9 @@ export function comparePlaces(a: Run, b: Run): number {
   return String(ours[differs]) < String(theirs[differs]) ? -1 : 1;
 }
 
-function parsePlace(key: string, text: string): Place {
-  const place = parseJson(placeSchema, text);
-  if (place) return place;
+function parseNamedRun(key: string, text: string): NamedRun {
+  const run = parseJson(namedRunSchema, text);
+  if (run) return run;
   const what = `The object at ${key} is no pointer of this software; remove it if nobody needs it.`;
   throw new RunError('StorageConflict', what);
 }

@@ -1,6 +1,6 @@
 import { isReleasable } from '../gate/words.ts';
 import type { Manifest } from './manifest.ts';
-import { comparePlaces, type Run } from './pointer.ts';
+import { compareRuns, type OrderedRun } from './pointer.ts';
 
 /** Why the file of a run cannot be released, in a sentence; `undefined` where it can. */
 export function whyNotReleased(run: string, manifest: Manifest | undefined, newNormal: boolean): string | undefined {
@@ -25,13 +25,13 @@ function reasonOf(manifest: Manifest | undefined, newNormal: boolean): string | 
  */
 export function whyPublished(
   manifest: Manifest,
-  ofDate: Run | undefined,
-  others: (Run | undefined)[],
+  ofDate: OrderedRun | undefined,
+  others: (OrderedRun | undefined)[],
   ours = false,
 ): string | undefined {
-  const aheadOf = (place: Run | undefined) => (place ? comparePlaces(manifest, place) : 1);
+  const aheadOf = (run: OrderedRun | undefined) => (run ? compareRuns(manifest, run) : 1);
   if (aheadOf(ofDate) < 0) return overtakenText(manifest);
-  if (ours || [ofDate, ...others].some((place) => aheadOf(place) > 0)) return undefined;
+  if (ours || [ofDate, ...others].some((run) => aheadOf(run) > 0)) return undefined;
   return `The run ${manifest.execution} is published already: its date names it.`;
 }
 

@@ -22,6 +22,7 @@ export function* csvRecordsIn(text: string, separators: string): Generator<SeenR
     // Whether a carriage return at the end of what is seen is alone is not known.
     const cut = end === '\r' && next === text.length;
     yield { cells, text: text.slice(start, next - end.length), lineBreak: cut ? '' : end };
-    [cells, start] = [[], next];
+    cells = [];
+    start = next;
   }
 }

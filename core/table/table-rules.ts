@@ -1,5 +1,5 @@
 import type { Manifest } from '../export/manifest.ts';
-import type { Run } from '../export/pointer.ts';
+import type { OrderedRun } from '../export/pointer.ts';
 
 /**
  * Why no table is made of the file of a run, in a sentence; `undefined` where one is.
@@ -8,13 +8,16 @@ import type { Run } from '../export/pointer.ts';
 export function whyNoTable(
   run: string,
   manifest: Manifest | undefined,
-  ofDate: Pick<Run, 'execution'> | undefined,
+  ofDate: Pick<OrderedRun, 'execution'> | undefined,
 ): string | undefined {
   const why = reasonOf(manifest, ofDate);
   return why && `The run ${run} gets no table: ${why}.`;
 }
 
-function reasonOf(manifest: Manifest | undefined, ofDate: Pick<Run, 'execution'> | undefined): string | undefined {
+function reasonOf(
+  manifest: Manifest | undefined,
+  ofDate: Pick<OrderedRun, 'execution'> | undefined,
+): string | undefined {
   if (!manifest) return 'it has stored no file, is under way or is not known; npm run cli -- list names the runs';
   const { entity, date, execution, kind, differs } = manifest;
   if (kind === 'partial') {

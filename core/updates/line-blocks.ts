@@ -24,7 +24,8 @@ export async function* pieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<
     size += chunk.byteLength;
     if (size < PIECE) continue;
     const all = joined(held);
-    [held, size] = [[], 0];
+    held = [];
+    size = 0;
     let at = 0;
     for (; all.length - at > PIECE; at += PIECE) yield all.subarray(at, at + PIECE);
     yield all.subarray(at);
@@ -49,14 +50,17 @@ export async function* lineBlocks(bytes: AsyncIterable<Uint8Array>): AsyncGenera
       const block = joined([...held, piece.subarray(begin, cut)]);
       yield { bytes: block, from, tooLong: false };
       from += block.length;
-      [held, size] = [[], 0];
+      held = [];
+      size = 0;
     }
     if (cut < piece.length) held.push(piece.subarray(cut));
     size += piece.length - cut;
     if (size <= LONGEST_LINE) continue;
     yield { bytes: Buffer.alloc(0), from, tooLong: true };
     from += size;
-    [held, size, skipping] = [[], 0, true];
+    held = [];
+    size = 0;
+    skipping = true;
   }
   if (size > 0) yield { bytes: joined(held), from, tooLong: false };
 }

@@ -1,5 +1,5 @@
 import { keysOf } from '../../core/batch/batch-keys.ts';
-import { type Batch, type BatchState, batchOf, type Place } from '../../core/batch/batch-state.ts';
+import { type Batch, type BatchState, batchOf, type ChunkPosition } from '../../core/batch/batch-state.ts';
 import {
   type BatchAnswer,
   isLastWait,
@@ -38,10 +38,10 @@ const FORBIDDEN_IN_A_ROW = 5;
 const FIRST_WAIT_SECONDS = 2;
 
 /** Where and when the next invocation continues. */
-type Pause = Pick<Place, 'line' | 'byte'> & { waitSeconds: number };
+type Pause = Pick<ChunkPosition, 'line' | 'byte'> & { waitSeconds: number };
 
 /**
- * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with a place. A
+ * Applies as much of one chunk as fits in one invocation, and stores the results. Returns FINISHED, or CONTINUE with a position. A
  * chunk that fails stops the whole batch: the others would fail alike after a long wait.
  */
 export async function applyChunk(state: BatchState, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
@@ -76,19 +76,19 @@ function stopFlagOf(batch: string, { store, log }: ApplyChunkDeps): StopFlag {
 async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps): Promise<BatchAnswer<'ApplyChunk'>> {
   const batch = batchOf(state);
   const chunk = chunkIn(state);
-  const place: Place = state.place ?? { line: chunk.firstLine, byte: chunk.from, part: 1, rounds: 0 };
-  const spent = place.rounds + state.waits;
+  const position: ChunkPosition = state.place ?? { line: chunk.firstLine, byte: chunk.from, part: 1, rounds: 0 };
+  const spent = position.rounds + state.waits;
   // A CRM that always requests waits must not fill the history of the child.
   if (spent >= MOST_ROUNDS) {
     throw new RunError('UpdateStopped', `Chunk ${chunk.chunk} was handed on ${spent} times without coming to its end.`);
   }
   const of = { chunk: chunk.chunk, by: deps.requestId };
-  const results = new ChunkResults(deps.store, keysOf(batch.batch), of, place);
+  const results = new ChunkResults(deps.store, keysOf(batch.batch), of, position);
   await results.skipStored();
   const pace = createPace(batch.chunkRate, state.place !== null || state.waits > 0, deps);
   let pause: Pause | undefined;
   try {
-    pause = await applyLines(batch, { ...place, to: chunk.to }, results, { ...deps, stop, pace });
+    pause = await applyLines(batch, { ...position, to: chunk.to }, results, { ...deps, stop, pace });
   } finally {
     // Whatever happened: the results of lines that were sent must not be lost.
     await results.store();
@@ -96,7 +96,7 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   deps.log.info('applied', { batch: batch.batch, chunk: chunk.chunk, lines: results.count });
   const rounds = spent + 1;
   // The invocation that took over has ended by then, or was overtaken itself.
-  if (results.overtaken) return handOn({ ...place, rounds }, LONGEST_INVOCATION_SECONDS);
+  if (results.overtaken) return handOn({ ...position, rounds }, LONGEST_INVOCATION_SECONDS);
   if (!pause) return { outcome: 'FINISHED', place: null, waits: 0 };
   const { waitSeconds, ...next } = pause;
   // The next invocation reads the last object, for the lines in doubt.
@@ -104,8 +104,8 @@ async function applyFrom(state: BatchState, stop: StopFlag, deps: ApplyChunkDeps
   return handOn({ ...next, part: Math.max(1, part - 1), rounds, forbidden }, waitSeconds);
 }
 
-function handOn(place: Place, waitSeconds: number): BatchAnswer<'ApplyChunk'> {
-  return { outcome: 'CONTINUE', place, waits: 0, waitSeconds };
+function handOn(position: ChunkPosition, waitSeconds: number): BatchAnswer<'ApplyChunk'> {
+  return { outcome: 'CONTINUE', place: position, waits: 0, waitSeconds };
 }
 
 async function applyLines(

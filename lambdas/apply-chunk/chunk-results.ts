@@ -1,5 +1,5 @@
 import type { BatchKeys } from '../../core/batch/batch-keys.ts';
-import type { Place } from '../../core/batch/batch-state.ts';
+import type { ChunkPosition } from '../../core/batch/batch-state.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
 import {
   type Doubt,
@@ -43,12 +43,15 @@ export class ChunkResults {
   /** The line that is being sent. */
   #current: { line: number; tries: Tries } | undefined;
 
-  constructor(store: BatchStore, keys: BatchKeys, of: { chunk: number; by: string }, place: Place) {
-    [this.#store, this.#keys, this.#chunk, this.#by] = [store, keys, of.chunk, of.by];
-    this.part = place.part;
-    this.lastLine = place.line - 1;
-    this.forbidden = place.forbidden ?? 0;
-    this.#doubt = doubtOf(place);
+  constructor(store: BatchStore, keys: BatchKeys, of: { chunk: number; by: string }, position: ChunkPosition) {
+    this.#store = store;
+    this.#keys = keys;
+    this.#chunk = of.chunk;
+    this.#by = of.by;
+    this.part = position.part;
+    this.lastLine = position.line - 1;
+    this.forbidden = position.forbidden ?? 0;
+    this.#doubt = doubtOf(position);
   }
 
   /** Continues behind the parts that are stored already. */

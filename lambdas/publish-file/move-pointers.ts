@@ -27,7 +27,7 @@ export async function readPointers(
 
 /** Whether a partial export meets one of its date that is not: readers keep that one. */
 export function isBehindOthers({ kind }: Pick<Manifest, 'kind'>, [ofDate]: Standing[]): boolean {
-  return kind === 'partial' && ofDate?.pointer !== undefined && ofDate.pointer.place.kind !== 'partial';
+  return kind === 'partial' && ofDate?.pointer !== undefined && ofDate.pointer.run.kind !== 'partial';
 }
 
 /** @returns of each pointer, whether it names this run now */

@@ -77,7 +77,7 @@ async function asToday(
   const plan = entityPlan(deployment, entity);
   const entries = exceptedOf(plan);
   if (entries.length === 0) return judgedAgain(manifest, plan);
-  const last = (await readPointer(bucket, latestPointerKey(entity))).pointer?.place.execution ?? execution;
+  const last = (await readPointer(bucket, latestPointerKey(entity))).pointer?.run.execution ?? execution;
   const newest =
     last === execution ? undefined : await readManifest(bucket, `${runPrefix(entity, last)}_manifest.json`);
   const [untold] = untoldEntries(entries, manifest, newest ? [newest] : []);
@@ -104,7 +104,7 @@ function refuseOther({ execution, newNormal, run }: Release, wanted: boolean): v
 
 /** @param ours a repetition, whose first call may have moved one or both */
 function refusePublished(pointers: Standing[], manifest: Manifest, ours: boolean): void {
-  const [ofDate, ...others] = pointers.map(({ pointer }) => pointer?.place);
+  const [ofDate, ...others] = pointers.map(({ pointer }) => pointer?.run);
   const why = whyPublished(manifest, ofDate, others, ours);
   if (why !== undefined) throw new RunError('InvalidInput', why);
 }

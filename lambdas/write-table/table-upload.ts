@@ -11,7 +11,7 @@ import { refusedCondition, storageError } from '../../core/storage/storage-error
 
 const CONTENT_TYPE = 'application/vnd.apache.parquet';
 
-interface Place {
+interface UploadOptions {
   client: S3Client;
   bucket: string;
   key: string;
@@ -26,7 +26,7 @@ interface Place {
  * method throws RunError `StorageDenied` or `StorageUnavailable`.
  */
 export class TableUpload {
-  readonly #place: Place;
+  readonly #options: UploadOptions;
   readonly #described: { Bucket: string; Key: string; ContentType: string; Metadata: Record<string, string> };
   readonly #parts: CompletedPart[] = [];
   #uploadId: string | undefined;
@@ -34,9 +34,9 @@ export class TableUpload {
   #pendingBytes = 0;
   #bytes = 0;
 
-  constructor(place: Place, Metadata: Record<string, string>) {
-    this.#place = place;
-    this.#described = { Bucket: place.bucket, Key: place.key, ContentType: CONTENT_TYPE, Metadata };
+  constructor(options: UploadOptions, Metadata: Record<string, string>) {
+    this.#options = options;
+    this.#described = { Bucket: options.bucket, Key: options.key, ContentType: CONTENT_TYPE, Metadata };
   }
 
   async write(chunk: Uint8Array): Promise<void> {
@@ -44,7 +44,7 @@ export class TableUpload {
     this.#pending.push(Buffer.from(chunk));
     this.#pendingBytes += chunk.byteLength;
     this.#bytes += chunk.byteLength;
-    if (this.#pendingBytes >= this.#place.partBytes) await this.#sendPart();
+    if (this.#pendingBytes >= this.#options.partBytes) await this.#sendPart();
   }
 
   /**
@@ -62,7 +62,7 @@ export class TableUpload {
     } catch (error) {
       // One that was removed meanwhile is answered like an unknown key (docs/adr/0006).
       if (refusedCondition(error) || (etag !== undefined && isGone(error))) return undefined;
-      throw storageError(error, 'write', this.#place.key);
+      throw storageError(error, 'write', this.#options.key);
     }
   }
 
@@ -89,7 +89,7 @@ export class TableUpload {
   }
 
   async #commit(condition: { IfNoneMatch: string } | { IfMatch: string }): Promise<void> {
-    const { client, count } = this.#place;
+    const { client, count } = this.#options;
     count();
     if (this.#uploadId === undefined) {
       await client.send(new PutObjectCommand({ ...this.#described, ...condition, Body: this.#taken() }));
@@ -100,7 +100,7 @@ export class TableUpload {
   }
 
   get #object() {
-    return { Bucket: this.#place.bucket, Key: this.#place.key };
+    return { Bucket: this.#options.bucket, Key: this.#options.key };
   }
 
   #taken(): Buffer {
@@ -111,7 +111,7 @@ export class TableUpload {
   }
 
   async #sent<T>(request: (client: S3Client) => Promise<T>): Promise<T> {
-    const { client, count, key } = this.#place;
+    const { client, count, key } = this.#options;
     count();
     return request(client).catch((error: unknown) => {
       throw storageError(error, 'write', key);

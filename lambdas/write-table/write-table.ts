@@ -77,7 +77,7 @@ async function askedManifest(input: unknown, deps: WriteTableDeps): Promise<Mani
   const { entity, table } = parseTableInput(input);
   const manifest = await readManifest(manifestKeyOf(entity, table.run), deps);
   const named = manifest && (await readPointer(deps.bucket, datePointerKey(entity, manifest.date)));
-  const why = whyNoTable(table.run, manifest, named?.pointer?.place);
+  const why = whyNoTable(table.run, manifest, named?.pointer?.run);
   if (why !== undefined) throw new RunError('InvalidInput', why);
   return manifest;
 }
@@ -97,7 +97,7 @@ async function readManifest(key: string, { bucket }: WriteTableDeps): Promise<Ma
 /** Whether readers of the date have this run. */
 async function isNamed({ entity, date, execution }: Manifest, { bucket }: WriteTableDeps): Promise<boolean> {
   const { pointer } = await readPointer(bucket, datePointerKey(entity, date));
-  return pointer?.place.execution === execution;
+  return pointer?.run.execution === execution;
 }
 
 /** The table gets into its place if the pointer still names the run, and if nobody has changed what stood there. */
@@ -137,7 +137,7 @@ async function coveredOf(manifest: Manifest, plan: EntityPlan, deps: WriteTableD
   if (!told) throw new TableError(`${unknown}: it becomes a table only without \`except\` and \`hash\`.`);
   const { entity, execution } = manifest;
   const { pointer } = await readPointer(deps.bucket, latestPointerKey(entity));
-  const last = pointer?.place.execution ?? execution;
+  const last = pointer?.run.execution ?? execution;
   const newest = last === execution ? undefined : await readManifest(manifestKeyOf(entity, last), deps);
   return coveredColumns(names, newest ? [manifest, newest] : [manifest], plan);
 }

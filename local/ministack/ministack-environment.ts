@@ -8,11 +8,16 @@ export const LOCAL_REGION = 'us-east-1';
 /**
  * `dir`: its own, for state; `tmpDir`: for temporary files, the functions' code among them; `nodeBin`: where `node` is.
  */
-export type Place = { dir: string; tmpDir: string; nodeBin: string };
+export type MinistackDirectories = { dir: string; tmpDir: string; nodeBin: string };
 
 /** MiniStack's whole environment, which the functions inherit. MiniStack itself adds AWS_ENDPOINT_URL for them. */
 export function serverEnvironment(
-  options: Place & { port: number; word: string; waitScale?: number | undefined; enforceRights?: boolean | undefined },
+  options: MinistackDirectories & {
+    port: number;
+    word: string;
+    waitScale?: number | undefined;
+    enforceRights?: boolean | undefined;
+  },
 ): Record<string, string> {
   const { dir, port, word, waitScale, enforceRights } = options;
   return {
@@ -38,7 +43,7 @@ export function serverEnvironment(
  * The whole environment for programs that use MiniStack as AWS, made from nothing: no profile, credentials or proxy of the
  * user's leads anything elsewhere. The CDK CLI keeps a cache of accounts by access key in CDK_HOME.
  */
-export function clientEnvironment(options: Place & { endpoint: string }): Record<string, string> {
+export function clientEnvironment(options: MinistackDirectories & { endpoint: string }): Record<string, string> {
   const { dir, endpoint } = options;
   return {
     ...basics(options),
@@ -57,7 +62,7 @@ export function clientEnvironment(options: Place & { endpoint: string }): Record
   };
 }
 
-function basics({ dir, tmpDir, nodeBin }: Place): Record<string, string> {
+function basics({ dir, tmpDir, nodeBin }: MinistackDirectories): Record<string, string> {
   return {
     PATH: [nodeBin, '/usr/local/bin', '/usr/bin', '/bin'].join(delimiter),
     HOME: join(dir, 'home'),

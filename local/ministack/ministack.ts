@@ -9,7 +9,7 @@ import { lastLines } from '../processes/log-tail.ts';
 import { type ExitStatus, type RunningProcess, startProcess } from '../processes/processes.ts';
 import type { RunRecord } from '../processes/run-record.ts';
 import { waitUntil } from '../processes/wait-until.ts';
-import { clientEnvironment, type Place, serverEnvironment } from './ministack-environment.ts';
+import { clientEnvironment, type MinistackDirectories, serverEnvironment } from './ministack-environment.ts';
 import { freePort } from './ports.ts';
 import type { MinistackCommand } from './python.ts';
 
@@ -59,16 +59,16 @@ export type Ministack = {
 export async function startMinistack(options: MinistackOptions): Promise<Ministack> {
   const { port, signal } = options;
   await checkNode(options.nodeBin);
-  const place = await makePlace(options);
+  const directories = await makeDirectories(options);
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
     const wanted = attempt === 1 && port !== undefined ? port : await freePort();
-    const ministack = await tryPort(options, place, wanted, attempt === ATTEMPTS);
+    const ministack = await tryPort(options, directories, wanted, attempt === ATTEMPTS);
     if (ministack !== undefined) return ministack;
   }
 }
 
-async function makePlace({ record, nodeBin }: MinistackOptions): Promise<Place> {
+async function makeDirectories({ record, nodeBin }: MinistackOptions): Promise<MinistackDirectories> {
   const dir = await mkdtemp(join(record.workDir, 'ministack-'));
   const tmpDir = await mkdtemp(join(record.tmpDir, 'ministack-'));
   await mkdir(join(dir, 'home'));
@@ -78,16 +78,16 @@ async function makePlace({ record, nodeBin }: MinistackOptions): Promise<Place> 
 }
 
 /** One attempt; undefined when the port turned out to be taken and there is another attempt to come. */
-async function tryPort(options: MinistackOptions, place: Place, port: number, last: boolean) {
+async function tryPort(options: MinistackOptions, directories: MinistackDirectories, port: number, last: boolean) {
   const { command, args, record, waitScale, enforceRights, signal } = options;
   const endpoint = `http://127.0.0.1:${port}`;
-  const logFile = join(place.dir, `ministack-${port}.log`);
+  const logFile = join(directories.dir, `ministack-${port}.log`);
   // A health check alone could be answered by somebody else's MiniStack: ours repeats this word.
   const word = randomUUID();
-  const env = serverEnvironment({ ...place, port, word, waitScale, enforceRights });
-  const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: place.dir, logFile, record });
+  const env = serverEnvironment({ ...directories, port, word, waitScale, enforceRights });
+  const server = await startProcess({ name: 'MiniStack', command, args, env, cwd: directories.dir, logFile, record });
   try {
-    if (await isReady(endpoint, word, server, signal)) return handle(server, endpoint, place, logFile);
+    if (await isReady(endpoint, word, server, signal)) return handle(server, endpoint, directories, logFile);
     throw new EnvironmentError('The local cloud (MiniStack) did not start. The log says why.', { logFile });
   } catch (error) {
     await server.stop();
@@ -115,7 +115,12 @@ async function answers(endpoint: string, word: string): Promise<boolean> {
   }
 }
 
-function handle(server: RunningProcess, endpoint: string, place: Place, logFile: string): Ministack {
+function handle(
+  server: RunningProcess,
+  endpoint: string,
+  directories: MinistackDirectories,
+  logFile: string,
+): Ministack {
   const post = async (path: string, body: unknown) => {
     const request = { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(ADMIN_WITHIN_MS) };
     const response = await fetch(`${endpoint}/_ministack/${path}`, request);
@@ -124,7 +129,7 @@ function handle(server: RunningProcess, endpoint: string, place: Place, logFile:
   };
   return {
     endpoint,
-    env: clientEnvironment({ ...place, endpoint }),
+    env: clientEnvironment({ ...directories, endpoint }),
     pid: server.pid,
     logFile,
     exited: server.exited,

@@ -12,9 +12,9 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-type Place = () => Promise<string>;
+type StartServer = () => Promise<string>;
 const answering =
-  (answer: Parameters<typeof deploymentServer>[0], stack?: Parameters<typeof deploymentServer>[1]): Place =>
+  (answer: Parameters<typeof deploymentServer>[0], stack?: Parameters<typeof deploymentServer>[1]): StartServer =>
   async () =>
     (await deploymentServer(answer, stack)).endpoint;
 const refusing = (error: string, message = 'No.') => answering(() => ({ error, message }));
@@ -22,7 +22,7 @@ const stackIs = (reply: ReturnType<typeof stackReply>) => answering(() => ({ out
 const denied = 'User: arn:aws:iam::1:user/x is not authorized to perform: states:StartExecution';
 
 const start = ['start', 'leads'];
-const wrong: [what: string, args: string[], place: Place | undefined, code: number, sentence: RegExp][] = [
+const wrong: [what: string, args: string[], place: StartServer | undefined, code: number, sentence: RegExp][] = [
   [
     'an unknown entity',
     ['start', 'leeds'],

@@ -8,7 +8,7 @@ import { idAt } from '../../sandbox/data/records.ts';
 import { endAll, run } from '../local/support/running.ts';
 import { batchTools, changes } from './support/batches.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
-import { histories, logs, objects, type Place } from './support/everything.ts';
+import { histories, logs, type NamedText, objects } from './support/everything.ts';
 import {
   alwaysInTrouble,
   armFaults,
@@ -277,7 +277,7 @@ describe('what stays out of sight', () => {
     const target = { ...system.target, StateMachineArn: system.target.UpdatesStateMachineArn ?? '' };
     const { metadata, files } = await objects(target);
     const children = await batches.childHistories();
-    const seen: Place[] = [...(await histories(target)), ...children, ...(await logs(system)), ...metadata];
+    const seen: NamedText[] = [...(await histories(target)), ...children, ...(await logs(system)), ...metadata];
     const results = files.filter(({ name }) => !name.endsWith('/input.jsonl'));
 
     expect([...seen, ...results].filter(({ text }) => text.includes(CANARY)).map(({ name }) => name)).toEqual([]);

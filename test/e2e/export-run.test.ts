@@ -23,7 +23,7 @@ import { NO_HISTORY } from '../support/stored-run.ts';
 import { jsonLines } from '../support/written.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
-import { histories, ledgerItems, logs, objects, type Place } from './support/everything.ts';
+import { histories, ledgerItems, logs, type NamedText, objects } from './support/everything.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
 
 const CANARY = 'canary-7f3a91';
@@ -376,9 +376,9 @@ describe('what stays out of sight', () => {
     await rememberSecrets(system, secretsSeen);
     const { metadata, files } = await objects(system.target);
     const ledger = await ledgerItems(system.target);
-    const seen: Place[] = [...(await histories(system.target)), ...(await logs(system)), ...metadata, ...ledger];
+    const seen: NamedText[] = [...(await histories(system.target)), ...(await logs(system)), ...metadata, ...ledger];
     const forbidden = [CANARY, ...secretsSeen, ...system.issued, 'signature='];
-    const find = (places: Place[]) =>
+    const find = (places: NamedText[]) =>
       places.flatMap(({ name, text }) =>
         forbidden.filter((word) => text.includes(word)).map((word) => `${name}: ${word.slice(0, 12)}`),
       );

@@ -10,7 +10,7 @@ import { runCli } from '../cli/support/run-cli.ts';
 import { CANARY } from '../support/builders.ts';
 import { bucketTools } from './support/bucket-tools.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
-import { histories, logs, objects, type Place } from './support/everything.ts';
+import { histories, logs, type NamedText, objects } from './support/everything.ts';
 
 /** Ten bad files, each after nights of a hundred rows: none of them gets to readers, until a person releases it. */
 
@@ -148,7 +148,7 @@ const DISGUISES: [text: string, pack: (text: string) => string | Uint8Array<Arra
   ['Handelsregister', gzipSync],
 ];
 
-const within = (places: Place[]) => places.filter(({ text }) => text.includes(CANARY)).map(({ name }) => name);
+const within = (places: NamedText[]) => places.filter(({ text }) => text.includes(CANARY)).map(({ name }) => name);
 
 it('of a column that is left out nothing is told anywhere, whatever the CRM calls it when it delivers it all the same', async () => {
   const [date] = NIGHTS;
@@ -174,7 +174,7 @@ it('of a column that is left out nothing is told anywhere, whatever the CRM call
     return { name: args.join(' '), text: stdout + stderr };
   });
   const { metadata, files } = await objects(system.target);
-  const isWithheld = ({ name }: Place) => withheld.some((run) => name.includes(`/run=${run}/`));
+  const isWithheld = ({ name }: NamedText) => withheld.some((run) => name.includes(`/run=${run}/`));
   const places = [await Promise.all(shown), metadata, files.filter((file) => !isWithheld(file))].flat();
 
   expect(within([...places, ...(await logs(system)), ...(await histories(system.target))])).toEqual([]);

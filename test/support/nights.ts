@@ -101,10 +101,12 @@ async function endOf(
     try {
       const answer = await publishFile({ ...state, scan }, { ...deps, bucket });
       told.push(answer);
-      [ended, scan] = [answer.outcome, answer.scan ?? null];
+      ended = answer.outcome;
+      scan = answer.scan ?? null;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      [ended, cause] = [error.name, error.message];
+      ended = error.name;
+      cause = error.message;
     }
   }
   const text = bucket.text(manifestKey);

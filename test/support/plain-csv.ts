@@ -14,7 +14,10 @@ export function plainCsv(text: string, breaks: RegExp): string[][] {
   let blank = true;
   const end = () => {
     if (!blank) records.push([...record, cell]);
-    [record, cell, state, blank] = [[], '', 'start', true];
+    record = [];
+    cell = '';
+    state = 'start';
+    blank = true;
   };
   for (const token of tokens) {
     if (state !== 'quoted' && isBreak(token)) {

@@ -127,9 +127,9 @@ function describe(
   return { head, etag: found, ...place, ranged: statusCode === 206, undeclaredEnd };
 }
 
-type Place = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };
+type ReceivedRange = Pick<Opened, 'from' | 'to' | 'short'> & { total: number | null };
 
-function whole(range: Range | undefined, length: number | null): Place {
+function whole(range: Range | undefined, length: number | null): ReceivedRange {
   if (range && range.from > 0) {
     throw new RetryableError('incomplete', 'The file server ignored the range that was requested.');
   }
@@ -137,7 +137,7 @@ function whole(range: Range | undefined, length: number | null): Place {
 }
 
 /** A range other than the one that was requested would put bytes in the wrong place. */
-function partial(contentRange: string | undefined, range: Range | undefined, declared: number | null): Place {
+function partial(contentRange: string | undefined, range: Range | undefined, declared: number | null): ReceivedRange {
   const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(contentRange ?? '');
   const [from, last, total] = match ? match.slice(1).map(Number) : [];
   const wrong = new RetryableError('incomplete', 'The file server sent another range than was requested.');

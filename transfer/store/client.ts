@@ -78,10 +78,10 @@ export class StoreClient {
   }
 }
 
-type Place = Pick<StoreOptions, 'endpoint' | 'bucket' | 'region' | 'urlSuffix'>;
+type BucketAddress = Pick<StoreOptions, 'endpoint' | 'bucket' | 'region' | 'urlSuffix'>;
 
 /** The URL of an object. */
-export function addressOf({ endpoint, bucket, region, urlSuffix = 'amazonaws.com' }: Place, key: string): URL {
+export function addressOf({ endpoint, bucket, region, urlSuffix = 'amazonaws.com' }: BucketAddress, key: string): URL {
   const path = key.split('/').map(encodeSegment).join('/');
   return endpoint
     ? new URL(`${endpoint.replace(/\/$/, '')}/${bucket}/${path}`)

@@ -5,7 +5,7 @@ import type { PublishedRun } from '../../data/manifests.ts';
 import { awsErrorText } from '../../support/aws-error.ts';
 import type { Target } from '../../support/target.ts';
 import { lastSeen } from '../executions.ts';
-import { executionsOf } from '../find-run.ts';
+import { type ExportMachine, executionsOf } from '../find-run.ts';
 import { completeRun, createPublished, type Published } from '../run/published.ts';
 import { type FoundRun, type Joined, type Run, runOf, runOfManifest } from '../run/run.ts';
 import { type Waiting, waitingOf } from '../run/waiting.ts';
@@ -26,11 +26,10 @@ interface Wanted {
   warn: (sentence: string) => void;
 }
 
-type Machine = Pick<Target, 'sfn' | 'StateMachineArn'>;
-type Place = Machine & Pick<Target, 's3' | 'BucketName'>;
+type RunSources = ExportMachine & Pick<Target, 's3' | 'BucketName'>;
 
 /** Runs from Step Functions joined with their manifests, newest first. */
-export async function listRuns(target: Place, wanted: Wanted): Promise<Run[]> {
+export async function listRuns(target: RunSources, wanted: Wanted): Promise<Run[]> {
   const entities = wanted.entities.length > 0 ? wanted.entities : [...ENTITIES];
   const published = createPublished(target, wanted.warn);
   const some = wanted.failed || wanted.running;
@@ -55,7 +54,7 @@ interface Unpublished {
 
 /** What became of the runs that `published` does not tell of, and of their tables. */
 export async function unpublishedRuns(
-  target: Machine,
+  target: ExportMachine,
   published: PublishedRun[],
   { since, now, timeZone }: Pick<Wanted, 'since' | 'timeZone'> & { now: Date },
 ): Promise<Unpublished> {
@@ -86,7 +85,7 @@ function lackingTables(ended: Run[]): string[] {
 }
 
 async function foundRuns(
-  target: Machine,
+  target: ExportMachine,
   entities: Entity[],
   { since, failed, running, all, limit }: Pick<Wanted, 'since' | 'failed' | 'running' | 'all' | 'limit'>,
   published: Map<string, PublishedRun>,
@@ -104,19 +103,24 @@ async function foundRuns(
 }
 
 /** Step Functions allows few such calls a second: what the manifest knows is not read there. */
-async function rowOf(target: Machine, found: FoundRun, published: Published, { timeZone, warn }: Wanted): Promise<Run> {
+async function rowOf(
+  target: ExportMachine,
+  found: FoundRun,
+  published: Published,
+  { timeZone, warn }: Wanted,
+): Promise<Run> {
   const isKnown = found.status === 'SUCCEEDED' && found.what === 'export';
   const run = isKnown ? found : await described(target, found);
   const waiting = found.status === 'RUNNING' ? await waitOf(target, found, warn) : undefined;
   return (await completeRun(published, run, { timeZone: run.execution && timeZone, waiting })).run;
 }
 
-async function described({ sfn }: Machine, found: FoundRun): Promise<FoundRun> {
+async function described({ sfn }: ExportMachine, found: FoundRun): Promise<FoundRun> {
   const { executionArn } = found;
   return { ...found, execution: found.execution ?? (await sfn.send(new DescribeExecutionCommand({ executionArn }))) };
 }
 
-async function waitOf({ sfn }: Machine, run: FoundRun, warn: Wanted['warn']): Promise<Waiting | undefined> {
+async function waitOf({ sfn }: ExportMachine, run: FoundRun, warn: Wanted['warn']): Promise<Waiting | undefined> {
   try {
     return waitingOf(await lastSeen(sfn, run.executionArn));
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Entity } from '../../../core/config/entities.ts';
 import { eachOf } from '../../../core/each-of.ts';
 import { RunError } from '../../../core/errors.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { comparePlaces, type Pointer } from '../../../core/export/pointer.ts';
+import { compareRuns, type Pointer } from '../../../core/export/pointer.ts';
 import { createManifests, ifReadable, type PublishedRun } from '../../data/manifests.ts';
 import { CommandError } from '../../support/exit.ts';
 import type { Target } from '../../support/target.ts';
@@ -33,7 +33,7 @@ export function createPublished(target: Pick<Target, 's3' | 'BucketName'>, warn:
     if (execution === latest?.execution) return 'latest';
     if (execution === ofDate?.execution) return 'current';
     // The pointers count, and no manifest does: a run may have failed after it wrote its own.
-    return ofDate && comparePlaces(ofDate, manifest) >= 0 ? 'superseded' : null;
+    return ofDate && compareRuns(ofDate, manifest) >= 0 ? 'superseded' : null;
   };
   const unlessBroken = async <T>(look: () => Promise<T>): Promise<T | undefined> => {
     try {

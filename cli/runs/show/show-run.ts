@@ -36,14 +36,14 @@ export interface ShownRun extends Run {
   links: Links;
 }
 
-type Place = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
+type ShownRunSources = Pick<Target, 'sfn' | 's3' | 'BucketName' | 'StateMachineArn' | 'downloadLogGroup' | 'TimeZone'>;
 
 /**
  * A run by name, ARN or entity (its newest), from its history, or from its manifest where Step Functions has deleted it.
  * @param endpoint of a local cloud
  * @throws CommandError (exit code 2) when neither knows it
  */
-export async function showRun(target: Place, run: string, endpoint: string | undefined): Promise<ShownRun> {
+export async function showRun(target: ShownRunSources, run: string, endpoint: string | undefined): Promise<ShownRun> {
   const manifests = createManifests(target);
   const found = await findRun(target, run).catch((error: unknown) => {
     if (error instanceof CommandError) return error;
@@ -56,7 +56,7 @@ export async function showRun(target: Place, run: string, endpoint: string | und
 }
 
 async function ofExecution(
-  target: Place,
+  target: ShownRunSources,
   manifests: Manifests,
   found: FoundRun,
   endpoint: string | undefined,
@@ -89,7 +89,7 @@ async function ofExecution(
 
 /** All that a manifest knows of its run. */
 async function ofManifest(
-  target: Place,
+  target: ShownRunSources,
   manifests: Manifests,
   published: PublishedRun,
   endpoint: string | undefined,

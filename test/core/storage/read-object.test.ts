@@ -71,7 +71,8 @@ test('a bucket that breaks off, then gives nothing for an invocation, is gone on
   const broken = await handler(state, lambdaContext());
   down = true;
   const later = await handler(broken, lambdaContext());
-  [breaks, down] = [false, false];
+  breaks = false;
+  down = false;
 
   const trouble = { error: 'StorageUnavailable', count: 1 };
   expect(broken).toMatchObject({ outcome: 'CONTINUE', lateTries: 0, scan: { handedOn: 1 }, trouble });

@@ -14,7 +14,7 @@ import { type ResultLine, resultLineSchema } from '../../../core/batch/result-li
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { idAt } from '../../../sandbox/data/records.ts';
 import type { Deployed } from './deployed.ts';
-import type { Place } from './everything.ts';
+import type { NamedText } from './everything.ts';
 
 /** What came of an execution of CustomerUpdates. */
 export interface Ended {
@@ -88,25 +88,25 @@ export function batchTools(system: Deployed) {
   };
 }
 
-async function childHistories(client: SFNClient, stateMachineArn: string): Promise<Place[]> {
-  const places: Place[] = [];
+async function childHistories(client: SFNClient, stateMachineArn: string): Promise<NamedText[]> {
+  const texts: NamedText[] = [];
   for await (const page of paginateListExecutions({ client }, { stateMachineArn })) {
     for (const { executionArn } of page.executions ?? []) {
       const { mapRuns = [] } = await client.send(new ListMapRunsCommand({ executionArn }));
-      for (const { mapRunArn } of mapRuns) places.push(...(await childrenOf(client, mapRunArn ?? '')));
+      for (const { mapRunArn } of mapRuns) texts.push(...(await childrenOf(client, mapRunArn ?? '')));
     }
   }
-  return places;
+  return texts;
 }
 
-async function childrenOf(client: SFNClient, mapRunArn: string): Promise<Place[]> {
-  const places: Place[] = [];
+async function childrenOf(client: SFNClient, mapRunArn: string): Promise<NamedText[]> {
+  const texts: NamedText[] = [];
   for await (const page of paginateListExecutions({ client }, { mapRunArn })) {
     for (const { executionArn = '' } of page.executions ?? []) {
       const seen: unknown[] = [await client.send(new DescribeExecutionCommand({ executionArn }))];
       for await (const { events } of paginateGetExecutionHistory({ client }, { executionArn })) seen.push(events);
-      places.push({ name: executionArn, text: JSON.stringify(seen) });
+      texts.push({ name: executionArn, text: JSON.stringify(seen) });
     }
   }
-  return places;
+  return texts;
 }

@@ -10,61 +10,61 @@ import type { Target } from '../../../cli/support/target.ts';
 import type { Deployed } from './deployed.ts';
 
 /** A place where something could leak, and everything that is there. */
-export interface Place {
+export interface NamedText {
   name: string;
   text: string;
 }
 
 /** Inputs, outputs, errors and histories of all executions. */
-export async function histories({ sfn, StateMachineArn }: Target): Promise<Place[]> {
-  const places: Place[] = [];
+export async function histories({ sfn, StateMachineArn }: Target): Promise<NamedText[]> {
+  const texts: NamedText[] = [];
   for await (const page of paginateListExecutions({ client: sfn }, { stateMachineArn: StateMachineArn })) {
     for (const { executionArn = '' } of page.executions ?? []) {
       const pages = [];
       for await (const events of paginateGetExecutionHistory({ client: sfn }, { executionArn }))
         pages.push(events.events);
-      places.push({ name: executionArn, text: JSON.stringify(pages) });
+      texts.push({ name: executionArn, text: JSON.stringify(pages) });
     }
   }
-  return places;
+  return texts;
 }
 
 /** Every line that the functions and machines of a deployment logged. */
-export async function logs({ cloud, target }: Pick<Deployed, 'cloud' | 'target'>): Promise<Place[]> {
+export async function logs({ cloud, target }: Pick<Deployed, 'cloud' | 'target'>): Promise<NamedText[]> {
   const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
   const client = new CloudWatchLogsClient({ endpoint: cloud.endpoint, region: 'us-east-1', credentials });
-  const places: Place[] = [];
+  const texts: NamedText[] = [];
   for await (const page of paginateDescribeLogGroups({ client }, {})) {
     for (const { logGroupName = '' } of page.logGroups ?? []) {
       if (!logGroupName.includes(`/${target.stack}-`)) continue;
       const { events = [] } = await client.send(new FilterLogEventsCommand({ logGroupName, limit: 10_000 }));
-      places.push({ name: logGroupName, text: events.map(({ message }) => message).join('\n') });
+      texts.push({ name: logGroupName, text: events.map(({ message }) => message).join('\n') });
     }
   }
-  return places;
+  return texts;
 }
 
 /** Keys and metadata of all objects, and the texts of manifests and pointers: everything but the files themselves. */
-export async function objects({ s3, BucketName }: Target): Promise<{ metadata: Place[]; files: Place[] }> {
-  const metadata: Place[] = [];
-  const files: Place[] = [];
+export async function objects({ s3, BucketName }: Target): Promise<{ metadata: NamedText[]; files: NamedText[] }> {
+  const metadata: NamedText[] = [];
+  const files: NamedText[] = [];
   for await (const page of paginateListObjectsV2({ client: s3 }, { Bucket: BucketName })) {
     for (const { Key = '' } of page.Contents ?? []) {
       const head = await s3.send(new HeadObjectCommand({ Bucket: BucketName, Key }));
       metadata.push({ name: Key, text: JSON.stringify({ Key, ...head, $metadata: undefined }) });
       const { Body } = await s3.send(new GetObjectCommand({ Bucket: BucketName, Key }));
-      const place = { name: Key, text: (await Body?.transformToString()) ?? '' };
-      (Key.endsWith('.json') ? metadata : files).push(place);
+      const found = { name: Key, text: (await Body?.transformToString()) ?? '' };
+      (Key.endsWith('.json') ? metadata : files).push(found);
     }
   }
   return { metadata, files };
 }
 
 /** All items of the ledger of the grant. */
-export async function ledgerItems({ dynamo, LedgerTableName }: Target): Promise<Place[]> {
-  const places: Place[] = [];
+export async function ledgerItems({ dynamo, LedgerTableName }: Target): Promise<NamedText[]> {
+  const texts: NamedText[] = [];
   for await (const { Items = [] } of paginateScan({ client: dynamo }, { TableName: LedgerTableName })) {
-    places.push({ name: LedgerTableName, text: JSON.stringify(Items) });
+    texts.push({ name: LedgerTableName, text: JSON.stringify(Items) });
   }
-  return places;
+  return texts;
 }

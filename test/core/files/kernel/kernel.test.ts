@@ -74,7 +74,9 @@ test('whatever the bytes, and wherever they are cut, the kernel leaves the state
       let expected = NOTHING_SCANNED;
       let mixed = NOTHING_SCANNED;
       for (const { piece, byKernel } of cut(bytes, lengths)) {
-        [scan, expected, mixed] = [throughJson(scan), throughJson(expected), throughJson(mixed)];
+        scan = throughJson(scan);
+        expected = throughJson(expected);
+        mixed = throughJson(mixed);
         scanCsv(scan, piece, rules);
         scanByStates(expected, piece, rules);
         (byKernel ? scanCsv : scanByStates)(mixed, piece, rules);
@@ -118,7 +120,8 @@ test('whatever the bytes, and wherever they are cut, the kernel finds the signs 
       let signs: HebrewSigns = NO_SIGNS;
       let expected: HebrewSigns = NO_SIGNS;
       for (const { piece } of cut(bytes, lengths)) {
-        [signs, expected] = [throughJson(signs), throughJson(expected)];
+        signs = throughJson(signs);
+        expected = throughJson(expected);
         lookForHebrew(signs, piece);
         lookByStates(expected, piece);
 
