@@ -26,8 +26,8 @@ await benchmark(
     await withSession(kit, sandbox, async (session) => {
       const night = await kit.screen.step('A night of seven runs', () => nightOf(session));
       const runs = costOfRuns(night);
-      if (kit.flag('write')) await intoDocument(tableOf(runs));
-      process.stdout.write(`${kit.json ? JSON.stringify({ night, runs }) : tableOf(runs)}\n`);
+      if (kit.flag('write')) await intoDocument(costMarkdown(runs));
+      process.stdout.write(`${kit.json ? JSON.stringify({ night, runs }) : costMarkdown(runs)}\n`);
     });
   },
   ['write'],
@@ -63,7 +63,7 @@ async function logBytesOf({ target: { logs: client, downloadLogGroup } }: Sessio
   return bytes;
 }
 
-function tableOf(lines: CostLine[]): string {
+function costMarkdown(lines: CostLine[]): string {
   return costTable(
     'What the runs cost, a month',
     lines,

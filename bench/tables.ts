@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { benchmark, type Found, keepToOneCore } from './support/kit.ts';
 import { atMost } from './support/targets.ts';
-import { FILES, type PublishedFile, tableOf, writeFile } from './tables/files.ts';
+import { costOfTable, FILES, type PublishedFile, writeFile } from './tables/files.ts';
 
 /**
  * `npm run bench:tables`: the Parquet file of a published CSV file of 1 GB, as WriteTable makes it, in a fresh process on one
@@ -22,7 +22,7 @@ await benchmark(async ({ quick, dir, experiment }) => {
 });
 
 async function measure(file: PublishedFile, path: string, bytes: number): Promise<Found> {
-  const table = await tableOf(writeFile(file, path, bytes));
+  const table = await costOfTable(writeFile(file, path, bytes));
   rmSync(path);
   const megabytes = table.maxRss / 1024 / 1024;
   const run = {

@@ -1,7 +1,7 @@
 import { failureText, outcomeWord } from '../cli/runs/run/words.ts';
 import type { Screen } from '../cli/runs/screen.ts';
-import { table } from '../cli/support/table.ts';
 import { bytesText, plainLine } from '../cli/support/text.ts';
+import { textTable } from '../cli/support/text-table.ts';
 import type { FinishedRun } from './runs.ts';
 
 /** What came of the runs, one file opened, and where to look next. */
@@ -33,7 +33,7 @@ export function runsTable(runs: FinishedRun[]): string {
     bytesText(report.bytes),
     report.key ?? '',
   ]);
-  return table(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows);
+  return textTable(['entity', 'outcome', 'checks', 'rows', 'bytes', 'key'], rows);
 }
 
 /** Each warning once, with the entities that have it: a first night has the same for all. */

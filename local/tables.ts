@@ -1,8 +1,8 @@
 import { createManifests } from '../cli/data/manifests.ts';
 import type { Screen } from '../cli/runs/screen.ts';
-import { table } from '../cli/support/table.ts';
 import type { Target } from '../cli/support/target.ts';
 import { bytesText } from '../cli/support/text.ts';
+import { textTable } from '../cli/support/text-table.ts';
 import { LOCAL_TABLES } from './configuration.ts';
 import type { FinishedRun } from './runs.ts';
 
@@ -20,7 +20,7 @@ export async function showTables(target: Target, runs: FinishedRun[], screen: Sc
     }),
   );
   const cells = rows.map((row) => row.cells);
-  screen.line(`\nTables:\n${table(['entity', 'rows', 'bytes', 'of the published run', 'key'], cells)}\n`);
+  screen.line(`\nTables:\n${textTable(['entity', 'rows', 'bytes', 'of the published run', 'key'], cells)}\n`);
   for (const { entity, warnings } of written) for (const warning of warnings) screen.line(`${entity}: ${warning}`);
   const wanted = runs.filter(({ report }) => report.entity in LOCAL_TABLES).length;
   return rows.length === wanted && rows.every(({ named }) => named);

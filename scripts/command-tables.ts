@@ -1,6 +1,6 @@
 import { Help } from 'commander';
 import { createProgram } from '../cli/program.ts';
-import { code, table } from './document-tables.ts';
+import { code, markdownTable } from './document-tables.ts';
 
 /** The tables of the documents about the operator's command. */
 
@@ -182,7 +182,7 @@ function merged(rights: Right[]): Right[] {
 
 export function rightsTable(): string {
   const rows = COMMAND_RIGHTS.map(({ action, on, commands }) => [code(action), on, commands.map(code).join(', ')]);
-  return table(['Right', 'On', 'Commands that need it'], rows);
+  return markdownTable(['Right', 'On', 'Commands that need it'], rows);
 }
 
 /** Every command with its own options; those that nearly all commands have are left out. */
@@ -195,5 +195,5 @@ export async function commandTable(): Promise<string> {
     command.description(),
     (flags[index] ?? []).filter(own).map(code).join(', '),
   ]);
-  return table(['Command', 'Does', 'Options'], rows);
+  return markdownTable(['Command', 'Does', 'Options'], rows);
 }

@@ -4,7 +4,7 @@ import { ENTITIES } from '../core/config/entities.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { ERRORS, type ErrorName } from '../core/errors.ts';
 import { CHECKS } from '../core/gate/checks.ts';
-import { ALARMS } from '../lib/monitoring/alarms.ts';
+import { ALARMS } from '../lib/monitoring/alarm-list.ts';
 
 /** The tables of the documents that repeat what the code knows. */
 
@@ -15,7 +15,7 @@ const RETRIED = { final: 'no', transient: 'until the deadline', machine: 'no; th
 /** Every field of `config/NAME.json`. */
 export function configurationTable(): string {
   const whole = z.toJSONSchema(deploymentSchema, { io: 'input' });
-  return table(['Field', 'Default', 'Values', 'Meaning'], fieldsOf(whole).map(fieldRow));
+  return markdownTable(['Field', 'Default', 'Values', 'Meaning'], fieldsOf(whole).map(fieldRow));
 }
 
 /** Every kind of records, and when its run starts unless the configuration says otherwise. */
@@ -24,13 +24,13 @@ export function entityTable(): string {
     crm: { baseUrl: 'https://crm.example.com/api/v1', authUrl: 'https://crm.example.com' },
   });
   const rows = ENTITIES.map((entity) => [code(entity), timingOf(settings, entity).starts?.join() ?? '']);
-  return table(['Entity', 'Start (UTC)'], rows);
+  return markdownTable(['Entity', 'Start (UTC)'], rows);
 }
 
 /** Every error that a run can end in, and whether it is retried first. */
 export function errorTable(): string {
   const rows = Object.entries(ERRORS).map(([name, { class: kind }]) => [link(name), RETRIED[kind]]);
-  return table(['Error', 'Retried'], rows);
+  return markdownTable(['Error', 'Retried'], rows);
 }
 
 /** The gate, for readers. */
@@ -38,12 +38,15 @@ export function checkTable(): string {
   const rows = CHECKS.map(({ id, stops, setting, final, promised }) => [
     ...[`\`${id}\``, stops, setting, promised ? 'yes' : 'no', final ? 'no' : 'yes'],
   ]);
-  return table(['Check', 'Stops a file', 'Setting, and its default', 'Unknown stops', 'A person may release it'], rows);
+  return markdownTable(
+    ['Check', 'Stops a file', 'Setting, and its default', 'Unknown stops', 'A person may release it'],
+    rows,
+  );
 }
 
 export function alarmTable(): string {
   const rows = Object.entries(ALARMS).map(([name, meaning]) => [link(name), meaning]);
-  return table(['Alarm', 'Meaning'], rows);
+  return markdownTable(['Alarm', 'Meaning'], rows);
 }
 
 const FIX = /^\*\*Fix\.\*\* .*$/m;
@@ -108,7 +111,7 @@ export function code(text: string): string {
   return `\`${text}\``;
 }
 
-export function table(head: string[], rows: string[][]): string {
+export function markdownTable(head: string[], rows: string[][]): string {
   const lines = [head, head.map(() => '---'), ...rows.map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))];
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -14,7 +14,7 @@ import { updateLineSchema } from '../core/updates/update-line.ts';
 import { commandTable, rightsTable } from './command-tables.ts';
 import { definitionOf, synthesise, tableDeployment, updatingDeployment } from './definition.ts';
 import { alarmTable, checkTable, configurationTable, entityTable, errorTable, withAdvice } from './document-tables.ts';
-import { faultTables } from './faults/table.ts';
+import { faultTables } from './faults/fault-tables.ts';
 import { kernelBytes } from './kernel.ts';
 import { behindStep, stateDiagram } from './state-diagram.ts';
 

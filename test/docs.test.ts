@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { createProgram } from '../cli/program.ts';
 import { deploymentSchema } from '../core/config/deployment.ts';
 import { ERRORS } from '../core/errors.ts';
-import { ALARMS } from '../lib/monitoring/alarms.ts';
+import { ALARMS } from '../lib/monitoring/alarm-list.ts';
 import { documentedEventPattern } from './support/event-pattern.ts';
 import { allCommands, runbookEntries } from './support/runbook.ts';
 

@@ -8,7 +8,7 @@ import { scanEncoding } from '../../core/files/scan-encoding.ts';
 import { NOTHING_SCANNED } from '../../core/step/scan.ts';
 import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';
-import type { CheckJob, Reading } from './readers.ts';
+import type { ReaderJob, Reading } from './readers.ts';
 import { scanObject } from './scan-object.ts';
 
 /** Reads a file by one reader, and reports what it cost. */
@@ -16,9 +16,9 @@ import { scanObject } from './scan-object.ts';
 /** The bucket's bytes come in TLS records of this size. */
 const CHUNK_BYTES = 16 * 1024;
 
-const job = givenJob<CheckJob>();
+const job = givenJob<ReaderJob>();
 const { file, size, encoding, breaksAtCr } = job;
-const READ: Record<CheckJob['reader'], () => Promise<number>> = { scan, states, 'csv-parse': csvParse, duckdb };
+const READ: Record<ReaderJob['reader'], () => Promise<number>> = { scan, states, 'csv-parse': csvParse, duckdb };
 
 await whenBegun(async (): Promise<Reading> => {
   let records = 0;

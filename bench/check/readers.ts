@@ -8,7 +8,7 @@ export const OURS = ['scan', 'states'] as const;
 /** csv-parse and DuckDB both read all fields and count records. */
 export const OTHERS = ['csv-parse', 'duckdb'] as const;
 
-export interface CheckJob {
+export interface ReaderJob {
   reader: (typeof OURS | typeof OTHERS)[number];
   file: string;
   size: number;
@@ -22,7 +22,7 @@ export interface Reading {
   records?: number;
 }
 
-export function readOf(job: CheckJob): Promise<Reading> {
+export function readOf(job: ReaderJob): Promise<Reading> {
   return inChild(join(import.meta.dirname, 'reader-child.ts'), job);
 }
 

@@ -27,7 +27,7 @@ const latinRow = (row: number) => [
 const quoted = (cell: unknown) => `"${String(cell).replaceAll('"', '""')}"`;
 
 /** Rows up to the size. */
-function table(row: (place: number) => string, lineBreak: string, encode = (text: string) => Buffer.from(text)) {
+function csvOf(row: (place: number) => string, lineBreak: string, encode = (text: string) => Buffer.from(text)) {
   return (size: number) => {
     const rows = Array.from({ length: 20_000 }, (_, place) => `${row(place)}${lineBreak}`);
     const part = encode(rows.join(''));
@@ -56,40 +56,40 @@ const encoded = { readers: 'ours', encoding: null, breaksAtCr: false } as const;
 const rare = { readers: 'ours', rare: true, encoding: 'utf-8' } as const;
 
 export const TEXTS: Text[] = [
-  { id: 'short', what: '6 fields of 0 to 6 bytes, Hebrew, UTF-8', ...common, bytes: table(shortFields, '\n') },
-  { id: 'hebrew', what: '7 short fields, Hebrew, UTF-8', ...common, bytes: table(hebrewFields, '\n') },
-  { id: 'ascii', what: '10 fields, ASCII, CRLF', ...common, bytes: table(latinFields, '\r\n') },
+  { id: 'short', what: '6 fields of 0 to 6 bytes, Hebrew, UTF-8', ...common, bytes: csvOf(shortFields, '\n') },
+  { id: 'hebrew', what: '7 short fields, Hebrew, UTF-8', ...common, bytes: csvOf(hebrewFields, '\n') },
+  { id: 'ascii', what: '10 fields, ASCII, CRLF', ...common, bytes: csvOf(latinFields, '\r\n') },
   {
     id: 'quoted',
     what: '8 fields in quotation marks, line breaks in them',
     ...common,
-    bytes: table(quotedFields, '\n'),
+    bytes: csvOf(quotedFields, '\n'),
   },
   {
     id: 'windows-1255',
     what: '7 short fields, Hebrew, windows-1255',
     ...encoded,
-    bytes: table(hebrewFields, '\r\n', windows1255),
+    bytes: csvOf(hebrewFields, '\r\n', windows1255),
   },
   {
     id: 'utf-16',
     what: '7 short fields, Hebrew, UTF-16',
     ...encoded,
     encoding: 'utf-16le',
-    bytes: table(hebrewFields, '\r\n', utf16),
+    bytes: csvOf(hebrewFields, '\r\n', utf16),
   },
   {
     id: 'odd',
     what: 'a carriage return alone in a field of every record',
     ...rare,
     breaksAtCr: false,
-    bytes: table(crInField, '\n'),
+    bytes: csvOf(crInField, '\n'),
   },
   {
     id: 'cr',
     what: 'records that end with a carriage return alone',
     ...rare,
     breaksAtCr: true,
-    bytes: table(latinFields, '\r'),
+    bytes: csvOf(latinFields, '\r'),
   },
 ];

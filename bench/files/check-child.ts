@@ -3,11 +3,11 @@ import { streamingLimits } from '../../core/aws/reading-agent.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { scanObject } from '../check/scan-object.ts';
 import { givenJob } from '../support/children.ts';
-import { type CheckJob, measured } from './job.ts';
+import { type CheckPassJob, measured } from './job.ts';
 
 /** The pass of PublishFile over an object, by the clients that it has, with all of it loaded. */
 
-const { endpoint, key, bytes } = givenJob<CheckJob>();
+const { endpoint, key, bytes } = givenJob<CheckPassJob>();
 await import('../../lambdas/publish-file/handler.ts');
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' };
 const client = new S3Client({ ...streamingLimits(), endpoint, region: 'us-east-1', forcePathStyle: true, credentials });

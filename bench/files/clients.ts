@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path';
 import { filesSchema } from '../../core/config/file-settings.ts';
 import { streaming } from '../../lib/workflow/node-options.ts';
 import { JOB } from '../support/children.ts';
-import type { CheckJob, Job } from './job.ts';
+import type { CheckPassJob, Job } from './job.ts';
 import type { Servers } from './servers.ts';
 
 /** A program that moves a file from the origin to the sink: a line of bash, and its environment. */
@@ -103,7 +103,7 @@ export function engine(servers: Servers, source: string, file: string, bundle: s
 
 /** The pass of PublishFile, from its bundle, over a file at the origin. */
 export function check(servers: Servers, bundle: string, { key, bytes }: { key: string; bytes: number }): Client {
-  const job: CheckJob = { endpoint: servers.origin, key, bytes };
+  const job: CheckPassJob = { endpoint: servers.origin, key, bytes };
   const client = nodeClient('check', bundle, servers, job);
   return { ...client, env: { ...client.env, ...streaming(memoryMB.publish) } };
 }
@@ -120,7 +120,7 @@ function jobOf({ sink }: Servers, source: string, file: string, how: Partial<Job
   return { ...place, connections, loaded: true, partChecksums: 'trailer', ...how };
 }
 
-function nodeClient(name: string, bundle: string, servers: Servers, job: Job | CheckJob): Client {
+function nodeClient(name: string, bundle: string, servers: Servers, job: Job | CheckPassJob): Client {
   const env = { ...environment(servers), NODE_EXTRA_CA_CERTS: servers.certificate, [JOB]: JSON.stringify(job) };
   return { name, script: `'${process.execPath}' '${bundle}'`, env };
 }

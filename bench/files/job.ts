@@ -13,7 +13,7 @@ export interface Job {
 }
 
 /** What is read for the check, and from where. */
-export interface CheckJob {
+export interface CheckPassJob {
   endpoint: string;
   key: string;
   bytes: number;

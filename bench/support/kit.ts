@@ -4,7 +4,7 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createScreen, type Screen } from '../../cli/runs/screen.ts';
-import { table } from '../../cli/support/table.ts';
+import { textTable } from '../../cli/support/text-table.ts';
 import type { Target } from './targets.ts';
 
 export type Row = Record<string, string | number>;
@@ -65,7 +65,7 @@ function textOf({ runs, targets }: Found): string {
   const headings = [...new Set(runs.flatMap((run) => Object.keys(run)))];
   const rows = runs.map((run) => headings.map((heading) => String(run[heading] ?? '')));
   const aims = targets.map(({ id, aim, measured, met }) => [id, aim, String(measured), met ? 'yes' : 'no']);
-  const shown = [runs.length > 0 ? table(headings, rows) : '', aims.length > 0 ? table(AIM, aims) : ''];
+  const shown = [runs.length > 0 ? textTable(headings, rows) : '', aims.length > 0 ? textTable(AIM, aims) : ''];
   return shown.filter(Boolean).join('\n\n');
 }
 

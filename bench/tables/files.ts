@@ -102,7 +102,7 @@ export function writeFile({ header, row, settings }: PublishedFile, path: string
 }
 
 /** What the table of such a file costs a process that has the options of the function. */
-export function tableOf(job: TableJob): Promise<TableCost> {
+export function costOfTable(job: TableJob): Promise<TableCost> {
   const environment = { ...process.env, ...gathering(tableMemorySchema.parse(undefined)) };
   return inChild(join(import.meta.dirname, 'table-child.ts'), job, environment);
 }

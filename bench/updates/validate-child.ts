@@ -1,4 +1,4 @@
-import { checkUpdates } from '../../cli/updates/check.ts';
+import { checkUpdates } from '../../cli/updates/check-updates.ts';
 import { openUpdateFile } from '../../cli/updates/source.ts';
 import { givenJob, whenBegun } from '../support/children.ts';
 import { costOf } from '../support/process-cost.ts';

@@ -1,7 +1,7 @@
-import type { ListedField } from '../../core/export/drift.ts';
+import type { ListedField } from '../../core/export/column-drift.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
-import { table } from '../support/table.ts';
 import { plainLine } from '../support/text.ts';
+import { textTable } from '../support/text-table.ts';
 
 /** The columns of a file, as its manifest tells them. */
 export interface FileColumns {
@@ -27,7 +27,7 @@ export function columnsOf({ file, request, fields }: Pick<Manifest, 'file' | 're
 /** The columns for a person. */
 export function columnsText({ columns }: FileColumns): string {
   const rows = columns.map(({ name, type, label }) => [name, type ?? '', label ?? ''].map(plainLine));
-  return table(['Column', 'Type', 'Label'], rows);
+  return textTable(['Column', 'Type', 'Label'], rows);
 }
 
 /** What a person should know of where the columns come from; empty where the file itself names them. */

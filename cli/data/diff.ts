@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { type Changes, changesBetween } from '../../core/export/drift.ts';
+import { type Changes, changesBetween } from '../../core/export/column-drift.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { suggestion } from '../../core/suggestion.ts';
 import { dateArgument, entitiesArgument, withExamples } from '../support/command-options.ts';

@@ -2,9 +2,9 @@ import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import { withExamples } from '../support/command-options.ts';
 import { printErr, printOut } from '../support/print.ts';
-import { table } from '../support/table.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
 import { bytesText, manyText, plainLine } from '../support/text.ts';
+import { textTable } from '../support/text-table.ts';
 import { columnRemarks, columnsOf, columnsText } from './columns.ts';
 import { findManifest, type Which } from './find.ts';
 import { firstRows } from './first-rows.ts';
@@ -65,7 +65,7 @@ export function rowsText(header: string[] | null, rows: string[][], width: numbe
 
 function linesOf(cells: string[][], count: number): string[] {
   const [headings = [], ...rows] = cells.map((row) => row.slice(0, count));
-  return table(headings, rows).split('\n');
+  return textTable(headings, rows).split('\n');
 }
 
 function cellText(cell: string): string {

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { painterOf } from '../runs/run/words.ts';
 import { type AllDeploymentsOptions, withCallTimeout, withExamples } from '../support/command-options.ts';
 import { printErr } from '../support/print.ts';
-import { fittedTable } from '../support/table.ts';
 import { plainLine } from '../support/text.ts';
+import { fittedTable } from '../support/text-table.ts';
 import { documentOfFleet, exitCodeOfFleet, type Fleet, fleetOf } from './fleet.ts';
 import { ageText, alarmsText, outcomeOf, SIGNS_OF_ALL } from './fleet-words.ts';
 

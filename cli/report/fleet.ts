@@ -4,8 +4,8 @@ import type { AllDeploymentsOptions } from '../support/command-options.ts';
 import { ended } from '../support/ended.ts';
 import { ENVIRONMENT, RUN_FAILED } from '../support/exit.ts';
 import { clientSettings } from '../support/target.ts';
-import { raisedAlarms } from './alarms.ts';
 import { type DeploymentRow, deploymentRow } from './deployment-row.ts';
+import { raisedAlarms } from './raised-alarms.ts';
 
 /** All deployments, each with what is known of it. */
 export interface Fleet {

@@ -1,6 +1,6 @@
 import { createLogUpdate } from 'log-update';
-import { table } from '../support/table.ts';
 import { colorsFor, manyText, movedText } from '../support/text.ts';
+import { textTable } from '../support/text-table.ts';
 import type { Progress } from './executions.ts';
 import { reasonText, timesText } from './run/waiting.ts';
 
@@ -65,7 +65,7 @@ function liveRows(rows: Progress[], colors: Colors): string {
     const { entity, checks, seconds } = row;
     return [entity, stateText(row), `${checks}`, movedText(row), `${seconds.toFixed(1)} s`];
   });
-  const [head = '', ...lines] = table(['entity', 'state', 'checks', 'bytes', 'elapsed'], cells).split('\n');
+  const [head = '', ...lines] = textTable(['entity', 'state', 'checks', 'bytes', 'elapsed'], cells).split('\n');
   const shown = rows.map((row, index) => {
     const { status } = row;
     const paint = status === 'SUCCEEDED' ? colors.green : status === 'RUNNING' ? String : colors.red;

@@ -5,7 +5,7 @@ import { type LineOutcome, OUTCOMES, parseResults, type ResultLine } from '../..
 import { parseJson } from '../../core/json.ts';
 import { lineBlocks } from '../../core/updates/line-blocks.ts';
 import { CommandError, RUN_FAILED } from '../support/exit.ts';
-import { table } from '../support/table.ts';
+import { textTable } from '../support/text-table.ts';
 
 /**
  * @returns `undefined` while the batch is not summarized
@@ -22,7 +22,7 @@ export async function readBatchManifest(store: BatchStore, batch: string): Promi
 export function countsText(counts: Counts): string {
   const outcomes = Object.keys(OUTCOMES) as LineOutcome[];
   const rows = outcomes.map((outcome) => [outcome, counts[outcome].toLocaleString('en'), OUTCOMES[outcome]]);
-  return table(['outcome', 'lines', 'meaning'], rows);
+  return textTable(['outcome', 'lines', 'meaning'], rows);
 }
 
 interface Summarized {
@@ -45,7 +45,7 @@ export async function failuresText(
   ]);
   const more = all > failures.length ? `\n  … and ${(all - failures.length).toLocaleString('en')} more` : '';
   const headings = ['line', 'outcome', 'error', 'status', 'attempts', 'fields'];
-  return ['', `${table(headings, rows)}${more}`, '', `Result: ${resultKey}, ${manifestKey}`];
+  return ['', `${textTable(headings, rows)}${more}`, '', `Result: ${resultKey}, ${manifestKey}`];
 }
 
 const SHOWN = 20;

@@ -8,9 +8,9 @@ import { failureText, outcomeWord } from '../runs/run/words.ts';
 import { pathArgument, withExamples } from '../support/command-options.ts';
 import { CommandError, USAGE } from '../support/exit.ts';
 import { printOut } from '../support/print.ts';
-import { table } from '../support/table.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
+import { textTable } from '../support/text-table.ts';
 import { sendsUntil } from './drain.ts';
 import { countsText, failuresText } from './outcome.ts';
 import { inputOf, resultsOf } from './resume.ts';
@@ -74,7 +74,7 @@ function listText(batches: BatchStatus[]): string {
     outcomeWord(run),
     ...outcomes.map((outcome) => String(run.counts[outcome])),
   ]);
-  return table(['batch', 'started (UTC)', 'outcome', ...outcomes], rows);
+  return textTable(['batch', 'started (UTC)', 'outcome', ...outcomes], rows);
 }
 
 function detailsOf(status: BatchStatus): string[] {

@@ -9,7 +9,7 @@ import { CommandError, RUN_FAILED, USAGE } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import type { TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { type CheckedUpdates, checkUpdates, samplesOf } from './check.ts';
+import { type CheckedUpdates, checkUpdates, samplesOf } from './check-updates.ts';
 import { drainBatch } from './drain.ts';
 import { finishBatch } from './finish.ts';
 import { refuseToResume, resumedAlready, resumedName, unfinishedLines } from './resume.ts';

@@ -5,7 +5,7 @@ import type { BatchStore } from '../../core/batch/batch-store.ts';
 import { RunError } from '../../core/errors.ts';
 import { csvToJsonl } from '../../core/updates/csv-to-jsonl.ts';
 import { CommandError } from '../support/exit.ts';
-import { type CheckedUpdates, tooLarge } from './check.ts';
+import { type CheckedUpdates, tooLarge } from './check-updates.ts';
 import { changed } from './source.ts';
 
 /**

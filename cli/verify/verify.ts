@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Entity } from '../../core/config/entities.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
 import { isSettled, type Target } from '../support/target.ts';
-import type { CheckedUpdates } from '../updates/check.ts';
+import type { CheckedUpdates } from '../updates/check-updates.ts';
 import { ALL_CHECKS } from './all-checks.ts';
 import { nameCalls } from './base/calls.ts';
 import { type Check, type Checked, checked, missingRight } from './base/check.ts';

@@ -1,6 +1,6 @@
 import type { EntityPlan } from '../config/deployment.ts';
 import { requiredOf } from '../config/entity-plan.ts';
-import type { ListedField } from './drift.ts';
+import type { ListedField } from './column-drift.ts';
 import type { ExportInput } from './input.ts';
 import { type LastPublished, type LeftOut, leftOutOf } from './left-out.ts';
 import { planOf } from './plan.ts';

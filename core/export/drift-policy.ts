@@ -1,6 +1,6 @@
 import type { DriftPolicy } from '../config/drift-settings.ts';
 import { RunError } from '../errors.ts';
-import type { Changes } from './drift.ts';
+import type { Changes } from './column-drift.ts';
 import { changeTexts } from './drift-words.ts';
 import type { ExportInput } from './input.ts';
 

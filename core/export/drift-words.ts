@@ -1,6 +1,6 @@
-import type { Drift } from '../step/drift.ts';
+import type { Drift } from '../step/drift-schema.ts';
 import { quotedName } from '../suggestion.ts';
-import type { Changes } from './drift.ts';
+import type { Changes } from './column-drift.ts';
 
 /** Named in one sentence. */
 const MOST_NAMED = 10;

@@ -5,7 +5,7 @@ import { RunError } from '../errors.ts';
 import { folded } from '../folded.ts';
 import type { Run } from '../step/states.ts';
 import { quotedName, suggestion } from '../suggestion.ts';
-import { type Changes, changesBetween, comparable, type ListedField } from './drift.ts';
+import { type Changes, changesBetween, comparable, type ListedField } from './column-drift.ts';
 import type { Manifest } from './manifest.ts';
 import { planDigest, planOf } from './plan.ts';
 

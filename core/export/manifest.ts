@@ -7,11 +7,11 @@ import { contentSchema, dialectSchema, type Facts, UNSEEN } from '../gate/facts.
 import { releasedBeforeSchema } from '../gate/history.ts';
 import { gateReportSchema } from '../gate/report.ts';
 import { parseJson, strictText } from '../json.ts';
-import { driftSchema } from '../step/drift.ts';
+import { driftSchema } from '../step/drift-schema.ts';
 import { kindSchema } from '../step/kind.ts';
 import { exportRequestSchema } from '../step/states.ts';
 import type { Bucket } from '../storage/bucket.ts';
-import { fieldSchema, leftOutSchema } from './drift.ts';
+import { fieldSchema, leftOutSchema } from './column-drift.ts';
 import { layoutVersion } from './pointer.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { exceptedPlaces } from './excepted.ts';
-import type { CheckResult, GateReport } from './report.ts';
+import type { GateCheckResult, GateReport } from './report.ts';
 import { columnChanges, endingBefore, rowsThatCount, type Subject, shownColumns, usualRows } from './subject.ts';
 import { countText, numberText, usualText } from './texts.ts';
 
@@ -18,7 +18,7 @@ interface Told extends Pick<GateReport, 'medianRows'> {
   rows: string;
 }
 
-export interface Check {
+export interface GateCheck {
   id: string;
   /** What it holds the file to: a setting with its default, or what nobody has to set. */
   setting: string;
@@ -33,14 +33,14 @@ export interface Check {
   /** `undefined`: of such a file nothing is asked. */
   measure: (subject: Subject) => Measure | undefined;
   /** Half a sentence behind "it". */
-  words: (failed: CheckResult, told: Told) => string;
+  words: (failed: GateCheckResult, told: Told) => string;
 }
 
 /** A median below it is judged neither for shrinking nor for growing: three rows may well be one. */
 const LEAST_USUAL_ROWS = 20;
 
 /** All that a file must show before readers get it, in the order in which it is told. */
-export const CHECKS: Check[] = [
+export const CHECKS: GateCheck[] = [
   {
     id: 'empty',
     setting: 'always',

@@ -1,8 +1,8 @@
-import { CHECKS, type Check } from './checks.ts';
+import { CHECKS, type GateCheck } from './checks.ts';
 import { columnRemarks } from './column-remarks.ts';
 import { type Facts, rowsOf } from './facts.ts';
 import { historyRemarks } from './history-remarks.ts';
-import { type CheckResult, failedChecks, type GateReport } from './report.ts';
+import { failedChecks, type GateCheckResult, type GateReport } from './report.ts';
 import { rowsThatCount, type Subject, usualRows, withKnownHeader } from './subject.ts';
 
 export interface Verdict {
@@ -29,14 +29,14 @@ export function passGate(given: Subject, readable: boolean): Verdict {
   return { report: readable || !passed ? reportOf(checks, subject) : null, passed, remarks, facts };
 }
 
-function reportOf(checks: CheckResult[], { history }: Subject): GateReport {
+function reportOf(checks: GateCheckResult[], { history }: Subject): GateReport {
   const comparedWith = history.comparedWith.map(({ date, execution, facts }) => {
     return { date, execution, rows: rowsThatCount(facts)?.least ?? null };
   });
   return { checks, comparedWith, medianRows: usualRows(history)?.least ?? null };
 }
 
-function resultOf({ id, promised, measure }: Check, subject: Subject): CheckResult[] {
+function resultOf({ id, promised, measure }: GateCheck, subject: Subject): GateCheckResult[] {
   const asked = measure(subject);
   if (!asked) return [];
   const { measured, atLeast, atMost, detail = null } = asked;

@@ -10,7 +10,7 @@ const checkSchema = z.object({
     ._default(z.nullable(z.string()), null)
     .check(z.describe('What was found, in half a sentence; null = nothing besides the measure.')),
 });
-export type CheckResult = z.infer<typeof checkSchema>;
+export type GateCheckResult = z.infer<typeof checkSchema>;
 
 const comparedSchema = z.object({
   date: z.iso.date(),
@@ -32,6 +32,6 @@ export const gateReportSchema = z.object({
 });
 export type GateReport = z.infer<typeof gateReportSchema>;
 
-export function failedChecks({ checks }: Pick<GateReport, 'checks'>): CheckResult[] {
+export function failedChecks({ checks }: Pick<GateReport, 'checks'>): GateCheckResult[] {
   return checks.filter(({ passed }) => !passed);
 }

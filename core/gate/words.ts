@@ -1,6 +1,6 @@
 import { CHECKS } from './checks.ts';
 import type { Facts } from './facts.ts';
-import { type CheckResult, failedChecks, type GateReport } from './report.ts';
+import { failedChecks, type GateCheckResult, type GateReport } from './report.ts';
 import { rowsThatCount } from './subject.ts';
 import { rowsText } from './texts.ts';
 
@@ -13,7 +13,7 @@ export const NOT_RELEASABLE = 'It cannot be released';
 /** What stopped a file, measured and bound: half a sentence behind "it". */
 export function stoppedText(report: GateReport, facts: Pick<Facts, 'empty' | 'content'>): string {
   const told = { rows: rowsText(rowsThatCount(facts)), medianRows: report.medianRows };
-  const wordsOf = (failed: CheckResult) => {
+  const wordsOf = (failed: GateCheckResult) => {
     const { guard, measured, bound } = failed;
     const check = CHECKS.find(({ id }) => id === guard);
     return check?.words(failed, told) ?? `was stopped by ${guard} (measured ${measured}, bound ${bound})`;

@@ -58,7 +58,7 @@ const OURS = '#state = :claimed AND #owner = :owner';
 const TAKE = 'SET #state = :claimed, #owner = :owner, deadline = :deadline, attempt = :attempt, #ttl = :ttl';
 const NAMES = { '#state': 'state', '#owner': 'owner' };
 
-interface Table {
+interface LedgerTable {
   client: DynamoDBClient;
   TableName: string;
   keyOf: (versionId: string) => Attributes;
@@ -66,7 +66,7 @@ interface Table {
 
 /** @param scope what the generations belong to: the secret, so that deployments could share a table. */
 export function createLedger(client: DynamoDBClient, table: string, scope: string): Ledger {
-  const at: Table = { client, TableName: table, keyOf: (versionId) => ({ pk: { S: `${scope}#${versionId}` } }) };
+  const at: LedgerTable = { client, TableName: table, keyOf: (versionId) => ({ pk: { S: `${scope}#${versionId}` } }) };
   return {
     claim: (versionId, owner, now) => {
       return claimIf(at, { condition: FREE, update: TAKE, more: { now, attempt: 1 } }, versionId, owner, now);
@@ -95,7 +95,7 @@ export function createLedger(client: DynamoDBClient, table: string, scope: strin
 type Values = Record<string, string | number>;
 
 async function claimIf(
-  { client, TableName, keyOf }: Table,
+  { client, TableName, keyOf }: LedgerTable,
   { condition, update, more }: { condition: string; update: string; more: Values },
   versionId: string,
   owner: string,
@@ -129,7 +129,7 @@ async function claimIf(
 
 /** Where another holds the claim by now, nothing is changed. */
 async function end(
-  { client, TableName, keyOf }: Table,
+  { client, TableName, keyOf }: LedgerTable,
   { owner, versionId }: Pick<Claim, 'versionId' | 'owner'>,
   update: string,
   more: Values,
@@ -147,7 +147,7 @@ async function end(
   });
 }
 
-async function read({ client, TableName, keyOf }: Table, versionId: string): Promise<LedgerItem | undefined> {
+async function read({ client, TableName, keyOf }: LedgerTable, versionId: string): Promise<LedgerItem | undefined> {
   const get = new GetItemCommand({ TableName, Key: keyOf(versionId), ConsistentRead: true });
   const { Item } = await client.send(get).catch((error: unknown) => {
     throw ledgerUnavailable(TableName, error);

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { entitySchema } from '../config/entities.ts';
-import { driftSchema } from './drift.ts';
+import { driftSchema } from './drift-schema.ts';
 import { kindSchema } from './kind.ts';
 import { scanSchema } from './scan.ts';
 

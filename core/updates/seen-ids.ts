@@ -12,7 +12,7 @@ const FULLEST = 0.75;
  * ValidateBatch has 512.
  */
 export class SeenIds {
-  readonly #tables = Array.from({ length: TABLES }, () => new Table());
+  readonly #tables = Array.from({ length: TABLES }, () => new IdTable());
   readonly #id = new Uint32Array(4);
 
   /**
@@ -26,7 +26,7 @@ export class SeenIds {
   }
 }
 
-class Table {
+class IdTable {
   #words = new Uint32Array(SMALLEST * WORDS);
   #size = 0;
 

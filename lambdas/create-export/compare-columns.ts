@@ -1,6 +1,6 @@
 import type { EntityPlan } from '../../core/config/deployment.ts';
 import type { Field } from '../../core/crm/fields.ts';
-import { driftOf } from '../../core/export/drift.ts';
+import { driftOf } from '../../core/export/column-drift.ts';
 import { judgeChanges } from '../../core/export/drift-policy.ts';
 import type { ExportInput } from '../../core/export/input.ts';
 import { changesSince, type LeftOut } from '../../core/export/left-out.ts';

@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
 import type { Entity } from '../../core/config/entities.ts';
 import { RunError } from '../../core/errors.ts';
-import { fieldSchema, type ListedField, leftOutSchema } from '../../core/export/drift.ts';
+import { fieldSchema, type ListedField, leftOutSchema } from '../../core/export/column-drift.ts';
 import type { LeftOut } from '../../core/export/left-out.ts';
 import { latestPointerKey, pointerSchema } from '../../core/export/pointer.ts';
 import { parseJson } from '../../core/json.ts';
-import type { Since } from '../../core/step/drift.ts';
+import type { Since } from '../../core/step/drift-schema.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isPlainLabel, isPlainName } from '../../core/suggestion.ts';
 

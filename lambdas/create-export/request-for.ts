@@ -2,7 +2,7 @@ import { entityPlan } from '../../core/config/entity-plan.ts';
 import type { CrmClient } from '../../core/crm/client.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { chooseColumns } from '../../core/export/choose-columns.ts';
-import { withLastTypes } from '../../core/export/drift.ts';
+import { withLastTypes } from '../../core/export/column-drift.ts';
 import type { ExportInput } from '../../core/export/input.ts';
 import { differingKeys, planDigest, planOf } from '../../core/export/plan.ts';
 import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';

@@ -1,4 +1,4 @@
-import { fieldsOf } from '../../core/export/drift.ts';
+import { fieldsOf } from '../../core/export/column-drift.ts';
 import { type JudgedFile, unchangedSince } from '../../core/export/judge.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { rowsOf } from '../../core/gate/facts.ts';

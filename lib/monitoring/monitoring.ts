@@ -11,7 +11,7 @@ import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan, tableEntities } from '../../core/config/entity-plan.ts';
 import { freshnessOf } from '../../core/config/freshness.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
-import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarms.ts';
+import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarm-list.ts';
 import { awsMetric, metricsOf, type OurMetric } from './our-metrics.ts';
 
 /** What is watched. */

@@ -61,7 +61,7 @@ export class TokenStore extends Construct {
    * replaced: with two ledgers during a deployment, a generation could be claimed twice.
    */
   private newLedger(): TableV2 {
-    const table = new TableV2(this, 'Ledger', {
+    const ledger = new TableV2(this, 'Ledger', {
       partitionKey: { name: 'pk', type: AttributeType.STRING },
       billing: Billing.onDemand(),
       encryption: TableEncryptionV2.awsManagedKey(),
@@ -69,10 +69,10 @@ export class TokenStore extends Construct {
       timeToLiveAttribute: 'ttl',
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    const resource = table.node.defaultChild;
+    const resource = ledger.node.defaultChild;
     if (!(resource instanceof CfnGlobalTable)) throw new Error('The ledger is another kind of table.');
     resource.addPropertyOverride('Replicas.0.SSESpecification.KMSMasterKeyId', this.key.key.keyArn);
-    return table;
+    return ledger;
   }
 
   private emptySecret(id: string, description: string): string {

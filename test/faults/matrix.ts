@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import { ROWS, type Row } from '../../scripts/faults/table.ts';
+import { ROWS, type Row } from '../../scripts/faults/fault-tables.ts';
 import { runRow } from './support/run-row.ts';
 
 /** A test for each of these rows of docs/faults.md. */

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { ROWS } from '../../scripts/faults/table.ts';
+import { ROWS } from '../../scripts/faults/fault-tables.ts';
 import { randomFrom } from '../oauth/support/virtual-clock.ts';
 import { testRows } from './matrix.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { NamedRun } from '../../cli/runs/run/run.ts';
 import { createScreen } from '../../cli/runs/screen.ts';
-import { table } from '../../cli/support/table.ts';
+import { textTable } from '../../cli/support/text-table.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { FinishedRun } from '../../local/runs.ts';
 import { showSummary } from '../../local/summary.ts';
@@ -87,7 +87,7 @@ test('of a file with long or many lines only the beginning is shown', () => {
 
 test('a table is as wide as its widest cells', () => {
   expect(
-    table(
+    textTable(
       ['a', 'bb'],
       [
         ['ccc', 'd'],
@@ -95,5 +95,5 @@ test('a table is as wide as its widest cells', () => {
       ],
     ),
   ).toBe('  a    bb\n  ccc  d\n       e');
-  expect(table(['a'], [])).toBe('  a');
+  expect(textTable(['a'], [])).toBe('  a');
 });

@@ -11,7 +11,7 @@ test('a grant that a person revoked is named once and for all, with what to do',
   const later = await world.ask(world.clients(20));
 
   expect(world.endpoint.calls).toBe(1);
-  const diedAt = String(world.table.plain()[0]?.diedAt);
+  const diedAt = String(world.ledger.plain()[0]?.diedAt);
   expect(Date.parse(diedAt) - start).toBeLessThan(1000);
   const texts = new Set([...first, ...later].map((answer) => (answer as Error).message));
   expect([...texts]).toEqual([
@@ -95,7 +95,7 @@ test('a healthy generation over which a command died is never claimed again, and
   const world = new Simulation().stored(-1);
   void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
   await world.pass(1000);
-  const authorizedAt = String(world.table.plain()[0]?.authorizedAt);
+  const authorizedAt = String(world.ledger.plain()[0]?.authorizedAt);
 
   for (let round = 0; round < 5; round += 1) {
     for (const answer of await world.ask(world.clients(3))) {
@@ -118,10 +118,10 @@ test('a healthy generation over which a command died is never claimed again, and
 test("a death that vanishes while the command looks is nobody's, and the new grant is stored", async () => {
   const world = await rotatedButNotStored();
   let reads = 0;
-  world.table.trouble = (operation) => {
+  world.ledger.trouble = (operation) => {
     if (operation === 'read') reads += 1;
     // The items vanish between what the command saw and its claim, by age or by a restore of the table.
-    if (operation === 'write' && reads > 0) world.table.items.clear();
+    if (operation === 'write' && reads > 0) world.ledger.items.clear();
     return undefined;
   };
   const grant = world.endpoint.grant();
@@ -209,7 +209,7 @@ test('clocks that differ by four seconds, at the slowest that is allowed', async
   expect(new Set(answers)).toEqual(new Set([world.secrets.tokens.accessToken]));
   expect(stores).toBe(1);
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-  expect(world.table.plain()).toMatchObject([{ state: 'STORED' }]);
+  expect(world.ledger.plain()).toMatchObject([{ state: 'STORED' }]);
 });
 
 test('the command never compares clocks: it watches a live claim for a whole lease', async () => {

@@ -11,8 +11,8 @@ import { lambdaContext, NOW } from '../support/deps.ts';
 import { metricsIn } from '../support/emf.ts';
 import { type Exchange, serverFor } from '../support/http-server.ts';
 import { written } from '../support/written.ts';
+import { FakeLedger } from './support/fake-ledger.ts';
 import { FakeSecrets } from './support/fake-secrets.ts';
-import { FakeTable } from './support/fake-table.ts';
 import { FIRST_VERSION } from './support/simulation.ts';
 
 /** What the alarms of the grant look at, as the lines that a function writes: composed as in `core/crm/compose.ts`. */
@@ -29,7 +29,7 @@ async function functionThatMeets(...exchanges: Exchange[]) {
   const now = () => new Date(time);
   const latency = async () => undefined;
   const secrets = new FakeSecrets(now, latency);
-  const table = new FakeTable(latency);
+  const ledger = new FakeLedger(latency);
   const old = { accessToken: 'old', refreshToken: 'old too', scope: 'global:export' };
   const hour = (hours: number) => new Date(time + hours * 3_600_000).toISOString();
   secrets.place(FIRST_VERSION, { ...old, obtainedAt: hour(-2), expiresAt: hour(-1) });
@@ -43,7 +43,7 @@ async function functionThatMeets(...exchanges: Exchange[]) {
           now,
           secondsLeft,
           secrets: secrets.client,
-          dynamo: table.client,
+          dynamo: ledger.client,
           random: () => 0.5,
           sleep: async (milliseconds) => {
             time += milliseconds;

@@ -75,6 +75,6 @@ test('a refresh costs one version and two writes of the ledger', async () => {
   await world.ask(world.clients(50));
 
   expect(world.secrets.puts).toHaveLength(1);
-  expect(world.table.written).toBe(2);
+  expect(world.ledger.written).toBe(2);
   expect(world.counted).toEqual(['TokenRefreshes']);
 });

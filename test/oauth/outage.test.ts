@@ -144,7 +144,7 @@ describe('items of the ledger that the previous release wrote', () => {
     const attribute = (value: string | number) => (typeof value === 'number' ? { N: String(value) } : { S: value });
     const plain = { pk: `tokens#${FIRST_VERSION}`, owner: 'of-the-previous-release', ttl: 1_900_000_000, ...item };
     const attributes = Object.entries(plain).map(([name, value]) => [name, attribute(value)]);
-    world.table.items.set(`tokens#${FIRST_VERSION}`, Object.fromEntries(attributes));
+    world.ledger.items.set(`tokens#${FIRST_VERSION}`, Object.fromEntries(attributes));
   };
 
   test('a grant that it gave up after three refreshes without an answer is refreshed', async () => {
@@ -197,9 +197,9 @@ describe('the previous release, which runs while a deployment switches the funct
     world.endpoint.faults = Array(100).fill('lostBefore');
     for (let round = 0; round < 10; round += 1) {
       await world.ask([world.client()]);
-      expect(previousRelease(world.table.plain(), world.clock.time)).toBe('waits');
+      expect(previousRelease(world.ledger.plain(), world.clock.time)).toBe('waits');
       await world.pass(121 * MINUTE * 1000);
-      expect(previousRelease(world.table.plain(), world.clock.time)).toBe('claims');
+      expect(previousRelease(world.ledger.plain(), world.clock.time)).toBe('claims');
     }
   });
 
@@ -207,8 +207,8 @@ describe('the previous release, which runs while a deployment switches the funct
     const world = new Simulation().stored(-1);
     void world.storeGrant(undefined, { diesAfterClaim: true, now: () => world.clock.time });
     await world.pass(1000);
-    expect(previousRelease(world.table.plain(), world.clock.time)).toBe('waits');
+    expect(previousRelease(world.ledger.plain(), world.clock.time)).toBe('waits');
     await world.pass(60_000);
-    expect(previousRelease(world.table.plain(), world.clock.time)).toBe('gives up');
+    expect(previousRelease(world.ledger.plain(), world.clock.time)).toBe('gives up');
   });
 });

@@ -34,7 +34,7 @@ test.each(REFUSALS)(
     expect(world.endpoint.calls).toBeLessThanOrEqual(4);
     // One call waits for the end of the claim where the CRM is silent, and looks meanwhile.
     expect(world.secrets.operations.length).toBeLessThanOrEqual(fault === 'lostBefore' ? 60 : 20);
-    expect(world.table.asked).toBeLessThanOrEqual(fault === 'lostBefore' ? 30 : 10);
+    expect(world.ledger.asked).toBeLessThanOrEqual(fault === 'lostBefore' ? 30 : 10);
     world.endpoint.faults = [];
     await world.pass(31 * 60_000);
     expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);
@@ -116,7 +116,7 @@ test.each([
 
   if (freshness === 'ageing') expect(answer).toBe(accessToken);
   else expect(answer).toMatchObject({ name: 'TokenStoreUnavailable' });
-  expect([world.endpoint.calls, world.table.asked]).toEqual([0, 0]);
+  expect([world.endpoint.calls, world.ledger.asked]).toEqual([0, 0]);
   down = false;
   await world.pass(30_000);
   expect(await world.ask([client])).toEqual([world.secrets.tokens.accessToken]);

@@ -26,7 +26,7 @@ describe.each([
     expectAllServed(world, answers);
     expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
     expect(world.secrets.puts.map(({ token }) => token)).toEqual([successorOf(FIRST_VERSION)]);
-    expect(world.table.written).toBe(2);
+    expect(world.ledger.written).toBe(2);
   });
 
   test('twenty generations of two seconds for thirty clients cost twenty calls and versions', async () => {
@@ -66,7 +66,7 @@ test('fifty clients on a valid token read one secret each, and nothing else happ
   expectAllServed(world, answers);
   expect(world.secrets.operations).toEqual(Array.from({ length: 50 }, () => 'GetSecretValue tokens'));
   expect(world.endpoint.calls).toBe(0);
-  expect(world.table.asked).toBe(0);
+  expect(world.ledger.asked).toBe(0);
 });
 
 test('a container reads its valid token once', async () => {
@@ -108,7 +108,7 @@ test('trouble with a refresh ahead of time is no trouble: the token still lives'
 
   expect(await world.ask([world.client()])).toEqual([before]);
 
-  world.table.trouble = () => new Error('ledger down');
+  world.ledger.trouble = () => new Error('ledger down');
   expect(await world.ask([world.client()])).toEqual([before]);
 });
 
@@ -133,7 +133,7 @@ test('five requests at once in one process are one claim and one token call', as
 
   expectAllServed(world, answers);
   expect(world.endpoint.calls).toBe(1);
-  expect(world.table.asked).toBe(2);
+  expect(world.ledger.asked).toBe(2);
 });
 
 test('whoever joins a running request with a refused token gets another one', async () => {
@@ -203,7 +203,7 @@ test('a token endpoint that takes 19 seconds is waited for, and nobody takes ove
 
   expectAllServed(world, await world.ask(world.clients(50)));
   expect(world.endpoint).toMatchObject({ calls: 1, reuses: 0 });
-  expect(world.table.plain()).toMatchObject([{ state: 'STORED' }]);
+  expect(world.ledger.plain()).toMatchObject([{ state: 'STORED' }]);
 });
 
 test('a token endpoint that takes 35 seconds is asked twice, and the claim ends before another one begins', async () => {
@@ -216,7 +216,7 @@ test('a token endpoint that takes 35 seconds is asked twice, and the claim ends 
   expect(answer).toMatchObject({ name: 'CrmUnavailable' });
   expect(world.clock.time - start).toBeLessThan(35_000);
   expect(world.endpoint.calls).toBe(2);
-  expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
+  expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
 });
 
 test('whoever comes later waits for the whole lease', async () => {
@@ -259,7 +259,7 @@ test('several generations behind a late label are walked to the newest', async (
 test('without its item of the ledger, a generation that has a successor is not spent again', async () => {
   const world = new Simulation().stored(-1);
   await world.ask(world.clients(1));
-  world.table.items.clear();
+  world.ledger.items.clear();
   world.secrets.staleMs = 60_000;
 
   expectAllServed(world, await world.ask(world.clients(50)));
@@ -274,7 +274,7 @@ test('a successor that appears between the look and the claim is found under the
         ...ledger,
         claim: async (...of) => {
           await world.client()();
-          world.table.items.clear();
+          world.ledger.items.clear();
           return ledger.claim(...of);
         },
       },
@@ -327,7 +327,7 @@ test('a token of unknown life is used for an hour, and refreshed by whoever find
 test('a token of unknown life outlives its hour when nobody can refresh it', async () => {
   const world = new Simulation().stored(3000, { expiresAt: null });
   const before = world.secrets.tokens.accessToken;
-  world.table.trouble = () => new Error('ledger down');
+  world.ledger.trouble = () => new Error('ledger down');
   await world.pass(10 * 86_400_000);
 
   expect(await world.ask([world.client()])).toEqual([before]);

@@ -50,7 +50,7 @@ test.each(['AccessDeniedException', 'InternalServiceError', 'LimitExceededExcept
     expect(answer).toBe(world.endpoint.issued.at(-2));
     expect(world.clock.time - start).toBeLessThan(45_000);
     expect(world.counted.filter((event) => event === 'GrantRotatedButNotStored')).toHaveLength(1);
-    expect(world.table.plain()).toMatchObject([
+    expect(world.ledger.plain()).toMatchObject([
       { state: 'DEAD', reason: expect.stringContaining('could not be stored') },
     ]);
     const later = await world.ask(world.clients(50));
@@ -75,7 +75,7 @@ test.each([true, false])(
     const first = await world.ask(world.clients(3));
 
     for (const answer of first) expect(world.endpoint.issued).toContain(answer);
-    expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
+    expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
     expect(world.counted).toEqual([]);
     world.secrets.trouble = () => undefined;
     expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(world.secrets.tokens.accessToken));
@@ -86,7 +86,7 @@ test.each([true, false])(
 test('the caller gets its token even when the ledger fails as well', async () => {
   const world = new Simulation().stored(-1);
   refuseStores(world, 'AccessDeniedException');
-  world.table.trouble = () => (world.endpoint.calls > 0 ? awsError('InternalServerError') : undefined);
+  world.ledger.trouble = () => (world.endpoint.calls > 0 ? awsError('InternalServerError') : undefined);
 
   expect(await world.ask([world.client()])).toEqual([world.endpoint.issued.at(-2)]);
 });
@@ -104,8 +104,8 @@ test.each<[string, Fault, string]>([
   const status = typeof fault === 'object' ? fault.status : undefined;
   expect(answer).toMatchObject({ name, transient: true, status });
   expect(world.endpoint.calls).toBe(2);
-  expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
-  expect(world.table.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
+  expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
+  expect(world.ledger.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
   expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(world.secrets.tokens.accessToken));
 });
 
@@ -121,7 +121,7 @@ test.each<[Fault & object, string, boolean]>([
     const { status, retryAfterSeconds } = fault;
     expect(answer).toMatchObject({ name, transient, status, retryAfterSeconds });
   }
-  expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
+  expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', deadline: 0 }]);
   const start = world.clock.time;
 
   expect(await world.ask(world.clients(20))).toEqual(Array(20).fill(world.secrets.tokens.accessToken));
@@ -137,8 +137,8 @@ test('a lost answer is not given back because the repetition was refused', async
   const [answer] = await world.ask([world.client()]);
 
   expect(answer).toMatchObject({ name: 'CrmUnavailable' });
-  expect(world.table.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
-  expect(world.table.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
+  expect(world.ledger.plain()).toMatchObject([{ state: 'CLAIMED', unanswered: 1 }]);
+  expect(world.ledger.plain()[0]?.deadline).toBeGreaterThan(world.clock.time);
 });
 
 test.each(['secret', 'ledger', 'client'])('a %s that answers too late leaves no time to spend', async (slow) => {
@@ -168,7 +168,7 @@ test.each(['secret', 'ledger', 'client'])('a %s that answers too late leaves no 
 
   expect(answer).toMatchObject({ name: 'TokenRefreshInProgress' });
   expect(world.endpoint.calls).toBe(0);
-  expect(world.table.plain()).toMatchObject([{ deadline: 0 }]);
+  expect(world.ledger.plain()).toMatchObject([{ deadline: 0 }]);
 });
 
 test('an answer that is lost late is not asked for again', async () => {
@@ -236,7 +236,7 @@ test.each(['ThrottlingException', 'InternalServerError', 'ResourceNotFoundExcept
   'a ledger that answers %s stops everybody, and nobody calls',
   async (name) => {
     const world = new Simulation().stored(-1);
-    world.table.trouble = () => awsError(name);
+    world.ledger.trouble = () => awsError(name);
 
     for (const answer of await world.ask(world.clients(50))) {
       expect(answer).toMatchObject({ name: 'TokenStoreUnavailable', transient: true });
@@ -247,7 +247,7 @@ test.each(['ThrottlingException', 'InternalServerError', 'ResourceNotFoundExcept
 
 test('a ledger that may not be used is no trouble that passes: it is said at once, and nobody calls', async () => {
   const world = new Simulation().stored(-1);
-  world.table.trouble = () => awsError('AccessDeniedException');
+  world.ledger.trouble = () => awsError('AccessDeniedException');
   const message = expect.stringMatching(
     /^The table ledger may not be used with these credentials: .*another --profile/,
   );
@@ -268,7 +268,7 @@ test('a secret that cannot be read stops everybody, and nobody calls', async () 
 
   for (const answer of answers) expect(answer).toMatchObject({ name: 'TokenStoreUnavailable' });
   expect(world.endpoint.calls).toBe(0);
-  expect(world.table.written).toBe(0);
+  expect(world.ledger.written).toBe(0);
 });
 
 test('with 20 seconds left no claim is kept, no call is made, and the next function is served', async () => {
@@ -278,7 +278,7 @@ test('with 20 seconds left no claim is kept, no call is made, and the next funct
 
   for (const answer of answers) expect(answer).toMatchObject({ name: 'TokenRefreshInProgress', transient: true });
   expect(world.endpoint.calls).toBe(0);
-  expect(world.table.plain()).toMatchObject([{ deadline: 0 }]);
+  expect(world.ledger.plain()).toMatchObject([{ deadline: 0 }]);
   expect(await world.ask([world.client()])).toEqual([world.secrets.tokens.accessToken]);
 });
 
@@ -337,7 +337,7 @@ test('a new grant of a person counts its predecessors too', async () => {
     message: expect.stringMatching(/^96 grants .* within 24 hours.* before 2026-11-20T23:59:59.000Z\.$/),
   });
   expect(world.endpoint.calls).toBe(0);
-  expect(world.table.plain()).toMatchObject([{ state: 'STORED' }]);
+  expect(world.ledger.plain()).toMatchObject([{ state: 'STORED' }]);
 });
 
 test('what the previous release stored without the times of its predecessors is read and refreshed', async () => {
@@ -394,7 +394,7 @@ test('no token is in the ledger or in an error, whatever happened', async () => 
     await world.pass(50_000);
   }
 
-  const places = `${said.join(' ')} ${JSON.stringify(world.table.plain())}`;
+  const places = `${said.join(' ')} ${JSON.stringify(world.ledger.plain())}`;
   expect(said.length).toBeGreaterThan(0);
   for (const token of world.endpoint.issued) expect(places).not.toContain(token);
 });

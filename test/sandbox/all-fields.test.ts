@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkUpdates } from '../../cli/updates/check.ts';
+import { checkUpdates } from '../../cli/updates/check-updates.ts';
 import { openUpdateFile } from '../../cli/updates/source.ts';
 import { createCrmClient } from '../../core/crm/client.ts';
 import { updateCustomer } from '../../core/crm/customers.ts';

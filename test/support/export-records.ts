@@ -1,10 +1,10 @@
 import { createExportRecords, type ExportRecords } from '../../core/export/export-record.ts';
-import { FakeTable } from '../oauth/support/fake-table.ts';
+import { FakeLedger } from '../oauth/support/fake-ledger.ts';
 
 /** A table in memory, as fast as can be. */
-export const emptyTable = () => new FakeTable(async () => {});
+export const emptyLedger = () => new FakeLedger(async () => {});
 
 /** What CreateExport knows of the exports of earlier runs: by default nothing. */
-export function exportRecords(table = emptyTable()): ExportRecords {
-  return createExportRecords(table.client, 'ledger');
+export function exportRecords(ledger = emptyLedger()): ExportRecords {
+  return createExportRecords(ledger.client, 'ledger');
 }

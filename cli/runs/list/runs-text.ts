@@ -1,5 +1,5 @@
-import { fittedTable } from '../../support/table.ts';
 import { bytesText, durationText, manyText, plainLine } from '../../support/text.ts';
+import { fittedTable } from '../../support/text-table.ts';
 import type { Tone } from '../run/outcomes.ts';
 import { FORGOTTEN_AFTER_DAYS, type Run } from '../run/run.ts';
 import { waitingText } from '../run/waiting.ts';

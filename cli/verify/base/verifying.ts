@@ -1,6 +1,6 @@
 import type { Entity } from '../../../core/config/entities.ts';
 import type { Target } from '../../support/target.ts';
-import type { CheckedUpdates } from '../../updates/check.ts';
+import type { CheckedUpdates } from '../../updates/check-updates.ts';
 import type { DeployedStack } from './deployed-stack.ts';
 import type { Pace } from './pace.ts';
 import type { Runs } from './runs.ts';

@@ -2,7 +2,7 @@ import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { createBatchStore } from '../../../core/batch/batch-store.ts';
 import { JSONL } from '../../../core/updates/read-jsonl.ts';
 import { CommandError, USAGE } from '../../support/exit.ts';
-import { type CheckedUpdates, checkUpdates } from '../../updates/check.ts';
+import { type CheckedUpdates, checkUpdates } from '../../updates/check-updates.ts';
 import { readBatchManifest } from '../../updates/outcome.ts';
 import { openUpdateFile, type UpdateSource } from '../../updates/source.ts';
 import { newBatchName, startBatch } from '../../updates/start-batch.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { checkPermissions } from '../../../cli/authorize/permission-check.ts';
+import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
-import { FakeTable } from '../../oauth/support/fake-table.ts';
 
 /** A permission check where the secret of the tokens, or the table, answers so. */
 async function permissionCheck(name: string, part: 'secret' | 'table') {
@@ -9,12 +9,12 @@ async function permissionCheck(name: string, part: 'secret' | 'table') {
     () => new Date(0),
     async () => undefined,
   );
-  const table = new FakeTable(async () => undefined);
+  const ledger = new FakeLedger(async () => undefined);
   const trouble = Object.assign(new Error('refused'), { name });
-  if (part === 'table') table.trouble = () => trouble;
+  if (part === 'table') ledger.trouble = () => trouble;
   else secrets.trouble = (_, secret) => (secret === 'tokens' ? trouble : undefined);
   const places = { ClientSecretId: 'client', TokensSecretId: 'tokens', LedgerTableName: 'ledger' };
-  return checkPermissions({ secrets: secrets.client, dynamo: table.client, ...places });
+  return checkPermissions({ secrets: secrets.client, dynamo: ledger.client, ...places });
 }
 
 const RESTORE =

@@ -1,7 +1,7 @@
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkUpdates } from '../../../cli/updates/check.ts';
+import { checkUpdates } from '../../../cli/updates/check-updates.ts';
 import { openUpdateFile } from '../../../cli/updates/source.ts';
 import { tempDir } from '../../local/support/support.ts';
 

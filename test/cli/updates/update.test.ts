@@ -4,7 +4,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { Command } from 'commander';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { runSchema } from '../../../cli/runs/run/run.ts';
-import { checkUpdates } from '../../../cli/updates/check.ts';
+import { checkUpdates } from '../../../cli/updates/check-updates.ts';
 import { openUpdateFile } from '../../../cli/updates/source.ts';
 import { addUpdate } from '../../../cli/updates/update.ts';
 import { uploadInput } from '../../../cli/updates/upload.ts';

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { createGetAccessToken, type TokenCache } from '../../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../../core/oauth/compose.ts';
 import { RefreshPause } from '../../../core/oauth/refresh-pause.ts';
+import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
-import { FakeTable } from '../../oauth/support/fake-table.ts';
 import { deployment } from '../../support/builders.ts';
 import { type Reply, serverFor } from '../../support/http-server.ts';
 
@@ -24,16 +24,16 @@ async function composed(reply: Reply) {
   const now = () => new Date(clock.time);
   const secrets = new FakeSecrets(now, async () => undefined);
   secrets.place('generation-1-with-its-thirty-two-chars', EXPIRED);
-  const table = new FakeTable(async () => undefined);
+  const ledger = new FakeLedger(async () => undefined);
   secrets.trouble = (operation, secret) => void done.push(`${operation} ${secret}`);
-  table.trouble = (operation) => void done.push(`ledger ${operation}`);
+  ledger.trouble = (operation) => void done.push(`ledger ${operation}`);
   const endpoint = await serverFor(['POST /oauth/token', reply]);
   const deps = accessTokenDeps(
     { clientSecretId: 'client', tokensSecretId: 'tokens', ledgerTable: 'ledger' },
     {
       crm: deployment({ crm: { authUrl: endpoint.url } }).crm,
       secrets: secrets.client,
-      dynamo: table.client,
+      dynamo: ledger.client,
       now,
       sleep: async () => undefined,
       random: () => 0.5,
@@ -44,7 +44,7 @@ async function composed(reply: Reply) {
   );
   const cache: TokenCache = { pause: new RefreshPause() };
   const getAccessToken = createGetAccessToken(deps, cache);
-  return { getAccessToken, deps, cache, done, secrets, table, clock, seen: endpoint.seen };
+  return { getAccessToken, deps, cache, done, secrets, ledger, clock, seen: endpoint.seen };
 }
 
 test('a refreshed grant is claimed, stored, and only then given out', async () => {
@@ -98,7 +98,7 @@ test('a pause of the container ends by the clock of the invocation', async () =>
 });
 
 test('a try to store that began in time is ended in time, before the claim is', async () => {
-  const { getAccessToken, done, secrets, table, clock } = await composed((response) => {
+  const { getAccessToken, done, secrets, ledger, clock } = await composed((response) => {
     // The claim has 45 seconds, of which 2 are a margin: 50 ms are left.
     clock.time += 42_950;
     response.end(JSON.stringify(RENEWED));
@@ -109,7 +109,7 @@ test('a try to store that began in time is ended in time, before the claim is', 
 
   expect(done.filter((step) => step === 'PutSecretValue tokens')).toHaveLength(1);
   expect(done).toContain('GrantRotatedButNotStored');
-  expect(table.plain()).toMatchObject([{ state: 'DEAD' }]);
+  expect(ledger.plain()).toMatchObject([{ state: 'DEAD' }]);
 });
 
 test('what the answer does not say stays as it was', async () => {
@@ -122,11 +122,11 @@ test('what the answer does not say stays as it was', async () => {
 
 test('the ledger holds no token', async () => {
   const error = { error: 'invalid_grant', error_description: 'refresh-1-of-the-night is unknown' };
-  const { getAccessToken, table } = await composed({ status: 400, json: error });
+  const { getAccessToken, ledger } = await composed({ status: 400, json: error });
 
   const failure = await getAccessToken().catch((thrown: Error) => thrown);
 
-  const texts = [JSON.stringify(table.plain()), JSON.stringify(failure), String((failure as Error).message)];
+  const texts = [JSON.stringify(ledger.plain()), JSON.stringify(failure), String((failure as Error).message)];
   for (const text of texts) expect(text).not.toContain('of-the-night');
   expect(texts[0]).toContain('invalid_grant.');
 });

@@ -1,7 +1,7 @@
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { FakeSecrets } from '../../oauth/support/fake-secrets.ts';
-import { FakeTable } from '../../oauth/support/fake-table.ts';
 import type { Answer, Request } from './front.ts';
 
 type Command = new (input: never) => object;
@@ -20,17 +20,17 @@ export const HASH_KEY = 'k4y-of-the-hashed-columns-of-all-tables';
 export function awsJson() {
   const now = async () => undefined;
   const secrets = new FakeSecrets(() => new Date(), now);
-  const table = new FakeTable(now);
+  const ledger = new FakeLedger(now);
   return {
     secrets,
-    table,
+    ledger,
     answer: async ({ headers, body }: Request): Promise<Answer> => {
       const target = String(headers['x-amz-target']);
       const Of = COMMANDS[target];
       if (!Of) throw new Error(`${target} is not known`);
       const input = JSON.parse(body.toString());
       if (input.SecretId === 'hash-key') return json(200, { SecretString: HASH_KEY });
-      const client = target.startsWith('Dynamo') ? table.client : secrets.client;
+      const client = target.startsWith('Dynamo') ? ledger.client : secrets.client;
       const send = client.send as (command: object) => Promise<object>;
       return send(new Of(input as never)).then(
         (answer) => json(200, answer),

@@ -4,7 +4,7 @@ import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { CANARY, deployment, EXPORT_ID, newState, OTHER_EXPORT_ID } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps, unclaimed } from '../../support/deps.ts';
-import { emptyTable, exportRecords } from '../../support/export-records.ts';
+import { emptyLedger, exportRecords } from '../../support/export-records.ts';
 import { failureOf } from '../../support/failures.ts';
 import { fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
@@ -17,14 +17,14 @@ const status = (answer: unknown): Answers[number] => ['get /leads/exports/{id}',
 const NEW = created(OTHER_EXPORT_ID);
 
 /** What CreateExport works with a day after the failed run, at a CRM that answers so. */
-function retryDeps(table = emptyTable(), ...answers: Answers) {
+function retryDeps(ledger = emptyLedger(), ...answers: Answers) {
   const crm = fakeCrm(FIELDS, ...answers);
   const now = at('2026-11-21T07:00:00.000Z');
   return {
     ...testDeps({ now }),
     crm,
     claimSlot: unclaimed,
-    records: exportRecords(table),
+    records: exportRecords(ledger),
     read: fakeBucket().read,
     softwareVersion: '1.2.3',
   };
@@ -36,18 +36,18 @@ const retry = (input: object = {}, execution = 'retry-1') =>
 
 /** The table after a run of the day before, which had an export and failed later. */
 async function afterFailedRun(input: object = {}) {
-  const table = emptyTable();
+  const ledger = emptyLedger();
   const crm = fakeCrm(FIELDS, created(EXPORT_ID));
   const deps = {
     ...testDeps(),
     crm,
     claimSlot: unclaimed,
-    records: exportRecords(table),
+    records: exportRecords(ledger),
     read: fakeBucket().read,
     softwareVersion: '1.2.3',
   };
   await createExport(newState({ entity: 'leads', ...input }), deps);
-  return table;
+  return ledger;
 }
 
 const linesOf = ({ crm }: ReturnType<typeof retryDeps>) => crm.calls.map(({ line }) => line);
@@ -117,17 +117,17 @@ test.each([
   ['a run of another entity', 'contacts-night'],
   ['a run that nobody knows', CANARY],
 ])('%s has nothing to adopt, and its name is in no state, log or table', async (_, adopt) => {
-  const table = await afterFailedRun();
-  const records = exportRecords(table);
+  const ledger = await afterFailedRun();
+  const records = exportRecords(ledger);
   const record = { exportId: EXPORT_ID, createdAt: startedAt, fingerprint: 'of contacts', date: '2026-11-20' };
   await records.keep('contacts-night', record, new Date(startedAt));
-  const deps = retryDeps(table, NEW);
+  const deps = retryDeps(ledger, NEW);
 
   const answer = await createExport(retry({ adopt }), deps);
 
   expect(answer.run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
   expect(JSON.stringify([answer, deps.log.lines])).not.toContain(adopt);
-  expect([...table.items.keys()]).not.toContain(`export-of#${CANARY}`);
+  expect([...ledger.items.keys()]).not.toContain(`export-of#${CANARY}`);
 });
 
 test.each([[''], ['x'.repeat(81)], [{ run: 'night-1', exportId: EXPORT_ID }]])(
@@ -138,57 +138,57 @@ test.each([[''], ['x'.repeat(81)], [{ run: 'night-1', exportId: EXPORT_ID }]])(
 );
 
 test('a retry of a retry adopts the same export, which keeps the time of its request', async () => {
-  const table = await afterFailedRun();
+  const ledger = await afterFailedRun();
   const processing = status({ status: 'PROCESSING' });
-  await createExport(retry(), retryDeps(table, processing));
+  await createExport(retry(), retryDeps(ledger, processing));
 
-  const { run } = await createExport(retry({ adopt: 'retry-1' }, 'retry-2'), retryDeps(table, processing));
+  const { run } = await createExport(retry({ adopt: 'retry-1' }, 'retry-2'), retryDeps(ledger, processing));
 
   expect(run).toMatchObject({ exportId: EXPORT_ID, createdAt: '2026-11-20T01:10:00.000Z', adopted: 'retry-1' });
 });
 
-test.each<[string, (table: ReturnType<typeof emptyTable>) => Answers[number][]]>([
+test.each<[string, (table: ReturnType<typeof emptyLedger>) => Answers[number][]]>([
   ['a CRM that is down', () => [status(new RunError('CrmUnavailable', 'Down.'))]],
   [
     'a ledger that does not answer',
-    (table) => {
-      table.trouble = () => new Error('no answer');
+    (ledger) => {
+      ledger.trouble = () => new Error('no answer');
       return [];
     },
   ],
 ])('%s is waited for: no second export is requested meanwhile', async (_, answersOf) => {
-  const table = await afterFailedRun();
-  const deps = retryDeps(table, ...answersOf(table));
+  const ledger = await afterFailedRun();
+  const deps = retryDeps(ledger, ...answersOf(ledger));
   const step = asStep('CreateExport', createExport, ...composed(deps));
 
   const answer = await step(retry(), lambdaContext());
 
   expect(answer).toMatchObject({ outcome: 'RETRY', run: null, unansweredCreates: 0 });
   expect(linesOf(deps)).not.toContain(POSTED);
-  table.trouble = () => undefined;
-  const later = retryDeps(table, status({ status: 'PROCESSED' }));
+  ledger.trouble = () => undefined;
+  const later = retryDeps(ledger, status({ status: 'PROCESSED' }));
   expect((await createExport({ ...retry(), waits: 1 }, later)).run).toMatchObject({ adopted: 'night-1' });
 });
 
 test('a run whose export cannot be recorded goes on, and a retry requests its own', async () => {
-  const table = emptyTable();
-  table.trouble = () => new Error('no answer');
-  const deps = retryDeps(table, created(EXPORT_ID));
+  const ledger = emptyLedger();
+  ledger.trouble = () => new Error('no answer');
+  const deps = retryDeps(ledger, created(EXPORT_ID));
 
   const first = await createExport(newState(), deps);
 
   expect(first).toMatchObject({ outcome: 'CREATED', run: { exportId: EXPORT_ID } });
   const fields = { error: 'TokenStoreUnavailable' };
   expect(deps.log.lines).toEqual([{ level: 'error', message: 'left its export unrecorded', fields }]);
-  table.trouble = () => undefined;
-  const { run } = await createExport(retry(), retryDeps(table, NEW));
+  ledger.trouble = () => undefined;
+  const { run } = await createExport(retry(), retryDeps(ledger, NEW));
   expect(run).toMatchObject({ exportId: OTHER_EXPORT_ID, adopted: null });
 });
 
 test('the table keeps ids, digests and dates for thirty days, and nothing else', async () => {
-  const table = await afterFailedRun({ filters: [{ field: 'name', value: CANARY }] });
+  const ledger = await afterFailedRun({ filters: [{ field: 'name', value: CANARY }] });
 
-  expect(table.plain()).toEqual([
+  expect(ledger.plain()).toEqual([
     {
       pk: 'export-of#night-1',
       exportId: EXPORT_ID,

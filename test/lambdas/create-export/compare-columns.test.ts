@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { RunError } from '../../../core/errors.ts';
-import { fieldsOf } from '../../../core/export/drift.ts';
+import { fieldsOf } from '../../../core/export/column-drift.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
 import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';

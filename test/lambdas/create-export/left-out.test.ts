@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fieldsOf } from '../../../core/export/drift.ts';
+import { fieldsOf } from '../../../core/export/column-drift.ts';
 import { asStep } from '../../../core/step/export-run.ts';
 import type { Run } from '../../../core/step/states.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';

@@ -4,7 +4,7 @@ import { asStep } from '../../../core/step/export-run.ts';
 import type { RunState } from '../../../core/step/states.ts';
 import { createClaimSlot } from '../../../lambdas/create-export/claim-slot.ts';
 import { createExport } from '../../../lambdas/create-export/create-export.ts';
-import { FakeTable } from '../../oauth/support/fake-table.ts';
+import { FakeLedger } from '../../oauth/support/fake-ledger.ts';
 import { deployment, EXPORT_ID, newState } from '../../support/builders.ts';
 import { at, composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { exportRecords } from '../../support/export-records.ts';
@@ -17,11 +17,11 @@ const NIGHT = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } };
 
 /** A deployment whose CRM answers at any time, and counts what is requested. */
 function deployed(settings: Parameters<typeof deployment>[0] = {}) {
-  const table = new FakeTable(async () => {});
+  const ledger = new FakeLedger(async () => {});
   let posts = 0;
   const run = async (execution: string, startedAt: string, input: object, state: Partial<RunState> = {}) => {
     const crm = fakeCrm(FIELDS, CREATED);
-    const claimSlot = createClaimSlot(table.client, 'ledger', at(startedAt));
+    const claimSlot = createClaimSlot(ledger.client, 'ledger', at(startedAt));
     const around = testDeps({ deployment: deployment(settings), now: at(startedAt) });
     const deps = { ...around, crm, claimSlot, records: exportRecords(), read: fakeBucket().read, softwareVersion: '1' };
     const begun = newState({ entity: 'leads', ...input }, { execution, startedAt, ...state });
@@ -29,7 +29,7 @@ function deployed(settings: Parameters<typeof deployment>[0] = {}) {
     posts += crm.calls.filter(({ line }) => line.startsWith('post')).length;
     return { answer, asked: crm.calls.length };
   };
-  return { table, run, posts: () => posts };
+  return { ledger, run, posts: () => posts };
 }
 
 const due = (time: string): [string, { scheduledFor: string }] => [time, { scheduledFor: time }];
@@ -68,11 +68,11 @@ test('the event that says when it fired, and one that is delivered twice and lat
 });
 
 test('a run by hand neither claims nor minds the claim of a rule', async () => {
-  const { run, table, posts } = deployed();
+  const { run, ledger, posts } = deployed();
 
   await run('by-hand-1', '2026-11-20T01:00:00Z', {});
   await run('by-hand-2', '2026-11-20T01:00:00Z', { date: '2026-11-20', scheduledFor: '2026-11-20T01:00:00Z' });
-  expect(table.items.size).toBe(0);
+  expect(ledger.items.size).toBe(0);
   await run('event-1', ...due('2026-11-20T01:00:00Z'));
   await run('by-hand-3', '2026-11-20T01:00:00Z', {});
 
@@ -80,28 +80,28 @@ test('a run by hand neither claims nor minds the claim of a rule', async () => {
 });
 
 test('a start that is still to come cannot be taken from its rule', async () => {
-  const { run, table } = deployed();
+  const { run, ledger } = deployed();
 
   const { answer } = await run('by-hand', '2026-11-20T00:30:00Z', { scheduledFor: '2026-11-20T01:00:00Z' });
 
   expect(answer).toMatchObject({ outcome: 'FAILED', failure: { error: 'InvalidInput' } });
   expect(answer.failure?.cause).toContain('still to come');
-  expect(table.items.size).toBe(0);
+  expect(ledger.items.size).toBe(0);
 });
 
 test('of the two starts of a local time one requests an export; the other claims and asks for nothing', async () => {
-  const { run, table, posts } = deployed(NIGHT);
+  const { run, ledger, posts } = deployed(NIGHT);
 
   expect(await run('event-1', ...due('2026-11-19T23:00:00Z'))).toMatchObject({
     answer: { outcome: 'NOT_DUE' },
     asked: 0,
   });
-  expect(table.items.size).toBe(0);
+  expect(ledger.items.size).toBe(0);
   const { answer } = await run('event-2', ...due('2026-11-20T00:00:00Z'));
 
   expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
   expect(posts()).toBe(1);
-  expect(table.plain()).toEqual([
+  expect(ledger.plain()).toEqual([
     { pk: 'slot#leads#2026-11-20T00:00Z', owner: 'event-2', ttl: Date.parse('2026-12-20T00:00:00Z') / 1000 },
   ]);
 });
@@ -116,24 +116,24 @@ test('a start at midnight has its date, though the clock of Step Functions is be
 });
 
 test('an execution that began under an earlier release requests what that release would have', async () => {
-  const { run, table } = deployed(NIGHT);
+  const { run, ledger } = deployed(NIGHT);
 
   const { answer } = await run('event-1', ...due('2026-11-19T23:00:00Z'), { machineVersion: 1 });
 
   expect(answer).toMatchObject({ outcome: 'CREATED', run: { date: '2026-11-20' } });
-  expect(table.items.size).toBe(0);
+  expect(ledger.items.size).toBe(0);
 });
 
 test.each([
   ['lost the answer to its request', 'CreateUnanswered'],
   ['was not there', 'CrmUnavailable'],
 ] as const)('a run that waits because the CRM %s stays due, though a deployment moves its start', async (_, error) => {
-  const table = new FakeTable(async () => {});
+  const ledger = new FakeLedger(async () => {});
   const [time, start] = due('2026-06-19T23:00:00Z');
   const invoke = (localTime: string, state: RunState, ...answers: Parameters<typeof fakeCrm>) => {
     const settings = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: localTime } });
     const around = testDeps({ deployment: settings, now: at(time) });
-    const claimSlot = createClaimSlot(table.client, 'ledger', at(time));
+    const claimSlot = createClaimSlot(ledger.client, 'ledger', at(time));
     const others = { records: exportRecords(), read: fakeBucket().read, softwareVersion: '1' };
     const deps = { ...around, ...others, claimSlot, crm: fakeCrm(...answers) };
     return asStep('CreateExport', createExport, ...composed(deps))(state, lambdaContext());
@@ -151,8 +151,8 @@ test.each([
   ['is not there for a moment', 'InternalServerError', 'RETRY', undefined],
   ['may not be written', 'AccessDeniedException', 'FAILED', 'ConfigInvalid'],
 ])('while the table %s nothing is requested', async (_, name, outcome, error) => {
-  const { run, table } = deployed();
-  table.trouble = () => Object.assign(new Error('refused'), { name });
+  const { run, ledger } = deployed();
+  ledger.trouble = () => Object.assign(new Error('refused'), { name });
 
   const { answer, asked } = await run('event-1', ...due('2026-11-20T01:00:00Z'));
 

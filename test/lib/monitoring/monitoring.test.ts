@@ -6,7 +6,7 @@ import { ENTITIES } from '../../../core/config/entities.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { METRICS, type MetricName } from '../../../core/log/metrics.ts';
 import { ExportStack } from '../../../lib/export-stack.ts';
-import { ALARMS } from '../../../lib/monitoring/alarms.ts';
+import { ALARMS } from '../../../lib/monitoring/alarm-list.ts';
 import { fullDeployment, resolved, synthesise, updatingDeployment } from '../../../scripts/definition.ts';
 import { AWS_METRICS } from '../support/aws-metrics.ts';
 import { allOf, oneOf, statementsOf } from '../support/template.ts';

@@ -6,8 +6,8 @@ import { createLedger } from '../../../core/oauth/ledger.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { deployment } from '../../support/builders.ts';
 import { FakeEndpoint } from './fake-endpoint.ts';
+import { FakeLedger } from './fake-ledger.ts';
 import { FakeSecrets } from './fake-secrets.ts';
-import { FakeTable } from './fake-table.ts';
 import { randomFrom, VirtualClock } from './virtual-clock.ts';
 
 export const FIRST_VERSION = '00000000-0000-4000-8000-000000000001';
@@ -30,7 +30,7 @@ export class Simulation {
   readonly clock: VirtualClock;
   readonly endpoint: FakeEndpoint;
   readonly secrets: FakeSecrets;
-  readonly table: FakeTable;
+  readonly ledger: FakeLedger;
   /** What was counted for alarms. */
   readonly counted: string[] = [];
   readonly #random: () => number;
@@ -41,7 +41,7 @@ export class Simulation {
     const latency = () => this.clock.sleep(1 + 20 * this.#random());
     this.endpoint = new FakeEndpoint(this.clock);
     this.secrets = new FakeSecrets(this.clock.now, latency);
-    this.table = new FakeTable(latency);
+    this.ledger = new FakeLedger(latency);
   }
 
   /** A grant is stored whose access token has this much life left; none is past its end. */
@@ -56,7 +56,7 @@ export class Simulation {
     const deps = accessTokenDeps(PLACES, {
       crm: deployment().crm,
       secrets: this.secrets.client,
-      dynamo: this.table.client,
+      dynamo: this.ledger.client,
       now: () => new Date(this.clock.time + skewMs),
       sleep: this.clock.sleep,
       random: this.#random,
@@ -102,12 +102,12 @@ export class Simulation {
   storeGrant(tokens = this.endpoint.grant(), { diesAfterClaim = false, now = Date.now } = {}): Promise<unknown> {
     const known = createGrantStore(this.secrets.client, 'tokens');
     const store = diesAfterClaim ? { ...known, store: never } : known;
-    const ledger = createLedger(this.table.client, 'ledger', 'tokens');
+    const ledger = createLedger(this.ledger.client, 'ledger', 'tokens');
     return storeGrant(tokens, { store, ledger, now, elapsed: () => this.clock.time, sleep: this.clock.sleep });
   }
 
   get state(): unknown {
-    return this.table.plain().map(({ state }) => state);
+    return this.ledger.plain().map(({ state }) => state);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Rows under headings, columns as wide as their widest cell. */
-export function table(headings: string[], rows: string[][]): string {
+export function textTable(headings: string[], rows: string[][]): string {
   const all = [headings, ...rows];
   const widths = headings.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
   const line = (row: string[]) =>
@@ -22,7 +22,7 @@ interface Column {
  */
 export function fittedTable(columns: Column[], rows: string[][], width: number) {
   const lines = (shown: Column[], cells: string[][]) =>
-    table(
+    textTable(
       shown.map(({ heading, name }) => heading ?? name),
       cells,
     ).split('\n');

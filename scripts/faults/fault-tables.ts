@@ -1,3 +1,4 @@
+import { markdownTable } from '../document-tables.ts';
 import { CALLS, type Call, SCENARIOS } from './calls.ts';
 import { FAULTS, type Fault, SPANS, type Span } from './faults.ts';
 import { type End, predict } from './predictions.ts';
@@ -22,16 +23,16 @@ export function faultTables(): string {
   const tables = Object.entries(SCENARIOS).flatMap(([scenario, what]) => {
     return [
       `## ${what.charAt(0).toUpperCase()}${what.slice(1)}`,
-      table(CALLS.filter((call) => call.scenario === scenario)),
+      callTable(CALLS.filter((call) => call.scenario === scenario)),
     ];
   });
   return [count, meanings.join('\n'), ...tables].join('\n\n');
 }
 
-function table(calls: Call[]): string {
+function callTable(calls: Call[]): string {
   const head = ['Step', 'Call', ...faults];
   const lines = calls.map((call) => [call.step, call.call, ...faults.map((fault) => cell(call, fault))]);
-  return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return markdownTable(head, lines);
 }
 
 function cell(call: Call, fault: Fault): string {

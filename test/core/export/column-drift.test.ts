@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changesBetween, driftOf, fieldsOf, type ListedField } from '../../../core/export/drift.ts';
+import { changesBetween, driftOf, fieldsOf, type ListedField } from '../../../core/export/column-drift.ts';
 import { countChanges, driftTexts } from '../../../core/export/drift-words.ts';
 import { meantBy } from '../../../core/export/left-out.ts';
 import { listedOf } from '../../../core/export/request.ts';

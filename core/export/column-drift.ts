@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import type { Drift, Since } from '../step/drift.ts';
+import type { Drift, Since } from '../step/drift-schema.ts';
 import type { Run } from '../step/states.ts';
 import { isPlainName } from '../suggestion.ts';
 

@@ -10,7 +10,7 @@ type Item = Record<string, AttributeValue>;
 type Update = UpdateItemCommand['input'];
 
 /** A table in memory that means what DynamoDB means by the expressions of the ledger; an unknown word in one is an error. */
-export class FakeTable {
+export class FakeLedger {
   readonly items = new Map<string, Item>();
   /** Writes that were requested, and those that were done. */
   asked = 0;

@@ -4,8 +4,8 @@ import type { ProblemReport } from '../../core/updates/problems.ts';
 import { readUpdates } from '../../core/updates/read-updates.ts';
 import { isProblem } from '../../core/updates/record-check.ts';
 import { STRICT, type WithId } from '../../core/updates/update-line.ts';
-import { table } from '../support/table.ts';
 import { manyText } from '../support/text.ts';
+import { textTable } from '../support/text-table.ts';
 import { refused, type UpdateSource } from './source.ts';
 
 /** A source of which every line is valid. */
@@ -41,7 +41,7 @@ function problemsText({ first, total, perField }: ProblemReport): string {
   const rows = first.map(({ line, field, sentence }) => [line === 0 ? '' : String(line), field ?? '', sentence]);
   const fields = Object.entries(perField).map(([field, count]) => [field, String(count)]);
   const more = total > first.length ? `\n  … and ${manyText(total - first.length, 'more problem')}` : '';
-  return `${table(['line', 'field', 'problem'], rows)}${more}\n\n${table(['field', 'problems'], fields)}\n`;
+  return `${textTable(['line', 'field', 'problem'], rows)}${more}\n\n${textTable(['field', 'problems'], fields)}\n`;
 }
 
 function problemsSentence(name: string, { total, first: [only] }: ProblemReport): string {
