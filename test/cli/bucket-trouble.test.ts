@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { codeOf } from '../../cli/support/exit.ts';
 import { RunError } from '../../core/errors.ts';
-import { readingCloud } from './support/reading-cloud.ts';
-import { runCli } from './support/run-cli.ts';
+import { bucketRefuses } from './support/cloud/answers.ts';
+import { aws } from './support/cloud/cloud.ts';
 
 /** A command against a bucket that answers everything so. */
 async function against(code: string, status: number, ...args: string[]) {
-  const { endpoint } = await readingCloud({ bucket: { status, code } });
-  return runCli(...args, '--deployment', 'test', '--endpoint-url', endpoint, '--json');
+  const { cli } = await aws(bucketRefuses(code, status));
+  return cli(...args, '--json');
 }
 
 test.for([

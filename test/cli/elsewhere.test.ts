@@ -6,7 +6,9 @@ import { expect, test } from 'vitest';
 import { nightlyPlan } from '../../cli/schedule/nightly-plan.ts';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { tempDir } from '../local/support/support.ts';
-import { readingCloud } from './support/reading-cloud.ts';
+import { aws } from './support/cloud/cloud.ts';
+import { executions } from './support/cloud/executions.ts';
+import { stack } from './support/cloud/stack.ts';
 import { runCli } from './support/run-cli.ts';
 
 /** The shell function of `completion` runs the command from wherever a person is. */
@@ -15,7 +17,7 @@ const start = '2026-11-20T22:30:00.000Z';
 const late = { name: 'rule-1', status: 'FAILED', error: 'X', input: { entity: 'leads' }, start, stop: start };
 
 test('the configuration is found from any directory', async () => {
-  const { endpoint } = await readingCloud({ executions: [late] });
+  const { endpoint } = await aws(executions([late]));
   const program = resolve(import.meta.dirname, '../../cli/main.js');
   const args = ['list', '--deployment', 'example', '--endpoint-url', endpoint, '--since', '2026-11-01', '--json'];
   const place = { cwd: await tempDir(), env: { ...process.env, AWS_ENDPOINT_URL: undefined } };
@@ -26,7 +28,7 @@ test('the configuration is found from any directory', async () => {
 });
 
 test('where there is no configuration the defaults hold, and that is said', async () => {
-  const { endpoint } = await readingCloud({ executions: [late] });
+  const { endpoint } = await aws(executions([late]));
   const place = ['--deployment', 'nowhere', '--endpoint-url', endpoint];
   const { code, stdout, stderr } = await runCli('list', ...place, '--since', '2026-11-01', '--json');
   expect([code, JSON.parse(stdout).runs]).toMatchObject([0, [{ date: '2026-11-20' }]]);
@@ -37,7 +39,7 @@ test('where there is no configuration the defaults hold, and that is said', asyn
 });
 
 test('the dates of a report are those of the zone that is deployed, whatever the file or its lack says', async () => {
-  const { endpoint } = await readingCloud({ executions: [late], timeZone: 'Asia/Jerusalem' });
+  const { endpoint } = await aws(stack({ TimeZone: 'Asia/Jerusalem' }), executions([late]));
   const place = ['--deployment', 'nowhere', '--endpoint-url', endpoint];
   const page = await runCli('report', ...place, '--output', '-');
   expect(page.stderr).toMatch(/^There is no config\/nowhere\.json: nights are taken to begin at 01:00 UTC\./);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { PROJECT, tempDir } from '../local/support/support.ts';
-import { readingCloud } from './support/reading-cloud.ts';
+import { aws } from './support/cloud/cloud.ts';
 import { runCli } from './support/run-cli.ts';
 
 /** npm runs the command in the package, wherever the person is. */
@@ -15,7 +15,7 @@ async function personAt(): Promise<string> {
 }
 
 const args = async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   cloud.publish();
   return ['--deployment', 'test', '--endpoint-url', cloud.endpoint];
 };

@@ -5,7 +5,10 @@ import { deployedOutputs } from '../../../core/config/deployed.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { deploymentServer, OUTPUTS, stackReply } from '../support/aws-server.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { denied } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { executions } from '../support/cloud/executions.ts';
+import { stack } from '../support/cloud/stack.ts';
 import { runCli } from '../support/run-cli.ts';
 
 const MARCH = ['leads', '--from', '2026-03-01', '--to', '2026-03-03'];
@@ -66,14 +69,14 @@ test.each([
 });
 
 test('a date that is still to come is refused, and nothing is started', async () => {
-  const { endpoint, calls } = await readingCloud({ timeZone: 'Asia/Jerusalem' });
+  const { cli, asked } = await aws(stack({ TimeZone: 'Asia/Jerusalem' }));
   const args = ['leads', '--from', '2026-03-01', '--to', '2999-01-01', '--same-data'];
 
-  const { code, stderr } = await runCli('backfill', ...args, ...place(endpoint));
+  const { code, stderr } = await cli('backfill', ...args);
 
   expect(code).toBe(2);
   expect(stderr).toMatch(/^2999-01-01 is no date for an export: .* in Asia\/Jerusalem\.\n$/);
-  expect(calls).toEqual([]);
+  expect(asked).toEqual([]);
 });
 
 const running = (name: string, input: object) => ({
@@ -82,19 +85,16 @@ const running = (name: string, input: object) => ({
 });
 
 test('a dry run shows what is published and under way, however it was started, and starts nothing', async () => {
-  const executions = [
+  const runs = [
     running('leads-backfill-2026-03-03-2', { date: '2026-03-03' }),
     running('by-hand', { scheduledFor: '2026-03-03T23:30:00Z' }),
     running('of-others', { entity: 'contacts', date: '2026-03-01' }),
   ];
-  const cloud = await readingCloud({ executions, timeZone: 'Asia/Jerusalem' });
+  const cloud = await aws(stack({ TimeZone: 'Asia/Jerusalem' }), executions(runs));
   cloud.publish({ date: '2026-03-02' });
   const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-04', '--same-data', '--dry-run'];
 
-  const [text, json] = await Promise.all([
-    runCli('backfill', ...args, ...place(cloud.endpoint)),
-    runCli('backfill', ...args, ...place(cloud.endpoint), '--json'),
-  ]);
+  const [text, json] = await Promise.all([cloud.cli('backfill', ...args), cloud.cli('backfill', ...args, '--json')]);
 
   expect(text).toMatchObject({ code: 0, stdout: expect.stringContaining('\n2026-03  ·✓……\n4 dates: ✓ 1 published') });
   expect(JSON.parse(json.stdout)).toMatchObject({
@@ -111,15 +111,15 @@ test('a dry run shows what is published and under way, however it was started, a
       { date: '2026-03-04', state: 'running', run: { run: 'by-hand', outcome: 'running' }, error: null },
     ],
   });
-  expect(cloud.calls).not.toContain('StartExecution');
+  expect(cloud.asked).not.toContain('StartExecution');
 });
 
 test('a date is published by the configured plan alone: what a person asked for in its place is replaced', async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   cloud.publish({ date: '2026-03-01' });
   cloud.publish({ date: '2026-03-02', manifest: { kind: 'partial' } });
 
-  const { stdout } = await runCli('backfill', ...MARCH, '--same-data', '--dry-run', ...place(cloud.endpoint), '--json');
+  const { stdout } = await cloud.cli('backfill', ...MARCH, '--same-data', '--dry-run', '--json');
 
   const states = JSON.parse(stdout).dates.map(({ state }: { state: string }) => state);
   expect(states).toEqual(['published', 'missing', 'missing']);
@@ -127,26 +127,26 @@ test('a date is published by the configured plan alone: what a person asked for 
 
 test('a run that was under way and published nothing is followed by one of the backfill', async () => {
   const byHand = running('by-hand', { date: '2026-03-01', filters: [] });
-  const cloud = await readingCloud({ executions: [byHand], denied: ['StartExecution'] });
+  const cloud = await aws(denied('StartExecution'), executions([byHand]));
   // It ends once it was looked at.
-  const status = () => (cloud.calls.includes('GetExecutionHistory') ? 'SUCCEEDED' : 'RUNNING');
+  const status = () => (cloud.asked.includes('GetExecutionHistory') ? 'SUCCEEDED' : 'RUNNING');
   Object.defineProperty(byHand, 'status', { get: status, enumerable: true });
   const args = ['leads', '--from', '2026-03-01', '--to', '2026-03-01', '--same-data'];
 
-  const { stdout } = await runCli('backfill', ...args, ...place(cloud.endpoint));
+  const { stdout } = await cloud.cli('backfill', ...args);
 
   expect(stdout).toContain('2026-03-01: under way, by-hand\n');
-  expect(cloud.calls.filter((call) => call === 'StartExecution')).toHaveLength(1);
+  expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
 });
 
 test('a refusal of AWS ends it at once, and says how to go on', async () => {
-  const cloud = await readingCloud({ denied: ['StartExecution'] });
+  const cloud = await aws(denied('StartExecution'));
   const args = [...MARCH, '--same-data', '--concurrency', '1'];
 
-  const { code, stdout, stderr } = await runCli('backfill', ...args, ...place(cloud.endpoint), '--json');
+  const { code, stdout, stderr } = await cloud.cli('backfill', ...args, '--json');
 
   expect(code).toBe(3);
-  expect(cloud.calls.filter((call) => call === 'StartExecution')).toHaveLength(1);
+  expect(cloud.asked.filter((call) => call === 'StartExecution')).toHaveLength(1);
   const document = { ok: false, entity: 'leads', error: expect.stringContaining('AWS denies access') };
   expect(JSON.parse(stdout)).toMatchObject({ ...document, dates: Array(3).fill({ state: 'missing' }) });
   expect(stderr).toMatch(

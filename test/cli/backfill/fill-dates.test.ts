@@ -1,28 +1,28 @@
 import { expect, test } from 'vitest';
 import type { BackfillDate } from '../../../cli/backfill/calendar.ts';
 import { fillDates } from '../../../cli/backfill/fill-dates.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
 const missing = (): BackfillDate => ({ date: '2026-03-01', state: 'missing', run: null, error: null });
 const options = (signal = new AbortController().signal) => ({ concurrency: 1, signal, onChange: () => {} });
 
 test('a date that was published since the calendar was made is not started', async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   cloud.publish({ date: '2026-03-01' });
   const dates = [missing()];
 
   await fillDates(cloud.target, 'leads', dates, options());
 
   expect(dates).toEqual([{ ...missing(), state: 'published' }]);
-  expect(cloud.calls).not.toContain('StartExecution');
+  expect(cloud.asked).not.toContain('StartExecution');
 });
 
 test('after Ctrl-C nothing is started, however far a date was looked at', async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   const dates = [missing(), { ...missing(), date: '2026-03-02' }];
 
   await expect(fillDates(cloud.target, 'leads', dates, options(AbortSignal.abort()))).rejects.toThrow();
 
   expect(dates.map(({ state }) => state)).toEqual(['missing', 'missing']);
-  expect(cloud.calls).not.toContain('StartExecution');
+  expect(cloud.asked).not.toContain('StartExecution');
 });

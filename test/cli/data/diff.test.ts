@@ -4,14 +4,14 @@ import { keyChanges } from '../../../cli/data/key-changes.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
 type Side = { content: string | Buffer; file?: Partial<Manifest['file']> };
 
 /** Two published dates, and `diff` between them. */
 async function between(before: Side, after: Side) {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   const put = (date: string, { content, file }: Side) => {
     const execution = `leads-${date}`;
     const manifest = cloud.publish({ date, execution, content });
@@ -156,12 +156,12 @@ test.each<[string, Side, number, RegExp]>([
 });
 
 test('a date without a published file is refused before either is read', async () => {
-  const { diff, calls, keys } = await between({ content: OLD }, { content: OLD });
+  const { diff, asked, keys } = await between({ content: OLD }, { content: OLD });
   expect(await diff('--to', '2026-11-25')).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^Nothing of leads is published for 2026-11-25; the nearest: 2026-11-21\.\n$/),
   });
-  expect(calls.filter((call) => keys.some((key) => call.includes(key)))).toEqual([]);
+  expect(asked.filter((call) => keys.some((key) => call.includes(key)))).toEqual([]);
 });
 
 test('more keys than fit into memory are refused, not counted wrong', async () => {

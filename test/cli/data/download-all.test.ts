@@ -2,12 +2,12 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tempDir } from '../../local/support/support.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
 /** Leads of two dates and contacts of the first, and `download --all` into an empty directory. */
 async function setting() {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   cloud.publish({ entity: 'contacts', date: '2026-11-19' });
   cloud.publish({ entity: 'leads', date: '2026-11-19', execution: 'old', content: 'id,name\n7,g\n' });
   const newest = cloud.publish({ entity: 'leads', date: '2026-11-20' });
@@ -72,7 +72,7 @@ test('nothing is written where a place is taken, or a file is of another format 
 });
 
 test('where nothing is published it says so in one sentence', async () => {
-  const { endpoint } = await readingCloud();
+  const { endpoint } = await aws();
   const { code, stdout, stderr } = await runCli(
     'download',
     '--all',

@@ -9,7 +9,8 @@ import { downloadTo } from '../../../cli/data/download-file.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
 import { run } from '../../local/support/running.ts';
 import { PROJECT, tempDir } from '../../local/support/support.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { fault, Reply } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
 import { runCli, WITHOUT_AWS } from '../support/run-cli.ts';
 
 /** What the disk, another download, a link or Ctrl-C does to a download. */
@@ -19,11 +20,12 @@ const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
 const options = { force: false, onProgress: () => undefined };
 const errorOf = (promise: Promise<unknown>) => promise.then(() => 'no error').catch((error: unknown) => error);
 
-async function setting(trouble?: (response: ServerResponse, body: Buffer) => boolean) {
-  const cloud = await readingCloud({ trouble: (key, response, body) => key === FILE && !!trouble?.(response, body) });
+/** A published file, and a place for it. @param trouble in the place of the file */
+async function setting(trouble?: (response: ServerResponse) => unknown) {
+  const cloud = await aws(fault(`GetObject ${FILE}`, trouble && new Reply(trouble)));
   const manifest = cloud.publish({ content: CONTENT });
   const path = join(await tempDir(), 'leads.csv');
-  const args = ['download', 'leads', '--deployment', 'test', '--endpoint-url', cloud.endpoint];
+  const args = ['download', 'leads', ...cloud.place];
   return { ...cloud, manifest, path, args, download: () => downloadTo(cloud.target, manifest, path, options) };
 }
 
@@ -76,12 +78,11 @@ test('of a part that lost bytes on the disk no file is made', async () => {
 
 test('of two downloads to one place the second is refused while the first is under way', async () => {
   let go: () => void = () => undefined;
-  const { download, path, calls } = await setting((response, body) => {
-    go = () => response.writeHead(200, { 'content-length': body.length }).end(body);
-    return true;
+  const { download, path, asked } = await setting((response) => {
+    go = () => response.writeHead(200, { 'content-length': CONTENT.length }).end(CONTENT);
   });
   const first = download();
-  await waitUntil(() => calls.includes(`GET ${FILE}`), { withinMs: 5_000 });
+  await waitUntil(() => asked.includes(`GetObject ${FILE}`), { withinMs: 5_000 });
   expect(await errorOf(download())).toMatchObject({
     exitCode: 2,
     message: expect.stringMatching(
@@ -123,9 +124,9 @@ test('a part that others could read becomes a file for its owner alone', async (
 });
 
 test('Ctrl-C ends a download at once, with its document; what came stays, and no lock', async () => {
-  const { args, path } = await setting((response, body) => {
-    response.writeHead(200, { 'content-length': body.length });
-    return response.write(body.subarray(0, 70_000)) || true; // and no more
+  const { args, path } = await setting((response) => {
+    response.writeHead(200, { 'content-length': CONTENT.length });
+    response.write(CONTENT.subarray(0, 70_000)); // and no more
   });
   const command = run('cli/main.js', [...args, '-o', path, '--json'], WITHOUT_AWS);
   const arrived = async () => (await stat(`${path}.part`).catch(() => undefined))?.size === 70_000;
@@ -139,7 +140,7 @@ test('Ctrl-C ends a download at once, with its document; what came stays, and no
 });
 
 test('what a manifest holds reaches the terminal without what a terminal would obey', async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   const owned = '\u001b]0;owned\u0007';
   cloud.publish({ execution: 'leads-night', manifest: { warnings: [`A column ${owned}is new`] } });
   const path = join(await tempDir(), `${owned}leads.csv`.replaceAll('/', ''));

@@ -7,7 +7,8 @@ import { downloadInto, downloadTo } from '../../../cli/data/download-file.ts';
 import { findManifest, goneText } from '../../../cli/data/find.ts';
 import { createManifests } from '../../../cli/data/manifests.ts';
 import { tempDir } from '../../local/support/support.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { type Answers, brokenOff, fault } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
 const CONTENT = Buffer.from(Array.from({ length: 40_000 }, (_, row) => `${row},name ${row}\n`).join(''));
 const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
@@ -19,11 +20,11 @@ const endOf = (promise: Promise<unknown>) =>
   );
 
 /** A published file, and a place for it. */
-async function setting(trouble?: NonNullable<Parameters<typeof readingCloud>[0]>['trouble']) {
-  const cloud = await readingCloud(trouble ? { trouble } : {});
+async function setting(...faults: Answers[]) {
+  const cloud = await aws(...faults);
   const manifest = cloud.publish({ content: CONTENT });
   const path = join(await tempDir(), 'leads.csv');
-  const gets = () => cloud.calls.filter((call) => call.startsWith(`GET ${FILE}`));
+  const gets = () => cloud.asked.filter((call) => call.startsWith(`GetObject ${FILE}`));
   return { ...cloud, manifest, path, gets, download: () => downloadTo(cloud.target, manifest, path, options) };
 }
 
@@ -33,7 +34,7 @@ test('a file is under its name, for its owner alone, when size and checksum are 
   expect(await readFile(path)).toEqual(CONTENT);
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect(existsSync(`${path}.part`)).toBe(false);
-  expect(gets()).toEqual([`GET ${FILE}`]);
+  expect(gets()).toEqual([`GetObject ${FILE}`]);
 });
 
 test('what an earlier attempt left is gone on with, from the byte where it ends', async () => {
@@ -41,7 +42,7 @@ test('what an earlier attempt left is gone on with, from the byte where it ends'
   await writeFile(`${path}.part`, CONTENT.subarray(0, 100_000));
   expect(await download()).toEqual({ resumedAt: 100_000 });
   expect(await readFile(path)).toEqual(CONTENT);
-  expect(gets()).toEqual([`GET ${FILE} bytes=100000-`]);
+  expect(gets()).toEqual([`GetObject ${FILE} bytes=100000-`]);
 });
 
 test('a part that is complete is only proven', async () => {
@@ -62,17 +63,8 @@ test.each([
   expect(await readFile(path)).toEqual(CONTENT);
 });
 
-/** Sends so many bytes of what is requested, then closes the connection. */
-const cut = (bytes: number, times: number) => {
-  let left = times;
-  return (key: string, response: import('node:http').ServerResponse, body: Buffer, from: number) => {
-    if (key !== FILE || left === 0) return false;
-    left -= 1;
-    response.writeHead(from > 0 ? 206 : 200, { 'content-length': body.length - from });
-    response.write(body.subarray(from, from + bytes), () => response.destroy());
-    return true;
-  };
-};
+/** So many times the file breaks off behind so many bytes of what is requested. */
+const cut = (bytes: number, times: number) => fault(`GetObject ${FILE}`, brokenOff(CONTENT, bytes), { times });
 
 test('a connection that breaks is followed by another, from where it broke', async () => {
   const { download, path, gets } = await setting(cut(150_000, 2));
@@ -93,13 +85,11 @@ test('where every connection breaks, what came stays for the next attempt', asyn
 
 test('a file that is replaced while it is read is reported, not mixed', async () => {
   const other = Buffer.alloc(CONTENT.length, 'y');
-  const cloud = await setting((key, response, body, from) => {
-    if (key !== FILE || from > 0) return false;
+  const replaced = () => {
     cloud.objects.set(FILE, other);
-    response.writeHead(200, { 'content-length': body.length });
-    response.write(body.subarray(0, 70_000), () => response.destroy());
-    return true;
-  });
+    return brokenOff(CONTENT, 70_000);
+  };
+  const cloud = await setting(fault(`GetObject ${FILE}`, replaced, { times: 1 }));
   expect(await endOf(cloud.download())).toMatchObject({
     exitCode: 1,
     message: expect.stringMatching(/was replaced while/),
@@ -131,7 +121,7 @@ test('a file of another size is corrupt before a byte is fetched', async () => {
 });
 
 test('a file without a byte is a file', async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   const path = join(await tempDir(), 'leads.csv');
   await downloadTo(cloud.target, cloud.publish({ content: '' }), path, options);
   expect((await stat(path)).size).toBe(0);
@@ -206,7 +196,7 @@ test('a stream that got other bytes, or was closed early, is reported not to be 
 });
 
 test('manifests are found by the newest date, by a date, and by a run though a later one replaced it', async () => {
-  const { publish, target } = await readingCloud();
+  const { publish, target } = await aws();
   const old = publish({ date: '2026-11-18', execution: 'leads-18' });
   const replaced = publish({ date: '2026-11-20', execution: 'leads-20a' });
   const latest = publish({ date: '2026-11-20', execution: 'leads-20b' });
@@ -217,7 +207,7 @@ test('manifests are found by the newest date, by a date, and by a run though a l
 });
 
 test('what is not there is reported in one sentence, with what is nearest', async () => {
-  const { publish, target, objects } = await readingCloud();
+  const { publish, target, objects } = await aws();
   const manifests = createManifests(target);
   const said = (which: Parameters<typeof findManifest>[2]) =>
     findManifest(manifests, 'leads', which).then(
@@ -239,7 +229,7 @@ test('what is not there is reported in one sentence, with what is nearest', asyn
 });
 
 test('a file whose time is over has expired; one that should still be there is gone', async () => {
-  const { publish, target, objects } = await readingCloud();
+  const { publish, target, objects } = await aws();
   const manifest = publish({ manifest: { keptUntil: '2026-01-01' } });
   objects.delete(manifest.file.key);
   const path = join(await tempDir(), 'leads.csv');

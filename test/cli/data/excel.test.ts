@@ -7,12 +7,12 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
 /** A published file, and `download --excel` of it into an empty directory. */
 async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}) {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   const manifest = cloud.publish({ content });
   cloud.publish({ content, manifest: { file: { ...manifest.file, ...file } } });
   const directory = await tempDir();

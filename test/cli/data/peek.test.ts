@@ -6,7 +6,7 @@ import { deploymentSchema } from '../../../core/config/deployment.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
 const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
@@ -20,7 +20,7 @@ const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separ
 
 /** A published file, and the command against it. `file`: changes of what the manifest says of it. */
 async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}, other: Partial<Manifest> = {}) {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   const manifest = cloud.publish({ content, manifest: { fields: FIELDS, ...other } });
   cloud.publish({ content, manifest: { ...manifest, file: { ...manifest.file, ...file } } });
   const run = (...args: string[]) => runCli(...args, '--deployment', 'test', '--endpoint-url', cloud.endpoint);
@@ -43,9 +43,9 @@ test('peek prints columns with type and label, size, warnings and the first ten 
 
 test('only the first bytes of a large file are requested, and a row that they cut is not shown', async () => {
   const wide = Array.from({ length: 5 }, (_, row) => `${row},${'x'.repeat(20_000)}\n`).join('');
-  const { firstRows, calls } = await setting(`id,name\n${wide}`);
+  const { firstRows, asked } = await setting(`id,name\n${wide}`);
   expect((await firstRows()).map(([id]: string[]) => id)).toEqual(['0', '1', '2']);
-  expect(calls.filter((call) => call.startsWith(`GET ${FILE}`))).toEqual([`GET ${FILE} bytes=0-65535`]);
+  expect(asked.filter((call) => call.startsWith(`GetObject ${FILE}`))).toEqual([`GetObject ${FILE} bytes=0-65535`]);
 });
 
 test.each([
@@ -151,7 +151,7 @@ test.each([
 });
 
 test('schema reads no byte of the file, and names the columns that the file does not have', async () => {
-  const { run, calls } = await setting('id,name\n1,a\n');
+  const { run, asked } = await setting('id,name\n1,a\n');
   const document = JSON.parse((await run('schema', 'leads', '--json')).stdout);
   expect(document).toEqual({
     ...{ entity: 'leads', date: '2026-11-20', run: 'leads-night' },
@@ -162,7 +162,7 @@ test('schema reads no byte of the file, and names the columns that the file does
     'leads of 2026-11-20 (leads-night): 2 columns; the CRM lists 1 column more.\n\n' +
       '  Column  Type  Label\n  id      guid  Number\n  name    text\n',
   );
-  expect(calls.filter((call) => call.includes(FILE))).toEqual([]);
+  expect(asked.filter((call) => call.includes(FILE))).toEqual([]);
 });
 
 const TYPED = { id: 'uuid', score: 'Integer', premium: 'number', active: 'bool', birth: 'date', created: 'date-time' };
@@ -175,7 +175,7 @@ test('schema --propose gives every column a type by the word of the CRM alone, a
   }));
   const names = fields.map(({ name }) => name);
   const values = 'a,b,c,d,e,f,g,h\n';
-  const { run, calls } = await setting(`${names}\n${values}`, { header: names }, { fields });
+  const { run, asked } = await setting(`${names}\n${values}`, { header: names }, { fields });
   const { code, stdout, stderr } = await run('schema', 'leads', '--propose');
   expect(code).toBe(0);
   const proposed = {
@@ -193,7 +193,7 @@ test('schema --propose gives every column a type by the word of the CRM alone, a
   expect(stderr).toBe(
     "Warning: Proposed as text, for the CRM's type has no counterpart: sum (decimal), note (none).\n",
   );
-  expect(calls.filter((call) => call.includes(FILE))).toEqual([]);
+  expect(asked.filter((call) => call.includes(FILE))).toEqual([]);
 });
 
 test('schema --propose says where the types of the CRM are not known, and takes no --json, being JSON', async () => {
@@ -208,7 +208,7 @@ test('schema --propose says where the types of the CRM are not known, and takes 
 });
 
 test.each(['peek', 'schema'])('%s says in one sentence that nothing is published', async (command) => {
-  const { endpoint } = await readingCloud();
+  const { endpoint } = await aws();
   const { code, stdout, stderr } = await runCli(command, 'leads', '--deployment', 'test', '--endpoint-url', endpoint);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^Nothing of leads is published here yet: [^\n]*\n$/);

@@ -10,7 +10,7 @@ import { tableKey } from '../../../core/table/table-key.ts';
 import { openDuckDb, putTable } from '../../core/table/support.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { fencedBlock } from '../../support/fenced-block.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
 import { runCli } from '../support/run-cli.ts';
 
 /** What `docs/reading.md` tells readers to do, done as it is written there; its Python: `test/e2e/operator-reading.test.ts`. */
@@ -30,7 +30,7 @@ const CSV = csv(',');
 
 /** Publishes a file, and runs the documented command that downloads it. @returns the path of what it wrote */
 async function downloaded(tool: string, content: string | Buffer, file: Partial<Manifest['file']> = {}) {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   const manifest = cloud.publish({ content });
   cloud.publish({ content, manifest: { file: { ...manifest.file, ...file } } });
   const path = join(await tempDir(), 'leads.csv');

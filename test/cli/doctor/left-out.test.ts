@@ -2,13 +2,20 @@ import { expect, test } from 'vitest';
 import { leftOutChecks } from '../../../cli/doctor/left-out.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { deployment } from '../../support/builders.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { bucketRefuses } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import type { Part } from '../support/cloud/world.ts';
 
 type Publication = Partial<Omit<Manifest, 'file'>> & { header?: string[] | null };
 
 /** What doctor says of files that were published on these dates. */
-async function said(files: Record<string, Publication>, except: string[], options = {}, unknownPlans: 'leads'[] = []) {
-  const cloud = await readingCloud(options);
+async function said(
+  files: Record<string, Publication>,
+  except: string[],
+  unknownPlans: 'leads'[] = [],
+  ...refusals: Part[]
+) {
+  const cloud = await aws(...refusals);
   for (const [date, { header, ...told }] of Object.entries(files)) {
     const publication = { date, execution: `leads-${date}` };
     const { file } = cloud.publish(publication);
@@ -56,11 +63,11 @@ test.each<[string, string[], 'leads'[]]>([
   ['nothing is left out', [], []],
   ['the plan in the file is not the deployed one', ['idNumber'], ['leads']],
 ])('nothing is said where %s', async (_, except, unknownPlans) => {
-  expect(await said({ '2026-11-18': { header: HAVING } }, except, {}, unknownPlans)).toEqual([]);
+  expect(await said({ '2026-11-18': { header: HAVING } }, except, unknownPlans)).toEqual([]);
 });
 
 test('a bucket that refuses is a warning: no night fails by it', async () => {
-  const checks = await said({}, ['idNumber'], { bucket: { status: 403, code: 'AccessDenied' } });
+  const checks = await said({}, ['idNumber'], [], bucketRefuses('AccessDenied', 403));
 
   expect(checks).toMatchObject([{ id: 'left-out.leads', status: 'warning' }]);
 });

@@ -2,15 +2,18 @@ import { expect, test } from 'vitest';
 import { rulesCheck } from '../../../cli/doctor/rules.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { denied } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { rules } from '../support/cloud/rules.ts';
+import type { Part } from '../support/cloud/world.ts';
 
 const crm = { baseUrl: 'https://crm.example.com', authUrl: 'https://auth.example.com' };
 const resume = (entities: Entity[]) => `RESUME ${entities.join(' ')}`;
 const all = Object.fromEntries(ENTITIES.map((entity) => [entity, { enabled: false }]));
 
 /** What is said of rules that are switched off in the account, and of entities that the configuration switches off. */
-async function check(paused: Entity[], entities?: object, denied: string[] = []) {
-  const { target } = await readingCloud({ paused, denied });
+async function check(paused: Entity[], entities?: object, ...refusals: Part[]) {
+  const { target } = await aws(...refusals, rules({ paused }));
   return rulesCheck(target, entities && deploymentSchema.parse({ crm, entities }), resume);
 }
 
@@ -49,7 +52,7 @@ test('a rule that runs though the configuration switches it off waits for a depl
 });
 
 test('a right to look that is lacking fails no night', async () => {
-  expect(await check([], {}, ['ListRules'])).toMatchObject({
+  expect(await check([], {}, denied('ListRules'))).toMatchObject({
     ...{ status: 'warning', text: 'Which nightly rules are switched on could not be looked at.' },
     advice: expect.stringMatching(/^AWS denies access/),
   });

@@ -5,7 +5,9 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { planDigest, planOf } from '../../../core/export/plan.ts';
 import { deployment } from '../../support/builders.ts';
 import { serve } from '../support/aws-server.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { bucketRefuses } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import type { Part } from '../support/cloud/world.ts';
 
 const FIELDS = [{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }];
 
@@ -14,7 +16,7 @@ interface Given {
   /** What the CRM answers for the fields of every entity. */
   crm?: { status: number; body: string };
   entities?: object;
-  bucket?: Parameters<typeof readingCloud>[0];
+  parts?: Part[];
   /** The fields of the newest published export of leads. */
   published?: Manifest['fields'];
   /** What else its manifest says. */
@@ -22,10 +24,10 @@ interface Given {
 }
 
 /** What is found at a CRM, by id. */
-async function foundAt({ unknownPlans = [], crm, entities, bucket = {}, published, manifest }: Given) {
+async function foundAt({ unknownPlans = [], crm, entities, parts = [], published, manifest }: Given) {
   const answer = { status: 200, body: JSON.stringify(FIELDS), ...crm };
   const baseUrl = await serve(() => ({ ...answer, type: 'application/json' }));
-  const { target, publish } = await readingCloud(bucket);
+  const { target, publish } = await aws(...parts);
   if (published) publish({ date: '2026-11-19', manifest: { fields: published, ...manifest } });
   const file = deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false }, ...entities } });
   const sameNights = unknownPlans.length === 0;
@@ -78,7 +80,7 @@ test('columns that are the same, or of an export that is not known, are no findi
 
   expect(await drift({ published: [field('email'), field('id', 'uuid')] })).toEqual([]);
   expect(await drift({})).toEqual([]);
-  expect(await drift({ bucket: { bucket: { status: 403, code: 'AccessDenied' } } })).toMatchObject([
+  expect(await drift({ parts: [bucketRefuses('AccessDenied', 403)] })).toMatchObject([
     { id: 'drift', status: 'warning' },
   ]);
 });

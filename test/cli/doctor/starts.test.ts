@@ -3,7 +3,10 @@ import { startsCheck } from '../../../cli/doctor/starts.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
 import { timingOf } from '../../../core/config/timing.ts';
 import { deployment } from '../../support/builders.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { denied } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { rules } from '../support/cloud/rules.ts';
+import type { Part } from '../support/cloud/world.ts';
 
 const NOW = new Date('2026-11-22T12:00:00Z');
 const night = deployment({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00', spreadMinutes: 0 } });
@@ -13,10 +16,10 @@ const known = { file: night, unknownPlans: [] as Entity[], sameClock: true };
 async function check(
   changed: Partial<Record<Entity, string>> = {},
   more: Partial<typeof known> = {},
-  denied: string[] = [],
+  ...refusals: Part[]
 ) {
-  const rules = Object.fromEntries(ENTITIES.map((entity) => [entity, timingOf(night, entity).expression]));
-  const { target } = await readingCloud({ rules: { ...rules, ...changed }, denied });
+  const schedules = Object.fromEntries(ENTITIES.map((entity) => [entity, timingOf(night, entity).expression]));
+  const { target } = await aws(...refusals, rules({ schedules: { ...schedules, ...changed } }));
   return startsCheck(target, { ...known, ...more }, NOW);
 }
 
@@ -40,5 +43,5 @@ test('nothing is said of starts in UTC, nor where what is deployed is not the fi
 });
 
 test('a right to look that is lacking fails no night', async () => {
-  expect(await check({}, {}, ['ListRules'])).toMatchObject([{ status: 'warning' }]);
+  expect(await check({}, {}, denied('ListRules'))).toMatchObject([{ status: 'warning' }]);
 });

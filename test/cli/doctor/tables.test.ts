@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
 import { tablesChecks } from '../../../cli/doctor/tables.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { bucketRefuses } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { stack } from '../support/cloud/stack.ts';
+import type { Part } from '../support/cloud/world.ts';
 
 const TODAY = 'aaaaaaaaaaaaaaaa';
 const OTHER = 'bbbbbbbbbbbbbbbb';
@@ -10,8 +13,8 @@ type Table = [key: string, digest?: string];
 const of = (date: string, folder = 'entity=leads') => `tables/${folder}/date=${date}/leads.parquet`;
 
 /** What doctor says of tables in the bucket. */
-async function said(tables: Table[], options: Parameters<typeof readingCloud>[0] = {}) {
-  const cloud = await readingCloud({ tableSettings: `leads:1:${TODAY}`, ...options });
+async function said(tables: Table[], ...refusals: Part[]) {
+  const cloud = await aws(...refusals, stack({ TableSettings: `leads:1:${TODAY}` }));
   for (const [key, digest] of tables) {
     cloud.objects.set(key, Buffer.from('PAR1'));
     if (digest !== undefined) cloud.metadata.set(key, { settings: digest });
@@ -62,7 +65,7 @@ test.each([
 });
 
 test('a bucket that refuses is a warning: no night fails by it', async () => {
-  const checks = await said([], { bucket: { status: 403, code: 'AccessDenied' } });
+  const checks = await said([], bucketRefuses('AccessDenied', 403));
 
   expect(checks).toMatchObject([{ id: 'tables', status: 'warning', text: expect.stringContaining('is not known') }]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { tonightChecks } from '../../../cli/doctor/tonight.ts';
 import { deployment } from '../../support/builders.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
 const now = () => new Date('2026-11-21T08:00:00.000Z');
 const OFF = { enabled: false };
@@ -14,7 +14,7 @@ const [leadsAlone, OTHERS] = [
 
 /** What doctor says of leads, of which one export is published. */
 async function said(leads: object, content: string, { read = false, manifest = {} } = {}) {
-  const { publish, target } = await readingCloud();
+  const { publish, target } = await aws();
   publish({ entity: 'leads', date: '2026-11-20', execution: 'night-1', content, manifest });
   return tonightChecks(target, leadsAlone(leads), { now, read });
 }
@@ -62,7 +62,7 @@ test('a file that is no export under the settings of today is said by the name o
 });
 
 test('an entity without an export is named, and fails nothing', async () => {
-  const { target } = await readingCloud();
+  const { target } = await aws();
 
   expect(await tonightChecks(target, leadsAlone({}), { now })).toMatchObject([
     { id: 'tonight.first', status: 'ok', text: 'Of leads nothing is published that could be looked at.' },

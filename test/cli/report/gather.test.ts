@@ -7,7 +7,10 @@ import { headlineOf } from '../../../cli/report/words.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { run, runState } from '../../support/builders.ts';
-import { readingCloud } from '../support/reading-cloud.ts';
+import { denied } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { executions } from '../support/cloud/executions.ts';
+import { rules } from '../support/cloud/rules.ts';
 
 const NIGHT = '2026-11-20';
 
@@ -17,15 +20,15 @@ test('runs that were published, and whose files are gone, are shown as gone', as
   const output = (date: string, keptUntil: string) =>
     JSON.stringify(runState({ run: run({ date, keptUntil }), outcome: 'PUBLISHED' }));
   const succeeded = { status: 'SUCCEEDED', start, stop: start };
-  const cloud = await readingCloud({
-    executions: [
+  const cloud = await aws(
+    executions([
       { name: 'gone', ...succeeded, input: { entity: 'leads' }, output: output(NIGHT, '2026-12-20') },
       { name: 'expired', ...succeeded, input: { entity: 'contacts' }, output: output(NIGHT, NIGHT) },
       { name: 'replaced', ...succeeded, input: { entity: 'customers' }, output: output(NIGHT, '2026-12-20') },
       { name: 'later', ...succeeded, input: { entity: 'meetings' }, stop: '2026-11-20T12:00:03.000Z' },
       { name: 'counts', ...succeeded, input: { entity: 'customers' } },
-    ],
-  });
+    ]),
+  );
   cloud.publish({ entity: 'customers', execution: 'counts' });
   const wanted = { deployment: 'test', plan: planOfDefaults(), nights: 3, now, warn: () => undefined };
   const facts = await gatherFacts(cloud.target, wanted);
@@ -47,15 +50,15 @@ test('runs that count are not looked up one by one', async () => {
   const start = '2026-11-20T01:00:00.000Z';
   const names = ENTITIES.map((entity) => `rule-${entity}`);
   const common = { status: 'SUCCEEDED', input: {}, start, stop: start };
-  const cloud = await readingCloud({ executions: names.map((name) => ({ name, ...common })) });
+  const cloud = await aws(executions(names.map((name) => ({ name, ...common }))));
   for (const entity of ENTITIES) cloud.publish({ entity, execution: `rule-${entity}` });
   const wanted = { deployment: 'test', plan: planOfDefaults(), nights: 3, now, warn: () => undefined };
   expect((await gatherFacts(cloud.target, wanted)).published).toHaveLength(ENTITIES.length);
-  expect(cloud.calls).not.toContain('DescribeExecution');
+  expect(cloud.asked).not.toContain('DescribeExecution');
 });
 
 test('an object that cannot be read costs its own cell, not the page', async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   for (const date of ['2026-11-17', '2026-11-18', '2026-11-19', NIGHT])
     cloud.publish({ date, execution: `run-${date}` });
   cloud.objects.set('published/entity=leads/date=2026-11-18.json', Buffer.from('no JSON'));
@@ -74,10 +77,10 @@ test('facts are gathered from pointers, failed runs and rules; superseded runs d
   const now = new Date('2026-11-20T12:00:00Z');
   const start = '2026-11-20T01:21:00.000Z';
   const failure = { status: 'FAILED', input: { entity: 'contacts', scheduledFor: start }, start, stop: start };
-  const cloud = await readingCloud({
-    paused: ['meetings'],
-    executions: [{ name: 'rule-1', ...failure, error: 'RateLimited', cause: 'Too many.' }],
-  });
+  const cloud = await aws(
+    rules({ paused: ['meetings'] }),
+    executions([{ name: 'rule-1', ...failure, error: 'RateLimited', cause: 'Too many.' }]),
+  );
   cloud.publish({ execution: 'first' });
   const counting = cloud.publish({ execution: 'second' });
   cloud.publish({ date: '2026-09-01', execution: 'old', pointers: ['date'] });
@@ -99,7 +102,7 @@ test('facts are gathered from pointers, failed runs and rules; superseded runs d
 });
 
 test('what may not be read is reported, and left out', async () => {
-  const cloud = await readingCloud({ denied: ['ListExecutions', 'ListRules'] });
+  const cloud = await aws(denied('ListExecutions', 'ListRules'));
   cloud.publish();
   cloud.objects.delete('runs/entity=leads/run=leads-night/_manifest.json');
   const said: string[] = [];

@@ -1,7 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { followToTheEnd } from '../../../cli/runs/follow.ts';
 import { run, runState, storedFile } from '../../support/builders.ts';
-import { arnOf, readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { executions } from '../support/cloud/executions.ts';
+import { arnOf } from '../support/cloud/stack.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -13,7 +15,7 @@ test('a published run with warnings is marked, with the command that shows them'
     ...{ name: 'leads-night', status: 'SUCCEEDED', input: { entity: 'leads' }, output: JSON.stringify(state) },
     ...{ start: '2026-11-20T01:00:00.000Z', stop: '2026-11-20T01:00:12.000Z' },
   };
-  const cloud = await readingCloud({ executions: [execution] });
+  const cloud = await aws(executions([execution]));
   const written: string[] = [];
   vi.spyOn(process.stdout, 'write').mockImplementation((text) => Boolean(written.push(String(text))));
   const runs = [{ entity: 'leads' as const, run: 'leads-night', executionArn: arnOf('leads-night') }];

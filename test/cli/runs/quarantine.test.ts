@@ -11,7 +11,9 @@ import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
-import { arnOf, type Execution, readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
+import { arnOf } from '../support/cloud/stack.ts';
 import { runCli } from '../support/run-cli.ts';
 
 /** What commands say of files that were stopped, released, or stored for no reader. */
@@ -68,8 +70,8 @@ const storedRun: Execution = {
 };
 
 async function cloudWith({ released, cause = 'It shrank.' }: { released: boolean; cause?: string }) {
-  const executions = [...(released ? [releaseRun] : []), { ...quarantinedRun, cause }, storedRun];
-  const cloud = await readingCloud({ executions });
+  const runs = [...(released ? [releaseRun] : []), { ...quarantinedRun, cause }, storedRun];
+  const cloud = await aws(executions(runs));
   cloud.publish({ date: '2026-11-19', execution: 'leads-before' });
   cloud.publish({ manifest: stopped, pointers: released ? ['date', 'latest'] : [] });
   cloud.publish({ execution: 'leads-some', manifest: other, pointers: [] });

@@ -1,7 +1,8 @@
 import { hostname, userInfo } from 'node:os';
 import { expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
-import { type Execution, readingCloud } from '../support/reading-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
 import { runCli } from '../support/run-cli.ts';
 
 const failed: Execution = {
@@ -24,7 +25,7 @@ const stopped = (guard = 'maxShrink'): Partial<Manifest> => ({
 });
 
 async function cloudWith(manifest: Partial<Manifest> | null, execution: Partial<Execution> = {}) {
-  const cloud = await readingCloud({ executions: [{ ...failed, ...execution }] });
+  const cloud = await aws(executions([{ ...failed, ...execution }]));
   if (manifest) cloud.publish({ manifest, pointers: [] });
   const release = (...args: string[]) =>
     runCli('release', ...args, '--deployment', 'test', '--endpoint-url', cloud.endpoint);

@@ -7,9 +7,8 @@ import { shownText } from '../../../cli/runs/show/show.ts';
 import { showRun } from '../../../cli/runs/show/show-run.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
 import { runState } from '../../support/builders.ts';
-
-import { type Execution, readingCloud } from '../support/reading-cloud.ts';
-import { runCli } from '../support/run-cli.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
 
 const since = new Date('2026-11-20T00:00:00Z');
 const wanted = { entities: [], since, failed: false, timeZone: 'Asia/Jerusalem', warn: () => undefined };
@@ -36,22 +35,22 @@ function ended(name: string, time: string, change: object): Execution {
 }
 
 test('the newest run of an entity is one that had a job', async () => {
-  const { target } = await readingCloud({ executions: night });
+  const { target } = await aws(executions(night));
 
   expect((await findRun(target, 'leads')).name).toBe('event-2');
 });
 
 test.for(['event-1', 'event-3'])('%s is not repeated, for it was no run', async (name) => {
-  const { endpoint, calls } = await readingCloud({ executions: night });
+  const { cli, asked } = await aws(executions(night));
 
-  const { code, stderr } = await runCli('retry', name, '--deployment', 'test', '--endpoint-url', endpoint);
+  const { code, stderr } = await cli('retry', name);
 
-  expect({ code, started: calls.includes('StartExecution') }).toEqual({ code: 2, started: false });
+  expect({ code, started: asked.includes('StartExecution') }).toEqual({ code: 2, started: false });
   expect(stderr).toContain(`There is nothing to repeat in ${name}`);
 });
 
 test('the list has what ended without a job only if all is asked for', async () => {
-  const { target } = await readingCloud({ executions: night });
+  const { target } = await aws(executions(night));
   const names = async (all: boolean) => {
     const runs = await listRuns(target, { ...wanted, since: new Date('2026-11-19T00:00:00Z'), all });
     return runsText(runs, {}, { since, failed: false })
@@ -64,7 +63,7 @@ test('the list has what ended without a job only if all is asked for', async () 
 });
 
 test('a start that ended without a job is shown with the reason', async () => {
-  const { target, endpoint } = await readingCloud({ executions: night });
+  const { target, endpoint } = await aws(executions(night));
   const text = async (name: string) => shownText(await showRun(target, name, endpoint), {});
 
   expect(await text('event-3')).toMatch(
@@ -76,7 +75,7 @@ test('a start that ended without a job is shown with the reason', async () => {
 });
 
 test('the report counts the runs of a night, not the starts of its rules', async () => {
-  const { target } = await readingCloud({ executions: night });
+  const { target } = await aws(executions(night));
   const now = new Date('2026-11-20T12:00:00Z');
 
   const facts = await gatherFacts(target, {

@@ -1,5 +1,5 @@
 import { foundRun, type NamedRun, runOf } from '../../../cli/runs/run/run.ts';
-import { arnOf } from './reading-cloud.ts';
+import { arnOf } from './cloud/stack.ts';
 
 /** A published run of leads, with changes. */
 export function aRun(more: Partial<NamedRun> = {}): NamedRun {

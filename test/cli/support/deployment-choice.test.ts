@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { chooseDeployment } from '../../../cli/support/deployment-choice.ts';
-import { readingCloud } from './reading-cloud.ts';
+import { aws } from './cloud/cloud.ts';
 import { runCli } from './run-cli.ts';
 
 const configured = ['example', 'local', 'prod'];
@@ -26,7 +26,7 @@ test('the only configuration beside the example and the local one is taken; of t
 });
 
 test('what was chosen is printed on standard error, and an option counts more', async () => {
-  const { endpoint } = await readingCloud();
+  const { endpoint } = await aws();
   vi.stubEnv('CRM_EXPORT_DEPLOYMENT', 'test');
   const place = ['--endpoint-url', endpoint, '--json'];
   const chosen = await runCli('list', ...place);

@@ -6,8 +6,9 @@ import { listRuns } from '../../../cli/runs/list/list-runs.ts';
 import { runsText } from '../../../cli/runs/list/runs-text.ts';
 import { planOfDefaults } from '../../../cli/schedule/nightly-plan.ts';
 import { newState, run, runState, storedFile } from '../../support/builders.ts';
-import { type Execution, readingCloud } from '../support/reading-cloud.ts';
-import { runCli } from '../support/run-cli.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
+import { stack } from '../support/cloud/stack.ts';
 
 /** What commands do and say about tables that are written, and that are not. */
 
@@ -47,11 +48,10 @@ const superseded: Execution = {
   output: JSON.stringify(newState(input, { outcome: 'SUPERSEDED' })),
 };
 
-async function cloudWith(executions: Execution[] = [lacking], tables: 'leads'[] = ['leads']) {
-  const cloud = await readingCloud({ executions, ...(tables.length > 0 && { tables }), timeZone: 'UTC' });
+async function cloudWith(runs: Execution[] = [lacking], tables = 'leads') {
+  const cloud = await aws(stack({ TableEntities: tables, TimeZone: 'UTC' }), executions(runs));
   cloud.publish({ pointers: ['date', 'latest'] });
-  const cli = (...args: string[]) => runCli(...args, '--deployment', 'test', '--endpoint-url', cloud.endpoint);
-  return { ...cloud, cli };
+  return cloud;
 }
 
 test.each([
@@ -68,11 +68,11 @@ test.each([
   expect(stderr).toMatch(/^leads-table-\S+ writes the table of leads-night\.\nTo follow: /);
 });
 
-test.each<[string, string[], 'leads'[], RegExp]>([
-  ['a run that is not known', ['leads-nite'], ['leads'], /There is no run "leads-nite"/],
-  ['a date that is not published', ['leads', '--date', '2026-11-01'], ['leads'], /No file of leads is published for/],
-  ['a date beside a run', [NIGHT, '--date', DATE], ['leads'], /--date goes with an entity/],
-  ['an entity without tables', ['leads'], [], /no `tables` for leads/],
+test.each<[string, string[], string, RegExp]>([
+  ['a run that is not known', ['leads-nite'], 'leads', /There is no run "leads-nite"/],
+  ['a date that is not published', ['leads', '--date', '2026-11-01'], 'leads', /No file of leads is published for/],
+  ['a date beside a run', [NIGHT, '--date', DATE], 'leads', /--date goes with an entity/],
+  ['an entity without tables', ['leads'], '', /no `tables` for leads/],
 ])('%s is refused before anything is started', async (_, args, tables, says) => {
   const { cli, started } = await cloudWith([lacking], tables);
 

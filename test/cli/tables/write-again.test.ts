@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { RunState } from '../../../core/step/states.ts';
 import { newState } from '../../support/builders.ts';
-import { type Execution, readingCloud } from '../support/reading-cloud.ts';
-import { runCli } from '../support/run-cli.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type Execution, executions } from '../support/cloud/executions.ts';
+import { stack } from '../support/cloud/stack.ts';
 
 /** `table ENTITY --outdated`: every table that stands under other settings than those that are deployed, one run for each date. */
 
@@ -31,17 +32,14 @@ const superseded: Ended = { ...written, output: JSON.stringify(newState({}, { ou
 
 /** Tables by date, with their digests; '' for one of an earlier release. */
 async function cloudWith(tables: Record<string, string>, onStart: () => Ended = () => written, settings: object = {}) {
-  const cloud = await readingCloud({
-    ...{ tables: ['leads'], tableSettings: `leads:1:${TODAY}`, onStart, timeZone: 'UTC' },
-    ...settings,
-  });
+  const outputs = { TableEntities: 'leads', TableSettings: `leads:1:${TODAY}`, TimeZone: 'UTC', ...settings };
+  const cloud = await aws(stack(outputs), executions([], { onStart }));
   for (const [date, digest] of Object.entries(tables)) {
     cloud.publish({ date, execution: `leads-${date}`, pointers: ['date', 'latest'] });
     cloud.objects.set(keyOf(date), Buffer.from('PAR1'));
     if (digest !== '') cloud.metadata.set(keyOf(date), { settings: digest });
   }
-  const cli = (...args: string[]) => runCli('table', ...args, '--deployment', 'test', '--endpoint-url', cloud.endpoint);
-  return { ...cloud, cli };
+  return { ...cloud, cli: (...args: string[]) => cloud.cli('table', ...args) };
 }
 
 const MIXED = { '2026-11-18': 'b'.repeat(16), '2026-11-19': TODAY, '2026-11-20': '' };
@@ -82,7 +80,7 @@ test('where all tables stand under the settings of today, that is said and nothi
 });
 
 test('a table of an earlier version is not written again: its folder gets none any more', async () => {
-  const { cli, started, objects } = await cloudWith({}, undefined, { tableSettings: `leads:2:${TODAY}` });
+  const { cli, started, objects } = await cloudWith({}, undefined, { TableSettings: `leads:2:${TODAY}` });
   objects.set(keyOf('2026-11-18'), Buffer.from('PAR1'));
 
   expect((await cli('leads', '--outdated')).code).toBe(0);
@@ -125,7 +123,7 @@ test('a table whose date has nothing published any more is named, and nothing is
 test.each<[string, string[], object, RegExp]>([
   ['a run', ['leads-night', '--outdated'], {}, /--outdated goes with an entity/],
   ['an entity without tables', ['contacts', '--outdated'], {}, /no `tables` for contacts/],
-  ['a stack of an earlier release', ['leads', '--outdated'], { tableSettings: undefined }, /deploy this release first/],
+  ['a stack of an earlier release', ['leads', '--outdated'], { TableSettings: undefined }, /deploy this release first/],
   ['a date', ['leads', '--outdated', '--date', '2026-11-20'], {}, /cannot be used with option/],
   ['--dry-run without it', ['leads', '--dry-run'], {}, /--dry-run goes with --outdated/],
   ['--concurrency without it', ['leads', '--concurrency', '3'], {}, /--concurrency goes with --outdated/],

@@ -7,7 +7,9 @@ import type { Run } from '../../../../cli/runs/run/run.ts';
 import { durationText, plainLine } from '../../../../cli/support/text.ts';
 import { run, runState } from '../../../support/builders.ts';
 import { aRun } from '../../support/a-run.ts';
-import { type Execution, readingCloud } from '../../support/reading-cloud.ts';
+import { bucketRefuses } from '../../support/cloud/answers.ts';
+import { aws } from '../../support/cloud/cloud.ts';
+import { type Execution, executions } from '../../support/cloud/executions.ts';
 
 const NOW = new Date('2026-11-20T12:00:00Z');
 const execution = (name: string, more: Partial<Execution> = {}): Execution => ({
@@ -29,8 +31,8 @@ test('since is a length of time or a date; anything else is refused', () => {
 
 test('a run is joined with its manifest; one that failed has its error, and its date as the run reckoned it', async () => {
   const late = { start: '2026-11-20T23:30:00.000Z', stop: '2026-11-20T23:31:00.000Z', status: 'FAILED' };
-  const cloud = await readingCloud({
-    executions: [
+  const cloud = await aws(
+    executions([
       execution('late', { ...late, error: 'RateLimited', cause: 'Too many.' }),
       execution('asked', {
         ...late,
@@ -39,8 +41,8 @@ test('a run is joined with its manifest; one that failed has its error, and its 
         error: 'X',
       }),
       execution('leads-night'),
-    ],
-  });
+    ]),
+  );
   cloud.publish();
   const runs = await listRuns(cloud.target, silent);
   expect(runs).toEqual([
@@ -61,7 +63,7 @@ test('a run is joined with its manifest; one that failed has its error, and its 
 });
 
 test('what a later release published is listed as any other', async () => {
-  const cloud = await readingCloud({ executions: [execution('leads-night')] });
+  const cloud = await aws(executions([execution('leads-night')]));
   cloud.publish();
   for (const [key, bytes] of cloud.objects) {
     if (!key.endsWith('.json')) continue;
@@ -76,7 +78,7 @@ test('what a later release published is listed as any other', async () => {
 });
 
 test('of two runs of a date the later counts, and what Step Functions has forgotten shows from its manifest alone', async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   cloud.publish({ date: '2026-11-19', execution: 'a', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
   cloud.publish({ date: '2026-11-19', execution: 'b', manifest: { startedAt: '2026-11-19T05:00:00.000Z' } });
   cloud.publish({ date: '2026-11-20', execution: 'c' });
@@ -90,7 +92,7 @@ test('of two runs of a date the later counts, and what Step Functions has forgot
 
 test("a run that failed between its manifest and the pointers took nobody else's place", async () => {
   const failed = { status: 'FAILED', error: 'StorageUnavailable', cause: 'Down.', start: '2026-11-20T05:00:00.000Z' };
-  const cloud = await readingCloud({ executions: [execution('leads-again', failed), execution('leads-night')] });
+  const cloud = await aws(executions([execution('leads-again', failed), execution('leads-night')]));
   cloud.publish();
   const startedAt = '2026-11-20T05:00:00.000Z';
   cloud.publish({ execution: 'leads-again', manifest: { startedAt }, pointers: [] });
@@ -106,7 +108,7 @@ test("a run that failed between its manifest and the pointers took nobody else's
 });
 
 test('an object that is no manifest is left out, and reported', async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   cloud.publish();
   cloud.objects.set('runs/entity=leads/run=x/_manifest.json', Buffer.from('{"schemaVersion":9}'));
   const told: string[] = [];
@@ -122,8 +124,8 @@ test('an object that is no manifest is left out, and reported', async () => {
 test('without the bucket the runs are listed all the same, and that is reported', async () => {
   const failure = { status: 'FAILED', error: 'RateLimited', cause: 'Too many.' };
   const before = '2026-11-20T00:30:00.000Z';
-  const executions = [execution('rule-2', failure), execution('rule-1', { start: before })];
-  const cloud = await readingCloud({ executions, bucket: { status: 403, code: 'AccessDenied' } });
+  const ran = [execution('rule-2', failure), execution('rule-1', { start: before })];
+  const cloud = await aws(bucketRefuses('AccessDenied', 403), executions(ran));
   const told: string[] = [];
   const runs = await listRuns(cloud.target, { ...wanted, warn: (sentence) => void told.push(sentence) });
   expect(runs).toMatchObject([
@@ -135,10 +137,10 @@ test('without the bucket the runs are listed all the same, and that is reported'
 
 test('a run whose manifest is there is not looked up again', async () => {
   const names = Array.from({ length: 40 }, (_, index) => `rule-${index}`);
-  const cloud = await readingCloud({ executions: names.map((name) => execution(name)) });
+  const cloud = await aws(executions(names.map((name) => execution(name))));
   for (const name of names) cloud.publish({ execution: name });
   expect(await listRuns(cloud.target, silent)).toHaveLength(40);
-  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toEqual([]);
+  expect(cloud.asked.filter((call) => call === 'DescribeExecution')).toEqual([]);
 });
 
 const row = aRun({
@@ -179,17 +181,17 @@ test('what a narrow terminal has no room for is named', () => {
 test('running and limit: only runs under way, only the newest', async () => {
   const running = { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' };
   const failed = { status: 'FAILED', start: '2026-11-20T01:30:00.000Z', error: 'X' };
-  const executions = [execution('c', running), execution('b', failed), execution('a')];
-  const cloud = await readingCloud({ executions });
+  const runs = [execution('c', running), execution('b', failed), execution('a')];
+  const cloud = await aws(executions(runs));
   cloud.publish({ execution: 'a' });
   cloud.publish({ execution: 'forgotten', date: '2026-11-19', manifest: { startedAt: '2026-11-19T01:00:00.000Z' } });
   const names = async (more: object) => (await listRuns(cloud.target, { ...silent, ...more })).map(({ run }) => run);
   expect(await names({})).toEqual(['c', 'b', 'a', 'forgotten']);
   expect(await names({ running: true })).toEqual(['c']);
-  cloud.calls.length = 0;
+  cloud.asked.length = 0;
   expect(await names({ limit: 1 })).toEqual(['c']);
   // The entities of two: the one that is shown is described then.
-  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(2);
+  expect(cloud.asked.filter((call) => call === 'DescribeExecution')).toHaveLength(2);
   expect(await names({ limit: 3 })).toEqual(['c', 'b', 'a']);
   cloud.publish({ execution: 'a', manifest: { startedAt: '2026-11-20T04:00:00.000Z' } });
   // A run that is not looked up is not one that Step Functions has forgotten.
@@ -199,12 +201,12 @@ test('running and limit: only runs under way, only the newest', async () => {
 
 test('once the newest that failed are found, no older run is looked at', async () => {
   const failed = { status: 'FAILED', error: 'X' };
-  const executions = Array.from({ length: 25 }, (_, age) => execution(`run-${age}`, failed));
-  const cloud = await readingCloud({ executions });
+  const ran = Array.from({ length: 25 }, (_, age) => execution(`run-${age}`, failed));
+  const cloud = await aws(executions(ran));
   const runs = await listRuns(cloud.target, { ...silent, failed: true, limit: 1 });
   expect(runs.map(({ run }) => run)).toEqual(['run-0']);
   // The inputs of ten are read at once.
-  expect(cloud.calls.filter((call) => call === 'DescribeExecution')).toHaveLength(10);
+  expect(cloud.asked.filter((call) => call === 'DescribeExecution')).toHaveLength(10);
 });
 
 test('where there is nothing a person gets a sentence, and a pipe nothing', () => {
@@ -235,7 +237,7 @@ test('published runs with warnings are marked, and runs that wait tell why', asy
   const state = runState({ checks: 2, waitSeconds: 60, trouble, run: run({ deadline: trouble.deadline }) });
   const waits = execution('leads-waits', { status: 'RUNNING', start: '2026-11-20T02:00:00.000Z' });
   const entered: Execution['entered'] = [['WaitBeforeCheck', '2099-11-20T01:00:00.000Z', state]];
-  const cloud = await readingCloud({ executions: [{ ...waits, entered }, execution('leads-warned')] });
+  const cloud = await aws(executions([{ ...waits, entered }, execution('leads-warned')]));
   cloud.publish({ execution: 'leads-warned', manifest: { warnings: ['One.', 'Two.'] } });
   const rows = await listRuns(cloud.target, silent);
   expect(rows).toMatchObject([
@@ -253,7 +255,7 @@ test('published runs with warnings are marked, and runs that wait tell why', asy
 });
 
 test('a published file that nobody has looked into is marked, in a row and on a terminal', async () => {
-  const cloud = await readingCloud({ executions: [execution('opaque')] });
+  const cloud = await aws(executions([execution('opaque')]));
   const { file } = cloud.publish({ execution: 'opaque' });
   cloud.publish({ execution: 'opaque', manifest: { file: { ...file, format: 'xls', rows: null, header: null } } });
 
@@ -265,9 +267,7 @@ test('a published file that nobody has looked into is marked, in a row and on a 
 });
 
 test('a run whose columns are not those of the export before is marked', async () => {
-  const cloud = await readingCloud({
-    executions: [execution('changed', { start: '2026-11-20T02:00:00.000Z' }), execution('same')],
-  });
+  const cloud = await aws(executions([execution('changed', { start: '2026-11-20T02:00:00.000Z' }), execution('same')]));
   const drift = { since: { date: '2026-11-19', execution: 'x' }, removed: ['phone'], retyped: [], relabelled: [] };
   cloud.publish({ execution: 'changed', manifest: { drift: { ...drift, added: ['email'], unnamed: 1 } } });
   cloud.publish({ execution: 'same', manifest: { drift: { ...drift, added: [], removed: [], unnamed: 0 } } });

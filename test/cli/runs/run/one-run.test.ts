@@ -5,7 +5,9 @@ import { headText, outcomeText, outcomeWord, toneOf } from '../../../../cli/runs
 import type { Manifest } from '../../../../core/export/manifest.ts';
 import { newState, run, runState, storedFile } from '../../../support/builders.ts';
 import { aRun } from '../../support/a-run.ts';
-import { type Execution, readingCloud } from '../../support/reading-cloud.ts';
+import { aws } from '../../support/cloud/cloud.ts';
+import { type Execution, executions } from '../../support/cloud/executions.ts';
+import { stack } from '../../support/cloud/stack.ts';
 import { runCli } from '../../support/run-cli.ts';
 
 /** What became of a run is the same in every command. */
@@ -83,10 +85,10 @@ const CASES: Case[] = [
 ];
 
 async function cloudWith({ execution, manifest, pointers = [] }: Case) {
-  const cloud = await readingCloud({
-    executions: [{ name: NIGHT, status: 'SUCCEEDED', ...started, ...execution }],
-    timeZone: 'UTC',
-  });
+  const cloud = await aws(
+    stack({ TimeZone: 'UTC' }),
+    executions([{ name: NIGHT, status: 'SUCCEEDED', ...started, ...execution }]),
+  );
   cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
   if (manifest) cloud.publish({ manifest, pointers });
   if (manifest && pointers.length === 0)

@@ -5,7 +5,10 @@ import { showRun } from '../../../../cli/runs/show/show-run.ts';
 import { ERRORS } from '../../../../core/errors.ts';
 import { run, runState, storedFile } from '../../../support/builders.ts';
 import { runbookEntries } from '../../../support/runbook.ts';
-import { arnOf, type Execution, readingCloud } from '../../support/reading-cloud.ts';
+import { bucketRefuses } from '../../support/cloud/answers.ts';
+import { aws } from '../../support/cloud/cloud.ts';
+import { type Execution, executions } from '../../support/cloud/executions.ts';
+import { arnOf } from '../../support/cloud/stack.ts';
 
 const EXPORT = '0b2f4f0e-6a51-4bb1-8d8e-1f7a4c3d2e10';
 const at = (time: string) => `2026-11-20T${time}.000Z`;
@@ -38,7 +41,7 @@ const night: Execution = {
 };
 
 test('a run is shown as a timeline in plain words, with how long each part took', async () => {
-  const cloud = await readingCloud({ executions: [night] });
+  const cloud = await aws(executions([night]));
   cloud.publish({ manifest: { warnings: ['The file has no rows.'] } });
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(shown.timeline).toEqual([
@@ -74,8 +77,8 @@ test('a failed run has its error, its cause and the entry of the runbook, and no
     outcome: 'FAILED',
     failure: { error: 'ExportFailed', cause: 'It failed.' },
   };
-  const cloud = await readingCloud({
-    executions: [
+  const cloud = await aws(
+    executions([
       {
         ...{ ...night, status: 'FAILED', error: 'ExportFailed', cause: 'It failed.\nTry again.', input: secret },
         output: '',
@@ -86,8 +89,8 @@ test('a failed run has its error, its cause and the entry of the runbook, and no
           ['RunFailed', at('01:00:21'), failing],
         ],
       },
-    ],
-  });
+    ]),
+  );
   const shown = await showRun(cloud.target, arnOf('leads-night'), undefined);
   const text = shownText(shown, {});
   expect(text).toMatch(/^leads-night: leads of 2026-11-20, ExportFailed\n/);
@@ -106,7 +109,7 @@ test('a failed run has its error, its cause and the entry of the runbook, and no
 test('a run that goes on is reported up to the state in which it is', async () => {
   const entered = night.entered?.slice(0, 7) ?? [];
   const { stop: _, output: __, ...going } = night;
-  const cloud = await readingCloud({ executions: [{ ...going, status: 'RUNNING', entered }] });
+  const cloud = await aws(executions([{ ...going, status: 'RUNNING', entered }]));
   const shown = await showRun(cloud.target, 'leads', cloud.endpoint);
   expect(shown.timeline.at(-1)).toMatchObject({
     phase: 'check',
@@ -116,7 +119,7 @@ test('a run that goes on is reported up to the state in which it is', async () =
 });
 
 test('a run that Step Functions has forgotten is reported from its manifest', async () => {
-  const cloud = await readingCloud();
+  const cloud = await aws();
   cloud.publish({ execution: 'leads-old', manifest: { startedAt: '2026-11-20T00:30:00.000Z' } });
   cloud.publish({ execution: 'leads-night' });
   const shown = await showRun(cloud.target, 'leads-old', cloud.endpoint);
@@ -128,7 +131,7 @@ test('a run that Step Functions has forgotten is reported from its manifest', as
 });
 
 test('a run that nobody knows is refused with what is near to it', async () => {
-  const cloud = await readingCloud({ executions: [night] });
+  const cloud = await aws(executions([night]));
   await expect(showRun(cloud.target, 'leads-nihgt', cloud.endpoint)).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringContaining('(did you mean "leads-night"?)'),
@@ -159,13 +162,13 @@ test('every way in which a run ends badly has an entry in the runbook', () => {
 
 test('a run that was ended from outside leads to the runbook, though it names no error', async () => {
   const entered = night.entered?.slice(0, 7) ?? [];
-  const cloud = await readingCloud({ executions: [{ ...night, status: 'ABORTED', output: '', entered }] });
+  const cloud = await aws(executions([{ ...night, status: 'ABORTED', output: '', entered }]));
   const text = shownText(await showRun(cloud.target, 'leads-night', cloud.endpoint), {});
   expect(text).toContain('ABORTED: no cause was given.\n  Runbook: docs/runbook.md#executionsaborted');
 });
 
 test('a run whose manifest or pointer cannot be read is reported as far as it is known, with that as a warning', async () => {
-  const cloud = await readingCloud({ executions: [night] });
+  const cloud = await aws(executions([night]));
   cloud.publish();
   cloud.objects.set('published/entity=leads/latest.json', Buffer.from('no JSON'));
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
@@ -182,7 +185,7 @@ test('a nightly run that was retried is not shown as one that a rule started', a
     ['CreateExport', at('01:00:00'), { ...again, run: null }],
     ['WaitBeforeCheck', at('01:00:02'), again],
   ];
-  const cloud = await readingCloud({ executions: [{ ...night, status: 'FAILED', output: '', entered }] });
+  const cloud = await aws(executions([{ ...night, status: 'FAILED', output: '', entered }]));
   const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(timeline[0]?.text).toBe('Started again by a person or a program.');
 });
@@ -202,7 +205,7 @@ test('a run that waits tells how often it was refused, the next look and the dea
     ['WaitBeforeCheck', at('01:06:00'), waits],
   ];
   const { stop: _, output: __, ...going } = night;
-  const cloud = await readingCloud({ executions: [{ ...going, status: 'RUNNING', entered }] });
+  const cloud = await aws(executions([{ ...going, status: 'RUNNING', entered }]));
   const shown = await showRun(cloud.target, 'leads', cloud.endpoint);
   expect(shown.timeline.map(({ phase }) => phase)).toEqual(['begin', 'create', 'check']);
   expect(shown.timeline.at(-1)?.text).toMatch(
@@ -218,7 +221,7 @@ test('a wait behind a file that was not there yet is no wait before the first lo
     ['WaitBeforeCheck', at('01:00:51'), again],
   ];
   const { stop: _, output: __, ...going } = night;
-  const cloud = await readingCloud({ executions: [{ ...going, status: 'RUNNING', entered }] });
+  const cloud = await aws(executions([{ ...going, status: 'RUNNING', entered }]));
   const { timeline } = await showRun(cloud.target, 'leads', cloud.endpoint);
   expect(timeline.at(-1)?.text).toMatch(/^Waited before the next look at the status \(now in WaitBeforeCheck; /);
 });
@@ -232,7 +235,7 @@ test('a status that is ready does not tell of the refusals of the file before it
     ['DownloadFile', at('01:00:56'), { ...ready, trouble }],
   ];
   const { stop: _, output: __, ...going } = night;
-  const cloud = await readingCloud({ executions: [{ ...going, status: 'RUNNING', entered }] });
+  const cloud = await aws(executions([{ ...going, status: 'RUNNING', entered }]));
   const { timeline } = await showRun(cloud.target, 'leads', cloud.endpoint);
   expect(timeline.find(({ phase }) => phase === 'check')?.text).toMatch(/; the export is ready\.$/);
 });
@@ -250,7 +253,7 @@ const failed: Execution = {
 };
 
 test('a failed run tells what readers have, and the command that makes it up', async () => {
-  const cloud = await readingCloud({ executions: [failed] });
+  const cloud = await aws(executions([failed]));
   const text = async () => shownText(await showRun(cloud.target, 'leads-night', cloud.endpoint), {});
   expect(await text()).toContain('Readers have no leads at all.\n  To make it up: start leads --date 2026-11-20\n');
   cloud.publish({ execution: 'leads-before', date: '2026-11-19' });
@@ -266,7 +269,7 @@ test('a failed run whose export a retry adopts is made up by a retry', async () 
   const state = { ...begun, machineVersion: 2 };
   const entered: Execution['entered'] = [['WaitBeforeCheck', at('01:00:05'), state]];
   const stopped = { ...failed, status: 'ABORTED', error: 'StoppedByOperator', entered };
-  const cloud = await readingCloud({ executions: [stopped] });
+  const cloud = await aws(executions([stopped]));
   expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({ makeUp: 'retry leads-night' });
 });
 
@@ -276,7 +279,7 @@ test('an adopted export is shown as that of the run that had requested it, also 
     ['CreateExport', at('01:00:00'), runState({ input, run: null })],
     ['WaitBeforeCheck', at('01:00:05'), { ...begun, run }],
   ];
-  const cloud = await readingCloud({ executions: [{ ...failed, entered }] });
+  const cloud = await aws(executions([{ ...failed, entered }]));
   const { timeline } = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(timeline.find(({ phase }) => phase === 'create')?.text).toMatch(
     /^Export \S{36} of \S+ adopted from leads-before, /,
@@ -294,7 +297,7 @@ test('an adopted export is shown as that of the run that had requested it, also 
 test('a failed run that had waited for the CRM is made up for the date of its start, not of the day on which its rule fired', async () => {
   const waited = runState({ input, run: null, date: '2026-11-19', waits: 1 });
   const entered: Execution['entered'] = [['RunFailed', at('01:00:21'), waited]];
-  const cloud = await readingCloud({ executions: [{ ...failed, entered }] });
+  const cloud = await aws(executions([{ ...failed, entered }]));
   expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({
     date: '2026-11-19',
     makeUp: 'start leads --date 2026-11-19',
@@ -303,7 +306,7 @@ test('a failed run that had waited for the CRM is made up for the date of its st
 
 test('a failed run of an input of its own is made up by a retry', async () => {
   const own = { ...failed, input: { entity: 'leads', columns: ['id'] } };
-  const cloud = await readingCloud({ executions: [own] });
+  const cloud = await aws(executions([own]));
   expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({
     readers: { ofDate: null, latest: null },
     makeUp: 'retry leads-night',
@@ -313,7 +316,7 @@ test('a failed run of an input of its own is made up by a retry', async () => {
 test.each(['InvalidInput', 'States.DataLimitExceeded'])(
   'a run that ended in %s is not made up by the same input',
   async (error) => {
-    const cloud = await readingCloud({ executions: [{ ...failed, error }] });
+    const cloud = await aws(executions([{ ...failed, error }]));
     expect(await showRun(cloud.target, 'leads-night', cloud.endpoint)).toMatchObject({
       readers: { ofDate: null, latest: null },
       makeUp: null,
@@ -323,15 +326,13 @@ test.each(['InvalidInput', 'States.DataLimitExceeded'])(
 
 test('the command can be pasted, whatever name a person gave the run', async () => {
   const run = "it's(mine)!";
-  const cloud = await readingCloud({
-    executions: [{ ...failed, name: run, input: { entity: 'leads', columns: ['id'] } }],
-  });
+  const cloud = await aws(executions([{ ...failed, name: run, input: { entity: 'leads', columns: ['id'] } }]));
   const shown = await showRun(cloud.target, run, cloud.endpoint);
   expect(shown.makeUp).toBe(`retry 'it'\\''s(mine)!'`);
 });
 
 test('a failed run is shown also where the bucket is gone, which may be why it failed', async () => {
-  const cloud = await readingCloud({ executions: [failed], bucket: { status: 404, code: 'NoSuchBucket' } });
+  const cloud = await aws(bucketRefuses('NoSuchBucket', 404), executions([failed]));
   const shown = await showRun(cloud.target, 'leads-night', cloud.endpoint);
   expect(shown).toMatchObject({ error: 'ExportFailed', readers: null, makeUp: 'start leads --date 2026-11-20' });
   expect(shown.warnings).toEqual([
@@ -340,7 +341,7 @@ test('a failed run is shown also where the bucket is gone, which may be why it f
 });
 
 test('the columns that changed are named, each once: those that warned, those that are accepted, other labels', async () => {
-  const cloud = await readingCloud({ executions: [night] });
+  const cloud = await aws(executions([night]));
   const warning = 'Columns that the CRM no longer lists since the export of 2026-11-19: "phone".';
   const drift = {
     since: { date: '2026-11-19', execution: 'leads-before' },

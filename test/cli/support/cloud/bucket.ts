@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { type Answers, Reply, refused, xml } from './answers.ts';
+import type { Call } from './call.ts';
+import type { Part, World } from './world.ts';
+
+/** The bucket of the deployment: objects by key, read in ranges and listed by prefix, written once where that is asked for. */
+export const bucket: Part = (world) => bucketOf(world);
+
+export function bucketOf({ objects, metadata }: Pick<World, 'objects' | 'metadata'>): Answers {
+  const get = (call: Call) => objectReply(call, objects.get(call.key), metadata.get(call.key));
+  return {
+    ListObjectsV2: ({ input: { prefix = '' } }) => listed([...objects.keys()], String(prefix)),
+    GetObject: get,
+    HeadObject: get,
+    PutObject: (call) => {
+      if (objects.has(call.key) && call.headers['if-none-match'] === '*') return PRECONDITION;
+      objects.set(call.key, unchunked(call));
+      return xml('');
+    },
+  };
+}
+
+const PRECONDITION = refused('PreconditionFailed', 'refused', { status: 412 });
+
+function listed(keys: string[], prefix: string): Reply {
+  const found = keys.filter((key) => key.startsWith(prefix)).sort();
+  const contents = found.map(
+    (key) => `<Contents><Key>${key}</Key><LastModified>2026-11-20T01:01:00.000Z</LastModified></Contents>`,
+  );
+  return xml(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`);
+}
+
+function objectReply({ headers }: Call, body: Buffer | undefined, metadata: Record<string, string> = {}): Reply {
+  if (!body) return refused('NoSuchKey', 'refused', { status: 404 });
+  const etag = `"${createHash('md5').update(body).digest('hex')}"`;
+  if (headers['if-match'] && headers['if-match'] !== etag) return PRECONDITION;
+  const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? '') ?? [];
+  const part = body.subarray(Number(first ?? 0), last ? Number(last) + 1 : undefined);
+  const told = Object.entries(metadata).map(([name, value]) => [`x-amz-meta-${name}`, value] as const);
+  return new Reply((response) => {
+    response.writeHead(first ? 206 : 200, { ...Object.fromEntries(told), etag, 'content-length': part.length });
+    response.end(part);
+  });
+}
+
+/** The body without the frames of `aws-chunked`. */
+function unchunked({ headers, body }: Call): Buffer {
+  if (!String(headers['content-encoding']).includes('aws-chunked')) return body;
+  const parts: Buffer[] = [];
+  for (let at = 0; ; ) {
+    const end = body.indexOf('\r\n', at);
+    const size = Number.parseInt(body.toString('latin1', at, end), 16);
+    if (!size) return Buffer.concat(parts);
+    parts.push(body.subarray(end + 2, end + 2 + size));
+    at = end + 2 + size + 2;
+  }
+}

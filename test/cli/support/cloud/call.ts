@@ -1,0 +1,54 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import * as z from 'zod';
+
+/** What AWS is asked for: an operation of a service, with what. */
+export interface Call {
+  /** As requests are signed for it: `states`, `s3`, `monitoring`. */
+  service: string;
+  operation: string;
+  /** The document of a service that speaks JSON, the form of one that takes queries, the query of S3. */
+  input: Record<string, unknown>;
+  /** Of S3: the bucket, and the object in it ('' where the bucket itself is meant). */
+  bucket: string;
+  key: string;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+const inputSchema = z.record(z.string(), z.unknown());
+
+export function callOf(request: IncomingMessage, body: Buffer): Call {
+  const { headers, method, url = '' } = request;
+  const { pathname, searchParams } = new URL(url, 'http://cloud');
+  const service = /\/([a-z0-9]+)\/aws4_request/.exec(headers.authorization ?? '')?.[1] ?? 's3';
+  const call = { service, bucket: '', key: '', headers, body };
+  const target = headers['x-amz-target'];
+  if (typeof target === 'string') {
+    return { ...call, operation: target.split('.')[1] ?? '', input: inputSchema.parse(JSON.parse(body.toString())) };
+  }
+  if (service === 's3') {
+    const [, bucket = '', ...key] = decodeURIComponent(pathname).split('/');
+    const object = { bucket, key: key.join('/') };
+    const input = Object.fromEntries(searchParams);
+    return { ...call, ...object, operation: s3Operation(method, object.key, input), input };
+  }
+  if (service === 'lambda') return { ...call, operation: REST[`${method} ${pathname}`] ?? '', input: {} };
+  const input = Object.fromEntries(new URLSearchParams(body.toString()));
+  return { ...call, operation: input.Action ?? '', input };
+}
+
+const REST: Record<string, string> = { 'GET /2016-08-19/account-settings': 'GetAccountSettings' };
+
+function s3Operation(method: string | undefined, key: string, query: Record<string, string>): string {
+  if (method === 'HEAD') return 'HeadObject';
+  if (method === 'PUT') return 'PutObject';
+  if (method === 'DELETE') return 'DeleteObject';
+  if ('uploads' in query) return 'ListMultipartUploads';
+  if ('uploadId' in query) return 'ListParts';
+  return key === '' ? 'ListObjectsV2' : 'GetObject';
+}
+
+/** A call in a line: `StartExecution`, `GetObject runs/leads.csv bytes=100-`. */
+export function lineOf({ operation, key, headers }: Call): string {
+  return [operation, key, headers.range].filter(Boolean).join(' ');
+}

@@ -1,0 +1,52 @@
+import { connect, type Target } from '../../../../cli/support/target.ts';
+import { servedOnLoopback } from '../../../support/loopback.ts';
+import { type CliResult, runCli } from '../run-cli.ts';
+import { answerOf, send } from './answers.ts';
+import { bucket } from './bucket.ts';
+import { type Call, callOf, lineOf } from './call.ts';
+import { executions } from './executions.ts';
+import { type Publication, publishTo } from './publication.ts';
+import { rules } from './rules.ts';
+import { DEPLOYMENT, stack } from './stack.ts';
+import type { Part, World } from './world.ts';
+
+/** Of a deployment that has nothing yet; it stands behind the parts that a test gives. */
+const NOTHING_YET: Part[] = [stack(), executions([]), rules(), bucket];
+
+/**
+ * AWS on loopback with one deployment, for the length of a test, of the parts that the test is about: `aws(stack(…),
+ * executions(…), fault(…))`. The first part that has an answer gives it. What no part answers is refused.
+ */
+export async function aws(...parts: Part[]) {
+  const world: World = { objects: new Map(), metadata: new Map(), started: [] };
+  const answers = [...parts, ...NOTHING_YET].map((part) => (typeof part === 'function' ? part(world) : part));
+  const calls: Call[] = [];
+  const asked: string[] = [];
+  const endpoint = await servedOnLoopback(async (request, body, response) => {
+    const call = callOf(request, body);
+    if (call.service !== 'cloudformation') {
+      calls.push(call);
+      asked.push(lineOf(call));
+    }
+    send(response, call, await answerOf(call, answers));
+  });
+  const place = ['--deployment', DEPLOYMENT, '--endpoint-url', endpoint];
+  return {
+    ...world,
+    endpoint,
+    /** What was asked of the deployment once its stack was found, in order. */
+    calls,
+    /** The same, a line for each. */
+    asked,
+    /** The options that name the deployment. */
+    place,
+    cli: (...args: string[]): Promise<CliResult> => runCli(...args, ...place),
+    target: await reached(endpoint),
+    publish: (publication?: Publication) => publishTo(world, publication),
+  };
+}
+
+/** What commands work with. A test whose stack is refused has no use for it, and gets nothing. */
+function reached(endpointUrl: string): Promise<Target> {
+  return connect({ deployment: DEPLOYMENT, endpointUrl }).catch(() => ({}) as Target);
+}

@@ -1,0 +1,74 @@
+import type { Entity } from '../../../../core/config/entities.ts';
+import { refused } from './answers.ts';
+import { type Entered, historyOf } from './history.ts';
+import { arnOf } from './stack.ts';
+import type { Part } from './world.ts';
+
+export interface Execution {
+  name: string;
+  status: string;
+  input: object;
+  /** ISO 8601. */
+  start: string;
+  stop?: string;
+  error?: string;
+  cause?: string;
+  output?: string;
+  entered?: Entered[];
+}
+
+interface Options {
+  /** What becomes of an execution that is started; without it nothing is known of it. */
+  onStart?: (input: { entity: Entity } & Record<string, unknown>) => Omit<Execution, 'name' | 'input'>;
+  /** How many are listed at once; default: all. */
+  page?: number;
+  /** Only this machine has them; without it, whatever machine is asked. */
+  machine?: string;
+}
+
+/** A machine that had these executions, the newest first. */
+export function executions(runs: Execution[], { onStart, page = runs.length, machine }: Options = {}): Part {
+  const foreign = (arn: unknown) =>
+    machine !== undefined && !String(arn).replace(':execution:', ':stateMachine:').startsWith(machine);
+  const found = (arn: unknown) => runs.find(({ name }) => arnOf(name, machine) === arn);
+  return ({ started }) => ({
+    ListExecutions: ({ input: { stateMachineArn, nextToken = 0 } }) => {
+      if (foreign(stateMachineArn)) return undefined;
+      const end = Number(nextToken) + page;
+      const listed = runs.slice(Number(nextToken), page ? end : undefined);
+      return {
+        executions: listed.map((run) => describedBy(run, machine)),
+        ...(end < runs.length && { nextToken: String(end) }),
+      };
+    },
+    DescribeExecution: ({ input: { executionArn } }) => {
+      if (foreign(executionArn)) return undefined;
+      const run = found(executionArn);
+      if (!run) return refused('ExecutionDoesNotExist');
+      return { ...describedBy(run, machine), input: JSON.stringify(run.input), output: run.output };
+    },
+    GetExecutionHistory: ({ input: { executionArn, reverseOrder } }) => {
+      if (foreign(executionArn)) return undefined;
+      const events = historyOf(found(executionArn)?.entered ?? []);
+      return { events: reverseOrder ? events.reverse() : events };
+    },
+    StartExecution: ({ input: { name, input } }) => {
+      const given = JSON.parse(String(input));
+      started.push(given);
+      if (onStart) runs.push({ name: String(name), input: given, ...onStart(given) });
+      return { executionArn: arnOf(String(name), machine), startDate: 0 };
+    },
+  });
+}
+
+function describedBy({ name, status, start, stop, error, cause }: Execution, machine: string | undefined) {
+  return {
+    executionArn: arnOf(name, machine),
+    name,
+    status,
+    error,
+    cause,
+    startDate: Date.parse(start) / 1000,
+    ...(stop && { stopDate: Date.parse(stop) / 1000 }),
+  };
+}

@@ -1,0 +1,53 @@
+import { type Answers, refused, xml } from './answers.ts';
+
+/** The deployment of the tests. */
+export const DEPLOYMENT = 'test';
+
+const ACCOUNT = 'us-east-1:000000000000';
+export const machineOf = (deployment: string) =>
+  `arn:aws:states:${ACCOUNT}:stateMachine:crm-export-${deployment}-ExportRun`;
+export const UPDATES_MACHINE = `arn:aws:states:${ACCOUNT}:stateMachine:crm-export-${DEPLOYMENT}-CustomerUpdates`;
+export const arnOf = (run: string, machine = machineOf(DEPLOYMENT)) =>
+  `${machine.replace(':stateMachine:', ':execution:')}:${run}`;
+
+/** What every stack says of itself. */
+export const OUTPUTS = {
+  StateMachineArn: machineOf(DEPLOYMENT),
+  BucketName: 'bucket',
+  ClientSecretId: 'arn:client',
+  TokensSecretId: 'arn:tokens',
+  LedgerTableName: 'ledger',
+};
+
+interface Stack {
+  status?: string;
+  /** Only this one is described; without it, whatever name is asked for. */
+  name?: string;
+}
+
+/** A stack with these outputs besides those of every stack; `undefined` takes one away. */
+export function stack(outputs: Partial<Record<string, string>> = {}, options: Stack = {}): Answers {
+  return described({ ...OUTPUTS, ...outputs }, { status: 'UPDATE_COMPLETE', ...options });
+}
+
+/** A stack whose first deployment failed: it has no more outputs than these. */
+export function halfStack(outputs: Record<string, string> = {}, options: Stack = {}): Answers {
+  return described(outputs, { status: 'ROLLBACK_COMPLETE', ...options });
+}
+
+function described(outputs: Partial<Record<string, string>>, { status = '', name }: Stack): Answers {
+  const members = Object.entries(outputs).map(([key, value]) =>
+    value === undefined ? '' : `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
+  );
+  const member = stackMember(name ?? 's', status, `<Outputs>${members.join('')}</Outputs>`);
+  const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks>${member}</Stacks></DescribeStacksResult></DescribeStacksResponse>`;
+  return { DescribeStacks: ({ input }) => (name === undefined || input.StackName === name ? xml(body) : undefined) };
+}
+
+export function stackMember(name: string, status: string, more = ''): string {
+  return `<member><StackName>${name}</StackName><StackStatus>${status}</StackStatus><CreationTime>2026-11-01T00:00:00Z</CreationTime>${more}</member>`;
+}
+
+export const NO_STACK: Answers = {
+  DescribeStacks: ({ input }) => refused('ValidationError', `Stack with id ${input.StackName} does not exist`),
+};

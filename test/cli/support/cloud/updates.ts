@@ -1,0 +1,132 @@
+import { type BatchManifest, noCounts } from '../../../../core/batch/batch-manifest.ts';
+import type { ResultLine } from '../../../../core/batch/result-line.ts';
+import { refused } from './answers.ts';
+import { arnOf, UPDATES_MACHINE } from './stack.ts';
+import type { Part, World } from './world.ts';
+
+/** What becomes of a line: the parts of its result that differ from an applied one. */
+type LineOutcome = (line: number) => Partial<ResultLine>;
+
+interface Options {
+  lineOutcome?: LineOutcome;
+  /** Looks at the execution before it is over. */
+  looks?: number;
+  /** The machine ends without a summary, in this error. */
+  crash?: { error: string; cause: string };
+  /** When a machine that is over ended, in seconds; else some days ago. */
+  endedAt?: number;
+}
+
+/** The execution of a batch. */
+export interface Batch {
+  name: string;
+  batch: string;
+  input: string;
+  looks: number;
+}
+
+const STARTED = 1_795_000_000;
+const APPLIED = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: '2026-11-20T02:00:01.000Z' } as const;
+const runOf = (name: string) => arnOf(name, UPDATES_MACHINE);
+
+/**
+ * The machine of customer updates, which hands out outcomes by the number of the line, half of them at the first look.
+ * @param batches what was started, by batch
+ */
+export function updates(
+  { lineOutcome = () => ({}), looks = 2, crash, endedAt = STARTED + 10 }: Options,
+  batches: Map<string, Batch>,
+): Part {
+  return ({ objects }) => ({
+    StartExecution: ({ input: asked }) => {
+      const [name, input] = [String(asked.name), String(asked.input)];
+      const batch = String(JSON.parse(input).file).split('/')[1] ?? '';
+      const standing = [...batches.values()].find((one) => one.name === name);
+      if (standing && (isOver(standing) || standing.input !== input)) return refused('ExecutionAlreadyExists');
+      if (!standing) {
+        batches.set(batch, { name, batch, input, looks });
+        objects.set(`updates/${batch}/_started.json`, Buffer.from(JSON.stringify({ execution: name })));
+      }
+      return { executionArn: runOf(name), startDate: STARTED };
+    },
+    DescribeExecution: ({ input: { executionArn } }) => {
+      const batch = [...batches.values()].find(({ name }) => runOf(name) === executionArn);
+      if (!batch) return refused('ExecutionDoesNotExist');
+      if (!isOver(batch)) advance(batch, objects, { lineOutcome, crashes: crash !== undefined });
+      return { ...described(batch, objects, { crash, endedAt }), input: batch.input };
+    },
+    ListExecutions: () => ({
+      executions: [...batches.values()].toReversed().map((batch) => described(batch, objects, { crash, endedAt })),
+    }),
+  });
+}
+
+const isOver = ({ looks }: Batch) => looks <= 0;
+
+/** A look: half of the results, then all. */
+function advance(
+  execution: Batch,
+  objects: World['objects'],
+  { lineOutcome, crashes }: { lineOutcome: LineOutcome; crashes: boolean },
+): void {
+  execution.looks -= 1;
+  const folder = `updates/${execution.batch}`;
+  const results = resultsOf(objects.get(`${folder}/input.jsonl`)?.toString() ?? '', lineOutcome);
+  const half = Math.ceil(results.length / 2);
+  const part = (number: number, lines: ResultLine[]) => {
+    objects.set(`${folder}/results/chunk-0001.00000${number}.begun.json`, Buffer.from('{}'));
+    objects.set(`${folder}/results/chunk-0001.00000${number}.jsonl`, linesText(lines));
+  };
+  if (!crashes || execution.looks > 0) part(1, results.slice(0, half));
+  if (!isOver(execution) || crashes) return;
+  part(2, results.slice(half));
+  objects.set(`${folder}/result.jsonl`, linesText(results));
+  objects.set(`${folder}/_manifest.json`, Buffer.from(JSON.stringify(manifestOf(execution.batch, results))));
+}
+
+function described(
+  batch: Batch,
+  objects: World['objects'],
+  { crash, endedAt }: { crash: Options['crash']; endedAt: number },
+) {
+  const common = { executionArn: runOf(batch.name), name: batch.name, startDate: STARTED };
+  if (!isOver(batch)) return { ...common, status: 'RUNNING' };
+  const result = objects.get(`updates/${batch.batch}/result.jsonl`);
+  const whole = result && !/"(REJ|FAIL|UNK|NOT)/.test(result.toString());
+  const failure = crash ?? { error: 'UpdatesIncomplete', cause: 'Some lines were not applied.' };
+  return { ...common, stopDate: endedAt, ...(whole ? { status: 'SUCCEEDED' } : { status: 'FAILED', ...failure }) };
+}
+
+function resultsOf(input: string, lineOutcome: LineOutcome): ResultLine[] {
+  return input.split('\n').flatMap((line, index) => {
+    if (line.trim() === '') return [];
+    return [{ line: index + 1, id: String(JSON.parse(line).id), ...APPLIED, ...lineOutcome(index + 1) }];
+  });
+}
+
+function linesText(results: ResultLine[]): Buffer {
+  return Buffer.from(results.map((result) => `${JSON.stringify(result)}\n`).join(''));
+}
+
+function manifestOf(batch: string, results: ResultLine[]): BatchManifest {
+  const counts = noCounts();
+  for (const { outcome } of results) counts[outcome] += 1;
+  const [lines, folder] = [results.length, `updates/${batch}`];
+  return {
+    schemaVersion: 1,
+    batch,
+    execution: batch,
+    chunks: 1,
+    counts,
+    stoppedBy: null,
+    maxRate: 20,
+    input: { key: `${folder}/input.jsonl`, bytes: 1, crc32: 'AAAAAA==', lines, records: lines },
+    result: { key: `${folder}/result.jsonl`, bytes: 1, crc32: 'AAAAAA==' },
+    stopAfterFailures: null,
+    startedAt: '2026-11-20T02:00:00.000Z',
+    finishedAt: '2026-11-20T02:00:10.000Z',
+    keptUntil: '2026-12-20',
+    softwareVersion: '1',
+    warnings: [],
+  };
+}

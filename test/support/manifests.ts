@@ -1,0 +1,56 @@
+import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
+import { type Pointer, pointerSchema } from '../../core/export/pointer.ts';
+
+/** Parts of a manifest that a test is about. */
+export type ManifestChanges = Omit<Partial<Manifest>, 'file' | 'export'> & {
+  file?: Partial<Manifest['file']>;
+  export?: Partial<Manifest['export']>;
+};
+
+/** The key under which the manifest of a run stands. */
+export function manifestKeyOf(execution: string, entity = 'leads'): string {
+  return `runs/entity=${entity}/run=${execution}/_manifest.json`;
+}
+
+/** The manifest of a run of leads that published a record of the columns `id` and `name`, at 01:00 of its date. */
+export function manifestOf({ file = {}, export: exported = {}, ...changes }: ManifestChanges = {}): Manifest {
+  const { entity = 'leads', date = '2026-11-20', execution = 'leads-night' } = changes;
+  const { startedAt = `${date}T01:00:00.000Z` } = changes;
+  return manifestSchema.parse({
+    schemaVersion: 1,
+    entity,
+    date,
+    execution,
+    startedAt,
+    softwareVersion: '1.0.0',
+    fingerprint: 'f',
+    request: { columns: ['id', 'name'] },
+    keptUntil: '2099-01-01',
+    warnings: [],
+    ...changes,
+    file: {
+      key: `runs/entity=${entity}/run=${execution}/${entity}.csv`,
+      bytes: 12,
+      crc32: 'AAAAAA==',
+      contentType: 'text/csv',
+      format: 'csv',
+      rows: 1,
+      header: ['id', 'name'],
+      ...file,
+    },
+    export: {
+      id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f',
+      createdAt: startedAt,
+      storedAt: `${date}T01:00:04.000Z`,
+      checks: 2,
+      unansweredCreates: 0,
+      ...exported,
+    },
+  });
+}
+
+/** The pointer that names the run of a manifest. */
+export function pointerTo({ entity, date, startedAt, execution, keptUntil, kind }: Manifest): Pointer {
+  const manifestKey = manifestKeyOf(execution, entity);
+  return pointerSchema.parse({ schemaVersion: 1, entity, date, startedAt, execution, manifestKey, keptUntil, kind });
+}
