@@ -50,7 +50,7 @@ export const GENERATED: Record<string, Text> = {
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
-  'docs/faults.md': () => documentText('docs/faults.md', { faults: faultTables }),
+  'docs/design/faults.md': () => documentText('docs/design/faults.md', { faults: faultTables }),
   'docs/runbook.md': async () =>
     withAdvice(await documentText('docs/runbook.md', { alarms: alarmTable, errors: errorTable })),
   'core/files/kernel/kernel-bytes.ts': kernelBytes,
