@@ -41,15 +41,16 @@ export const GENERATED: Record<string, Text> = {
   'docs/schemas/update-chunk.json': () => schemaText('docs/schemas/update-chunk.json', chunkSchema),
   'docs/schemas/update-result-line.json': () => schemaText('docs/schemas/update-result-line.json', resultLineSchema),
   'docs/schemas/update-manifest.json': () => schemaText('docs/schemas/update-manifest.json', batchManifestSchema),
-  'README.md': () => documentText('README.md', { 'state-diagram': exportDiagram }),
-  'docs/updates.md': () => documentText('docs/updates.md', { 'updates-diagram': updatesDiagram }),
-  'docs/tables.md': () => documentText('docs/tables.md', { 'tables-diagram': tablesDiagram }),
+  'docs/design/export-run.md': () =>
+    documentText('docs/design/export-run.md', { 'state-diagram': exportDiagram, 'tables-diagram': tablesDiagram }),
+  'docs/design/customer-updates.md': () =>
+    documentText('docs/design/customer-updates.md', { 'updates-diagram': updatesDiagram }),
   'docs/configuration.md': () =>
     documentText('docs/configuration.md', { configuration: configurationTable, entities: entityTable }),
   'docs/reading.md': () => documentText('docs/reading.md', { checks: checkTable }),
   'docs/operating.md': () => documentText('docs/operating.md', { commands: commandTable }),
   'docs/security.md': () => documentText('docs/security.md', { 'command-rights': rightsTable }),
-  'docs/faults.md': () => documentText('docs/faults.md', { faults: faultTables }),
+  'docs/design/faults.md': () => documentText('docs/design/faults.md', { faults: faultTables }),
   'docs/runbook.md': async () =>
     withAdvice(await documentText('docs/runbook.md', { alarms: alarmTable, errors: errorTable })),
   'core/files/kernel/kernel-bytes.ts': kernelBytes,

@@ -92,6 +92,12 @@ describe('docs/runbook.md', () => {
     },
   );
 
+  it.each(entries)('says it in $id with at most 120 words, besides the commands', ({ text }) => {
+    const words = text.replaceAll(/^```sh\n[\s\S]*?^```/gm, '').split(/\s+/);
+
+    expect(words.filter((word) => /[\p{L}\p{N}]/u.test(word)).length).toBeLessThanOrEqual(120);
+  });
+
   it.each([...new Set(commands)].filter((command) => command.startsWith('npm ')))(
     'tells nobody to type what the command does not know: %s',
     async (line) => {

@@ -5,9 +5,9 @@ import { ENTITIES } from '../core/config/entities.ts';
 import { METRICS } from '../core/log/metrics.ts';
 import { fullDeployment, synthesise, type Template } from '../scripts/definition.ts';
 
-/** The numbers of docs/scale.md and docs/cost.md that follow from the template, from prices or from each other. */
+/** The numbers of docs/design/scale.md and docs/cost.md that follow from the template, from prices or from each other. */
 
-const SCALE = readFileSync('docs/scale.md', 'utf8');
+const SCALE = readFileSync('docs/design/scale.md', 'utf8');
 const COST = readFileSync('docs/cost.md', 'utf8');
 const PLAIN = synthesise();
 const FULL = synthesise(fullDeployment());
@@ -66,7 +66,7 @@ const total = standing().reduce((sum, [, , each]) => sum + each, 0);
 const runsOf = (what: string) =>
   numberIn(rowsOf(COST, 'What the runs cost, a month').find(([name]) => name?.replaceAll('*', '') === what)?.[2]);
 
-describe('docs/scale.md', () => {
+describe('docs/design/scale.md', () => {
   it('counts what a deployment takes of each quota, the one that ends first on top', () => {
     for (const { takes, fit, plain, full, limit, name } of resources()) {
       const both = plain !== full;

@@ -29,7 +29,7 @@ interface CustomerUpdateWorkflowProps extends WatchProps {
 /** A batch takes two days at most by its rate (`validate-batch.ts`); the third is for trouble. */
 const TIMEOUT = Duration.days(3);
 
-/** The machine CustomerUpdates: one execution applies one batch. Reads like the picture in docs/updates.md. */
+/** The machine CustomerUpdates: one execution applies one batch. Reads like the picture in docs/design/customer-updates.md. */
 export class CustomerUpdateWorkflow extends Construct {
   readonly machine: StateMachine;
 

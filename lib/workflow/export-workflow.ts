@@ -30,7 +30,7 @@ interface ExportWorkflowProps {
 /** Beyond the last deadline: time for a large file that became ready just before it. */
 const AFTER_DEADLINE_SECONDS = 12 * 3600;
 
-/** The machine ExportRun: one execution exports one entity. Reads like the picture in README.md, which is drawn from it. */
+/** The machine ExportRun: one execution exports one entity. Reads like the picture in docs/design/export-run.md, which is drawn from it. */
 export class ExportWorkflow extends Construct {
   readonly machine: StateMachine;
 

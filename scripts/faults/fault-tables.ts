@@ -16,7 +16,7 @@ export const ROWS: Row[] = CALLS.flatMap((call) =>
   SPANS.flatMap((span) => faults.map((fault) => ({ ...call, fault, span, end: predict(call, fault, span) }))),
 );
 
-/** The generated part of docs/faults.md. */
+/** The generated part of docs/design/faults.md. */
 export function faultTables(): string {
   const count = `${ROWS.length} rows: ${CALLS.length} calls, ${faults.length} faults, once and always.`;
   const meanings = Object.entries(FAULTS).map(([fault, meaning]) => `- **${fault}**: ${meaning}`);

@@ -1,4 +1,4 @@
-/** What can go wrong with one call, in the order of docs/faults.md. */
+/** What can go wrong with one call, in the order of docs/design/faults.md. */
 export const FAULTS = {
   refused: 'Answered with the refusal that a missing right gets: 403, `AccessDenied`, `invalid_client`.',
   throttled: 'Answered with "too many": 429 with `Retry-After`, `ThrottlingException`, `SlowDown`.',

@@ -19,7 +19,7 @@ const seed = Number(process.env.FAULTS_SEED ?? randomInt(2 ** 31));
 const random = randomFrom(seed);
 const drawn = ROWS.map((row) => ({ row, place: random() })).sort((a, b) => a.place - b.place);
 
-process.stderr.write(`A tenth of docs/faults.md: FAULTS_SEED=${seed} repeats it.\n`);
+process.stderr.write(`A tenth of docs/design/faults.md: FAULTS_SEED=${seed} repeats it.\n`);
 testRows(
   `a tenth of all faults, FAULTS_SEED=${seed}`,
   drawn.slice(0, Math.ceil(ROWS.length / 10)).map(({ row }) => row),

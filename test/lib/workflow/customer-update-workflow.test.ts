@@ -20,7 +20,7 @@ const levels: [name: string, level: Definition][] = [
 const MOST_CHUNKS = chunkSchema.shape.chunk.maxValue ?? Number.NaN;
 const levelOf = (step: UpdateStepName) => (step === 'ApplyChunk' ? child : definition);
 
-/** The picture in docs/updates.md: where each outcome of each step leads. */
+/** The picture in docs/design/customer-updates.md: where each outcome of each step leads. */
 const ARROWS: Record<UpdateStepName, Record<string, string>> = {
   ValidateBatch: { VALIDATED: 'ApplyChunks', CONTINUE: 'WaitBeforeValidate', FAILED: 'BatchFailed' },
   ApplyChunk: { FINISHED: 'AnswerChunk', CONTINUE: 'WaitBeforeApply', FAILED: 'ChunkFailed' },

@@ -22,7 +22,7 @@ const NOT_INVOKED = [
   'Lambda.ResourceNotReadyException',
 ];
 
-/** The picture in README.md: where each outcome of each step leads. */
+/** The picture in docs/design/export-run.md: where each outcome of each step leads. */
 const ARROWS: Record<StepName, Record<string, string>> = {
   CreateExport: {
     CREATED: 'WaitBeforeCheck',
