@@ -9,7 +9,6 @@ export interface Job {
   connections: { initial: number; most: number };
   /** With everything loaded that the function has loaded by then. */
   loaded: boolean;
-  partChecksums: 'trailer' | 'omitted';
 }
 
 /** What is read for the check, and from where. */

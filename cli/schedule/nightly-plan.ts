@@ -3,8 +3,8 @@ import { configurationFile, readConfiguration } from '../../core/config/configur
 import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { entityPlan } from '../../core/config/entity-plan.ts';
-import { START_UTC, timingOf } from '../../core/config/timing.ts';
-import type { Timing } from '../../core/schedule/timing.ts';
+import { timingOf } from '../../core/config/timing.ts';
+import { START_UTC, type Timing } from '../../core/schedule/timing.ts';
 import type { ConfigurationOptions } from '../support/configuration-file.ts';
 
 /** When the nightly runs are due, by the configuration file. */

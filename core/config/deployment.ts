@@ -125,7 +125,7 @@ const alarmsSchema = z.strictObject({
   freshnessHours: freshnessHours
     .optional()
     .describe(
-      'An entity without a published export for this many hours raises an alarm. Default for each entity: 26, or its deadline in hours plus 25 if that is more; an hour more where its start is in local time. A smaller value counts too, with a warning at synthesis.',
+      'An entity without a published export for this many hours raises an alarm. Default for each entity: 26, or its deadline in hours plus 25 if that is more; an hour more where it starts by local time in another zone than UTC. A smaller value counts too, with a warning at synthesis.',
     ),
   runbookUrl: z
     .string()

@@ -37,8 +37,6 @@ const fileFormat = z.enum(FILE_FORMATS, {
   },
 });
 
-const connectionCount = z.int().min(1).max(16);
-
 export const filesSchema = z.strictObject({
   maxBytes: z
     .int()
@@ -64,10 +62,14 @@ export const filesSchema = z.strictObject({
     ),
   connections: z
     .strictObject({
-      initial: connectionCount.default(4).describe('Connections to the file server at the start of a large file.'),
-      most: connectionCount
+      most: z
+        .int()
+        .min(1)
+        .max(16)
         .default(8)
-        .describe('Connections are added up to this number while that makes the transfer faster.'),
+        .describe(
+          'Most connections to the file server. A large file begins with up to 4; more are added while that makes the transfer faster.',
+        ),
     })
     .prefault({}),
   memoryMB: z
@@ -78,11 +80,12 @@ export const filesSchema = z.strictObject({
       publish: functionMemory.default(512).describe('Memory of PublishFile, MB.'),
     })
     .prefault({}),
-  partChecksums: z
-    .enum(['trailer', 'omitted'])
-    .default('trailer')
-    .describe('How parts are verified by S3. See docs/design/transfer-engine.md.'),
 });
+
+interface Contradiction {
+  path: string[];
+  message: string;
+}
 
 interface Origin {
   baseUrl: string;
@@ -96,26 +99,12 @@ export function fileHostsOf({ baseUrl, fileHosts }: Origin): string[] {
   return HOST_PATTERN.test(hostname) ? [hostname] : [];
 }
 
-export function fileContradictions({
-  local,
-  crm,
-  files,
-}: {
-  local: boolean;
-  crm: Origin;
-  files: z.infer<typeof filesSchema>;
-}): { path: string[]; message: string }[] {
-  const { initial, most } = files.connections;
+export function fileContradictions({ local, crm }: { local: boolean; crm: Origin }): Contradiction[] {
   // A mistake in the address itself is reported at its own place.
   const wanted = !local && URL.parse(crm.baseUrl)?.protocol === 'https:';
   const hosts =
     'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is no full name';
-  return [
-    ...(wanted && fileHostsOf(crm).length === 0 ? [{ path: ['crm', 'fileHosts'], message: hosts }] : []),
-    ...(initial > most
-      ? [{ path: ['files', 'connections', 'initial'], message: `must not be above most (${most})` }]
-      : []),
-  ];
+  return wanted && fileHostsOf(crm).length === 0 ? [{ path: ['crm', 'fileHosts'], message: hosts }] : [];
 }
 
 export const opaqueSchema = z
@@ -127,7 +116,7 @@ export const opaqueSchema = z
   );
 
 /** What promises something of the content of a file, beside kinds whose content nobody looks at. */
-export function opaqueContradictions(plan: EntityPlan, place: string[]): { path: string[]; message: string }[] {
+export function opaqueContradictions(plan: EntityPlan, place: string[]): Contradiction[] {
   const { opaque, drift, guards, tables } = plan;
   if (opaque.length === 0) return [];
   const stop = Object.entries(drift).find(([, policy]) => policy === 'stop');

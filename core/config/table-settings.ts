@@ -62,7 +62,6 @@ export const tableSettingsSchema = z.strictObject({
     .describe(
       'A value that does not fit the type of its column: `null` leaves it out and counts it, `stop` writes no table (`TableNotWritten`).',
     ),
-  compression: z.enum(['snappy', 'zstd']).default('snappy').describe('How the pages of the file are compressed.'),
   version: z
     .int()
     .min(1)

@@ -1,36 +1,27 @@
-import type { Timing } from '../schedule/timing.ts';
+import { START_UTC, type Timing } from '../schedule/timing.ts';
 import { cronOf, minuteOf, offsetsFrom, timeOf, utcStartsOf } from '../schedule/utc-starts.ts';
 import type { Deployment, Settings } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
 import { entityPlan } from './entity-plan.ts';
 
-/** Of the first entity, where the configuration says nothing. */
-export const START_UTC = '01:00';
-
 /** When the rule of an entity starts it: by its own schedule, or at its place in the night. */
 export function timingOf(deployment: Deployment, entity: Entity): Timing {
-  const { timeZone, zoneOffsets } = deployment;
-  const { schedule } = entityPlan(deployment, entity);
-  const at = localTimeOf(deployment, entity);
-  if (at !== null) {
-    const starts = utcStartsOf(at, zoneOffsets ?? offsetsNow(timeZone));
-    return { timeZone, expression: cronOf(starts), starts, at };
+  const { timeZone, zoneOffsets, nightly } = deployment;
+  const { schedule, at: own } = entityPlan(deployment, entity);
+  if (schedule !== undefined) return { timeZone, expression: schedule, starts: dailyStart(schedule), at: null };
+  const at = own ?? (nightly.at && inTheNight(deployment, entity, nightly.at));
+  // UTC knows no summer time: a start at a time in UTC is one, and it counts.
+  if (at === undefined || timeZone === 'UTC') {
+    const starts = [at ?? inTheNight(deployment, entity, START_UTC)];
+    return { timeZone, expression: cronOf(starts), starts, at: null };
   }
-  if (schedule !== undefined) return { timeZone, expression: schedule, starts: dailyStart(schedule), at };
-  const starts = [inTheNight(deployment, entity, deployment.nightly.startUtc ?? START_UTC)];
+  const starts = utcStartsOf(at, zoneOffsets ?? offsetsNow(timeZone));
   return { timeZone, expression: cronOf(starts), starts, at };
 }
 
 /** The offsets of a time zone by the zone data of this machine, for this year and those to come. */
 export function offsetsNow(timeZone: string): number[] {
   return offsetsFrom(new Date().getUTCFullYear(), timeZone);
-}
-
-/** `null` where the start is given in UTC. */
-function localTimeOf(settings: Settings, entity: Entity): string | null {
-  const { at, schedule } = entityPlan(settings, entity);
-  if (at !== undefined || schedule !== undefined) return at ?? null;
-  return settings.nightly.at === undefined ? null : inTheNight(settings, entity, settings.nightly.at);
 }
 
 /** Some minutes after the entity before. */

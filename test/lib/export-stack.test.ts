@@ -301,9 +301,11 @@ describe('the rules', () => {
   test('are one for each entity, seven minutes apart, over midnight too', () => {
     expect(rules.length).toBe(ENTITIES.length);
     expect(ENTITIES.slice(0, 7).map((entity) => ruleOf(entity).ScheduleExpression)).toEqual(
-      ['30 22', '37 22', '44 22', '51 22', '58 22', '5 23', '12 23'].map((at) => `cron(${at} * * ? *)`),
+      ['30 21,22', '37 21,22', '44 21,22', '51 21,22', '58 21,22', '5 22,23', '12 22,23'].map(
+        (at) => `cron(${at} * * ? *)`,
+      ),
     );
-    const late = templateWith({ nightly: { startUtc: '23:50', spreadMinutes: 7 } });
+    const late = templateWith({ timeZone: 'UTC', nightly: { at: '23:50', spreadMinutes: 7 } });
     expect(ruleOf('workflows', late).ScheduleExpression).toBe('cron(4 0 * * ? *)');
   });
 
@@ -347,7 +349,9 @@ describe('the rules', () => {
     const own = templateWith({ entities: { leads: { schedule: 'rate(1 minute)' } } });
 
     expect(ruleOf('leads', own).ScheduleExpression).toBe('rate(1 minute)');
-    expect(ruleOf('agent-numbers', own).ScheduleExpression, 'the others keep their places').toBe('cron(37 22 * * ? *)');
+    expect(ruleOf('agent-numbers', own).ScheduleExpression, 'the others keep their places').toBe(
+      'cron(37 21,22 * * ? *)',
+    );
   });
 
   test('are there but off for an entity that is not enabled', () => {

@@ -11,9 +11,7 @@ test('the digest does not depend on the order of names, nor on settings that hid
 
   expect(digest).toMatch(/^[0-9a-f]{16}$/);
   expect(digestOf({ ...BASE, columns: { except: ['b', 'a'] } })).toBe(digest);
-  expect(digestOf({ ...BASE, tables: { ...BASE.tables, columns: { x: 'integer' }, compression: 'zstd' } })).toBe(
-    digest,
-  );
+  expect(digestOf({ ...BASE, tables: { ...BASE.tables, columns: { x: 'integer' } } })).toBe(digest);
   expect(digestOf({ ...BASE, columns: { except: ['a', 'b'], required: ['x'] } })).toBe(digest);
 });
 
