@@ -1,9 +1,6 @@
 import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/index.ts';
-import type { EntityPlan } from './deployment.ts';
-import { requiredOf } from './entity-plan.ts';
-import { exceptedOf } from './excepted-columns.ts';
-import { DEFAULT_FORMATS, FILE_FORMATS, FORMER_FORMATS, OPAQUE_KINDS } from './file-formats.ts';
+import { DEFAULT_FORMATS, FILE_FORMATS, FORMER_FORMATS } from './file-formats.ts';
 
 /** The part of a deployment's configuration that is about its files: where they come from, and how they are moved. */
 
@@ -82,11 +79,6 @@ export const filesSchema = z.strictObject({
     .prefault({}),
 });
 
-interface Contradiction {
-  path: string[];
-  message: string;
-}
-
 interface Origin {
   baseUrl: string;
   fileHosts: string[];
@@ -99,35 +91,16 @@ export function fileHostsOf({ baseUrl, fileHosts }: Origin): string[] {
   return HOST_PATTERN.test(hostname) ? [hostname] : [];
 }
 
-export function fileContradictions({ local, crm }: { local: boolean; crm: Origin }): Contradiction[] {
+export function fileContradictions({
+  local,
+  crm,
+}: {
+  local: boolean;
+  crm: Origin;
+}): { path: string[]; message: string }[] {
   // A mistake in the address itself is reported at its own place.
   const wanted = !local && URL.parse(crm.baseUrl)?.protocol === 'https:';
   const hosts =
     'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is no full name';
   return wanted && fileHostsOf(crm).length === 0 ? [{ path: ['crm', 'fileHosts'], message: hosts }] : [];
-}
-
-export const opaqueSchema = z
-  .array(z.enum(OPAQUE_KINDS))
-  .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'names a kind twice' })
-  .default([])
-  .describe(
-    'Kinds of files that are published though nothing is known of their content: `xls` (Excel 97), `json`, `archive` (a zip of anything but one CSV file or spreadsheet). Known by their bytes. Not beside what promises something of the content: `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows`, `tables`.',
-  );
-
-/** What promises something of the content of a file, beside kinds whose content nobody looks at. */
-export function opaqueContradictions(plan: EntityPlan, place: string[]): Contradiction[] {
-  const { opaque, drift, guards, tables } = plan;
-  if (opaque.length === 0) return [];
-  const stop = Object.entries(drift).find(([, policy]) => policy === 'stop');
-  const promises: [given: boolean, what: string, why: string][] = [
-    [exceptedOf(plan).length > 0, '`columns.except`', 'which columns such a file has is not known'],
-    [requiredOf(plan).length > 0, '`columns.required`', 'which columns such a file has is not known'],
-    [stop !== undefined, `\`drift.${stop?.[0]}: "stop"\``, 'which columns such a file has is not known'],
-    [guards.minRows !== undefined, '`guards.minRows`', 'the rows of such a file are not counted'],
-    [tables !== undefined, '`tables`', 'no table can be made of such a file'],
-  ];
-  return promises.flatMap(([given, what, why]) =>
-    given ? [{ path: [...place, 'opaque'], message: `must be empty beside ${what}: ${why}` }] : [],
-  );
 }

@@ -1,17 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { deploymentSchema } from '../../core/config/deployment.ts';
 import { exampleDeployment, synthesise } from '../../scripts/definition.ts';
 import { oneOf } from './support/template.ts';
 
 const [retentionDays, updatesDays, logRetentionDays] = [11, 12, 7];
 const template = synthesise(
-  deploymentSchema.parse({
-    ...exampleDeployment(),
-    retentionDays,
-    updates: { retentionDays: updatesDays },
-    logRetentionDays,
-  }),
+  exampleDeployment({ retentionDays, updates: { retentionDays: updatesDays }, logRetentionDays }),
 );
 const KEPT = {
   [retentionDays]: '`retentionDays`',

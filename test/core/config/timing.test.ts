@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freshnessOf } from '../../../core/config/freshness.ts';
+import { freshnessOf } from '../../../core/config/timing.ts';
 import { deployment } from '../../support/builders.ts';
 
 const hours = (settings: Parameters<typeof deployment>[0]) => freshnessOf(deployment(settings), 'leads').hours;
