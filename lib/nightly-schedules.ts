@@ -7,7 +7,6 @@ import type { IStateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import type { Deployment } from '../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../core/config/entities.ts';
-import { entityPlan } from '../core/config/entity-plan.ts';
 import { timingOf } from '../core/config/timing.ts';
 import { longestGapDays } from '../core/schedule/longest-gap.ts';
 import { START_TRIED_HOURS } from '../core/schedule/timing.ts';
@@ -35,7 +34,7 @@ export class NightlySchedules extends Construct {
     this.role = new Role(this, 'StartRole', { assumedBy: new ServicePrincipal('events.amazonaws.com') });
     for (const entity of ENTITIES) {
       const timing = timingOf(deployment, entity);
-      const { enabled } = entityPlan(deployment, entity);
+      const { enabled } = deployment.entities[entity];
       this.rule(entity, Schedule.expression(timing.expression), enabled, machine);
       if (enabled) this.warnOf(entity, deployment.retentionDays, longestGapDays(timing, new Date()));
     }

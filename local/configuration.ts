@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readConfiguration } from '../core/config/configuration.ts';
 import type { Deployment } from '../core/config/deployment.ts';
@@ -23,28 +23,33 @@ interface Changes {
 }
 
 /**
- * Writes the configuration of this start: `config/local.json` with the addresses of the CRM that is used now.
+ * Writes the configuration of this start: `config/local.json` with the addresses of the CRM that is used now. What it does not say
+ * is left to the defaults, so that each entity waits as all do.
  * @returns the file, and what it says
  */
 export async function writeConfiguration(
   dir: string,
   { crm, pollSeconds, updates = false, tables = false, endpoint }: Changes,
 ) {
-  const base = readConfiguration(LOCAL_DEPLOYMENT, undefined, endpoint).deployment;
+  const base = readConfiguration(LOCAL_DEPLOYMENT, undefined, endpoint);
+  const written = JSON.parse(await readFile(base.file, 'utf8'));
   const polling = pollSeconds
     ? {
         firstWaitSeconds: pollSeconds,
         largestWaitSeconds: pollSeconds,
         createAgainSeconds: pollSeconds,
         // The schema allows no more than 500 waits, and long waits need a deadline that leaves room for some.
-        deadlineSeconds: Math.min(Math.max(base.polling.deadlineSeconds, 10 * pollSeconds), 500 * pollSeconds),
+        deadlineSeconds: Math.min(
+          Math.max(base.deployment.polling.deadlineSeconds, 10 * pollSeconds),
+          500 * pollSeconds,
+        ),
       }
-    : base.polling;
+    : written.polling;
   const file = join(dir, 'local.json');
   const own = {
-    ...base,
+    ...written,
     $schema: undefined,
-    crm: { ...base.crm, ...crm },
+    crm: { ...written.crm, ...crm },
     customerUpdates: updates,
     polling,
     ...(tables && { entities: LOCAL_TABLES }),

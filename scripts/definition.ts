@@ -64,9 +64,9 @@ export interface Definition {
   States: Record<string, State>;
 }
 
-/** `config/example.json`, checked. */
-export function exampleDeployment(): Deployment {
-  return deploymentSchema.parse(JSON.parse(readFileSync('config/example.json', 'utf8')));
+/** `config/example.json`, checked. @param values in place of those of the file */
+export function exampleDeployment(values: Record<string, unknown> = {}): Deployment {
+  return deploymentSchema.parse({ ...JSON.parse(readFileSync('config/example.json', 'utf8')), ...values });
 }
 
 const synthesised = new Map<string, Template>();
@@ -119,7 +119,7 @@ export function definitionOf(template: Template, name: 'ExportRun' | 'CustomerUp
 
 /** The example deployment, with updates of customers switched on. */
 export function updatingDeployment(values: Record<string, unknown> = {}): Deployment {
-  return deploymentSchema.parse({ ...exampleDeployment(), customerUpdates: true, ...values });
+  return exampleDeployment({ customerUpdates: true, ...values });
 }
 
 /** All columns of the table are known. */
@@ -127,7 +127,7 @@ const COLUMNS = ['id', 'idNumber'];
 
 /** The example deployment, whose leads become tables. */
 export function tableDeployment(tables: Record<string, unknown> = {}): Deployment {
-  return deploymentSchema.parse({ ...exampleDeployment(), entities: { leads: { columns: COLUMNS, tables } } });
+  return exampleDeployment({ entities: { leads: { columns: COLUMNS, tables } } });
 }
 
 /** All that a configuration can switch on: updates of customers, and tables with a hashed column. */

@@ -97,7 +97,7 @@ export function engine(servers: Servers, source: string, file: string, bundle: s
   const job = jobOf(servers, source, file, how);
   const { initial, most } = job.connections;
   const name = `engine n=${initial}${most > initial ? `-${most}` : ''}${job.loaded ? '' : ', alone'}`;
-  const client = nodeClient(job.partChecksums === 'trailer' ? `${name}, trailer` : name, bundle, servers, job);
+  const client = nodeClient(name, bundle, servers, job);
   return { ...client, env: { ...client.env, ...streaming(memoryMB.download) } };
 }
 
@@ -117,7 +117,7 @@ export function checksum({ dir, certificate, origin }: Servers, file: string): C
 function jobOf({ sink }: Servers, source: string, file: string, how: Partial<Job>): Job {
   const connections = { initial: 4, most: 8 };
   const place = { source: `${source}/bench/${file}`, store: sink, bucket: 'bench', key: file };
-  return { ...place, connections, loaded: true, partChecksums: 'trailer', ...how };
+  return { ...place, connections, loaded: true, ...how };
 }
 
 function nodeClient(name: string, bundle: string, servers: Servers, job: Job | CheckPassJob): Client {

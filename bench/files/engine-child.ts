@@ -16,7 +16,6 @@ const options = {
     region: 'us-east-1',
     endpoint: job.store,
     credentials: async () => ({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
-    partChecksums: job.partChecksums,
     objectChecksum: true,
   },
   connections: job.connections,

@@ -9,7 +9,6 @@ export interface Job {
   connections: { initial: number; most: number };
   /** Everything is loaded that the function has loaded when it moves a file. */
   loaded: boolean;
-  partChecksums: 'trailer' | 'omitted';
 }
 
 /** What is read for the check, and from where. */

@@ -12,7 +12,6 @@ const MOST = 8;
  */
 export async function fastOrigin(bench: Bench): Promise<Found> {
   const mib = bench.sizes.large;
-  // Part checksums stay on: the sink computes none, and the engine takes no part without one.
   const ways = [{}, { loaded: false }];
   const clients = [...ways.map((how) => engineAt(bench, mib, how)), ...peersAt(bench, mib)];
   const options = { rounds: bench.rounds.small, bytes: mib * MIB, print: bench.print };

@@ -13,7 +13,7 @@ export interface PublishedFile {
   what: string;
   header: string[];
   row: (place: number) => unknown[];
-  settings: Pick<TableSettings, 'columns' | 'compression'> & { hash?: string[] };
+  settings: Pick<TableSettings, 'columns'> & { hash?: string[] };
 }
 
 /** A file that was written. */
@@ -62,26 +62,20 @@ const WIDE = Array.from({ length: 1000 }, (_, place) => `field${place}`);
 const customers = { header: HEADER, row: customer };
 
 export const FILES: PublishedFile[] = [
-  { id: 'text', what: '20 columns of text', ...customers, settings: { columns: {}, compression: 'snappy' } },
-  { id: 'typed', what: '20 columns, 8 with types', ...customers, settings: { columns: TYPES, compression: 'snappy' } },
-  {
-    id: 'zstd',
-    what: '20 columns, 8 with types, zstd',
-    ...customers,
-    settings: { columns: TYPES, compression: 'zstd' },
-  },
+  { id: 'text', what: '20 columns of text', ...customers, settings: { columns: {} } },
+  { id: 'typed', what: '20 columns, 8 with types', ...customers, settings: { columns: TYPES } },
   {
     id: 'hashed',
     what: '20 columns of text, 2 hashed',
     ...customers,
-    settings: { columns: {}, hash: ['phone', 'email'], compression: 'snappy' },
+    settings: { columns: {}, hash: ['phone', 'email'] },
   },
   {
     id: 'wide',
     what: '1000 columns of text',
     header: WIDE,
     row: (row) => WIDE.map((_, place) => (place % 3 ? (row * place) % 977 : '')),
-    settings: { columns: {}, compression: 'snappy' },
+    settings: { columns: {} },
   },
 ];
 

@@ -1,7 +1,6 @@
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import { differencesFrom, planKey } from '../../core/config/deployed.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import { dependsOnDate } from '../../core/export/relative-dates.ts';
 import { dateAfter } from '../../core/schedule/local-time.ts';
 import { type ConfigurationOptions, configurationOrError } from '../support/configuration-file.ts';
@@ -29,7 +28,7 @@ export function refuseSameData(entity: Entity, options: ConfigurationOptions): (
   const found = configurationOrError(options);
   if (found instanceof ConfigurationError) throw found;
   const { deployment, file } = found;
-  if (!dependsOnDate(entityPlan(deployment, entity).filters)) {
+  if (!dependsOnDate(deployment.entities[entity].filters)) {
     const what = `The plan of ${entity} in ${file} does not depend on the date, so every run would file the data of today under its date.`;
     const advice = `Put a date into entities.${entity}.filters (docs/configuration.md, Relative dates) and deploy, or add --same-data.`;
     throw new CommandError(`${what} ${advice}`, USAGE);

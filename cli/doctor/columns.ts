@@ -1,6 +1,6 @@
+import { labelsOf } from '../../core/config/chosen-columns.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { entityPlan, labelsOf } from '../../core/config/entity-plan.ts';
 import type { Field } from '../../core/crm/fields.ts';
 import { chooseColumns } from '../../core/export/choose-columns.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
@@ -18,7 +18,7 @@ export interface Listed {
 /** Checks columns and request by the rules of a run. */
 export function columnsChecks(deployment: Deployment, { entity, fields, last }: Listed): Check[] {
   const id = `columns.${entity}`;
-  const plan = entityPlan(deployment, entity);
+  const plan = deployment.entities[entity];
   try {
     const { columns, remarks } = chooseColumns(plan, { entity }, fields, last);
     buildRequest({ entity }, plan, deployment.crm, columns);

@@ -1,7 +1,6 @@
 import { GetAccountSettingsCommand } from '@aws-sdk/client-lambda';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import type { Target } from '../support/target.ts';
 import { type Check, ok, orWarning, warning } from './check.ts';
 
@@ -27,7 +26,7 @@ export async function concurrencyCheck(
 function judged(all: number, free: number, deployment: Deployment | undefined, sameNights: boolean): Check {
   const account = `The account may run ${all} functions at once${free < all ? `, ${free} of them not reserved` : ''}`;
   if (!deployment) return ok(ID, `${account}.`);
-  const runs = ENTITIES.filter((entity) => entityPlan(deployment, entity).enabled).length;
+  const runs = ENTITIES.filter((entity) => deployment.entities[entity].enabled).length;
   const chunks = deployment.customerUpdates ? deployment.updates.concurrency : 0;
   const updates = chunks > 0 ? ` and ${chunks} chunks of a batch of updates` : '';
   const source = sameNights ? '' : ' (By the file; another is deployed.)';

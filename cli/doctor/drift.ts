@@ -1,6 +1,5 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import { RunError } from '../../core/errors.ts';
 import { chooseColumns } from '../../core/export/choose-columns.ts';
 import { judgeChanges } from '../../core/export/drift-policy.ts';
@@ -19,7 +18,7 @@ import type { Listed } from './columns.ts';
 export function driftChecks(deployment: Deployment, { entity, fields, last }: Listed, date: string): Check[] {
   if (!last?.fields) return [];
   const id = `drift.${entity}`;
-  const plan = entityPlan(deployment, entity);
+  const plan = deployment.entities[entity];
   try {
     const changes = changesSince(last.fields, fields, chooseColumns(plan, { entity }, fields, last), plan);
     const { remarks } = judgeChanges(changes, last.date, plan.drift, { entity, date });

@@ -1,6 +1,5 @@
+import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
-import { exceptedOf } from '../../core/config/excepted-columns.ts';
 import { eachOf } from '../../core/each-of.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
@@ -21,7 +20,7 @@ export async function leftOutChecks(
   const manifests = createManifests(target);
   const checks: Check[] = [];
   for (const entity of ENTITIES) {
-    const except = exceptedOf(entityPlan(file, entity));
+    const except = exceptedOf(file.entities[entity]);
     if (except.length === 0 || unknownPlans.includes(entity)) continue;
     const found = await publishedFiles(manifests, entity).catch((error: unknown) => {
       if (error instanceof CommandError || error instanceof RunError) return error;

@@ -1,6 +1,5 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import { pausedRules } from '../schedule/rules.ts';
 import type { Target } from '../support/target.ts';
 import { type Check, ok, orWarning, warning } from './check.ts';
@@ -21,7 +20,7 @@ export async function rulesCheck(
 }
 
 function judged(off: Entity[], deployment: Deployment | undefined, resume: (entities: Entity[]) => string): Check {
-  const wanted = (entity: Entity) => !deployment || entityPlan(deployment, entity).enabled;
+  const wanted = (entity: Entity) => !deployment || deployment.entities[entity].enabled;
   const count = ENTITIES.length;
   const text =
     off.length === 0

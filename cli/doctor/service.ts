@@ -1,6 +1,5 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import { type CrmClient, createCrmClient } from '../../core/crm/client.ts';
 import { type Field, readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
@@ -97,6 +96,6 @@ function refused(refreshCommand: string): Check {
 /** What does not run every night cannot fail a night; of a plan that is not known, it may run. */
 function ofRule({ file, unknownPlans }: Configured, entity: Entity, check: Check): Check {
   if (check.status === 'ok' || !file || unknownPlans.includes(entity)) return check;
-  if (entityPlan(file, entity).enabled) return check;
+  if (file.entities[entity].enabled) return check;
   return warning(check.id, `${check.text} (Its nightly rule is switched off.)`, check.advice ?? '');
 }

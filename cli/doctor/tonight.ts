@@ -1,6 +1,5 @@
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import { readContent } from '../../core/content/read-content.ts';
 import { judgeExport } from '../../core/export/judge.ts';
 import { factsToday, judgedAgain } from '../../core/export/judged-again.ts';
@@ -29,7 +28,7 @@ export async function tonightChecks(
   deployment: Deployment,
   { now, read = false }: { now: () => Date; read?: boolean | undefined },
 ): Promise<Check[]> {
-  const enabled = ENTITIES.filter((entity) => entityPlan(deployment, entity).enabled);
+  const enabled = ENTITIES.filter((entity) => deployment.entities[entity].enabled);
   const found: Check[] = [];
   const [looked, unread]: [Entity[], Entity[]] = [[], []];
   for (const entity of enabled) {
@@ -42,7 +41,7 @@ export async function tonightChecks(
 
   async function checkOf(manifest: Manifest): Promise<Check[]> {
     const { entity, date } = manifest;
-    const judged = judgedAgain(manifest, entityPlan(deployment, entity));
+    const judged = judgedAgain(manifest, deployment.entities[entity]);
     const bucket = createBucket(target.s3, target.BucketName);
     const facts = read
       ? await factsByBytes(bucket, manifest, expectedOf(judged, deployment))

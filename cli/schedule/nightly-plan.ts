@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs';
 import { configurationFile, readConfiguration } from '../../core/config/configuration.ts';
 import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
-import { START_UTC, timingOf } from '../../core/config/timing.ts';
-import type { Timing } from '../../core/schedule/timing.ts';
+import { timingOf } from '../../core/config/timing.ts';
+import { START_UTC, type Timing } from '../../core/schedule/timing.ts';
 import type { ConfigurationOptions } from '../support/configuration-file.ts';
 
 /** When the nightly runs are due, by the configuration file. */
@@ -53,6 +52,6 @@ export function nightlyPlanOf(deployment: Deployment): NightlyPlan {
   return {
     timeZone: deployment.timeZone,
     timing: each((entity) => timingOf(deployment, entity)),
-    enabled: each((entity) => entityPlan(deployment, entity).enabled),
+    enabled: each((entity) => deployment.entities[entity].enabled),
   };
 }

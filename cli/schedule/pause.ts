@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { ConfigurationError } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
-import { freshnessText } from '../../core/config/freshness.ts';
+import { freshnessText } from '../../core/config/timing.ts';
 import { entitiesArgument, entitiesOrAll, pathArgument, withExamples } from '../support/command-options.ts';
 import { type ConfigurationOptions, configurationOrError } from '../support/configuration-file.ts';
 import { partialFailure } from '../support/ended.ts';
@@ -57,7 +56,7 @@ async function resume(named: Entity[], options: PauseOptions): Promise<void> {
   const deployment = configurationAtHand(options);
   const rules = await switchRules(named, 'ENABLED', options);
   const entities = rules.map(({ entity }) => entity);
-  const against = deployment ? entities.filter((entity) => !entityPlan(deployment, entity).enabled) : [];
+  const against = deployment ? entities.filter((entity) => !deployment.entities[entity].enabled) : [];
   if (against.length > 0) {
     process.stderr.write(
       `The configuration has switched off ${against.join(', ')}: a deploy that changes the rule switches it off again.\n`,

@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { readConfiguration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
-import type { GuardSettings } from '../../core/config/guard-settings.ts';
+import type { GuardSettings } from '../../core/config/gate-settings.ts';
 import { timingOf } from '../../core/config/timing.ts';
 import { dependsOnDate, resolveDates } from '../../core/export/relative-dates.ts';
 import { buildRequest } from '../../core/export/request.ts';
@@ -59,7 +58,7 @@ function plan(named: Entity[] = [], options: PlanOptions): void {
 
 function plannedRun(deployment: Deployment, entity: Entity, date: string): PlannedRun {
   const { crm, timeZone } = deployment;
-  const configured = entityPlan(deployment, entity);
+  const configured = deployment.entities[entity];
   const request = resolveDates(buildRequest({ entity }, configured, crm, []), { date, timeZone });
   const starts = configured.enabled ? nextStarts(timingOf(deployment, entity), new Date(), STARTS) : [];
   const withZone = (at: Date) => localText(timeZone, at);
@@ -83,7 +82,7 @@ function localText(timeZone: string, at: Date): string {
 function plannedText(planned: PlannedRun, deployment: Deployment): string {
   const { entity, date, request, nextStarts: starts, guards } = planned;
   const { timeZone } = deployment;
-  const kind = dependsOnDate(entityPlan(deployment, entity).filters) ? 'window' : 'full';
+  const kind = dependsOnDate(deployment.entities[entity].filters) ? 'window' : 'full';
   return [
     `${entity} of ${date} in ${timeZone}, kind: ${kind}`,
     `  POST /${entity}/exports`,

@@ -85,3 +85,4 @@ export const configuredColumns = z
   .describe(
     '`"all"`: every column that the CRM lists (`GET /{entity}/fields`); a list of names, in order; or `{"only": […], "except": […], "required": […], "labels": {…}, "header": …}` (docs/configuration.md, "Columns that are left out, or must be there").',
   );
+export type ConfiguredColumns = z.infer<typeof configuredColumns>;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { canonicalText } from '../json.ts';
 import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
-import { PLAN_DEFAULTS } from './entity-plan.ts';
 
 /** Anybody who may describe the stack reads its outputs: filters and e-mail addresses are in the digests only. */
 export const deployedSchema = z.object({
@@ -20,7 +20,12 @@ export type DeployedOutputs = z.infer<typeof deployedSchema>;
 export function deployedOutputs({ crm, ...others }: Deployment): DeployedOutputs {
   const { baseUrl, authUrl, scopes, clientAuthentication, ...rest } = crm;
   const { $schema: _, zoneOffsets: __, entities, ...parts } = others;
-  const plans = ENTITIES.map((entity) => [planKey(entity), { ...PLAN_DEFAULTS, ...entities[entity] }]);
+  const plans = ENTITIES.map((entity) => {
+    const { polling, ...plan } = entities[entity];
+    // A change of the deployment's own polling is one difference, not one of each entity too.
+    const own = isDeepStrictEqual(polling, parts.polling) ? {} : { polling };
+    return [planKey(entity), { ...plan, ...own }];
+  });
   const crmParts = Object.entries(rest).map(([key, value]) => [`crm.${key}`, value]);
   const all: [string, unknown][] = Object.entries({ ...Object.fromEntries([...crmParts, ...plans]), ...parts });
   return {

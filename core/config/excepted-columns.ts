@@ -1,11 +1,4 @@
 import { behindPath, cased, folded, INVISIBLE } from '../folded.ts';
-import type { EntityPlan } from './deployment.ts';
-import { chosenOf } from './entity-plan.ts';
-
-/** What the configuration leaves out, as it is written. Which columns it means: `core/export/left-out.ts`. */
-export function exceptedOf(plan: Pick<EntityPlan, 'columns'>): string[] {
-  return chosenOf(plan).except ?? [];
-}
 
 /**
  * Those of the names of left out columns that filters or sorts hold, however they are written: to select by a column tells what

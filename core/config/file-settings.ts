@@ -1,9 +1,6 @@
 import * as z from 'zod';
 import { HOST_PATTERN } from '../../transfer/index.ts';
-import type { EntityPlan } from './deployment.ts';
-import { requiredOf } from './entity-plan.ts';
-import { exceptedOf } from './excepted-columns.ts';
-import { DEFAULT_FORMATS, FILE_FORMATS, FORMER_FORMATS, OPAQUE_KINDS } from './file-formats.ts';
+import { DEFAULT_FORMATS, FILE_FORMATS, FORMER_FORMATS } from './file-formats.ts';
 
 /** The part of a deployment's configuration that is about its files: where they come from, and how they are moved. */
 
@@ -37,8 +34,6 @@ const fileFormat = z.enum(FILE_FORMATS, {
   },
 });
 
-const connectionCount = z.int().min(1).max(16);
-
 export const filesSchema = z.strictObject({
   maxBytes: z
     .int()
@@ -64,10 +59,14 @@ export const filesSchema = z.strictObject({
     ),
   connections: z
     .strictObject({
-      initial: connectionCount.default(4).describe('Connections to the file server at the start of a large file.'),
-      most: connectionCount
+      most: z
+        .int()
+        .min(1)
+        .max(16)
         .default(8)
-        .describe('Connections are added up to this number while that makes the transfer faster.'),
+        .describe(
+          'Most connections to the file server. A large file begins with up to 4; more are added while that makes the transfer faster.',
+        ),
     })
     .prefault({}),
   memoryMB: z
@@ -78,10 +77,6 @@ export const filesSchema = z.strictObject({
       publish: functionMemory.default(512).describe('Memory of PublishFile, MB.'),
     })
     .prefault({}),
-  partChecksums: z
-    .enum(['trailer', 'omitted'])
-    .default('trailer')
-    .describe('How parts are verified by S3. See docs/design/transfer-engine.md.'),
 });
 
 interface Origin {
@@ -99,46 +94,13 @@ export function fileHostsOf({ baseUrl, fileHosts }: Origin): string[] {
 export function fileContradictions({
   local,
   crm,
-  files,
 }: {
   local: boolean;
   crm: Origin;
-  files: z.infer<typeof filesSchema>;
 }): { path: string[]; message: string }[] {
-  const { initial, most } = files.connections;
   // A mistake in the address itself is reported at its own place.
   const wanted = !local && URL.parse(crm.baseUrl)?.protocol === 'https:';
   const hosts =
     'must name the hosts that files come from, such as ["files.example.com"]: the host of baseUrl is no full name';
-  return [
-    ...(wanted && fileHostsOf(crm).length === 0 ? [{ path: ['crm', 'fileHosts'], message: hosts }] : []),
-    ...(initial > most
-      ? [{ path: ['files', 'connections', 'initial'], message: `must not be above most (${most})` }]
-      : []),
-  ];
-}
-
-export const opaqueSchema = z
-  .array(z.enum(OPAQUE_KINDS))
-  .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'names a kind twice' })
-  .default([])
-  .describe(
-    'Kinds of files that are published though nothing is known of their content: `xls` (Excel 97), `json`, `archive` (a zip of anything but one CSV file or spreadsheet). Known by their bytes. Not beside what promises something of the content: `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows`, `tables`.',
-  );
-
-/** What promises something of the content of a file, beside kinds whose content nobody looks at. */
-export function opaqueContradictions(plan: EntityPlan, place: string[]): { path: string[]; message: string }[] {
-  const { opaque, drift, guards, tables } = plan;
-  if (opaque.length === 0) return [];
-  const stop = Object.entries(drift).find(([, policy]) => policy === 'stop');
-  const promises: [given: boolean, what: string, why: string][] = [
-    [exceptedOf(plan).length > 0, '`columns.except`', 'which columns such a file has is not known'],
-    [requiredOf(plan).length > 0, '`columns.required`', 'which columns such a file has is not known'],
-    [stop !== undefined, `\`drift.${stop?.[0]}: "stop"\``, 'which columns such a file has is not known'],
-    [guards.minRows !== undefined, '`guards.minRows`', 'the rows of such a file are not counted'],
-    [tables !== undefined, '`tables`', 'no table can be made of such a file'],
-  ];
-  return promises.flatMap(([given, what, why]) =>
-    given ? [{ path: [...place, 'opaque'], message: `must be empty beside ${what}: ${why}` }] : [],
-  );
+  return wanted && fileHostsOf(crm).length === 0 ? [{ path: ['crm', 'fileHosts'], message: hosts }] : [];
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { START_UTC } from './timing.ts';
+import { START_UTC } from '../schedule/timing.ts';
 
 /** The part of a deployment's configuration that is about when the night begins. */
 
@@ -28,14 +28,11 @@ export const localTime = time
 
 export const nightlySchema = z
   .strictObject({
-    startUtc: time
-      .optional()
-      .describe(
-        `Start of the first entity, in UTC; ${START_UTC} unless \`at\` is given. In local time it moves by an hour in summer.`,
-      ),
     at: time
       .optional()
-      .describe('The same in local time, in `timeZone`, in place of `startUtc`: it stays where it is in summer.'),
+      .describe(
+        `Start of the first entity in local time, in \`timeZone\`: it stays where it is in summer. Without it: ${START_UTC} UTC.`,
+      ),
     spreadMinutes: z
       .int()
       .min(0)
@@ -44,9 +41,5 @@ export const nightlySchema = z
       .describe(
         'Minutes between the starts of two entities. If the starts of one night span midnight in `timeZone`, they get two dates.',
       ),
-  })
-  .refine(({ startUtc, at }) => startUtc === undefined || at === undefined, {
-    path: ['at'],
-    error: 'excludes `startUtc`: give one of them',
   })
   .prefault({});

@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import type { EntityPlan } from './deployment.ts';
-import { isHeaderless, onlyOf } from './entity-plan.ts';
-import { exceptedOf } from './excepted-columns.ts';
+import { exceptedOf, isHeaderless, onlyOf } from './chosen-columns.ts';
+import type { ConfiguredColumns } from './configured-columns.ts';
 
 /** The part of an entity's configuration that is about its table: the Parquet file that WriteTable makes of the published file. */
 
@@ -62,7 +61,6 @@ export const tableSettingsSchema = z.strictObject({
     .describe(
       'A value that does not fit the type of its column: `null` leaves it out and counts it, `stop` writes no table (`TableNotWritten`).',
     ),
-  compression: z.enum(['snappy', 'zstd']).default('snappy').describe('How the pages of the file are compressed.'),
   version: z
     .int()
     .min(1)
@@ -89,7 +87,10 @@ interface Contradiction {
 }
 
 /** Columns of a table that contradict each other, or the columns that are requested. */
-export function tableContradictions({ tables, columns: requested }: EntityPlan, place: string[]): Contradiction[] {
+export function tableContradictions(
+  { tables, columns: requested }: { tables?: TableSettings | undefined; columns: ConfiguredColumns },
+  place: string[],
+): Contradiction[] {
   if (!tables) return [];
   const { columns, except = [], hash = [] } = tables;
   const typed = Object.keys(columns);

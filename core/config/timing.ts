@@ -1,23 +1,20 @@
-import type { Timing } from '../schedule/timing.ts';
+import { START_UTC, type Timing } from '../schedule/timing.ts';
 import { cronOf, minuteOf, offsetsFrom, timeOf, utcStartsOf } from '../schedule/utc-starts.ts';
-import type { Deployment, Settings } from './deployment.ts';
+import type { Deployment } from './deployment.ts';
 import { ENTITIES, type Entity } from './entities.ts';
-import { entityPlan } from './entity-plan.ts';
-
-/** Of the first entity, where the configuration says nothing. */
-export const START_UTC = '01:00';
 
 /** When the rule of an entity starts it: by its own schedule, or at its place in the night. */
 export function timingOf(deployment: Deployment, entity: Entity): Timing {
-  const { timeZone, zoneOffsets } = deployment;
-  const { schedule } = entityPlan(deployment, entity);
-  const at = localTimeOf(deployment, entity);
-  if (at !== null) {
-    const starts = utcStartsOf(at, zoneOffsets ?? offsetsNow(timeZone));
-    return { timeZone, expression: cronOf(starts), starts, at };
+  const { timeZone, zoneOffsets, nightly } = deployment;
+  const { schedule, at: own } = deployment.entities[entity];
+  if (schedule !== undefined) return { timeZone, expression: schedule, starts: dailyStart(schedule), at: null };
+  const at = own ?? (nightly.at && inTheNight(deployment, entity, nightly.at));
+  // UTC knows no summer time: a start at a time in UTC is one, and it counts.
+  if (at === undefined || timeZone === 'UTC') {
+    const starts = [at ?? inTheNight(deployment, entity, START_UTC)];
+    return { timeZone, expression: cronOf(starts), starts, at: null };
   }
-  if (schedule !== undefined) return { timeZone, expression: schedule, starts: dailyStart(schedule), at };
-  const starts = [inTheNight(deployment, entity, deployment.nightly.startUtc ?? START_UTC)];
+  const starts = utcStartsOf(at, zoneOffsets ?? offsetsNow(timeZone));
   return { timeZone, expression: cronOf(starts), starts, at };
 }
 
@@ -26,15 +23,27 @@ export function offsetsNow(timeZone: string): number[] {
   return offsetsFrom(new Date().getUTCFullYear(), timeZone);
 }
 
-/** `null` where the start is given in UTC. */
-function localTimeOf(settings: Settings, entity: Entity): string | null {
-  const { at, schedule } = entityPlan(settings, entity);
-  if (at !== undefined || schedule !== undefined) return at ?? null;
-  return settings.nightly.at === undefined ? null : inTheNight(settings, entity, settings.nightly.at);
+/**
+ * After how many hours without a published export an entity raises its alarm. `needed` by its deadline: the longest night
+ * after the shortest, and an hour more.
+ */
+export function freshnessOf(deployment: Deployment, entity: Entity): { hours: number; needed: number } {
+  const { polling, freshnessHours } = deployment.entities[entity];
+  // A day of 25 hours.
+  const longest = timingOf(deployment, entity).at === null ? 24 : 25;
+  const needed = Math.max(longest + 2, longest + 1 + Math.ceil(polling.deadlineSeconds / 3600));
+  return { hours: freshnessHours ?? deployment.alarms.freshnessHours ?? needed, needed };
+}
+
+/** "31 hours", or "31 to 35 hours, by entity". */
+export function freshnessText(deployment: Deployment, entities: readonly Entity[]): string {
+  const hours = entities.map((entity) => freshnessOf(deployment, entity).hours);
+  const [least, most] = [Math.min(...hours), Math.max(...hours)];
+  return least === most ? `${least} hours` : `${least} to ${most} hours, by entity`;
 }
 
 /** Some minutes after the entity before. */
-function inTheNight({ nightly }: Settings, entity: Entity, first: string): string {
+function inTheNight({ nightly }: Deployment, entity: Entity, first: string): string {
   return timeOf(minuteOf(first) + ENTITIES.indexOf(entity) * nightly.spreadMinutes);
 }
 

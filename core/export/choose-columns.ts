@@ -1,5 +1,5 @@
-import type { EntityPlan } from '../config/deployment.ts';
-import { requiredOf } from '../config/entity-plan.ts';
+import { requiredOf } from '../config/chosen-columns.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import type { ListedField } from './column-drift.ts';
 import type { ExportInput } from './input.ts';
 import { type LastPublished, type LeftOut, leftOutOf } from './left-out.ts';

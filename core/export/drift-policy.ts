@@ -1,4 +1,4 @@
-import type { DriftPolicy } from '../config/drift-settings.ts';
+import type { DriftPolicy } from '../config/gate-settings.ts';
 import { RunError } from '../errors.ts';
 import type { Changes } from './column-drift.ts';
 import { changeTexts } from './drift-words.ts';

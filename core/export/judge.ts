@@ -1,5 +1,5 @@
+import { isHeaderless, requiredOf } from '../config/chosen-columns.ts';
 import type { Deployment } from '../config/deployment.ts';
-import { entityPlan, isHeaderless, requiredOf } from '../config/entity-plan.ts';
 import type { Facts } from '../gate/facts.ts';
 import { passGate, type Verdict } from '../gate/gate.ts';
 import { type History, NO_HISTORY } from '../gate/history.ts';
@@ -39,7 +39,7 @@ export async function judgeExport(judged: Judged, facts: Facts, deps: Deps): Pro
 
 /** What the settings of today promise of an export. */
 function promisedOf({ entity, kind, request, excepted }: Judged, deployment: Deployment): Promised {
-  const plan = entityPlan(deployment, entity);
+  const plan = deployment.entities[entity];
   const { minRows, ...others } = plan.guards;
   // The configured number is one of the configured plan.
   const guards = kind === 'partial' || minRows === undefined ? others : { ...others, minRows };

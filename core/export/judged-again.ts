@@ -1,5 +1,5 @@
-import type { EntityPlan } from '../config/deployment.ts';
-import { exceptedOf } from '../config/excepted-columns.ts';
+import { exceptedOf } from '../config/chosen-columns.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Facts } from '../gate/facts.ts';
 import type { Listed, Run } from '../step/states.ts';
 import type { Judged } from './judge.ts';

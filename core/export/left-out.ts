@@ -1,6 +1,6 @@
-import type { EntityPlan } from '../config/deployment.ts';
+import { exceptedOf } from '../config/chosen-columns.ts';
 import type { Entity } from '../config/entities.ts';
-import { exceptedOf } from '../config/excepted-columns.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import { RunError } from '../errors.ts';
 import { folded } from '../folded.ts';
 import type { Run } from '../step/states.ts';

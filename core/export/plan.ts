@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { EntityPlan } from '../config/deployment.ts';
+import { exceptedOf, onlyOf } from '../config/chosen-columns.ts';
 import type { Entity } from '../config/entities.ts';
-import { onlyOf } from '../config/entity-plan.ts';
-import { exceptedIn, exceptedOf } from '../config/excepted-columns.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
+import { exceptedIn } from '../config/excepted-columns.ts';
 import { RunError } from '../errors.ts';
 import { canonicalText } from '../json.ts';
 import { quotedName } from '../suggestion.ts';

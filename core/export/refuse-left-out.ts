@@ -1,5 +1,5 @@
-import type { EntityPlan } from '../config/deployment.ts';
-import { onlyOf, requiredOf } from '../config/entity-plan.ts';
+import { onlyOf, requiredOf } from '../config/chosen-columns.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import { exceptedIn, labelsIn } from '../config/excepted-columns.ts';
 import { RunError } from '../errors.ts';
 import { quotedName } from '../suggestion.ts';

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Deployment, EntityPlan } from '../config/deployment.ts';
+import type { Deployment } from '../config/deployment.ts';
 import type { Entity } from '../config/entities.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import type { Field } from '../crm/fields.ts';
 import { RunError } from '../errors.ts';
 import type { ExportRequest, Listed } from '../step/states.ts';

@@ -1,5 +1,5 @@
+import { isHeaderless, labelsOf } from '../config/chosen-columns.ts';
 import type { Deployment } from '../config/deployment.ts';
-import { entityPlan, isHeaderless, labelsOf } from '../config/entity-plan.ts';
 import type { Run } from '../step/states.ts';
 import { listedFields } from './field-names.ts';
 import type { Expected } from './judge-file.ts';
@@ -9,7 +9,7 @@ export function expectedOf(
   run: Pick<Run, 'entity' | 'request' | 'listed' | 'excepted'>,
   deployment: Deployment,
 ): Expected {
-  const plan = entityPlan(deployment, run.entity);
+  const plan = deployment.entities[run.entity];
   const { formats } = deployment.files;
   return { ...listedFields(run, labelsOf(plan)), formats, opaque: plan.opaque, headerless: isHeaderless(plan) };
 }

@@ -1,4 +1,4 @@
-import type { DriftPolicy } from '../config/drift-settings.ts';
+import type { DriftPolicy } from '../config/gate-settings.ts';
 import { columnChanges, columnsOf, type Subject } from './subject.ts';
 
 /** How the columns of a file are not those that were requested, in sentences; nothing where the configuration accepts it. */

@@ -1,5 +1,4 @@
-import type { DriftPolicy } from '../config/drift-settings.ts';
-import type { GuardSettings } from '../config/guard-settings.ts';
+import type { DriftPolicy, GuardSettings } from '../config/gate-settings.ts';
 import type { Content, Ending, Facts, Range } from './facts.ts';
 import type { History } from './history.ts';
 

@@ -4,6 +4,9 @@
  */
 export const START_TRIED_HOURS = 2;
 
+/** When the first entity starts where the configuration says nothing. */
+export const START_UTC = '01:00';
+
 /** When the rule of an entity starts it. */
 export interface Timing {
   /** The zone in which a run gets its date. */

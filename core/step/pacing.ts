@@ -1,6 +1,5 @@
 import type { Deployment } from '../config/deployment.ts';
 import { type Entity, entitySchema } from '../config/entities.ts';
-import { entityPlan } from '../config/entity-plan.ts';
 import type { RunState } from './states.ts';
 
 const GROWTH = 1.5;
@@ -20,7 +19,7 @@ export type Random = () => number;
 export function pacingOf(state: RunState, deployment: Deployment): Pacing {
   if (state.run) return { ...state.run, deadline: new Date(state.run.deadline) };
   const entity = requestedEntity(state.input);
-  const polling = entity ? entityPlan(deployment, entity).polling : deployment.polling;
+  const polling = entity ? deployment.entities[entity].polling : deployment.polling;
   return { ...polling, deadline: deadlineOf(state.startedAt, polling.deadlineSeconds) };
 }
 

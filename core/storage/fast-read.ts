@@ -26,7 +26,7 @@ export function createFastRead(
   limits = FAST_LIMITS,
 ): Bucket['read'] {
   const context: RequestContext = { limits, random: Math.random, signal: new AbortController().signal };
-  const client = new StoreClient({ ...options, partChecksums: 'omitted', objectChecksum: false }, context);
+  const client = new StoreClient({ ...options, objectChecksum: false }, context);
   return async (key) => {
     try {
       return await withRetries(context, () => once(client, key, limits.firstByteMs));

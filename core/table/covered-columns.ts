@@ -1,5 +1,5 @@
-import type { EntityPlan } from '../config/deployment.ts';
-import { exceptedOf } from '../config/excepted-columns.ts';
+import { exceptedOf } from '../config/chosen-columns.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import { meantBy } from '../export/left-out.ts';
 import type { Manifest } from '../export/manifest.ts';
 import { type Covered, tableColumnName } from './columns.ts';

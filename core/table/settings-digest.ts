@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { EntityPlan, Settings } from '../config/deployment.ts';
+import { exceptedOf } from '../config/chosen-columns.ts';
+import type { Deployment } from '../config/deployment.ts';
 import { type Entity, entitySchema } from '../config/entities.ts';
-import { entityPlan, tableEntities } from '../config/entity-plan.ts';
-import { exceptedOf } from '../config/excepted-columns.ts';
+import type { EntityPlan } from '../config/entity-settings.ts';
 import { canonicalText } from '../json.ts';
+import { tableEntities } from './table-entities.ts';
 
 /** How the settings are understood. To be raised when a release reads the same settings otherwise: then tables are written again. */
 const RULES = 1;
@@ -29,10 +30,10 @@ export interface DeployedTables {
 }
 
 /** Outputs of the stack: the entities that have tables, and what these are written under (`leads:1:DIGEST contacts:2:DIGEST`). */
-export function tableOutputs(settings: Settings): { TableEntities: string; TableSettings: string } {
-  const entities = tableEntities(settings);
+export function tableOutputs(deployment: Deployment): { TableEntities: string; TableSettings: string } {
+  const entities = tableEntities(deployment);
   const told = entities.map((entity) => {
-    const plan = entityPlan(settings, entity);
+    const plan = deployment.entities[entity];
     return [entity, plan.tables?.version, settingsDigest(plan)].join(':');
   });
   return { TableEntities: entities.join(' '), TableSettings: told.join(' ') };

@@ -1,4 +1,3 @@
-import { zstdCompressSync } from 'node:zlib';
 import { ParquetWriter } from 'hyparquet-writer';
 import type { TableSettings } from '../config/table-settings.ts';
 import type { Manifest } from '../export/manifest.ts';
@@ -75,16 +74,13 @@ export async function writeParquet(input: TableInput, sink: Sink): Promise<Writt
   };
 }
 
-const COMPRESSORS = { ZSTD: (bytes: Uint8Array) => zstdCompressSync(bytes) };
-
 /** What the file says of itself, beside its rows. */
-function formatOf({ manifest, settings, digest, softwareVersion }: TableInput) {
+function formatOf({ manifest, digest, softwareVersion }: TableInput) {
   const { entity, date, execution, file } = manifest;
   const source = { entity, date, run: execution, file: file.key, crc32: file.crc32 };
   const said = { ...source, settings: digest, software: softwareVersion };
   return {
-    codec: settings.compression === 'zstd' ? ('ZSTD' as const) : ('SNAPPY' as const),
-    compressors: COMPRESSORS,
+    codec: 'SNAPPY' as const,
     kvMetadata: Object.entries(said).map(([key, value]) => ({ key: `crm-export.${key}`, value })),
     // Readers in Java trust no statistics of texts by a writer that names itself otherwise (apache/parquet-format, parquet.thrift).
     createdBy: `crm-nightly-export version ${softwareVersion} (build ${softwareVersion})`,

@@ -1,4 +1,4 @@
-import type { EntityPlan } from '../../core/config/deployment.ts';
+import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { Field } from '../../core/crm/fields.ts';
 import { driftOf } from '../../core/export/column-drift.ts';
 import { judgeChanges } from '../../core/export/drift-policy.ts';

@@ -1,5 +1,4 @@
 import type { Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import { createExport as postExport } from '../../core/crm/exports.ts';
 import { RunError } from '../../core/errors.ts';
 import { type ExportInput, parseInput } from '../../core/export/input.ts';
@@ -79,7 +78,7 @@ function waitIfTransient(error: RunError, state: RunState, deps: CreateExportDep
 
 /** Long enough for a CRM that restarts; `undefined` after the second create, and where the deadline is too near. */
 function waitForSecond(error: RunError, state: RunState, entity: Entity, deps: CreateExportDeps): Wait {
-  const { polling } = entityPlan(deps.deployment, entity);
+  const { polling } = deps.deployment.entities[entity];
   const { unansweredCreates, waits, startedAt } = state;
   const asked = Math.ceil(error.retryAfterSeconds ?? 0);
   const waitSeconds = Math.max(polling.largestWaitSeconds, polling.createAgainSeconds, asked);
@@ -98,7 +97,7 @@ function beginRun(
   deps: CreateExportDeps,
 ): Run {
   const { entity, date } = input;
-  const { polling } = entityPlan(deps.deployment, entity);
+  const { polling } = deps.deployment.entities[entity];
   return {
     schemaVersion: 1 as const,
     entity,

@@ -1,4 +1,3 @@
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import type { CrmClient } from '../../core/crm/client.ts';
 import { readFields } from '../../core/crm/fields.ts';
 import { chooseColumns } from '../../core/export/choose-columns.ts';
@@ -35,7 +34,7 @@ export async function requestFor(
   { machineVersion }: Pick<RunState, 'machineVersion'>,
   { crm, deployment, read }: Deps,
 ): Promise<Requested> {
-  const plan = entityPlan(deployment, input.entity);
+  const plan = deployment.entities[input.entity];
   const wanted = planOf(plan, input);
   const fields = await readFields(crm, input.entity);
   // An execution that began under an earlier release compares with nothing, and publishes whatever it was asked for.

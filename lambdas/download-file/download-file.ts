@@ -25,6 +25,9 @@ export interface DownloadFileDeps extends Invocation {
   abortUpload: typeof abortUpload;
 }
 
+/** Connections to the file server at the start of a large file, where the configuration allows as many. */
+const FIRST_CONNECTIONS = 4;
+
 /** 40 invocations move 2 TB in ten hours; a run waits some 600 times, each time for a link. */
 const MOST = { invocations: 40, links: 1000, restarts: 5 } as const;
 
@@ -64,7 +67,7 @@ function optionsFor(state: RunState, moving: DownloadProgress, deps: DownloadFil
     resume: moving.upload,
     maxBytes: files.maxBytes,
     allowUndeclaredEnd: files.allowUndeclaredEnd,
-    connections: files.connections,
+    connections: { ...files.connections, initial: FIRST_CONNECTIONS },
     secondsLeft: deps.secondsLeft,
     random: deps.random,
     observer: {

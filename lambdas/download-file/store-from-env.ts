@@ -5,7 +5,7 @@ import { RunError } from '../../core/errors.ts';
 import type { StoreOptions } from '../../transfer/index.ts';
 
 /** @throws RunError `ConfigInvalid` when a variable is missing, or for an address without TLS */
-export function storeFromEnv(env: NodeJS.ProcessEnv, { local, files }: Deployment): StoreOptions {
+export function storeFromEnv(env: NodeJS.ProcessEnv, { local }: Deployment): StoreOptions {
   const { bucket, region, urlSuffix } = bucketPlace(env);
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL;
   if (!local && endpoint && !endpoint.startsWith('https:')) {
@@ -17,7 +17,6 @@ export function storeFromEnv(env: NodeJS.ProcessEnv, { local, files }: Deploymen
     urlSuffix,
     endpoint,
     credentials: defaultProvider(),
-    partChecksums: files.partChecksums,
     // The local cloud refuses the checksum of a whole object; PublishFile verifies it there.
     objectChecksum: !local,
   };

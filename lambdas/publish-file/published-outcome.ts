@@ -1,4 +1,3 @@
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import type { Invocation } from '../../core/step/invocation.ts';
 import type { RunState } from '../../core/step/states.ts';
@@ -17,6 +16,6 @@ export function publishedOutcome(
   { deployment }: Pick<Invocation, 'deployment'>,
 ): 'PUBLISHED' | 'TABLE_DUE' {
   const tabled = ofDate && kind !== 'partial';
-  const wanted = tabled && machineVersion >= TABLES_SINCE && entityPlan(deployment, entity).tables !== undefined;
+  const wanted = tabled && machineVersion >= TABLES_SINCE && deployment.entities[entity].tables !== undefined;
   return wanted ? 'TABLE_DUE' : 'PUBLISHED';
 }

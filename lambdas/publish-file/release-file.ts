@@ -1,5 +1,4 @@
-import { entityPlan } from '../../core/config/entity-plan.ts';
-import { exceptedOf } from '../../core/config/excepted-columns.ts';
+import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { RunError } from '../../core/errors.ts';
 import { type JudgedFile, judgeExport } from '../../core/export/judge.ts';
 import { judgedAgain } from '../../core/export/judged-again.ts';
@@ -74,7 +73,7 @@ async function asToday(
   { bucket, deployment }: Pick<Invocation, 'deployment'> & { bucket: Bucket },
 ) {
   const { entity, execution } = manifest;
-  const plan = entityPlan(deployment, entity);
+  const plan = deployment.entities[entity];
   const entries = exceptedOf(plan);
   if (entries.length === 0) return judgedAgain(manifest, plan);
   const last = (await readPointer(bucket, latestPointerKey(entity))).pointer?.run.execution ?? execution;

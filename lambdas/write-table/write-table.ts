@@ -1,6 +1,5 @@
-import type { EntityPlan } from '../../core/config/deployment.ts';
 import type { Entity } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
+import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
 import { RunError } from '../../core/errors.ts';
 import { type Manifest, manifestSchema } from '../../core/export/manifest.ts';
@@ -65,7 +64,7 @@ async function subjectOf({ manifestKey, input }: RunState, deps: WriteTableDeps)
   const manifest = manifestKey === null ? await askedManifest(input, deps) : await readManifest(manifestKey, deps);
   if (!manifest) throw new TableError(`Its manifest is gone: ${manifestKey}.`);
   const { entity, date } = manifest;
-  const plan = entityPlan(deps.deployment, entity);
+  const plan = deps.deployment.entities[entity];
   const settings = plan.tables;
   if (settings) return { manifest, plan, settings, key: tableKey(entity, date, settings.version) };
   if (manifestKey === null) throw new RunError('InvalidInput', notConfiguredText(entity));

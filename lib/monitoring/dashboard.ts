@@ -14,9 +14,9 @@ import {
 import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { tableEntities } from '../../core/config/entity-plan.ts';
-import { freshnessText } from '../../core/config/freshness.ts';
+import { freshnessText } from '../../core/config/timing.ts';
 import { namespaceOf } from '../../core/log/metrics.ts';
+import { tableEntities } from '../../core/table/table-entities.ts';
 import type { Monitoring, Watched } from './monitoring.ts';
 import { awsMetric, metricsOf, type OurMetric } from './our-metrics.ts';
 

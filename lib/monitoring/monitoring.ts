@@ -8,8 +8,8 @@ import { Construct } from 'constructs';
 import type { Configuration } from '../../core/config/configuration.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan, tableEntities } from '../../core/config/entity-plan.ts';
-import { freshnessOf } from '../../core/config/freshness.ts';
+import { freshnessOf } from '../../core/config/timing.ts';
+import { tableEntities } from '../../core/table/table-entities.ts';
 import { alarmArns, type EncryptionKey } from '../resources/encryption-key.ts';
 import { ALARMS, type AlarmId, MOST_REFRESHES_A_DAY, runbookEntry } from './alarm-list.ts';
 import { awsMetric, metricsOf, type OurMetric } from './our-metrics.ts';
@@ -104,7 +104,7 @@ export class Monitoring extends Construct {
    */
   private watchNights(deployment: Deployment): void {
     for (const entity of ENTITIES) {
-      if (!entityPlan(deployment, entity).enabled) continue;
+      if (!deployment.entities[entity].enabled) continue;
       const { hours, needed } = freshnessOf(deployment, entity);
       if (hours < needed) this.warnOf(entity, hours, needed);
       const alarm = new Alarm(this, `NoPublishedExport-${entity}`, {

@@ -2,10 +2,11 @@ import { Annotations, Stack } from 'aws-cdk-lib';
 import { CfnDatabase, CfnTable } from 'aws-cdk-lib/aws-glue';
 import type { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
+import { onlyOf } from '../../core/config/chosen-columns.ts';
 import { ConfigurationError } from '../../core/config/configuration.ts';
-import type { Deployment, EntityPlan } from '../../core/config/deployment.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
-import { entityPlan, onlyOf } from '../../core/config/entity-plan.ts';
+import type { EntityPlan } from '../../core/config/entity-settings.ts';
 import type { ColumnType, TableSettings } from '../../core/config/table-settings.ts';
 import { FIRST_DATE } from '../../core/export/logical-date.ts';
 import { type TableColumn, tableColumns } from '../../core/table/columns.ts';
@@ -46,7 +47,7 @@ export class TableCatalog extends Construct {
     super(scope, id);
     this.bucket = bucket;
     const tables = ENTITIES.flatMap((entity) => {
-      const plan = entityPlan(deployment, entity);
+      const plan = deployment.entities[entity];
       return plan.tables ? [{ entity, plan, settings: plan.tables }] : [];
     });
     if (tables.length === 0) return;

@@ -3,7 +3,7 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
-import { entityPlan, tableEntities } from '../../core/config/entity-plan.ts';
+import { tableEntities } from '../../core/table/table-entities.ts';
 import type { EncryptionKey } from './encryption-key.ts';
 
 /**
@@ -17,7 +17,7 @@ export class TableHashKey extends Construct {
   constructor(scope: Construct, id: string, { deployment, key }: { deployment: Deployment; key: EncryptionKey }) {
     super(scope, id);
     this.key = key;
-    const hashes = tableEntities(deployment).some((entity) => entityPlan(deployment, entity).tables?.hash);
+    const hashes = tableEntities(deployment).some((entity) => deployment.entities[entity].tables?.hash);
     this.secretId = hashes ? this.secret() : undefined;
   }
 

@@ -1,7 +1,7 @@
 import { Duration, type Stack } from 'aws-cdk-lib';
 import type { Configuration } from '../../core/config/configuration.ts';
-import { tableEntities } from '../../core/config/entity-plan.ts';
 import type { StepName } from '../../core/step/steps.ts';
+import { tableEntities } from '../../core/table/table-entities.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import type { ExportBucket } from '../resources/export-bucket.ts';
 import type { TableHashKey } from '../resources/table-hash-key.ts';

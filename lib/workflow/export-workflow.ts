@@ -12,7 +12,6 @@ import {
 import { Construct } from 'constructs';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
-import { entityPlan } from '../../core/config/entity-plan.ts';
 import { MACHINE_VERSION } from '../../core/step/steps.ts';
 import type { EncryptionKey } from '../resources/encryption-key.ts';
 import { machineNameOf, watched } from '../resources/machine-logs.ts';
@@ -114,5 +113,5 @@ export class ExportWorkflow extends Construct {
 }
 
 function longestDeadline(deployment: Deployment): number {
-  return Math.max(...ENTITIES.map((entity) => entityPlan(deployment, entity).polling.deadlineSeconds));
+  return Math.max(...ENTITIES.map((entity) => deployment.entities[entity].polling.deadlineSeconds));
 }

@@ -100,7 +100,7 @@ test('a wrong configuration is reported with the path of every wrong field', asy
     timeZone: 'Mars',
     polling: { firstWaitSeconds: 0.5 },
     retentionDays: 0,
-    nightly: { startUtc: '25:00' },
+    nightly: { at: '25:00' },
   };
   await writeFile(file, JSON.stringify({ local: true, crm, entities, ...rest, colour: 'red' }));
   const { code, stderr } = await runCli('authorize', ...local, '--configuration', file);
@@ -108,14 +108,7 @@ test('a wrong configuration is reported with the path of every wrong field', asy
   const lines = stderr.trim().split('\n');
   for (const field of [
     ...['crm.baseUrl', 'crm.authUrl', 'crm.scopes', 'crm.clientAuthentication', 'entities.leads.columns'],
-    ...[
-      'entities.leads.schedule',
-      'timeZone',
-      'polling.firstWaitSeconds',
-      'retentionDays',
-      'nightly.startUtc',
-      'colour',
-    ],
+    ...['entities.leads.schedule', 'timeZone', 'polling.firstWaitSeconds', 'retentionDays', 'nightly.at', 'colour'],
   ]) {
     expect(lines).toContainEqual(expect.stringContaining(`ConfigInvalid: ${file}: ${field}: `));
   }

@@ -16,7 +16,7 @@ import { statesOf } from './support/states-of.ts';
 
 const SECONDS = 1000;
 const MIB = 1024 * 1024;
-/** A part of 8 MiB takes 1.4 of the five seconds that an invocation has: each connection moves one, and no more are opened. */
+/** A part of 8 MiB takes 1.4 of the five seconds that an invocation has: each of the two connections moves one. */
 const TIMEOUT_SECONDS = 5;
 const BYTES_PER_SECOND = 6 * MIB;
 const HTML = { contentType: 'text/html', body: '<html>sign in</html>' };
@@ -28,7 +28,7 @@ beforeAll(async () => {
     {
       timeZone: 'Asia/Jerusalem',
       polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
-      files: { connections: { initial: 2, most: 5 } },
+      files: { connections: { most: 2 } },
     },
     { bytes: { leads: 80 * MIB, contacts: 40 * MIB, customers: 40 * MIB } },
   );

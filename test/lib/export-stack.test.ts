@@ -1,6 +1,5 @@
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, test } from 'vitest';
-import { type Deployment, deploymentSchema } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { STEPS, type StepName } from '../../core/step/steps.ts';
 import { exampleDeployment, resolved, synthesise } from '../../scripts/definition.ts';
@@ -16,8 +15,7 @@ const only = (type: string, prefix?: string) => oneOf(json, type, prefix);
 
 /** The example deployment with other values. */
 function templateWith(values: Record<string, unknown>) {
-  const deployment: Deployment = deploymentSchema.parse({ ...exampleDeployment(), ...values });
-  return synthesise(deployment);
+  return synthesise(exampleDeployment(values));
 }
 
 describe('the functions', () => {
@@ -301,9 +299,11 @@ describe('the rules', () => {
   test('are one for each entity, seven minutes apart, over midnight too', () => {
     expect(rules.length).toBe(ENTITIES.length);
     expect(ENTITIES.slice(0, 7).map((entity) => ruleOf(entity).ScheduleExpression)).toEqual(
-      ['30 22', '37 22', '44 22', '51 22', '58 22', '5 23', '12 23'].map((at) => `cron(${at} * * ? *)`),
+      ['30 21,22', '37 21,22', '44 21,22', '51 21,22', '58 21,22', '5 22,23', '12 22,23'].map(
+        (at) => `cron(${at} * * ? *)`,
+      ),
     );
-    const late = templateWith({ nightly: { startUtc: '23:50', spreadMinutes: 7 } });
+    const late = templateWith({ timeZone: 'UTC', nightly: { at: '23:50', spreadMinutes: 7 } });
     expect(ruleOf('workflows', late).ScheduleExpression).toBe('cron(4 0 * * ? *)');
   });
 
@@ -347,7 +347,9 @@ describe('the rules', () => {
     const own = templateWith({ entities: { leads: { schedule: 'rate(1 minute)' } } });
 
     expect(ruleOf('leads', own).ScheduleExpression).toBe('rate(1 minute)');
-    expect(ruleOf('agent-numbers', own).ScheduleExpression, 'the others keep their places').toBe('cron(37 22 * * ? *)');
+    expect(ruleOf('agent-numbers', own).ScheduleExpression, 'the others keep their places').toBe(
+      'cron(37 21,22 * * ? *)',
+    );
   });
 
   test('are there but off for an entity that is not enabled', () => {

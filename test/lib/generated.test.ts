@@ -35,7 +35,7 @@ describe('the schema for editors', () => {
   test.each([
     ['an unknown key', { retention: 3 }],
     ['an unknown entity', { entities: { lead: {} } }],
-    ['a start that is no time', { nightly: { startUtc: '25:00' } }],
+    ['a start that is no time', { nightly: { at: '25:00' } }],
   ])('marks %s', (_, change) => {
     expect(schema.safeParse({ ...read('config/example.json'), ...change }).success).toBe(false);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Deployment, deploymentSchema, LARGEST_DEADLINE_IN_WAITS } from '../../core/config/deployment.ts';
+import type { Deployment } from '../../core/config/deployment.ts';
+import { LARGEST_DEADLINE_IN_WAITS } from '../../core/config/polling-settings.ts';
 import { RunError, type RunErrorName } from '../../core/errors.ts';
 import { nextWait } from '../../core/step/pacing.ts';
 import type { StepName } from '../../core/step/steps.ts';
@@ -43,7 +44,7 @@ const definition = exportRun();
 const EXPORT_ID = '3f2b8c1e-7d4a-4e6b-9c0f-1a2b3c4d5e6f';
 
 function deploymentWith(polling: Polling): Deployment {
-  return deploymentSchema.parse({ ...exampleDeployment(), polling, entities: {} });
+  return exampleDeployment({ polling, entities: {} });
 }
 
 /**

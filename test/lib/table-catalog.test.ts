@@ -3,7 +3,6 @@ import { App, Stack } from 'aws-cdk-lib';
 import { Annotations, Match, Template } from 'aws-cdk-lib/assertions';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, test } from 'vitest';
-import { deploymentSchema } from '../../core/config/deployment.ts';
 import type { TableSettings } from '../../core/config/table-settings.ts';
 import { dateProblem } from '../../core/export/logical-date.ts';
 import { tableKey } from '../../core/table/table-key.ts';
@@ -45,7 +44,7 @@ function catalogOf(entities: Record<string, unknown>) {
   const stack = new Stack(new App({ analyticsReporting: false }), 'crm-export-of-the-south');
   const bucket = new Bucket(stack, 'Exports');
   new TableCatalog(stack, 'TableCatalog', {
-    deployment: deploymentSchema.parse({ ...exampleDeployment(), entities }),
+    deployment: exampleDeployment({ entities }),
     bucket,
   });
   const template = Template.fromStack(stack).toJSON() as Parameters<typeof allOf>[0];
@@ -132,8 +131,7 @@ describe('the catalog', () => {
 });
 
 describe('the stack', () => {
-  const stackOf = (entities: Record<string, unknown>) =>
-    synthesise(deploymentSchema.parse({ ...exampleDeployment(), entities }));
+  const stackOf = (entities: Record<string, unknown>) => synthesise(exampleDeployment({ entities }));
 
   test('has a catalog only where an entity has a table', () => {
     const typesOf = (template: ReturnType<typeof synthesise>) =>

@@ -32,7 +32,6 @@ export async function startDownloads() {
     region: 'eu-west-1',
     endpoint: store.endpoint,
     credentials: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }),
-    partChecksums: 'trailer',
     objectChecksum: true,
   };
   return {
@@ -59,7 +58,7 @@ export async function startDownloads() {
 
 export function oneConnection(files: object = {}) {
   return deployment({
-    files: { ...deployment().files, connections: { initial: 1, most: 1 }, ...files },
+    files: { ...deployment().files, connections: { most: 1 }, ...files },
   });
 }
 

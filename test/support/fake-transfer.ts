@@ -20,6 +20,5 @@ export const NO_STORE: DownloadFileDeps['store'] = {
   credentials: async () => {
     throw new Error('no bucket was to be reached');
   },
-  partChecksums: 'trailer',
   objectChecksum: true,
 };

@@ -1,7 +1,7 @@
-import { PLAN_DEFAULTS } from '../../core/config/entity-plan.ts';
 import { type Content, type Facts, UNSEEN } from '../../core/gate/facts.ts';
 import { type History, NO_HISTORY, type PublishedExport } from '../../core/gate/history.ts';
 import type { Promised, Subject } from '../../core/gate/subject.ts';
+import { deployment } from './builders.ts';
 
 /** Facts of a good file of the columns `id` and `name`. @param rows how many; `null` = not counted */
 export function factsOf(rows: number | null, content: Partial<Content> = {}, overrides: Partial<Facts> = {}): Facts {
@@ -47,13 +47,15 @@ export const historyOf = (...nights: Facts[]): History => ({
   comparedWith: nights.map((facts, index) => night(facts, index + 1)),
 });
 
+const PLAN = deployment().entities.leads;
+
 const PROMISED: Promised = {
   columns: ['id', 'name'],
   excepting: false,
   required: [],
   headerless: false,
-  guards: PLAN_DEFAULTS.guards,
-  drift: PLAN_DEFAULTS.drift,
+  guards: PLAN.guards,
+  drift: PLAN.drift,
 };
 
 type Given = Partial<Omit<Subject, 'promised' | 'facts'>> & { promised?: Partial<Promised> };

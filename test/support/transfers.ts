@@ -59,7 +59,6 @@ export async function startTransfers(options: StrictOptions = {}, originTls?: Pa
     region: 'eu-west-1',
     endpoint: store.endpoint,
     credentials: async () => ({ accessKeyId: 'test', secretAccessKey: 'test' }),
-    partChecksums: 'trailer',
     objectChecksum: true,
     ...changes,
   });

@@ -375,7 +375,7 @@ describe('a file of unknown length of which no part is stored yet', () => {
 describe('an upload with parts that are not ours', () => {
   /** Puts a part into an upload past the engine. */
   async function putPart({ key, uploadId }: Resume, number: number, body: Buffer): Promise<void> {
-    const store = transfers.storeOptions({ partChecksums: 'omitted' });
+    const store = transfers.storeOptions();
     const { Store } = await import('../../transfer/store/store.ts');
     const { LIMITS } = await import('../../transfer/base/limits.ts');
     const signal = new AbortController().signal;

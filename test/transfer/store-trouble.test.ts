@@ -166,34 +166,22 @@ describe('what does not pass', () => {
 });
 
 describe('bytes that change on their way', () => {
-  test.each(['trailer', 'omitted'] as const)(
-    '(%s) are found by their checksum, sent again, and nothing less is proved',
-    async (partChecksums) => {
-      const ran = await transfers.transferOf(
-        { size: SIZE },
-        { store: { partChecksums }, faults: failing('UploadPart', 'corrupt', 2) },
-      );
+  test('are found by their checksum, sent again, and nothing less is proved', async () => {
+    const ran = await transfers.transferOf({ size: SIZE }, { faults: failing('UploadPart', 'corrupt', 2) });
 
-      expectStored(ran);
-      const modes = callsOf(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
-      expect(new Set(modes)).toEqual(new Set([partChecksums === 'trailer' ? 'x-amz-checksum-crc32' : undefined]));
-      expect(callsOf(ran, 'UploadPart').length).toBe(3 * 7);
-    },
-  );
+    expectStored(ran);
+    const modes = callsOf(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
+    expect(new Set(modes)).toEqual(new Set(['x-amz-checksum-crc32']));
+    expect(callsOf(ran, 'UploadPart').length).toBe(3 * 7);
+  });
 
-  test.each(['trailer', 'omitted'] as const)(
-    '(%s) for ever: given up, and never sent with less proof',
-    async (partChecksums) => {
-      const ran = await transfers.transferOf(
-        { size: SIZE },
-        { store: { partChecksums }, faults: failing('UploadPart', 'corrupt') },
-      );
+  test('for ever: given up, and never sent with less proof', async () => {
+    const ran = await transfers.transferOf({ size: SIZE }, { faults: failing('UploadPart', 'corrupt') });
 
-      expectNothing(ran, 'store-unavailable');
-      const modes = callsOf(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
-      expect(new Set(modes)).toEqual(new Set([partChecksums === 'trailer' ? 'x-amz-checksum-crc32' : undefined]));
-    },
-  );
+    expectNothing(ran, 'store-unavailable');
+    const modes = callsOf(ran, 'UploadPart').map(({ headers }) => headers['x-amz-trailer']);
+    expect(new Set(modes)).toEqual(new Set(['x-amz-checksum-crc32']));
+  });
 
   const digest: Fault = { status: 400, code: 'BadDigest' };
   test.each(['UploadPart', 'PutObject', 'CompleteMultipartUpload'] as const)(
@@ -391,23 +379,6 @@ describe('stores that differ', () => {
     expect(before.length + callsOf(ran, 'UploadPart').length).toBe(13);
   });
 
-  test('parts without a checksum of their own, where the store allows it', async () => {
-    const ran = await transfers.transferOf({ size: SIZE }, { store: { partChecksums: 'omitted' } });
-
-    expectStored(ran);
-    const [part] = callsOf(ran, 'UploadPart');
-    expect(part?.headers).toMatchObject({ 'x-amz-content-sha256': 'UNSIGNED-PAYLOAD', 'content-length': String(PART) });
-  });
-
-  test('parts without a checksum, where the store refuses them: reported, and not sent again in another way', async () => {
-    transfers.store.settings.bareParts = 'refused';
-    const ran = await transfers.transferOf({ size: SIZE }, { store: { partChecksums: 'omitted' } });
-    transfers.store.settings.bareParts = 'accepted';
-
-    expectNothing(ran, 'store-unavailable');
-    expect(callsOf(ran, 'UploadPart').every(({ headers }) => headers['x-amz-trailer'] === undefined)).toBe(true);
-  });
-
   test('no checksum of the whole at Complete, where the store would not understand it', async () => {
     const ran = await transfers.transferOf({ size: SIZE }, { store: { objectChecksum: false } });
 
@@ -442,16 +413,12 @@ describe('stores that differ', () => {
     },
   );
 
-  test('a part that nobody has measured is no part: a store without checksums is refused, and told why', async () => {
+  test('a part that nobody has measured is no part: a store that knows no checksums of parts is refused', async () => {
     transfers.store.settings.checksums = 'none';
-    const ran = await transfers.transferOf(
-      { size: SIZE },
-      { store: { partChecksums: 'omitted', objectChecksum: false } },
-    );
+    const ran = await transfers.transferOf({ size: SIZE }, { store: { objectChecksum: false } });
     transfers.store.settings.checksums = 'full-object';
 
     expectNothing(ran, 'store-unavailable');
-    expect(String(ran.error)).toContain('without its checksum');
     expect(callsOf(ran, 'UploadPart').length, 'one for each connection').toBeLessThanOrEqual(4);
   });
 

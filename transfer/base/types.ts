@@ -42,8 +42,6 @@ export interface StoreOptions {
   /** Another store than Amazon S3, for example `http://127.0.0.1:9000`; the bucket is then a part of the path. */
   endpoint?: string | undefined;
   credentials: () => Promise<{ accessKeyId: string; secretAccessKey: string; sessionToken?: string | undefined }>;
-  /** Whether the CRC-32 of a part follows its bytes, or is computed by the store and compared. */
-  partChecksums: 'trailer' | 'omitted';
   /** Whether the store checks the CRC-32 and the size of the whole object when an upload is completed, as Amazon S3 does. */
   objectChecksum: boolean;
 }

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { crc32Text, crc32Value } from '../base/crc32.ts';
-import { RetryableError, TransferError } from '../base/errors.ts';
+import { RetryableError } from '../base/errors.ts';
 import type { SentRequest } from '../base/http.ts';
 import type { StoredPart } from '../base/parts.ts';
 import { readResponse, type StoreClient } from './client.ts';
@@ -12,27 +12,25 @@ const ACTION = 'stored in part';
 
 type UploadPart = { number: number; length: number };
 
-/** Begins a part of known length, whose bytes the caller writes. */
+/** Begins a part of known length, whose bytes the caller writes; their CRC-32 follows them, and the store compares it. */
 export async function beginPart(
   client: StoreClient,
   { key, uploadId }: { key: string; uploadId: string },
   part: UploadPart,
 ): Promise<PartUpload> {
-  const trailer = client.options.partChecksums === 'trailer' && part.length > 0;
   const sent = await client.begin({
     method: 'PUT',
     key,
     query: { partNumber: String(part.number), uploadId },
-    headers: trailer ? framedHeaders(part.length) : { 'content-length': String(part.length) },
+    headers: framedHeaders(part.length),
     action: ACTION,
   });
-  return new PartUpload(sent, part, trailer, client.context.limits.idleMs);
+  return new PartUpload(sent, part, client.context.limits.idleMs);
 }
 
 /** One part on its way: its bytes are checksummed and written as they come, never kept. */
 export class PartUpload {
   readonly #part: UploadPart;
-  readonly #trailer: boolean;
   readonly #sent: SentRequest;
   readonly #idleMs: number;
   #settled = false;
@@ -40,9 +38,8 @@ export class PartUpload {
   bytes = 0;
   crc32 = 0;
 
-  constructor(sent: SentRequest, part: UploadPart, trailer: boolean, idleMs: number) {
+  constructor(sent: SentRequest, part: UploadPart, idleMs: number) {
     this.#part = part;
-    this.#trailer = trailer;
     this.#sent = sent;
     this.#idleMs = idleMs;
     const wake = () => this.#wake?.();
@@ -62,20 +59,16 @@ export class PartUpload {
     if (this.#settled) return this.#failure();
     this.crc32 = crc32(chunk, this.crc32);
     const written = (error?: Error | null) => error ?? onSent();
-    const room = this.#trailer ? this.#writeFramed(chunk, written) : this.#sent.request.write(chunk, written);
+    const room = this.#writeFramed(chunk, written);
     this.bytes += chunk.length;
     return room || this.bytes === this.#part.length ? undefined : this.#drained();
   }
 
-  /** Ends the part. @throws RetryableError when the store computed another checksum; TransferError when it should have, and did not */
+  /** Ends the part. @throws RetryableError when the store computed another checksum */
   async finish(): Promise<StoredPart> {
-    this.#sent.request.end(this.#trailer ? `\r\n0\r\n${TRAILER}:${crc32Text(this.crc32)}\r\n\r\n` : undefined);
+    this.#sent.request.end(`\r\n0\r\n${TRAILER}:${crc32Text(this.crc32)}\r\n\r\n`);
     const { headers } = await this.#response();
     const checksum = crc32Value(headers[TRAILER]);
-    if (checksum === null && !this.#trailer) {
-      const message = 'The bucket answered a part that came without a checksum without its checksum.';
-      throw new TransferError('store-unavailable', message);
-    }
     if (checksum !== null && checksum !== this.crc32) {
       throw new RetryableError('store-unavailable', 'The bucket measured another checksum of a part than was sent.');
     }

@@ -188,7 +188,7 @@ test('a failure of last evening is one of last night, though others run in the m
 
 test('starts that are spread over midnight are one night', () => {
   const month = madeUpMonth();
-  const plan = nightlyPlanOf(deployment({ nightly: { startUtc: '23:50', spreadMinutes: 7 } }));
+  const plan = nightlyPlanOf(deployment({ nightly: { at: '23:50', spreadMinutes: 7 } }));
   const night = (entity: string) => (['leads', 'agent-numbers'].includes(entity) ? '2026-11-19' : NIGHT);
   const published = month.published.filter(({ manifest }) => manifest.date <= night(manifest.entity));
   expect(headline({ ...month, plan, published, attempts: [] })).toBe(`Last night: ${ALL} of ${ALL} published`);

@@ -60,8 +60,7 @@ describe('a configuration that holds', () => {
       files: {
         maxBytes: 107_374_182_400,
         allowUndeclaredEnd: false,
-        connections: { initial: 4, most: 8 },
-        partChecksums: 'trailer',
+        connections: { most: 8 },
       },
       customerUpdates: false,
       updates: { concurrency: 8, maxRate: 20, retentionDays: 30, allowNull: false },
@@ -92,7 +91,7 @@ describe('a configuration that holds', () => {
     expect(deployment.crm.fileHosts).toEqual([]);
   });
 
-  test('may describe the table of an entity, whose columns are text, compressed with snappy and without a value that does not fit', () => {
+  test('may describe the table of an entity, whose columns are text, without a value that does not fit', () => {
     const given = {
       columns: {
         age: 'integer',
@@ -107,7 +106,6 @@ describe('a configuration that holds', () => {
     expect(deployment.entities.leads?.tables).toEqual({
       ...given,
       misfit: 'null',
-      compression: 'snappy',
       version: 1,
     });
     expect(complaints(tables({}))).toEqual([]);
@@ -117,8 +115,8 @@ describe('a configuration that holds', () => {
   test('may want fewer or more connections than by default, and the smallest and largest file', () => {
     const files = (connections: object, maxBytes: number) => ({ crm: CRM, files: { connections, maxBytes } });
 
-    expect(complaints(files({ initial: 1, most: 1 }, 1))).toEqual([]);
-    expect(complaints(files({ initial: 16, most: 16 }, 53_687_091_200_000))).toEqual([]);
+    expect(complaints(files({ most: 1 }, 1))).toEqual([]);
+    expect(complaints(files({ most: 16 }, 53_687_091_200_000))).toEqual([]);
   });
 
   test.each([LOOPBACK, 'http://localhost:4566', 'http://[::1]:4566'])(
@@ -257,9 +255,12 @@ describe('a mistake is reported with the path of its field', () => {
     ],
     ['no columns', { crm: CRM, entities: { leads: { columns: [] } } }, /^entities\.leads\.columns: /],
     ['a time zone that is none', { crm: CRM, timeZone: 'Mars/Base' }, /^timeZone: an IANA time zone/],
-    ['a start that is no time', { crm: CRM, nightly: { startUtc: '25:00' } }, /^nightly\.startUtc: a time such as/],
     ['a local start that is no time', { crm: CRM, nightly: { at: '25:00' } }, /^nightly\.at: a time such as/],
-    ['a start in two clocks', { crm: CRM, nightly: { at: '02:00', startUtc: '01:00' } }, /^nightly\.at: excludes/],
+    [
+      'a start of the night in UTC',
+      { crm: CRM, nightly: { startUtc: '01:00' } },
+      /^nightly\.startUtc: is no setting any more: give `nightly\.at`, .*`entities\.ENTITY\.schedule`/,
+    ],
     ['starts that go backwards', { crm: CRM, nightly: { spreadMinutes: -1 } }, /^nightly\.spreadMinutes: /],
     [
       'a local start of one entity that is none',
@@ -357,19 +358,23 @@ describe('a mistake is reported with the path of its field', () => {
     ['a size in words', { crm: CRM, files: { maxBytes: '100 GiB' } }, /^files\.maxBytes: /],
     ['an unknown key of files', { crm: CRM, files: { parts: 3 } }, /^files\.parts: is not known$/],
     ['a flag that is none', { crm: CRM, files: { allowUndeclaredEnd: 'no' } }, /^files\.allowUndeclaredEnd: /],
-    ['no connection', { crm: CRM, files: { connections: { initial: 0 } } }, /^files\.connections\.initial: /],
+    ['no connection', { crm: CRM, files: { connections: { most: 0 } } }, /^files\.connections\.most: /],
     ['17 connections', { crm: CRM, files: { connections: { most: 17 } } }, /^files\.connections\.most: /],
     [
-      'more connections at the start than later',
-      { crm: CRM, files: { connections: { initial: 6, most: 5 } } },
-      /^files\.connections\.initial: must not be above most \(5\)$/,
+      'the connections of the start',
+      { crm: CRM, files: { connections: { initial: 6 } } },
+      /^files\.connections\.initial: is no setting any more: .*`files\.connections\.most`/,
     ],
     [
-      'fewer connections in all than the default of the start',
-      { crm: CRM, files: { connections: { most: 3 } } },
-      /^files\.connections\.initial: must not be above most \(3\)$/,
+      'how parts are proven',
+      { crm: CRM, files: { partChecksums: 'omitted' } },
+      /^files\.partChecksums: is no setting any more: remove it/,
     ],
-    ['a proof that is none', { crm: CRM, files: { partChecksums: 'none' } }, /^files\.partChecksums: /],
+    [
+      'how tables are compressed',
+      tables({ compression: 'zstd' }),
+      /^entities\.leads\.tables\.compression: is no setting any more: remove it/,
+    ],
     ['an array in place of the object', [], /^\(whole file\): /],
   ])('%s', (_, content, line) => {
     const [first, ...others] = complaints(content);

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EntityPlan } from '../../../core/config/deployment.ts';
-import { entityPlan } from '../../../core/config/entity-plan.ts';
+import type { EntityPlan } from '../../../core/config/entity-settings.ts';
 import { chooseColumns } from '../../../core/export/choose-columns.ts';
 import type { ExportInput } from '../../../core/export/input.ts';
 import { type LastPublished, leftOutOf, leftOutOfManifest, meantBy } from '../../../core/export/left-out.ts';
@@ -17,7 +16,7 @@ const FIELDS = [
   field('phone', 'טלפון'),
 ];
 
-const planWith = (settings: object): EntityPlan => entityPlan(deployment({ entities: { leads: settings } }), 'leads');
+const planWith = (settings: object): EntityPlan => deployment({ entities: { leads: settings } }).entities.leads;
 const except = (...entries: string[]) => planWith({ columns: { except: entries } });
 
 describe('an entry of columns.except', () => {

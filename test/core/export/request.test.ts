@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
-import type { EntityPlan } from '../../../core/config/deployment.ts';
-import { entityPlan } from '../../../core/config/entity-plan.ts';
+import type { EntityPlan } from '../../../core/config/entity-settings.ts';
 import { RunError } from '../../../core/errors.ts';
 import { buildRequest, fingerprintOf, listedOf, resolveColumns } from '../../../core/export/request.ts';
 import { deployment } from '../../support/builders.ts';
 
 const FIELDS = ['id', 'firstName', 'lastName'];
 const NAMES = { operatorField: 'filtersOperator', emailField: 'sendEmail' };
-const plan = (overrides: Partial<EntityPlan> = {}) => ({ ...entityPlan(deployment(), 'leads'), ...overrides });
+const plan = (overrides: Partial<EntityPlan> = {}) => ({ ...deployment().entities.leads, ...overrides });
 
 function thrownBy(action: () => unknown): unknown {
   try {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { PLAN_DEFAULTS } from '../../../core/config/entity-plan.ts';
-import type { GuardSettings } from '../../../core/config/guard-settings.ts';
+import type { GuardSettings } from '../../../core/config/gate-settings.ts';
 import type { Facts } from '../../../core/gate/facts.ts';
 import { passGate } from '../../../core/gate/gate.ts';
 import { failedChecks, type GateReport } from '../../../core/gate/report.ts';
 import { isReleasable, stoppedText } from '../../../core/gate/words.ts';
+import { deployment } from '../../support/builders.ts';
 import { factsOf, historyOf, subjectOf } from '../../support/gate.ts';
 
 const week = (rows: number) => Array.from({ length: 7 }, () => rows);
@@ -93,7 +93,7 @@ function factsFor({ rows, empty = false, bytes = 1000, irregularShare = 0 }: Mea
 }
 
 function reportOf(file: Facts, history: (number | null)[], settings: Partial<GuardSettings> = {}): GateReport {
-  const guards = { ...PLAN_DEFAULTS.guards, ...settings };
+  const guards = { ...deployment().entities.leads.guards, ...settings };
   const nights = historyOf(...history.map((rows) => factsOf(rows)));
   const { report } = passGate(subjectOf(file, { history: nights, promised: { guards } }), true);
   if (!report) throw new Error('there is no report');

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { PLAN_DEFAULTS } from '../../../core/config/entity-plan.ts';
 import type { Content, Facts } from '../../../core/gate/facts.ts';
 import { passGate } from '../../../core/gate/gate.ts';
 import { type History, NO_HISTORY } from '../../../core/gate/history.ts';
 import { failedChecks } from '../../../core/gate/report.ts';
 import { isReleasable, stoppedText } from '../../../core/gate/words.ts';
+import { deployment } from '../../support/builders.ts';
 import { factsOf, historyOf, night, subjectOf } from '../../support/gate.ts';
 
 type Given = Parameters<typeof subjectOf>[1];
@@ -34,7 +34,7 @@ test('a good file of the requested columns passes, and there is nothing to tell 
 
 test('of a file that nobody gets, only what can never be released is asked', () => {
   const bad = ofContent({ excepted: 1 }, { bytes: 0 });
-  const guards = { ...PLAN_DEFAULTS.guards, minRows: 99 };
+  const guards = { ...deployment().entities.leads.guards, minRows: 99 };
 
   expect(passGate(subjectOf(bad, { promised: { guards } }), false)).toMatchObject({ report: null, passed: true });
   const { report, passed } = passGate(subjectOf(bad, { promised: { guards, excepting: true } }), false);
@@ -85,7 +85,7 @@ test('rows of a sheet may be shorter than its header: empty cells at their end a
 });
 
 test('where rows of any width are accepted, the last one may have any', () => {
-  const guards = { ...PLAN_DEFAULTS.guards, maxIrregularShare: 1 };
+  const guards = { ...deployment().entities.leads.guards, maxIrregularShare: 1 };
 
   expect(stoppedBy(ofContent({ ending: { cells: 1, lineBreak: true } }), { promised: { guards } })).toEqual([]);
 });

@@ -14,10 +14,9 @@ const times = (schedule: string, count = 3, after = NIGHT) =>
 test('of a daily start in UTC they move in local time, of a local one in UTC', () => {
   const change = '2026-10-23T12:00:00Z';
 
-  expect(starts({ timeZone: 'Asia/Jerusalem', nightly: { startUtc: '22:30' } }, 2, change)).toEqual([
-    '2026-10-24 2026-10-23T22:30',
-    '2026-10-25 2026-10-24T22:30',
-  ]);
+  expect(
+    starts({ timeZone: 'Asia/Jerusalem', entities: { leads: { schedule: 'cron(30 22 * * ? *)' } } }, 2, change),
+  ).toEqual(['2026-10-24 2026-10-23T22:30', '2026-10-25 2026-10-24T22:30']);
   expect(starts({ timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } }, 3, change)).toEqual([
     '2026-10-24 2026-10-23T23:00',
     '2026-10-25 2026-10-25T00:00',

@@ -61,7 +61,7 @@ test.each([
 });
 
 test('a start just before midnight keeps its date, though the event says a moment after', () => {
-  expect(slot({ nightly: { startUtc: '23:59' } }, '2026-11-21T00:00:30Z')).toBe('2026-11-20 by 2026-11-20T23:59');
+  expect(slot({ nightly: { at: '23:59' } }, '2026-11-21T00:00:30Z')).toBe('2026-11-20 by 2026-11-20T23:59');
 });
 
 test('the starts of a schedule of its own are told apart by the minute', () => {

@@ -3,7 +3,7 @@ import type { TableSettings } from '../../../core/config/table-settings.ts';
 import { missingFields, tableColumnName, tableColumns } from '../../../core/table/columns.ts';
 import { TableError } from '../../../core/table/table-error.ts';
 
-const SETTINGS: TableSettings = { columns: {}, misfit: 'null', compression: 'snappy', version: 1 };
+const SETTINGS: TableSettings = { columns: {}, misfit: 'null', version: 1 };
 
 test.each([
   ['firstName', 'firstname'],

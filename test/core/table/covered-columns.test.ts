@@ -8,7 +8,7 @@ const planOf = (
   tables?: { except?: string[]; hash?: string[] },
 ): Parameters<typeof coversAny>[0] => ({
   columns: except.length > 0 ? { except } : 'all',
-  tables: tables && { columns: {}, misfit: 'null', compression: 'snappy', version: 1, ...tables },
+  tables: tables && { columns: {}, misfit: 'null', version: 1, ...tables },
 });
 const told = (fields: [name: string, label?: string][], leftOut: [entry: string, name: string][] = []): Told => ({
   fields: fields.map(([name, label = null]) => ({ name, label, type: null })),

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { RowGroup } from '../../../core/table/row-group.ts';
 
 const MEBIBYTE = 1024 * 1024;
-const SETTINGS = { columns: {}, misfit: 'null', compression: 'snappy', version: 1 } as const;
+const SETTINGS = { columns: {}, misfit: 'null', version: 1 } as const;
 
 const groupOf = (width: number, hashed = false) => {
   const column = (place: number) => ({ name: `c${place}`, place, type: 'text' as const, hashed });

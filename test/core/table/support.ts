@@ -11,7 +11,7 @@ import { type Covered, NOTHING } from '../../../core/table/columns.ts';
 import { type TableInput, type WrittenTable, writeParquet } from '../../../core/table/write-parquet.ts';
 import { crc32Text } from '../../../transfer/index.ts';
 
-const SETTINGS: TableSettings = { columns: {}, misfit: 'null', compression: 'snappy', version: 1 };
+const SETTINGS: TableSettings = { columns: {}, misfit: 'null', version: 1 };
 
 type File = Manifest['file'];
 type Dialect = NonNullable<File['dialect']>;

@@ -76,10 +76,7 @@ export async function deployForTests(
     const witness = await startWitness(sandbox.authUrl);
     const crm = { baseUrl: sandbox.baseUrl, authUrl: witness.authUrl };
     const file = join(record.workDir, `${name}.json`);
-    await writeFile(
-      file,
-      JSON.stringify({ local: true, nightly: { startUtc: halfADayFromNow() }, ...configuration, crm }),
-    );
+    await writeFile(file, JSON.stringify({ local: true, nightly: { at: halfADayFromNow() }, ...configuration, crm }));
     let outputDir = '';
     const cdk = { record, env: cloud.env, logFile: join(record.workDir, 'cdk.log') };
     const deployed: Deployed = {

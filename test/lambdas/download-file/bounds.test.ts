@@ -112,7 +112,7 @@ test('the engine is given what the configuration says', async () => {
     resume: UPLOAD,
     maxBytes: files.maxBytes,
     allowUndeclaredEnd: false,
-    connections: files.connections,
+    connections: { initial: 4, most: 8 },
   });
   expect(await given?.address()).toBe('https://files.test/x');
   expect(JSON.stringify(given)).not.toContain(EXPORT_ID);

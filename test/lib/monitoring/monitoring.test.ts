@@ -172,8 +172,8 @@ describe('the alarm of a night that published nothing', () => {
       ],
       Statistic: 'Sum',
       Period: 3600,
-      EvaluationPeriods: 31,
-      DatapointsToAlarm: 31,
+      EvaluationPeriods: 32,
+      DatapointsToAlarm: 32,
       Threshold: 1,
       ComparisonOperator: 'LessThanThreshold',
       TreatMissingData: 'breaching',
@@ -204,7 +204,7 @@ describe('the alarm of a night that published nothing', () => {
       contacts: { polling: { deadlineSeconds: 36_001 } },
     };
 
-    expect(hours({ polling, entities, alarms: {} })).toMatchObject({ leads: 49, contacts: 36, meetings: 26 });
+    expect(hours({ polling, entities, alarms: {} })).toMatchObject({ leads: 50, contacts: 37, meetings: 27 });
   });
 
   test('takes the word of a person: of the entity before that of the deployment', () => {
@@ -219,10 +219,10 @@ describe('the alarm of a night that published nothing', () => {
       warningsOf(updatingDeployment({ ...values, entities: { ...off('leads', 'contacts'), ...entities } }));
 
     expect(hours({ ...values, entities: {} })).toMatchObject({ leads: 30 });
-    expect(warned({ leads: {}, contacts: { freshnessHours: 31 } })).toEqual([
-      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* from 31 hours on/),
+    expect(warned({ leads: {}, contacts: { freshnessHours: 32 } })).toEqual([
+      expect.stringMatching(/^NoPublishedExport-leads comes after 30 hours, .* from 32 hours on/),
     ]);
-    expect(warned({ leads: { freshnessHours: 31 }, contacts: { freshnessHours: 31 } })).toEqual([]);
+    expect(warned({ leads: { freshnessHours: 32 }, contacts: { freshnessHours: 32 } })).toEqual([]);
   });
 
   test('is not there for an entity that the configuration has no night for', () => {

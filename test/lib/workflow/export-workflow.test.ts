@@ -1,8 +1,6 @@
 import validate from 'asl-validator';
 import { describe, expect, test } from 'vitest';
-import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { entityPlan } from '../../../core/config/entity-plan.ts';
 import { ERRORS } from '../../../core/errors.ts';
 import { STEPS, type StepName } from '../../../core/step/steps.ts';
 import { definitionOf, exampleDeployment, synthesise, tableDeployment } from '../../../scripts/definition.ts';
@@ -148,16 +146,13 @@ describe('the definition as a whole', () => {
   });
 
   test('is stopped by the platform only half a day after the longest deadline of any entity', () => {
-    const deployment = deploymentSchema.parse({
-      ...exampleDeployment(),
-      entities: { meetings: { polling: { deadlineSeconds: 50_000 } } },
-    });
+    const deployment = exampleDeployment({ entities: { meetings: { polling: { deadlineSeconds: 50_000 } } } });
 
     const { TimeoutSeconds } = definitionOf(synthesise(deployment));
     const usual = exportRun();
 
     expect(TimeoutSeconds).toBe(50_000 + 12 * 3600);
-    const longest = ENTITIES.map((entity) => entityPlan(exampleDeployment(), entity).polling.deadlineSeconds);
+    const longest = ENTITIES.map((entity) => exampleDeployment().entities[entity].polling.deadlineSeconds);
     expect(usual.TimeoutSeconds).toBe(Math.max(...longest) + 12 * 3600);
   });
 });

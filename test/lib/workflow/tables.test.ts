@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { exampleDeployment, resolved, synthesise, tableDeployment } from '../../../scripts/definition.ts';
 import { allOf, allowedIn, oneOf, rightsOf } from '../support/template.ts';
 
@@ -29,11 +28,7 @@ describe('the function WriteTable', () => {
   });
 
   test('has the memory that the configuration gives it', () => {
-    const deployment = deploymentSchema.parse({
-      ...exampleDeployment(),
-      entities: { leads: { columns: ['id'], tables: {} } },
-      tableMemoryMB: 3008,
-    });
+    const deployment = exampleDeployment({ entities: { leads: { columns: ['id'], tables: {} } }, tableMemoryMB: 3008 });
 
     const [, found] = oneOf(synthesise(deployment), 'AWS::Lambda::Function', 'WriteTable');
     expect(found.Properties.MemorySize).toBe(3008);

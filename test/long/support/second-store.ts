@@ -30,7 +30,7 @@ const LIMITS: TransferOptions['limits'] = {
 export type SecondStore = Awaited<ReturnType<typeof startSecondStore>>;
 
 /** versitygw behind a proxy that can meddle, an origin, and transfers from the one to the other. */
-export async function startSecondStore(program: string, partChecksums: StoreOptions['partChecksums']) {
+export async function startSecondStore(program: string) {
   const origin = await startOrigin();
   const gateway = await startVersitygw(program);
   const { accessKeyId, secretAccessKey, region } = gateway;
@@ -39,7 +39,7 @@ export async function startSecondStore(program: string, partChecksums: StoreOpti
   const s3 = new S3Client({ endpoint: gateway.endpoint, region, credentials, forcePathStyle: true });
   await s3.send(new CreateBucketCommand({ Bucket: BUCKET }));
   const direct = { bucket: BUCKET, region, endpoint: gateway.endpoint, credentials: async () => credentials };
-  const store: StoreOptions = { ...direct, partChecksums, objectChecksum: true };
+  const store: StoreOptions = { ...direct, objectChecksum: true };
   const at = (Key: string) => ({ Bucket: BUCKET, Key });
   const on = (endpoint: string) => ({ ...store, endpoint });
   return {

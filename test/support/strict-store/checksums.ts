@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { Refusal } from './answers.ts';
-import type { OpenUpload, Settings, StoredPart, Work } from './types.ts';
+import type { OpenUpload, StoredPart, Work } from './types.ts';
 
 /** A CRC32 as S3 writes it: four bytes, big-endian, in base64. */
 export function base64Crc32(value: number): string {
@@ -41,16 +41,15 @@ export function badDigest(algorithm: string): Refusal {
 
 /**
  * A part must bring the upload's own algorithm (recorded on AWS by LocalStack's tests). None at all is refused in a
- * composite upload, and taken in a full-object one (the S3 API tests of OpenStack Swift, which run against AWS), unless
- * this store is told to refuse it.
+ * composite upload, and taken in a full-object one (the S3 API tests of OpenStack Swift, which run against AWS).
  */
-export function checkPartAlgorithm({ request, sentCrc32 }: Work, { checksum }: OpenUpload, settings: Settings): void {
+export function checkPartAlgorithm({ request, sentCrc32 }: Work, { checksum }: OpenUpload): void {
   if (checksum === undefined) return;
   const other = Object.keys(request.headers)
     .map((name) => /^x-amz-checksum-(crc32c|crc64nvme|sha1|sha256)$/.exec(name)?.[1])
     .find((name) => name !== undefined);
   const bare = sentCrc32 === undefined && other === undefined;
-  const taken = bare ? checksum === 'FULL_OBJECT' && settings.bareParts === 'accepted' : other === undefined;
+  const taken = bare ? checksum === 'FULL_OBJECT' : other === undefined;
   if (taken) return;
   const message = `Checksum Type mismatch occurred, expected checksum Type: crc32, actual checksum Type: ${other ?? 'null'}`;
   throw new Refusal(400, 'InvalidRequest', message);

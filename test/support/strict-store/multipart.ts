@@ -38,7 +38,7 @@ export function uploadPart(work: Work, contents: Contents, settings: Settings): 
     });
   }
   const upload = openUpload(work, contents);
-  checkPartAlgorithm(work, upload, settings);
+  checkPartAlgorithm(work, upload);
   if (settings.checksums !== 'none') checkDigest(work);
   const part = { body: work.body, etag: md5Etag(work.body), crc32: crc32(work.body) };
   upload.parts.set(partNumber, part);

@@ -17,7 +17,6 @@ const DEFAULTS: Settings = {
   minPartBytes: 5 * 1024 * 1024,
   pageSize: 1000,
   checksums: 'full-object',
-  bareParts: 'accepted',
   partChecksumsAtComplete: 'optional',
   completeAgain: 'NoSuchUpload',
   faults: () => undefined,

@@ -81,8 +81,6 @@ export interface StoreOptions {
   pageSize?: number;
   /** `none`: a store that knows no checksums and refuses aws-chunked bodies with trailers. */
   checksums?: 'full-object' | 'none';
-  /** Whether a part without a checksum of its own is taken in a full-object upload. */
-  bareParts?: 'accepted' | 'refused';
   /** Whether Complete must repeat the checksum of every part, as versitygw wants it. */
   partChecksumsAtComplete?: 'optional' | 'required';
   /** How an upload that was completed before is answered at Complete: no recording says it, and stores differ. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { freshnessOf } from '../../../core/config/freshness.ts';
+import { freshnessOf } from '../../../core/config/timing.ts';
 import { deployment } from '../../support/builders.ts';
 
 const hours = (settings: Parameters<typeof deployment>[0]) => freshnessOf(deployment(settings), 'leads').hours;
@@ -10,6 +10,9 @@ test('an alarm waits for a night that takes until its deadline after one that to
 });
 
 test('of starts in local time one comes 25 hours after the one before', () => {
-  expect(hours({ nightly: { at: '02:00' }, polling: { deadlineSeconds: 3600, largestWaitSeconds: 300 } })).toBe(27);
-  expect(hours({ nightly: { at: '02:00' }, polling: { deadlineSeconds: 6 * 3600, largestWaitSeconds: 300 } })).toBe(32);
+  const local = { timeZone: 'Asia/Jerusalem', nightly: { at: '02:00' } };
+
+  expect(hours({ ...local, polling: { deadlineSeconds: 3600, largestWaitSeconds: 300 } })).toBe(27);
+  expect(hours({ ...local, polling: { deadlineSeconds: 6 * 3600, largestWaitSeconds: 300 } })).toBe(32);
+  expect(hours({ ...local, timeZone: 'UTC', polling: { deadlineSeconds: 3600 } }), 'days of 24 hours').toBe(26);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { isHeaderless, labelsOf, onlyOf, requiredOf } from '../../../core/config/chosen-columns.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
-import { entityPlan, isHeaderless, labelsOf, onlyOf, requiredOf } from '../../../core/config/entity-plan.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
 import { exceptedIn, labelsIn } from '../../../core/config/excepted-columns.ts';
 
 const CRM = { baseUrl: 'https://crm.test/api/v1', authUrl: 'https://auth.test' };
@@ -11,7 +12,28 @@ function complaints(leads: object, others: object = {}): string[] {
   return error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
 }
 
-const planOf = (leads: object) => entityPlan(deploymentSchema.parse({ crm: CRM, entities: { leads } }), 'leads');
+const planOf = (leads: object) => deploymentSchema.parse({ crm: CRM, entities: { leads } }).entities.leads;
+
+test('an entity has a complete plan, whether the configuration names it, or a part of its polling, or nothing', () => {
+  const polling = { firstWaitSeconds: 10, largestWaitSeconds: 100, deadlineSeconds: 3600, createAgainSeconds: 300 };
+  const { entities } = deploymentSchema.parse({
+    crm: CRM,
+    polling,
+    entities: { leads: { polling: { deadlineSeconds: 60 } } },
+  });
+
+  const plan = {
+    columns: 'all',
+    extra: {},
+    enabled: true,
+    guards: { maxShrink: 0.5, maxGrowth: 10, maxIrregularShare: 0.01 },
+    drift: { added: 'warn', removed: 'warn', retyped: 'warn' },
+    opaque: [],
+  };
+  expect(Object.keys(entities).sort()).toEqual([...ENTITIES].sort());
+  expect(entities.leads).toEqual({ ...plan, polling: { ...polling, deadlineSeconds: 60 } });
+  expect(entities.contacts).toEqual({ ...plan, polling });
+});
 
 describe('columns as an object', () => {
   test('say what a list, or nothing, says', () => {
@@ -63,7 +85,7 @@ describe('columns as an object', () => {
 describe('kinds of files of which nothing is known', () => {
   test('are none unless the configuration names them', () => {
     expect(planOf({}).opaque).toEqual([]);
-    expect(entityPlan(deploymentSchema.parse({ crm: CRM }), 'leads').opaque).toEqual([]);
+    expect(deploymentSchema.parse({ crm: CRM }).entities.leads.opaque).toEqual([]);
     expect(planOf({ opaque: ['xls', 'json', 'archive'] }).opaque).toEqual(['xls', 'json', 'archive']);
   });
 

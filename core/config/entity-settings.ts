@@ -1,0 +1,72 @@
+import * as z from 'zod';
+import { isSchedule } from '../schedule/schedule-expression.ts';
+import { exceptedOf } from './chosen-columns.ts';
+import { configuredColumns } from './configured-columns.ts';
+import { exceptedIn } from './excepted-columns.ts';
+import { driftSettingsSchema, guardsSchema, opaqueContradictions, opaqueSchema } from './gate-settings.ts';
+import { localTime } from './nightly-settings.ts';
+import { ownPollingSchema, type Polling } from './polling-settings.ts';
+import { misplacedDates } from './relative-date.ts';
+import { refuse, requestKeys } from './request-keys.ts';
+import { tableContradictions, tableSettingsSchema } from './table-settings.ts';
+
+/** The part of a deployment's configuration that is about one entity. */
+
+// CloudWatch looks back seven days at most.
+export const freshnessHours = z.int().min(1).max(168);
+
+export const entitySettingsSchema = z.strictObject({
+  columns: configuredColumns.default('all'),
+  sorts: z.optional(requestKeys.sorts),
+  filters: z.optional(requestKeys.filters),
+  filtersOperator: z.optional(requestKeys.filtersOperator),
+  sendEmail: z.optional(requestKeys.sendEmail),
+  extra: z
+    .record(z.string(), z.unknown())
+    .check(refuse(misplacedDates))
+    .default({})
+    .describe('Further keys of the request body, sent as they are.'),
+  enabled: z.boolean().default(true).describe('Whether the nightly rule is on. Runs by hand always work.'),
+  schedule: z
+    .string()
+    .refine(isSchedule, { error: 'must be an EventBridge expression in UTC: cron(30 1 * * ? *), rate(1 hour)' })
+    .optional()
+    .describe('EventBridge expression that replaces the start from `nightly`: `cron(…)` in UTC, or `rate(…)`.'),
+  at: localTime,
+  polling: ownPollingSchema,
+  freshnessHours: freshnessHours.optional().describe('Replaces `alarms.freshnessHours` for this entity.'),
+  guards: guardsSchema.prefault({}),
+  drift: driftSettingsSchema.prefault({}),
+  opaque: opaqueSchema,
+  tables: tableSettingsSchema.optional(),
+});
+
+/** What the configuration says of an entity, with its defaults. */
+type EntitySettings = z.infer<typeof entitySettingsSchema>;
+
+/** All that counts for an entity: nothing of it is to be looked for elsewhere. */
+export type EntityPlan = Omit<EntitySettings, 'polling'> & { polling: Polling };
+
+/** @param polling of the deployment, which counts for what the entity does not say */
+export function planFrom(settings: EntitySettings, polling: Polling): EntityPlan {
+  return { ...settings, polling: { ...polling, ...settings.polling } };
+}
+
+/** @param reserved keys of a request that have settings of their own */
+export function entityContradictions(plan: EntitySettings, reserved: readonly string[], place: string[]) {
+  const { extra, at, schedule } = plan;
+  const named = (['filters', 'sorts'] as const).flatMap((key) =>
+    exceptedIn(plan[key], exceptedOf(plan)).map((name) => ({
+      path: [...place, key],
+      message: `names "${name}", which \`columns.except\` leaves out`,
+    })),
+  );
+  const message = 'excludes `schedule`: give one of them';
+  const starts = at !== undefined && schedule !== undefined ? [{ path: [...place, 'at'], message }] : [];
+  const keys = Object.keys(extra).filter((key) => reserved.includes(key));
+  const extras = keys.map((key) => ({
+    path: [...place, 'extra', key],
+    message: 'has a setting of its own: give it there',
+  }));
+  return [...extras, ...starts, ...named, ...opaqueContradictions(plan, place), ...tableContradictions(plan, place)];
+}

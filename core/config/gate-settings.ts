@@ -1,0 +1,82 @@
+import * as z from 'zod';
+import { exceptedOf, requiredOf } from './chosen-columns.ts';
+import type { ConfiguredColumns } from './configured-columns.ts';
+import { OPAQUE_KINDS } from './file-formats.ts';
+
+/** The parts of an entity's configuration by which the gate stops a file, or a run, or does not look. */
+
+const share = z.number().min(0).max(1);
+
+/** What a file must show before readers get it. */
+export const guardsSchema = z.strictObject({
+  minRows: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'A file with fewer rows, or whose rows cannot be counted, is quarantined. Not for runs with another plan.',
+    ),
+  maxShrink: share
+    .default(0.5)
+    .describe(
+      'Largest share of the usual rows that a file may lack. Usual is the median of up to seven published files of other dates, where it is at least 20.',
+    ),
+  maxGrowth: z
+    .number()
+    .min(1)
+    .default(10)
+    .describe('How many times the usual rows a file may have; fewer than 20 usual rows count as 20.'),
+  maxIrregularShare: share
+    .default(0.01)
+    .describe('Largest share of records that may have another number of fields than the first.'),
+});
+export type GuardSettings = z.infer<typeof guardsSchema>;
+
+const policy = (ofWhat: string) =>
+  z
+    .enum(['accept', 'warn', 'stop'])
+    .default('warn')
+    .describe(
+      `${ofWhat}: \`accept\` says nothing, \`warn\` warns in the manifest and raises an alarm, \`stop\` exports nothing.`,
+    );
+
+/** What follows where the columns that the CRM lists are not those of the last published export. */
+export const driftSettingsSchema = z.strictObject({
+  added: policy('A column came'),
+  removed: policy('A column went'),
+  retyped: policy('A column has another type'),
+});
+export type DriftPolicy = z.infer<typeof driftSettingsSchema>;
+
+export const opaqueSchema = z
+  .array(z.enum(OPAQUE_KINDS))
+  .refine((kinds) => new Set(kinds).size === kinds.length, { error: 'names a kind twice' })
+  .default([])
+  .describe(
+    'Kinds of files that are published though nothing is known of their content: `xls` (Excel 97), `json`, `archive` (a zip of anything but one CSV file or spreadsheet). Known by their bytes. Not beside what promises something of the content: `columns.except`, `columns.required`, a `drift` of `stop`, `guards.minRows`, `tables`.',
+  );
+
+interface Judged {
+  opaque: z.infer<typeof opaqueSchema>;
+  drift: DriftPolicy;
+  guards: GuardSettings;
+  columns: ConfiguredColumns;
+  tables?: unknown;
+}
+
+/** What promises something of the content of a file, beside kinds whose content nobody looks at. */
+export function opaqueContradictions(plan: Judged, place: string[]): { path: string[]; message: string }[] {
+  const { opaque, drift, guards, tables } = plan;
+  if (opaque.length === 0) return [];
+  const stop = Object.entries(drift).find(([, policy]) => policy === 'stop');
+  const promises: [given: boolean, what: string, why: string][] = [
+    [exceptedOf(plan).length > 0, '`columns.except`', 'which columns such a file has is not known'],
+    [requiredOf(plan).length > 0, '`columns.required`', 'which columns such a file has is not known'],
+    [stop !== undefined, `\`drift.${stop?.[0]}: "stop"\``, 'which columns such a file has is not known'],
+    [guards.minRows !== undefined, '`guards.minRows`', 'the rows of such a file are not counted'],
+    [tables !== undefined, '`tables`', 'no table can be made of such a file'],
+  ];
+  return promises.flatMap(([given, what, why]) =>
+    given ? [{ path: [...place, 'opaque'], message: `must be empty beside ${what}: ${why}` }] : [],
+  );
+}

@@ -1,0 +1,59 @@
+import * as z from 'zod';
+
+/** The part of a deployment's configuration that is about waiting for the CRM: for all entities, and in parts for one. */
+
+/** 500 waits of the largest length fill the longest deadline: the proof in `test/lib/history-budget.test.ts` needs it. */
+export const LARGEST_DEADLINE_IN_WAITS = 500;
+
+/** A CRM that restarts at night is back after so long. Less is for local deployments. */
+const LEAST_CREATE_PAUSE_SECONDS = 300;
+
+const polling = {
+  firstWaitSeconds: z.int().min(1).max(3600).describe('First wait between two status checks.'),
+  largestWaitSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .describe('Each wait is half as long again as the one before, up to this.'),
+  deadlineSeconds: z
+    .int()
+    .min(5)
+    .max(86_400)
+    .describe('A run gives up this long after its start. At most 500 times the largest wait.'),
+  createAgainSeconds: z
+    .int()
+    .min(1)
+    .max(3600)
+    .describe(
+      'A request for an export that may have worked is sent a second time after the largest wait, and not before this. Below 300 only where `local` is true. A run with less time before its deadline sends none.',
+    ),
+};
+
+export const pollingSchema = z.strictObject({
+  firstWaitSeconds: polling.firstWaitSeconds.default(15),
+  largestWaitSeconds: polling.largestWaitSeconds.default(300),
+  deadlineSeconds: polling.deadlineSeconds.default(21_600),
+  createAgainSeconds: polling.createAgainSeconds.default(LEAST_CREATE_PAUSE_SECONDS),
+});
+export type Polling = z.infer<typeof pollingSchema>;
+
+export const ownPollingSchema = z
+  .strictObject(polling)
+  .partial()
+  .optional()
+  .describe('Replaces single values of `polling` for this entity.');
+
+export function pollingContradictions(given: Polling, local: boolean, place: string[]) {
+  const { firstWaitSeconds: first, largestWaitSeconds: largest, deadlineSeconds: deadline } = given;
+  const most = LARGEST_DEADLINE_IN_WAITS * largest;
+  const longEnough = local || given.createAgainSeconds >= LEAST_CREATE_PAUSE_SECONDS;
+  const atMost = `must be at most ${LARGEST_DEADLINE_IN_WAITS} times largestWaitSeconds, here ${most}`;
+  const atLeast = `must be at least ${LEAST_CREATE_PAUSE_SECONDS} (less is for local deployments)`;
+  const rules: [holds: boolean, field: string, message: string][] = [
+    [first <= largest, 'firstWaitSeconds', `must not be above largestWaitSeconds (${largest})`],
+    [deadline >= first, 'deadlineSeconds', `must not be below firstWaitSeconds (${first})`],
+    [deadline <= most, 'deadlineSeconds', atMost],
+    [longEnough, 'createAgainSeconds', atLeast],
+  ];
+  return rules.flatMap(([holds, field, message]) => (holds ? [] : [{ path: [...place, field], message }]));
+}
