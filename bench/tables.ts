@@ -10,7 +10,7 @@ import { costOfTable, FILES, type PublishedFile, writeFile } from './tables/file
  */
 
 const MOST_MEGABYTES = 512;
-/** Half of the time that an invocation has. */
+/** Half of the time that an invocation of WriteTable has. */
 const MOST_SECONDS = 450;
 
 await benchmark(async ({ quick, dir, experiment }) => {

@@ -21,7 +21,7 @@ export type CdkOptions = {
   logFile: string;
   onLine?: ((line: string) => void) | undefined;
   signal?: AbortSignal | undefined;
-  /** Given up after this many seconds; a deployment of MiniStack's can hang for ever. */
+  /** After this many seconds the command is given up; a deployment of MiniStack's can hang for ever. */
   withinSeconds?: number;
 };
 

@@ -35,7 +35,7 @@ export async function runAll(
     rows.set(progress.entity, progress);
     screen.progress(entities.flatMap((entity) => rows.get(entity) ?? []));
   };
-  // All of one date. `scheduledFor` would claim the start of a rule.
+  // All runs have one date. `scheduledFor` would claim the start of a rule.
   const input = { date };
   const runs = entities.map(async (entity) => {
     const executionArn = await startRun(target, entity, input);

@@ -48,7 +48,7 @@ export async function openSession(options: StartOptions, deps: SessionDeps): Pro
   try {
     return await prepare(options, cloud, sandbox, deps);
   } catch (error) {
-    // It would keep this process alive.
+    // A sandbox that is left open would keep this process alive.
     await sandbox?.close();
     throw error;
   }

@@ -63,7 +63,7 @@ async function withRecord(
 }
 
 async function start(options: StartOptions, screen: Screen, record: RunRecord, signal: AbortSignal): Promise<number> {
-  // Loaded when it is needed: a mistyped option is answered at once.
+  // The rest is loaded when it is needed: a mistyped option is answered at once.
   enableCompileCache(COMPILE_CACHE);
   const { openSession } = await import('./session.ts');
   const session = await openSession(options, { screen, record, signal });

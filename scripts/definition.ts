@@ -122,7 +122,7 @@ export function updatingDeployment(values: Record<string, unknown> = {}): Deploy
   return exampleDeployment({ customerUpdates: true, ...values });
 }
 
-/** All columns of the table are known. */
+/** The request names these columns, so that all columns of the table are known. */
 const COLUMNS = ['id', 'idNumber'];
 
 /** The example deployment, whose leads become tables. */

@@ -33,7 +33,7 @@ export function errorTable(): string {
   return markdownTable(['Error', 'Retried'], rows);
 }
 
-/** The gate, for readers. */
+/** The checks of the gate, for readers of files. */
 export function checkTable(): string {
   const rows = CHECKS.map(({ id, stops, setting, final, promised }) => [
     ...[`\`${id}\``, stops, setting, promised ? 'yes' : 'no', final ? 'no' : 'yes'],

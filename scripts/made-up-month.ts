@@ -37,7 +37,7 @@ const TROUBLE: [nightsAgo: number, entity: Entity, error: ErrorName | undefined]
 /** A night on which the CRM was slow, and a file came with rows of another length. */
 const WARNED: [nightsAgo: number, entity: Entity] = [9, 'customers'];
 
-/** All published in the last night; `last` adds failures to it. */
+/** A month whose last night is published whole; `last` adds failures to that night. */
 export function madeUpMonth(last: { missing?: Entity[]; failed?: Entity[]; paused?: Entity[] } = {}): Facts {
   const { missing = [], failed = [], paused = [] } = last;
   const trouble: typeof TROUBLE = [

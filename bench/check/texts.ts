@@ -26,7 +26,7 @@ const latinRow = (row: number) => [
 ];
 const quoted = (cell: unknown) => `"${String(cell).replaceAll('"', '""')}"`;
 
-/** Rows up to the size. */
+/** A file of as many rows as fit into the size. */
 function csvOf(row: (place: number) => string, lineBreak: string, encode = (text: string) => Buffer.from(text)) {
   return (size: number) => {
     const rows = Array.from({ length: 20_000 }, (_, place) => `${row(place)}${lineBreak}`);

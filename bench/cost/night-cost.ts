@@ -15,7 +15,7 @@ export interface Usage {
 
 /** What a night of all entities used. */
 export interface Night {
-  /** One for each entity. */
+  /** The usage of one run of each entity. */
   runs: Usage[];
   logBytes: number;
 }

@@ -17,7 +17,7 @@ export const PRICE = {
   secret: 0.4,
   alarm: 0.1,
   dashboard: 3,
-  /** S3 Standard, for a month. */
+  /** The price of a gigabyte in S3 Standard for a month. */
   storedGigabyte: 0.023,
   /** Prorated by the hours in which it has data. */
   metric: 0.3,

@@ -22,7 +22,7 @@ export interface Kit {
   json: boolean;
   /** An option of this benchmark alone. */
   flag: (name: string) => boolean;
-  /** Goes when the process ends. */
+  /** A folder that is removed when the process ends. */
   dir: string;
   screen: Screen;
   /** Whether an experiment is among those that `--only` names, or all are done. */

@@ -7,7 +7,7 @@ import { scopeAdvice } from './authorization-answer.ts';
 interface Exchange {
   crm: OAuthSettings;
   configuration: string;
-  /** Dates the tokens. */
+  /** The clock by which the tokens are dated. */
   now: () => Date;
 }
 

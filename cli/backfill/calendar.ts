@@ -7,7 +7,7 @@ import { colorsFor, manyText } from '../support/text.ts';
 export interface BackfillDate {
   date: string;
   state: 'published' | 'running' | 'failed' | 'missing';
-  /** Where this command knows one. */
+  /** The run of the date, where this command knows one. */
   run: Run | null;
   /** Why it failed. */
   error: string | null;

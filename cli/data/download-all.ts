@@ -11,7 +11,7 @@ import { refuseUnread } from './read-file.ts';
 
 interface Options {
   date?: string;
-  /** The directory. */
+  /** The directory that the files go to. */
   output?: string;
   force: boolean;
   excel: boolean;

@@ -23,7 +23,7 @@ export function defaultPath({ entity, date, file }: Manifest, excel: boolean, di
   return directory === undefined ? pathArgument(name) : join(directory, name);
 }
 
-/** `.csv`, `.csv.gz` */
+/** The extensions at the end of a key: `.csv`, `.csv.gz`. */
 function extensionsOf(key: string): string {
   return /\.[^/]*$/.exec(basename(key))?.[0] ?? '';
 }

@@ -7,7 +7,7 @@ import { failed } from './find.ts';
 import { type ExportsBucket, firstBytes, type StoredFile, storedFile } from './object.ts';
 import { NO_LIMITS, refuseUnread, sourceOf, unreadable } from './read-file.ts';
 
-/** Enough for ten rows with all columns of an entity. */
+/** Ten rows with all columns of an entity fit into these. */
 const FIRST_BYTES = 64 * 1024;
 /** A first line that only names the separator. */
 const SEPARATOR_LINE = /^.*(?:\r\n|\n|\r)/;

@@ -1,6 +1,6 @@
 import { failed } from './find.ts';
 
-/** Kept in memory: 420 MB with as many UUIDs as this. */
+/** The most keys that are kept in memory: as many UUIDs take 420 MB. */
 const MOST_KEYS = 2_000_000;
 
 const BEFORE = 1;

@@ -28,14 +28,14 @@ export async function openPart(
   const unlock = await lockPart(partPath).catch(cannot);
   try {
     const handle = await open(partPath, TO_APPEND, OWNER_ONLY).catch(cannot);
-    // It may have existed with other permissions.
+    // The file may have existed with other permissions.
     await handle.chmod(OWNER_ONLY).catch(cannot);
     if ((await handle.stat()).size > wholeBytes) await handle.truncate(0);
     return {
       ...(await measure(handle, signal)),
       append: (chunk: Uint8Array) => handle.appendFile(chunk).catch(cannot),
       reset: () => handle.truncate(0),
-      /** Leaves nothing for another attempt. */
+      /** Removes the part, so that no other attempt continues it. */
       discard: () => rm(partPath, { force: true }),
       /** Moves the proven file into its place. @param bytes that it must have */
       finish: async (bytes = wholeBytes) => {

@@ -21,7 +21,7 @@ export interface DeploymentRow {
   paused: Entity[];
   /** Which of the entities whose rule is on has the oldest newest published export, and when that run started. */
   oldest: { entity: Entity; startedAt: string; hours: number } | null;
-  /** Their rule is on, and nothing was ever published. */
+  /** Entities whose rule is on, and of which no file was ever published. */
   neverPublished: Entity[];
   /** Alarms that are raised now; `null` where they are not known. */
   alarms: string[] | null;

@@ -37,7 +37,7 @@ export interface Cell {
   published: PublishedRun | null;
   /** The table of this published run was not written. */
   lacksTable: boolean;
-  /** Oldest first. */
+  /** The attempts of the night, oldest first. */
   attempts: Attempt[];
 }
 

@@ -79,7 +79,7 @@ async function ofOne(options: ReportOptions, warn: (sentence: string) => void, w
   const target = await connect(options);
   const plan = named ?? nightlyPlan(options, warn, target.TimeZone);
   const data = reportDataOf(await gatherFacts(target, { deployment, plan, nights, now: new Date(), warn }));
-  // Loaded late: the plotting library is slow to load.
+  // The page is loaded late: the plotting library is slow to load.
   const { reportPage } = await import('./page.ts');
   const headline = `${headlineOf(data).text} (${deployment})`;
   return { page: reportPage(data, warnings), headline, document: documentOf(data), exitCode: 0 };

@@ -6,7 +6,7 @@ const FRESH_AFTER = new Set(['ExportFailed', 'ExportNotFound', 'FileRejected', '
 /** The first machine whose steps record their exports. */
 const RECORDING_SINCE = 2;
 
-/** Left in one of these without an answer, CreateExport may have requested an export. */
+/** A run that was left in one of these states without an answer may have requested an export. */
 const IN_FLIGHT = ['CreateExport', 'StepCrashed'];
 
 interface Ended {

@@ -44,11 +44,11 @@ function nameOf(beginning: string): string {
 /** Where a run is right now. */
 export interface Progress {
   entity: Entity;
-  /** Entered last. */
+  /** The state that was entered last. */
   state: string;
   status: string;
   checks: number;
-  /** Stored so far; `null` where it is not known. */
+  /** Bytes that are stored so far; `null` where it is not known. */
   bytes: number | null;
   totalBytes: number | null;
   waiting: Waiting | null;

@@ -24,7 +24,7 @@ export function refuseDate(
   if (problem !== undefined) throw new CommandError(`${problem}${advice}`, USAGE);
 }
 
-/** Empty where that is no time. */
+/** The date of a time in a zone; empty where the text is no time. */
 export function dateOf(timeZone: string, time: string): string {
   const moment = new Date(time);
   return Number.isNaN(moment.getTime()) ? '' : dateIn(timeZone, moment);

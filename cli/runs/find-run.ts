@@ -9,7 +9,7 @@ import { type FoundRun, foundRun, runOf } from './run/run.ts';
 /** The machine whose runs are looked for. */
 export type ExportMachine = Pick<Target, 'sfn' | 'StateMachineArn'>;
 
-/** This many of the newest names are looked at: the nearest to an unknown name is suggested. */
+/** How many of the newest names are looked at: the nearest to an unknown name is suggested. */
 const NAMES_LOOKED_AT = 200;
 /** Step Functions allows some fifteen such calls a second. */
 const DESCRIBED_AT_ONCE = 10;

@@ -84,7 +84,7 @@ export async function inputAgain(
   if (!entity) throw new CommandError(`The input of ${name} names no entity: begin with npm run cli -- start.`, USAGE);
   // The file is published: the table is all that is missing.
   if (execution.error === 'TableNotWritten' && !fresh) return { entity, table: { run: of ?? name } };
-  // It has the date of the run that it is about.
+  // A release or a table run has the date of the run that it is about.
   if (what !== 'export') return { ...given, entity };
   const { scheduledFor: _, adopt: __, ...input } = given;
   const last = await lastSeen(sfn, executionArn);

@@ -69,7 +69,7 @@ async function stopRun({ sfn }: Pick<Target, 'sfn'>, found: FoundRun): Promise<F
   const cause = `An operator stopped it: npm run cli -- stop ${quoted(name)}.`;
   const stopped = sfn.send(new StopExecutionCommand({ executionArn, error: 'StoppedByOperator', cause }));
   await stopped.catch((error: unknown) => {
-    // It ended meanwhile; its status is read below.
+    // The execution ended meanwhile; its status is read below.
     if (!(error instanceof Error && error.name === 'ValidationException')) throw error;
   });
   const execution = await sfn.send(new DescribeExecutionCommand({ executionArn }));

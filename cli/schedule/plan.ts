@@ -22,7 +22,7 @@ interface PlannedRun {
   date: string;
   /** The body of the request; columns as they are configured. */
   request: object;
-  /** Empty where the rule is off; `null` where the schedule does not say them. */
+  /** The next starts; empty where the rule is off, `null` where the schedule does not say them. */
   nextStarts: { date: string; local: string; utc: string }[] | null;
   /** What the file must show before readers get it. */
   guards: GuardSettings;
@@ -71,7 +71,7 @@ function plannedRun(deployment: Deployment, entity: Entity, date: string): Plann
   };
 }
 
-/** `2026-11-23T02:00:00+02:00` */
+/** A time with its offset: `2026-11-23T02:00:00+02:00`. */
 function localText(timeZone: string, at: Date): string {
   const offset = offsetAt(timeZone, at.getTime());
   const shown = (time: number) => new Date(time).toISOString();

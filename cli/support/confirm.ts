@@ -5,7 +5,7 @@ import type { Input } from './hidden-input.ts';
 /** Asks a person; anything but "y" or "yes" is a no, the end of the input too. */
 export async function confirm({ stream, print }: Pick<Input, 'stream' | 'print'>, question: string): Promise<boolean> {
   print(`${question} [y/N] `);
-  // Read line by line, not key by key, so that Ctrl-C stays the terminal's.
+  // The answer is read line by line, not key by key, so that Ctrl-C stays the terminal's.
   const lines = createInterface({ input: stream, terminal: false });
   try {
     const [answer] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);

@@ -1,6 +1,6 @@
 import { plainLine } from './text.ts';
 
-/** Results, on standard output. */
+/** Prints results, on standard output. */
 export function printOut(text: string): void {
   process.stdout.write(`${text}\n`);
 }

@@ -8,10 +8,10 @@ export function textTable(headings: string[], rows: string[][]): string {
 }
 
 interface Column {
-  /** Default: its name. */
+  /** The heading of the column; by default its name. */
   heading?: string;
   name: string;
-  /** May be left out for lack of room, the highest first. */
+  /** The column may be left out for lack of room, the highest number first. */
   optional?: number;
 }
 

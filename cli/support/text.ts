@@ -24,7 +24,7 @@ export function durationText(seconds: number): string {
   return parts.filter(Boolean).join(' ');
 }
 
-/** `1 row`, `1,240 rows`. */
+/** A number with its noun: `1 row`, `1,240 rows`. */
 export function manyText(count: number, noun: string): string {
   return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`;
 }

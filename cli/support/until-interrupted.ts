@@ -5,7 +5,7 @@ export async function untilInterrupted<T>(words: string, work: (signal: AbortSig
   const interrupt = new AbortController();
   const abort = (name: NodeJS.Signals) => interrupt.abort(new Error(`interrupted by ${name}`));
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  // May come twice: npm passes on what the terminal has sent to both.
+  // A signal may come twice: npm passes on what the terminal has sent to both.
   for (const name of signals) process.on(name, abort);
   try {
     return await work(interrupt.signal);

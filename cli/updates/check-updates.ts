@@ -52,7 +52,7 @@ function problemsSentence(name: string, { total, first: [only] }: ProblemReport)
 }
 
 const SAMPLES = 3;
-/** Enough of an id to find its line again, too little to look somebody up. */
+/** So many characters of an id are enough to find its line again, and too few to look somebody up. */
 const SHOWN_OF_ID = 8;
 
 /** The requests that the first records become. Values are hidden unless `showValues`. */

@@ -9,7 +9,7 @@ import type { UpdatesTarget } from './updates-target.ts';
 /** How wrong this machine's clock may be: beyond that AWS refuses signatures, and the SDK uses the time of AWS. */
 const CLOCK_MS = 300_000;
 const LONGEST_MS = LONGEST_INVOCATION_SECONDS * 1000 + CLOCK_MS;
-/** Longer than a reading of the flag may be old (`stop-flag.ts`). */
+/** The pause is longer than a reading of the flag may be old (`stop-flag.ts`). */
 const PAUSE_MS = 2000;
 
 /**

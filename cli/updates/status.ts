@@ -89,7 +89,7 @@ export async function executionOf(
     executionArn: executionArn(UpdatesStateMachineArn, claim.execution),
   });
   return sfn.send(describe).catch((error: unknown) => {
-    // Forgotten after 90 days.
+    // Step Functions has forgotten the execution after 90 days.
     if (error instanceof Error && error.name === 'ExecutionDoesNotExist') return undefined;
     throw error;
   });

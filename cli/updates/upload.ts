@@ -41,7 +41,9 @@ export async function uploadInput(
   );
 }
 
-/** Read whole: what S3 keeps as the checksum of an upload in parts is one of the checksums of its parts. */
+/**
+ * Compares the whole object: what S3 keeps as the checksum of an upload in parts is one of the checksums of its parts.
+ */
 async function isStored(store: BatchStore, key: string, checked: CheckedUpdates): Promise<boolean> {
   const object = await store.stream(key);
   let sum = 0;

@@ -17,7 +17,7 @@ export function keysOf(batch: string) {
     results: `${folder}results/`,
     /** Prefix of the results of a chunk. */
     chunkOf,
-    /** Written before the lines of a part are sent, and after. */
+    /** The claim of a part, which is written before its lines are sent, and after. */
     claim: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}${CLAIM}`,
     part: (chunk: number, part: number) => `${chunkOf(chunk)}${numbered(part)}.jsonl`,
     result: `${folder}result.jsonl`,

@@ -49,7 +49,7 @@ export function batchManifestText(manifest: BatchManifest): string {
   return strictText(writtenSchema, manifest);
 }
 
-/** All counts 0. */
+/** Counts that are all 0. */
 export function noCounts(): Counts {
   return { APPLIED: 0, REJECTED: 0, FAILED: 0, UNKNOWN: 0, NOT_SENT: 0 };
 }

@@ -6,7 +6,7 @@ import { batchEnd } from '../step/run-end.ts';
 import type { UpdateStepName } from '../step/steps.ts';
 import { type BatchState, batchStateSchema } from './batch-state.ts';
 
-/** Waits in a row without any progress: 9 that grow to a minute, then 36 of it, 38 minutes in all. */
+/** The most waits in a row without any progress: 9 that grow to a minute, then 36 of it, 38 minutes in all. */
 const MOST_WAITS = 45;
 /** The time limit of the functions (`lib/workflow/customer-updates.ts`). */
 export const LONGEST_INVOCATION_SECONDS = 900;

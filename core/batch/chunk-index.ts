@@ -4,7 +4,7 @@ import * as z from 'zod';
 const MOST_CHUNKS = 1000;
 /** A chunk of fewer lines is not worth a child. */
 const SMALLEST_CHUNK = 100;
-/** Enough that chunks put together from them differ by an eighth at most. */
+/** So many starts that chunks put together from them differ by an eighth at most. */
 const MOST_STARTS = 16 * MOST_CHUNKS;
 
 /** One line of `chunks.jsonl`: what one child applies. Holds no customer data. */

@@ -40,7 +40,7 @@ export function unfinishedLine(
   const of = { line, id: record.id, attempts };
   if (lost) return { ...of, outcome: 'UNKNOWN', error: reason, status, at };
   if (attempts === 0) return { ...of, outcome: 'NOT_SENT', error: reason, status: null, at: null };
-  // It was refused, and would have been retried.
+  // The line was refused, and would have been retried.
   const refused = status === 401 || status === 403 ? 'AuthRefused' : 'CrmUnavailable';
   return { ...of, outcome: 'FAILED', error: status === 429 ? 'RateLimited' : refused, status, at };
 }

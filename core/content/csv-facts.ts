@@ -36,7 +36,7 @@ export function csvFacts(
   return { dialect: dialectOf(csv, scan), header: names?.header ?? null, content };
 }
 
-/** A single column has one, whatever separates elsewhere. */
+/** The cells of the last record. Without a proven separator there is a single column, whatever separates elsewhere. */
 function cellsAtEnd({ separatorProven }: Csv, { last }: Scan): number {
   return separatorProven ? last : 1;
 }

@@ -27,7 +27,7 @@ export const GZIPPED = ', compressed with gzip';
 /** What a stream has begun with, and its rest. */
 export interface Begun {
   judged: Exclude<Judgement, { result: 'refused' | 'open' }>;
-  /** All of it. */
+  /** The whole stream, with what was read of it already. */
   chunks: AsyncGenerator<Uint8Array>;
 }
 

@@ -69,7 +69,7 @@ function inTime(reading: Reading, bytes: number): void {
   throw unfinished(reading, `one invocation has time for ${Math.floor(bytes / 1e6)} MB of its content`);
 }
 
-/** Left free on the disk. */
+/** Bytes that are left free on the disk. */
 const RESERVE_BYTES = 16 * 1024 * 1024;
 
 /** Limits for archives and spreadsheets: the disk is that of the function. */

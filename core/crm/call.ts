@@ -3,7 +3,7 @@ import { RunError } from '../errors.ts';
 /** One call of the CRM's interface. */
 export interface CrmCall {
   method: 'get' | 'post' | 'patch';
-  /** Relative to the base address, without a leading slash. */
+  /** The path relative to the base address, without a leading slash. */
   path: string;
   /** The path in the interface document, for logs and errors. */
   template: string;
@@ -14,7 +14,7 @@ export interface CrmCall {
   secondsLeft?: () => number;
 }
 
-/** `GET /leads/fields` */
+/** What a call is named in logs and errors: `GET /leads/fields`. */
 export function nameOf({ method, template }: CrmCall): string {
   return `${method.toUpperCase()} ${template}`;
 }

@@ -12,7 +12,7 @@ import { notReached, refusal } from './refusals.ts';
 
 const TIMEOUT_MS = 30_000;
 const LARGEST_ANSWER_BYTES = 5_000_000;
-/** Left of an invocation for what comes after the answer. */
+/** Seconds of an invocation that are left for what comes after the answer. */
 const MARGIN_SECONDS = 5;
 
 export interface CrmClient {

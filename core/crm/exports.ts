@@ -45,7 +45,10 @@ export function isOutage(error: unknown): error is RunError {
 const plainRecord = z.looseObject({ status: z.string() });
 const wrappedRecord = fieldSchema('data', plainRecord);
 
-/** Bare or under `data`. Both may have a `status` and an id: a bare one has a known status, or the id of the export. */
+/**
+ * The record comes bare or under `data`. Both may have a `status` and an id: a bare one has a known status, or the id
+ * of the export.
+ */
 function recordSchema(exportId: string) {
   const recordIn = (answer: unknown): unknown => {
     const bare = plainRecord.safeParse(answer).data;

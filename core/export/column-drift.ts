@@ -22,7 +22,9 @@ export const leftOutSchema = z.object({
 
 export type Changes = Pick<Drift, 'added' | 'removed' | 'retyped' | 'relabelled'>;
 
-/** Whatever the order. Types and labels are compared where both are known. */
+/**
+ * The changes between two lists of columns, whatever their order. Types and labels are compared where both are known.
+ */
 export function changesBetween(before: readonly ListedField[], now: readonly ListedField[]): Changes {
   const old = byName(before);
   const current = byName(now);
@@ -49,7 +51,7 @@ function byName(fields: readonly ListedField[]): Map<string, ListedField> {
   return new Map(fields.map((field) => [field.name, field]));
 }
 
-/** Passes through the state of a run. */
+/** The most characters of a drift, which passes through the state of a run. */
 const LARGEST_DRIFT = 8_000;
 
 /** Names as many changes as can be carried, the weightiest first; the others are counted. */

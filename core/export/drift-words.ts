@@ -2,7 +2,7 @@ import type { Drift } from '../step/drift-schema.ts';
 import { quotedName } from '../suggestion.ts';
 import type { Changes } from './column-drift.ts';
 
-/** Named in one sentence. */
+/** The most changes that one sentence names. */
 const MOST_NAMED = 10;
 
 /** A sentence for each kind of change. @param date of the export that was compared with */
@@ -16,7 +16,7 @@ export function changeTexts({ added, removed, retyped, relabelled }: Changes, da
   };
 }
 
-/** All that a manifest knows of them. */
+/** Sentences about all changes that a manifest knows. */
 export function driftTexts(drift: Drift): string[] {
   const { unnamed } = drift;
   const texts = Object.values(changeTexts(drift, drift.since.date)).flatMap((text) => text ?? []);

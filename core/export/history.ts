@@ -59,7 +59,7 @@ export async function readHistory(
   return history;
 }
 
-/** Newest first. */
+/** Keys of the pointers of an entity, newest first. */
 async function pointersOf(bucket: Pick<Bucket, 'list'>, entity: Entity): Promise<string[]> {
   const listed = await bucket.list(`published/entity=${entity}/date=`);
   return listed

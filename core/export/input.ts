@@ -29,7 +29,7 @@ export type ExportInput = z.infer<typeof inputSchema>;
 
 const MOST_PROBLEMS = 10;
 
-/** zod/mini comes without messages. */
+/** zod/mini comes without messages, so they are loaded here. */
 const { localeError } = en();
 
 /** @throws RunError `InvalidInput` */
@@ -74,7 +74,7 @@ function shownKey(key: PropertyKey): string {
 function entityText(input: unknown): string {
   const entity = typeof input === 'object' && input !== null && 'entity' in input ? input.entity : undefined;
   if (entity === undefined) return 'the input lacks "entity"';
-  // May be a pasted token.
+  // The text may be a pasted token.
   if (typeof entity !== 'string' || !isPlainName(entity)) return '"entity" is not one of the known';
   return `"${entity}" is not a known entity${suggestion(entity, ENTITIES)}`;
 }

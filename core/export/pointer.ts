@@ -30,7 +30,7 @@ export const pointerSchema = z.object({
   keptUntil: z.iso
     .date()
     .check(z.describe('From this day on the lifecycle rules may remove the run and this pointer.')),
-  // Left out where they have these defaults (`pointerText`).
+  // These fields are left out where they have their defaults (`pointerText`).
   kind: z
     ._default(kindSchema, 'full')
     .check(

@@ -11,7 +11,7 @@ const inputSchema = z.strictObject({
   /** The execution that stored the file. */
   release: z.string().check(z.regex(/^[^\s/]{1,80}$/)),
   reason: z.string().check(z.trim(), z.minLength(1), z.maxLength(500)),
-  /** Who says so. */
+  /** The person who releases it, by their own word. */
   by: z.optional(z.string().check(z.minLength(1), z.maxLength(200))),
   newNormal: z._default(z.boolean(), false),
   Comment: z.optional(z.string().check(z.maxLength(1000))),

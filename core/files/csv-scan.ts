@@ -8,7 +8,7 @@ export type Separator = ',' | ';' | '\t';
 const QUOTE = 0x22;
 const LF = 0x0a;
 const CR = 0x0d;
-/** Ends a text of DOS. */
+/** The character that ends a text of DOS. */
 const END_MARK = 0x1a;
 
 /** The bits of `Scan.lineBreaks`. */
@@ -45,7 +45,7 @@ function plainBytes(separator: Separator): Uint8Array {
   return plain;
 }
 
-/** `scanCsv` byte by byte. */
+/** Does what `scanCsv` does, byte by byte. */
 export function scanByStates(scan: Scan, chunk: Uint8Array, grammar: CsvGrammar): void {
   for (let at = 0; at < chunk.length; ) {
     if (scan.forked && isPlainForBoth(scan, PLAIN[grammar.separator][chunk[at] ?? 0])) {
@@ -70,7 +70,7 @@ function part(scan: Scan, chunk: Uint8Array, at: number, grammar: CsvGrammar): n
   return scan.quoted ? quotedPart(scan, chunk, at, grammar) : otherPart(scan, chunk, at, grammar);
 }
 
-/** Goes behind the end of a quoted part. */
+/** Goes to the byte behind the end of a quoted part. */
 function quotedPart(scan: Scan, chunk: Uint8Array, at: number, grammar: CsvGrammar): number {
   const mark = chunk.indexOf(QUOTE, at);
   const end = mark === -1 ? chunk.length : mark;

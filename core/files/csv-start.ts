@@ -21,7 +21,7 @@ export interface CsvStart {
   headed: boolean | null;
   /** SHA-256 of the first record where it is not known to be a row, and does not name all columns; else `null`. */
   firstRecord: string | null;
-  /** All of its cells name columns, though files have no header. */
+  /** All cells of the record name columns, though files have no header. */
   seemsHeaded: boolean;
   /** What it says of the columns, where it names them. */
   names: CsvHeader | null;
@@ -48,7 +48,7 @@ export type CsvResult =
   | { result: 'refused'; fields: number; listed: number };
 
 const SEPARATOR_LINE = /^("?)sep=(.)\1(?:\r\n|\n|\r)/i;
-/** A sentence has commas, too. */
+/** Fewer fields could be a sentence, which has commas, too. */
 const NARROWEST_WITHOUT_NAMES = 3;
 /** The most texts of a header that are named. */
 const MOST_TEXTS = 20;

@@ -16,7 +16,7 @@ export type FileKind = { gzipped: boolean } & (
   | { kind: 'other'; looks: string }
 );
 
-/** Judged of what gzip holds. */
+/** How much of what gzip holds is unpacked to judge it. */
 const UNPACKED_BYTES = 64 * 1024;
 /** A few bytes of gzip may hold a thousand times as many. */
 const MOST_UNPACKED_BYTES = 2 * 1024 * 1024;

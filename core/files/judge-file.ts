@@ -29,11 +29,11 @@ export interface Csv extends CsvStart {
 /** `gzipped`: it was looked at inside of gzip. */
 export type Judgement = { gzipped: boolean } & (
   | { result: 'csv'; csv: Csv }
-  /** Published unjudged. */
+  /** The file is published unjudged. */
   | { result: 'opaque'; format: OpaqueKind }
   /** A zip archive, which seems to be a spreadsheet or another one (`sure`: it is): its directory decides. */
   | { result: 'zip'; sheet: boolean; sure: boolean }
-  /** It has no bytes, or is gzip that holds none. */
+  /** The file has no bytes, or is gzip that holds none. */
   | { result: 'empty' }
   /** The beginning of the file neither proves nor disproves that it is what it seems. */
   | { result: 'open'; format: 'csv' | null }

@@ -24,7 +24,7 @@ export interface GateCheck {
   setting: string;
   /** The words behind "stops a file" on the page of readers. */
   stops: string;
-  /** An unknown measure fails it. */
+  /** The file fails the check where its measure is unknown. */
   promised?: true;
   /** No person can release a file that fails it; files that no reader gets are judged by it too. */
   final?: true;
@@ -32,7 +32,7 @@ export interface GateCheck {
   ofEnding?: true;
   /** `undefined`: of such a file nothing is asked. */
   measure: (subject: Subject) => Measure | undefined;
-  /** Half a sentence behind "it". */
+  /** What failed, as half a sentence behind "it". */
   words: (failed: GateCheckResult, told: Told) => string;
 }
 

@@ -81,7 +81,7 @@ export interface Facts {
    * empty.
    */
   format: string | null;
-  /** gzip or zip. */
+  /** How the file is packed: gzip or zip; `null` where it is not. */
   compression: string | null;
   dialect: Dialect | null;
   /** Names of all columns, in order, as the CRM lists them; `null` where they are not known. */

@@ -20,7 +20,9 @@ export interface PublishedExport {
 
 /** What is published of one plan, as far as a file is compared with it. */
 export interface History {
-  /** Newest first. Of the file's own date only where the history begins there. */
+  /**
+   * Published exports, newest first. Those of the file's own date are among them only where the history begins there.
+   */
   comparedWith: PublishedExport[];
   /** What readers have of the file's own date. */
   ofDate: PublishedExport | undefined;

@@ -21,7 +21,7 @@ export interface Subject {
   /** The date of the file. */
   date: string;
   exportId: string;
-  /** It was requested by an earlier run. */
+  /** An earlier run requested the export. */
   adopted: boolean;
   facts: Facts;
   promised: Promised;

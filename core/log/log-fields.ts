@@ -14,7 +14,7 @@ const LISTED: ReadonlySet<string> = new Set([...OF_A_RUN, ...OTHERS]);
 /** Fields that every line of an invocation has. */
 export type RunFields = { [F in (typeof OF_A_RUN)[number]]?: (F extends 'chunk' ? number : string) | undefined };
 
-/** All fields of log lines: one that is not listed does not compile. No bodies, URLs or tokens. */
+/** All fields of log lines: one that is not listed does not compile. There are none for bodies, URLs or tokens. */
 export type LogFields = RunFields & {
   [F in (typeof OTHERS)[number]]?:
     | (F extends 'oddities' | 'frames' ? string[] : string | number | boolean | null)

@@ -8,7 +8,7 @@ export const METRICS = {
   /** Seconds from the start of a published run to its end. */
   RunDuration: { unit: 'Seconds', dimensions: [['entity']] },
   FileBytes: { unit: 'Bytes', dimensions: [['entity']] },
-  /** Where rows are counted: CSV. */
+  /** Rows of files whose rows are counted: CSV. */
   FileRows: { unit: 'Count', dimensions: [['entity']] },
   StatusChecks: { unit: 'Count', dimensions: [['entity']] },
   /** Warnings in the manifest of a published file; only where there are any. */

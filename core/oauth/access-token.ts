@@ -33,7 +33,10 @@ export interface TokenCache {
   pause: RefreshPause;
 }
 
-/** Longer than a lease: within it, a waiter takes over from a holder that died. */
+/**
+ * How long a caller waits for another's refresh. It is longer than a lease: within it, a waiter takes over from a
+ * holder that died.
+ */
 const PATIENCE_MS = 60_000;
 
 /**

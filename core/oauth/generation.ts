@@ -7,7 +7,7 @@ export interface Generation {
   tokens: Tokens;
 }
 
-/** Means "nothing was ever stored". */
+/** Stands for the generation of a grant of which nothing was ever stored. */
 export const BEFORE_THE_FIRST = 'before-the-first';
 
 /** The VersionId of the one generation that can follow. Known in advance: storing it twice is storing it once. */

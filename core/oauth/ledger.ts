@@ -11,7 +11,7 @@ import { accessDenied } from './secrets.ts';
 /** 20 + 10 s of requests, 10 s of storing, 5 s of margin. */
 export const LEASE_MS = 45_000;
 const MINUTE_MS = 60_000;
-/** Waits after unanswered presentations, growing; after the first only the lease. */
+/** How long nothing is spent after so many unanswered presentations; after the first, the lease alone counts. */
 const HOLDS_MS = [0, 30 * MINUTE_MS, 60 * MINUTE_MS, 120 * MINUTE_MS];
 
 /** The right to spend one generation, until its deadline. */
@@ -19,7 +19,7 @@ export interface Claim {
   versionId: string;
   owner: string;
   deadline: number;
-  /** Earlier presentations without a usable answer, and the time of the first; 0 without any. */
+  /** How often the token was presented before without a usable answer, and the time of the first; 0 without any. */
   unanswered: number;
   unansweredSince: number;
 }

@@ -11,12 +11,12 @@ export class RefreshPause {
   #lookAt = 0;
   #refreshAt = 0;
 
-  /** Too early to read the secret again. */
+  /** Whether it is too early to read the secret again. */
   looksLater(now: Date): boolean {
     return now.getTime() < this.#lookAt;
   }
 
-  /** Too early to refresh again. */
+  /** Whether it is too early to refresh again. */
   refreshesLater(now: Date): boolean {
     return now.getTime() < this.#refreshAt;
   }

@@ -8,7 +8,7 @@ import { jsonOrUndefined } from '../json.ts';
 import type { OAuthClient, Tokens } from './secrets.ts';
 
 const LARGEST_ANSWER_BYTES = 1_000_000;
-/** Some thirty years: a longer life means "never". */
+/** The longest life of a token, some thirty years: a longer one means "never". */
 const LONGEST_LIFE_SECONDS = 1_000_000_000;
 /** A longer one is a mistake. */
 const LONGEST_RETRY_AFTER_SECONDS = 3600;
@@ -16,7 +16,7 @@ const LONGEST_RETRY_AFTER_SECONDS = 3600;
 const number = z.pipe(z.union([z.number(), z.string()]), z.transform(Number));
 const lifeSchema = z.pipe(number, z.number().check(z.positive(), z.maximum(LONGEST_LIFE_SECONDS)));
 
-/** Read tolerantly: a rotated token must be stored before anything else. */
+/** The answer is read tolerantly: a rotated token must be stored before anything else. */
 const answerSchema = z.object({
   access_token: z.string().check(z.minLength(1)),
   refresh_token: z.catch(z.nullish(z.string().check(z.minLength(1))), undefined),
@@ -48,7 +48,7 @@ interface TokenCall {
   crm: OAuthSettings;
   client: OAuthClient;
   grant: Grant;
-  /** Used where the answer names none. */
+  /** The scope that counts where the answer names none. */
   scope: string;
   timeoutMs: number;
   now: () => Date;
@@ -132,7 +132,7 @@ function refusal(response: WholeAnswer, body: unknown, call: TokenCall): TokenAn
   const error = errorSchema.safeParse(body);
   const code = error.success ? errorWord(error.data.error) : undefined;
   const message = `The token endpoint answered ${status}${code ? `: ${code}` : ''}.`;
-  // A 5xx proves nothing.
+  // A 5xx does not prove that the grant is invalid.
   if (code === 'invalid_grant' && status < 500) return { kind: 'invalidGrant', message, status };
   if (status === 429 || status === 503) {
     const seconds = retryAfterSeconds(headers.get('retry-after'), call.now());

@@ -12,7 +12,7 @@ import { openZip, UnreadableZip } from '../zip/zip-archive.ts';
 
 /** What the manifest says of a stored file that was read to its end. */
 export interface StoredForm {
-  /** csv or xlsx. */
+  /** The format of the file: csv or xlsx. */
   format: string | null;
   /** gzip or zip: the file is alone in it. */
   compression: string | null;

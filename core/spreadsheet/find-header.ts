@@ -49,7 +49,7 @@ class HeaderSearch {
   private count = 0;
   private known: SheetHeader | null = null;
   private wide: SheetHeader | null = null;
-  /** The row behind that. */
+  /** The row behind the first one. */
   private second: SheetRow | null = null;
 
   constructor(expected: ExpectedSheet) {

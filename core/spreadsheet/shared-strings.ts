@@ -64,7 +64,7 @@ function stringsHandler(add: (text: string) => void): XmlHandler {
 
 class Strings implements SharedStrings {
   private readonly store = new StringStore();
-  /** A bit for each text. */
+  /** A bit for each text tells whether a cell has used it. */
   private used = new Uint8Array(1024);
   private readonly budget: ReadingBudget;
 

@@ -109,7 +109,7 @@ export class SheetReader {
   private beginPart(name: string): void {
     if (name === 'v') this.collects = true;
     else if (name === 'f') this.hasFormula = true;
-    // It comes with inline texts only, whatever the cell says of its type.
+    // The element comes with inline texts only, whatever the cell says of its type.
     else if (name === 'is') this.type = 'inlineStr';
   }
 

@@ -70,7 +70,7 @@ export class StringStore {
     }
   }
 
-  /** The newest page is full. */
+  /** Begins a new page when the newest one is full. */
   private turnPage(): void {
     const place = this.bytes / PAGE_BYTES - 1;
     if (!this.file && this.pages.size >= MOST_PAGES) this.file = this.fileOf([...this.pages.values()]);

@@ -5,7 +5,7 @@ import { begin, type Invocation, lambdaPlatform, once, type Platform } from './i
 import { type AnyState, type Machine, nextState } from './outcome.ts';
 import type { AnyStepName } from './steps.ts';
 
-/** Has no clock, environment, SDK or fetch of its own. Throws `RunError`; anything else is a bug. */
+/** A step has no clock, environment, SDK or fetch of its own. It throws `RunError`; anything else is a bug. */
 export type Step<T, D, A> = (state: T, deps: D) => Promise<A>;
 
 /**

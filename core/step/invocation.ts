@@ -5,7 +5,7 @@ import { createLog, type FunctionLog } from '../log/log.ts';
 import type { Random } from './pacing.ts';
 import type { AnyStepName } from './steps.ts';
 
-/** Replaced by tests. */
+/** What surrounds a function; tests replace it. */
 export interface Platform {
   log: FunctionLog;
   now: () => Date;
@@ -16,7 +16,7 @@ export interface Platform {
 /** One invocation of a function, passed to the step beside its clients. */
 export interface Invocation {
   deployment: Deployment;
-  /** Names the run. */
+  /** The log, whose lines name the run. */
   log: FunctionLog;
   now: () => Date;
   random: Random;
@@ -26,7 +26,7 @@ export interface Invocation {
   cpuMilliseconds: () => number;
   /** Requests so far: to the CRM, for the file, to the bucket. */
   requests: { crm: number; file: number; store: number };
-  /** A repeated call has another. */
+  /** The id of the request; a repeated call has another. */
   requestId: string;
 }
 

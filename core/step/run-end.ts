@@ -38,7 +38,7 @@ export function exportRunEnd(answer: RunState, now: Date): RunEnd | undefined {
   };
 }
 
-/** It has counted as published before, or another run has. */
+/** Whether only the table is missing: this run has counted as published before, or another run has. */
 function lacksTable({ manifestKey, failure }: RunState): boolean {
   return manifestKey !== null || failure?.error === 'TableNotWritten';
 }

@@ -22,7 +22,7 @@ export const scanSchema = z.looseObject({
   opens: z._default(z.boolean(), true),
   /** No character of the current record yet, carriage returns aside. */
   blank: z._default(z.boolean(), true),
-  /** A carriage return came last. */
+  /** The last byte was a carriage return. */
   afterCr: z._default(z.boolean(), false),
   /** The mark that ends a text of DOS was read where a record would begin. */
   afterEndMark: z._default(z.boolean(), false),

@@ -113,7 +113,7 @@ const downloadProgressSchema = z.looseObject({
   unknownSince: z._default(z.nullable(z.iso.datetime()), null),
   /** Time spent on transferring, waits aside. */
   milliseconds: z._default(z.int(), 0),
-  /** CPU time of it. */
+  /** CPU time of the invocations. */
   cpuMilliseconds: z._default(z.int(), 0),
 });
 export type DownloadProgress = z.infer<typeof downloadProgressSchema>;
@@ -179,7 +179,7 @@ export const runStateSchema = z.looseObject({
   warningCount: z._default(z.nullable(z.int()), null),
   /** The run that had stored the file, where this one releases a quarantined file. */
   released: z._default(z.nullable(releasedSchema), null),
-  /** `null` where none was written. */
+  /** The table that was written; `null` where none was. */
   table: z._default(z.nullable(tableSchema), null),
   outcome: z._default(z.nullable(z.string()), null),
   waitSeconds: z._default(z.int().check(z.minimum(0)), 0),

@@ -23,7 +23,7 @@ export interface Bucket {
   list(prefix: string, most?: number): Promise<ListedObject[]>;
 }
 
-/** `to` is not included. */
+/** A part of an object; the byte at `to` is not included. */
 export interface ObjectPart {
   from?: number;
   to?: number;

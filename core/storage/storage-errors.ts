@@ -18,7 +18,7 @@ export function storageError(error: unknown, how: 'read' | 'write', key: string)
 
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
-  // ECONNRESET says more than Error.
+  // The code says more than the name: ECONNRESET instead of Error.
   return error.name === 'Error' && 'code' in error ? String(error.code) : error.name;
 }
 

@@ -15,7 +15,7 @@ const WHOLE = /^(0|-?[1-9]\d{0,15})$/;
 
 const asWhole = (cell: string) => (WHOLE.test(cell) ? Number(cell) : cell);
 
-/** All other kinds stay text. */
+/** Values of all other kinds stay text. */
 const READERS: Partial<Record<FieldKind, CsvColumn['read']>> = {
   code: asWhole,
   int32: asWhole,

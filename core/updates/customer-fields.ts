@@ -17,7 +17,7 @@ export interface FieldRule {
   kind: FieldKind;
   /** What each listed code means; for `code` only. */
   meanings?: Readonly<Record<number, string>>;
-  /** Still accepted, with a warning. */
+  /** The field is still accepted, with a warning. */
   deprecated?: true;
 }
 

@@ -6,7 +6,7 @@ export interface FileStamp {
   changedAtNs: bigint;
 }
 
-/** Taken before and after reading, two stamps tell whether the file stayed as it was. */
+/** What tells whether a file stayed as it was, where it is taken before and after reading. */
 export async function stampOf(file: Pick<FileHandle, 'stat'>): Promise<FileStamp> {
   const { size, mtimeNs } = await file.stat({ bigint: true });
   return { bytes: size, changedAtNs: mtimeNs };

@@ -39,7 +39,7 @@ export class Problems {
     return this.#total;
   }
 
-  /** Fields with most problems first. */
+  /** The fields with the most problems come first. */
   report(): ProblemReport {
     const perField = [...this.#perField].sort(([, a], [, b]) => b - a);
     return { total: this.#total, first: [...this.#first], perField: Object.fromEntries(perField) };

@@ -34,7 +34,7 @@ export const STRICT: LineRules = { allowNull: false };
 /** The one field that is no value of the customer: there is nothing to empty. */
 const NEVER_NULL = 'updateRelated';
 
-/** Finding near names takes time. */
+/** The most unknown names for which near ones are looked for, which takes time. */
 const MOST_UNKNOWN = 100;
 
 const NAMES = ['id', ...FIELD_RULES.keys()];

@@ -29,7 +29,10 @@ export interface ApplyChunkDeps extends Invocation {
 /** 9 entries of history each: 18,000 of the 25,000 that an execution may have. */
 export const MOST_ROUNDS = 2000;
 
-/** Half a day before the state machine times out, so that the remaining lines get results and the batch a summary. */
+/**
+ * A batch is given up half a day before the state machine times out, so that the remaining lines get results and the
+ * batch a summary.
+ */
 const LONGEST_BATCH_SECONDS = 2.5 * 86_400;
 
 /** Lines of one chunk answered 403 in a row. */

@@ -7,7 +7,7 @@ import type { StoredFile } from '../../core/step/states.ts';
 import type { Bucket } from '../../core/storage/bucket.ts';
 import { isUnavailable, readObject } from '../../core/storage/read-object.ts';
 
-/** Left for the manifest, the pointers and the answer. */
+/** Seconds that are left for the manifest, the pointers and the answer. */
 export const MARGIN_SECONDS = 30;
 
 export interface Pass {

@@ -9,7 +9,7 @@ import { type ResultLine, resultLineText } from '../../core/batch/result-line.ts
 import type { Stop } from '../../core/batch/stop-flag.ts';
 import { RunError } from '../../core/errors.ts';
 
-/** Counted while joining; complete after the last line. */
+/** What is counted while joining; complete after the last line. */
 export interface Tally {
   counts: Counts;
   records: number;

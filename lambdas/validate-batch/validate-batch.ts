@@ -115,7 +115,7 @@ function beginBatch(
   };
 }
 
-/** Written once; a retry has equal bytes, since it reads the same version of the file. */
+/** Writes the index once; a retry has equal bytes, since it reads the same version of the file. */
 async function writeIndex(store: BatchStore, { chunks }: BatchKeys, text: string): Promise<void> {
   if (await store.putOnce(chunks, text)) return;
   if ((await store.read(chunks))?.text === text) return;

@@ -15,7 +15,7 @@ export function afterTrouble(error: unknown, state: RunState, invocation: Invoca
   if (error instanceof TableError) throw notWritten(state, error);
   if (!(error instanceof RunError) || error.name === 'InvalidInput') throw error;
   if (!error.transient) throw notWritten(state, error);
-  // The wrapper waits.
+  // The wrapper waits where it may.
   if (waitFor(state, invocation)) throw error;
   const later = lateTry(error, state, invocation);
   if (later) return later;

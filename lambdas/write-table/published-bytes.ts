@@ -6,7 +6,7 @@ import { readObject } from '../../core/storage/read-object.ts';
 import { TableError } from '../../core/table/table-error.ts';
 import type { ReadingLimits } from '../../core/zip/reading-limits.ts';
 
-/** Left for the last parts and the answer. */
+/** Seconds that are left for the last parts and the answer. */
 const MARGIN_SECONDS = 45;
 
 /**

@@ -24,7 +24,7 @@ export interface TableStore {
   begin(key: string, author: Author): TableUpload;
 }
 
-/** S3 takes 10,000 parts. */
+/** Parts of this size reach 80 GB: S3 takes 10,000 of them. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 /** @param count called for every request, except retries of the client */
@@ -57,7 +57,7 @@ export function createTableStore(
 /** A header takes few letters, and the name of an execution may have any. */
 const encoded = encodeURIComponent;
 
-/** Empty where it is none of ours. */
+/** What the metadata says; empty where it is none of ours. */
 function decoded(text = ''): string {
   try {
     return decodeURIComponent(text);

@@ -97,7 +97,10 @@ export class NightDashboard extends Construct {
     });
   }
 
-  /** All outcomes, unforeseen error names too. A run that crashed or was stopped has none: its machine's graph shows it. */
+  /**
+   * The graph has all outcomes, unforeseen error names too. A run that crashed or was stopped has none: its machine's
+   * graph shows it.
+   */
   private outcomes(entity: Entity): IMetric {
     const search = `{"${namespaceOf(this.deployment)}",entity,outcome} MetricName="RunsEnded" entity="${entity}"`;
     return new MathExpression({

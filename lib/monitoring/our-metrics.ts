@@ -4,7 +4,7 @@ import { type Dimension, type MetricName, namespaceOf } from '../../core/log/met
 
 interface MetricOptions {
   period: Duration;
-  /** Default: the sum. */
+  /** How values are combined; by default they are added. */
   statistic?: string;
   label?: string;
 }

@@ -29,7 +29,7 @@ const OPTIONS = {
   logLevel: 'warning',
 } satisfies BuildOptions;
 
-/** All steps together: what they share is read and parsed once. */
+/** All steps are bundled together: what they share is read and parsed once. */
 const STEP_BUNDLES = {
   ...OPTIONS,
   entryPoints: (Object.keys(ALL_STEPS) as AnyStepName[]).map((step) => ({

@@ -25,7 +25,7 @@ function signalAll(entries: ProcessEntry[], signal: NodeJS.Signals): void {
     try {
       process.kill(pid, signal);
     } catch {
-      // It ended by itself in the meantime.
+      // The process ended by itself in the meantime.
     }
   }
 }

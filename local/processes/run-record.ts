@@ -19,7 +19,7 @@ type RecordedProcess = z.infer<typeof recordSchema>['processes'][number];
 /** What one start of the program has running, kept on disk: a later start ends it if this one is killed. */
 export type RunRecord = {
   readonly id: string;
-  /** Kept between runs. */
+  /** Files that are kept between runs. */
   readonly cacheDir: string;
   /** This run's own directory: logs, assemblies, whatever is worth a look after a failure. */
   readonly workDir: string;

@@ -52,7 +52,7 @@ export class Draw {
     return this.datetime(daysBack).slice(0, 10);
   }
 
-  /** ISO 8601 date-time in UTC. */
+  /** An ISO 8601 date-time in UTC. */
   datetime(daysBack: number): string {
     const at = LAST_DAY - this.int(0, daysBack) * DAY_MS + this.int(28_800, 64_800) * 1000;
     return new Date(at).toISOString().replace('.000Z', 'Z');

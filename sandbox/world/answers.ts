@@ -4,7 +4,7 @@ import type { World } from './world.ts';
 
 interface Problem {
   status: ContentfulStatusCode;
-  /** Machine-readable. */
+  /** The error for programs. */
   code: string;
   message: string;
   /** Names of the request's fields that did not hold. */

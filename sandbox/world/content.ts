@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 /** The bytes of one file, readable from any offset without holding the file. */
 export interface FileContent {
   size: number;
-  /** Strong, with its quotes. */
+  /** A strong ETag, with its quotes. */
   etag: string;
   /** Yields the bytes from `from` up to, not including, `to`. */
   read: (from: number, to: number) => Generator<Buffer>;

@@ -16,7 +16,7 @@ const anywhere = {
   redirect: z.string(),
   /** The connection is reset before anything is done, or after it was done but before it is answered. */
   reset: z.enum(['before', 'after']),
-  /** Waits that long before doing anything. */
+  /** The request waits that long before anything is done. */
   delaySeconds: z.number().nonnegative(),
   /** Declares the full length, cuts the connection after that many bytes. */
   hangUp: bytes,
@@ -41,7 +41,7 @@ const onlyAt = {
      * many bytes.
      */
     closeDelimited: z.union([z.literal(true), bytes]),
-    /** Added to the true Content-Length. */
+    /** The number is added to the true Content-Length. */
     declaredLength: z.int(),
     contentType: z.string(),
     /** '' = no such header. */

@@ -10,7 +10,7 @@ export interface LedgerCall {
   /** ISO 8601, by the sandbox's clock. */
   at: string;
   method: string;
-  /** Path without the query. */
+  /** The path without the query. */
   path: string;
   kind: CallKind;
   entity?: Entity;

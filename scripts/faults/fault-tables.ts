@@ -1,4 +1,3 @@
-import { markdownTable } from '../document-tables.ts';
 import { CALLS, type Call, SCENARIOS } from './calls.ts';
 import { FAULTS, type Fault, SPANS, type Span } from './faults.ts';
 import { type End, predict } from './predictions.ts';
@@ -32,7 +31,7 @@ export function faultTables(): string {
 function callTable(calls: Call[]): string {
   const head = ['Step', 'Call', ...faults];
   const lines = calls.map((call) => [call.step, call.call, ...faults.map((fault) => cell(call, fault))]);
-  return markdownTable(head, lines);
+  return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 function cell(call: Call, fault: Fault): string {

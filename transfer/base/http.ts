@@ -39,7 +39,7 @@ export interface SendOptions {
   headers: Record<string, string>;
   agent: Agent;
   context: RequestContext;
-  /** The other side, for messages. */
+  /** The name of the other side in messages. */
   peer: string;
   responseMs?: number | undefined;
   /** Where a new connection reads to, in place of a stream. */

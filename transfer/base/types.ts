@@ -80,14 +80,14 @@ export interface TransferOptions {
   secondsLeft: () => number;
   observer?: Partial<Observer>;
   limits?: Partial<Limits>;
-  /** Draws in [0, 1). */
+  /** A number in [0, 1), drawn at random. */
   random?: () => number;
 }
 
 export interface Stored extends NamedObject {
   done: true;
   bytes: number;
-  /** CRC-32 of all bytes. */
+  /** The CRC-32 of all bytes. */
   crc32: number;
   strategy: 'small' | 'ranged' | 'single';
   /** The end of the file was marked by nothing but the closing of the connection. */

@@ -1,4 +1,4 @@
-/** Eight TLS records. */
+/** A block holds eight TLS records. */
 const BLOCK_BYTES = 128 * 1024;
 /** Free blocks that are kept; more are left to the garbage collector. */
 const MOST_FREE = 64;

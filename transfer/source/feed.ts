@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { lateFailures } from '../base/http.ts';
 import type { RequestContext } from '../base/retry.ts';
 
-/** Read from a connection before anyone wants it. */
+/** How much is read from a connection before anyone wants it. */
 export const READ_AHEAD_BYTES = 512 * 1024;
 
 /** What has arrived of a body: past the HTTP parser (`Intake`), or through it. */

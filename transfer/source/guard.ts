@@ -22,7 +22,7 @@ export type Resolve = (
  * the own network can be written this way.
  */
 export const HOST_PATTERN = /^\.?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** RFC 1035, in text. */
+/** The longest host name as text (RFC 1035). */
 const LONGEST_HOST = 253;
 /** A longer label may be a token that the CRM has put into the name. */
 const LONGEST_PRINTED_LABEL = 40;

@@ -40,7 +40,7 @@ export interface Opened {
   /** The bytes that this body holds; `to` is `null` when only its end will tell. */
   from: number;
   to: number | null;
-  /** It is less than was requested, and than there is. */
+  /** The response holds less than was requested, and than there is. */
   short: boolean;
   ranged: boolean;
   /** The response has neither a length nor chunks: the end of the connection is the end of the body. */

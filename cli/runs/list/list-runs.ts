@@ -11,7 +11,7 @@ import { type FoundRun, type Joined, type Run, runOf, runOfManifest } from '../r
 import { type Waiting, waitingOf } from '../run/waiting.ts';
 
 interface Wanted {
-  /** Empty: all. */
+  /** The entities whose runs are wanted; an empty list stands for all. */
   entities: Entity[];
   since: Date;
   failed: boolean;

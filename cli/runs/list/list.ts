@@ -41,7 +41,7 @@ export function addList(command: Command): void {
 
 async function list(entities: Entity[] = [], options: ListOptions): Promise<void> {
   if (options.allDeployments) return (await import('./list-all.ts')).listAll(entities, options);
-  // Loaded where it is asked for: what reads a configuration takes longer to load than all else here.
+  // The plan is loaded where it is asked for: what reads a configuration takes longer to load than all else here.
   const plan = async () => (await import('../../schedule/nightly-plan.ts')).nightlyPlan(options, printErr);
   const file = options.configuration === undefined ? undefined : await plan();
   const target = await connect(options);

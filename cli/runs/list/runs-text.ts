@@ -26,7 +26,7 @@ export function runsText(
   return [...rows, ...notesOf(runs), ...(notes.length > 0 ? ['', ...notes] : [])].join('\n');
 }
 
-/** The heading stands back. */
+/** The heading of the table is painted as idle. */
 function toneAt(run: Run | undefined): Tone {
   return run ? toneOf(run) : 'idle';
 }

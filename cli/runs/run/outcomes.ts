@@ -35,7 +35,7 @@ export const OUTCOMES = {
   quarantined: bad('FileQuarantined'),
   /** It was published, and no pointer leads to its file any more. */
   gone: bad('published, and gone'),
-  /** Named by its error, or by the status of the execution. */
+  /** The run is named by its error, or by the status of the execution. */
   failed: bad('failed'),
 } satisfies Record<string, Described>;
 

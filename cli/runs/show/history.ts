@@ -45,7 +45,8 @@ export async function historyOf(client: SFNClient, executionArn: string): Promis
 
 /** @param end when the execution ended, or now; @param output of an execution that succeeded */
 export function stretchesOf(events: HistoryEvent[], end: Date, output: string | undefined): Stretch[] {
-  // Enough, and written by every engine: the input of a state is the answer of the one before.
+  // The entries of states are enough, and every engine writes them: the input of a state is the answer of the one
+  // before.
   const entered = events
     .filter(isStay)
     .flatMap(({ timestamp, stateEnteredEventDetails: details }) =>
