@@ -42,9 +42,21 @@ export async function aws(...parts: Part[]) {
     place,
     cli: (...args: string[]): Promise<CliResult> => runCli(...args, ...place),
     target: await reached(endpoint),
+    /** A client of the SDK that tries once. */
+    client: <C>(Client: ClientClass<C>): C => once(Client, endpoint),
     publish: (publication?: Publication) => publishTo(world, publication),
   };
 }
+
+type ClientClass<C> = new (settings: typeof ONCE & { endpoint: string }) => C;
+
+/** A client of the SDK that tries once. */
+export function once<C>(Client: ClientClass<C>, endpoint: string): C {
+  return new Client({ ...ONCE, endpoint });
+}
+
+const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+const ONCE = { region: 'us-east-1', credentials, maxAttempts: 1, forcePathStyle: true };
 
 /** What commands work with. A test whose stack is refused has no use for it, and gets nothing. */
 function reached(endpointUrl: string): Promise<Target> {
