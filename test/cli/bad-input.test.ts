@@ -1,25 +1,30 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { awsErrorText } from '../../cli/support/aws-error.ts';
 import { freePort } from '../../local/ministack/ports.ts';
-import { deploymentServer, RUN_ARNS, stackReply, xmlError } from './support/aws-server.ts';
+import { fault, refused } from './support/cloud/answers.ts';
+import { aws } from './support/cloud/cloud.ts';
+import { executions } from './support/cloud/executions.ts';
+import { DEPLOYMENT, halfStack } from './support/cloud/stack.ts';
+import type { Part } from './support/cloud/world.ts';
 import { runCli } from './support/run-cli.ts';
 
-const prod = ['--deployment', 'prod'];
+const deployed = ['--deployment', DEPLOYMENT];
 const NEWEST = 'leads-20261120T020000Z-1a2b3c';
-const newest = { executionArn: `${RUN_ARNS}:${NEWEST}`, name: NEWEST, status: 'FAILED', startDate: 1_795_000_000 };
+const newest = { name: NEWEST, status: 'FAILED', input: {}, start: '2026-11-20T02:00:00.000Z' };
 
 afterEach(() => {
   vi.unstubAllEnvs();
 });
 
 type StartServer = () => Promise<string>;
-const answering =
-  (answer: Parameters<typeof deploymentServer>[0], stack?: Parameters<typeof deploymentServer>[1]): StartServer =>
+const of =
+  (...parts: Part[]): StartServer =>
   async () =>
-    (await deploymentServer(answer, stack)).endpoint;
-const refusing = (error: string, message = 'No.') => answering(() => ({ error, message }));
-const stackIs = (reply: ReturnType<typeof stackReply>) => answering(() => ({ output: {} }), reply);
-const denied = 'User: arn:aws:iam::1:user/x is not authorized to perform: states:StartExecution';
+    (await aws(...parts)).endpoint;
+const refusing = (error: string, message?: string) => of({ '*': refused(error, message) });
+const noStack = (error: string, message: string, status = 403) =>
+  of({ DescribeStacks: refused(error, message, { status }) });
+const DENIED = 'User: arn:aws:iam::1:user/x is not authorized to perform: states:StartExecution';
 
 const start = ['start', 'leads'];
 const wrong: [what: string, args: string[], place: StartServer | undefined, code: number, sentence: RegExp][] = [
@@ -36,23 +41,21 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
   [
     'an unknown run',
     ['follow', 'leads-20261120T020000Z-1a2b3d'],
-    answering(({ operation }) =>
-      operation === 'ListExecutions' ? { output: { executions: [newest] } } : { error: 'ExecutionDoesNotExist' },
-    ),
+    of(executions([newest])),
     2,
     /^There is no run "leads-\S+3d" \(did you mean "leads-20261120T020000Z-1a2b3c"\?\); the newest runs are leads-\S+\.$/,
   ],
   [
     'an entity without a run',
     ['logs', 'leads'],
-    answering(() => ({ output: { executions: [] } })),
+    of(),
     2,
     /^There is no run of leads yet: npm run cli -- start leads\.$/,
   ],
   [
     'a run of another deployment',
-    ['stop', 'arn:aws:states:us-east-1:1:execution:crm-export-test-ExportRun:x'],
-    answering(() => ({ output: {} })),
+    ['stop', 'arn:aws:states:us-east-1:1:execution:crm-export-prod-ExportRun:x'],
+    of(),
     2,
     /^This ARN is no run of the deployment, .*: check --deployment\.$/,
   ],
@@ -74,7 +77,7 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
   [
     'credentials that have expired',
     start,
-    stackIs(xmlError(403, 'ExpiredToken', 'The security token included in the request is expired')),
+    noStack('ExpiredToken', 'The security token included in the request is expired'),
     3,
     /^The AWS credentials have expired \(ExpiredToken\): log in again, or name others with --profile\.$/,
   ],
@@ -88,23 +91,23 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
   [
     'credentials that nobody knows',
     start,
-    stackIs(xmlError(403, 'InvalidClientTokenId', 'The security token included in the request is invalid')),
+    noStack('InvalidClientTokenId', 'The security token included in the request is invalid'),
     3,
     /^AWS does not accept these credentials \(InvalidClientTokenId\): log in, or check --profile\.$/,
   ],
   [
     'a region without the stack, or no stack at all',
     [...start, '--region', 'eu-west-3'],
-    stackIs(xmlError(400, 'ValidationError', 'Stack with id crm-export-prod does not exist')),
+    noStack('ValidationError', 'Stack with id crm-export-test does not exist', 400),
     3,
-    /^There is no stack crm-export-prod here: check --deployment, --profile and --region \(this is eu-west-3\), or deploy it first\.$/,
+    /^There is no stack crm-export-test here: check --deployment, --profile and --region \(this is eu-west-3\), or deploy it first\.$/,
   ],
   [
     'half of a stack',
     start,
-    stackIs(stackReply({ BucketName: 'bucket' }, 'ROLLBACK_COMPLETE')),
+    of(halfStack({ BucketName: 'bucket' })),
     3,
-    /^The stack crm-export-prod is only half deployed \(ROLLBACK_COMPLETE\): deploy it again\.$/,
+    /^The stack crm-export-test is only half deployed \(ROLLBACK_COMPLETE\): deploy it again\.$/,
   ],
   [
     'a stack whose machine is gone',
@@ -118,19 +121,19 @@ const wrong: [what: string, args: string[], place: StartServer | undefined, code
     ['pause', 'leads'],
     refusing('ResourceNotFoundException'),
     3,
-    /^There is no rule crm-export-prod-leads: npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is\.$/,
+    /^There is no rule crm-export-test-leads: npx cdk deploy --revert-drift restores what was changed or deleted by hand, which an ordinary deployment leaves as it is\.$/,
   ],
   [
     'a right that is lacking',
     start,
-    refusing('AccessDeniedException', denied),
+    refusing('AccessDeniedException', DENIED),
     3,
     /^AWS denies access \(AccessDeniedException\): User: .* perform: states:StartExecution\. Use credentials that may do it/,
   ],
   [
     'a right that is lacking for the stack itself',
     start,
-    stackIs(xmlError(403, 'AccessDenied', denied.replace('states:StartExecution', 'cloudformation:DescribeStacks'))),
+    noStack('AccessDenied', DENIED.replace('states:StartExecution', 'cloudformation:DescribeStacks')),
     3,
     /^AWS denies access \(AccessDenied\): .*cloudformation:DescribeStacks\. /,
   ],
@@ -148,8 +151,8 @@ test.for(wrong)('%s: one sentence that says what to do, and a code', async ([, a
   // The first region that is named counts.
   const region = place && !args.includes('--region') ? ['--region', 'us-east-1'] : [];
 
-  const text = await runCli(...args, ...prod, ...where, ...region);
-  const json = await runCli(...args, ...prod, ...where, ...region, '--json');
+  const text = await runCli(...args, ...deployed, ...where, ...region);
+  const json = await runCli(...args, ...deployed, ...where, ...region, '--json');
 
   expect(text).toMatchObject({ code, stdout: '' });
   expect(text.stderr.trimEnd()).toMatch(sentence);
@@ -176,13 +179,8 @@ test('a host that is not found, a session that has ended, and a network that is 
 });
 
 test('where the second of two starts fails, the first is named', async () => {
-  let starts = 0;
-  const { endpoint } = await deploymentServer(() => {
-    starts += 1;
-    if (starts > 1) return { error: 'AccessDeniedException', message: 'No' };
-    return { output: { executionArn: `${RUN_ARNS}:leads-1`, startDate: 1_795_000_000 } };
-  });
-  const { code, stderr } = await runCli('start', 'leads', 'contacts', ...prod, '--endpoint-url', endpoint);
+  const { cli } = await aws(fault('StartExecution', refused('AccessDeniedException'), { from: 2 }));
+  const { code, stderr } = await cli('start', 'leads', 'contacts');
   expect(code).toBe(3);
-  expect(stderr).toMatch(/Started before that: leads-1; not started: contacts\.\n$/);
+  expect(stderr).toMatch(/Started before that: leads-\S+; not started: contacts\.\n$/);
 });

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { deployedOutputs } from '../../../core/config/deployed.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
 import { tempDir } from '../../local/support/support.ts';
-import { deploymentServer, OUTPUTS, stackReply } from '../support/aws-server.ts';
 import { denied } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { executions } from '../support/cloud/executions.ts';
@@ -21,9 +20,8 @@ async function fileWith(entities: object): Promise<string> {
   return file;
 }
 
-const place = (endpoint: string) => ['--deployment', 'test', '--endpoint-url', endpoint, '--region', 'us-east-1'];
 /** No server listens at this address. */
-const NOWHERE = place('http://127.0.0.1:1');
+const NOWHERE = ['--deployment', 'test', '--endpoint-url', 'http://127.0.0.1:1', '--region', 'us-east-1'];
 
 test.each<[string, string[], RegExp]>([
   [
@@ -58,14 +56,14 @@ test.each([
   ['another filter is deployed', { leads: { filters: [{ field: 'createdAt', value: { $date: 'day-1d' } }] } }],
 ])('a plan in the file is refused where %s', async (_, entities) => {
   const outputs = deployedOutputs(deploymentSchema.parse({ local: true, crm, entities }));
-  const { endpoint, calls } = await deploymentServer(() => ({ output: {} }), stackReply({ ...OUTPUTS, ...outputs }));
+  const { cli, asked } = await aws(stack({ ...outputs }));
   const configuration = ['--configuration', await fileWith(window)];
 
-  const { code, stderr } = await runCli('backfill', ...MARCH, ...place(endpoint), ...configuration);
+  const { code, stderr } = await cli('backfill', ...MARCH, ...configuration);
 
   expect(code).toBe(2);
   expect(stderr).toMatch(/^The plan of leads in \S+ is not the one that is deployed, .* --configuration\.\n$/);
-  expect(calls).toEqual([]);
+  expect(asked).toEqual([]);
 });
 
 test('a date that is still to come is refused, and nothing is started', async () => {

@@ -1,46 +1,30 @@
 import { crc32 } from 'node:zlib';
-import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { verifyPublished } from '../../../cli/data/verify.ts';
-import { manifestSchema } from '../../../core/export/manifest.ts';
 import { crc32Text } from '../../../transfer/index.ts';
-import { serve } from '../support/aws-server.ts';
+import { manifestOf, pointerTo } from '../../support/manifests.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
 const FILE = 'runs/entity=leads/run=leads-1/leads.csv';
 const MANIFEST = 'runs/entity=leads/run=leads-1/_manifest.json';
 const POINTER = 'published/entity=leads/date=2026-11-20.json';
 const LATEST = 'published/entity=leads/latest.json';
 const content = 'id,name\r\n1,"a\nb"\r\n';
-const common = { schemaVersion: 1, entity: 'leads', date: '2026-11-20', keptUntil: '2026-12-20' };
 const startedAt = '2026-11-20T02:00:00.000Z';
-const manifest = manifestSchema.parse({
-  ...{ ...common, execution: 'leads-1', startedAt, fingerprint: 'f', softwareVersion: '1', warnings: [] },
-  file: {
-    ...{ key: FILE, bytes: content.length, crc32: crc32Text(crc32(content)), contentType: 'text/csv' },
-    ...{ format: 'csv', compression: null, dialect: null, rows: 1, header: ['id', 'name'], content: null },
-  },
-  export: {
-    ...{ id: '0b1c2d3e-4f50-4617-8829-3a4b5c6d7e8f', createdAt: startedAt, storedAt: startedAt },
-    ...{ checks: 1, unansweredCreates: 0, restarts: 0, adoptedFrom: null },
-  },
-  request: { columns: ['id', 'name'] },
-  ...{ state: 'published', plan: null, kind: 'full', differs: [], guards: null, fields: null, drift: null },
-});
-const pointer = { ...common, startedAt, execution: 'leads-1', manifestKey: MANIFEST };
+const file = { bytes: content.length, crc32: crc32Text(crc32(content)) };
+const manifest = manifestOf({ execution: 'leads-1', startedAt, file });
+const pointer = pointerTo(manifest);
 const report = { entity: 'leads', manifestKey: MANIFEST };
 
 /** Verifies against a bucket with what a run published, changed as given; `undefined` takes an object away. */
 async function verify(changes: Record<string, unknown> = {}, run: Parameters<typeof verifyPublished>[1] = report) {
   const standing = { [FILE]: content, [MANIFEST]: manifest, [POINTER]: pointer, [LATEST]: pointer };
-  const objects: Record<string, unknown> = { ...standing, ...changes };
-  const endpoint = await serve(({ url = '' }) => {
-    const object = objects[decodeURIComponent(new URL(url, 'http://x').pathname).replace('/bucket/', '')];
-    if (object === undefined) return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
-    return { status: 200, body: typeof object === 'string' ? object : JSON.stringify(object) };
-  });
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  const s3 = new S3Client({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
-  return verifyPublished({ s3, BucketName: 'bucket' }, run);
+  const { objects, target } = await aws();
+  for (const [key, object] of Object.entries({ ...standing, ...changes })) {
+    if (object !== undefined)
+      objects.set(key, Buffer.from(typeof object === 'string' ? object : JSON.stringify(object)));
+  }
+  return verifyPublished(target, run);
 }
 
 test('a published run is read back: its manifest, and how the file begins', async () => {

@@ -1,28 +1,29 @@
 import { SNSClient } from '@aws-sdk/client-sns';
 import { expect, test } from 'vitest';
 import { alarmsCheck, runbookUrlChecks } from '../../../cli/doctor/alarms.ts';
-import { type Reply, serve, xmlError } from '../support/aws-server.ts';
+import { refused, xml } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
 const ARN = 'arn:aws:sns:us-east-1:000000000000:alarms';
 
 /** A topic that answers with these pages, each a list of the ARNs of subscriptions. */
-async function topic(...pages: (string[] | Reply)[]) {
+async function topic(...pages: string[][]) {
   let turn = 0;
-  const endpoint = await serve(() => {
-    const page = pages[turn] ?? [];
-    turn += 1;
-    if (!Array.isArray(page)) return page;
-    const members = page.map(
-      (arn) =>
-        `<member><SubscriptionArn>${arn}</SubscriptionArn><Protocol>email</Protocol><Endpoint>ops@example.com</Endpoint></member>`,
-    );
-    const next = turn < pages.length ? `<NextToken>${turn}</NextToken>` : '';
-    const result = `<Subscriptions>${members.join('')}</Subscriptions>${next}`;
-    const body = `<ListSubscriptionsByTopicResponse><ListSubscriptionsByTopicResult>${result}</ListSubscriptionsByTopicResult></ListSubscriptionsByTopicResponse>`;
-    return { status: 200, type: 'text/xml', body };
+  const { client } = await aws({
+    ListSubscriptionsByTopic: () => {
+      const members = (pages[turn] ?? []).map(
+        (arn) =>
+          `<member><SubscriptionArn>${arn}</SubscriptionArn><Protocol>email</Protocol><Endpoint>ops@example.com</Endpoint></member>`,
+      );
+      turn += 1;
+      const next = turn < pages.length ? `<NextToken>${turn}</NextToken>` : '';
+      const result = `<Subscriptions>${members.join('')}</Subscriptions>${next}`;
+      return xml(
+        `<ListSubscriptionsByTopicResponse><ListSubscriptionsByTopicResult>${result}</ListSubscriptionsByTopicResult></ListSubscriptionsByTopicResponse>`,
+      );
+    },
   });
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  return { AlarmTopicArn: ARN, sns: new SNSClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 }) };
+  return { AlarmTopicArn: ARN, sns: client(SNSClient) };
 }
 
 test('addresses that were confirmed are fine', async () => {
@@ -84,8 +85,8 @@ test('a stack of an earlier release is to be deployed again', async () => {
 });
 
 test('a right to look that is lacking fails no night', async () => {
-  const check = await alarmsCheck(
-    await topic(xmlError(403, 'AuthorizationError', 'not authorized to perform: SNS:List')),
-  );
+  const message = 'not authorized to perform: SNS:List';
+  const { client } = await aws({ sns: refused('AuthorizationError', message, { status: 403 }) });
+  const check = await alarmsCheck({ AlarmTopicArn: ARN, sns: client(SNSClient) });
   expect(check).toMatchObject({ status: 'warning', exitCode: 0, advice: expect.stringMatching(/^AWS denies access/) });
 });

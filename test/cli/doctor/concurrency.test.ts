@@ -3,21 +3,17 @@ import { expect, it } from 'vitest';
 import { concurrencyCheck } from '../../../cli/doctor/concurrency.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { deployment } from '../../support/builders.ts';
-import { type Reply, serve } from '../support/aws-server.ts';
+import { refused } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
-const limits = (ConcurrentExecutions: number, UnreservedConcurrentExecutions: number): Reply => ({
-  status: 200,
-  type: 'application/json',
-  body: JSON.stringify({ AccountLimit: { ConcurrentExecutions, UnreservedConcurrentExecutions } }),
+const limits = (ConcurrentExecutions: number, UnreservedConcurrentExecutions: number) => ({
+  AccountLimit: { ConcurrentExecutions, UnreservedConcurrentExecutions },
 });
 
-/** A client of an account that answers so to the one request that is expected. */
-async function account(reply: Reply): Promise<{ lambda: LambdaClient }> {
-  const endpoint = await serve(({ method, url }) =>
-    `${method} ${url}` === 'GET /2016-08-19/account-settings' ? reply : { status: 404 },
-  );
-  const credentials = { accessKeyId: 'a', secretAccessKey: 's' };
-  return { lambda: new LambdaClient({ endpoint, region: 'eu-west-1', credentials, maxAttempts: 1 }) };
+/** An account that says this of its settings. */
+async function account(GetAccountSettings: object): Promise<{ lambda: LambdaClient }> {
+  const { client } = await aws({ GetAccountSettings });
+  return { lambda: client(LambdaClient) };
 }
 
 const settings = deployment();
@@ -68,16 +64,10 @@ it('tells the account alone where there is no configuration to compare with', as
 });
 
 it('asks for the right that it lacks, and fails nothing', async () => {
-  const denied: Reply = {
-    status: 403,
-    type: 'application/json',
-    body: JSON.stringify({
-      __type: 'AccessDeniedException',
-      Message: 'User: x is not authorized to perform: lambda:GetAccountSettings',
-    }),
-  };
+  const message = 'User: x is not authorized to perform: lambda:GetAccountSettings';
+  const lacking = refused('AccessDeniedException', message, { status: 403 });
 
-  expect(await concurrencyCheck(await account(denied), updating)).toMatchObject({
+  expect(await concurrencyCheck(await account(lacking), updating)).toMatchObject({
     status: 'warning',
     text: 'How many functions the account may run at once could not be looked at.',
   });

@@ -1,8 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   type Check,
   documentOf,
@@ -26,7 +25,9 @@ import { RunError } from '../../../core/errors.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger-item.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { tempDir } from '../../local/support/support.ts';
-import { serve } from '../support/aws-server.ts';
+import { Reply, refused } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { halfStack } from '../support/cloud/stack.ts';
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
 const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRESH' };
@@ -300,20 +301,12 @@ describe('the configuration', () => {
 describe('the clock', () => {
   /** A client that was answered once by a server with this Date header. */
   async function answered(date: string | undefined) {
-    const server = createServer((_, response) => {
+    const dated = new Reply((response, call) => {
       response.sendDate = false;
       if (date) response.setHeader('date', date);
-      response
-        .writeHead(400, { 'content-type': 'application/x-amz-json-1.1' })
-        .end('{"__type":"ResourceNotFoundException"}');
+      refused('ResourceNotFoundException').send(response, call);
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => server.closeAllConnections());
-    onTestFinished(() => void server.close());
-    const address = server.address();
-    const endpoint = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
-    const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-    const client = new SecretsManagerClient({ endpoint, region: 'us-east-1', credentials });
+    const client = (await aws({ secretsmanager: dated })).client(SecretsManagerClient);
     const clock = watchClock(client, () => NOW.getTime());
     await expect(client.send(new GetSecretValueCommand({ SecretId: 'x' }))).rejects.toThrow();
     return clock;
@@ -336,10 +329,7 @@ describe('the clock', () => {
 });
 
 it('stops at a stack that is only half there', async () => {
-  const body = `<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult>
-    <Stacks><member><StackName>s</StackName><StackStatus>ROLLBACK_COMPLETE</StackStatus>
-    <CreationTime>2026-11-20T00:00:00Z</CreationTime></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
-  const endpointUrl = await serve(() => ({ status: 200, type: 'text/xml', body }));
+  const { endpoint: endpointUrl } = await aws(halfStack());
   const configuration = join(await tempDir(), 'half.json');
   const address = 'http://127.0.0.1:1';
   await writeFile(configuration, JSON.stringify({ local: true, crm: { baseUrl: address, authUrl: address } }));

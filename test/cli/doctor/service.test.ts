@@ -4,7 +4,7 @@ import type { Entity } from '../../../core/config/entities.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { planDigest, planOf } from '../../../core/export/plan.ts';
 import { deployment } from '../../support/builders.ts';
-import { serve } from '../support/aws-server.ts';
+import { servedOnLoopback } from '../../support/loopback.ts';
 import { bucketRefuses } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import type { Part } from '../support/cloud/world.ts';
@@ -25,8 +25,10 @@ interface Given {
 
 /** What is found at a CRM, by id. */
 async function foundAt({ unknownPlans = [], crm, entities, parts = [], published, manifest }: Given) {
-  const answer = { status: 200, body: JSON.stringify(FIELDS), ...crm };
-  const baseUrl = await serve(() => ({ ...answer, type: 'application/json' }));
+  const { status, body } = { status: 200, body: JSON.stringify(FIELDS), ...crm };
+  const baseUrl = await servedOnLoopback((_request, _body, response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(body),
+  );
   const { target, publish } = await aws(...parts);
   if (published) publish({ date: '2026-11-19', manifest: { fields: published, ...manifest } });
   const file = deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false }, ...entities } });

@@ -1,13 +1,15 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseHTML } from 'linkedom';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { fleetText } from '../../../cli/report/deployments.ts';
 import { headlineOfFleet } from '../../../cli/report/fleet-words.ts';
 import { ENTITIES, type Entity } from '../../../core/config/entities.ts';
+import { tempDir } from '../../local/support/support.ts';
 import { clockAt } from '../../support/clock.ts';
-import { type FakeDeployment, fleetCloud, LAST_NIGHT } from '../support/fleet-cloud.ts';
+import { denied } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { type FakeDeployment, fleet, LAST_NIGHT } from '../support/cloud/fleet.ts';
 import { runCli } from '../support/run-cli.ts';
 
 const NIGHT = LAST_NIGHT;
@@ -40,7 +42,7 @@ const FLEET: FakeDeployment[] = [
 const LIMITS = ['--call-timeout', '1'];
 
 test('of fifty deployments each has a row; those that do not answer hide none, and say why in a sentence', async () => {
-  const cloud = await fleetCloud(FLEET);
+  const cloud = await aws(...fleet(FLEET));
   const place = ['--endpoint-url', cloud.endpoint];
 
   const { code, stdout } = await runCli('deployments', ...place, ...LIMITS, '--json');
@@ -89,7 +91,7 @@ test.each([
   ['a run that was started at the last moment may not be listed', 134, 'open', '7 still to come', 0],
   ['after that nothing comes by itself', 135, 'bad', 'Last night: 7 of 7 missing: leads', 1],
 ])('of a night without runs, %s', async (_, minutes, tone, headline, exitCode) => {
-  const { endpoint } = await fleetCloud([{ name: 'one', published: all(NIGHT) }]);
+  const { endpoint } = await aws(...fleet([{ name: 'one', published: all(NIGHT) }]));
   vi.setSystemTime(Date.parse(FIRST_START) + minutes * 60_000);
 
   const { code, stdout } = await runCli('deployments', '--endpoint-url', endpoint, '--json');
@@ -100,7 +102,7 @@ test.each([
 });
 
 test('whoever may not read alarms sees everything else', async () => {
-  const { endpoint } = await fleetCloud([{ name: 'one', published: all(NIGHT) }], ['DescribeAlarms']);
+  const { endpoint } = await aws(denied('DescribeAlarms'), ...fleet([{ name: 'one', published: all(NIGHT) }]));
 
   const { code, stdout, stderr } = await runCli('deployments', '--endpoint-url', endpoint, '--json');
 
@@ -110,7 +112,7 @@ test('whoever may not read alarms sees everything else', async () => {
 });
 
 test('of one that is half updated the row says so, and what its nights are', async () => {
-  const { endpoint } = await fleetCloud([{ name: 'one', published: all(NIGHT), trouble: 'rolling back' }]);
+  const { endpoint } = await aws(...fleet([{ name: 'one', published: all(NIGHT), trouble: 'rolling back' }]));
 
   const { stdout } = await runCli('deployments', '--endpoint-url', endpoint, '--json');
 
@@ -119,7 +121,7 @@ test('of one that is half updated the row says so, and what its nights are', asy
 });
 
 test('an account without any deployment is no answer', async () => {
-  const { endpoint } = await fleetCloud([{ name: 'gone', trouble: 'deleted' }]);
+  const { endpoint } = await aws(...fleet([{ name: 'gone', trouble: 'deleted' }]));
 
   const { code, stderr } = await runCli('deployments', '--endpoint-url', endpoint);
 
@@ -131,11 +133,13 @@ test('a night that begins in local time is judged by the rule, without a configu
   const published = all(NIGHT);
   // 03:00 in Jerusalem: at 00:00 or 01:00 UTC.
   const local = { schedule: 'cron(0 0,1 * * ? *)', timeZone: 'Asia/Jerusalem' };
-  const { endpoint } = await fleetCloud([
-    { name: 'local', published, ...local },
-    { name: 'missing', published: { ...withoutLeads, leads: daysAgo(2) }, ...local },
-    { name: 'stopped', published: all(daysAgo(8)) },
-  ]);
+  const { endpoint } = await aws(
+    ...fleet([
+      { name: 'local', published, ...local },
+      { name: 'missing', published: { ...withoutLeads, leads: daysAgo(2) }, ...local },
+      { name: 'stopped', published: all(daysAgo(8)) },
+    ]),
+  );
 
   const { stdout } = await runCli('deployments', '--endpoint-url', endpoint, '--json');
 
@@ -148,7 +152,7 @@ test('a night that begins in local time is judged by the rule, without a configu
 });
 
 test('a pipe gets a line for each, a terminal a table that fits', async () => {
-  const { endpoint } = await fleetCloud(FLEET.slice(43).filter(({ trouble }) => trouble !== 'silent'));
+  const { endpoint } = await aws(...fleet(FLEET.slice(43).filter(({ trouble }) => trouble !== 'silent')));
 
   const { stdout } = await runCli('deployments', '--endpoint-url', endpoint, ...LIMITS);
 
@@ -167,10 +171,8 @@ test('a pipe gets a line for each, a terminal a table that fits', async () => {
 });
 
 test('report --all-deployments is a page with a row for each, whose first line is the answer', async () => {
-  const { endpoint } = await fleetCloud(FLEET.slice(42));
-  const dir = await mkdtemp(join(tmpdir(), 'fleet-'));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
-  const file = join(dir, 'report.html');
+  const { endpoint } = await aws(...fleet(FLEET.slice(42)));
+  const file = join(await tempDir(), 'report.html');
 
   const { code, stdout } = await runCli(
     'report',
@@ -212,7 +214,7 @@ test('a headline names five of many', () => {
 });
 
 test('list --all-deployments names the deployment of each run', async () => {
-  const { endpoint } = await fleetCloud(FLEET.slice(43));
+  const { endpoint } = await aws(...fleet(FLEET.slice(43)));
   const args = ['--all-deployments', '--failed', '--endpoint-url', endpoint, ...LIMITS];
 
   const [piped, document] = await Promise.all([runCli('list', ...args), runCli('list', ...args, '--json')]);
@@ -230,10 +232,12 @@ test('list --all-deployments names the deployment of each run', async () => {
 });
 
 test('doctor --all-deployments has a row for each, and what failed below it', async () => {
-  const { endpoint } = await fleetCloud([
-    { name: 'half', trouble: 'half' },
-    { name: 'one', published: all(NIGHT) },
-  ]);
+  const { endpoint } = await aws(
+    ...fleet([
+      { name: 'half', trouble: 'half' },
+      { name: 'one', published: all(NIGHT) },
+    ]),
+  );
   const args = ['--all-deployments', '--endpoint-url', endpoint, ...LIMITS];
 
   const [text, document] = await Promise.all([runCli('doctor', ...args), runCli('doctor', ...args, '--json')]);

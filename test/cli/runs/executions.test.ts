@@ -3,7 +3,7 @@ import type { Progress } from '../../../cli/runs/executions.ts';
 import { followRun, startRun } from '../../../cli/runs/executions.ts';
 import { runSchema } from '../../../cli/runs/run/run.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
-import { jsonServer, sfnAt } from '../support/aws-server.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
 const ARN = 'arn:aws:states:us-east-1:000000000000:execution:machine:leads-1';
 const STARTED = 1_795_000_000;
@@ -29,21 +29,23 @@ interface Moment {
 /** A Step Functions that shows one moment after the other, and the last one for ever. */
 async function machine(moments: Moment[]) {
   let turn = 0;
-  const server = await jsonServer(({ operation }) => {
-    const moment = moments[Math.min(turn, moments.length - 1)];
-    if (operation === 'StartExecution') return { output: { executionArn: ARN, startDate: STARTED } };
-    const { entered = [], ...described } = moment ?? {};
-    if (operation === 'DescribeExecution') {
-      const stopDate = moment?.status === 'RUNNING' ? undefined : STARTED + 12.34;
-      return { output: { executionArn: ARN, startDate: STARTED, stopDate, ...described } };
-    }
-    turn += 1;
-    const events = entered.map(([name, input], id) => ({
-      ...{ id, timestamp: STARTED, type: 'TaskStateEntered', stateEnteredEventDetails: { name, input } },
-    }));
-    return { output: { events: [{ id: 99, timestamp: STARTED, type: 'ExecutionFailed' }, ...events] } };
+  const moment = () => moments[Math.min(turn, moments.length - 1)] ?? expect.unreachable('it has no moment');
+  const cloud = await aws({
+    StartExecution: { executionArn: ARN, startDate: STARTED },
+    DescribeExecution: () => {
+      const { entered: _, ...described } = moment();
+      const stopDate = described.status === 'RUNNING' ? undefined : STARTED + 12.34;
+      return { executionArn: ARN, startDate: STARTED, stopDate, ...described };
+    },
+    GetExecutionHistory: () => {
+      const { entered } = moment();
+      turn += 1;
+      const common = { timestamp: STARTED, type: 'TaskStateEntered' };
+      const events = entered.map(([name, input], id) => ({ id, ...common, stateEnteredEventDetails: { name, input } }));
+      return { events: [{ id: 99, timestamp: STARTED, type: 'ExecutionFailed' }, ...events] };
+    },
   });
-  return { ...server, sfn: sfnAt(server.endpoint) };
+  return { ...cloud, sfn: cloud.target.sfn };
 }
 
 test('every run has a name that AWS takes, no two the same, and the input of a rule', async () => {
@@ -147,10 +149,10 @@ test('a run that was stopped by hand has no error; states that cannot be read ar
 });
 
 test('an interruption ends the following with its own reason, and does not stop the run', async () => {
-  const { sfn, calls } = await machine([{ status: 'RUNNING', entered: [] }]);
+  const { sfn, asked } = await machine([{ status: 'RUNNING', entered: [] }]);
   const interrupt = new AbortController();
   const onProgress = () => interrupt.abort(new Error('interrupted by SIGINT'));
   const following = followRun(sfn, 'leads', ARN, { everyMs: 60_000, signal: interrupt.signal, onProgress });
   await expect(following).rejects.toThrow('interrupted by SIGINT');
-  expect(calls.map(({ operation }) => operation)).not.toContain('StopExecution');
+  expect(asked).not.toContain('StopExecution');
 });

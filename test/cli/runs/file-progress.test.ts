@@ -3,7 +3,8 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
 import { watchFile } from '../../../cli/runs/file-progress.ts';
 import { type RunState, runStateSchema } from '../../../core/step/states.ts';
-import { jsonServer, type Reply, serve } from '../support/aws-server.ts';
+import { type Handler, type Reply, refused, xml } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
 const EXECUTION = 'leads-20261120T020000Z-1a2b3c';
 const startedAt = '2026-11-20T02:00:00Z';
@@ -23,8 +24,8 @@ const stateWith = (more: object = {}): RunState =>
   runStateSchema.parse({ input: {}, execution: EXECUTION, startedAt, run, ...more });
 const HANDED_ON = { moving: { upload, invocations: 1, links: 1, restarts: 0 } };
 
-const DENIED: Reply = { status: 403, body: '<Error><Code>AccessDenied</Code><Message>no</Message></Error>' };
-const BROKEN: Reply = { status: 500, body: '<Error><Code>InternalError</Code><Message>no</Message></Error>' };
+const DENIED = refused('AccessDenied', 'no', { status: 403 });
+const BROKEN = refused('InternalError', 'no', { status: 500 });
 const open = (id: string, at: string) =>
   `<Upload><Key>runs/leads.csv</Key><UploadId>${id}</UploadId><Initiated>${at}</Initiated></Upload>`;
 const line = (fields: object) => JSON.stringify({ level: 'INFO', message: 'moved', execution: EXECUTION, ...fields });
@@ -35,21 +36,15 @@ interface Said {
   parts?: Record<string, number[]>;
   refusal?: Reply | undefined;
   lines?: string[];
-  logsRefusal?: string | undefined;
+  logsRefusal?: Reply | undefined;
 }
 
 /** A bucket and a log that answer what is given, and may be given other answers later. */
 async function place(said: Said) {
-  const paths: string[] = [];
-  const bucket = await serve(({ url = '' }) => {
-    paths.push(url);
-    const query = new URL(url, 'http://x').searchParams;
-    const id = query.get('uploadId');
-    if (said.refusal) return said.refusal;
-    if (!id) return xml(`<ListMultipartUploadsResult>${said.uploads?.join('') ?? ''}</ListMultipartUploadsResult>`);
-    const sizes = said.parts?.[id] ?? [];
+  const listParts: Handler = ({ input }) => {
+    const sizes = said.parts?.[String(input.uploadId)] ?? [];
     // Two on a page, as of a thousand.
-    const from = Number(query.get('part-number-marker') ?? 0);
+    const from = Number(input['part-number-marker'] ?? 0);
     const page = sizes
       .slice(from, from + 2)
       .map((size, at) => `<Part><PartNumber>${from + at + 1}</PartNumber><Size>${size}</Size></Part>`);
@@ -57,36 +52,44 @@ async function place(said: Said) {
     return xml(
       `<ListPartsResult>${page.join('')}<IsTruncated>${more}</IsTruncated><NextPartNumberMarker>${from + 2}</NextPartNumberMarker></ListPartsResult>`,
     );
-  });
-  const log = await jsonServer(() => {
-    if (said.logsRefusal) return { error: said.logsRefusal };
-    return { output: { events: (said.lines ?? []).map((message) => ({ message, timestamp: 1 })) } };
-  });
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  const settings = { region: 'us-east-1', credentials, maxAttempts: 1 };
-  const target = {
-    s3: new S3Client({ ...settings, endpoint: bucket, forcePathStyle: true }),
-    logs: new CloudWatchLogsClient({ ...settings, endpoint: log.endpoint }),
-    ...{ BucketName: 'bucket', downloadLogGroup: '/aws/lambda/crm-export-prod-DownloadFile' },
   };
-  return { target, paths, logCalls: log.calls };
+  const cloud = await aws(
+    { s3: () => said.refusal, FilterLogEvents: () => said.logsRefusal },
+    {
+      ListMultipartUploads: () =>
+        xml(`<ListMultipartUploadsResult>${said.uploads?.join('')}</ListMultipartUploadsResult>`),
+      ListParts: listParts,
+      FilterLogEvents: () => ({ events: (said.lines ?? []).map((message) => ({ message, timestamp: 1 })) }),
+    },
+  );
+  const target = {
+    s3: cloud.client(S3Client),
+    logs: cloud.client(CloudWatchLogsClient),
+    BucketName: 'bucket',
+    downloadLogGroup: '/aws/lambda/crm-export-prod-DownloadFile',
+  };
+  const callsOf = (service: string) => cloud.calls.filter((call) => call.service === service);
+  return { target, bucketCalls: () => callsOf('s3'), logCalls: () => callsOf('logs') };
 }
 
-const xml = (body: string): Reply => ({ status: 200, body: `<?xml version="1.0" encoding="UTF-8"?>${body}` });
 const everyTime = { everyMs: 0 };
 const UPLOADS = [open('old', '2026-11-20T02:00:00.000Z'), open('new', '2026-11-20T02:05:00.000Z')];
 
 test('the parts of the newest upload say how far it is, the function how large the file is', async () => {
   const lines = [line({ bytes: 5, totalBytes: 96 }), line({ bytes: 16, totalBytes: 96 })];
-  const { target, paths, logCalls } = await place({ uploads: UPLOADS, parts: { old: [90], new: [8, 8, 8] }, lines });
+  const { target, bucketCalls, logCalls } = await place({
+    uploads: UPLOADS,
+    parts: { old: [90], new: [8, 8, 8] },
+    lines,
+  });
 
   expect(await watchFile(target, everyTime)(stateWith())).toEqual({ bytes: 24, totalBytes: 96 });
-  expect(paths[0]).toContain(`prefix=${encodeURIComponent(run.prefix)}`);
-  expect(logCalls[0]?.input).toMatchObject({
+  expect(bucketCalls()[0]?.input).toMatchObject({ prefix: run.prefix });
+  expect(logCalls()[0]?.input).toMatchObject({
     logGroupName: '/aws/lambda/crm-export-prod-DownloadFile',
     filterPattern: `"moved" "${EXECUTION}"`,
   });
-  expect(Date.now() - Number(logCalls[0]?.input.startTime)).toBeLessThan(180_000);
+  expect(Date.now() - Number(logCalls()[0]?.input.startTime)).toBeLessThan(180_000);
 });
 
 test('the state knows the size of a file that was handed on', async () => {
@@ -115,29 +118,29 @@ test('lines of another run, and what is no such line, are passed over', async ()
 test('without a right to the logs the parts are enough, and the logs are not asked again', async () => {
   const { target, logCalls } = await place({
     ...{ uploads: UPLOADS, parts: { new: [8] } },
-    logsRefusal: 'AccessDeniedException',
+    logsRefusal: DENIED,
   });
   const watch = watchFile(target, everyTime);
 
   for (const _ of [1, 2, 3]) expect(await watch(stateWith(HANDED_ON))).toEqual({ bytes: 8, totalBytes: 96 });
-  expect(logCalls).toHaveLength(1);
+  expect(logCalls()).toHaveLength(1);
 });
 
 test('without a right to the bucket the lines are enough; without any, nothing is said and nothing fails', async () => {
   const said: Said = { refusal: DENIED, lines: [line({ bytes: 5, totalBytes: 96 })] };
-  const { target, paths } = await place(said);
+  const { target, bucketCalls } = await place(said);
   const watch = watchFile(target, everyTime);
 
   for (const _ of [1, 2]) expect(await watch(stateWith())).toEqual({ bytes: 5, totalBytes: 96 });
-  expect(paths).toHaveLength(1);
-  said.logsRefusal = 'AccessDeniedException';
+  expect(bucketCalls()).toHaveLength(1);
+  said.logsRefusal = DENIED;
   expect(await watch(stateWith())).toBeUndefined();
 });
 
 test('what fails once is asked again', async () => {
   const said: Said = {
     refusal: BROKEN,
-    logsRefusal: 'ResourceNotFoundException',
+    logsRefusal: refused('ResourceNotFoundException'),
     uploads: UPLOADS,
     parts: { new: [8] },
   };
@@ -150,9 +153,9 @@ test('what fails once is asked again', async () => {
 });
 
 test('an answer is good for a while, for each look costs calls', async () => {
-  const { target, paths } = await place({ uploads: UPLOADS, parts: { new: [8] } });
+  const { target, bucketCalls } = await place({ uploads: UPLOADS, parts: { new: [8] } });
   const watch = watchFile(target, { everyMs: 60_000 });
 
   for (const _ of [1, 2, 3]) expect(await watch(stateWith())).toEqual({ bytes: 8, totalBytes: null });
-  expect(paths).toHaveLength(2);
+  expect(bucketCalls()).toHaveLength(2);
 });

@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import { deployedPlan } from '../../../cli/schedule/deployed-plan.ts';
 import { connect } from '../../../cli/support/target.ts';
 import { cronOf, offsetsFrom, timeOf, utcStartsOf } from '../../../core/schedule/utc-starts.ts';
-import { fleetCloud } from '../support/fleet-cloud.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { fleet } from '../support/cloud/fleet.ts';
 
 const IN_2026 = new Date('2026-11-20T12:00:00Z');
 
 async function planOf(schedule: string, timeZone: string, now = IN_2026) {
-  const { endpoint } = await fleetCloud([{ name: 'one', schedule, timeZone, paused: ['meetings'] }]);
+  const { endpoint } = await aws(...fleet([{ name: 'one', schedule, timeZone, paused: ['meetings'] }]));
   return deployedPlan(await connect({ deployment: 'one', endpointUrl: endpoint }), now);
 }
 

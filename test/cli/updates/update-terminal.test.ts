@@ -3,46 +3,45 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tempDir } from '../../local/support/support.ts';
 import { inTerminal } from '../../support/pty.ts';
-import { updateCloud } from '../support/update-cloud.ts';
+import { updatingCloud } from '../support/cloud/updates.ts';
 
 /** The command as a person meets it, in a terminal of the operating system. */
 
 /** Updates two customers by a file, and waits for the question. */
-async function asked({ looks = 2, size = 'cols 100 rows 30' } = {}) {
-  const cloud = await updateCloud({ looks });
+async function questioned({ looks = 2, size = 'cols 100 rows 30' } = {}) {
+  const cloud = await updatingCloud({ looks });
   const file = join(await tempDir(), 'customers.csv');
   await writeFile(file, 'id,city\n3f2504e0-4f89-41d3-9a0c-000000000001,A\n3f2504e0-4f89-41d3-9a0c-000000000002,B\n');
-  const args = ['cli/main.js', 'update', file, '--deployment', 'local', '--endpoint-url', cloud.endpoint];
-  const terminal = inTerminal(args, { size });
+  const terminal = inTerminal(['cli/main.js', 'update', file, ...cloud.place], { size });
   await terminal.shows(/customers\.csv changes 2 customers of local\. Send\? \[y\/N\] /);
   return { ...cloud, ...terminal };
 }
 
 test('a yes sends, and one row with a bar shows how far it is', async () => {
-  const { type, ended, shown, calls } = await asked();
+  const { type, ended, shown, asked } = await questioned();
   type('y\r');
   expect(await ended, shown()).toBe(0);
   expect(shown()).toMatch(/\[█+░*\] 2 of 2 lines \(100 %\)/);
-  expect(calls).toContain('StartExecution');
+  expect(asked).toContain('StartExecution');
 });
 
 test('a no sends nothing', async () => {
-  const { type, ended, shown, calls } = await asked();
+  const { type, ended, shown, asked } = await questioned();
   type('\r');
   expect(await ended).toBe(2);
   expect(shown()).toMatch(/Not confirmed\. Nothing was sent\.\r\n$/);
-  expect(calls).toEqual([]);
+  expect(asked).toEqual([]);
 });
 
 test('Ctrl-C at the question ends the command and sends nothing', async () => {
-  const { type, ended, calls } = await asked();
+  const { type, ended, asked } = await questioned();
   type('\x03');
   expect(await ended).not.toBe(0);
-  expect(calls).toEqual([]);
+  expect(asked).toEqual([]);
 });
 
 test('Ctrl-C while it follows, in a terminal without a size, leaves the batch alone and says where to look', async () => {
-  const { type, shows, ended, shown, calls } = await asked({ looks: 1000, size: 'cols 0 rows 0' });
+  const { type, shows, ended, shown, asked } = await questioned({ looks: 1000, size: 'cols 0 rows 0' });
   type('y\r');
   await shows(/1 of 2 lines/);
   type('\x03');
@@ -50,5 +49,5 @@ test('Ctrl-C while it follows, in a terminal without a size, leaves the batch al
   expect(shown()).toMatch(
     /No longer following; the batch update-\S+ goes on\. Look at it: npm run cli -- update-status/,
   );
-  expect(calls).not.toContain('StopExecution');
+  expect(asked).not.toContain('StopExecution');
 });

@@ -1,6 +1,5 @@
 import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { S3Client } from '@aws-sdk/client-s3';
 import { Command } from 'commander';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { runSchema } from '../../../cli/runs/run/run.ts';
@@ -13,8 +12,10 @@ import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { run } from '../../local/support/running.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { shortWaits } from '../../support/short-waits.ts';
+import { fault, lost } from '../support/cloud/answers.ts';
+import { stack } from '../support/cloud/stack.ts';
+import { updatingCloud } from '../support/cloud/updates.ts';
 import { runCli, startCli } from '../support/run-cli.ts';
-import { updateCloud } from '../support/update-cloud.ts';
 
 const idOf = (n: number) => `3f2504e0-4f89-41d3-9a0c-${n.toString(16).padStart(12, '0')}`;
 const NOBODY = 'http://127.0.0.1:9';
@@ -27,7 +28,8 @@ async function nullsAllowed(): Promise<string> {
 
 beforeEach(() => shortWaits());
 
-const cli = (args: string[], endpoint = NOBODY) => runCli(...args, '--deployment', 'local', '--endpoint-url', endpoint);
+/** A command that needs no AWS. */
+const alone = (...args: string[]) => runCli(...args, '--deployment', 'local', '--endpoint-url', NOBODY);
 
 async function fileOf(content: string | Uint8Array, name = 'customers.jsonl'): Promise<string> {
   const file = join(await tempDir(), name);
@@ -102,7 +104,7 @@ test.for(bad)('%s is refused with one sentence, before anything is looked up', a
 test('a file that is not there, and a directory, are refused', async () => {
   const dir = join(await tempDir(), 'folder.csv');
   await mkdir(dir);
-  const [absent, folder] = await Promise.all([cli(['update', `${dir}/x.csv`]), cli(['update', dir])]);
+  const [absent, folder] = await Promise.all([alone('update', `${dir}/x.csv`), alone('update', dir)]);
   expect(absent).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/x\.csv does not exist\. Nothing was sent\.\n$/),
@@ -115,7 +117,7 @@ test('a file that is not there, and a directory, are refused', async () => {
 
 test('many problems come as a table of the first 20, and counts for each field; no value is shown', async () => {
   const wrong = Array.from({ length: 30 }, (_, n) => ({ id: idOf(n), gender: 9, email: 5, city: 'Canary' }));
-  const { code, stdout, stderr } = await cli(['update', await fileOf(jsonl(wrong))]);
+  const { code, stdout, stderr } = await alone('update', await fileOf(jsonl(wrong)));
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(/^ {2}line {2}field +problem\n {2}1 +gender +must be one of the codes/);
   expect(stderr.match(/must be one of the codes|must be text/g)).toHaveLength(20);
@@ -130,13 +132,13 @@ test('a dry run shows the requests of three lines, values and ids hidden, and as
     'a.csv',
   );
   const nulls = ['--configuration', await nullsAllowed()];
-  const { code, stdout } = await cli(['update', file, '--dry-run', ...nulls]);
+  const { code, stdout } = await alone('update', file, '--dry-run', ...nulls);
   expect(code).toBe(0);
   expect(stdout).toContain('a.csv: 4 records on 5 lines, all valid. Nothing was sent.');
   expect(stdout.match(/PATCH/g)).toHaveLength(3);
   expect(stdout).toContain('line 2: PATCH /customers/3f2504e0…\n  {"city":"***","gender":"***","notes":null}\n');
   expect(stdout).not.toContain('Haifa');
-  const shown = await cli(['update', file, '--dry-run', '--show-values', ...nulls]);
+  const shown = await alone('update', file, '--dry-run', '--show-values', ...nulls);
   expect(shown.stdout).toContain(`PATCH /customers/${idOf(1)}\n  {"city":"Haifa","gender":2,"notes":null}`);
 });
 
@@ -154,50 +156,46 @@ test.for(usage)('%s is a matter of usage', async ([, args, sentence]) => {
 });
 
 test('a file of failures needs a batch', async () => {
-  const { code, stderr } = await cli(['update-status', '--failed-to', 'a.jsonl']);
+  const { code, stderr } = await alone('update-status', '--failed-to', 'a.jsonl');
   expect({ code, stderr }).toEqual({ code: 2, stderr: 'Name the batch whose lines --failed-to is to write.\n' });
 });
 
 test('more than one customer is not changed unless somebody says so', async () => {
-  const { endpoint, calls } = await updateCloud();
-  const { code, stderr } = await cli(['update', await fileOf(jsonl(people(2)))], endpoint);
+  const { cli, asked } = await updatingCloud();
+  const { code, stderr } = await cli('update', await fileOf(jsonl(people(2))));
   expect(code).toBe(2);
   expect(stderr).toMatch(
     /changes 2 customers of local, and nobody is there to be asked: add --yes\. Nothing was sent\.\n$/,
   );
-  expect(calls).toEqual([]);
+  expect(asked).toEqual([]);
 });
 
 test('one customer is changed without a question', async () => {
-  const { endpoint, calls } = await updateCloud();
-  expect(await cli(['update', await fileOf(jsonl(people(1)))], endpoint)).toMatchObject({ code: 0 });
-  expect(calls.slice(0, 2)).toEqual(['PUT updates/BATCH/input.jsonl', 'StartExecution']);
+  const { cli, asked, batches } = await updatingCloud();
+  expect(await cli('update', await fileOf(jsonl(people(1))))).toMatchObject({ code: 0 });
+  const [batch] = batches.keys();
+  expect(asked.slice(0, 2)).toEqual([`PutObject updates/${batch}/input.jsonl`, 'StartExecution']);
 });
 
 test('a deployment without updates says what to do', async () => {
-  const { endpoint, calls } = await updateCloud({ updates: false });
+  const { cli, asked } = await updatingCloud({}, stack());
   for (const args of [['update', await fileOf(jsonl(people(2))), '--yes'], ['update-status']]) {
-    const { code, stderr } = await cli(args, endpoint);
+    const { code, stderr } = await cli(...args);
     expect(code).toBe(2);
     expect(stderr).toBe(
       'The deployment local cannot update customers: set "customerUpdates": true in its configuration, deploy it, then authorize again.\n',
     );
   }
-  expect(calls).toEqual([]);
+  expect(asked).toEqual([]);
 });
 
 test('a CSV file is sent as JSON Lines with the same numbers of lines, and its end is reported', async () => {
-  const { endpoint, objects, executions } = await updateCloud();
+  const { cli, objects, batches } = await updatingCloud();
   const csv = `id,city,notes\n${idOf(1)},Haifa,"two\nlines"\n${idOf(2)},,\\N\n`;
-  const { code, stdout, stderr } = await cli(
-    [
-      ...['update', await fileOf(csv, 'a.csv'), '--yes', '--max-rate', '5', '--stop-after-failures', '3'],
-      ...['--configuration', await nullsAllowed()],
-    ],
-    endpoint,
-  );
+  const options = ['--max-rate', '5', '--stop-after-failures', '3', '--configuration', await nullsAllowed()];
+  const { code, stdout, stderr } = await cli('update', await fileOf(csv, 'a.csv'), '--yes', ...options);
   expect(code, stderr).toBe(0);
-  const [[batch = '', { input }] = ['', { input: '' }]] = [...executions];
+  const [[batch = '', { input }] = ['', { input: '' }]] = [...batches];
   expect(batch).toMatch(/^update-\d{8}T\d{6}-[0-9a-f]{6}$/);
   expect(JSON.parse(input)).toEqual({ file: `updates/${batch}/input.jsonl`, maxRate: 5, stopAfterFailures: 3 });
   expect(objects.get(`updates/${batch}/input.jsonl`)?.toString()).toBe(
@@ -214,12 +212,29 @@ const refusedLine: Partial<ResultLine> = {
   fields: ['city'],
 };
 const failedLine: Partial<ResultLine> = { outcome: 'FAILED', error: 'CrmUnavailable', status: 503, attempts: 3 };
+/** Lines that end otherwise the first time, and are applied when they are sent again. */
+const atFirst = (line: number, batch: string) => (batch.endsWith('-r2') ? {} : lineOutcome(line));
+
+/** A batch of ten people, or of other lines, that was sent and has ended. */
+async function withBatch(options: Parameters<typeof updatingCloud>[0], lines = jsonl(people(10))) {
+  const cloud = await updatingCloud(options);
+  await cloud.cli('update', await fileOf(lines), '--yes');
+  const [first = ''] = cloud.batches.keys();
+  const sent = (batch: string) => cloud.objects.get(`updates/${batch}/input.jsonl`)?.toString() ?? '';
+  const idsSent = (batch: string) =>
+    sent(batch)
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).id);
+  return { ...cloud, first, sent, idsSent };
+}
+
 const applied = { outcome: 'APPLIED', error: null, status: 200, attempts: 1, at: '2026-11-20T02:00:01.000Z' };
 const lineOutcome = (line: number) => (line % 10 === 3 ? refusedLine : line % 10 === 7 ? failedLine : {});
 
 test('lines that were not applied are reported without ids and values, and the exit code is 1', async () => {
-  const { endpoint } = await updateCloud({ lineOutcome });
-  const { code, stdout, stderr } = await cli(['update', await fileOf(jsonl(people(150))), '--yes'], endpoint);
+  const { cli } = await updatingCloud({ lineOutcome });
+  const { code, stdout, stderr } = await cli('update', await fileOf(jsonl(people(150))), '--yes');
   expect(code).toBe(1);
   expect(stdout).toMatch(/APPLIED +120 .*\n +REJECTED +15 .*\n +FAILED +15 /);
   expect(stdout).toMatch(
@@ -233,9 +248,9 @@ test('lines that were not applied are reported without ids and values, and the e
 });
 
 test('--json prints one document: the run, its batch, and how its lines ended', async () => {
-  const { endpoint, executions } = await updateCloud({ lineOutcome });
-  const { code, stdout } = await cli(['update', await fileOf(jsonl(people(10))), '--yes', '--json'], endpoint);
-  const [batch] = [...executions.keys()];
+  const { cli, batches } = await updatingCloud({ lineOutcome });
+  const { code, stdout } = await cli('update', await fileOf(jsonl(people(10))), '--yes', '--json');
+  const [batch] = [...batches.keys()];
   expect(code).toBe(1);
   const document = JSON.parse(stdout);
   expect(Object.keys(document)).toEqual(expect.arrayContaining(Object.keys(runSchema.shape)));
@@ -248,8 +263,8 @@ test('--json prints one document: the run, its batch, and how its lines ended', 
 
 test('of a batch that broke off without a summary no line is claimed to be untouched', async () => {
   const crash = { error: 'StepCrashed', cause: 'It died.' };
-  const { endpoint } = await updateCloud({ crash });
-  const { code, stdout, stderr } = await cli(['update', await fileOf(jsonl(people(10))), '--yes', '--json'], endpoint);
+  const { cli } = await updatingCloud({ crash });
+  const { code, stdout, stderr } = await cli('update', await fileOf(jsonl(people(10))), '--yes', '--json');
   expect(code).toBe(1);
   const counts = { APPLIED: 5, REJECTED: 0, FAILED: 0, UNKNOWN: 5, NOT_SENT: 0 };
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, counts, resultKey: null, manifestKey: null });
@@ -258,25 +273,25 @@ test('of a batch that broke off without a summary no line is claimed to be untou
 
 test('a batch that was refused before anything was sent has sent nothing', async () => {
   const crash = { error: 'InvalidInput', cause: '"maxRate" must be at most 20.' };
-  const { endpoint } = await updateCloud({ crash, looks: 1 });
-  const { stdout } = await cli(['update', await fileOf(jsonl(people(2))), '--yes', '--json'], endpoint);
+  const { cli } = await updatingCloud({ crash, looks: 1 });
+  const { stdout } = await cli('update', await fileOf(jsonl(people(2))), '--yes', '--json');
   expect(JSON.parse(stdout)).toMatchObject({ counts: { APPLIED: 0, UNKNOWN: 0, NOT_SENT: 2 } });
 });
 
 test('Ctrl-C ends the following and not the batch, which update-status shows under way', async () => {
-  const { endpoint, calls, executions } = await updateCloud({ looks: 1000 });
+  const { cli, place, asked, batches } = await updatingCloud({ looks: 1000 });
   const file = await fileOf(jsonl(people(10)));
-  const running = run('cli/main.js', ['update', file, '--yes', '--deployment', 'local', '--endpoint-url', endpoint]);
+  const running = run('cli/main.js', ['update', file, '--yes', ...place]);
   await running.says(/5 of 10 lines/);
   running.child.kill('SIGINT');
   expect(await running.ended, running.stderr()).toBe(130);
-  const [batch = ''] = [...executions.keys()];
+  const [batch = ''] = [...batches.keys()];
   expect(running.stderr()).toContain(
     `No longer following; the batch ${batch} goes on. Look at it: npm run cli -- update-status ${batch} --endpoint-url`,
   );
-  expect(calls).not.toContain('StopExecution');
+  expect(asked).not.toContain('StopExecution');
   const failed = join(await tempDir(), 'failed.jsonl');
-  const shown = await cli(['update-status', batch, '--failed-to', failed], endpoint);
+  const shown = await cli('update-status', batch, '--failed-to', failed);
   expect(shown.stdout).toMatch(
     new RegExp(`^${batch}: under way, not summarized\nFrom \\S+ to now\\..*APPLIED +5 `, 's'),
   );
@@ -284,12 +299,12 @@ test('Ctrl-C ends the following and not the batch, which update-status shows und
 });
 
 test('a start that is never answered leaves the name of its batch, which update-status finds', async () => {
-  const { endpoint, executions } = await updateCloud({ loseStarts: true });
-  const { code, stderr } = await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
+  const { cli, batches } = await updatingCloud({}, fault('StartExecution', lost));
+  const { code, stderr } = await cli('update', await fileOf(jsonl(people(10))), '--yes');
   expect(code).toBe(3);
-  const [batch = ''] = [...executions.keys()];
+  const [batch = ''] = [...batches.keys()];
   expect(stderr).toMatch(new RegExp(`^Batch ${batch}: 10 records\\.\n`));
-  expect(await cli(['update-status', batch], endpoint)).toMatchObject({
+  expect(await cli('update-status', batch)).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(new RegExp(`^${batch}: `)),
   });
@@ -297,13 +312,11 @@ test('a start that is never answered leaves the name of its batch, which update-
 
 test('a file that changes between the check and the upload is not sent', async () => {
   const file = await fileOf(jsonl(people(10)));
-  const { endpoint, objects } = await updateCloud();
+  const { target, objects } = await updatingCloud();
   const source = await openUpdateFile(file);
   const checked = await checkUpdates(source, () => undefined);
   await appendFile(file, jsonl([{ id: idOf(99), city: 'Haifa' }]));
-  const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-  const s3 = new S3Client({ endpoint, region: 'us-east-1', credentials, forcePathStyle: true, maxAttempts: 1 });
-  await expect(uploadInput(createBatchStore(s3, 'bucket'), 'b', checked)).rejects.toMatchObject({
+  await expect(uploadInput(createBatchStore(target.s3, 'bucket'), 'b', checked)).rejects.toMatchObject({
     ...{ name: 'CommandError', exitCode: 2 },
     message: `${file} changed while it was read: wait until it is complete. Nothing was sent.`,
   });
@@ -312,23 +325,17 @@ test('a file that changes between the check and the upload is not sent', async (
 });
 
 test('a batch is resumed with the lines that were neither applied nor rejected, on the lines where they stood', async () => {
-  let turn = 0;
-  const { endpoint, objects, executions } = await updateCloud({
-    lineOutcome: (line) => (turn === 0 ? lineOutcome(line) : {}),
-  });
-  await cli(['update', await fileOf(`\n${jsonl(people(25))}`), '--yes'], endpoint);
-  turn = 1;
-  const [first = ''] = [...executions.keys()];
-  const { code, stderr, stdout } = await cli(['update', '--resume', first, '--yes', '--json'], endpoint);
+  const { cli, batches, first, sent } = await withBatch({ lineOutcome: atFirst }, `\n${jsonl(people(25))}`);
+  const { code, stderr, stdout } = await cli('update', '--resume', first, '--yes', '--json');
   expect(code, stderr).toBe(0);
-  const second = [...executions.keys()][1] ?? '';
+  const second = [...batches.keys()][1] ?? '';
   expect(JSON.parse(stdout)).toMatchObject({ ok: true, batch: second, counts: { APPLIED: 2 } });
-  const sent = (objects.get(`updates/${second}/input.jsonl`)?.toString() ?? '').split('\n');
-  expect(sent.flatMap((line, index) => (line ? [[index + 1, JSON.parse(line).id]] : []))).toEqual([
+  const lines = sent(second).split('\n');
+  expect(lines.flatMap((line, index) => (line ? [[index + 1, JSON.parse(line).id]] : []))).toEqual([
     [7, idOf(5)],
     [17, idOf(15)],
   ]);
-  const again = await cli(['update', '--resume', second, '--yes'], endpoint);
+  const again = await cli('update', '--resume', second, '--yes');
   expect(again).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('there is nothing to resume. Nothing was sent.'),
@@ -337,148 +344,113 @@ test('a batch is resumed with the lines that were neither applied nor rejected, 
 
 test('a batch without a summary is resumed by its parts, and not while it is under way', async () => {
   const crash = { error: 'StepCrashed', cause: 'It died.' };
-  const { endpoint, objects, executions } = await updateCloud({ crash });
-  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
-  const [first = '', execution] = [...executions][0] ?? [];
-  await cli(['update', '--resume', first, '--yes'], endpoint);
-  const second = [...executions.keys()][1] ?? '';
-  const sent = (objects.get(`updates/${second}/input.jsonl`)?.toString() ?? '').split('\n').filter(Boolean);
-  expect(sent.map((line) => JSON.parse(line).id)).toEqual([5, 6, 7, 8, 9].map(idOf));
+  const { cli, batches, first, idsSent } = await withBatch({ crash });
+  const execution = batches.get(first);
+  await cli('update', '--resume', first, '--yes');
+  expect(idsSent(`${first}-r2`)).toEqual([5, 6, 7, 8, 9].map(idOf));
   if (execution) execution.looks = 1000;
-  const early = await cli(['update', '--resume', first, '--yes'], endpoint);
+  const early = await cli('update', '--resume', first, '--yes');
   expect(early).toMatchObject({ code: 2, stderr: expect.stringContaining(`The batch ${first} is still under way`) });
 });
 
 test('a batch without a summary whose parts leave lines in doubt is resumed, and its lines are listed', async () => {
   const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
-  const { endpoint, objects, executions } = await updateCloud({ crash });
-  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
-  const [first = ''] = [...executions.keys()];
+  const { cli, objects, first, sent } = await withBatch({ crash });
   const part = `updates/${first}/results/chunk-0001.000001.jsonl`;
   const doubt = '{"doubt":{"firstLine":6,"records":1,"tries":{"attempts":2,"lost":true,"status":null}}}\n';
   objects.set(part, Buffer.concat([objects.get(part) ?? Buffer.of(), Buffer.from(doubt)]));
   const file = join(await tempDir(), 'failed.jsonl');
 
-  const listed = await cli(['update-status', first, '--failed-to', file], endpoint);
-  await cli(['update', '--resume', first, '--yes'], endpoint);
+  const listed = await cli('update-status', first, '--failed-to', file);
+  await cli('update', '--resume', first, '--yes');
 
   expect(listed, listed.stderr).toMatchObject({ code: 0 });
   expect(await readFile(file, 'utf8')).toBe(jsonl(people(10).slice(5)));
-  const second = objects.get(`updates/${first}-r2/input.jsonl`)?.toString() ?? '';
-  expect(second.trim()).toBe(jsonl(people(10).slice(5)).trim());
+  expect(sent(`${first}-r2`).trim()).toBe(jsonl(people(10).slice(5)).trim());
 });
 
 test('what functions of a stopped batch are still sending is waited for, and not sent again', async () => {
   const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
   const endedAt = Date.now() / 1000;
-  const raised: string[] = [];
-  const cloud = await updateCloud({ crash, endedAt, onPut: (key) => key.endsWith('/stop.json') && raised.push(key) });
-  const { endpoint, objects, executions } = cloud;
-  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
-  const [first = ''] = [...executions.keys()];
+  const { place, objects, asked, first, idsSent } = await withBatch({ crash, endedAt });
   const folder = `updates/${first}/results`;
   objects.set(`${folder}/chunk-0001.000002.begun.json`, Buffer.from('{"firstLine":6,"records":100}'));
 
-  const place = ['--yes', '--deployment', 'local', '--endpoint-url', endpoint];
-  const { soFar, ended } = startCli('update', '--resume', first, ...place);
+  const { soFar, ended } = startCli('update', '--resume', first, '--yes', ...place);
   const waiting = /waiting for the results of one part, until \d\d:\d\d:\d\d UTC at most/;
   await vi.waitFor(() => expect(soFar.stderr).toMatch(waiting), { timeout: 10_000 });
   const result = { ...applied, line: 6, id: idOf(5) };
   objects.set(`${folder}/chunk-0001.000002.jsonl`, Buffer.from(`${JSON.stringify(result)}\n`));
   await ended;
 
-  expect(raised).toEqual([`updates/${first}/stop.json`]);
-  const sent = (objects.get(`updates/${first}-r2/input.jsonl`)?.toString() ?? '').split('\n').filter(Boolean);
-  expect(sent.map((line) => JSON.parse(line).id)).toEqual([6, 7, 8, 9].map(idOf));
+  expect(asked.filter((line) => line === `PutObject updates/${first}/stop.json`)).toHaveLength(1);
+  expect(idsSent(`${first}-r2`)).toEqual([6, 7, 8, 9].map(idOf));
 });
 
 test('two who resume one batch at once make one batch, and a third gets its name', async () => {
-  let turn = 0;
-  const { endpoint, calls, executions } = await updateCloud({
-    lineOutcome: (line) => (turn === 0 ? lineOutcome(line) : {}),
-    looks: 4,
-  });
-  await cli(['update', await fileOf(jsonl(people(25))), '--yes'], endpoint);
-  turn = 1;
-  const [first = ''] = [...executions.keys()];
+  const { cli, asked, batches, first } = await withBatch({ lineOutcome: atFirst, looks: 4 }, jsonl(people(25)));
 
   const resume = ['update', '--resume', first, '--yes', '--json'];
-  const both = await Promise.all([cli(resume, endpoint), cli(resume, endpoint)]);
-  const third = await cli(resume, endpoint);
+  const both = await Promise.all([cli(...resume), cli(...resume)]);
+  const third = await cli(...resume);
 
-  expect([...executions.keys()]).toEqual([first, `${first}-r2`]);
-  expect([...executions.values()][1]?.name).toBe(`${first}-r2`);
+  expect([...batches.keys()]).toEqual([first, `${first}-r2`]);
+  expect([...batches.values()][1]?.name).toBe(`${first}-r2`);
   expect(both.map(({ stdout }) => stdout && JSON.parse(stdout).batch)).toContain(`${first}-r2`);
   // The slower one followed the same execution, or got its name.
   expect(both.every(({ code, stderr }) => code === 0 || stderr.includes('was resumed already'))).toBe(true);
-  expect(calls.filter((call) => call === 'PUT updates/BATCH-r2/input.jsonl').length).toBeGreaterThan(0);
+  expect(asked).toContain(`PutObject updates/${first}-r2/input.jsonl`);
   const told = `The batch ${first} was resumed already, as ${first}-r2: `;
   expect(third).toMatchObject({ code: 2, stderr: expect.stringContaining(told) });
 });
 
 test('a resumed batch that was uploaded, and never started, is started by the next who resumes', async () => {
-  let turn = 0;
-  const { endpoint, objects, executions } = await updateCloud({
-    lineOutcome: (line) => (turn === 0 ? lineOutcome(line) : {}),
-  });
-  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
-  turn = 1;
-  const [first = ''] = [...executions.keys()];
+  const { cli, objects, batches, first } = await withBatch({ lineOutcome: atFirst });
   objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from('\n'.repeat(6) + jsonl(people(7).slice(6))));
 
-  const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
+  const { code, stderr } = await cli('update', '--resume', first, '--yes');
 
   expect(code, stderr).toBe(0);
-  expect([...executions.keys()]).toEqual([first, `${first}-r2`]);
+  expect([...batches.keys()]).toEqual([first, `${first}-r2`]);
 });
 
 test.each<[what: string, standing: string]>([
   ['of another size', jsonl(people(1))],
   ['of the same size', '\n'.repeat(6) + jsonl(people(7).slice(6)).replace('Haifa', 'Jaffa')],
 ])('a file %s in the place of the resumed batch is not taken for its own', async (_, standing) => {
-  const { endpoint, objects, executions } = await updateCloud({ lineOutcome });
-  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
-  const [first = ''] = [...executions.keys()];
+  const { cli, objects, batches, first } = await withBatch({ lineOutcome });
   objects.set(`updates/${first}-r2/input.jsonl`, Buffer.from(standing));
 
-  const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
+  const { code, stderr } = await cli('update', '--resume', first, '--yes');
 
   expect(code).toBe(1);
   expect(stderr).toContain(`Other lines than are to be sent again stand at updates/${first}-r2/input.jsonl`);
-  expect([...executions.keys()]).toEqual([first]);
+  expect([...batches.keys()]).toEqual([first]);
 });
 
 test('lines that an earlier release found valid are sent again as they stand', async () => {
-  let turn = 0;
-  const { endpoint, objects, executions } = await updateCloud({
-    lineOutcome: (line) => (turn === 0 ? lineOutcome(line) : {}),
-  });
+  const { cli, batches, objects } = await updatingCloud({ lineOutcome: atFirst });
   const records = people(10).map((person) => ({ ...person, notes: null }));
-  const sending = ['update', await fileOf(jsonl(records)), '--yes', '--configuration', await nullsAllowed()];
-  await cli(sending, endpoint);
-  turn = 1;
-  const [first = ''] = [...executions.keys()];
+  await cli('update', await fileOf(jsonl(records)), '--yes', '--configuration', await nullsAllowed());
+  const [first = ''] = batches.keys();
 
-  const { code, stderr } = await cli(['update', '--resume', first, '--yes'], endpoint);
+  const { code, stderr } = await cli('update', '--resume', first, '--yes');
 
   expect(code, stderr).toBe(0);
   expect(objects.get(`updates/${first}-r2/input.jsonl`)?.toString()).toBe('\n'.repeat(6) + jsonl(records.slice(6, 7)));
-  expect(JSON.parse(executions.get(`${first}-r2`)?.input ?? '')).toMatchObject({ resumes: first });
+  expect(JSON.parse(batches.get(`${first}-r2`)?.input ?? '')).toMatchObject({ resumes: first });
 });
 
 test('a batch that was stopped long ago is stopped by its flag before it is resumed: who redrives it sends nothing', async () => {
   const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
-  const { endpoint, calls, executions } = await updateCloud({ crash });
-  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
-  const [first = ''] = [...executions.keys()];
+  const { cli, asked, first } = await withBatch({ crash });
 
-  await cli(['update', '--resume', first, '--yes'], endpoint);
+  await cli('update', '--resume', first, '--yes');
 
-  const [raised, sent] = ['PUT updates/BATCH/stop.json', 'PUT updates/BATCH-r2/input.jsonl'].map((call) =>
-    calls.indexOf(call),
-  );
+  const raised = asked.indexOf(`PutObject updates/${first}/stop.json`);
+  const sent = asked.indexOf(`PutObject updates/${first}-r2/input.jsonl`);
   expect(raised).toBeGreaterThan(0);
-  expect(sent).toBeGreaterThan(raised ?? 0);
+  expect(sent).toBeGreaterThan(raised);
 });
 
 test.each([
@@ -486,47 +458,44 @@ test.each([
   ['stopped longer ago than a function lives', 21 * 60, false],
 ])('--failed-to of a batch that was %s says whether its list may change', async (_, ago, told) => {
   const crash = { error: 'StoppedByOperator', cause: 'Stopped.' };
-  const { endpoint, executions, calls } = await updateCloud({ crash, endedAt: Date.now() / 1000 - ago });
-  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
-  const [first = ''] = [...executions.keys()];
+  const { cli, asked, first } = await withBatch({ crash, endedAt: Date.now() / 1000 - ago });
 
-  const { stderr } = await cli(['update-status', first, '--failed-to', join(await tempDir(), 'a.jsonl')], endpoint);
+  const { stderr } = await cli('update-status', first, '--failed-to', join(await tempDir(), 'a.jsonl'));
 
   expect(stderr).toContain('Wrote 5 lines to ');
   const warning = `Warning: functions of ${first} may still be sending, until `;
   expect(stderr.includes(warning), stderr).toBe(told);
-  expect(calls.filter((call) => call.endsWith('stop.json'))).toEqual([]);
+  expect(asked).not.toContain(`PutObject updates/${first}/stop.json`);
 });
 
 test('update-status lists the last batches, and shows one', async () => {
-  const { endpoint, executions } = await updateCloud({ lineOutcome });
-  const none = await cli(['update-status'], endpoint);
+  const { cli, batches } = await updatingCloud({ lineOutcome });
+  const none = await cli('update-status');
   expect(none).toMatchObject({ code: 0, stdout: 'There is no batch yet.\n' });
-  for (const count of [10, 20]) await cli(['update', await fileOf(jsonl(people(count))), '--yes'], endpoint);
-  const [first = '', second = ''] = [...executions.keys()];
-  const list = await cli(['update-status'], endpoint);
+  for (const count of [10, 20]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
+  const [first = '', second = ''] = [...batches.keys()];
+  const list = await cli('update-status');
   expect(list.stdout).toMatch(/^ +batch +started \(UTC\) +outcome +APPLIED +REJECTED +FAILED +UNKNOWN +NOT_SENT\n/);
   expect(list.stdout).toMatch(new RegExp(`${second} +2026\\S+ +UpdatesIncomplete +16 +2 +2 +0 +0\n.*${first} `));
-  const { batches } = JSON.parse((await cli(['update-status', '--json'], endpoint)).stdout);
-  expect(batches.map(({ batch }: { batch: string }) => batch)).toEqual([second, first]);
-  const one = await cli(['update-status', first], endpoint);
+  const document = JSON.parse((await cli('update-status', '--json')).stdout);
+  expect(document.batches.map(({ batch }: { batch: string }) => batch)).toEqual([second, first]);
+  const one = await cli('update-status', first);
   expect(one.stdout).toMatch(
     new RegExp(
       `^${first}: UpdatesIncomplete, 10 records\nFrom 2026-.*\nUpdatesIncomplete: .*APPLIED +8 .*REJECTED +Crm`,
       's',
     ),
   );
-  const unknown = await cli(['update-status', 'nope'], endpoint);
+  const unknown = await cli('update-status', 'nope');
   expect(unknown).toMatchObject({ code: 2, stderr: 'There is no batch nope here.\n' });
 });
 
 test('a batch whose execution is forgotten is known by its manifest', async () => {
-  const { endpoint, executions } = await updateCloud({ lineOutcome });
-  for (const count of [2, 10]) await cli(['update', await fileOf(jsonl(people(count))), '--yes'], endpoint);
-  const [whole = '', part = ''] = [...executions.keys()];
-  executions.clear();
-  const documentOf = async (batch: string) =>
-    JSON.parse((await cli(['update-status', batch, '--json'], endpoint)).stdout);
+  const { cli, batches } = await updatingCloud({ lineOutcome });
+  for (const count of [2, 10]) await cli('update', await fileOf(jsonl(people(count))), '--yes');
+  const [whole = '', part = ''] = [...batches.keys()];
+  batches.clear();
+  const documentOf = async (batch: string) => JSON.parse((await cli('update-status', batch, '--json')).stdout);
 
   const known = { status: null, executionArn: null, what: 'update', of: part };
   expect(await documentOf(part)).toMatchObject({ ...known, outcome: 'failed', needsPerson: true, records: 10 });
@@ -534,17 +503,15 @@ test('a batch whose execution is forgotten is known by its manifest', async () =
 });
 
 test('--failed-to writes what was not applied, for its owner only, and never over another file', async () => {
-  const { endpoint, executions } = await updateCloud({ lineOutcome });
-  await cli(['update', await fileOf(jsonl(people(10))), '--yes'], endpoint);
-  const [batch = ''] = [...executions.keys()];
+  const { cli, first: batch } = await withBatch({ lineOutcome });
   const file = join(await tempDir(), 'failed.jsonl');
-  const written = await cli(['update-status', batch, '--failed-to', file], endpoint);
+  const written = await cli('update-status', batch, '--failed-to', file);
   expect(written).toMatchObject({ code: 0, stderr: `Wrote 2 lines to ${file}, which holds customer data.\n` });
   expect(await readFile(file, 'utf8')).toBe(jsonl([people(3)[2] ?? {}, people(7)[6] ?? {}]));
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  const over = await cli(['update-status', batch, '--failed-to', file], endpoint);
+  const over = await cli('update-status', batch, '--failed-to', file);
   expect(over).toMatchObject({ code: 2, stderr: `${file} exists already, and is not written over.\n` });
-  const csv = await cli(['update-status', batch, '--failed-to', `${file}.csv`], endpoint);
+  const csv = await cli('update-status', batch, '--failed-to', `${file}.csv`);
   expect(csv).toMatchObject({ code: 2, stderr: expect.stringContaining('must have a name that ends in .jsonl') });
-  expect(await cli(['update', file, '--dry-run'], endpoint)).toMatchObject({ code: 0 });
+  expect(await cli('update', file, '--dry-run')).toMatchObject({ code: 0 });
 });

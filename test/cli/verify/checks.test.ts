@@ -1,4 +1,3 @@
-import { text } from 'node:stream/consumers';
 import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
@@ -8,60 +7,49 @@ import { nameCalls } from '../../../cli/verify/base/calls.ts';
 import { checked } from '../../../cli/verify/base/check.ts';
 import { removingAll } from '../../../cli/verify/base/temporary.ts';
 import type { Verifying } from '../../../cli/verify/base/verifying.ts';
-import { OUTPUTS, type Reply, serve } from '../support/aws-server.ts';
+import { type Answers, refused } from '../support/cloud/answers.ts';
+import { aws, once } from '../support/cloud/cloud.ts';
+import { OUTPUTS, stack } from '../support/cloud/stack.ts';
 
 /** What AWS answers by its documentation, and no local cloud does (docs/verify.md). */
 
-const settings = { region: 'us-east-1', credentials: { accessKeyId: '1', secretAccessKey: '2' }, maxAttempts: 1 };
-
-/** The result of a check where AWS answers as given; each request of S3 is noted with its headers. */
-async function resultOf(
-  id: string,
-  answer: (method: string, headers: NodeJS.Dict<string | string[]>, body: string) => Reply,
-) {
-  const endpoint = await serve(async (request) => answer(request.method ?? '', request.headers, await text(request)));
-  const s3 = new S3Client({ ...settings, endpoint, forcePathStyle: true });
-  const cloudwatch = new CloudWatchClient({ ...settings, endpoint });
-  // A check uses no other clients.
-  const target = { ...OUTPUTS, s3, cloudwatch, DashboardName: 'board', stack: 'crm-export-prod' } as unknown as Target;
+/** The result of a check where AWS answers as given, and what was asked. */
+async function checkedWhere(id: string, answers: Answers) {
+  const { client, calls, target: whole } = await aws(answers, stack({ DashboardName: 'board' }));
+  const target = { ...whole, s3: client(S3Client), cloudwatch: client(CloudWatchClient) };
   nameCalls(target, ['s3', 'cloudwatch']);
   const check = ALL_CHECKS.find((one) => one.id === id);
   if (!check) throw new Error(`there is no check ${id}`);
-  return checked(check, { target, id: 'test' } as Verifying);
+  return { result: await checked(check, { target, id: 'test' } as Verifying), calls };
 }
 
-const s3Error = (code: string, message: string): Reply => {
-  return { status: 403, body: `<Error><Code>${code}</Code><Message>${message}</Message></Error>` };
-};
+const s3Denies = (message: string) => ({ s3: refused('AccessDenied', message, { status: 403 }) });
 const DENIED =
   'User: arn:aws:iam::000000000000:user/a is not authorized to perform: s3:PutObject on resource: "arn:aws:s3:::bucket/verify_/test"';
 
 test.for(['plain-http', 'foreign-key'])('%s holds where S3 says that the policy of the bucket refused', async (id) => {
-  const asked: unknown[] = [];
-  const result = await resultOf(id, (method, headers) => {
-    asked.push([
-      method,
-      headers['x-amz-server-side-encryption'],
-      headers['x-amz-server-side-encryption-aws-kms-key-id'],
-    ]);
-    return s3Error('AccessDenied', `${DENIED} with an explicit deny in a resource-based policy`);
-  });
+  const where = s3Denies(`${DENIED} with an explicit deny in a resource-based policy`);
+  const { result, calls } = await checkedWhere(id, where);
 
   expect(result).toMatchObject({ ok: true, why: null });
-  const aws = 'arn:aws:kms:us-east-1:000000000000:alias/aws/s3';
+  const key = 'arn:aws:kms:us-east-1:000000000000:alias/aws/s3';
   const foreign = [
-    ['PUT', 'aws:kms', aws],
-    ['PUT', 'AES256', undefined],
+    ['PutObject', 'aws:kms', key],
+    ['PutObject', 'AES256', undefined],
   ];
-  expect(asked).toEqual(id === 'plain-http' ? [['PUT', undefined, undefined]] : foreign);
+  const asked = calls.map(({ operation, headers }) => [
+    operation,
+    headers['x-amz-server-side-encryption'],
+    headers['x-amz-server-side-encryption-aws-kms-key-id'],
+  ]);
+  expect(asked).toEqual(id === 'plain-http' ? [['PutObject', undefined, undefined]] : foreign);
 });
 
 test.for(['plain-http', 'foreign-key'])(
   '%s is not checked where the credentials may write nothing anyway',
   async (id) => {
-    const result = await resultOf(id, () => {
-      return s3Error('AccessDenied', `${DENIED} because no identity-based policy allows the s3:PutObject action`);
-    });
+    const where = s3Denies(`${DENIED} because no identity-based policy allows the s3:PutObject action`);
+    const { result } = await checkedWhere(id, where);
 
     expect(result).toMatchObject({ ok: null, found: null, why: expect.stringMatching(/may lack s3:PutObject$/) });
   },
@@ -69,8 +57,8 @@ test.for(['plain-http', 'foreign-key'])(
 
 test('plain http is used for the whole request, whatever the endpoint is', async () => {
   // A server without TLS would end a connection that begins with it.
-  const endpoint = await serve(() => s3Error('AccessDenied', 'with an explicit deny in a resource-based policy'));
-  const s3 = new S3Client({ ...settings, endpoint: endpoint.replace('http:', 'https:'), forcePathStyle: true });
+  const { endpoint } = await aws(s3Denies('with an explicit deny in a resource-based policy'));
+  const s3 = once(S3Client, endpoint.replace('http:', 'https:'));
   const check = ALL_CHECKS.find(({ id }) => id === 'plain-http');
 
   // It uses nothing else of either.
@@ -81,41 +69,30 @@ test('plain http is used for the whole request, whatever the endpoint is', async
   );
 });
 
-const json = (output: object): Reply => {
-  return { status: 200, type: 'application/x-amz-json-1.0', body: JSON.stringify(output) };
-};
-const jsonError = (status: number, __type: string, message: string): Reply => {
-  return { status, type: 'application/x-amz-json-1.0', body: JSON.stringify({ __type, message }) };
-};
-
 test.for([
   [
     'missing right',
-    jsonError(403, 'AccessDenied', 'no'),
+    refused('AccessDenied', 'no', { status: 403 }),
     { ok: null, why: 'these credentials lack the right cloudwatch:GetDashboard' },
   ],
   [
     'throttling',
-    jsonError(400, 'Throttling', 'Rate exceeded'),
+    refused('Throttling', 'Rate exceeded'),
     { ok: null, why: expect.stringMatching(/^AWS is called too often/) },
   ],
   [
     'unknown operation',
-    jsonError(400, 'InvalidAction', 'no'),
+    refused('InvalidAction'),
     { ok: null, why: expect.stringMatching(/^this cloud does not have it/) },
   ],
   [
     'missing part',
-    jsonError(404, 'ResourceNotFound', 'Dashboard board does not exist'),
+    refused('ResourceNotFound', 'Dashboard board does not exist', { status: 404 }),
     { ok: false, found: expect.stringMatching(/^cloudwatch:GetDashboard was answered by ResourceNotFound/) },
   ],
-  [
-    'foreign error',
-    jsonError(400, 'Odd', 'Dana Levi'),
-    { ok: false, found: 'cloudwatch:GetDashboard was answered by Odd' },
-  ],
+  ['foreign error', refused('Odd', 'Dana Levi'), { ok: false, found: 'cloudwatch:GetDashboard was answered by Odd' }],
 ] as const)('a %s is told apart from what does not hold', async ([, reply, result]) => {
-  expect(await resultOf('dashboard', () => reply)).toMatchObject(result);
+  expect((await checkedWhere('dashboard', { monitoring: reply })).result).toMatchObject(result);
 });
 
 const BOARD = {
@@ -127,7 +104,7 @@ const BOARD = {
         title: 'last published',
         metrics: [
           [{ expression: 'EPOCH(m)', id: 'e', period: 3600 }],
-          ['crm-export-prod', 'RunsEnded', 'entity', 'leads', { id: 'm', visible: false, stat: 'Sum', period: 3600 }],
+          ['crm-export-test', 'RunsEnded', 'entity', 'leads', { id: 'm', visible: false, stat: 'Sum', period: 3600 }],
         ],
       },
     },
@@ -135,22 +112,18 @@ const BOARD = {
 };
 
 /** What comes of the dashboard where CloudWatch evaluates as given. */
-async function dashboard(evaluated: Reply) {
-  const asked: unknown[] = [];
-  const result = await resultOf('dashboard', (_, { 'x-amz-target': operation }, body) => {
-    if (String(operation).endsWith('GetDashboard')) return json({ DashboardBody: JSON.stringify(BOARD) });
-    asked.push(JSON.parse(body).MetricDataQueries);
-    return evaluated;
-  });
-  return { result, asked };
+async function dashboard(evaluated: object) {
+  const answers = { GetDashboard: { DashboardBody: JSON.stringify(BOARD) }, GetMetricData: evaluated };
+  const { result, calls } = await checkedWhere('dashboard', answers);
+  return { result, asked: calls.slice(1).map(({ input }) => input.MetricDataQueries) };
 }
 
 test('an expression is evaluated with the metrics of its widget, and holds where it has a result, empty or not', async () => {
-  const { result, asked } = await dashboard(json({ MetricDataResults: [{ Id: 'e', StatusCode: 'Complete' }] }));
+  const { result, asked } = await dashboard({ MetricDataResults: [{ Id: 'e', StatusCode: 'Complete' }] });
 
   expect(result).toMatchObject({ ok: true, found: 'all 1 evaluate' });
   const Dimensions = [{ Name: 'entity', Value: 'leads' }];
-  const Metric = { Namespace: 'crm-export-prod', MetricName: 'RunsEnded', Dimensions };
+  const Metric = { Namespace: 'crm-export-test', MetricName: 'RunsEnded', Dimensions };
   expect(asked).toEqual([
     [
       { Id: 'e', Expression: 'EPOCH(m)', Period: 3600 },
@@ -161,13 +134,13 @@ test('an expression is evaluated with the metrics of its widget, and holds where
 
 test('an expression that CloudWatch refuses does not hold, and the widget is named', async () => {
   const message = "Error in expression 'e': Unsupported operand type(s) for FILL";
-  const { result } = await dashboard(jsonError(400, 'ValidationError', message));
+  const { result } = await dashboard(refused('ValidationError', message));
 
   expect(result).toMatchObject({ ok: false, found: `"last published": ${message}` });
 });
 
 test('an expression that CloudWatch could not evaluate just now is not checked', async () => {
-  const { result } = await dashboard(json({ MetricDataResults: [{ Id: 'e', StatusCode: 'InternalError' }] }));
+  const { result } = await dashboard({ MetricDataResults: [{ Id: 'e', StatusCode: 'InternalError' }] });
 
   expect(result).toMatchObject({ ok: null, why: 'CloudWatch did not evaluate (InternalError)' });
 });

@@ -1,25 +1,24 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { takeLock } from '../../../cli/verify/lock.ts';
 import { waitUntil } from '../../../local/processes/wait-until.ts';
-import { jsonServer } from '../support/aws-server.ts';
+import { type Handler, refused } from '../support/cloud/answers.ts';
+import { aws } from '../support/cloud/cloud.ts';
 
 /** A ledger with one item, as conditional writes of the lock see it. */
 async function ledger(item: { owner?: string; deadline?: number } = {}) {
-  const { endpoint, calls } = await jsonServer(({ operation, input }) => {
+  const write: Handler = ({ operation, input }) => {
     const values = input.ExpressionAttributeValues as Record<string, { S?: string; N?: string }>;
     const free = item.owner === undefined || (values[':now'] && (item.deadline ?? 0) < Number(values[':now'].N));
     const ours = item.owner === values[':owner']?.S;
     if (!free && !ours) {
-      return { error: 'ConditionalCheckFailedException', more: { Item: { deadline: { N: String(item.deadline) } } } };
+      return refused('ConditionalCheckFailedException', '', { Item: { deadline: { N: String(item.deadline) } } });
     }
     const written = { owner: values[':owner']?.S, deadline: Number(values[':deadline']?.N) };
     Object.assign(item, operation === 'DeleteItem' ? { owner: undefined } : written);
-    return { output: {} };
-  });
-  const credentials = { accessKeyId: '1', secretAccessKey: '2' };
-  const dynamo = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
-  return { item, calls, place: { dynamo, LedgerTableName: 'ledger' } };
+    return {};
+  };
+  const { asked, target } = await aws({ dynamodb: write });
+  return { item, asked, place: target };
 }
 
 const at = (time: string) => () => Date.parse(`2026-11-22T${time}Z`);
@@ -38,7 +37,7 @@ test('a lock that another has is refused with the time at which it expires, and 
 test('a lock is renewed while it is held; whoever has lost it learns so, and does not release that of another', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { place, item, calls } = await ledger();
+  const { place, item, asked } = await ledger();
   let time = at('02:00:00');
   const lock = await takeLock(place, 'a', () => time());
 
@@ -52,5 +51,5 @@ test('a lock is renewed while it is held; whoever has lost it learns so, and doe
   expect(lock.lost.reason.message).toMatch(/^Another verify of this deployment is under way/);
   await lock.release();
   expect(item.owner).toBe('another');
-  expect(calls.map(({ operation }) => operation)).toEqual(['UpdateItem', 'UpdateItem', 'UpdateItem', 'DeleteItem']);
+  expect(asked).toEqual(['UpdateItem', 'UpdateItem', 'UpdateItem', 'DeleteItem']);
 });

@@ -4,20 +4,20 @@ import { expect, test } from 'vitest';
 import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
 import { documentOf, lineOf } from '../../../cli/verify/verify-command.ts';
 import { tempDir } from '../../local/support/support.ts';
-import { deploymentServer, OUTPUTS, stackReply } from '../support/aws-server.ts';
+import { aws } from '../support/cloud/cloud.ts';
+import { stack } from '../support/cloud/stack.ts';
 import { runCli } from '../support/run-cli.ts';
 
 /** A verify of an account whose stack is as given; every other call would be noted. */
 async function verify(status: string, ...args: string[]) {
-  const { endpoint, calls } = await deploymentServer(() => ({ output: {} }), stackReply(OUTPUTS, status));
-  const place = ['--deployment', 'prod', '--region', 'us-east-1', '--endpoint-url', endpoint];
-  return { ...(await runCli('verify', ...args, ...place)), calls };
+  const { cli, calls } = await aws(stack({}, status));
+  return { ...(await cli('verify', ...args)), calls };
 }
 
 test.for([
   [
     'UPDATE_IN_PROGRESS',
-    /^The stack crm-export-prod is only half updated \(UPDATE_IN_PROGRESS\): wait until it has ended\. Nothing was made\.$/m,
+    /^The stack crm-export-test is only half updated \(UPDATE_IN_PROGRESS\): wait until it has ended\. Nothing was made\.$/m,
   ],
   ['UPDATE_COMPLETE_CLEANUP_IN_PROGRESS', /: wait until it has ended\. Nothing was made\.$/m],
   ['UPDATE_ROLLBACK_FAILED', /\(UPDATE_ROLLBACK_FAILED\): deploy it again\. Nothing was made\.$/m],

@@ -1,10 +1,12 @@
-import { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import { expect, test } from 'vitest';
 import { followLines } from '../../../../cli/runs/logs/logs.ts';
 import { HEADINGS, linesOfRun, textOf } from '../../../../cli/runs/logs/logs-lines.ts';
 import { waitUntil } from '../../../../local/processes/wait-until.ts';
 import { run } from '../../../local/support/running.ts';
-import { deploymentServer, jsonServer, OUTPUTS, RUN_ARNS, serve, sfnAt } from '../../support/aws-server.ts';
+import { refused, silent } from '../../support/cloud/answers.ts';
+import { aws } from '../../support/cloud/cloud.ts';
+import { executions } from '../../support/cloud/executions.ts';
+import { arnOf } from '../../support/cloud/stack.ts';
 import { WITHOUT_AWS } from '../../support/run-cli.ts';
 
 const NAME = 'leads-20261120T020000Z-1a2b3c';
@@ -20,50 +22,49 @@ const line = (second: number, fields: object) => ({
   }),
 });
 
-const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
-const logsAt = (endpoint: string) => new CloudWatchLogsClient({ endpoint, region: 'us-east-1', credentials });
-
 /** CloudWatch Logs with the events of groups, and a Step Functions that knows the run. */
-async function place(groups: Record<string, object[]>, statuses: string[] = ['SUCCEEDED']) {
-  const calls: Record<string, unknown>[] = [];
-  const server = await jsonServer(({ operation, input }) => {
-    if (operation === 'DescribeExecution') {
+async function logged(groups: Record<string, object[]>, statuses: string[] = ['SUCCEEDED']) {
+  const { target, calls } = await aws({
+    DescribeExecution: () => {
       const status = statuses.length > 1 ? statuses.shift() : statuses[0];
-      return { output: { executionArn: `${RUN_ARNS}:${NAME}`, name: NAME, status, startDate: START / 1000 } };
-    }
-    calls.push(input);
-    const events = groups[String(input.logGroupName)];
-    return events ? { output: { events } } : { error: 'ResourceNotFoundException' };
+      return { executionArn: arnOf(NAME), name: NAME, status, startDate: START / 1000 };
+    },
+    FilterLogEvents: ({ input }) => {
+      const events = groups[String(input.logGroupName)];
+      return events ? { events } : refused('ResourceNotFoundException');
+    },
   });
-  const target = { logs: logsAt(server.endpoint), sfn: sfnAt(server.endpoint), stack: 'crm-export-prod', ...OUTPUTS };
-  return { target, calls };
+  const asked = () => calls.filter(({ service }) => service === 'logs').map(({ input }) => input);
+  return { target, asked };
 }
 
 const ended = { name: NAME, startDate: new Date(START), stopDate: new Date(START + 60_000) };
 const found = {
   ...{
     ...ended,
-    executionArn: `${RUN_ARNS}:${NAME}`,
+    executionArn: arnOf(NAME),
     entity: 'leads' as const,
     what: 'export' as const,
     status: 'RUNNING',
     stopDate: undefined,
   },
 };
-const group = (step: string) => `/aws/lambda/crm-export-prod-${step}`;
+const group = (step: string) => `/aws/lambda/crm-export-test-${step}`;
 
 test('lines of all functions come in order of time; those of other runs, metrics and plain text are left out', async () => {
-  const { target, calls } = await place({
+  const { target, asked } = await logged({
     [group('CheckStatus')]: [line(2, {}), line(3, { execution: 'another' }), { timestamp: START, message: 'REPORT x' }],
     [group('CreateExport')]: [line(1, { step: 'CreateExport' }), { ...line(5, {}), message: '{"_aws":{}}' }],
     [group('PublishFile')]: [line(4, { step: 'PublishFile' })],
   });
   const lines = await linesOfRun(target, ended);
   expect(lines.map(({ fields }) => fields.step)).toEqual(['CreateExport', 'CheckStatus', 'PublishFile']);
-  expect(calls.map(({ logGroupName }) => logGroupName).toSorted()).toEqual(
-    ['CheckStatus', 'CreateExport', 'DownloadFile', 'PublishFile', 'WriteTable'].map(group),
-  );
-  for (const call of calls) {
+  expect(
+    asked()
+      .map(({ logGroupName }) => logGroupName)
+      .toSorted(),
+  ).toEqual(['CheckStatus', 'CreateExport', 'DownloadFile', 'PublishFile', 'WriteTable'].map(group));
+  for (const call of asked()) {
     expect(call).toMatchObject({ filterPattern: `{ $.execution = "${NAME}" }`, startTime: START - 60_000 });
     // A function whose run was stopped ends later than the run.
     expect(call.endTime).toBe(START + 60_000 + 20 * 60_000);
@@ -93,7 +94,7 @@ test('a line is a row: time, step, level, message, and its facts without what is
 
 test('lines that come late, up to some looks after the end, are shown, each once', async () => {
   const events = [line(1, {})];
-  const { target, calls } = await place({ [group('CheckStatus')]: events }, ['RUNNING', 'RUNNING', 'SUCCEEDED']);
+  const { target, asked } = await logged({ [group('CheckStatus')]: events }, ['RUNNING', 'RUNNING', 'SUCCEEDED']);
   const shown: string[] = [];
   await followLines(target, found, {
     everyMs: 1,
@@ -103,28 +104,27 @@ test('lines that come late, up to some looks after the end, are shown, each once
     },
   });
   expect(shown).toEqual(['e1', 'e2', 'e3']);
-  expect(calls.filter(({ logGroupName }) => logGroupName === group('CheckStatus'))).toHaveLength(5);
+  expect(asked().filter(({ logGroupName }) => logGroupName === group('CheckStatus'))).toHaveLength(5);
 });
 
 test('each look asks for what is new, and for what may have come late', async () => {
   const groups = { [group('CheckStatus')]: [{ ...line(1, {}), timestamp: START + 3_600_000 }] };
-  const { target, calls } = await place(groups, ['RUNNING', 'SUCCEEDED']);
+  const { target, asked } = await logged(groups, ['RUNNING', 'SUCCEEDED']);
   await followLines(target, found, { everyMs: 1, show: () => undefined });
-  const starts = calls.map(({ startTime }) => startTime);
+  const starts = asked().map(({ startTime }) => startTime);
   expect(starts.slice(0, 5)).toEqual(Array(5).fill(START - 60_000));
   expect(new Set(starts.slice(5))).toEqual(new Set([START + 3_600_000 - 300_000]));
 });
 
-const replied = (output: object) => ({ status: 200, type: 'application/x-amz-json-1.1', body: JSON.stringify(output) });
-
 test('to stop following does not wait for an answer', async () => {
   const stop = new AbortController();
-  const endpoint = await serve((request) => {
-    if (String(request.headers['x-amz-target']).endsWith('.DescribeExecution')) return replied({ status: 'RUNNING' });
-    stop.abort(new Error('enough'));
-    return new Promise(() => undefined);
+  const { target } = await aws({
+    DescribeExecution: { status: 'RUNNING' },
+    FilterLogEvents: () => {
+      stop.abort(new Error('enough'));
+      return silent;
+    },
   });
-  const target = { logs: logsAt(endpoint), sfn: sfnAt(endpoint), stack: 'crm-export-prod' };
   const following = followLines(target, found, { show: () => undefined, signal: stop.signal });
   await expect(following).rejects.toThrow();
   expect(stop.signal.aborted).toBe(true);
@@ -132,14 +132,14 @@ test('to stop following does not wait for an answer', async () => {
 
 test('Ctrl-C while a document is followed gives the lines that were read so far', async () => {
   const name = "it's(mine)!";
-  const { endpoint, calls } = await deploymentServer(({ operation, input }) => {
-    const state = { executionArn: `${RUN_ARNS}:${name}`, name, status: 'RUNNING', startDate: START / 1000 };
-    if (operation === 'DescribeExecution') return { output: { ...state, input: '{"entity":"leads"}' } };
-    return { output: { events: input.logGroupName === group('CheckStatus') ? [line(1, { execution: name })] : [] } };
+  const running = { name, status: 'RUNNING', input: { entity: 'leads' }, start: timeOf(0) };
+  const { place, asked } = await aws(executions([running]), {
+    FilterLogEvents: ({ input: { logGroupName } }) => ({
+      events: logGroupName === group('CheckStatus') ? [line(1, { execution: name })] : [],
+    }),
   });
-  const args = ['logs', name, '--follow', '--json', '--deployment', 'prod', '--endpoint-url', endpoint];
-  const command = run('cli/main.js', args, WITHOUT_AWS);
-  const looks = () => calls.filter(({ operation }) => operation === 'DescribeExecution').length;
+  const command = run('cli/main.js', ['logs', name, '--follow', '--json', ...place], WITHOUT_AWS);
+  const looks = () => asked.filter((line) => line === 'DescribeExecution').length;
   await waitUntil(() => looks() >= 3, { withinMs: 20_000 });
   command.child.kill('SIGINT');
   expect(await command.ended, command.stderr()).toBe(130);

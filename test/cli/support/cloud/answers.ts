@@ -45,7 +45,7 @@ export function xml(body: string): Reply {
 export function refused(
   code: string,
   message = 'refused',
-  { status = 400, ...more }: { status?: number } & object = {},
+  { status = 400, ...more }: { status?: number; [field: string]: unknown } = {},
 ) {
   return new Reply((response, call) => {
     const inXml = call.service === 's3' || 'Action' in call.input;

@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import { type Answers, Reply, refused, xml } from './answers.ts';
 import type { Call } from './call.ts';
-import type { Part, World } from './world.ts';
+import type { World } from './world.ts';
 
 /** The bucket of the deployment: objects by key, read in ranges and listed by prefix, written once where that is asked for. */
-export const bucket: Part = (world) => bucketOf(world);
-
-export function bucketOf({ objects, metadata }: Pick<World, 'objects' | 'metadata'>): Answers {
+export function bucket({ objects, metadata, written }: World): Answers {
   const get = (call: Call) => objectReply(call, objects.get(call.key), metadata.get(call.key));
   return {
-    ListObjectsV2: ({ input: { prefix = '' } }) => listed([...objects.keys()], String(prefix)),
+    ListObjectsV2: ({ input: { prefix = '' } }) => {
+      const found = [...objects.keys()].filter((key) => key.startsWith(String(prefix))).sort();
+      return listing(found.map((key) => [key, written.get(key) ?? new Date().toISOString()]));
+    },
     GetObject: get,
     HeadObject: get,
     PutObject: (call) => {
@@ -22,11 +23,8 @@ export function bucketOf({ objects, metadata }: Pick<World, 'objects' | 'metadat
 
 const PRECONDITION = refused('PreconditionFailed', 'refused', { status: 412 });
 
-function listed(keys: string[], prefix: string): Reply {
-  const found = keys.filter((key) => key.startsWith(prefix)).sort();
-  const contents = found.map(
-    (key) => `<Contents><Key>${key}</Key><LastModified>2026-11-20T01:01:00.000Z</LastModified></Contents>`,
-  );
+function listing(found: [key: string, at: string][]): Reply {
+  const contents = found.map(([key, at]) => `<Contents><Key>${key}</Key><LastModified>${at}</LastModified></Contents>`);
   return xml(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`);
 }
 

@@ -8,7 +8,7 @@ import { executions } from './executions.ts';
 import { type Publication, publishTo } from './publication.ts';
 import { rules } from './rules.ts';
 import { DEPLOYMENT, stack } from './stack.ts';
-import type { Part, World } from './world.ts';
+import { answersOf, newWorld, type Part } from './world.ts';
 
 /** Of a deployment that has nothing yet; it stands behind the parts that a test gives. */
 const NOTHING_YET: Part[] = [stack(), executions([]), rules(), bucket];
@@ -18,8 +18,8 @@ const NOTHING_YET: Part[] = [stack(), executions([]), rules(), bucket];
  * executions(…), fault(…))`. The first part that has an answer gives it. What no part answers is refused.
  */
 export async function aws(...parts: Part[]) {
-  const world: World = { objects: new Map(), metadata: new Map(), started: [] };
-  const answers = [...parts, ...NOTHING_YET].map((part) => (typeof part === 'function' ? part(world) : part));
+  const world = newWorld();
+  const answers = [...parts, ...NOTHING_YET].map((part) => answersOf(part, world));
   const calls: Call[] = [];
   const asked: string[] = [];
   const endpoint = await servedOnLoopback(async (request, body, response) => {
@@ -42,9 +42,21 @@ export async function aws(...parts: Part[]) {
     place,
     cli: (...args: string[]): Promise<CliResult> => runCli(...args, ...place),
     target: await reached(endpoint),
+    /** A client of the SDK that tries once. */
+    client: <C>(Client: ClientClass<C>): C => once(Client, endpoint),
     publish: (publication?: Publication) => publishTo(world, publication),
   };
 }
+
+type ClientClass<C> = new (settings: typeof ONCE & { endpoint: string }) => C;
+
+/** A client of the SDK that tries once. */
+export function once<C>(Client: ClientClass<C>, endpoint: string): C {
+  return new Client({ ...ONCE, endpoint });
+}
+
+const credentials = { accessKeyId: '000000000000', secretAccessKey: 'local' };
+const ONCE = { region: 'us-east-1', credentials, maxAttempts: 1, forcePathStyle: true };
 
 /** What commands work with. A test whose stack is refused has no use for it, and gets nothing. */
 function reached(endpointUrl: string): Promise<Target> {

@@ -1,11 +1,12 @@
 import { ENTITIES, type Entity } from '../../../../core/config/entities.ts';
-import { denied, refused, silent, xml } from './answers.ts';
-import { bucketOf } from './bucket.ts';
+import { type Answers, answerOf, bucketRefuses, type Handler, refused, silent, xml } from './answers.ts';
+import { bucket } from './bucket.ts';
+import type { Call } from './call.ts';
 import { type Execution, executions } from './executions.ts';
 import { publishTo } from './publication.ts';
 import { rules } from './rules.ts';
-import { halfStack, machineOf, NO_STACK, stack, stackMember } from './stack.ts';
-import type { Part } from './world.ts';
+import { halfStack, machineOf, stack, stackMember } from './stack.ts';
+import { answersOf, newWorld, type Part, type World } from './world.ts';
 
 /** When the runs that failed were started. */
 export const LAST_NIGHT = '2026-11-20T01:00:00.000Z';
@@ -32,19 +33,32 @@ const PAGE = 20;
 const stackOf = (name: string) => `crm-export-${name}`;
 const topicOf = (name: string) => `arn:aws:sns:us-east-1:000000000000:${stackOf(name)}-topic`;
 
-/** The parts of an account with many deployments. */
+/** The parts of an account with many deployments: what is asked of one of them, its own parts answer. */
 export function fleet(all: FakeDeployment[]): Part[] {
   const listed = [{ name: 'CDKToolkit', status: 'UPDATE_COMPLETE' }, ...all.map(summaryOf)];
   const alarms = all.flatMap(({ name, alarms = [] }) => alarms.map((alarm) => alarmOf(name, alarm)));
+  const parts = new Map(all.map((one) => [one.name, partsOf(one)]));
+  const ofOne: Handler = (call) => answerOf(call, parts.get(nameOf(call)) ?? STRANGER);
   return [
-    { ListStacks: ({ input }) => stackPage(listed, Number(input.NextToken ?? 0)) },
-    { DescribeAlarms: { MetricAlarms: alarms } },
-    ...all.flatMap(partsOf),
-    NO_STACK,
-    denied('ListRules', 'ListExecutions', 'DescribeExecution'),
-    { s3: refused('AccessDenied', 'refused', { status: 403 }) },
+    {
+      ListStacks: ({ input }) => stackPage(listed, Number(input.NextToken ?? 0)),
+      DescribeAlarms: { MetricAlarms: alarms },
+      DescribeStacks: ofOne,
+      '*': ofOne,
+    },
   ];
 }
+
+/** Of whom something is asked: a stack, a machine, an execution, rules or a bucket, which are all named alike. */
+function nameOf({ bucket, input: { StackName, stateMachineArn, executionArn, NamePrefix } }: Call): string {
+  const asked = StackName ?? stateMachineArn ?? executionArn ?? NamePrefix ?? bucket;
+  return /crm-export-(.+?)(-ExportRun.*|-)?$/.exec(String(asked))?.[1] ?? '';
+}
+
+const STRANGER: Answers[] = [
+  { DescribeStacks: ({ input }) => refused('ValidationError', `Stack with id ${input.StackName} does not exist`) },
+  { '*': refused('AccessDeniedException', 'no') },
+];
 
 function summaryOf({ name, trouble }: FakeDeployment) {
   return { name: stackOf(name), status: STATUS[trouble ?? ''] ?? 'UPDATE_COMPLETE' };
@@ -57,27 +71,34 @@ function stackPage(all: { name: string; status: string }[], from: number) {
   return xml(`<ListStacksResponse><ListStacksResult>${summaries}${next}</ListStacksResult></ListStacksResponse>`);
 }
 
-function partsOf(one: FakeDeployment): Part[] {
-  const { name, failed = {}, paused, schedule = 'cron(0 1 * * ? *)', trouble } = one;
-  if (trouble === 'half') return [halfStack({}, { name: stackOf(name) })];
-  const schedules = Object.fromEntries(ENTITIES.map((entity) => [entity, schedule]));
-  const machine = machineOf(name);
+function partsOf(one: FakeDeployment): Answers[] {
+  const { name, failed = {}, published = {}, paused, schedule = 'cron(0 1 * * ? *)', trouble } = one;
+  if (trouble === 'half') return [halfStack()];
+  const world = newWorld();
+  for (const [entity, startedAt] of Object.entries(published)) publishNight(world, entity as Entity, startedAt);
   const runs = Object.entries(failed).map(([entity, error]) => failedRun(entity, error));
-  const mute = trouble === 'silent' ? [muted(name, machine)] : [];
-  const readable = trouble === 'denied' ? [] : [bucketPart(one)];
-  return [
-    stack(outputsOf(one), { name: stackOf(name) }),
-    ...mute,
-    executions(runs, { machine }),
+  const schedules = Object.fromEntries(ENTITIES.map((entity) => [entity, schedule]));
+  const parts = [
+    stack(outputsOf(one)),
+    executions(runs, { machine: machineOf(name) }),
     rules({ paused, schedules }, name),
-    ...readable,
   ];
+  return [
+    ...(trouble === 'silent' ? [{ states: silent, events: silent }] : []),
+    ...(trouble === 'denied' ? [bucketRefuses('AccessDenied', 403)] : []),
+    ...[...parts, bucket].map((part) => answersOf(part, world)),
+  ];
+}
+
+function publishNight(world: World, entity: Entity, startedAt: string): void {
+  const date = startedAt.slice(0, 10);
+  publishTo(world, { entity, date, execution: `${entity}-${date}`, manifest: { startedAt, softwareVersion: '0.1.0' } });
 }
 
 function outputsOf({ name, timeZone = 'UTC', version }: FakeDeployment): Record<string, string> {
   return {
     StateMachineArn: machineOf(name),
-    BucketName: `bucket-${name}`,
+    BucketName: stackOf(name),
     AlarmTopicArn: topicOf(name),
     CrmBaseUrl: 'https://crm.invalid/api/v1',
     CrmAuthUrl: 'https://crm.invalid',
@@ -86,13 +107,6 @@ function outputsOf({ name, timeZone = 'UTC', version }: FakeDeployment): Record<
     ConfigurationDigests: 'local:00000000',
     TimeZone: timeZone,
     ...(version && { SoftwareVersion: version }),
-  };
-}
-
-function muted(name: string, machine: string): Part {
-  return {
-    states: ({ input }) => (input.stateMachineArn === machine ? silent : undefined),
-    ListRules: ({ input }) => (input.NamePrefix === `${stackOf(name)}-` ? silent : undefined),
   };
 }
 
@@ -105,15 +119,4 @@ function failedRun(entity: string, error: string): Execution {
   const stop = new Date(Date.parse(LAST_NIGHT) + 60_000).toISOString();
   const name = `${entity}-${LAST_NIGHT.replace(/[-:]|\.\d+/g, '')}-abcdef`;
   return { name, status: 'FAILED', input: {}, start: LAST_NIGHT, stop, error, cause: 'It went wrong.' };
-}
-
-function bucketPart({ name, published = {} }: FakeDeployment): Part {
-  const own = { objects: new Map<string, Buffer>(), metadata: new Map() };
-  for (const entity of ENTITIES) {
-    const startedAt = published[entity];
-    const date = startedAt?.slice(0, 10);
-    if (startedAt && date) publishTo(own, { entity, date, execution: `${entity}-${date}`, manifest: { startedAt } });
-  }
-  const answers = bucketOf(own);
-  return { s3: (call) => (call.bucket === `bucket-${name}` ? answers[call.operation] : undefined) };
 }

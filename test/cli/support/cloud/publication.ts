@@ -17,7 +17,7 @@ export interface Publication {
 }
 
 /** Puts a published run into the bucket: file, manifest, pointers. */
-export function publishTo({ objects }: Pick<World, 'objects'>, publication: Publication = {}): Manifest {
+export function publishTo({ objects, written }: World, publication: Publication = {}): Manifest {
   const { entity = 'leads', date = '2026-11-20', content = 'id,name\n1,a\n' } = publication;
   const { execution = `${entity}-night`, pointers = ['date', 'latest'] } = publication;
   const bytes = Buffer.from(content);
@@ -34,5 +34,6 @@ export function publishTo({ objects }: Pick<World, 'objects'>, publication: Publ
   put(manifestKeyOf(execution, entity), manifest);
   if (pointers.includes('date')) put(datePointerKey(entity, date), pointerTo(manifest));
   if (pointers.includes('latest')) put(latestPointerKey(entity), pointerTo(manifest));
+  written.set(manifestKeyOf(execution, entity), manifest.export.storedAt);
   return manifest;
 }

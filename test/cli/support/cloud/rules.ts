@@ -19,5 +19,5 @@ export function rules({ paused = [], schedules = {} }: Rules = {}, deployment = 
       ScheduleExpression: schedules[entity],
     }),
   );
-  return { ListRules: ({ input: { NamePrefix = prefix } }) => (NamePrefix === prefix ? { Rules: listed } : undefined) };
+  return { ListRules: { Rules: listed } };
 }

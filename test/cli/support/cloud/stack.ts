@@ -1,4 +1,4 @@
-import { type Answers, refused, xml } from './answers.ts';
+import { type Answers, xml } from './answers.ts';
 
 /** The deployment of the tests. */
 export const DEPLOYMENT = 'test';
@@ -19,35 +19,27 @@ export const OUTPUTS = {
   LedgerTableName: 'ledger',
 };
 
-interface Stack {
-  status?: string;
-  /** Only this one is described; without it, whatever name is asked for. */
-  name?: string;
-}
+type Outputs = Partial<Record<string, string>>;
 
 /** A stack with these outputs besides those of every stack; `undefined` takes one away. */
-export function stack(outputs: Partial<Record<string, string>> = {}, options: Stack = {}): Answers {
-  return described({ ...OUTPUTS, ...outputs }, { status: 'UPDATE_COMPLETE', ...options });
+export function stack(outputs: Outputs = {}, status = 'UPDATE_COMPLETE'): Answers {
+  return described({ ...OUTPUTS, ...outputs }, status);
 }
 
 /** A stack whose first deployment failed: it has no more outputs than these. */
-export function halfStack(outputs: Record<string, string> = {}, options: Stack = {}): Answers {
-  return described(outputs, { status: 'ROLLBACK_COMPLETE', ...options });
+export function halfStack(outputs: Outputs = {}): Answers {
+  return described(outputs, 'ROLLBACK_COMPLETE');
 }
 
-function described(outputs: Partial<Record<string, string>>, { status = '', name }: Stack): Answers {
+function described(outputs: Outputs, status: string): Answers {
   const members = Object.entries(outputs).map(([key, value]) =>
     value === undefined ? '' : `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`,
   );
-  const member = stackMember(name ?? 's', status, `<Outputs>${members.join('')}</Outputs>`);
+  const member = stackMember('s', status, `<Outputs>${members.join('')}</Outputs>`);
   const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks>${member}</Stacks></DescribeStacksResult></DescribeStacksResponse>`;
-  return { DescribeStacks: ({ input }) => (name === undefined || input.StackName === name ? xml(body) : undefined) };
+  return { DescribeStacks: xml(body) };
 }
 
 export function stackMember(name: string, status: string, more = ''): string {
   return `<member><StackName>${name}</StackName><StackStatus>${status}</StackStatus><CreationTime>2026-11-01T00:00:00Z</CreationTime>${more}</member>`;
 }
-
-export const NO_STACK: Answers = {
-  DescribeStacks: ({ input }) => refused('ValidationError', `Stack with id ${input.StackName} does not exist`),
-};

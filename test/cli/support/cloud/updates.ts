@@ -1,11 +1,13 @@
 import { type BatchManifest, noCounts } from '../../../../core/batch/batch-manifest.ts';
 import type { ResultLine } from '../../../../core/batch/result-line.ts';
-import { refused } from './answers.ts';
-import { arnOf, UPDATES_MACHINE } from './stack.ts';
+import { runCli } from '../run-cli.ts';
+import { type Answers, refused } from './answers.ts';
+import { aws } from './cloud.ts';
+import { arnOf, stack, UPDATES_MACHINE } from './stack.ts';
 import type { Part, World } from './world.ts';
 
 /** What becomes of a line: the parts of its result that differ from an applied one. */
-type LineOutcome = (line: number) => Partial<ResultLine>;
+type LineOutcome = (line: number, batch: string) => Partial<ResultLine>;
 
 interface Options {
   lineOutcome?: LineOutcome;
@@ -18,11 +20,20 @@ interface Options {
 }
 
 /** The execution of a batch. */
-export interface Batch {
+interface Batch {
   name: string;
   batch: string;
   input: string;
   looks: number;
+}
+
+/** The local deployment with customer updates, and the batches that were started, by name. */
+export async function updatingCloud(options: Options = {}, ...faults: Answers[]) {
+  const batches = new Map<string, Batch>();
+  const parts = [stack({ UpdatesStateMachineArn: UPDATES_MACHINE }), updates(options, batches)];
+  const cloud = await aws(...faults, ...parts);
+  const place = ['--deployment', 'local', '--endpoint-url', cloud.endpoint];
+  return { ...cloud, batches, place, cli: (...args: string[]) => runCli(...args, ...place) };
 }
 
 const STARTED = 1_795_000_000;
@@ -33,7 +44,7 @@ const runOf = (name: string) => arnOf(name, UPDATES_MACHINE);
  * The machine of customer updates, which hands out outcomes by the number of the line, half of them at the first look.
  * @param batches what was started, by batch
  */
-export function updates(
+function updates(
   { lineOutcome = () => ({}), looks = 2, crash, endedAt = STARTED + 10 }: Options,
   batches: Map<string, Batch>,
 ): Part {
@@ -71,7 +82,8 @@ function advance(
 ): void {
   execution.looks -= 1;
   const folder = `updates/${execution.batch}`;
-  const results = resultsOf(objects.get(`${folder}/input.jsonl`)?.toString() ?? '', lineOutcome);
+  const input = objects.get(`${folder}/input.jsonl`)?.toString() ?? '';
+  const results = resultsOf(input, (line) => lineOutcome(line, execution.batch));
   const half = Math.ceil(results.length / 2);
   const part = (number: number, lines: ResultLine[]) => {
     objects.set(`${folder}/results/chunk-0001.00000${number}.begun.json`, Buffer.from('{}'));
@@ -97,7 +109,7 @@ function described(
   return { ...common, stopDate: endedAt, ...(whole ? { status: 'SUCCEEDED' } : { status: 'FAILED', ...failure }) };
 }
 
-function resultsOf(input: string, lineOutcome: LineOutcome): ResultLine[] {
+function resultsOf(input: string, lineOutcome: (line: number) => Partial<ResultLine>): ResultLine[] {
   return input.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return [];
     return [{ line: index + 1, id: String(JSON.parse(line).id), ...APPLIED, ...lineOutcome(index + 1) }];

@@ -6,8 +6,18 @@ export interface World {
   objects: Map<string, Buffer>;
   /** Of objects, by key. */
   metadata: Map<string, Record<string, string>>;
+  /** When objects were written, by key (ISO 8601); of the others it is now. */
+  written: Map<string, string>;
   /** Inputs of the executions that were started. */
   started: object[];
 }
 
 export type Part = Answers | ((world: World) => Answers);
+
+export function newWorld(): World {
+  return { objects: new Map(), metadata: new Map(), written: new Map(), started: [] };
+}
+
+export function answersOf(part: Part, world: World): Answers {
+  return typeof part === 'function' ? part(world) : part;
+}
