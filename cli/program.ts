@@ -114,7 +114,7 @@ const COMMANDS: Record<string, Listed> = {
   },
   doctor: {
     description: 'say whether a nightly run would work, and what to do if not; changes nothing',
-    load: async () => (await import('./doctor/doctor.ts')).addDoctor,
+    load: async () => (await import('./doctor/doctor-command.ts')).addDoctor,
   },
   verify: {
     description:

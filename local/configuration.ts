@@ -33,16 +33,14 @@ export async function writeConfiguration(
 ) {
   const base = readConfiguration(LOCAL_DEPLOYMENT, undefined, endpoint);
   const written = JSON.parse(await readFile(base.file, 'utf8'));
+  const { deadlineSeconds } = base.deployment.polling;
   const polling = pollSeconds
     ? {
         firstWaitSeconds: pollSeconds,
         largestWaitSeconds: pollSeconds,
         createAgainSeconds: pollSeconds,
         // The schema allows no more than 500 waits, and long waits need a deadline that leaves room for some.
-        deadlineSeconds: Math.min(
-          Math.max(base.deployment.polling.deadlineSeconds, 10 * pollSeconds),
-          500 * pollSeconds,
-        ),
+        deadlineSeconds: Math.min(Math.max(deadlineSeconds, 10 * pollSeconds), 500 * pollSeconds),
       }
     : written.polling;
   const file = join(dir, 'local.json');

@@ -1,13 +1,12 @@
-import type { Command } from 'commander';
 import type { Entity } from '../../core/config/entities.ts';
 import type { Generation } from '../../core/oauth/generation.ts';
 import { tokenFreshness } from '../../core/oauth/token-freshness.ts';
 import { watchClock } from '../support/aws-clock.ts';
-import { commandFor, pathArgument, withAllDeployments, withExamples } from '../support/command-options.ts';
+import { commandFor } from '../support/command-options.ts';
 import type { ConfigurationOptions } from '../support/configuration-file.ts';
 import { connect, type Target } from '../support/target.ts';
 import { alarmsCheck } from './alarms.ts';
-import { type Check, documentOf, exitCodeOf, Findings, linesOf, ok, warning } from './check.ts';
+import { type Check, Findings, ok, warning } from './check.ts';
 import { concurrencyCheck } from './concurrency.ts';
 import { type Configured, configured } from './configuration.ts';
 import { type Around, accessTokenCheck, scopesCheck } from './grant.ts';
@@ -148,25 +147,4 @@ function commandsFor({ configuration, ...place }: DoctorOptions): Omit<Around, '
     authorizeCommand: commandFor('authorize', place, { configuration }),
     refreshCommand: `${commandFor('doctor', place, { configuration })} --refresh`,
   };
-}
-
-/** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
-export function addDoctor(command: Command): void {
-  withAllDeployments(command, ['refresh', 'read'])
-    .option('--configuration <file>', 'default: config/NAME.json', pathArgument)
-    .option('--refresh', 'also refresh the grant once, for real: spends one generation of it')
-    .option('--read', "also read the newest file of each entity to its end, under today's settings")
-    .option('--json', 'one JSON document')
-    .action(async (options: DoctorOptions) => {
-      if (options.allDeployments) return (await import('./doctor-all.ts')).doctorAll(options);
-      const checks = await doctor(options);
-      const text = options.json ? JSON.stringify(documentOf(checks)) : linesOf(checks).join('\n');
-      process.stdout.write(`${text}\n`);
-      process.exitCode = exitCodeOf(checks);
-    });
-  withExamples(command, {
-    'doctor --deployment prod': 'after authorize, and when a night has failed',
-    'doctor --deployment prod --refresh': 'also try the refresh token, which spends one generation of it',
-    'doctor --all-deployments': 'a row for each deployment of the account and region',
-  });
 }

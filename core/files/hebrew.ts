@@ -1,16 +1,4 @@
-import { readHebrew } from './kernel/kernel.ts';
-
-/** Signs of Hebrew in windows-1255; no byte of the text. */
-export interface HebrewSigns {
-  /** No byte was undefined in windows-1255, or showed another encoding. */
-  mayBeHebrew: boolean;
-  /** Bytes beyond ASCII. */
-  highBytes: number;
-  /** Hebrew letters right behind another one. */
-  joinedLetters: number;
-  /** The kind of the last byte. */
-  before: number;
-}
+import { type HebrewSigns, readHebrew } from './kernel/kernel.ts';
 
 export const NO_SIGNS: HebrewSigns = { mayBeHebrew: true, highBytes: 0, joinedLetters: 0, before: 0 };
 

@@ -16,7 +16,7 @@ import { statesOf } from './support/states-of.ts';
 
 const SECONDS = 1000;
 const MIB = 1024 * 1024;
-/** A part of 8 MiB takes 1.4 of the five seconds that an invocation has: each of the two connections moves one. */
+/** A part of 8 MiB takes 1.4 of the five seconds that an invocation has: each of the four connections moves one, and no more are opened. */
 const TIMEOUT_SECONDS = 5;
 const BYTES_PER_SECOND = 6 * MIB;
 const HTML = { contentType: 'text/html', body: '<html>sign in</html>' };
@@ -28,9 +28,9 @@ beforeAll(async () => {
     {
       timeZone: 'Asia/Jerusalem',
       polling: { firstWaitSeconds: 1, largestWaitSeconds: 10, deadlineSeconds: 300, createAgainSeconds: 1 },
-      files: { connections: { most: 2 } },
+      files: { connections: { most: 10 } },
     },
-    { bytes: { leads: 80 * MIB, contacts: 40 * MIB, customers: 40 * MIB } },
+    { bytes: { leads: 160 * MIB, contacts: 40 * MIB, customers: 40 * MIB } },
   );
   await setTimeoutOf(system, 'DownloadFile', TIMEOUT_SECONDS);
 });
@@ -70,7 +70,7 @@ it('moves a file through many invocations and links that expire, and every byte 
   const manifest = await manifestOf(report);
 
   // Who follows the run sees the file move.
-  expect(operator.stdout()).toMatch(/^ *leads: (DownloadFile|WaitBeforeDownload), \d+ checks, [\d.]+ MB of 83\.9 MB/m);
+  expect(operator.stdout()).toMatch(/^ *leads: (DownloadFile|WaitBeforeDownload), \d+ checks, [\d.]+ MB of 167\.8 MB/m);
   const handedOn = (await statesOf(target, report.executionArn)).filter(({ name }) => name === 'WaitBeforeDownload');
   expect(handedOn.length).toBeGreaterThanOrEqual(4);
   for (const { state } of handedOn) {

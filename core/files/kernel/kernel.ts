@@ -1,5 +1,4 @@
 import type { Scan } from '../../step/scan.ts';
-import type { HebrewSigns } from '../hebrew.ts';
 import { KERNEL } from './kernel-bytes.ts';
 
 /** The kernel reads whole blocks of so many bytes. */
@@ -22,6 +21,18 @@ interface Kernel extends Exports {
   state: Float64Array;
   /** How the first record begins: `CsvGrammar.first`. */
   first: Uint8Array;
+}
+
+/** Signs of Hebrew in windows-1255; no byte of the text. */
+export interface HebrewSigns {
+  /** No byte was undefined in windows-1255, or showed another encoding. */
+  mayBeHebrew: boolean;
+  /** Bytes beyond ASCII. */
+  highBytes: number;
+  /** Hebrew letters right behind another one. */
+  joinedLetters: number;
+  /** The kind of the last byte. */
+  before: number;
 }
 
 /** The types of Node.js do not have it. */

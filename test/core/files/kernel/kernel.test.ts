@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { firstRecordOf } from '../../../../core/files/csv-repeats.ts';
 import { type Separator, scanByStates, scanCsv } from '../../../../core/files/csv-scan.ts';
-import { type HebrewSigns, lookByStates, lookForHebrew, NO_SIGNS } from '../../../../core/files/hebrew.ts';
+import { lookByStates, lookForHebrew, NO_SIGNS } from '../../../../core/files/hebrew.ts';
+import type { HebrewSigns } from '../../../../core/files/kernel/kernel.ts';
 import { narrowed, readCsv, readHebrew } from '../../../../core/files/kernel/kernel.ts';
 import { NOTHING_SCANNED } from '../../../../core/step/scan.ts';
 
