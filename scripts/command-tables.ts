@@ -1,11 +1,13 @@
 import { Help } from 'commander';
+import type { Check } from '../cli/checks/check.ts';
+import { DOCTOR_CHECKS } from '../cli/doctor/doctor.ts';
 import { createProgram } from '../cli/program.ts';
+import { ALL_CHECKS } from '../cli/verify/all-checks.ts';
+import { LEFT_OVERS } from '../cli/verify/checks/left-overs.ts';
 import { code, markdownTable } from './document-tables.ts';
 
 /** The tables of the documents about the operator's command. */
 
-const EXPORT_RUN = 'executions of ExportRun';
-const BATCHES = 'executions of CustomerUpdates';
 const FINDING_RUNS = [
   'follow',
   'list',
@@ -36,8 +38,6 @@ const READING = [
 ];
 const FLEET = ['deployments', 'report --all-deployments'];
 const ALL = [...FLEET, 'list --all-deployments', 'doctor --all-deployments'];
-const GRANT = ['authorize', 'doctor'];
-const WRITING_GRANT = ['authorize', 'doctor --refresh'];
 
 interface Right {
   action: string;
@@ -45,138 +45,73 @@ interface Right {
   commands: string[];
 }
 
-const STACK = 'the stack';
-const BUCKET = 'the bucket';
-const ANY = '`*`: AWS knows no resource for it';
-const TEMPORARY_RULE = 'rules named `crm-export-NAME_verify_*`';
-const TEMPORARY_QUEUE = 'queues named `crm-export-NAME_verify_*`';
-const TEMPORARY_OBJECTS = '`verify_/*`';
-const ALARM_TOPIC = 'the topic of the alarms';
+/** By which one verify at a time makes something. */
+const LOCK = ['dynamodb:UpdateItem on the ledger', 'dynamodb:DeleteItem on the ledger'];
 
-/** What `verify` needs: whoever lacks one is told by its name, and the checks that do without are made. */
-const VERIFY: [action: string, on: string][] = [
-  ['cloudformation:GetTemplate', STACK],
-  ['cloudformation:ListStackResources', STACK],
-  ['cloudformation:DetectStackDrift', STACK],
-  ['cloudformation:DescribeStackDriftDetectionStatus', ANY],
-  ['cloudformation:DescribeStackResourceDrifts', STACK],
-  ['dynamodb:UpdateItem', 'the ledger'],
-  ['dynamodb:DeleteItem', 'the ledger'],
-  ['states:StartExecution', 'ExportRun'],
-  ['states:ListExecutions', 'ExportRun'],
-  ['states:DescribeExecution', EXPORT_RUN],
-  ['states:GetExecutionHistory', EXPORT_RUN],
-  ['s3:GetObject', '`published/*`, `runs/*`'],
-  ['s3:ListBucket', BUCKET],
-  ['s3:GetBucketVersioning', BUCKET],
-  ['s3:GetLifecycleConfiguration', BUCKET],
-  ['s3:GetBucketPublicAccessBlock', BUCKET],
-  ['s3:ListBucketVersions', BUCKET],
-  ['s3:PutObject', TEMPORARY_OBJECTS],
-  ['s3:DeleteObjectVersion', TEMPORARY_OBJECTS],
-  ['kms:Decrypt', 'the key, through S3'],
-  ['kms:GetKeyRotationStatus', 'the key'],
-  ['logs:FilterLogEvents', 'log groups of the functions'],
-  ['xray:BatchGetTraces', ANY],
-  ['cloudwatch:GetMetricData', ANY],
-  ['cloudwatch:GetDashboard', 'the dashboard'],
-  ['cloudwatch:DescribeAlarms', '`*`, for the alarms of all deployments'],
-  ['cloudwatch:SetAlarmState', 'alarms named `crm-export-NAME-*`'],
-  ['sns:ListSubscriptionsByTopic', ALARM_TOPIC],
-  ['sns:Subscribe', ALARM_TOPIC],
-  ['sns:Unsubscribe', ALARM_TOPIC],
-  ['sqs:ListQueues', ANY],
-  ['sqs:CreateQueue', TEMPORARY_QUEUE],
-  ['sqs:ReceiveMessage', TEMPORARY_QUEUE],
-  ['sqs:DeleteQueue', TEMPORARY_QUEUE],
-  ['sqs:GetQueueAttributes', 'the queue of undelivered starts'],
-  ['events:ListRules', 'the rules'],
-  ['events:DescribeRule', 'the rules'],
-  ['events:ListTargetsByRule', 'the rules'],
-  ['events:PutRule', TEMPORARY_RULE],
-  ['events:PutTargets', TEMPORARY_RULE],
-  ['events:RemoveTargets', TEMPORARY_RULE],
-  ['events:DeleteRule', TEMPORARY_RULE],
-  ['iam:PassRole', 'the role of the rules, to EventBridge'],
-  ['lambda:GetFunctionConfiguration', 'the functions'],
-];
-
-/** What `--updates` needs besides. */
-const VERIFY_UPDATES: [action: string, on: string][] = [
-  ['s3:GetObject', '`updates/*`'],
-  ['s3:PutObject', '`updates/*/input.jsonl`, `updates/*/stop.json`'],
-  ['states:StartExecution', 'CustomerUpdates'],
-  ['states:DescribeExecution', BATCHES],
-  ['kms:GenerateDataKey', 'the key, through S3'],
-];
+/** What the checks of a command need: whoever lacks one is told by its name, and the checks that do without are made. */
+function rightsOfChecks(command: string, checks: Pick<Check<never>, 'option' | 'rights'>[]): Right[] {
+  return checks.flatMap(({ option, rights }) =>
+    rights.map((right) => {
+      const [action = '', on = ''] = right.split(' on ');
+      return { action, on, commands: [option ? `${command} ${option}` : command] };
+    }),
+  );
+}
 
 const RIGHTS: Right[] = [
   { action: 'cloudformation:ListStacks', on: '`*`: AWS knows no resource for it', commands: ALL },
   { action: 'cloudwatch:DescribeAlarms', on: '`*`, for the alarms of all deployments', commands: FLEET },
   { action: 'states:StartExecution', on: 'ExportRun', commands: ['start', 'retry', 'backfill', 'release', 'table'] },
   { action: 'states:ListExecutions', on: 'ExportRun', commands: FINDING_RUNS },
-  { action: 'states:DescribeExecution', on: EXPORT_RUN, commands: [...FINDING_RUNS, 'start --wait'] },
+  { action: 'states:DescribeExecution', on: 'executions of ExportRun', commands: [...FINDING_RUNS, 'start --wait'] },
   {
     action: 'states:GetExecutionHistory',
-    on: EXPORT_RUN,
+    on: 'executions of ExportRun',
     commands: [...FOLLOWING, 'retry', 'backfill', 'list', 'show', 'stop'],
   },
-  { action: 'states:StopExecution', on: EXPORT_RUN, commands: ['stop'] },
+  { action: 'states:StopExecution', on: 'executions of ExportRun', commands: ['stop'] },
   {
     action: 's3:GetObject',
     on: '`published/*`, `runs/*`',
-    commands: [
-      'list',
-      'show',
-      ...DATA,
-      'deployments',
-      'report',
-      'backfill',
-      'release',
-      'table',
-      'doctor',
-      ...FOLLOWING,
-    ],
+    commands: ['list', 'show', ...DATA, 'deployments', 'report', 'backfill', 'release', 'table', ...FOLLOWING],
   },
-  { action: 's3:GetObject', on: '`tables/*`', commands: ['table --outdated', 'doctor'] },
-  { action: 's3:ListBucket', on: 'the bucket', commands: [...READING, 'doctor'] },
+  { action: 's3:GetObject', on: '`tables/*`', commands: ['table --outdated'] },
+  { action: 's3:ListBucket', on: 'the bucket', commands: READING },
   { action: 's3:ListBucketMultipartUploads', on: 'the bucket', commands: FOLLOWING },
   { action: 's3:ListMultipartUploadParts', on: '`runs/*`', commands: FOLLOWING },
   { action: 'logs:FilterLogEvents', on: 'log groups of the functions', commands: [...FOLLOWING, 'logs'] },
-  { action: 'events:ListRules', on: 'the rules', commands: ['deployments', 'doctor', 'report'] },
+  { action: 'events:ListRules', on: 'the rules', commands: ['deployments', 'report'] },
   { action: 'events:DescribeRule', on: 'the rules', commands: ['pause', 'resume'] },
   { action: 'events:DisableRule', on: 'the rules', commands: ['pause'] },
   { action: 'events:EnableRule', on: 'the rules', commands: ['resume'] },
-  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: GRANT },
-  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: WRITING_GRANT },
-  { action: 'dynamodb:GetItem', on: 'the ledger', commands: GRANT },
-  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: WRITING_GRANT },
-  { action: 'sns:ListSubscriptionsByTopic', on: 'the topic of the alarms', commands: ['doctor'] },
-  { action: 'lambda:GetAccountSettings', on: '`*`: AWS knows no resource for it', commands: ['doctor'] },
+  { action: 'secretsmanager:GetSecretValue', on: 'both secrets', commands: ['authorize'] },
+  { action: 'secretsmanager:PutSecretValue', on: 'both secrets', commands: ['authorize'] },
+  { action: 'dynamodb:GetItem', on: 'the ledger', commands: ['authorize'] },
+  { action: 'dynamodb:UpdateItem', on: 'the ledger', commands: ['authorize'] },
   { action: 's3:GetObject', on: '`updates/*`', commands: ['update', 'update-status'] },
   { action: 's3:PutObject', on: '`updates/*/input.jsonl`, `updates/*/stop.json`', commands: ['update'] },
   { action: 's3:AbortMultipartUpload', on: '`updates/*/input.jsonl`', commands: ['update'] },
   { action: 'states:StartExecution', on: 'CustomerUpdates', commands: ['update'] },
   { action: 'states:ListExecutions', on: 'CustomerUpdates', commands: ['update', 'update-status'] },
-  { action: 'states:DescribeExecution', on: BATCHES, commands: ['update', 'update-status'] },
-  { action: 'kms:Decrypt', on: 'the key, through S3', commands: [...READING, 'doctor'] },
-  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: GRANT },
+  { action: 'states:DescribeExecution', on: 'executions of CustomerUpdates', commands: ['update', 'update-status'] },
+  { action: 'kms:Decrypt', on: 'the key, through S3', commands: READING },
+  { action: 'kms:Decrypt', on: 'the key, through Secrets Manager and DynamoDB', commands: ['authorize'] },
   { action: 'kms:GenerateDataKey', on: 'the key, through S3', commands: ['update'] },
-  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: WRITING_GRANT },
+  { action: 'kms:GenerateDataKey', on: 'the key, through Secrets Manager', commands: ['authorize'] },
 ];
 
 /** What a person needs on AWS for each command, besides `cloudformation:DescribeStacks` for all of them. */
 export const COMMAND_RIGHTS: Right[] = merged([
   ...RIGHTS,
-  ...VERIFY.map(([action, on]) => ({ action, on, commands: ['verify'] })),
-  ...VERIFY_UPDATES.map(([action, on]) => ({ action, on, commands: ['verify --updates'] })),
+  ...rightsOfChecks('doctor', DOCTOR_CHECKS),
+  ...rightsOfChecks('verify', [{ rights: LOCK }, ...ALL_CHECKS, LEFT_OVERS]),
 ]);
 
 /** One row for each right on one thing. */
 function merged(rights: Right[]): Right[] {
   const same = Map.groupBy(rights, ({ action, on }) => `${action} ${on}`);
   return [...same.values()].flatMap(([first, ...more]) =>
-    first ? [{ ...first, commands: [first, ...more].flatMap(({ commands }) => commands) }] : [],
+    first ? [{ ...first, commands: [...new Set([first, ...more].flatMap(({ commands }) => commands))] }] : [],
   );
 }
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as z from 'zod';
+import { checksSchema } from '../cli/checks/print.ts';
 import { runSchema } from '../cli/runs/run/run.ts';
 import { batchManifestSchema } from '../core/batch/batch-manifest.ts';
 import { chunkSchema } from '../core/batch/chunk-index.ts';
@@ -35,6 +36,7 @@ export const GENERATED: Record<string, Text> = {
   'config/schema.json': () => schemaText('config/schema.json', deploymentSchema, 'draft-7'),
   'docs/schemas/manifest.json': () => schemaText('docs/schemas/manifest.json', manifestSchema),
   'docs/schemas/pointer.json': () => schemaText('docs/schemas/pointer.json', pointerSchema),
+  'docs/schemas/checks.json': () => schemaText('docs/schemas/checks.json', checksSchema),
   'docs/schemas/run.json': () => schemaText('docs/schemas/run.json', runSchema),
   'docs/schemas/customer-update.json': () => schemaText('docs/schemas/customer-update.json', customerFieldsSchema),
   'docs/schemas/update-line.json': () => schemaText('docs/schemas/update-line.json', updateLineSchema),

@@ -1,37 +1,31 @@
 import { paginateListSubscriptionsByTopic, type Subscription } from '@aws-sdk/client-sns';
 import type { Deployment } from '../../core/config/deployment.ts';
+import { type Finding, holds, warning } from '../checks/finding.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { type Check, ok, orWarning, warning } from './check.ts';
 
-const ID = 'alarms';
-
-/**
- * Whether alarms reach anybody. A night works without, so this never fails. Addresses are counted, not shown.
- */
-export async function alarmsCheck(
+/** Whether alarms reach anybody. Addresses are counted, not shown. */
+export async function alarmAddresses(
   { sns, AlarmTopicArn }: Pick<Target, 'sns' | 'AlarmTopicArn'>,
   addresses: string[] = [],
-): Promise<Check> {
-  if (!AlarmTopicArn) return warning(ID, 'The stack is of a release without alarms.', 'Deploy again.');
-  return orWarning(ID, 'Who hears of alarms could not be looked at.', async () => {
-    const subscriptions: Subscription[] = [];
-    for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
-      subscriptions.push(...(page.Subscriptions ?? []));
-    }
-    return subscriptionsCheck(subscriptions, AlarmTopicArn, addresses);
-  });
+): Promise<Finding> {
+  if (!AlarmTopicArn) return warning('The stack is of a release without alarms.', 'Deploy again.');
+  const subscriptions: Subscription[] = [];
+  for await (const page of paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: AlarmTopicArn })) {
+    subscriptions.push(...(page.Subscriptions ?? []));
+  }
+  return judged(subscriptions, AlarmTopicArn, addresses);
 }
 
 /** Mails link the runbook: a path is no link. A local cloud sends no mail. */
-export function runbookUrlChecks({ local, alarms }: Pick<Deployment, 'local' | 'alarms'>): Check[] {
-  const { runbookUrl } = alarms;
-  if (local || /^https:\/\//.test(runbookUrl)) return [];
+export function runbookUrl({ local, alarms }: Pick<Deployment, 'local' | 'alarms'>): Finding[] {
+  const url = alarms.runbookUrl;
+  if (local || /^https:\/\//.test(url)) return [];
   const advice = 'Set alarms.runbookUrl to the https address at which docs/runbook.md is read, and deploy.';
-  return [warning('runbook', `Alarms link their entries at ${runbookUrl}, which is no https address.`, advice)];
+  return [warning(`Alarms link their entries at ${url}, which is no https address.`, advice)];
 }
 
-function subscriptionsCheck(subscriptions: Subscription[], topic: string, addresses: string[]): Check {
+function judged(subscriptions: Subscription[], topic: string, addresses: string[]): Finding {
   const waits = ({ SubscriptionArn = '' }: Subscription) => /^pending ?confirmation$/i.test(SubscriptionArn);
   const hears = ({ SubscriptionArn = '' }: Subscription) => SubscriptionArn.startsWith('arn:');
   const open = subscriptions.filter(waits).length;
@@ -42,7 +36,6 @@ function subscriptionsCheck(subscriptions: Subscription[], topic: string, addres
   const subscribe = `aws sns subscribe --topic-arn ${topic} --protocol email --notification-endpoint ADDRESS`;
   if (confirmed + open === 0) {
     return warning(
-      ID,
       'Nobody hears of alarms: their topic has no address, or none that was confirmed in time.',
       `Set alarms.email in the configuration and deploy; where it has an address already: ${subscribe}.`,
     );
@@ -52,12 +45,12 @@ function subscriptionsCheck(subscriptions: Subscription[], topic: string, addres
     ...(open > 0 ? [`${open} ${isOrAre(open)} not confirmed yet`] : []),
     ...(lapsed > 0 ? [`${lapsed} of alarms.email ${isOrAre(lapsed)} not subscribed`] : []),
   ].join('; ');
-  if (open + lapsed === 0) return ok(ID, `${text}.`);
+  if (open + lapsed === 0) return holds(`${text}.`);
   const confirm =
     'Follow the link in the mail "AWS Notification - Subscription Confirmation", which is good for two days; after that';
   const deploy = 'Deploy, if the address is new in the configuration; else';
   const advice = [...(open > 0 ? [confirm] : []), ...(lapsed > 0 ? [deploy] : [])];
-  return warning(ID, `${text}.`, advice.map((what) => `${what}: ${subscribe}.`).join(' '));
+  return warning(`${text}.`, advice.map((what) => `${what}: ${subscribe}.`).join(' '));
 }
 
 function isOrAre(count: number): string {

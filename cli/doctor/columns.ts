@@ -6,7 +6,8 @@ import { chooseColumns } from '../../core/export/choose-columns.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { buildRequest } from '../../core/export/request.ts';
 import { folded } from '../../core/folded.ts';
-import { type Check, failedBy, ok, warning } from './check.ts';
+import { about, type Finding, holds, warning } from '../checks/finding.ts';
+import { findingOf } from '../checks/finding-of.ts';
 
 /** The columns that the CRM lists for an entity now, and the manifest of its newest export; `undefined` where that is not known. */
 export interface Listed {
@@ -16,30 +17,31 @@ export interface Listed {
 }
 
 /** Checks columns and request by the rules of a run. */
-export function columnsChecks(deployment: Deployment, { entity, fields, last }: Listed): Check[] {
-  const id = `columns.${entity}`;
+export function columnsFindings(deployment: Deployment, { entity, fields, last }: Listed): Finding[] {
   const plan = deployment.entities[entity];
   try {
     const { columns, remarks } = chooseColumns(plan, { entity }, fields, last);
     buildRequest({ entity }, plan, deployment.crm, columns);
     const advice = 'The next run warns of it in its manifest: correct the configuration if that is not meant.';
-    return [
+    const text =
       plan.columns === 'all'
-        ? ok(id, `All ${columns.length} columns that the CRM lists are exported.`)
-        : ok(id, `${columns.length} of ${fields.length} columns are exported; all of them exist.`),
-      ...(remarks.length > 0 ? [warning(`except.${entity}`, remarks.join(' '), advice)] : []),
-      ...labelChecks(`labels.${entity}`, labelsOf(plan), fields),
+        ? `All ${columns.length} columns that the CRM lists are exported.`
+        : `${columns.length} of ${fields.length} columns are exported; all of them exist.`;
+    return [
+      about(entity, holds(text)),
+      ...(remarks.length > 0 ? [about(`${entity}.except`, warning(remarks.join(' '), advice))] : []),
+      ...labelFindings(`${entity}.labels`, labelsOf(plan), fields),
     ];
   } catch (error) {
-    return [failedBy(id, error)];
+    return [about(entity, findingOf(error))];
   }
 }
 
-function labelChecks(id: string, labels: ReturnType<typeof labelsOf>, fields: Field[]): Check[] {
+function labelFindings(of: string, labels: ReturnType<typeof labelsOf>, fields: Field[]): Finding[] {
   const isListed = (value: string) => fields.some(({ name }) => folded(name) === folded(value));
   const strange = Object.entries(labels).filter(([, value]) => !isListed(value));
   if (strange.length === 0) return [];
   const named = strange.slice(0, 10).map(([text, value]) => `"${value}" (for "${text}")`);
   const text = `columns.labels names columns that the CRM does not list: ${named.join(', ')}.`;
-  return [warning(id, text, 'Their texts name nothing in the header of a file: correct or remove them.')];
+  return [about(of, warning(text, 'Their texts name nothing in the header of a file: correct or remove them.'))];
 }

@@ -1,38 +1,34 @@
 import { GetAccountSettingsCommand } from '@aws-sdk/client-lambda';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES } from '../../core/config/entities.ts';
+import { type Finding, holds, unknown, warning } from '../checks/finding.ts';
 import type { Target } from '../support/target.ts';
-import { type Check, ok, orWarning, warning } from './check.ts';
-
-const ID = 'concurrency';
 
 /**
- * Compares the account's concurrency with what this deployment may need. What does not fit waits, so this never fails.
+ * Compares the account's concurrency with what this deployment may need.
  * @param sameNights whether plans and updates of the configuration are those deployed
  */
-export async function concurrencyCheck(
+export async function concurrency(
   { lambda }: Pick<Target, 'lambda'>,
   deployment: Deployment | undefined,
   sameNights = true,
-): Promise<Check> {
-  return orWarning(ID, 'How many functions the account may run at once could not be looked at.', async () => {
-    const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}));
-    const { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free = all } = AccountLimit ?? {};
-    if (all !== undefined && free !== undefined) return judged(all, free, deployment, sameNights);
-    return warning(ID, 'AWS Lambda did not say how many functions the account may run at once.', 'Look again.');
-  });
+): Promise<Finding> {
+  const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}));
+  const { ConcurrentExecutions: all, UnreservedConcurrentExecutions: free = all } = AccountLimit ?? {};
+  if (all !== undefined && free !== undefined) return judged(all, free, deployment, sameNights);
+  return unknown('AWS Lambda did not say how many functions the account may run at once.', 'Look again.');
 }
 
-function judged(all: number, free: number, deployment: Deployment | undefined, sameNights: boolean): Check {
+function judged(all: number, free: number, deployment: Deployment | undefined, sameNights: boolean): Finding {
   const account = `The account may run ${all} functions at once${free < all ? `, ${free} of them not reserved` : ''}`;
-  if (!deployment) return ok(ID, `${account}.`);
+  if (!deployment) return holds(`${account}.`);
   const runs = ENTITIES.filter((entity) => deployment.entities[entity].enabled).length;
   const chunks = deployment.customerUpdates ? deployment.updates.concurrency : 0;
   const updates = chunks > 0 ? ` and ${chunks} chunks of a batch of updates` : '';
   const source = sameNights ? '' : ' (By the file; another is deployed.)';
   const text = `${account}; this deployment may want ${runs + chunks}: ${runs} nightly runs${updates}.${source}`;
-  if (runs + chunks <= free) return ok(ID, text);
+  if (runs + chunks <= free) return holds(text);
   const fewer = chunks > 0 && free > runs ? `, or set updates.concurrency to ${free - runs} at most` : '';
   const advice = `What does not fit waits, half an hour at most, a chunk two hours. Have the quota "Concurrent executions" of AWS Lambda raised${fewer}.`;
-  return warning(ID, text, advice);
+  return warning(text, advice);
 }

@@ -2,16 +2,14 @@ import { type Configuration, ConfigurationError } from '../../core/config/config
 import { type DeployedOutputs, type Difference, differencesFrom, planKey } from '../../core/config/deployed.ts';
 import type { Deployment } from '../../core/config/deployment.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import { type Finding, holds, warning } from '../checks/finding.ts';
 import {
   type ConfigurationOptions,
   configurationOrError,
   crmOf,
   differencesText,
 } from '../support/configuration-file.ts';
-import { runbookUrlChecks } from './alarms.ts';
-import { type Check, ok, warning } from './check.ts';
 
-const ID = 'configuration';
 const NOT_DEPLOYED = 'What is deployed is looked at here, by the outputs of the stack.';
 
 /** The configuration that a nightly run is checked against. */
@@ -25,7 +23,8 @@ export interface Configured {
   sameNights: boolean;
   /** Whether time zone and night in the file are those deployed. */
   sameClock: boolean;
-  checks: Check[];
+  /** How the file differs from what is deployed. */
+  finding: Finding;
 }
 
 /**
@@ -39,38 +38,31 @@ export function configured(options: ConfigurationOptions, outputs: DeployedOutpu
   if (found instanceof ConfigurationError) {
     const text = `${found.message.replaceAll('\n', '; ')}. ${NOT_DEPLOYED}`;
     const advice = 'To compare it with a file: --configuration FILE. Correct the file before the next deploy.';
-    const checks = [warning(ID, text, advice)];
-    return { crm, file: undefined, unknownPlans: [...ENTITIES], sameNights: false, sameClock: false, checks };
+    const finding = warning(text, advice);
+    return { crm, file: undefined, unknownPlans: [...ENTITIES], sameNights: false, sameClock: false, finding };
   }
   const { file, deployment } = found;
   const differences = outputs ? differencesFrom(outputs, deployment) : [];
   const unknownPlans = ENTITIES.filter((entity) => differences.some(({ key }) => key === planKey(entity)));
   const sameNights = unknownPlans.length === 0 && !differences.some(({ key }) => key === 'updates');
   const sameClock = !differences.some(({ key }) => ['timeZone', 'nightly'].includes(key));
-  const check =
+  const finding =
     differences.length === 0
-      ? ok(ID, `${file} is ${outputs ? 'what is deployed' : 'valid'}.`)
+      ? holds(`${file} is ${outputs ? 'what is deployed' : 'valid'}.`)
       : differs(found, differences, options);
-  return {
-    crm,
-    file: deployment,
-    unknownPlans,
-    sameNights,
-    sameClock,
-    checks: [check, ...runbookUrlChecks(deployment)],
-  };
+  return { crm, file: deployment, unknownPlans, sameNights, sameClock, finding };
 }
 
 function differs(
   { file, deployment }: Configuration,
   differences: Difference[],
   { configuration }: ConfigurationOptions,
-): Check {
+): Finding {
   const text = `${file} differs from what is deployed in ${differencesText(differences)}. ${NOT_DEPLOYED}`;
   if (deployment.local && configuration === undefined) {
     const advice =
       'npm start deploys it with addresses of its own: add the --configuration that npm start -- --keep prints.';
-    return warning(ID, text, advice);
+    return warning(text, advice);
   }
-  return warning(ID, text, 'If the file is right, deploy; else correct it, or name another with --configuration FILE.');
+  return warning(text, 'If the file is right, deploy; else correct it, or name another with --configuration FILE.');
 }

@@ -1,36 +1,41 @@
+import type { Checked } from '../checks/check.ts';
+import { countOf, documentOf, textOf } from '../checks/print.ts';
 import { eachDeployment, exitCodeOfAll } from '../support/all-deployments.ts';
 import { ENVIRONMENT } from '../support/exit.ts';
 import { colorsFor, manyText, plainLine } from '../support/text.ts';
-import { type Check, documentOf, exitCodeOf, lineOf } from './check.ts';
-import { type DoctorOptions, doctor } from './doctor.ts';
+import type { DoctorOptions } from './begin.ts';
+import { exitCodeOf } from './conclusion.ts';
+import { doctor } from './doctor.ts';
 
-/** `doctor` of every deployment: a row for each, and what failed below it. Warnings are counted; `--json` has all. */
+/** `doctor` of every deployment: a row for each, and what fails a night below it. Warnings are counted; `--json` has all. */
 export async function doctorAll(options: DoctorOptions): Promise<void> {
   const looks = await eachDeployment(options, (place) => doctor({ ...options, ...place }));
   process.exitCode = exitCodeOfAll(looks.map(({ found }) => (found === null ? ENVIRONMENT : exitCodeOf(found))));
   if (options.json) {
     const deployments = looks.map(({ deployment, found, why }) => {
-      return found === null ? { deployment, why, ok: null, checks: null } : { deployment, why, ...documentOf(found) };
+      const document = found ? documentOf(found, exitCodeOf(found) === 0) : { ok: null, checks: null };
+      return { deployment, why, ...document };
     });
     return void process.stdout.write(`${JSON.stringify({ ok: process.exitCode === 0, deployments })}\n`);
   }
-  const colors = colorsFor(process.stdout);
+  const { yellow } = colorsFor(process.stdout);
   const lines = looks.flatMap(({ deployment, found, why }) => {
-    if (found === null) return [colors.yellow(`? ${deployment}: not known: ${plainLine(why)}`)];
-    return exitCodeOf(found) === 0 ? [colors.green(rowOf(deployment, found))] : rowsOfFailed(deployment, found);
+    return found ? rowsOf(deployment, found) : [yellow(`? ${deployment}: not known: ${plainLine(why)}`)];
   });
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function rowsOfFailed(deployment: string, checks: Check[]): string[] {
-  const { red } = colorsFor(process.stdout);
-  const failed = checks.filter(({ status }) => status === 'failed');
-  return [red(rowOf(deployment, checks)), ...failed.map((check) => `    ${plainLine(lineOf(check))}`)];
-}
-
-function rowOf(deployment: string, checks: Check[]): string {
-  const count = (wanted: Check['status']) => checks.filter(({ status }) => status === wanted).length;
-  const warnings = count('warning') > 0 ? `, ${manyText(count('warning'), 'warning')}` : '';
-  if (count('failed') === 0) return `✓ ${deployment}: nothing was found that stops a nightly run${warnings}.`;
-  return `✗ ${deployment}: a nightly run would fail${warnings}:`;
+function rowsOf(deployment: string, checks: Checked[]): string[] {
+  const { green, red, yellow } = colorsFor(process.stdout);
+  const count = countOf(checks, 'warning');
+  const warnings = count > 0 ? `, ${manyText(count, 'warning')}` : '';
+  const bad = checks.filter(({ exitCode }) => exitCode !== 0);
+  if (bad.length === 0) {
+    return [green(`✓ ${deployment}: nothing was found that stops a nightly run${warnings}.`)];
+  }
+  const row =
+    countOf(checks, 'broken') > 0
+      ? red(`✗ ${deployment}: a nightly run would fail${warnings}:`)
+      : yellow(`? ${deployment}: whether a nightly run would work cannot be told${warnings}:`);
+  return [row, ...bad.map((check) => textOf(check, process.stdout).replace(/^/gm, '    '))];
 }

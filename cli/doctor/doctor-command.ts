@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
+import { documentOf } from '../checks/print.ts';
 import { pathArgument, withAllDeployments, withExamples } from '../support/command-options.ts';
-import { documentOf, exitCodeOf, linesOf } from './check.ts';
-import { type DoctorOptions, doctor } from './doctor.ts';
+import type { DoctorOptions } from './begin.ts';
+import { exitCodeOf, linesOf } from './conclusion.ts';
+import { doctor } from './doctor.ts';
 import { doctorAll } from './doctor-all.ts';
 
 /** Registers `doctor`; its exit code is 0 only if a nightly run would work. */
@@ -14,9 +16,9 @@ export function addDoctor(command: Command): void {
     .action(async (options: DoctorOptions) => {
       if (options.allDeployments) return doctorAll(options);
       const checks = await doctor(options);
-      const text = options.json ? JSON.stringify(documentOf(checks)) : linesOf(checks).join('\n');
-      process.stdout.write(`${text}\n`);
       process.exitCode = exitCodeOf(checks);
+      const document = () => JSON.stringify(documentOf(checks, process.exitCode === 0));
+      process.stdout.write(`${options.json ? document() : linesOf(checks, process.stdout).join('\n')}\n`);
     });
   withExamples(command, {
     'doctor --deployment prod': 'after authorize, and when a night has failed',

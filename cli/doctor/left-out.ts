@@ -1,34 +1,28 @@
 import { exceptedOf } from '../../core/config/chosen-columns.ts';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
 import { eachOf } from '../../core/each-of.ts';
-import { RunError } from '../../core/errors.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { exceptedAmong } from '../../core/table/covered-columns.ts';
+import { type Finding, warning } from '../checks/finding.ts';
 import { createManifests, ifReadable, type Manifests } from '../data/manifests.ts';
-import { CommandError } from '../support/exit.ts';
 import type { Target } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
-import { type Check, warning } from './check.ts';
 import type { Configured } from './configuration.ts';
 
-/** Published files that still have a column which the configuration leaves out today, by their manifests. No run fails by it. */
-export async function leftOutChecks(
+/** Published files that still have a column which the configuration leaves out today, by their manifests. */
+export async function leftOutFindings(
   target: Pick<Target, 's3' | 'BucketName'>,
   { file, unknownPlans }: Pick<Configured, 'file' | 'unknownPlans'>,
-): Promise<Check[]> {
+): Promise<Finding[]> {
   if (!file) return [];
   const manifests = createManifests(target);
-  const checks: Check[] = [];
+  const findings: Finding[] = [];
   for (const entity of ENTITIES) {
     const except = exceptedOf(file.entities[entity]);
     if (except.length === 0 || unknownPlans.includes(entity)) continue;
-    const found = await publishedFiles(manifests, entity).catch((error: unknown) => {
-      if (error instanceof CommandError || error instanceof RunError) return error;
-      throw error;
-    });
-    checks.push(...(found instanceof Error ? [notKnown(entity, found)] : checkOf(entity, found, except)));
+    findings.push(...findingOf(entity, await publishedFiles(manifests, entity), except));
   }
-  return checks;
+  return findings;
 }
 
 /** Manifests of all published dates, oldest first. */
@@ -41,7 +35,7 @@ async function publishedFiles(manifests: Manifests, entity: Entity): Promise<Man
   return found.filter((manifest) => manifest !== undefined);
 }
 
-function checkOf(entity: Entity, published: Manifest[], except: string[]): Check[] {
+function findingOf(entity: Entity, published: Manifest[], except: string[]): Finding[] {
   const newest = published.slice(-1);
   const having = published.filter((manifest) => {
     // A file whose header is not known may have what was requested.
@@ -54,13 +48,5 @@ function checkOf(entity: Entity, published: Manifest[], except: string[]): Check
   const what = `${manyText(having.length, 'published file')} of ${entity} still ${having.length === 1 ? 'has' : 'have'} columns that the configuration leaves out today`;
   const dates = first === last ? first.date : `${first.date} to ${last.date}`;
   const advice = `Files stay as they were published, until ${kept.at(-1)} at the latest (retentionDays). Who must not see these columns must not read runs/ until then, or remove these files from the bucket.`;
-  return [warning(`left-out.${entity}`, `${what} (${dates}).`, advice)];
-}
-
-function notKnown(entity: Entity, { message }: Error): Check {
-  return warning(
-    `left-out.${entity}`,
-    `Whether published files of ${entity} have columns that are left out today is not known.`,
-    message,
-  );
+  return [{ ...warning(`${what} (${dates}).`, advice), of: entity }];
 }

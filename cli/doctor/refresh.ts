@@ -2,12 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { OAuthSettings } from '../../core/config/deployment.ts';
 import { createGetAccessToken } from '../../core/oauth/access-token.ts';
 import { accessTokenDeps } from '../../core/oauth/compose.ts';
-import type { Generation } from '../../core/oauth/generation.ts';
+import { type Generation, successorOf } from '../../core/oauth/generation.ts';
+import type { GrantStore } from '../../core/oauth/grant-store.ts';
 import type { TokenAnswer } from '../../core/oauth/token-endpoint.ts';
-import { RUN_FAILED } from '../support/exit.ts';
+import { broken, type Finding, holds, warning } from '../checks/finding.ts';
 import type { Target } from '../support/target.ts';
-import { type Check, failed, ok, warning } from './check.ts';
-import { newestOf } from './places.ts';
 
 interface RefreshOptions {
   crm: OAuthSettings;
@@ -22,6 +21,17 @@ export interface Refreshed {
   calls: { answer: TokenAnswer; milliseconds: number }[];
   /** The CRM gave new tokens that could not be stored. */
   lost: boolean;
+}
+
+/** The generation with the label AWSCURRENT, and its last successor. @throws RunError */
+export async function newestOf(store: GrantStore) {
+  const labelled = await store.current();
+  let newest = labelled;
+  for (;;) {
+    const successor = await store.version(successorOf(newest.versionId));
+    if (!successor) return { labelled, newest };
+    newest = successor;
+  }
 }
 
 /** One real refresh by the functions' own rule; it spends the generation. @throws RunError */
@@ -57,17 +67,16 @@ export async function refresh(target: Target, before: Generation, options: Refre
 }
 
 /** Rotation, `expires_in` and latency. */
-export function refreshCheck({ before, after, calls, lost }: Refreshed, authorizeCommand: string): Check {
-  const id = 'refresh';
+export function refreshFinding({ before, after, calls, lost }: Refreshed, authorizeCommand: string): Finding {
   if (lost) {
     const text = 'The CRM gave a new grant, but it could not be stored; the old one is spent.';
     const advice = `See that the secret can be written, then authorize again: ${authorizeCommand}.`;
-    return failed(id, text, advice, RUN_FAILED);
+    return broken(text, advice);
   }
   const last = calls.at(-1);
   if (last?.answer.kind !== 'granted') {
     const text = `Another function refreshed the grant at the same time; generation ${after.versionId} is there.`;
-    return warning(id, text, 'To measure the CRM, refresh again when no run is under way.');
+    return warning(text, 'To measure the CRM, refresh again when no run is under way.');
   }
   const { refreshToken, expiresAt, obtainedAt } = last.answer.tokens;
   const rotated = refreshToken !== undefined && refreshToken !== before.tokens.refreshToken;
@@ -79,6 +88,6 @@ export function refreshCheck({ before, after, calls, lost }: Refreshed, authoriz
     `stored as generation ${after.versionId}`,
   ].join('; ');
   const odd = [...(calls.length > 1 ? ['the first answer was lost'] : []), ...last.answer.oddities];
-  if (odd.length === 0) return ok(id, `${text}.`);
-  return warning(id, `${text}. Odd: ${odd.join(', ')}.`, 'Nothing is lost by it; tell the operator of the CRM.');
+  if (odd.length === 0) return holds(`${text}.`);
+  return warning(`${text}. Odd: ${odd.join(', ')}.`, 'Nothing is lost by it; tell the operator of the CRM.');
 }

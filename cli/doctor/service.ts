@@ -5,14 +5,14 @@ import { type Field, readFields } from '../../core/crm/fields.ts';
 import { RunError } from '../../core/errors.ts';
 import type { Tokens } from '../../core/oauth/secrets.ts';
 import { dateIn } from '../../core/schedule/local-time.ts';
-import { RUN_FAILED } from '../support/exit.ts';
+import { about, asRemark, broken, type Finding, holds, unknown } from '../checks/finding.ts';
+import { findingOf } from '../checks/finding-of.ts';
 import type { Target } from '../support/target.ts';
-import { type Check, failed, failedBy, ok, warning } from './check.ts';
-import { columnsChecks } from './columns.ts';
+import { changedColumns, newestManifest } from './changed-columns.ts';
+import { columnsFindings } from './columns.ts';
 import type { Configured } from './configuration.ts';
-import { driftChecks, newestManifest } from './drift.ts';
 
-interface ServiceOptions {
+interface AskOptions {
   now: () => Date;
   /** Then a refusal is final; else a run would refresh first. */
   refreshed: boolean;
@@ -21,59 +21,80 @@ interface ServiceOptions {
   target: Pick<Target, 's3' | 'BucketName'>;
 }
 
+/** What comes of asking the CRM for the columns of all entities. */
+export interface Asked {
+  service: Finding;
+  columns: Finding[];
+}
+
 /** The CRM refused a valid token; without `--refresh` it is not refreshed. */
 class TokenRefused extends Error {}
 
 /** Reads the columns of all entities, with one token and without refreshing it. */
-export async function serviceChecks(known: Configured, tokens: Tokens, options: ServiceOptions): Promise<Check[]> {
+export async function askCrm(known: Configured, tokens: Tokens, options: AskOptions): Promise<Asked> {
   const crm = clientWith(known, tokens, options);
-  const checks: Check[] = [];
+  const columns: Finding[] = [];
   const started = performance.now();
   for (const entity of ENTITIES) {
     try {
       const fields = await readFields(crm, entity);
-      if (known.file) checks.push(...(await entityChecks(known, known.file, { entity, fields }, options)));
+      if (known.file) columns.push(...(await entityFindings(known, known.file, { entity, fields }, options)));
     } catch (error) {
-      if (error instanceof TokenRefused) return [refused(options.refreshCommand)];
+      if (error instanceof TokenRefused) return { service: refused(options.refreshCommand), columns: [] };
       // The same for all entities: reported once, and not waited for again.
-      if (error instanceof RunError && error.transient) return [failedBy('service', error), ...checks];
-      checks.push(ofRule(known, entity, failedBy(`columns.${entity}`, error)));
+      if (error instanceof RunError && error.transient) return { service: findingOf(error), columns };
+      columns.push(ofRule(known, entity, about(entity, findingOf(error))));
     }
   }
   const each = Math.round((performance.now() - started) / ENTITIES.length);
-  const service = ok('service', `It answers at ${known.crm.baseUrl} (${each} ms per list of fields).`);
+  const service = holds(`It answers at ${known.crm.baseUrl} (${each} ms per list of fields).`);
   // That the bucket cannot be read is the same for all entities.
-  const once = new Map(checks.map((check) => [check.id, check])).values();
-  return [service, ...once, ...unknownPlans(known)];
+  const once = new Map(columns.map((finding) => [finding.of, finding])).values();
+  return { service, columns: [...once, ...unknownPlans(known)] };
 }
 
-async function entityChecks(
+async function entityFindings(
   configured: Configured,
   file: Deployment,
   { entity, fields }: { entity: Entity; fields: Field[] },
-  { target, now }: ServiceOptions,
-): Promise<Check[]> {
-  const { last, checks } = await newestManifest(target, entity);
+  { target, now }: AskOptions,
+): Promise<Finding[]> {
+  const { last, findings } = await newestOrWhyNot(target, entity);
   const listed = { entity, fields, last };
-  const columns = columnsChecks(file, listed);
-  const known = columns.every(({ status }) => status !== 'failed');
-  const drift = known ? [...checks, ...driftChecks(file, listed, dateIn(file.timeZone, now()))] : [];
-  return [...columns, ...drift].map((check) => ofPlan(configured, entity, check));
+  const columns = columnsFindings(file, listed);
+  const isKnown = columns.every(({ verdict }) => verdict !== 'broken');
+  const changed = isKnown ? [...findings, ...changedColumns(file, listed, dateIn(file.timeZone, now()))] : [];
+  return [...columns, ...changed].map((finding) => ofPlan(configured, entity, finding));
+}
+
+/** Without the newest export columns are judged nevertheless. */
+async function newestOrWhyNot(target: AskOptions['target'], entity: Entity) {
+  try {
+    return { last: await newestManifest(target, entity), findings: [] };
+  } catch (error) {
+    return { last: undefined, findings: [about('changed', asRemark(findingOf(error)))] };
+  }
 }
 
 /** A plan that is not deployed cannot fail a night. */
-function ofPlan(known: Configured, entity: Entity, check: Check): Check {
-  if (check.status === 'ok' || !known.unknownPlans.includes(entity)) return ofRule(known, entity, check);
-  return warning(check.id, `${check.text} (By the file; another plan is deployed.)`, check.advice ?? '');
+function ofPlan(known: Configured, entity: Entity, finding: Finding): Finding {
+  if (!known.unknownPlans.includes(entity)) return ofRule(known, entity, finding);
+  return asRemark(finding, ' (By the file; another plan is deployed.)');
 }
 
-function unknownPlans({ unknownPlans: entities }: Configured): Check[] {
+/** What does not run every night cannot fail a night; of a plan that is not known, it may run. */
+function ofRule({ file, unknownPlans }: Configured, entity: Entity, finding: Finding): Finding {
+  if (!file || unknownPlans.includes(entity) || file.entities[entity].enabled) return finding;
+  return asRemark(finding, ' (Its nightly rule is switched off.)');
+}
+
+function unknownPlans({ unknownPlans: entities }: Configured): Finding[] {
   if (entities.length === 0) return [];
-  const text = `Whether the CRM has the columns that are deployed is not known for ${entities.join(', ')}.`;
-  return [warning('columns', text, 'Look with the configuration that was deployed: --configuration FILE.')];
+  const why = `Whether the CRM has the columns that are deployed is not known for ${entities.join(', ')}.`;
+  return [unknown(why, 'Look with the configuration that was deployed: --configuration FILE.')];
 }
 
-function clientWith({ crm }: Configured, { accessToken, scope }: Tokens, options: ServiceOptions): CrmClient {
+function clientWith({ crm }: Configured, { accessToken, scope }: Tokens, options: AskOptions): CrmClient {
   return createCrmClient({
     baseUrl: crm.baseUrl,
     getAccessToken: async ({ rejected } = {}) => {
@@ -86,16 +107,8 @@ function clientWith({ crm }: Configured, { accessToken, scope }: Tokens, options
   });
 }
 
-function refused(refreshCommand: string): Check {
+function refused(refreshCommand: string): Finding {
   const text =
     'The CRM refuses the stored access token before its end (401), as it does where the grant was withdrawn; the lists of fields were not read.';
-  const advice = `A run would refresh it first; to see now whether that works, add --refresh: ${refreshCommand}.`;
-  return failed('service', text, advice, RUN_FAILED);
-}
-
-/** What does not run every night cannot fail a night; of a plan that is not known, it may run. */
-function ofRule({ file, unknownPlans }: Configured, entity: Entity, check: Check): Check {
-  if (check.status === 'ok' || !file || unknownPlans.includes(entity)) return check;
-  if (file.entities[entity].enabled) return check;
-  return warning(check.id, `${check.text} (Its nightly rule is switched off.)`, check.advice ?? '');
+  return broken(text, `A run would refresh it first; to see now whether that works, add --refresh: ${refreshCommand}.`);
 }

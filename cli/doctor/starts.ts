@@ -3,12 +3,9 @@ import { timingOf } from '../../core/config/timing.ts';
 import { cronTimes } from '../../core/schedule/cron.ts';
 import { dateAfter, dateIn, instantOf } from '../../core/schedule/local-time.ts';
 import { isSchedule } from '../../core/schedule/schedule-expression.ts';
-import { ruleExpressions } from '../schedule/rules.ts';
-import type { Target } from '../support/target.ts';
-import { type Check, ok, orWarning, warning } from './check.ts';
+import { type Finding, holds, warning } from '../checks/finding.ts';
 import type { Configured } from './configuration.ts';
 
-const ID = 'starts';
 /** More than a year: every change of the clocks is in it. */
 const DAYS = 400;
 
@@ -20,34 +17,33 @@ interface LocalStart {
 
 /**
  * Whether the rules start entities with a local time when that is due. Governments change their clocks: the zone data of this
- * machine may be newer than that of the deployment. No check where no start that is deployed is known to be local.
+ * machine may be newer than that of the deployment. Nothing where no start that is deployed is known to be local.
+ * @param schedules of the rules in the account
  */
-export async function startsCheck(
-  target: Pick<Target, 'events' | 'stack'>,
+export async function localStarts(
+  schedules: () => Promise<Map<Entity, string>>,
   { file, unknownPlans, sameClock }: Pick<Configured, 'file' | 'unknownPlans' | 'sameClock'>,
   now: Date,
-): Promise<Check[]> {
+): Promise<Finding[]> {
   if (!file || !sameClock) return [];
   const local = ENTITIES.filter((entity) => !unknownPlans.includes(entity)).flatMap((entity): LocalStart[] => {
     const { at, timeZone } = timingOf(file, entity);
     return at === null ? [] : [{ entity, at, timeZone }];
   });
-  if (local.length === 0) return [];
-  const text = 'Whether the rules start entities at their local times could not be looked at.';
-  return [await orWarning(ID, text, async () => judged(local, await ruleExpressions(target), now))];
+  return local.length === 0 ? [] : [judged(local, await schedules(), now)];
 }
 
-function judged(local: LocalStart[], expressions: Map<Entity, string>, now: Date): Check {
+function judged(local: LocalStart[], expressions: Map<Entity, string>, now: Date): Finding {
   const unlike = local.flatMap((start) => {
     const missed = firstMissed(start, expressions.get(start.entity) ?? '', now);
     return missed ? [`${start.entity} from ${missed.date} on (${start.at} is ${missed.utc} UTC)`] : [];
   });
   const zone = `${local[0]?.timeZone} by the zone data of this machine (${process.versions.tz})`;
-  if (unlike.length === 0) return ok(ID, `The rules fire at the local times of ${local.length} entities in ${zone}.`);
+  if (unlike.length === 0) return holds(`The rules fire at the local times of ${local.length} entities in ${zone}.`);
   const what = `The rules do not fire at the local times of ${unlike.join(', ')} in ${zone}.`;
   const advice =
     'Such a night starts at the nearest time of its rule. Deploy again from a machine whose Node.js has the newest zone data.';
-  return warning(ID, what, advice);
+  return warning(what, advice);
 }
 
 /** The first date on which a rule does not fire when the local time is due. */

@@ -1,34 +1,26 @@
 import type { Entity } from '../../core/config/entities.ts';
-import { RunError } from '../../core/errors.ts';
+import { type Finding, holds, warning } from '../checks/finding.ts';
 import { commandFor } from '../support/command-options.ts';
-import { CommandError } from '../support/exit.ts';
 import type { Target, TargetOptions } from '../support/target.ts';
 import { manyText } from '../support/text.ts';
 import { type StandingTable, standingTables } from '../tables/standing-tables.ts';
-import { type Check, ok, warning } from './check.ts';
 
 /**
- * Whether the tables in the bucket stand under today's settings of what is readable. Nothing where there are no tables: no run
- * fails by it.
+ * Whether the tables in the bucket stand under today's settings of what is readable. Nothing where there are no tables.
  */
-export async function tablesChecks(
+export async function tablesFindings(
   target: Pick<Target, 's3' | 'BucketName' | 'TableSettings'>,
   place: TargetOptions,
-): Promise<Check[]> {
-  const found = await standingTables(target).catch((error: unknown) => {
-    if (error instanceof CommandError || error instanceof RunError) return error;
-    throw error;
-  });
-  if (found instanceof Error)
-    return [warning('tables', 'Under which settings the tables stand is not known.', found.message)];
+): Promise<Finding[]> {
+  const found = await standingTables(target);
   if (found.length === 0) return [];
   const lagging = found.filter(({ settings }) => settings !== 'today');
   if (lagging.length === 0)
-    return [ok('tables', `${manyText(found.length, 'table')}: all stand under today's settings of columns.`)];
-  return [...Map.groupBy(lagging, ({ entity }) => entity)].map(([entity, tables]) => checkOf(entity, tables, place));
+    return [holds(`${manyText(found.length, 'table')}: all stand under today's settings of columns.`)];
+  return [...Map.groupBy(lagging, ({ entity }) => entity)].map(([entity, tables]) => findingOf(entity, tables, place));
 }
 
-function checkOf(entity: Entity, tables: StandingTable[], place: TargetOptions): Check {
+function findingOf(entity: Entity, tables: StandingTable[], place: TargetOptions): Finding {
   const of = (wanted: StandingTable['settings']) => tables.filter(({ settings }) => settings === wanted);
   const [other, unknown, left] = [of('other'), of('unknown'), of('left')];
   const text = [
@@ -42,7 +34,7 @@ function checkOf(entity: Entity, tables: StandingTable[], place: TargetOptions):
   const again = `Write them again: ${commandFor(`table ${entity} --outdated`, place)}.`;
   const remove = 'Remove from the bucket what nothing writes again, or wait until the lifecycle rules do.';
   const advice = [...(other.length + unknown.length > 0 ? [again] : []), ...(left.length > 0 ? [remove] : [])];
-  return warning(`tables.${entity}`, `Tables of ${entity}: ${text.join('; ')}.`, advice.join(' '));
+  return { ...warning(`Tables of ${entity}: ${text.join('; ')}.`, advice.join(' ')), of: entity };
 }
 
 /** Dates that are named one by one. */

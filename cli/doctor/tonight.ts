@@ -11,46 +11,44 @@ import { failedChecks } from '../../core/gate/report.ts';
 import { isReleasable, stoppedText } from '../../core/gate/words.ts';
 import { type Bucket, createBucket } from '../../core/storage/bucket.ts';
 import { objectSource } from '../../core/storage/object-source.ts';
-import { createManifests, ifReadable } from '../data/manifests.ts';
-import { RUN_FAILED } from '../support/exit.ts';
+import { broken, type Finding, holds, warning } from '../checks/finding.ts';
+import { findingOf } from '../checks/finding-of.ts';
 import type { Target } from '../support/target.ts';
-import { type Check, failed, failedBy, ok, warning } from './check.ts';
-
-const ID = 'tonight';
+import { newestManifest } from './changed-columns.ts';
 
 /**
  * Passes the newest export of each entity through the gate of today's settings: what stops it would stop a file of tonight
  * that is like it.
  * @param read by its bytes, all of which are read; default: by what its manifest says of them
  */
-export async function tonightChecks(
+export async function tonightFindings(
   target: Pick<Target, 's3' | 'BucketName'>,
   deployment: Deployment,
   { now, read = false }: { now: () => Date; read?: boolean | undefined },
-): Promise<Check[]> {
+): Promise<Finding[]> {
   const enabled = ENTITIES.filter((entity) => deployment.entities[entity].enabled);
-  const found: Check[] = [];
+  const found: Finding[] = [];
   const [looked, unread]: [Entity[], Entity[]] = [[], []];
   for (const entity of enabled) {
-    const manifest = await newestOf(target, entity);
+    const manifest = await newestManifest(target, entity);
     (manifest ? looked : unread).push(entity);
-    if (manifest)
-      found.push(...(await checkOf(manifest).catch((error: unknown) => [failedBy(`${ID}.${entity}`, error)])));
+    const findings = manifest ? await judged(manifest).catch((error: unknown) => [findingOf(error)]) : [];
+    found.push(...findings.map((finding) => ({ ...finding, of: entity })));
   }
   return [...found, ...summary(looked.length - found.length, unread)];
 
-  async function checkOf(manifest: Manifest): Promise<Check[]> {
+  async function judged(manifest: Manifest): Promise<Finding[]> {
     const { entity, date } = manifest;
-    const judged = judgedAgain(manifest, deployment.entities[entity]);
+    const subject = judgedAgain(manifest, deployment.entities[entity]);
     const bucket = createBucket(target.s3, target.BucketName);
     const facts = read
-      ? await factsByBytes(bucket, manifest, expectedOf(judged, deployment))
-      : factsToday(manifest, judged.excepted);
-    const { report, facts: known } = await judgeExport(judged, facts, { bucket, deployment, now });
+      ? await factsByBytes(bucket, manifest, expectedOf(subject, deployment))
+      : factsToday(manifest, subject.excepted);
+    const { report, facts: known } = await judgeExport(subject, facts, { bucket, deployment, now });
     if (!report || failedChecks(report).length === 0) return [];
     const text = `A file of ${entity} like that of ${date} would be withheld: it ${stoppedText(report, known)}.`;
-    if (isReleasable(report)) return [warning(`${ID}.${entity}`, text, WITHHELD)];
-    return [failed(`${ID}.${entity}`, text, WITHHELD_FOR_GOOD, RUN_FAILED)];
+    if (isReleasable(report)) return [warning(text, WITHHELD)];
+    return [broken(text, WITHHELD_FOR_GOOD)];
   }
 }
 
@@ -67,17 +65,10 @@ const WITHHELD =
 const WITHHELD_FOR_GOOD =
   'Nobody can release such a file: change columns in the configuration, or the export at the CRM.';
 
-function summary(passed: number, unread: Entity[]): Check[] {
+function summary(passed: number, unread: Entity[]): Finding[] {
   const none = `Of ${unread.join(', ')} nothing is published that could be looked at.`;
   return [
-    ...(passed > 0 ? [ok(ID, `The newest exports of ${passed} entities pass the gate of today's settings.`)] : []),
-    ...(unread.length > 0 ? [ok(`${ID}.first`, none)] : []),
+    ...(passed > 0 ? [holds(`The newest exports of ${passed} entities pass the gate of today's settings.`)] : []),
+    ...(unread.length > 0 ? [{ ...holds(none), of: 'first' }] : []),
   ];
-}
-
-async function newestOf(target: Pick<Target, 's3' | 'BucketName'>, entity: Entity): Promise<Manifest | undefined> {
-  const manifests = createManifests(target);
-  const unreadable = () => undefined;
-  const pointer = await ifReadable(manifests.pointer(entity, 'latest'), unreadable);
-  return pointer && ifReadable(manifests.manifest(pointer.manifestKey), unreadable);
 }

@@ -50,12 +50,6 @@ export async function pausedRules(target: DeployedRules): Promise<Entity[]> {
   return ENTITIES.filter((entity) => rules.get(entity)?.State === 'DISABLED');
 }
 
-/** The schedule of each nightly rule in the account. */
-export async function ruleExpressions(target: DeployedRules): Promise<Map<Entity, string>> {
-  const rules = await nightlyRules(target);
-  return new Map([...rules].map(([entity, { ScheduleExpression = '' }]) => [entity, ScheduleExpression]));
-}
-
 /** The nightly rules that are in the account. */
 export async function nightlyRules({ events, stack }: DeployedRules): Promise<Map<Entity, Rule>> {
   const { Rules = [] } = await events.send(new ListRulesCommand({ NamePrefix: `${stack}-` }));

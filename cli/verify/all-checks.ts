@@ -1,4 +1,6 @@
-import type { Check } from './base/check.ts';
+import type { Check } from '../checks/check.ts';
+import { RULES } from '../checks/rules.ts';
+import type { Verifying } from './base/verifying.ts';
 import { ALARM_CHECKS } from './checks/alarm-checks.ts';
 import { DASHBOARD_CHECK } from './checks/dashboard-check.ts';
 import { DRIFT_CHECK } from './checks/drift-check.ts';
@@ -8,14 +10,14 @@ import { INPUT_CHECKS } from './checks/input-checks.ts';
 import { LOG_CHECK } from './checks/log-check.ts';
 import { METRIC_CHECKS } from './checks/metric-checks.ts';
 import { REFUSED_PUTS } from './checks/refused-puts.ts';
-import { RULE_CHECKS } from './checks/rule-checks.ts';
 import { RULE_START } from './checks/rule-start.ts';
 import { STORAGE_CHECKS } from './checks/storage-checks.ts';
 import { TRACE_CHECK } from './checks/trace-check.ts';
+import { UNDELIVERED_STARTS } from './checks/undelivered-starts.ts';
 import { UPDATE_CHECK } from './checks/update-check.ts';
 
 /** In the order in which they are shown; they are made at the same time. */
-export const ALL_CHECKS: Check[] = [
+export const ALL_CHECKS: Check<Verifying>[] = [
   ...EXPORT_CHECKS,
   LOG_CHECK,
   TRACE_CHECK,
@@ -25,7 +27,8 @@ export const ALL_CHECKS: Check[] = [
   ...METRIC_CHECKS,
   DASHBOARD_CHECK,
   ...ALARM_CHECKS,
-  ...RULE_CHECKS,
+  RULES,
+  UNDELIVERED_STARTS,
   RULE_START,
   FUNCTION_CHECK,
   DRIFT_CHECK,

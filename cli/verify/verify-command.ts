@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { ENTITIES, type Entity } from '../../core/config/entities.ts';
+import type { Checked } from '../checks/check.ts';
+import type { Verdict } from '../checks/finding.ts';
+import { countOf, documentOf, textOf } from '../checks/print.ts';
 import { entitiesArgument, pathArgument, withExamples } from '../support/command-options.ts';
 import { RUN_FAILED } from '../support/exit.ts';
 import { printErr, printOut } from '../support/print.ts';
 import { connect, type TargetOptions } from '../support/target.ts';
-import { plainLine } from '../support/text.ts';
 import { untilInterrupted } from '../support/until-interrupted.ts';
-import type { Checked } from './base/check.ts';
 import { updatesOf } from './checks/update-check.ts';
 import { type Verified, verify } from './verify.ts';
 
@@ -45,11 +46,12 @@ async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
     const words = 'Stopped. What was made for the checks is removed; runs that were started go on to their ends.';
     const verified = await untilInterrupted(words, (signal) => {
       return verify(target, {
+        place: options,
         entity,
         alarm,
         updates,
         signal,
-        ...(!json && { onChecked: (one) => printOut(lineOf(one)) }),
+        ...(!json && { onChecked: (one) => printOut(textOf(one, process.stdout)) }),
       });
     });
     print(verified, json);
@@ -58,25 +60,16 @@ async function verifyAndPrint(options: VerifyCommandOptions): Promise<void> {
   }
 }
 
-/** The one document of `--json`. */
-export function documentOf(checks: Checked[]) {
-  return { ok: holds(checks), checks: checks.map(({ id, ok, found, why }) => ({ id, ok, found, why })) };
-}
-
 /** That nothing could be checked is no proof. */
-function holds(checks: Checked[]): boolean {
-  return checks.every(({ ok }) => ok !== false) && checks.some(({ ok }) => ok === true);
-}
-
-export function lineOf({ id, does, ok, found, why }: Checked): string {
-  if (ok === null) return plainLine(`- ${id}: ${does}: not checked, because ${why?.replace(/[.]$/, '')}.`);
-  return plainLine(`${ok ? '✓' : '✗'} ${id}: ${does}: ${found?.replace(/[.]$/, '')}.${why ? ` -> ${why}` : ''}`);
+export function isProof(checks: Checked[]): boolean {
+  return countOf(checks, 'broken') === 0 && countOf(checks, 'holds') > 0;
 }
 
 function print({ checks, runs }: Verified, json: boolean): void {
-  const count = (ok: boolean | null) => checks.filter((one) => one.ok === ok).length;
-  if (json) process.stdout.write(`${JSON.stringify(documentOf(checks))}\n`);
-  else printOut(`${count(true)} held, ${count(false)} did not, ${count(null)} were not checked.`);
+  const ok = isProof(checks);
+  const count = (verdict: Verdict) => countOf(checks, verdict);
+  const counts = `${count('holds')} held, ${count('warning')} with a warning, ${count('broken')} did not`;
+  printOut(json ? JSON.stringify(documentOf(checks, ok)) : `${counts}, ${count('unknown')} could not be told.`);
   printErr(runs.length > 0 ? `Runs that it made: ${runs.join(', ')}.` : 'It made no run.');
-  process.exitCode = holds(checks) ? 0 : RUN_FAILED;
+  process.exitCode = ok ? 0 : RUN_FAILED;
 }

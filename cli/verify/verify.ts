@@ -1,16 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { Entity } from '../../core/config/entities.ts';
+import { nameCalls } from '../checks/calls.ts';
+import { type Check, type Checked, checked } from '../checks/check.ts';
+import { readStack } from '../checks/deployed-stack.ts';
+import { CannotTell } from '../checks/finding.ts';
+import { missingRight } from '../checks/finding-of.ts';
 import { CommandError, ENVIRONMENT } from '../support/exit.ts';
-import { isSettled, type Target } from '../support/target.ts';
+import { isSettled, type Target, type TargetOptions } from '../support/target.ts';
 import type { CheckedUpdates } from '../updates/check-updates.ts';
 import { ALL_CHECKS } from './all-checks.ts';
-import { nameCalls } from './base/calls.ts';
-import { type Check, type Checked, checked, missingRight } from './base/check.ts';
-import { readStack } from './base/deployed-stack.ts';
 import type { Pace } from './base/pace.ts';
 import { createRuns } from './base/runs.ts';
 import { removeTemporary } from './base/temporary.ts';
 import type { Verifying } from './base/verifying.ts';
+import { LEFT_OVERS } from './checks/left-overs.ts';
 import { type Lock, takeLock } from './lock.ts';
 
 export interface VerifyOptions {
@@ -18,10 +21,12 @@ export interface VerifyOptions {
   alarm?: boolean;
   updates?: CheckedUpdates | undefined;
   signal: AbortSignal;
+  /** For commands to paste; default: the name of the deployment alone. */
+  place?: TargetOptions;
   /** Sees each check, in order. */
   onChecked?: (one: Checked) => void;
   /** Default: all. */
-  checks?: Check[];
+  checks?: Check<Verifying>[];
   pace?: Pace;
 }
 
@@ -50,13 +55,17 @@ export async function verify(target: Target, options: VerifyOptions): Promise<Ve
   const { lock, readOnly } = await lockOrReason(target, id);
   const signal = AbortSignal.any([options.signal, ...(lock ? [lock.lost] : [])]);
   const { entity, alarm = false, updates, pace = PACE } = options;
+  const place = options.place ?? { deployment: target.stack.replace(/^crm-export-/, '') };
   const runs = createRuns({ target, entity, pace, signal, id });
-  const verifying: Verifying = { target, stack, runs, entity, id, alarm, updates, readOnly, pace, signal };
+  const verifying: Verifying = { target, place, stack, runs, entity, id, alarm, updates, readOnly, pace, signal };
   try {
     const before = lock ? await removeTemporary(target) : undefined;
     const checks = await allOf(options, verifying);
     signal.throwIfAborted();
-    if (lock) checks.push(reported(await leftOvers(target, before?.removed ?? []), options));
+    if (lock) {
+      const left = await checked(LEFT_OVERS, { target, ofAnother: before?.removed ?? [] }, place.deployment);
+      checks.push(...reported(left, options));
+    }
     return { checks, runs: runs.names };
   } finally {
     // Each check removes what it made; a call that was cut short may have made something nevertheless.
@@ -88,30 +97,19 @@ async function lockOrReason(target: Target, id: string): Promise<{ lock?: Lock; 
 }
 
 async function allOf({ checks = ALL_CHECKS, ...options }: VerifyOptions, verifying: Verifying): Promise<Checked[]> {
-  const made = checks.map((check) => checked(check, verifying));
+  const made = checks.map((check) => checked(lookingOnly(check, verifying), verifying, verifying.place.deployment));
   const results: Checked[] = [];
-  for (const one of made) results.push(reported(await one, verifying.signal.aborted ? {} : options));
+  for (const one of made) results.push(...reported(await one, verifying.signal.aborted ? {} : options));
   return results;
 }
 
-function reported(one: Checked, { onChecked }: Pick<VerifyOptions, 'onChecked'>): Checked {
-  onChecked?.(one);
-  return one;
+/** The check, which makes nothing where nothing may be made. */
+function lookingOnly(check: Check<Verifying>, { readOnly }: Verifying): Check<Verifying> {
+  if (!check.makes || readOnly === undefined) return check;
+  return { ...check, look: () => Promise.reject(new CannotTell(readOnly)) };
 }
 
-/** Looks once more for everything temporary. */
-async function leftOvers(target: Target, ofAnother: string[]): Promise<Checked> {
-  const check = { id: 'left-overs', does: 'looks for anything temporary that is still there' };
-  const { removed, errors } = await removeTemporary(target);
-  const earlier = ofAnother.length > 0 ? `; removed of an earlier verify: ${ofAnother.join(', ')}` : '';
-  const rights = errors.flatMap((error) => missingRight(error) ?? []);
-  if (rights.length < errors.length || rights.some((right) => !/:(List|Describe)/.test(right))) {
-    const why = `Remove by hand what has _verify_ in its name${rights.length > 0 ? `; lacking: ${rights.join(', ')}` : ''}.`;
-    return { ...check, ok: false, found: `not all could be removed${earlier}`, why };
-  }
-  if (rights.length > 0) {
-    return { ...check, ok: null, found: null, why: `these credentials lack the right ${rights.join(', ')}${earlier}` };
-  }
-  const found = removed.length > 0 ? `removed only now: ${removed.join(', ')}` : 'nothing temporary is left';
-  return { ...check, ok: true, found: `${found}${earlier}`, why: null };
+function reported(some: Checked[], { onChecked }: Pick<VerifyOptions, 'onChecked'>): Checked[] {
+  for (const one of some) onChecked?.(one);
+  return some;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CloudFormationClient, CreateStackCommand, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DeleteSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
-import * as z from 'zod';
+import { checksSchema } from '../../cli/checks/print.ts';
 import { doctor } from '../../cli/doctor/doctor.ts';
 import { switchRule } from '../../cli/schedule/rules.ts';
 import type { DeployedOutputs } from '../../core/config/deployed.ts';
@@ -17,18 +17,6 @@ import { runCli } from '../cli/support/run-cli.ts';
 import { run } from '../local/support/running.ts';
 import { type Deployed, deployForTests } from './support/deployed.ts';
 import { putTokens, rememberSecrets, storedTokens } from './support/secrets.ts';
-
-const documentSchema = z.strictObject({
-  ok: z.boolean(),
-  checks: z.array(
-    z.strictObject({
-      id: z.string(),
-      status: z.enum(['ok', 'warning', 'failed']),
-      text: z.string().min(1),
-      advice: z.string().min(1).nullable(),
-    }),
-  ),
-});
 
 const secretsSeen = new Set<string>();
 const written: string[] = [];
@@ -80,11 +68,11 @@ async function checked(look: Look = {}) {
   written.push(stdout, stderr);
   expect(stderr).toBe('');
   expect(stdout.trim().split('\n')).toHaveLength(1);
-  const document = documentSchema.parse(JSON.parse(stdout));
+  const document = checksSchema.parse(JSON.parse(stdout));
   expect(document.ok).toBe(code === 0);
-  const statuses = Object.fromEntries(document.checks.map(({ id, status }) => [id, status]));
+  const verdicts = Object.fromEntries(document.checks.map(({ id, verdict }) => [id, verdict]));
   const at = (id: string) => document.checks.find((check) => check.id === id);
-  return { code, statuses, at, ids: document.checks.map(({ id }) => id) };
+  return { code, verdicts, at, ids: document.checks.map(({ id }) => id) };
 }
 
 /** A grant of the sandbox, stored as if it had been authorized or refreshed now. */
@@ -115,7 +103,7 @@ const BEFORE = [
   'rules',
   'tonight.first',
   'concurrency',
-  'alarms',
+  'alarm-addresses',
   'client-secret',
   'grant',
   'ledger',
@@ -126,10 +114,10 @@ it('finds nothing wrong in a deployment that was just authorized, and changes no
   await rememberSecrets(system, secretsSeen);
   const before = await storedTokens(system);
 
-  const { code, ids, statuses } = await checked();
+  const { code, ids, verdicts } = await checked();
 
   expect(ids).toEqual([...BEFORE, 'scopes', 'access-token', 'service', ...COLUMNS]);
-  expect(new Set(Object.values(statuses))).toEqual(new Set(['ok']));
+  expect(new Set(Object.values(verdicts))).toEqual(new Set(['holds']));
   expect(code).toBe(0);
   expect(await storedTokens(system)).toEqual(before);
 });
@@ -147,15 +135,15 @@ it('refreshes once when it is asked to, and reports rotation, life and latency',
   const before = await storedTokens(system);
   system.sandbox.ledger.clear();
 
-  const { code, at, statuses } = await checked({ args: ['--refresh'] });
+  const { code, at, verdicts } = await checked({ args: ['--refresh'] });
 
   const after = await storedTokens(system);
   secretsSeen.add(after.accessToken).add(after.refreshToken);
   expect(code).toBe(0);
-  expect(at('refresh')?.text).toMatch(/^Answered in \d+ ms; rotation observed: .*; expires_in 3600 s; stored as gen/);
+  expect(at('refresh')?.found).toMatch(/^Answered in \d+ ms; rotation observed: .*; expires_in 3600 s; stored as gen/);
   expect(after.refreshToken).not.toBe(before.refreshToken);
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(1);
-  expect(statuses).toMatchObject({ refresh: 'ok', service: 'ok' });
+  expect(verdicts).toMatchObject({ refresh: 'holds', service: 'holds' });
 });
 
 it('dates its claim by the time of AWS, for a slow clock here would let a function take the claim over', async () => {
@@ -171,8 +159,8 @@ it('dates its claim by the time of AWS, for a slow clock here would let a functi
   const checks = await doctor({ ...place, refresh: true }).finally(() => vi.useRealTimers());
 
   const spent = await createLedger(dynamo, LedgerTableName, TokensSecretId).read(versionId);
-  expect(checks.find(({ id }) => id === 'clock')?.text).toMatch(/^The clock of this machine is (299|30[01]) s slow/);
-  expect(checks.find(({ id }) => id === 'refresh')?.status).toBe('ok');
+  expect(checks.find(({ id }) => id === 'clock')?.found).toMatch(/^The clock of this machine is (299|30\d) s slow/);
+  expect(checks.find(({ id }) => id === 'refresh')?.verdict).toBe('holds');
   expect(spent?.state).toBe('STORED');
   expect(Math.abs((spent?.deadline ?? 0) - LEASE_MS - rightTime)).toBeLessThan(5000);
 });
@@ -184,22 +172,22 @@ it('says that there is no rotation where the CRM keeps the refresh token', async
 
   system.sandbox.settings.rotation = 'strict';
   expect(code).toBe(0);
-  expect(at('refresh')?.text).toContain('no rotation');
+  expect(at('refresh')?.found).toContain('no rotation');
 });
 
 it('calls a stale access token no fault, and does not refresh it unasked', async () => {
   await store({ obtainedAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-01T01:00:00.000Z' });
   system.sandbox.ledger.clear();
 
-  const { code, at, statuses } = await checked();
+  const { code, at, verdicts } = await checked();
   const { stdout } = await typed();
 
   expect(code).toBe(0);
   expect(stdout).toMatch(
     /\nNothing was found that stops a nightly run, but the grant was not tried: add --refresh\.\n$/,
   );
-  expect(statuses).toMatchObject({ 'access-token': 'warning', service: 'warning' });
-  expect(at('access-token')?.text).toContain('is stale');
+  expect(verdicts).toMatchObject({ 'access-token': 'warning', service: 'unknown' });
+  expect(at('access-token')?.found).toContain('is stale');
   expect(at('service')?.advice).toContain('--refresh');
   expect(system.sandbox.ledger.count()).toBe(0);
 });
@@ -212,10 +200,10 @@ it('fails where the CRM refuses a token that lives, and does not refresh it unas
   const { code, at } = await checked();
 
   expect(code).toBe(1);
-  expect(at('service')).toMatchObject({ status: 'failed', text: expect.stringContaining('401') });
+  expect(at('service')).toMatchObject({ verdict: 'broken', found: expect.stringContaining('401') });
   expect(at('service')?.advice).toContain('add --refresh');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
-  expect(await checked({ args: ['--refresh'] })).toMatchObject({ code: 0, statuses: { service: 'ok' } });
+  expect(await checked({ args: ['--refresh'] })).toMatchObject({ code: 0, verdicts: { service: 'holds' } });
 });
 
 it('warns of a short life', async () => {
@@ -224,35 +212,38 @@ it('warns of a short life', async () => {
   const { code, at } = await checked();
 
   expect(code).toBe(0);
-  expect(at('access-token')).toMatchObject({ status: 'warning', text: expect.stringMatching(/10 min; .* 100 a day/) });
+  expect(at('access-token')).toMatchObject({
+    verdict: 'warning',
+    found: expect.stringMatching(/10 min; .* 100 a day/),
+  });
 });
 
 it('names scopes that are lacking, and what the CRM refuses for them', async () => {
   await store({}, ['openid', 'profile']);
 
-  const { code, at, statuses } = await checked();
+  const { code, at, verdicts } = await checked();
 
   expect(code).toBe(1);
-  expect(at('scopes')?.text).toMatch(/^Lacking: global:export \(held: openid profile; needed: /);
-  expect(statuses['columns.leads']).toBe('failed');
+  expect(at('scopes')?.found).toMatch(/^Lacking: global:export \(held: openid profile; needed: /);
+  expect(verdicts['columns.leads']).toBe('broken');
 });
 
 it('names an unknown column and the nearest, by the rule of a run', async () => {
   await store();
 
-  const { code, at, statuses } = await checked({
+  const { code, at, verdicts } = await checked({
     entities: { leads: { columns: ['id', 'idd'] }, meetings: { columns: ['nothing'], enabled: false } },
   });
 
   // The file is not deployed: its plans cannot fail a night.
   expect(code).toBe(0);
-  expect(at('configuration')?.text).toContain('differs from what is deployed in entities.leads, entities.meetings.');
+  expect(at('configuration')?.found).toContain('differs from what is deployed in entities.leads, entities.meetings.');
   expect(at('columns.leads')).toMatchObject({
-    status: 'warning',
-    text: expect.stringMatching(/leads has no column "idd" \(did you mean "id"\?\).* \(By the file; another plan is/),
+    verdict: 'warning',
+    found: expect.stringMatching(/leads has no column "idd" \(did you mean "id"\?\).* \(By the file; another plan is/),
   });
-  expect(statuses).toMatchObject({ 'columns.meetings': 'warning', 'columns.contacts': 'ok', columns: 'warning' });
-  expect(at('rules')?.text).toContain('The configuration switches off meetings: not deployed yet.');
+  expect(verdicts).toMatchObject({ 'columns.meetings': 'warning', 'columns.contacts': 'holds', columns: 'unknown' });
+  expect(at('rules')?.found).toContain('The configuration switches off meetings: not deployed yet.');
 });
 
 it('names a rule that somebody switched off, with the command that switches it on', async () => {
@@ -261,11 +252,12 @@ it('names a rule that somebody switched off, with the command that switches it o
   await switchRule(system.target, 'meetings', 'ENABLED');
 
   expect(paused.at('rules')).toMatchObject({
-    status: 'warning',
-    text: '6 of 7 entities are exported every night; switched off: meetings. The configuration wants meetings.',
+    verdict: 'warning',
+    found:
+      '6 of 7 entities are exported every night; switched off: meetings. crm-export-doctor-meetings is DISABLED, configured as ENABLED.',
     advice: expect.stringMatching(/: npm run cli -- resume meetings --endpoint-url \S+ --deployment doctor$/),
   });
-  expect((await checked()).at('rules')?.text).toBe('All 7 entities are exported every night.');
+  expect((await checked()).at('rules')?.found).toMatch(/^All 7 entities are exported every night\. /);
 });
 
 it('says once that the CRM is down', async () => {
@@ -275,7 +267,7 @@ it('says once that the CRM is down', async () => {
   const { code, at, ids } = await checked({ deployment: 'away' });
 
   expect(code).toBe(3);
-  expect(at('service')?.text).toContain('ECONNREFUSED');
+  expect(at('service')?.found).toContain('ECONNREFUSED');
   expect(ids.filter((id) => id.startsWith('columns.'))).toEqual([]);
 });
 
@@ -291,9 +283,9 @@ it('says that the token endpoint is down, or refuses the client, and leaves the 
   system.sandbox.settings.clientSecret = system.sandbox.clientSecret;
 
   expect([down.code, refused.code]).toEqual([3, 2]);
-  expect(down.at('refresh')?.text).toMatch(/^CrmUnavailable: .*ECONNREFUSED/);
-  expect(refused.at('ledger')?.text).toContain('given back unspent');
-  expect(refused.at('refresh')?.text).toMatch(/^ConfigInvalid: .*invalid_client/);
+  expect(down.at('refresh')?.found).toMatch(/^CrmUnavailable: .*ECONNREFUSED/);
+  expect(refused.at('ledger')?.found).toContain('given back unspent');
+  expect(refused.at('refresh')?.found).toMatch(/^ConfigInvalid: .*invalid_client/);
   expect(await storedTokens(system)).toEqual(before);
 });
 
@@ -305,37 +297,37 @@ it('says that the grant is dead: at the refresh that finds it out, and ever afte
   const second = await checked({ args: ['--refresh', '--profile', 'my own', '--region', 'us-east-1'] });
 
   expect([first.code, second.code]).toEqual([1, 1]);
-  expect(first.at('refresh')?.text).toMatch(/^ReauthorizationRequired: .*invalid_grant/);
+  expect(first.at('refresh')?.found).toMatch(/^ReauthorizationRequired: .*invalid_grant/);
   expect(second.at('ledger')).toMatchObject({
-    status: 'failed',
-    text: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
+    verdict: 'broken',
+    found: expect.stringMatching(/^The grant is dead since .*invalid_grant/),
     // The advice has the options of this very command, in which this grant was looked for.
     advice: `Authorize again: npm run cli -- authorize --profile 'my own' --region us-east-1 --endpoint-url ${system.cloud.endpoint} --configuration ${join(dir, 'doctor.json')} --deployment doctor.`,
   });
-  expect(second.statuses.refresh).toBe('warning');
+  expect(second.verdicts.refresh).toBe('unknown');
   expect(system.sandbox.ledger.count({ kind: 'token' })).toBe(0);
 });
 
 it('goes on where the configuration is broken, and names the mistakes', async () => {
   await store();
 
-  const { code, at, statuses } = await checked({ crm: { baseUrl: 'nowhere' } });
+  const { code, at, verdicts } = await checked({ crm: { baseUrl: 'nowhere' } });
 
   expect(code).toBe(0);
-  expect(at('configuration')?.text).toContain('crm.baseUrl');
-  expect(statuses).toMatchObject({ configuration: 'warning', stack: 'ok', grant: 'ok', service: 'ok' });
+  expect(at('configuration')?.found).toContain('crm.baseUrl');
+  expect(verdicts).toMatchObject({ configuration: 'warning', stack: 'holds', grant: 'holds', service: 'holds' });
 });
 
 it('looks at what is deployed, whatever addresses the file has', async () => {
   const baseUrl = `http://127.0.0.1:${await freePort()}/api/v1`;
-  const { code, at, statuses } = await checked({ crm: { baseUrl } });
+  const { code, at, verdicts } = await checked({ crm: { baseUrl } });
 
   expect(code).toBe(0);
   expect(at('configuration')).toMatchObject({
-    status: 'warning',
-    text: expect.stringContaining(`in crm.baseUrl (deployed: ${system.sandbox.baseUrl}; file: ${baseUrl}).`),
+    verdict: 'warning',
+    found: expect.stringContaining(`in crm.baseUrl (deployed: ${system.sandbox.baseUrl}; file: ${baseUrl}).`),
   });
-  expect(statuses).toMatchObject({ service: 'ok', 'columns.leads': 'ok' });
+  expect(verdicts).toMatchObject({ service: 'holds', 'columns.leads': 'holds' });
 });
 
 it('says that there is no stack', async () => {
@@ -343,7 +335,7 @@ it('says that there is no stack', async () => {
 
   expect(code).toBe(3);
   expect(ids).toEqual(['configuration', 'stack']);
-  expect(at('stack')?.text).toContain('There is no stack crm-export-nowhere here');
+  expect(at('stack')?.found).toContain('There is no stack crm-export-nowhere here');
 });
 
 it('names a grant that nobody can read, and one that is not there, with the command that mends it', async () => {
@@ -355,8 +347,8 @@ it('names a grant that nobody can read, and one that is not there, with the comm
   const missing = await checked();
 
   expect([broken.code, missing.code]).toEqual([2, 2]);
-  expect(broken.statuses).toMatchObject({ grant: 'failed', ledger: 'ok', refresh: 'warning', service: 'warning' });
-  expect(missing.at('grant')?.text).toContain('has no value yet (npm run cli -- authorize');
+  expect(broken.verdicts).toMatchObject({ grant: 'broken', ledger: 'holds', refresh: 'unknown', service: 'unknown' });
+  expect(missing.at('grant')?.found).toContain('has no value yet (npm run cli -- authorize');
 });
 
 it('has shown no token and no secret in all of this', () => {

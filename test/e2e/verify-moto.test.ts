@@ -1,7 +1,7 @@
 import { PutTraceSegmentsCommand, XRayClient } from '@aws-sdk/client-xray';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { checked } from '../../cli/checks/check.ts';
 import type { Target } from '../../cli/support/target.ts';
-import { checked } from '../../cli/verify/base/check.ts';
 import type { Made, Runs } from '../../cli/verify/base/runs.ts';
 import type { Verifying } from '../../cli/verify/base/verifying.ts';
 import { TRACE_CHECK } from '../../cli/verify/checks/trace-check.ts';
@@ -29,14 +29,15 @@ async function traceOf(traceId: string, names: string[]) {
   await xray.send(new PutTraceSegmentsCommand({ TraceSegmentDocuments: documents }));
 }
 
-function look(traceId: string) {
+async function look(traceId: string) {
   const run = { traceId, steps: Object.keys(STEPS) } as Made & { key: string; manifestKey: string };
   // The check asks for the published run alone; moto runs none.
   const runs = { published: async () => run } as unknown as Runs;
   const target = { xray, stack: 'crm-export-prod' } as Target;
   const { signal } = new AbortController();
   const pace = { everyMs: 10, patienceMs: 0, runMs: 0 };
-  return checked(TRACE_CHECK, { target, runs, pace, signal } as Verifying);
+  const [found] = await checked(TRACE_CHECK, { target, runs, pace, signal } as Verifying, 'prod');
+  return found;
 }
 
 const NAMES = ['ExportRun', ...Object.keys(STEPS)].map((id) => `crm-export-prod-${id}`);
@@ -46,7 +47,7 @@ test('the trace of a run holds where the machine and every function are in it', 
   await traceOf(traceId, NAMES);
 
   expect(await look(traceId)).toMatchObject({
-    ok: true,
+    verdict: 'holds',
     found: `the trace ${traceId} has the machine and ${NAMES.length - 1} functions`,
   });
 });
@@ -56,11 +57,11 @@ test('a trace that lacks a function, and one that is not there, do not hold', as
   await traceOf(traceId, NAMES.slice(0, -1));
 
   expect(await look(traceId)).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: expect.stringMatching(/ lacks crm-export-prod-WriteTable$/),
   });
   expect(await look('1-6b033cb9-84c23bf43c71173aefedd288')).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: expect.stringContaining('lacks crm-export-prod-ExportRun, '),
   });
 });

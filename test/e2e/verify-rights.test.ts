@@ -7,7 +7,7 @@ import { lazyClients } from '../../cli/support/clients.ts';
 import { connect, type Target } from '../../cli/support/target.ts';
 import { ALL_CHECKS } from '../../cli/verify/all-checks.ts';
 import { verify } from '../../cli/verify/verify.ts';
-import { documentOf } from '../../cli/verify/verify-command.ts';
+import { isProof } from '../../cli/verify/verify-command.ts';
 import { AWS_LIMITS } from '../../core/aws/aws-limits.ts';
 import { startMinistack } from '../../local/ministack/ministack.ts';
 import { LOCAL_REGION } from '../../local/ministack/ministack-environment.ts';
@@ -121,12 +121,12 @@ async function verifiedBy(user: string, actions: string[], ids = ALL_CHECKS.map(
 test('each check names the right for want of which it was not made; nothing is made, and nothing is proven', async () => {
   const { checks, runs } = await verifiedBy('reader', READING);
 
-  expect(documentOf(checks).ok).toBe(false);
-  expect(checks.map(({ ok }) => ok)).toEqual(checks.map(() => null));
+  expect(isProof(checks)).toBe(false);
+  expect(checks.map(({ verdict }) => verdict)).toEqual(checks.map(() => 'unknown'));
   expect(runs).toEqual([]);
   const lock = 'these credentials lack the right dynamodb:UpdateItem, by which one verify at a time makes something';
-  const why = Object.fromEntries(checks.map((check) => [check.id, check.why]));
-  expect(why).toMatchObject({
+  const found = Object.fromEntries(checks.map((check) => [check.id, check.found]));
+  expect(found).toMatchObject({
     export: lock,
     'plain-http': lock,
     'rule-start': lock,
@@ -143,9 +143,13 @@ test('whoever may start nothing is told so at each check that rests on a run', a
   const ids = ['export', 'read-back', 'invalid-input', 'key-rotation'];
   const { checks } = await verifiedBy('writer', [...READING, 'dynamodb:*', 'kms:GetKeyRotationStatus'], ids);
 
-  const start = { ok: null, why: 'these credentials lack the right states:StartExecution' };
-  expect(checks.slice(0, 4)).toMatchObject([start, start, start, { id: 'key-rotation', ok: true }]);
-  expect(checks[4]).toMatchObject({ id: 'left-overs', ok: null, why: expect.stringContaining('events:ListRules') });
+  const start = { verdict: 'unknown', found: 'these credentials lack the right states:StartExecution' };
+  expect(checks.slice(0, 4)).toMatchObject([start, start, start, { id: 'key-rotation', verdict: 'holds' }]);
+  expect(checks[4]).toMatchObject({
+    id: 'left-overs',
+    verdict: 'unknown',
+    found: expect.stringContaining('events:ListRules'),
+  });
 });
 
 test('a PUT by plain http or with another key is refused by the policy of the product, and stored where that lacks it', async () => {
@@ -153,8 +157,8 @@ test('a PUT by plain http or with another key is refused by the policy of the pr
   const ids = ['plain-http', 'foreign-key'];
   const { checks: refused } = await verifiedBy('storing', may, ids);
   expect(refused.slice(0, 2)).toMatchObject([
-    { ok: true, found: 'AccessDenied by the policy of the bucket: by plain http' },
-    { ok: true },
+    { verdict: 'holds', found: 'AccessDenied by the policy of the bucket: by plain http' },
+    { verdict: 'holds' },
   ]);
 
   const Bucket = target.BucketName;
@@ -167,13 +171,13 @@ test('a PUT by plain http or with another key is refused by the policy of the pr
   // All requests here are by plain http: only now the policy on keys decides.
   const { checks: mended } = await verifiedBy('storing-more', may, ids);
   expect(mended.slice(0, 2)).toMatchObject([
-    { ok: false, found: 'stored by plain http' },
-    { ok: true, found: 'AccessDenied by the policy of the bucket: with the key aws/s3, by AES256' },
+    { verdict: 'broken', found: 'stored by plain http' },
+    { verdict: 'holds', found: 'AccessDenied by the policy of the bucket: with the key aws/s3, by AES256' },
   ]);
 
   await target.s3.send(new DeleteBucketPolicyCommand({ Bucket }));
   const { checks: open } = await verifiedBy('storing-all', may, ids);
-  expect(open[1]).toMatchObject({ ok: false, found: 'stored with the key aws/s3; stored by AES256' });
+  expect(open[1]).toMatchObject({ verdict: 'broken', found: 'stored with the key aws/s3; stored by AES256' });
 });
 
 test('a rule that fires every minute is not made by whoever may not remove it', async () => {
@@ -191,8 +195,8 @@ test('a rule that fires every minute is not made by whoever may not remove it', 
 
   expect(checks[0]).toMatchObject({
     id: 'rule-start',
-    ok: null,
-    why: 'these credentials lack the right events:RemoveTargets',
+    verdict: 'unknown',
+    found: 'these credentials lack the right events:RemoveTargets',
   });
   const { Rules = [] } = await target.events.send(new ListRulesCommand({ NamePrefix: `${stack}_` }));
   expect(Rules).toEqual([]);

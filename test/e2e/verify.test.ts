@@ -36,8 +36,8 @@ import {
   SetQueueAttributesCommand,
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readStack } from '../../cli/checks/deployed-stack.ts';
 import { ALL_CHECKS } from '../../cli/verify/all-checks.ts';
-import { readStack } from '../../cli/verify/base/deployed-stack.ts';
 import type { Made, Runs } from '../../cli/verify/base/runs.ts';
 import { reasonFor, TEMPORARY_PREFIX, temporaryName } from '../../cli/verify/base/temporary.ts';
 import type { Verifying } from '../../cli/verify/base/verifying.ts';
@@ -153,7 +153,7 @@ it('holds where all is as it should be, and leaves nothing but its runs', async 
 
   const { checks, runs } = await verified(here, { alarm: true, pace: { ...IMPATIENT, patienceMs: 20_000 } });
 
-  expect(checks.filter(({ ok }) => ok !== true)).toEqual([]);
+  expect(checks.filter(({ verdict }) => verdict !== 'holds')).toEqual([]);
   expect(checks.map(({ id }) => id)).toEqual([...here, 'left-overs']);
   expect(runs).toHaveLength(3);
   expect(await temporary()).toEqual([]);
@@ -170,8 +170,9 @@ async function findingAbout(id: string, run: Partial<Made>) {
   const runs: Runs = { exported: give, published: give, failing: give, names: [] };
   const { signal } = new AbortController();
   const stack = await readStack(system.target);
+  const place = { deployment: 'verify' };
   const rest = { entity: 'leads', id: 'test', alarm: false, updates: undefined, readOnly: undefined } as const;
-  const verifying: Verifying = { target: system.target, stack, runs, ...rest, pace: IMPATIENT, signal };
+  const verifying: Verifying = { target: system.target, place, stack, runs, ...rest, pace: IMPATIENT, signal };
   return ALL_CHECKS.find((check) => check.id === id)?.look(verifying);
 }
 
@@ -180,8 +181,8 @@ it('an export that fails does not hold, and what rests on it is not checked', as
   const { checks } = await verified(['export', 'read-back', 'history']);
   system.sandbox.faults.clear();
 
-  expect(checks[0]).toMatchObject({ ok: false, found: expect.stringMatching(/ended in ExportFailed: /) });
-  const rest = { ok: null, found: null, why: 'the export was not published' };
+  expect(checks[0]).toMatchObject({ verdict: 'broken', found: expect.stringMatching(/ended in ExportFailed: /) });
+  const rest = { verdict: 'unknown', found: 'the export was not published' };
   expect(checks.slice(1, 3)).toMatchObject([rest, rest]);
 });
 
@@ -193,18 +194,18 @@ it('a file that is not the one of its manifest, and a state too large, do not ho
 
   await expect(findingAbout('read-back', published)).rejects.toThrow(/its manifest says otherwise/);
   expect(await findingAbout('history', large)).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: expect.stringMatching(/^a state of 140\.\d kB/),
   });
 });
 
 it('a run that ends under another name, or in the words of Lambda, does not hold', async () => {
   const ended = { status: 'FAILED', error: 'InvalidInput', cause: 'The input lacks "entity".' };
-  expect(await findingAbout('empty-input', ended)).toMatchObject({ ok: true });
-  expect(await findingAbout('empty-input', { ...ended, error: 'StepCrashed' })).toMatchObject({ ok: false });
+  expect(await findingAbout('empty-input', ended)).toMatchObject({ verdict: 'holds' });
+  expect(await findingAbout('empty-input', { ...ended, error: 'StepCrashed' })).toMatchObject({ verdict: 'broken' });
   const cause = '{"errorType":"Error","errorMessage":"no","trace":["Error: no","    at handler"]}';
   expect(await findingAbout('invalid-input', { ...ended, cause })).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: 'its cause is not plain text',
   });
 });
@@ -225,7 +226,7 @@ it('a log line with a field that is not listed does not hold, and the field is n
   });
 
   expect(found).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: 'CheckStatus: the field customer; CheckStatus: a line that is no record',
   });
   await expect(findingAbout('log-lines', { ...report, run: 'another', askedAt: new Date() })).rejects.toThrow(
@@ -246,11 +247,14 @@ it('storage that is not as configured does not hold', async () => {
 
   const { checks } = await verified(['key-rotation', 'lifecycle', 'versioning', 'public-access']);
 
-  expect(checks.slice(0, -1).map(({ ok, found }) => ({ ok, found }))).toEqual([
-    { ok: false, found: `the key ${KeyId} is not rotated` },
-    { ok: false, found: expect.stringMatching(/^missing: .*; not configured: Runs \(runs\/: expires after 9 days\)$/) },
-    { ok: false, found: 'versioning is Suspended' },
-    { ok: false, found: 'off: BlockPublicPolicy' },
+  expect(checks.slice(0, -1).map(({ verdict, found }) => ({ verdict, found }))).toEqual([
+    { verdict: 'broken', found: `the key ${KeyId} is not rotated` },
+    {
+      verdict: 'broken',
+      found: expect.stringMatching(/^missing: .*; not configured: Runs \(runs\/: expires after 9 days\)$/),
+    },
+    { verdict: 'broken', found: 'versioning is Suspended' },
+    { verdict: 'broken', found: 'off: BlockPublicPolicy' },
   ]);
   await kms.send(new EnableKeyRotationCommand({ KeyId }));
   await s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }));
@@ -260,10 +264,10 @@ it('storage that is not as configured does not hold', async () => {
 it('an object that the bucket takes does not hold, and is removed with its version', async () => {
   const { checks } = await verified(['plain-http', 'foreign-key']);
 
-  expect(checks.map(({ id, ok, found }) => [id, ok, found])).toEqual([
-    ['plain-http', false, 'stored by plain http'],
-    ['foreign-key', false, 'stored with the key aws/s3; stored by AES256'],
-    ['left-overs', true, 'nothing temporary is left'],
+  expect(checks.map(({ id, verdict, found }) => [id, verdict, found])).toEqual([
+    ['plain-http', 'broken', 'stored by plain http'],
+    ['foreign-key', 'broken', 'stored with the key aws/s3; stored by AES256'],
+    ['left-overs', 'holds', 'nothing temporary is left'],
   ]);
   expect(await temporary()).toEqual([]);
 });
@@ -272,7 +276,7 @@ it('a metric that does not come, and one that nothing counts, do not hold', asyn
   const { cloudwatch, stack, DashboardName } = system.target;
   const found = await finding('metrics', { entity: 'employers' });
   expect(found).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: expect.stringContaining('crm-export-verify FileRows {entity=employers}'),
   });
 
@@ -280,13 +284,13 @@ it('a metric that does not come, and one that nothing counts, do not hold', asyn
   const misspelt = DashboardBody.replaceAll('"StatusChecks"', '"StatusCheck"');
   await cloudwatch.send(new PutDashboardCommand({ DashboardName, DashboardBody: misspelt }));
   expect(await finding('read-metrics')).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: expect.stringContaining('nothing counts crm-export-verify StatusCheck {entity=leads}'),
   });
   await cloudwatch.send(new PutDashboardCommand({ DashboardName, DashboardBody }));
   expect(await finding('dashboard')).toMatchObject({
-    ok: null,
-    why: expect.stringContaining('Expressions not implemented'),
+    verdict: 'unknown',
+    found: expect.stringContaining('Expressions not implemented'),
   });
   expect(stack).toBe('crm-export-verify');
 });
@@ -302,13 +306,13 @@ it('alarms that differ or keep silent do not hold, and an alarm that does not ar
   const { checks } = await verified(['alarms', 'alarm'], { alarm: true });
 
   expect(checks[0]).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: expect.stringContaining(`${AlarmName} has its actions switched off`),
   });
-  expect(checks[1]).toMatchObject({ ok: false, found: expect.stringMatching(/did not arrive in the queue/) });
+  expect(checks[1]).toMatchObject({ verdict: 'broken', found: expect.stringMatching(/did not arrive in the queue/) });
   expect(await temporary()).toEqual([]);
   await cloudwatch.send(new EnableAlarmActionsCommand({ AlarmNames: names }));
-  expect(await finding('alarm')).toMatchObject({ ok: null, why: expect.stringMatching(/add --alarm$/) });
+  expect(await finding('alarm')).toMatchObject({ verdict: 'unknown', found: expect.stringMatching(/add --alarm$/) });
 });
 
 it('a paused rule, one that starts something else, and one that the queue does not let in do not hold', async () => {
@@ -326,9 +330,14 @@ it('a paused rule, one that starts something else, and one that the queue does n
 
   const { checks } = await verified(['rules', 'undelivered-starts']);
 
-  expect(checks.map(({ ok, found }) => [ok, found]).slice(0, 2)).toEqual([
-    [false, `${LEADS} is DISABLED, configured as ENABLED; ${LEADS} does not start the machine alone`],
-    [false, `the policy does not let ${LEADS} send`],
+  expect(checks.map(({ verdict, found }) => [verdict, found]).slice(0, 2)).toEqual([
+    [
+      'broken',
+      expect.stringMatching(
+        /off: leads\. crm-export-verify-leads is DISABLED, configured as ENABLED; \S+ does not start the machine alone\.$/,
+      ),
+    ],
+    ['broken', `the policy does not let ${LEADS} send`],
   ]);
   await events.send(new PutRuleCommand({ Name: LEADS, ScheduleExpression, State: 'ENABLED' }));
   await events.send(new PutTargetsCommand({ Rule: LEADS, Targets }));
@@ -344,10 +353,13 @@ it('a function that is not that of the template does not hold, nor does the stac
 
   const { checks } = await verified(['functions', 'drift']);
 
-  expect(checks[0]).toMatchObject({ ok: false, found: expect.stringContaining('memory is 1024, in the template 256') });
+  expect(checks[0]).toMatchObject({
+    verdict: 'broken',
+    found: expect.stringContaining('memory is 1024, in the template 256'),
+  });
   expect(checks[0]?.found).toContain(`version behind the alias is $LATEST, in the template ${FunctionVersion}`);
   expect(checks[1]).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: expect.stringMatching(/^CheckStatus\w+ is MODIFIED \(.*MemorySize/),
   });
   await lambda.send(new UpdateAliasCommand({ FunctionName, Name: 'live', FunctionVersion }));
@@ -359,12 +371,12 @@ it('the one line of --updates is applied; one that the CRM rejects does not hold
   const line = (id: string) => updatesOf(JSON.stringify({ id, city: 'Haifa' }), String);
   const pace = { pace: patient };
   expect(await finding('updates', { updates: await line(idAt('customers', 0)), ...pace })).toMatchObject({
-    ok: true,
+    verdict: 'holds',
     found: expect.stringMatching(/^update-\S+ applied its line$/),
   });
   const unknown = await line('00000000-0000-4000-8000-000000000000');
   const rejected = await finding('updates', { updates: unknown, ...pace });
-  expect(rejected).toMatchObject({ ok: false });
+  expect(rejected).toMatchObject({ verdict: 'broken' });
   expect(JSON.stringify(rejected)).not.toMatch(/Haifa|0000-4000/);
 });
 
@@ -381,7 +393,7 @@ it('what a killed verify has left is removed by the next', async () => {
 
   const { checks } = await verified([]);
 
-  expect(checks).toMatchObject([{ id: 'left-overs', ok: true }]);
+  expect(checks).toMatchObject([{ id: 'left-overs', verdict: 'holds' }]);
   for (const what of [
     `rule ${Name}`,
     `queue ${Name}`,
@@ -434,7 +446,10 @@ it('Ctrl-C removes what was made; a second verify meanwhile is refused; a killed
 });
 
 it('a temporary rule that starts nothing does not hold, and is gone', async () => {
-  expect(await finding('rule-start')).toMatchObject({ ok: false, found: expect.stringMatching(/started no run$/) });
+  expect(await finding('rule-start')).toMatchObject({
+    verdict: 'broken',
+    found: expect.stringMatching(/started no run$/),
+  });
   expect(await temporary()).toEqual([]);
 });
 
@@ -443,12 +458,12 @@ it('an object by another key or none does not hold', async () => {
   const other = { ApplyServerSideEncryptionByDefault: { SSEAlgorithm: 'aws:kms', KMSMasterKeyID: 'another' } } as const;
   await s3.send(new PutBucketEncryptionCommand({ Bucket, ServerSideEncryptionConfiguration: { Rules: [other] } }));
   expect(await finding('encryption')).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: expect.stringMatching(/with another key, another/),
   });
   await s3.send(new DeleteBucketEncryptionCommand({ Bucket }));
   expect(await finding('encryption')).toMatchObject({
-    ok: false,
+    verdict: 'broken',
     found: expect.stringMatching(/is encrypted by nothing/),
   });
 });

@@ -62,10 +62,10 @@ test('doctor looks at each by what is deployed', async () => {
   const { deployments } = JSON.parse(stdout);
   for (const name of NAMES) {
     const checks =
-      of<{ deployment: string; checks: { id: string; status: string }[] }>(deployments, name)?.checks ?? [];
-    const failed = checks.filter(({ status }) => status === 'failed');
+      of<{ deployment: string; checks: { id: string; verdict: string }[] }>(deployments, name)?.checks ?? [];
+    const failed = checks.filter(({ verdict }) => verdict === 'broken');
     expect(failed, JSON.stringify(failed)).toEqual([]);
-    expect(checks).toContainEqual(expect.objectContaining({ id: 'service', status: 'ok' }));
+    expect(checks).toContainEqual(expect.objectContaining({ id: 'service', verdict: 'holds' }));
   }
 });
 

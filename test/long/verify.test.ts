@@ -9,7 +9,7 @@ let system: Deployed;
 
 beforeAll(async () => {
   system = await deployForTests('verify-rule', {}, { rows: 3, jobChecks: 1 });
-});
+}, 120_000);
 afterAll(() => system?.close());
 
 test('a temporary rule with the role of the nightly rules starts a run, and is gone', async () => {
@@ -21,7 +21,7 @@ test('a temporary rule with the role of the nightly rules starts a run, and is g
 
   expect(verified.runs).toHaveLength(1);
   expect(verified.checks).toMatchObject([
-    { id: 'rule-start', ok: true, found: expect.stringContaining(`started ${verified.runs[0]}`) },
-    { id: 'left-overs', ok: true, found: 'nothing temporary is left' },
+    { id: 'rule-start', verdict: 'holds', found: expect.stringContaining(`started ${verified.runs[0]}`) },
+    { id: 'left-overs', verdict: 'holds', found: 'nothing temporary is left' },
   ]);
 });

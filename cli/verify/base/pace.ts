@@ -6,6 +6,3 @@ export interface Pace {
   /** An export that takes longer is not waited for. */
   runMs: number;
 }
-
-/** Nothing was found out: no reproach to the deployment. */
-export class NotChecked extends Error {}

@@ -2,10 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { paginateGetExecutionHistory, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import type { Entity } from '../../../core/config/entities.ts';
 import { STEPS } from '../../../core/step/steps.ts';
+import { CannotTell } from '../../checks/finding.ts';
 import { followRun } from '../../runs/executions.ts';
 import type { NamedRun, Run } from '../../runs/run/run.ts';
 import type { Target } from '../../support/target.ts';
-import { NotChecked, type Pace } from './pace.ts';
+import type { Pace } from './pace.ts';
+
+/** What a check needs that looks at a run which this verify makes. */
+export const RUN_RIGHTS = [
+  'states:StartExecution on ExportRun',
+  'states:DescribeExecution on executions of ExportRun',
+  'states:GetExecutionHistory on executions of ExportRun',
+];
 
 /** A run that this verify made, to its end. */
 export interface Made extends NamedRun {
@@ -17,9 +25,9 @@ export interface Made extends NamedRun {
 }
 
 export interface Runs {
-  /** One export, made once for all checks. @throws NotChecked where it is not over in time */
+  /** One export, made once for all checks. @throws CannotTell where it is not over in time */
   exported: () => Promise<Made>;
-  /** The same, if it is published. @throws NotChecked */
+  /** The same, if it is published. @throws CannotTell */
   published: () => Promise<Made & { manifestKey: string; key: string }>;
   /** A run that has to fail. */
   failing: (input: object) => Promise<Made>;
@@ -55,7 +63,7 @@ export function createRuns(place: Place): Runs {
       const run = await exported();
       const { manifestKey, key } = run;
       if (isPublished(run) && manifestKey && key) return { ...run, manifestKey, key };
-      throw new NotChecked('the export was not published');
+      throw new CannotTell('the export was not published');
     },
     failing: (input) => make('verify', input),
   };
@@ -81,7 +89,7 @@ async function made({ target, entity, pace, signal }: Place, name: string, input
   const follow = { everyMs: Math.min(pace.everyMs, 2000), signal: AbortSignal.any([signal, limit]) };
   const run = await followRun(target.sfn, entity, executionArn, follow).catch((error: unknown) => {
     if (!limit.aborted || signal.aborted) throw error;
-    throw new NotChecked(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
+    throw new CannotTell(`${name} was still under way after ${Math.round(pace.runMs / 60_000)} minutes`);
   });
   return { ...run, askedAt, traceId, steps: await stepsOf(target, executionArn) };
 }

@@ -3,8 +3,8 @@ import { DeleteRuleCommand, ListRulesCommand, RemoveTargetsCommand } from '@aws-
 import { DeleteObjectCommand, ListObjectVersionsCommand } from '@aws-sdk/client-s3';
 import { paginateListSubscriptionsByTopic, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { DeleteQueueCommand, ListQueuesCommand } from '@aws-sdk/client-sqs';
+import { broken, type Finding } from '../../checks/finding.ts';
 import type { Target } from '../../support/target.ts';
-import { broken, type Finding } from './check.ts';
 
 /**
  * What a verify makes and removes again. Each removal finds its things by their names, so that a verify removes what an earlier
@@ -87,6 +87,21 @@ async function removeObjects({ s3, BucketName: Bucket }: Target): Promise<string
   for (const { Key, VersionId } of Versions) await s3.send(new DeleteObjectCommand({ Bucket, Key, VersionId }));
   return Versions.map(({ Key }) => `object ${Key}`);
 }
+
+/** What removing all of it needs. */
+export const REMOVING_RIGHTS = [
+  'events:ListRules on the rules',
+  'events:RemoveTargets on rules named `crm-export-NAME_verify_*`',
+  'events:DeleteRule on rules named `crm-export-NAME_verify_*`',
+  'cloudwatch:DescribeAlarms on `*`, for the alarms of all deployments',
+  'cloudwatch:SetAlarmState on alarms named `crm-export-NAME-*`',
+  'sns:ListSubscriptionsByTopic on the topic of the alarms',
+  'sns:Unsubscribe on the topic of the alarms',
+  'sqs:ListQueues on `*`: AWS knows no resource for it',
+  'sqs:DeleteQueue on queues named `crm-export-NAME_verify_*`',
+  's3:ListBucketVersions on the bucket',
+  's3:DeleteObjectVersion on `verify_/*`',
+];
 
 /** All of it, each whatever becomes of the others. @returns what was there, and the errors of what could not be removed */
 export async function removeTemporary(target: Target): Promise<{ removed: string[]; errors: unknown[] }> {

@@ -1,13 +1,15 @@
 import type { Entity } from '../../../core/config/entities.ts';
-import type { Target } from '../../support/target.ts';
+import type { DeployedStack } from '../../checks/deployed-stack.ts';
+import type { Target, TargetOptions } from '../../support/target.ts';
 import type { CheckedUpdates } from '../../updates/check-updates.ts';
-import type { DeployedStack } from './deployed-stack.ts';
 import type { Pace } from './pace.ts';
 import type { Runs } from './runs.ts';
 
 /** One verify: the deployment, and what its checks share. */
 export interface Verifying {
   target: Target;
+  /** For commands to paste. */
+  place: TargetOptions;
   /** What the deployed template says. */
   stack: DeployedStack;
   runs: Runs;

@@ -3,17 +3,33 @@ import { SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand, DeleteQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
-import { broken, type Check, type Finding, held, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
-import { textOf } from '../base/deployed-stack.ts';
+import type { Check } from '../../checks/check.ts';
+import { textOf } from '../../checks/deployed-stack.ts';
+import { broken, CannotTell, type Finding, holds, holdsUnless } from '../../checks/finding.ts';
+import { lookUntil } from '../base/look-until.ts';
 import { type Noting, reasonFor, removingAll, temporaryName } from '../base/temporary.ts';
 import type { Verifying } from '../base/verifying.ts';
-import { deployedAlarms } from './watched-metrics.ts';
+import { ALARM_RIGHTS, deployedAlarms } from './watched-metrics.ts';
 
-export const ALARM_CHECKS: Check[] = [
-  { id: 'alarms', does: 'compares every alarm with the template', look: alarms },
+export const ALARM_CHECKS: Check<Verifying>[] = [
+  {
+    id: 'alarms',
+    question: 'Is every alarm as in the template, and does it tell the topic?',
+    rights: ALARM_RIGHTS,
+    look: alarms,
+  },
   {
     id: 'alarm',
-    does: 'sets an alarm by hand and waits for it in a temporary queue that hears of the topic',
+    question: 'Does an alarm that is set by hand arrive in a temporary queue that hears of the topic?',
+    rights: [
+      ...ALARM_RIGHTS,
+      'cloudwatch:SetAlarmState on alarms named `crm-export-NAME-*`',
+      'sns:Subscribe on the topic of the alarms',
+      'sns:Unsubscribe on the topic of the alarms',
+      'sqs:CreateQueue on queues named `crm-export-NAME_verify_*`',
+      'sqs:ReceiveMessage on queues named `crm-export-NAME_verify_*`',
+      'sqs:DeleteQueue on queues named `crm-export-NAME_verify_*`',
+    ],
     makes: true,
     look: alarm,
   },
@@ -37,7 +53,7 @@ async function alarms(verifying: Verifying): Promise<Finding> {
     ];
   });
   if (configured.length === 0) wrong.push('the stack has no alarm');
-  return heldUnless(wrong, `${configured.length} alarms, as configured, tell the topic`);
+  return holdsUnless(wrong, `${configured.length} alarms, as configured, tell the topic`);
 }
 
 /** With an action on ALARM alone, and not in it: setting it back mails nobody, and setting it changes something. */
@@ -48,13 +64,13 @@ async function quietAlarm(verifying: Verifying) {
       StateValue !== 'ALARM' && AlarmActions.includes(topic) && OKActions.length + InsufficientDataActions.length === 0,
   );
   if (one?.AlarmName) return { name: one.AlarmName, before: one.StateValue ?? 'OK' };
-  throw new NotChecked('every alarm that could be set is raised already');
+  throw new CannotTell('every alarm that could be set is raised already');
 }
 
 async function alarm(verifying: Verifying): Promise<Finding> {
   const { target, id } = verifying;
-  if (!verifying.alarm) throw new NotChecked('it mails everybody who hears of alarms: add --alarm');
-  if (!target.AlarmTopicArn) throw new NotChecked('the stack is of a release without alarms');
+  if (!verifying.alarm) throw new CannotTell('it mails everybody who hears of alarms: add --alarm');
+  if (!target.AlarmTopicArn) throw new CannotTell('the stack is of a release without alarms');
   const { name, before } = await quietAlarm(verifying);
   return removingAll(async (made) => {
     const QueueUrl = await queueThatHears(verifying, temporaryName(target.stack, id), made);
@@ -63,7 +79,7 @@ async function alarm(verifying: Verifying): Promise<Finding> {
     made(`the state of ${name}, which was ${before}`, () => set(before, 'Set back by verify'));
     await set('ALARM', reasonFor(before));
     const heard = await lookUntil(() => messageAbout(verifying, QueueUrl, name), Boolean, verifying);
-    if (heard) return held(`${name} arrived in the queue; it is ${before} again`);
+    if (heard) return holds(`${name} arrived in the queue; it is ${before} again`);
     return broken(`${name} did not arrive in the queue`, 'CloudWatch should tell the topic, and the topic the queue.');
   });
 }

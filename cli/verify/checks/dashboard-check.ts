@@ -1,13 +1,15 @@
 import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
+import type { Check } from '../../checks/check.ts';
+import { CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
 import { plain } from '../../support/text.ts';
-import { type Check, type Finding, heldUnless, NotChecked } from '../base/check.ts';
 import type { Verifying } from '../base/verifying.ts';
-import { dashboardWidgets, type GraphLine } from './watched-metrics.ts';
+import { DASHBOARD_RIGHTS, dashboardWidgets, type GraphLine } from './watched-metrics.ts';
 
 /** CloudWatch draws nothing where an expression is wrong, and says so to whoever looks at the graph only. */
-export const DASHBOARD_CHECK: Check = {
+export const DASHBOARD_CHECK: Check<Verifying> = {
   id: 'dashboard',
-  does: 'evaluates every expression of the dashboard',
+  question: 'Does every expression of the dashboard evaluate?',
+  rights: [...DASHBOARD_RIGHTS, 'cloudwatch:GetMetricData on `*`: AWS knows no resource for it'],
   look: evaluate,
 };
 
@@ -16,7 +18,7 @@ const DAY_MS = 86_400_000;
 
 async function evaluate(verifying: Verifying): Promise<Finding> {
   const widgets = await dashboardWidgets(verifying);
-  if (!widgets) throw new NotChecked('the deployment has no dashboard');
+  if (!widgets) throw new CannotTell('the deployment has no dashboard');
   const wrong: string[] = [];
   let expressions = 0;
   for (const { title, lines } of widgets) {
@@ -26,7 +28,7 @@ async function evaluate(verifying: Verifying): Promise<Finding> {
     const problem = await problemOf(verifying, lines);
     if (problem) wrong.push(`"${title}": ${plain(problem)}`);
   }
-  return heldUnless(wrong, `all ${expressions} evaluate`, 'CloudWatch should evaluate each: deploy again.');
+  return holdsUnless(wrong, `all ${expressions} evaluate`, 'CloudWatch should evaluate each: deploy again.');
 }
 
 async function problemOf({ target: { cloudwatch } }: Verifying, lines: GraphLine[]): Promise<string | undefined> {
@@ -44,7 +46,7 @@ async function problemOf({ target: { cloudwatch } }: Verifying, lines: GraphLine
   );
   if (!failed) return undefined;
   const said = failed.Messages?.map(({ Value }) => Value).join(', ');
-  throw new NotChecked(`CloudWatch did not evaluate (${[failed.StatusCode, said].filter(Boolean).join(': ')})`);
+  throw new CannotTell(`CloudWatch did not evaluate (${[failed.StatusCode, said].filter(Boolean).join(': ')})`);
 }
 
 function queryOf({ metric, options }: GraphLine, index: number): MetricDataQuery {

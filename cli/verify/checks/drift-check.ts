@@ -3,13 +3,20 @@ import {
   DescribeStackResourceDriftsCommand,
   DetectStackDriftCommand,
 } from '@aws-sdk/client-cloudformation';
-import { broken, type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
+import type { Check } from '../../checks/check.ts';
+import { broken, CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
+import { lookUntil } from '../base/look-until.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** What was changed by hand; CloudFormation looks at every resource with the rights of whoever asks. */
-export const DRIFT_CHECK: Check = {
+export const DRIFT_CHECK: Check<Verifying> = {
   id: 'drift',
-  does: 'lets CloudFormation compare the stack with the account',
+  question: 'Does CloudFormation find the stack in the account as it was deployed?',
+  rights: [
+    'cloudformation:DetectStackDrift on the stack',
+    'cloudformation:DescribeStackDriftDetectionStatus on `*`: AWS knows no resource for it',
+    'cloudformation:DescribeStackResourceDrifts on the stack',
+  ],
   look: drift,
 };
 
@@ -22,16 +29,16 @@ async function drift(verifying: Verifying): Promise<Finding> {
     verifying,
   );
   const { DetectionStatus, DetectionStatusReason, StackDriftStatus } = status;
-  if (DetectionStatus === 'DETECTION_IN_PROGRESS') throw new NotChecked('CloudFormation was still comparing');
+  if (DetectionStatus === 'DETECTION_IN_PROGRESS') throw new CannotTell('CloudFormation was still comparing');
   const changed = await changes(verifying);
   if (DetectionStatus === 'DETECTION_FAILED' && changed.length === 0) {
-    throw new NotChecked(
+    throw new CannotTell(
       `CloudFormation could not look at every resource: ${DetectionStatusReason ?? 'it does not say why'}`,
     );
   }
   if (changed.length === 0 && StackDriftStatus !== 'IN_SYNC')
     return broken(`the stack is ${StackDriftStatus}`, 'Look again.');
-  return heldUnless(changed, 'CloudFormation finds nothing that was changed by hand');
+  return holdsUnless(changed, 'CloudFormation finds nothing that was changed by hand');
 }
 
 /** Properties by their names: values may be anything. */

@@ -1,8 +1,9 @@
 import { paginateGetExecutionHistory } from '@aws-sdk/client-sfn';
+import type { Check } from '../../checks/check.ts';
+import { broken, type Finding, holds, holdsUnless } from '../../checks/finding.ts';
 import { verifyPublished } from '../../data/verify.ts';
 import { bytesText, manyText } from '../../support/text.ts';
-import { broken, type Check, type Finding, held, heldUnless } from '../base/check.ts';
-import { isPublished } from '../base/runs.ts';
+import { isPublished, RUN_RIGHTS } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html */
@@ -10,19 +11,31 @@ const MOST_EVENTS = 25_000;
 const LARGEST_STATE_BYTES = 262_144;
 
 /** One export from its start to its readers. */
-export const EXPORT_CHECKS: Check[] = [
-  { id: 'export', does: 'starts one export and follows it to its end', makes: true, look: exported },
+export const EXPORT_CHECKS: Check<Verifying>[] = [
+  { id: 'export', question: 'Is one export published?', rights: RUN_RIGHTS, makes: true, look: exported },
   {
     id: 'read-back',
-    does: 'reads pointers, manifest and every byte of the file of that export',
+    question: 'Do pointers, manifest and every byte of the file of that export agree?',
+    rights: [
+      ...RUN_RIGHTS,
+      's3:GetObject on `published/*`, `runs/*`',
+      's3:ListBucket on the bucket',
+      'kms:Decrypt on the key, through S3',
+    ],
     makes: true,
     look: async ({ runs, target }) => {
       const { manifest } = await verifyPublished(target, await runs.published());
       const { bytes, crc32 } = manifest.file;
-      return held(`pointers and manifest name the file, its ${bytes} bytes have the CRC-32 ${crc32} of the manifest`);
+      return holds(`pointers and manifest name the file, its ${bytes} bytes have the CRC-32 ${crc32} of the manifest`);
     },
   },
-  { id: 'history', does: 'measures the history and the states of that export', makes: true, look: history },
+  {
+    id: 'history',
+    question: 'Do the history and the states of that export take less than half of what AWS allows?',
+    rights: RUN_RIGHTS,
+    makes: true,
+    look: history,
+  },
 ];
 
 async function exported({ runs }: Verifying): Promise<Finding> {
@@ -30,7 +43,7 @@ async function exported({ runs }: Verifying): Promise<Finding> {
   const { run: name, status, error, cause, rows, bytes, seconds } = run;
   if (isPublished(run)) {
     const count = rows === null ? '' : `${manyText(rows, 'row')}, `;
-    return held(`${name} is published after ${seconds} s: ${count}${bytesText(bytes)}`);
+    return holds(`${name} is published after ${seconds} s: ${count}${bytesText(bytes)}`);
   }
   const end = status === 'SUCCEEDED' ? 'without publishing' : `in ${error ?? status}: ${cause ?? 'no cause was given'}`;
   return broken(`${name} ended ${end}`, 'It should be published; docs/runbook.md has an entry for each error.');
@@ -55,7 +68,7 @@ async function history({ runs, target }: Verifying): Promise<Finding> {
       : []),
   ];
   const found = `${manyText(events, 'event')}, the largest state ${bytesText(largest)}`;
-  return heldUnless(wrong, found, 'It should be less than half, so that a longer run fits.');
+  return holdsUnless(wrong, found, 'It should be less than half, so that a longer run fits.');
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

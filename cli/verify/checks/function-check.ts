@@ -1,12 +1,14 @@
 import { GetFunctionConfigurationCommand } from '@aws-sdk/client-lambda';
 import * as z from 'zod/mini';
-import { type Check, type Finding, heldUnless } from '../base/check.ts';
-import { type Resource, textOf } from '../base/deployed-stack.ts';
+import type { Check } from '../../checks/check.ts';
+import { type Resource, textOf } from '../../checks/deployed-stack.ts';
+import { type Finding, holdsUnless } from '../../checks/finding.ts';
 import type { Verifying } from '../base/verifying.ts';
 
-export const FUNCTION_CHECK: Check = {
+export const FUNCTION_CHECK: Check<Verifying> = {
   id: 'functions',
-  does: 'compares every function behind its alias with the template',
+  question: 'Is every function behind its alias as in the template?',
+  rights: ['lambda:GetFunctionConfiguration on the functions'],
   look: functions,
 };
 
@@ -31,7 +33,7 @@ async function functions(verifying: Verifying): Promise<Finding> {
     if (alias) wrong.push(...(await unlike(verifying, one, alias)));
     else wrong.push(`${one.physicalId} has no alias`);
   }
-  return heldUnless(
+  return holdsUnless(
     wrong,
     `${all.length} functions have runtime, architecture, memory, time limit and alias of the template`,
   );

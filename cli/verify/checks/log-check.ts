@@ -3,14 +3,18 @@ import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
 import { isListed } from '../../../core/log/log-fields.ts';
 import { METRICS } from '../../../core/log/metrics.ts';
+import type { Check } from '../../checks/check.ts';
+import { CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
 import { plain } from '../../support/text.ts';
-import { type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
+import { lookUntil } from '../base/look-until.ts';
+import { RUN_RIGHTS } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 /** That nothing but ids, counts and outcomes is logged: what a library writes by itself would be seen here first. */
-export const LOG_CHECK: Check = {
+export const LOG_CHECK: Check<Verifying> = {
   id: 'log-lines',
-  does: 'reads every line that the functions logged since the start of that export',
+  question: 'Do the functions log listed fields only, since the start of that export?',
+  rights: [...RUN_RIGHTS, 'logs:FilterLogEvents on log groups of the functions'],
   makes: true,
   look: logLines,
 };
@@ -37,11 +41,11 @@ async function logLines(verifying: Verifying): Promise<Finding> {
     steps.filter((step) => !lines.some((line) => line.step === step && line.text.includes(run.run)));
   const look = () => linesSince(verifying, steps, run.askedAt);
   const lines = await lookUntil(look, (seen) => silent(seen).length === 0, verifying);
-  if (silent(lines).length > 0) throw new NotChecked(`${silent(lines).join(', ')} logged nothing of that export yet`);
+  if (silent(lines).length > 0) throw new CannotTell(`${silent(lines).join(', ')} logged nothing of that export yet`);
   const wrong = lines.flatMap(({ step, text }) => strangersIn(text).map((stranger) => `${step}: ${stranger}`));
   const why =
     'Only the fields of core/log/log-fields.ts should be there: look at the log group, and tell the developers.';
-  return heldUnless([...new Set(wrong)].slice(0, 5), `${lines.length} lines hold only listed fields`, why);
+  return holdsUnless([...new Set(wrong)].slice(0, 5), `${lines.length} lines hold only listed fields`, why);
 }
 
 async function linesSince({ target, signal }: Verifying, steps: string[], since: Date): Promise<Line[]> {

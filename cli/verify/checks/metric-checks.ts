@@ -1,15 +1,28 @@
 import { GetMetricDataCommand, type Metric, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { namespaceOf } from '../../../core/log/metrics.ts';
+import type { Check } from '../../checks/check.ts';
+import { CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
 import type { Target } from '../../support/target.ts';
-import { type Check, type Finding, heldUnless, lookUntil, NotChecked } from '../base/check.ts';
-import type { Made } from '../base/runs.ts';
+import { lookUntil } from '../base/look-until.ts';
+import { type Made, RUN_RIGHTS } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
-import { metricText, misreadMetric, watchedMetrics } from './watched-metrics.ts';
+import { ALARM_RIGHTS, DASHBOARD_RIGHTS, metricText, misreadMetric, watchedMetrics } from './watched-metrics.ts';
 
 /** Whether what is counted is what alarms and dashboard read. */
-export const METRIC_CHECKS: Check[] = [
-  { id: 'metrics', does: 'reads the metrics of that export', makes: true, look: arrived },
-  { id: 'read-metrics', does: 'compares what alarms and dashboard read with what is counted', look: read },
+export const METRIC_CHECKS: Check<Verifying>[] = [
+  {
+    id: 'metrics',
+    question: 'Have the metrics of that export come?',
+    rights: [...RUN_RIGHTS, 'cloudwatch:GetMetricData on `*`: AWS knows no resource for it'],
+    makes: true,
+    look: arrived,
+  },
+  {
+    id: 'read-metrics',
+    question: 'Is all counted that alarms and dashboard read?',
+    rights: [...ALARM_RIGHTS, ...DASHBOARD_RIGHTS],
+    look: read,
+  },
 ];
 
 /** Those that an export leaves under every condition, by the names of their dimensions. */
@@ -38,7 +51,7 @@ async function arrived(verifying: Verifying): Promise<Finding> {
   const missing = await lookUntil(look, (none) => none.length === 0, verifying);
   const wrong = missing.length > 0 ? [`no data of ${missing.map(metricText).join(', ')}`] : [];
   const why = 'They should be there some minutes after the run: alarms and dashboard read them.';
-  return heldUnless(wrong, `all ${expected.length} have data`, why);
+  return holdsUnless(wrong, `all ${expected.length} have data`, why);
 }
 
 const MINUTE_MS = 60_000;
@@ -58,10 +71,10 @@ async function withoutData({ cloudwatch }: Pick<Target, 'cloudwatch'>, metrics: 
 
 async function read(verifying: Verifying): Promise<Finding> {
   const metrics = await watchedMetrics(verifying);
-  if (metrics.length === 0) throw new NotChecked('neither alarms nor a dashboard are there');
+  if (metrics.length === 0) throw new CannotTell('neither alarms nor a dashboard are there');
   const wrong = new Set(metrics.filter((metric) => misreadMetric(metric, verifying)).map(metricText));
   const found = `${new Set(metrics.map(metricText)).size} metrics, each of them counted by the functions or by AWS`;
-  return heldUnless(
+  return holdsUnless(
     [...wrong].map((text) => `nothing counts ${text}`),
     found,
   );

@@ -1,22 +1,27 @@
 import { DeleteObjectCommand, PutObjectCommand, type PutObjectCommandInput } from '@aws-sdk/client-s3';
+import type { Check } from '../../checks/check.ts';
+import { CannotTell, type Finding, holdsUnless } from '../../checks/finding.ts';
 import type { Target } from '../../support/target.ts';
-import { type Check, type Finding, heldUnless, NotChecked } from '../base/check.ts';
 import { TEMPORARY_PREFIX } from '../base/temporary.ts';
 import type { Verifying } from '../base/verifying.ts';
 
 type Put = Pick<PutObjectCommandInput, 'ServerSideEncryption' | 'SSEKMSKeyId'>;
 
+const TEMPORARY_OBJECT_RIGHTS = ['s3:PutObject on `verify_/*`', 's3:DeleteObjectVersion on `verify_/*`'];
+
 /** What the policy of the bucket refuses to everybody. */
-export const REFUSED_PUTS: Check[] = [
+export const REFUSED_PUTS: Check<Verifying>[] = [
   {
     id: 'plain-http',
-    does: 'tries to store an object by plain http',
+    question: 'Is an object refused that comes by plain http?',
+    rights: TEMPORARY_OBJECT_RIGHTS,
     makes: true,
     look: (verifying) => refused(verifying, { 'by plain http': {} }, true),
   },
   {
     id: 'foreign-key',
-    does: 'tries to store an object with another key, and by another way of encrypting',
+    question: 'Is an object refused with another key, and by another way of encrypting?',
+    rights: TEMPORARY_OBJECT_RIGHTS,
     makes: true,
     look: async (verifying) => {
       const [region, account] = (verifying.target.StateMachineArn ?? '').split(':').slice(3);
@@ -36,10 +41,10 @@ async function refused({ target, id }: Verifying, puts: Record<string, Put>, pla
     if (!(await isRefused(target, `${TEMPORARY_PREFIX}${id}`, put, plainHttp))) stored.push(`stored ${how}`);
   }
   const found = `AccessDenied by the policy of the bucket: ${Object.keys(puts).join(', ')}`;
-  return heldUnless(stored, found, 'The policy of the bucket should refuse it: npx cdk deploy --revert-drift.');
+  return holdsUnless(stored, found, 'The policy of the bucket should refuse it: npx cdk deploy --revert-drift.');
 }
 
-/** @throws NotChecked where S3 refuses for another reason than the policy: whoever may not write at all proves nothing */
+/** @throws CannotTell where S3 refuses for another reason than the policy: whoever may not write at all proves nothing */
 async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: Put, plainHttp: boolean) {
   const command = new PutObjectCommand({ Bucket, Key, Body: 'verify', ...put });
   if (plainHttp) {
@@ -56,7 +61,7 @@ async function isRefused({ s3, BucketName: Bucket }: Target, Key: string, put: P
     if (!(error instanceof Error && error.name === 'AccessDenied')) throw error;
     // https://docs.aws.amazon.com/AmazonS3/latest/userguide/troubleshoot-403-errors.html
     if (/explicit deny in a resource-based policy/.test(error.message)) return true;
-    throw new NotChecked(
+    throw new CannotTell(
       'S3 does not say that the policy of the bucket refused it: these credentials may lack s3:PutObject',
     );
   }

@@ -1,14 +1,26 @@
 import { PutRuleCommand, PutTargetsCommand } from '@aws-sdk/client-eventbridge';
 import { DescribeExecutionCommand, ListExecutionsCommand } from '@aws-sdk/client-sfn';
-import { broken, type Check, type Finding, held, lookUntil, NotChecked } from '../base/check.ts';
+import type { Check } from '../../checks/check.ts';
+import { broken, CannotTell, type Finding, holds } from '../../checks/finding.ts';
+import { deployedRules, RULE_RIGHTS } from '../../checks/rules.ts';
+import { lookUntil } from '../base/look-until.ts';
 import { RULE_TARGET, removeRule, removingAll, temporaryName } from '../base/temporary.ts';
 import type { Verifying } from '../base/verifying.ts';
-import { deployedRules } from './rule-checks.ts';
 
 /** Whether the role of the nightly rules may start the machine: nothing else shows it before the first night. */
-export const RULE_START: Check = {
+export const RULE_START: Check<Verifying> = {
   id: 'rule-start',
-  does: 'lets a temporary rule with the role of the nightly rules start a run',
+  question: 'Does a temporary rule with the role of the nightly rules start a run?',
+  rights: [
+    ...RULE_RIGHTS,
+    'events:PutRule on rules named `crm-export-NAME_verify_*`',
+    'events:PutTargets on rules named `crm-export-NAME_verify_*`',
+    'events:RemoveTargets on rules named `crm-export-NAME_verify_*`',
+    'events:DeleteRule on rules named `crm-export-NAME_verify_*`',
+    'iam:PassRole on the role of the rules, to EventBridge',
+    'states:ListExecutions on ExportRun',
+    'states:DescribeExecution on executions of ExportRun',
+  ],
   makes: true,
   look: ruleStart,
 };
@@ -19,7 +31,7 @@ const CLOCK_MS = 60_000;
 async function ruleStart(verifying: Verifying): Promise<Finding> {
   const { target, id } = verifying;
   const [rule] = await deployedRules(verifying);
-  if (!rule?.role) throw new NotChecked('no nightly rule has a role');
+  if (!rule?.role) throw new CannotTell('no nightly rule has a role');
   const name = temporaryName(target.stack, id);
   // Whoever may not remove a rule that fires every minute must not make one.
   await removeRule(target, name);
@@ -42,7 +54,7 @@ async function started(verifying: Verifying, Name: string, RoleArn: string): Pro
   if (FailedEntries.length > 0) return broken(`${Name} took no target`, 'Look again.');
   const run = await lookUntil(() => startedBy(verifying, Input, since), Boolean, verifying);
   if (run) runs.names.push(run);
-  if (run) return held(`${Name} started ${run}, which fails in InvalidInput`);
+  if (run) return holds(`${Name} started ${run}, which fails in InvalidInput`);
   const should = 'It should start a run within a minute: the role of the rules may not start the machine.';
   return broken(`${Name} started no run`, should);
 }

@@ -1,12 +1,16 @@
 import { BatchGetTracesCommand } from '@aws-sdk/client-xray';
 import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
-import { type Check, type Finding, heldUnless, lookUntil } from '../base/check.ts';
+import type { Check } from '../../checks/check.ts';
+import { type Finding, holdsUnless } from '../../checks/finding.ts';
+import { lookUntil } from '../base/look-until.ts';
+import { RUN_RIGHTS } from '../base/runs.ts';
 import type { Verifying } from '../base/verifying.ts';
 
-export const TRACE_CHECK: Check = {
+export const TRACE_CHECK: Check<Verifying> = {
   id: 'traces',
-  does: 'reads the trace of that export',
+  question: 'Has the trace of that export the machine and every function that it called?',
+  rights: [...RUN_RIGHTS, 'xray:BatchGetTraces on `*`: AWS knows no resource for it'],
   makes: true,
   look: traces,
 };
@@ -22,7 +26,7 @@ async function traces(verifying: Verifying): Promise<Finding> {
   };
   const missing = await lookUntil(look, (none) => none.length === 0, verifying);
   const wrong = missing.length > 0 ? [`the trace ${traceId} lacks ${missing.join(', ')}`] : [];
-  return heldUnless(wrong, `the trace ${traceId} has the machine and ${expected.length - 1} functions`);
+  return holdsUnless(wrong, `the trace ${traceId} has the machine and ${expected.length - 1} functions`);
 }
 
 const segmentSchema = z.looseObject({ name: z.string() });

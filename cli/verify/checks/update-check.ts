@@ -1,18 +1,28 @@
 import { DescribeExecutionCommand } from '@aws-sdk/client-sfn';
 import { createBatchStore } from '../../../core/batch/batch-store.ts';
 import { JSONL } from '../../../core/updates/read-jsonl.ts';
+import type { Check } from '../../checks/check.ts';
+import { broken, CannotTell, type Finding, holds } from '../../checks/finding.ts';
 import { CommandError, USAGE } from '../../support/exit.ts';
 import { type CheckedUpdates, checkUpdates } from '../../updates/check-updates.ts';
 import { readBatchManifest } from '../../updates/outcome.ts';
 import { openUpdateFile, type UpdateSource } from '../../updates/source.ts';
 import { newBatchName, startBatch } from '../../updates/start-batch.ts';
 import { uploadInput } from '../../updates/upload.ts';
-import { broken, type Check, type Finding, held, lookUntil, NotChecked } from '../base/check.ts';
+import { lookUntil } from '../base/look-until.ts';
 import type { Verifying } from '../base/verifying.ts';
 
-export const UPDATE_CHECK: Check = {
+export const UPDATE_CHECK: Check<Verifying> = {
   id: 'updates',
-  does: 'sends the one line of --updates as a batch',
+  question: 'Is the one line of --updates applied, sent as a batch?',
+  option: '--updates',
+  rights: [
+    's3:GetObject on `updates/*`',
+    's3:PutObject on `updates/*/input.jsonl`, `updates/*/stop.json`',
+    'states:StartExecution on CustomerUpdates',
+    'states:DescribeExecution on executions of CustomerUpdates',
+    'kms:GenerateDataKey on the key, through S3',
+  ],
   makes: true,
   look: update,
 };
@@ -45,8 +55,8 @@ function inline(line: string): UpdateSource {
 async function update(verifying: Verifying): Promise<Finding> {
   const { target, updates } = verifying;
   const { UpdatesStateMachineArn, sfn, s3, BucketName } = target;
-  if (!updates) throw new NotChecked('it changes a customer: name a harmless line with --updates');
-  if (!UpdatesStateMachineArn) throw new NotChecked('the deployment has no customer updates');
+  if (!updates) throw new CannotTell('it changes a customer: name a harmless line with --updates');
+  if (!UpdatesStateMachineArn) throw new CannotTell('the deployment has no customer updates');
   const store = createBatchStore(s3, BucketName);
   const batch = newBatchName();
   const key = await uploadInput(store, batch, updates);
@@ -57,9 +67,9 @@ async function update(verifying: Verifying): Promise<Finding> {
     (execution) => execution.status !== 'RUNNING',
     verifying,
   );
-  if (status === 'RUNNING') throw new NotChecked(`${batch} was still under way: npm run cli -- update-status ${batch}`);
+  if (status === 'RUNNING') throw new CannotTell(`${batch} was still under way: npm run cli -- update-status ${batch}`);
   const manifest = await readBatchManifest(store, batch);
-  if (manifest?.counts.APPLIED === 1) return held(`${batch} applied its line`);
+  if (manifest?.counts.APPLIED === 1) return holds(`${batch} applied its line`);
   return broken(
     `${batch} ended in ${error ?? status}: ${cause ?? 'its line was not applied'}`,
     'Its line should be applied.',

@@ -2,8 +2,11 @@ import { GetDashboardCommand, type Metric, type MetricAlarm, paginateDescribeAla
 import * as z from 'zod/mini';
 import { parseJson } from '../../../core/json.ts';
 import { METRICS, namespaceOf } from '../../../core/log/metrics.ts';
-import { textOf } from '../base/deployed-stack.ts';
+import { textOf } from '../../checks/deployed-stack.ts';
 import type { Verifying } from '../base/verifying.ts';
+
+export const ALARM_RIGHTS = ['cloudwatch:DescribeAlarms on `*`, for the alarms of all deployments'];
+export const DASHBOARD_RIGHTS = ['cloudwatch:GetDashboard on the dashboard'];
 
 type Place = Pick<Verifying, 'target' | 'stack'>;
 

@@ -1,9 +1,8 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { expect, it } from 'vitest';
-import { concurrencyCheck } from '../../../cli/doctor/concurrency.ts';
+import { concurrency } from '../../../cli/doctor/concurrency.ts';
 import { ENTITIES } from '../../../core/config/entities.ts';
 import { deployment } from '../../support/builders.ts';
-import { refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
 const limits = (ConcurrentExecutions: number, UnreservedConcurrentExecutions: number) => ({
@@ -20,16 +19,16 @@ const settings = deployment();
 const updating = deployment({ customerUpdates: true, updates: { ...settings.updates, concurrency: 8 } });
 
 it('says that everything fits, and what that is', async () => {
-  expect(await concurrencyCheck(await account(limits(1000, 1000)), updating)).toMatchObject({
-    status: 'ok',
-    text: `The account may run 1000 functions at once; this deployment may want ${ENTITIES.length + 8}: ${ENTITIES.length} nightly runs and 8 chunks of a batch of updates.`,
+  expect(await concurrency(await account(limits(1000, 1000)), updating)).toMatchObject({
+    verdict: 'holds',
+    found: `The account may run 1000 functions at once; this deployment may want ${ENTITIES.length + 8}: ${ENTITIES.length} nightly runs and 8 chunks of a batch of updates.`,
   });
 });
 
 it('warns in a new account, which runs ten, and says how many chunks fit beside the nights', async () => {
-  expect(await concurrencyCheck(await account(limits(10, 10)), updating)).toMatchObject({
-    status: 'warning',
-    text: expect.stringContaining(
+  expect(await concurrency(await account(limits(10, 10)), updating)).toMatchObject({
+    verdict: 'warning',
+    found: expect.stringContaining(
       `The account may run 10 functions at once; this deployment may want ${ENTITIES.length + 8}: `,
     ),
     advice: expect.stringContaining(
@@ -44,31 +43,22 @@ it('counts what is not reserved, and the nights that are switched on', async () 
   );
   const one = deployment({ ...settings, entities: off });
 
-  expect(await concurrencyCheck(await account(limits(1000, 0)), one)).toMatchObject({
-    status: 'warning',
-    text: 'The account may run 1000 functions at once, 0 of them not reserved; this deployment may want 1: 1 nightly runs.',
+  expect(await concurrency(await account(limits(1000, 0)), one)).toMatchObject({
+    verdict: 'warning',
+    found:
+      'The account may run 1000 functions at once, 0 of them not reserved; this deployment may want 1: 1 nightly runs.',
   });
 });
 
 it('says where the count is that of a file which is not deployed', async () => {
-  expect((await concurrencyCheck(await account(limits(1000, 1000)), updating, false)).text).toMatch(
+  expect((await concurrency(await account(limits(1000, 1000)), updating, false)).found).toMatch(
     /of a batch of updates\. \(By the file; another is deployed\.\)$/,
   );
 });
 
 it('tells the account alone where there is no configuration to compare with', async () => {
-  expect(await concurrencyCheck(await account(limits(10, 10)), undefined)).toMatchObject({
-    status: 'ok',
-    text: 'The account may run 10 functions at once.',
-  });
-});
-
-it('asks for the right that it lacks, and fails nothing', async () => {
-  const message = 'User: x is not authorized to perform: lambda:GetAccountSettings';
-  const lacking = refused('AccessDeniedException', message, { status: 403 });
-
-  expect(await concurrencyCheck(await account(lacking), updating)).toMatchObject({
-    status: 'warning',
-    text: 'How many functions the account may run at once could not be looked at.',
+  expect(await concurrency(await account(limits(10, 10)), undefined)).toMatchObject({
+    verdict: 'holds',
+    found: 'The account may run 10 functions at once.',
   });
 });

@@ -1,7 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { linesOf, ok, warning } from '../../../cli/doctor/check.ts';
 import { configured } from '../../../cli/doctor/configuration.ts';
 import { deployedOutputs } from '../../../core/config/deployed.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
@@ -20,8 +19,11 @@ async function configuredBy(file: object | string, known = true) {
 }
 
 test('a file that was deployed as it is', async () => {
-  const { checks, unknownPlans, sameNights } = await configuredBy(deployed);
-  expect(checks).toMatchObject([{ status: 'ok', text: expect.stringMatching(/prod\.json is what is deployed\.$/) }]);
+  const { finding, unknownPlans, sameNights } = await configuredBy(deployed);
+  expect(finding).toMatchObject({
+    verdict: 'holds',
+    found: expect.stringMatching(/prod\.json is what is deployed\.$/),
+  });
   expect({ unknownPlans, sameNights }).toEqual({ unknownPlans: [], sameNights: true });
 });
 
@@ -31,49 +33,44 @@ test('a file with other updates: plans are known, and what a night may need besi
 });
 
 test('config/local.json is not what npm start deploys: the file that it wrote is asked for, not a deployment', () => {
-  const { checks } = configured({ deployment: 'local', endpointUrl: 'http://127.0.0.1:1' }, outputs);
-  expect(checks).toMatchObject([{ status: 'warning', advice: expect.stringContaining('npm start -- --keep prints') }]);
+  const { finding } = configured({ deployment: 'local', endpointUrl: 'http://127.0.0.1:1' }, outputs);
+  expect(finding).toMatchObject({ verdict: 'warning', advice: expect.stringContaining('npm start -- --keep prints') });
 });
 
 test('a file with other addresses: the deployed ones count, and both are named', async () => {
-  const { checks, crm: judged } = await configuredBy({
+  const { finding, crm: judged } = await configuredBy({
     ...deployed,
     crm: { ...crm, baseUrl: 'http://127.0.0.1:9/api/v1' },
   });
   expect(judged).toMatchObject(crm);
-  expect(checks).toMatchObject([
-    {
-      status: 'warning',
-      text: expect.stringContaining(
-        'differs from what is deployed in crm.baseUrl (deployed: http://127.0.0.1:8080/api/v1; file: http://127.0.0.1:9/api/v1). ',
-      ),
-    },
-  ]);
+  expect(finding).toMatchObject({
+    verdict: 'warning',
+    found: expect.stringContaining(
+      'differs from what is deployed in crm.baseUrl (deployed: http://127.0.0.1:8080/api/v1; file: http://127.0.0.1:9/api/v1). ',
+    ),
+  });
 });
 
 test('a file with other plans: those entities are not known', async () => {
-  const { checks, unknownPlans } = await configuredBy({ local: true, crm, entities: { contacts: { enabled: false } } });
+  const { finding, unknownPlans } = await configuredBy({
+    local: true,
+    crm,
+    entities: { contacts: { enabled: false } },
+  });
   expect(unknownPlans).toEqual(['leads', 'contacts']);
-  expect(checks[0]?.text).toContain('differs from what is deployed in entities.leads, entities.contacts.');
+  expect(finding.found).toContain('differs from what is deployed in entities.leads, entities.contacts.');
 });
 
 test('no file, or a broken one, is no obstacle where the stack tells', async () => {
   const missing = configured({ deployment: 'missing' }, outputs);
-  expect(missing).toMatchObject({ crm, file: undefined, unknownPlans: ENTITIES, checks: [{ status: 'warning' }] });
-  expect(missing.checks[0]?.text).toMatch(/missing\.json does not exist; .* What is deployed is looked at here/);
+  expect(missing).toMatchObject({ crm, file: undefined, unknownPlans: ENTITIES, finding: { verdict: 'warning' } });
+  expect(missing.finding.found).toMatch(/missing\.json does not exist; .* What is deployed is looked at here/);
   const broken = await configuredBy({ crm: { ...crm, baseUrl: 'nowhere' } });
-  expect(broken.checks).toMatchObject([{ status: 'warning', text: expect.stringContaining('crm.baseUrl') }]);
+  expect(broken.finding).toMatchObject({ verdict: 'warning', found: expect.stringContaining('crm.baseUrl') });
 });
 
 test('where the stack does not tell, the file counts and is needed', async () => {
-  expect(await configuredBy(deployed, false)).toMatchObject({ crm, checks: [{ status: 'ok' }] });
+  expect(await configuredBy(deployed, false)).toMatchObject({ crm, finding: { verdict: 'holds' } });
   await expect(configuredBy('{', false)).rejects.toThrow(/is not JSON/);
   expect(() => configured({ deployment: 'missing' }, undefined)).toThrow(/does not exist/);
-});
-
-test('a good night is not promised where the deployed columns were not looked at', () => {
-  const checks = [ok('service', 'It answers.'), warning('columns', 'Not known.', 'Look.')];
-  expect(linesOf(checks).at(-1)).toBe(
-    'Nothing was found that stops a nightly run, but not all of the deployed columns were looked at.',
-  );
 });

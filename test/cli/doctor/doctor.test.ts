@@ -2,32 +2,29 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, it } from 'vitest';
-import {
-  type Check,
-  documentOf,
-  exitCodeOf,
-  Findings,
-  failed,
-  failedBy,
-  linesOf,
-  ok,
-  warning,
-} from '../../../cli/doctor/check.ts';
-import { columnsChecks } from '../../../cli/doctor/columns.ts';
+import { type Checked, checked } from '../../../cli/checks/check.ts';
+import { broken, type Finding, holds, unknown, warning } from '../../../cli/checks/finding.ts';
+import { begin } from '../../../cli/doctor/begin.ts';
+import { columnsFindings } from '../../../cli/doctor/columns.ts';
+import { exitCodeOf, linesOf } from '../../../cli/doctor/conclusion.ts';
 import { doctor } from '../../../cli/doctor/doctor.ts';
-import { accessTokenCheck, grantCheck, ledgerCheck, scopesCheck } from '../../../cli/doctor/grant.ts';
-import { clockCheck } from '../../../cli/doctor/places.ts';
-import { type Refreshed, refreshCheck } from '../../../cli/doctor/refresh.ts';
+import {
+  accessTokenFinding,
+  clockFinding,
+  grantFinding,
+  ledgerFinding,
+  scopesFinding,
+} from '../../../cli/doctor/grant.ts';
+import { NIGHT_CHECKS } from '../../../cli/doctor/night-checks.ts';
+import { type Refreshed, refreshFinding } from '../../../cli/doctor/refresh.ts';
 import { watchClock } from '../../../cli/support/aws-clock.ts';
-import { CommandError } from '../../../cli/support/exit.ts';
 import { deploymentSchema } from '../../../core/config/deployment.ts';
-import { RunError } from '../../../core/errors.ts';
 import type { LedgerItem } from '../../../core/oauth/ledger-item.ts';
 import type { Tokens } from '../../../core/oauth/secrets.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { Reply, refused } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { halfStack } from '../support/cloud/stack.ts';
+import { halfStack, stack } from '../support/cloud/stack.ts';
 
 const NOW = new Date('2026-11-20T12:00:00.000Z');
 const around = { now: NOW, authorizeCommand: 'AUTHORIZE', refreshCommand: 'REFRESH' };
@@ -39,90 +36,83 @@ const tokens = (changes: Partial<Tokens> = {}): Tokens => ({
 });
 const generation = (versionId: string, changes: Partial<Tokens> = {}) => ({ versionId, tokens: tokens(changes) });
 
+const checkedAs = (id: string, finding: Finding): Checked => ({ ...finding, id, question: 'Is it?', rights: [] });
+
+const REFUSED = Object.fromEntries(
+  ['GetTemplate', 'GetAccountSettings', 'ListSubscriptionsByTopic'].map((operation) => [
+    operation,
+    refused('AccessDeniedException', 'no', { status: 403 }),
+  ]),
+);
+
 describe('checks', () => {
-  it('take their class from the first that failed', () => {
+  it('take their class from the first by which a night fails', () => {
     const checks = [
-      ok('a', 'A.'),
-      warning('b', 'B.', 'Do b.'),
-      failed('c', 'C.', 'Do c.', 3),
-      failed('d', 'D.', '-', 2),
+      checkedAs('a', holds('A.')),
+      checkedAs('b', warning('B.', 'Do b.')),
+      checkedAs('c', broken('C.', 'Do c.', 3)),
+      checkedAs('d', broken('D.', '-', 2)),
     ];
 
     expect(exitCodeOf(checks)).toBe(3);
     expect(exitCodeOf(checks.slice(0, 2))).toBe(0);
     expect(linesOf(checks.slice(0, 3))).toEqual([
-      '✓ a: A.',
-      '! b: B. -> Do b.',
-      '✗ c: C. -> Do c.',
+      '✓ a: Is it? A.',
+      '! b: Is it? B.\n    -> Do b.',
+      '✗ c: Is it? C.\n    -> Do c.',
       'A nightly run would fail: see ✗ (1).',
     ]);
-    expect(documentOf(checks.slice(0, 2))).toEqual({
-      ok: true,
-      checks: [
-        { id: 'a', status: 'ok', text: 'A.', advice: null },
-        { id: 'b', status: 'warning', text: 'B.', advice: 'Do b.' },
-      ],
-    });
   });
 
-  it('promise a good night only where the CRM was asked with the grant', () => {
-    const lastLine = (...checks: Check[]) => linesOf(checks).at(-1);
-    const untried = warning('service', 'Not looked at.', 'Look.');
+  it('promise a good night only where the CRM was asked with the grant, for all columns', () => {
+    const lastLine = (...checks: Checked[]) => linesOf(checks).at(-1);
+    const untried = checkedAs('service', unknown('Not looked at.', 'Look.'));
+    const [grant, service] = [checkedAs('grant', holds('There.')), checkedAs('service', holds('It answers.'))];
 
-    expect(lastLine(ok('grant', 'There.'), ok('service', 'It answers.'))).toBe('A nightly run would work.');
-    expect(lastLine(ok('grant', 'There.'), untried)).toBe(
+    expect(lastLine(grant, service)).toBe('A nightly run would work.');
+    expect(lastLine(grant, untried)).toBe(
       'Nothing was found that stops a nightly run, but the grant was not tried: add --refresh.',
     );
-    expect(lastLine(ok('refresh', 'Done.'), untried)).toBe(
+    expect(lastLine(checkedAs('refresh', holds('Done.')), untried)).toBe(
       'Nothing was found that stops a nightly run, but the grant was not tried at the CRM.',
     );
+    expect(lastLine(service, checkedAs('columns', unknown('Not known.')))).toBe(
+      'Nothing was found that stops a nightly run, but not all of the deployed columns were looked at.',
+    );
+    expect(lastLine(grant, checkedAs('ledger', unknown('No right.', null, 3)))).toBe(
+      'Whether a nightly run would work cannot be told: see ?.',
+    );
   });
 
-  it('name an error by its class, and quote nothing of one that nobody expected', () => {
-    expect(failedBy('x', new RunError('ConfigInvalid', 'No value.')).exitCode).toBe(2);
-    expect(failedBy('x', new RunError('CrmUnavailable', 'Down.')).exitCode).toBe(3);
-    expect(failedBy('x', new RunError('AuthRefused', 'No.')).exitCode).toBe(1);
-    expect(failedBy('x', new CommandError('No stack.', 3))).toMatchObject({ text: 'No stack.', exitCode: 3 });
-    expect(failedBy('x', new TypeError('secret-canary')).text).toBe('This could not be looked at (TypeError).');
-    expect(failedBy('x', 'secret-canary').text).toBe('This could not be looked at (an unknown error).');
-  });
-
-  it('go on after a look that failed', async () => {
-    const findings = new Findings();
-    const first = await findings.look(
-      'a',
-      () => Promise.reject(new RunError('CrmUnavailable', 'Down.')),
-      () => [],
+  it('of what a night does without fail nothing where AWS lets nobody look', async () => {
+    const { target } = await aws(
+      { ...REFUSED, s3: refused('AccessDenied', 'no', { status: 403 }) },
+      stack({ AlarmTopicArn: 'arn:aws:sns:us-east-1:000000000000:alarms' }),
     );
-    const second = await findings.look(
-      'b',
-      () => 7,
-      (found) => ok('b', `${found}.`),
-    );
+    const doctoring = begin(target, undefined, { deployment: 'prod' });
 
-    expect([first, second]).toEqual([undefined, 7]);
-    expect(findings.checks.map(({ id, status }) => [id, status])).toEqual([
-      ['a', 'failed'],
-      ['b', 'ok'],
-    ]);
+    const checks = await Promise.all(NIGHT_CHECKS.map((check) => checked(check, doctoring, 'prod')));
+
+    const found = checks.flat().map(({ id, verdict, exitCode }) => [id, verdict, exitCode]);
+    expect(found).toEqual(['rules', 'concurrency', 'alarm-addresses', 'tables'].map((id) => [id, 'unknown', 0]));
   });
 });
 
 describe('the grant', () => {
   it('is reported by generation, age and end', () => {
     const one = generation('v1');
-    expect(grantCheck(one, one, around)).toMatchObject({
-      status: 'ok',
-      text: `Generation v1, obtained 10 min ago (${minutes(-10)}); its access token ends at ${minutes(50)}.`,
+    expect(grantFinding(one, one, around)).toMatchObject({
+      verdict: 'holds',
+      found: `Generation v1, obtained 10 min ago (${minutes(-10)}); its access token ends at ${minutes(50)}.`,
     });
     const old = generation('v0', { obtainedAt: minutes(-60 * 24 * 5), expiresAt: null });
-    expect(grantCheck(old, old, around).text).toContain('5 days ago');
-    expect(grantCheck(old, old, around).text).toContain('its end is unknown');
-    expect(grantCheck(old, one, around)).toMatchObject({ status: 'warning', text: expect.stringContaining('v0') });
+    expect(grantFinding(old, old, around).found).toContain('5 days ago');
+    expect(grantFinding(old, old, around).found).toContain('its end is unknown');
+    expect(grantFinding(old, one, around)).toMatchObject({ verdict: 'warning', found: expect.stringContaining('v0') });
     const often = generation('v2', { earlierObtainedAt: Array(94).fill(minutes(-60)) });
-    expect(grantCheck(often, often, around)).toMatchObject({
-      status: 'failed',
-      text: expect.stringMatching(/^95 grants/),
+    expect(grantFinding(often, often, around)).toMatchObject({
+      verdict: 'broken',
+      found: expect.stringMatching(/^95 grants/),
     });
   });
 
@@ -133,14 +123,14 @@ describe('the grant', () => {
   });
   const passed = { deadline: NOW.getTime() - 1000 };
   const states: [string, LedgerItem | undefined, string, RegExp][] = [
-    ['unclaimed', undefined, 'ok', /nobody has claimed/],
-    ['given back', item({ deadline: 0 }), 'ok', /given back unspent/],
+    ['unclaimed', undefined, 'holds', /nobody has claimed/],
+    ['given back', item({ deadline: 0 }), 'holds', /given back unspent/],
     ['held by a clock that is ahead', item({ deadline: NOW.getTime() + 50_000 }), 'warning', /somebody refreshes it/],
     ['held', item({}), 'warning', /claimed since 2026-11-20T11:59:45.000Z/],
     [
       'left alone, for the CRM does not answer',
       item({ deadline: NOW.getTime() + 1_500_000, unanswered: 2, unansweredSince: NOW.getTime() - 60_000 }),
-      'failed',
+      'broken',
       /^No refresh .* since 2026-11-20T11:59:00.000Z \(2 tried\); the next is tried after 2026-11-20T12:25:00.000Z\.$/,
     ],
     ['left behind', item(passed), 'warning', /never ended\.$/],
@@ -154,57 +144,60 @@ describe('the grant', () => {
     [
       'authorized by a command that died',
       item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-9) }),
-      'failed',
+      'broken',
       /^The grant is dead since 2026-11-20T11:51:00.000Z\. A new one was given, but never stored\.$/,
     ],
     [
       'dead, and authorized by a command that died',
       item({ ...passed, state: 'AUTHORIZED', authorizedAt: minutes(-1), reason: 'revoked', diedAt: minutes(-9) }),
-      'failed',
+      'broken',
       /^The grant is dead since 2026-11-20T11:51:00.000Z: revoked\. A new one was given, but never stored\.$/,
     ],
-    ['followed by nothing', item({ state: 'STORED' }), 'failed', /not to be seen/],
+    ['followed by nothing', item({ state: 'STORED' }), 'broken', /not to be seen/],
     [
       'dead',
       item({ state: 'DEAD', reason: 'said \u001b[31mno', diedAt: minutes(-1) }),
-      'failed',
+      'broken',
       /since .*: said \[31mno$/,
     ],
   ];
-  it.each(states)('can be %s', (_, seen, status, text) => {
-    const check = ledgerCheck(seen, around);
+  it.each(states)('can be %s', (_, seen, verdict, text) => {
+    const check = ledgerFinding(seen, around);
 
-    expect(check).toMatchObject({ status, text: expect.stringMatching(text) });
-    if (status === 'failed') expect(check.advice).toContain('AUTHORIZE');
+    expect(check).toMatchObject({ verdict, found: expect.stringMatching(text) });
+    if (verdict === 'broken') expect(check.advice).toContain('AUTHORIZE');
   });
 
   it('holds the scopes that are needed, or fails only for those that an export needs', () => {
     const needed = ['openid', 'profile', 'global:export'];
-    expect(scopesCheck(tokens({ scope: 'profile openid global:export' }), needed, around).status).toBe('ok');
-    expect(scopesCheck(tokens({ scope: 'global:export' }), needed, around)).toMatchObject({
-      status: 'warning',
-      text: expect.stringMatching(/^Lacking: openid profile /),
+    expect(scopesFinding(tokens({ scope: 'profile openid global:export' }), needed, around).verdict).toBe('holds');
+    expect(scopesFinding(tokens({ scope: 'global:export' }), needed, around)).toMatchObject({
+      verdict: 'warning',
+      found: expect.stringMatching(/^Lacking: openid profile /),
     });
     const withUpdates = ['global:export', 'customers:update'];
-    expect(scopesCheck(tokens({ scope: 'global:export' }), withUpdates, around).status).toBe('warning');
-    expect(scopesCheck(tokens({ scope: '' }), needed, around)).toMatchObject({
-      status: 'failed',
-      text: expect.stringContaining('held: none'),
+    expect(scopesFinding(tokens({ scope: 'global:export' }), withUpdates, around).verdict).toBe('warning');
+    expect(scopesFinding(tokens({ scope: '' }), needed, around)).toMatchObject({
+      verdict: 'broken',
+      found: expect.stringContaining('held: none'),
       advice: expect.stringContaining('AUTHORIZE'),
     });
   });
 
   it('has an access token that lives, is stale, lives too short, or for nobody knows how long', () => {
-    const of = (changes: Partial<Tokens>) => accessTokenCheck(tokens(changes), around);
-    expect(of({})).toMatchObject({ status: 'ok', text: 'It lives for 60 min and has 50 min left.' });
+    const of = (changes: Partial<Tokens>) => accessTokenFinding(tokens(changes), around);
+    expect(of({})).toMatchObject({ verdict: 'holds', found: 'It lives for 60 min and has 50 min left.' });
     expect(of({ obtainedAt: minutes(-70), expiresAt: minutes(-10) })).toMatchObject({
-      status: 'warning',
-      text: expect.stringContaining('is stale'),
+      verdict: 'warning',
+      found: expect.stringContaining('is stale'),
       advice: expect.stringContaining('REFRESH'),
     });
-    expect(of({ expiresAt: minutes(10) })).toMatchObject({ status: 'ok' });
-    expect(of({ expiresAt: minutes(9) })).toMatchObject({ status: 'warning', text: expect.stringContaining('19 min') });
-    expect(of({ expiresAt: null })).toMatchObject({ status: 'warning', text: expect.stringContaining('expires_in') });
+    expect(of({ expiresAt: minutes(10) })).toMatchObject({ verdict: 'holds' });
+    expect(of({ expiresAt: minutes(9) })).toMatchObject({
+      verdict: 'warning',
+      found: expect.stringContaining('19 min'),
+    });
+    expect(of({ expiresAt: null })).toMatchObject({ verdict: 'warning', found: expect.stringContaining('expires_in') });
   });
 });
 
@@ -215,31 +208,32 @@ describe('a refresh', () => {
   });
   const lostAnswer = { answer: { kind: 'lost' as const, message: 'No answer.' }, milliseconds: 20_000 };
   const judged = (changes: Partial<Refreshed>) =>
-    refreshCheck(
+    refreshFinding(
       { before: generation('v1'), after: generation('v2'), calls: [], lost: false, ...changes },
       'AUTHORIZE',
     );
 
   it('tells rotation, life and latency', () => {
     expect(judged({ calls: [granted('rt-new')] })).toMatchObject({
-      status: 'ok',
-      text: 'Answered in 41 ms; rotation observed: the refresh token is a new one; expires_in 3600 s; stored as generation v2.',
+      verdict: 'holds',
+      found:
+        'Answered in 41 ms; rotation observed: the refresh token is a new one; expires_in 3600 s; stored as generation v2.',
     });
     for (const same of ['rt-canary', undefined]) {
-      expect(judged({ calls: [granted(same)] }).text).toContain('no rotation');
+      expect(judged({ calls: [granted(same)] }).found).toContain('no rotation');
     }
   });
 
   it('warns of odd and lost answers, and of a refresh by another', () => {
     expect(judged({ calls: [lostAnswer, granted('rt-new', ['status 201'])] })).toMatchObject({
-      status: 'warning',
-      text: expect.stringContaining('Odd: the first answer was lost, status 201.'),
+      verdict: 'warning',
+      found: expect.stringContaining('Odd: the first answer was lost, status 201.'),
     });
-    expect(judged({})).toMatchObject({ status: 'warning', text: expect.stringContaining('Another function') });
+    expect(judged({})).toMatchObject({ verdict: 'warning', found: expect.stringContaining('Another function') });
   });
 
   it('fails where the new grant could not be stored', () => {
-    expect(judged({ calls: [granted('rt-new')], lost: true })).toMatchObject({ status: 'failed', exitCode: 1 });
+    expect(judged({ calls: [granted('rt-new')], lost: true })).toMatchObject({ verdict: 'broken', exitCode: 1 });
   });
 });
 
@@ -249,22 +243,22 @@ describe('the configuration', () => {
 
   const found = (given: Parameters<typeof deployment>[0], entity: 'leads' | 'contacts', names: string[]) => {
     const fields = names.map((name) => ({ name, label: name === 'phone' ? 'טלפון נייד' : null, type: null }));
-    return columnsChecks(deployment(given), { entity, fields, last: undefined });
+    return columnsFindings(deployment(given), { entity, fields, last: undefined });
   };
 
   it('is held against the columns that there are', () => {
-    expect(found({}, 'leads', ['id', 'name'])).toMatchObject([{ text: expect.stringMatching(/^All 2 columns/) }]);
+    expect(found({}, 'leads', ['id', 'name'])).toMatchObject([{ found: expect.stringMatching(/^All 2 columns/) }]);
     const some = { leads: { columns: ['id'] }, contacts: { columns: ['nmae'] } };
-    expect(found(some, 'leads', ['id', 'name'])).toMatchObject([{ text: expect.stringMatching(/^1 of 2 columns/) }]);
+    expect(found(some, 'leads', ['id', 'name'])).toMatchObject([{ found: expect.stringMatching(/^1 of 2 columns/) }]);
     expect(found(some, 'contacts', ['id', 'name'])).toMatchObject([
-      { status: 'failed', exitCode: 2, text: expect.stringContaining('"nmae" (did you mean "name"?)') },
+      { verdict: 'broken', exitCode: 2, found: expect.stringContaining('"nmae" (did you mean "name"?)') },
     ]);
     const chosen = { leads: { columns: { except: ['name'], required: ['phone'] } } };
     expect(found(chosen, 'leads', ['id', 'name', 'phone'])).toMatchObject([
-      { status: 'ok', text: expect.stringMatching(/^2 of 3 columns/) },
+      { verdict: 'holds', found: expect.stringMatching(/^2 of 3 columns/) },
     ]);
     expect(found(chosen, 'leads', ['id', 'name'])).toMatchObject([
-      { status: 'failed', text: expect.stringContaining('SchemaChanged: leads must have "phone"') },
+      { verdict: 'broken', found: expect.stringContaining('SchemaChanged: leads must have "phone"') },
     ]);
   });
 
@@ -272,15 +266,16 @@ describe('the configuration', () => {
     const written = (entry: string) => found({ leads: { columns: { except: [entry] } } }, 'leads', ['id', 'phone']);
 
     for (const entry of ['PHONE', 'p_h_one', 'טלפון נייד', 'טלפון-נייד:']) {
-      expect(written(entry)).toMatchObject([{ status: 'ok', text: expect.stringMatching(/^1 of 2 columns/) }]);
+      expect(written(entry)).toMatchObject([{ verdict: 'holds', found: expect.stringMatching(/^1 of 2 columns/) }]);
     }
   });
 
   it('fails where an entry of columns.except names nothing, with the sentence of the run', () => {
     expect(found({ leads: { columns: { except: ['phnoe'] } } }, 'leads', ['id', 'phone'])).toMatchObject([
       {
-        ...{ id: 'columns.leads', status: 'failed', exitCode: 2 },
-        text: expect.stringMatching(
+        verdict: 'broken',
+        exitCode: 2,
+        found: expect.stringMatching(
           /^ConfigInvalid: columns\.except of leads names "phnoe" \(did you mean "phone"\?\), which/,
         ),
       },
@@ -291,9 +286,9 @@ describe('the configuration', () => {
     const columns = { except: ['cell'], labels: { Town: 'city', Mobile: 'PHONE' } };
 
     expect(found({ leads: { columns } }, 'leads', ['id', 'phone', 'Cell', 'c-ell'])).toMatchObject([
-      { id: 'columns.leads', status: 'ok' },
-      { id: 'except.leads', status: 'warning', text: expect.stringContaining('"Cell", "c-ell"') },
-      { id: 'labels.leads', status: 'warning', text: expect.stringContaining('"city" (for "Town").') },
+      { verdict: 'holds' },
+      { verdict: 'warning', found: expect.stringContaining('"Cell", "c-ell"') },
+      { verdict: 'warning', found: expect.stringContaining('"city" (for "Town").') },
     ]);
   });
 });
@@ -315,16 +310,16 @@ describe('the clock', () => {
   it('is that of AWS where this machine is wrong, learnt from errors too', async () => {
     const slow = await answered('Fri, 20 Nov 2026 12:05:00 GMT');
     expect(slow.now().toISOString()).toBe('2026-11-20T12:05:00.500Z');
-    expect(clockCheck(slow)).toMatchObject({ status: 'warning', text: expect.stringContaining('301 s slow') });
+    expect(clockFinding(slow)).toMatchObject({ verdict: 'warning', found: expect.stringContaining('301 s slow') });
     const fast = await answered('Fri, 20 Nov 2026 11:59:50 GMT');
-    expect(clockCheck(fast).text).toContain('10 s fast');
+    expect(clockFinding(fast).found).toContain('10 s fast');
   });
 
   it('is that of this machine where both agree, and where AWS says nothing', async () => {
     const right = await answered('Fri, 20 Nov 2026 12:00:01 GMT');
-    expect([right.now(), clockCheck(right).status]).toEqual([NOW, 'ok']);
+    expect([right.now(), clockFinding(right).verdict]).toEqual([NOW, 'holds']);
     const silent = await answered(undefined);
-    expect([silent.now(), clockCheck(silent).text]).toEqual([NOW, expect.stringContaining('did not say')]);
+    expect([silent.now(), clockFinding(silent).found]).toEqual([NOW, expect.stringContaining('did not say')]);
   });
 });
 
@@ -336,10 +331,10 @@ it('stops at a stack that is only half there', async () => {
 
   const checks = await doctor({ deployment: 'half', configuration, endpointUrl });
 
-  expect(checks.map(({ id, status }) => [id, status])).toEqual([
-    ['configuration', 'ok'],
-    ['stack', 'failed'],
+  expect(checks.map(({ id, verdict }) => [id, verdict])).toEqual([
+    ['configuration', 'holds'],
+    ['stack', 'broken'],
   ]);
-  expect(checks[1]?.text).toContain('is only half deployed (ROLLBACK_COMPLETE)');
+  expect(checks[1]?.found).toContain('is only half deployed (ROLLBACK_COMPLETE)');
   expect(exitCodeOf(checks)).toBe(3);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { serviceChecks } from '../../../cli/doctor/service.ts';
+import { unknown } from '../../../cli/checks/finding.ts';
+import { askCrm } from '../../../cli/doctor/service.ts';
 import type { Entity } from '../../../core/config/entities.ts';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { planDigest, planOf } from '../../../core/export/plan.ts';
@@ -23,7 +24,7 @@ interface Given {
   manifest?: Partial<Manifest>;
 }
 
-/** What is found at a CRM, by id. */
+/** What is found at a CRM. */
 async function foundAt({ unknownPlans = [], crm, entities, parts = [], published, manifest }: Given) {
   const { status, body } = { status: 200, body: JSON.stringify(FIELDS), ...crm };
   const baseUrl = await servedOnLoopback((_request, _body, response) =>
@@ -33,24 +34,25 @@ async function foundAt({ unknownPlans = [], crm, entities, parts = [], published
   if (published) publish({ date: '2026-11-19', manifest: { fields: published, ...manifest } });
   const file = deployment({ crm: { baseUrl }, entities: { contacts: { enabled: false }, ...entities } });
   const sameNights = unknownPlans.length === 0;
-  const known = { crm: file.crm, file, unknownPlans, sameNights, sameClock: true, checks: [] };
+  const known = { crm: file.crm, file, unknownPlans, sameNights, sameClock: true, finding: unknown('') };
   const now = () => new Date('2026-11-20T12:00:00Z');
   const times = { obtainedAt: '2026-11-20T11:59:00Z', expiresAt: null };
   const tokens = { accessToken: 'a', refreshToken: 'r', scope: '', ...times };
-  return serviceChecks(known, tokens, { now, refreshed: true, refreshCommand: 'REFRESH', target });
+  const { service, columns } = await askCrm(known, tokens, { now, refreshed: true, refreshCommand: 'REFRESH', target });
+  return [service, ...columns];
 }
 
 async function refusedBy(unknownPlans: Entity[]) {
   const checks = await foundAt({ unknownPlans, crm: { status: 400, body: '{}' } });
-  return Object.fromEntries(checks.map(({ id, status }) => [id, status]));
+  return Object.fromEntries(checks.map(({ of, verdict }) => [of, verdict]));
 }
 
 test('an entity whose night is switched off cannot fail a night', async () => {
-  expect(await refusedBy([])).toMatchObject({ 'columns.leads': 'failed', 'columns.contacts': 'warning' });
+  expect(await refusedBy([])).toMatchObject({ leads: 'broken', contacts: 'warning' });
 });
 
 test('where another plan is deployed, that the file switches the night off counts for nothing', async () => {
-  expect(await refusedBy(['contacts'])).toMatchObject({ 'columns.leads': 'failed', 'columns.contacts': 'failed' });
+  expect(await refusedBy(['contacts'])).toMatchObject({ leads: 'broken', contacts: 'broken' });
 });
 
 const field = (name: string, type: string | null = null) => ({ name, type, label: null });
@@ -59,31 +61,31 @@ test.each([
   ['warn', 'warning', /^Columns that the CRM no longer lists since the export of 2026-11-19: "phone"\.$/],
   [
     'stop',
-    'failed',
+    'broken',
     /^SchemaChanged: .*"phone"\. \(drift\.removed\) .* start leads --date 2026-11-20 --accept-schema\.$/,
   ],
 ])(
   'columns that changed since the last export are found where the configuration says %s',
-  async (removed, status, text) => {
+  async (removed, verdict, text) => {
     const published = [field('id', 'uuid'), field('email'), field('phone'), field('e_mail')];
     const entities = { leads: { columns: { except: ['eMail'] }, drift: { removed } } };
     const crm = { status: 200, body: JSON.stringify([{ fieldName: 'id', type: 'uuid' }, { fieldName: 'email' }]) };
 
     const checks = await foundAt({ published, entities, crm });
 
-    expect(checks.filter(({ id }) => id.startsWith('drift'))).toMatchObject([
-      { id: 'drift.leads', status, text: expect.stringMatching(text) },
+    expect(checks.filter(({ of }) => of?.endsWith('changed'))).toMatchObject([
+      { of: 'leads.changed', verdict, found: expect.stringMatching(text) },
     ]);
   },
 );
 
 test('columns that are the same, or of an export that is not known, are no finding; a bucket that refuses is one', async () => {
-  const drift = async (given: Given) => (await foundAt(given)).filter(({ id }) => id.startsWith('drift'));
+  const drift = async (given: Given) => (await foundAt(given)).filter(({ of }) => of?.endsWith('changed'));
 
   expect(await drift({ published: [field('email'), field('id', 'uuid')] })).toEqual([]);
   expect(await drift({})).toEqual([]);
   expect(await drift({ parts: [bucketRefuses('AccessDenied', 403)] })).toMatchObject([
-    { id: 'drift', status: 'warning' },
+    { of: 'changed', verdict: 'unknown', exitCode: 0 },
   ]);
 });
 
@@ -95,15 +97,15 @@ test('an entry of columns.except whose column the CRM lists no more is a warning
   const checksOf = async (given: Partial<Given>) =>
     Object.fromEntries(
       (await foundAt({ entities: { leads: { columns } }, ...given }))
-        .filter(({ id }) => id.endsWith('.leads'))
-        .map(({ id, status }) => [id, status]),
+        .filter(({ of }) => of?.startsWith('leads'))
+        .map(({ of, verdict }) => [of, verdict]),
     );
 
   expect(await checksOf({ published, manifest: { plan, leftOut } })).toEqual({
-    ...{ 'columns.leads': 'ok', 'except.leads': 'warning' },
+    ...{ leads: 'holds', 'leads.except': 'warning' },
   });
   expect(await checksOf({ published: [field('id', 'uuid')], manifest: { plan, leftOut } })).toEqual({
-    'columns.leads': 'failed',
+    leads: 'broken',
   });
-  expect(await checksOf({ published })).toEqual({ 'columns.leads': 'failed' });
+  expect(await checksOf({ published })).toEqual({ leads: 'broken' });
 });

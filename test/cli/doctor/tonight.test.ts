@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tonightChecks } from '../../../cli/doctor/tonight.ts';
+import { tonightFindings } from '../../../cli/doctor/tonight.ts';
 import { deployment } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
@@ -16,12 +16,12 @@ const [leadsAlone, OTHERS] = [
 async function said(leads: object, content: string, { read = false, manifest = {} } = {}) {
   const { publish, target } = await aws();
   publish({ entity: 'leads', date: '2026-11-20', execution: 'night-1', content, manifest });
-  return tonightChecks(target, leadsAlone(leads), { now, read });
+  return tonightFindings(target, leadsAlone(leads), { now, read });
 }
 
 test('a newest export that passes the gate of today says so', async () => {
   expect(await said({}, 'id,name\n1,a\n')).toMatchObject([
-    { id: 'tonight', status: 'ok', text: "The newest exports of 1 entities pass the gate of today's settings." },
+    { verdict: 'holds', found: "The newest exports of 1 entities pass the gate of today's settings." },
   ]);
 });
 
@@ -30,8 +30,9 @@ test('what the settings of today promise, and the newest export does not show, w
 
   expect(checks).toMatchObject([
     {
-      ...{ id: 'tonight.leads', status: 'warning' },
-      text: 'A file of leads like that of 2026-11-20 would be withheld: it has 1 row (minRows 500).',
+      of: 'leads',
+      verdict: 'warning',
+      found: 'A file of leads like that of 2026-11-20 would be withheld: it has 1 row (minRows 500).',
     },
   ]);
 });
@@ -39,32 +40,30 @@ test('what the settings of today promise, and the newest export does not show, w
 test('a column that is left out by now would withhold tonight for good', async () => {
   const checks = await said({ columns: { except: ['NAME'] } }, 'id,name\n1,a\n');
 
-  expect(checks).toMatchObject([{ id: 'tonight.leads', status: 'failed', exitCode: 1 }]);
-  expect(checks[0]?.text).toContain('columns.except');
+  expect(checks).toMatchObject([{ of: 'leads', verdict: 'broken', exitCode: 1 }]);
+  expect(checks[0]?.found).toContain('columns.except');
 });
 
 test('the bytes are read where a person asks for it: a manifest may say less than they do', async () => {
   const cut = 'id,name\n1,a\n2,b\n3\n';
   const guards = { maxIrregularShare: 0.9 };
 
-  expect(await said({ guards }, cut)).toMatchObject([{ status: 'ok' }]);
+  expect(await said({ guards }, cut)).toMatchObject([{ verdict: 'holds' }]);
   expect(await said({ guards }, cut, { read: true })).toMatchObject([
-    { id: 'tonight.leads', status: 'warning', text: expect.stringContaining('ends with a record of another width') },
+    { of: 'leads', verdict: 'warning', found: expect.stringContaining('ends with a record of another width') },
   ]);
 });
 
 test('a file that is no export under the settings of today is said by the name of the error', async () => {
   const checks = await said({}, '<html><body>503</body></html>', { read: true });
 
-  expect(checks).toMatchObject([
-    { id: 'tonight.leads', status: 'failed', text: expect.stringMatching(/^FileRejected: /) },
-  ]);
+  expect(checks).toMatchObject([{ of: 'leads', verdict: 'broken', found: expect.stringMatching(/^FileRejected: /) }]);
 });
 
 test('an entity without an export is named, and fails nothing', async () => {
   const { target } = await aws();
 
-  expect(await tonightChecks(target, leadsAlone({}), { now })).toMatchObject([
-    { id: 'tonight.first', status: 'ok', text: 'Of leads nothing is published that could be looked at.' },
+  expect(await tonightFindings(target, leadsAlone({}), { now })).toMatchObject([
+    { of: 'first', verdict: 'holds', found: 'Of leads nothing is published that could be looked at.' },
   ]);
 });

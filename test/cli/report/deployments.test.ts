@@ -244,7 +244,7 @@ test('doctor --all-deployments has a row for each, and what failed below it', as
 
   expect(text.code).toBe(2);
   expect(text.stdout).toMatch(
-    /^✗ half: a nightly run would fail.*:\n(?: {4}.*\n)* {4}✗ stack: The stack crm-export-half is only half/m,
+    /^✗ half: a nightly run would fail.*:\n(?: {4}.*\n)* {4}✗ stack: Is the stack there\? The stack crm-export-half is only half/m,
   );
   expect(text.stdout).toMatch(/^✗ one: a nightly run would fail/m);
   const { ok, deployments } = JSON.parse(document.stdout);

@@ -1,10 +1,11 @@
 import { CloudWatchClient } from '@aws-sdk/client-cloudwatch';
 import { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
+import { nameCalls } from '../../../cli/checks/calls.ts';
+import { checked } from '../../../cli/checks/check.ts';
+import { holds } from '../../../cli/checks/finding.ts';
 import type { Target } from '../../../cli/support/target.ts';
 import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
-import { nameCalls } from '../../../cli/verify/base/calls.ts';
-import { checked } from '../../../cli/verify/base/check.ts';
 import { removingAll } from '../../../cli/verify/base/temporary.ts';
 import type { Verifying } from '../../../cli/verify/base/verifying.ts';
 import { type Answers, refused } from '../support/cloud/answers.ts';
@@ -20,7 +21,8 @@ async function checkedWhere(id: string, answers: Answers) {
   nameCalls(target, ['s3', 'cloudwatch']);
   const check = ALL_CHECKS.find((one) => one.id === id);
   if (!check) throw new Error(`there is no check ${id}`);
-  return { result: await checked(check, { target, id: 'test' } as Verifying), calls };
+  const [result] = await checked(check, { target, id: 'test' } as Verifying, 'test');
+  return { result, calls };
 }
 
 const s3Denies = (message: string) => ({ s3: refused('AccessDenied', message, { status: 403 }) });
@@ -31,7 +33,7 @@ test.for(['plain-http', 'foreign-key'])('%s holds where S3 says that the policy 
   const where = s3Denies(`${DENIED} with an explicit deny in a resource-based policy`);
   const { result, calls } = await checkedWhere(id, where);
 
-  expect(result).toMatchObject({ ok: true, why: null });
+  expect(result).toMatchObject({ verdict: 'holds', advice: null });
   const key = 'arn:aws:kms:us-east-1:000000000000:alias/aws/s3';
   const foreign = [
     ['PutObject', 'aws:kms', key],
@@ -51,7 +53,7 @@ test.for(['plain-http', 'foreign-key'])(
     const where = s3Denies(`${DENIED} because no identity-based policy allows the s3:PutObject action`);
     const { result } = await checkedWhere(id, where);
 
-    expect(result).toMatchObject({ ok: null, found: null, why: expect.stringMatching(/may lack s3:PutObject$/) });
+    expect(result).toMatchObject({ verdict: 'unknown', found: expect.stringMatching(/may lack s3:PutObject$/) });
   },
 );
 
@@ -64,7 +66,7 @@ test('plain http is used for the whole request, whatever the endpoint is', async
   // It uses nothing else of either.
   expect(await check?.look({ target: { ...OUTPUTS, s3 } as unknown as Target, id: 'test' } as Verifying)).toMatchObject(
     {
-      ok: true,
+      verdict: 'holds',
     },
   );
 });
@@ -73,24 +75,28 @@ test.for([
   [
     'missing right',
     refused('AccessDenied', 'no', { status: 403 }),
-    { ok: null, why: 'these credentials lack the right cloudwatch:GetDashboard' },
+    { verdict: 'unknown', found: 'these credentials lack the right cloudwatch:GetDashboard' },
   ],
   [
     'throttling',
     refused('Throttling', 'Rate exceeded'),
-    { ok: null, why: expect.stringMatching(/^AWS is called too often/) },
+    { verdict: 'unknown', found: expect.stringMatching(/^AWS is called too often/) },
   ],
   [
     'unknown operation',
     refused('InvalidAction'),
-    { ok: null, why: expect.stringMatching(/^this cloud does not have it/) },
+    { verdict: 'unknown', found: expect.stringMatching(/^this cloud does not have it/) },
   ],
   [
     'missing part',
     refused('ResourceNotFound', 'Dashboard board does not exist', { status: 404 }),
-    { ok: false, found: expect.stringMatching(/^cloudwatch:GetDashboard was answered by ResourceNotFound/) },
+    { verdict: 'broken', found: expect.stringMatching(/^cloudwatch:GetDashboard was answered by ResourceNotFound/) },
   ],
-  ['foreign error', refused('Odd', 'Dana Levi'), { ok: false, found: 'cloudwatch:GetDashboard was answered by Odd' }],
+  [
+    'foreign error',
+    refused('Odd', 'Dana Levi'),
+    { verdict: 'broken', found: 'cloudwatch:GetDashboard was answered by Odd' },
+  ],
 ] as const)('a %s is told apart from what does not hold', async ([, reply, result]) => {
   expect((await checkedWhere('dashboard', { monitoring: reply })).result).toMatchObject(result);
 });
@@ -121,7 +127,7 @@ async function dashboard(evaluated: object) {
 test('an expression is evaluated with the metrics of its widget, and holds where it has a result, empty or not', async () => {
   const { result, asked } = await dashboard({ MetricDataResults: [{ Id: 'e', StatusCode: 'Complete' }] });
 
-  expect(result).toMatchObject({ ok: true, found: 'all 1 evaluate' });
+  expect(result).toMatchObject({ verdict: 'holds', found: 'all 1 evaluate' });
   const Dimensions = [{ Name: 'entity', Value: 'leads' }];
   const Metric = { Namespace: 'crm-export-test', MetricName: 'RunsEnded', Dimensions };
   expect(asked).toEqual([
@@ -136,13 +142,13 @@ test('an expression that CloudWatch refuses does not hold, and the widget is nam
   const message = "Error in expression 'e': Unsupported operand type(s) for FILL";
   const { result } = await dashboard(refused('ValidationError', message));
 
-  expect(result).toMatchObject({ ok: false, found: `"last published": ${message}` });
+  expect(result).toMatchObject({ verdict: 'broken', found: `"last published": ${message}` });
 });
 
 test('an expression that CloudWatch could not evaluate just now is not checked', async () => {
   const { result } = await dashboard({ MetricDataResults: [{ Id: 'e', StatusCode: 'InternalError' }] });
 
-  expect(result).toMatchObject({ ok: null, why: 'CloudWatch did not evaluate (InternalError)' });
+  expect(result).toMatchObject({ verdict: 'unknown', found: 'CloudWatch did not evaluate (InternalError)' });
 });
 
 test('what a check has made is removed, the last first, also after an error', async () => {
@@ -161,9 +167,13 @@ test('what cannot be removed is named, whatever the check came to', async () => 
   const result = await removingAll(async (made) => {
     made('queue', async () => removed.push('queue'));
     made('rule', () => Promise.reject(new Error('no')));
-    return { ok: true, found: 'arrived', why: null };
+    return holds('arrived');
   });
 
-  expect(result).toEqual({ ok: false, found: 'could not be removed: rule', why: 'Remove it by hand.' });
+  expect(result).toMatchObject({
+    verdict: 'broken',
+    found: 'could not be removed: rule',
+    advice: 'Remove it by hand.',
+  });
   expect(removed).toEqual(['queue']);
 });

@@ -1,8 +1,11 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { Checked } from '../../../cli/checks/check.ts';
+import { broken, holds, unknown } from '../../../cli/checks/finding.ts';
 import { ALL_CHECKS } from '../../../cli/verify/all-checks.ts';
-import { documentOf, lineOf } from '../../../cli/verify/verify-command.ts';
+import { LEFT_OVERS } from '../../../cli/verify/checks/left-overs.ts';
+import { isProof } from '../../../cli/verify/verify-command.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { stack } from '../support/cloud/stack.ts';
@@ -65,40 +68,22 @@ test('--updates with a line that no customer could have is refused, and its valu
   expect(stderr).not.toContain('Haifa');
 });
 
-test('there are more than twenty checks, each with a name of its own and what it does', () => {
-  const ids = ALL_CHECKS.map(({ id }) => id);
+test('there are more than twenty checks, each of which docs/verify.md explains', async () => {
+  const ids = [...ALL_CHECKS, LEFT_OVERS].map(({ id }) => id);
+  const document = await readFile('docs/verify.md', 'utf8');
 
   expect(ids.length).toBeGreaterThan(20);
   expect(new Set(ids).size).toBe(ids.length);
-  for (const { does } of ALL_CHECKS) expect(does).toMatch(/^[a-z]/);
+  expect(ids.filter((id) => !new RegExp(`^\\|[^|]*\`${id}\`[^|]*\\|`, 'm').test(document))).toEqual([]);
 });
 
-test('a check is one line: what was done, what came back, and what should have been', () => {
-  const check = { id: 'versioning', does: 'reads whether the bucket keeps versions' };
+test('what cannot be told is no failure, and nothing told no proof', () => {
+  const question = { question: 'Is it?', rights: [] };
+  const held: Checked = { ...holds('all'), id: 'a', ...question };
+  const untold: Checked = { ...unknown('no right'), id: 'b', ...question };
+  const bad: Checked = { ...broken('none', 'Make some.'), id: 'c', ...question };
 
-  expect([
-    lineOf({ ...check, ok: true, found: 'versioning is Enabled', why: null }),
-    lineOf({ ...check, ok: false, found: 'versioning is Suspended', why: 'Switch it on.' }),
-    lineOf({ ...check, ok: null, found: null, why: 'these credentials lack the right s3:GetBucketVersioning' }),
-  ]).toEqual([
-    '✓ versioning: reads whether the bucket keeps versions: versioning is Enabled.',
-    '✗ versioning: reads whether the bucket keeps versions: versioning is Suspended. -> Switch it on.',
-    '- versioning: reads whether the bucket keeps versions: not checked, because these credentials lack the right s3:GetBucketVersioning.',
-  ]);
-});
-
-test('the document has what is asked for and nothing else; not checked is no failure, and nothing checked no proof', () => {
-  const held = { id: 'a', does: 'looks', ok: true, found: 'all', why: null };
-  const unchecked = { id: 'b', does: 'looks', ok: null, found: null, why: 'no right' };
-  const broken = { id: 'c', does: 'looks', ok: false, found: 'none', why: 'it should' };
-
-  expect(documentOf([held, unchecked])).toEqual({
-    ok: true,
-    checks: [
-      { id: 'a', ok: true, found: 'all', why: null },
-      { id: 'b', ok: null, found: null, why: 'no right' },
-    ],
-  });
-  expect(documentOf([held, broken]).ok).toBe(false);
-  expect(documentOf([unchecked]).ok).toBe(false);
+  expect(isProof([held, untold])).toBe(true);
+  expect(isProof([held, bad])).toBe(false);
+  expect(isProof([untold])).toBe(false);
 });

@@ -1,8 +1,14 @@
 import { GetTemplateCommand, paginateListStackResources } from '@aws-sdk/client-cloudformation';
 import * as z from 'zod/mini';
-import { parseJson } from '../../../core/json.ts';
-import { CommandError, ENVIRONMENT } from '../../support/exit.ts';
-import type { Target } from '../../support/target.ts';
+import { parseJson } from '../../core/json.ts';
+import { CommandError, ENVIRONMENT } from '../support/exit.ts';
+import type { Target } from '../support/target.ts';
+
+/** What reading the template needs. */
+export const TEMPLATE_RIGHTS = [
+  'cloudformation:GetTemplate on the stack',
+  'cloudformation:ListStackResources on the stack',
+];
 
 const templateSchema = z.object({
   Resources: z.record(
@@ -41,7 +47,8 @@ export async function readStack({ cloudformation, stack }: Pick<Target, 'cloudfo
   return stackOf(resources);
 }
 
-function stackOf(resources: Resource[]): DeployedStack {
+/** Resources, to be found by type and id. */
+export function stackOf(resources: Resource[]): DeployedStack {
   const ofType = (type: string) => resources.filter((resource) => resource.type === type);
   return {
     ofType,

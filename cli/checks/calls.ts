@@ -1,4 +1,4 @@
-import type { Clients } from '../../support/clients.ts';
+import type { Clients } from '../support/clients.ts';
 
 const calls = new WeakMap<Error, string>();
 

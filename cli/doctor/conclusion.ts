@@ -1,0 +1,29 @@
+import type { Checked } from '../checks/check.ts';
+import { countOf, textOf } from '../checks/print.ts';
+
+/** Checks are ordered by cause, so the first by which a night fails gives the class. */
+export function exitCodeOf(checks: Checked[]): number {
+  return checks.find(({ exitCode }) => exitCode !== 0)?.exitCode ?? 0;
+}
+
+/** Every check, and the conclusion. */
+export function linesOf(checks: Checked[], stream: { isTTY?: boolean } = {}): string[] {
+  return [...checks.map((check) => textOf(check, stream)), conclusionOf(checks)];
+}
+
+function conclusionOf(checks: Checked[]): string {
+  const count = countOf(checks, 'broken');
+  if (count > 0) return `A nightly run would fail: see ✗ (${count}).`;
+  return exitCodeOf(checks) === 0 ? good(checks) : 'Whether a nightly run would work cannot be told: see ?.';
+}
+
+/** Only a call to the CRM with the grant proves that the grant works. */
+function good(checks: Checked[]): string {
+  const isTried = checks.some(({ id, verdict }) => id === 'service' && verdict === 'holds');
+  const unknownColumns = checks.some(({ id }) => id === 'columns');
+  if (isTried && !unknownColumns) return 'A nightly run would work.';
+  if (isTried) return 'Nothing was found that stops a nightly run, but not all of the deployed columns were looked at.';
+  const isRefreshed = checks.some(({ id }) => id === 'refresh');
+  const what = 'Nothing was found that stops a nightly run, but the grant was not tried';
+  return isRefreshed ? `${what} at the CRM.` : `${what}: add --refresh.`;
+}

@@ -1,0 +1,67 @@
+import { type Check, given, remark } from '../checks/check.ts';
+import { RULES } from '../checks/rules.ts';
+import { alarmAddresses, runbookUrl } from './alarms.ts';
+import type { Doctoring } from './begin.ts';
+import { concurrency } from './concurrency.ts';
+import { leftOutFindings } from './left-out.ts';
+import { localStarts } from './starts.ts';
+import { tablesFindings } from './tables.ts';
+import { tonightFindings } from './tonight.ts';
+
+const READING = [
+  's3:GetObject on `published/*`, `runs/*`',
+  's3:ListBucket on the bucket',
+  'kms:Decrypt on the key, through S3',
+];
+
+/** What a night needs besides the grant, and what readers have. Somebody may have switched a rule off on purpose. */
+export const NIGHT_CHECKS: Check<Doctoring>[] = [
+  {
+    id: 'runbook',
+    question: 'Do alarms link the runbook?',
+    rights: [],
+    look: ({ deployment }) => (deployment ? runbookUrl(deployment) : []),
+  },
+  remark(
+    given(RULES, async ({ target, stack, options, deployment }: Doctoring) => {
+      return { target, place: options, stack: await stack(), file: deployment };
+    }),
+  ),
+  remark({
+    id: 'starts',
+    question: 'Do the rules start entities at their local times?',
+    rights: RULES.rights,
+    look: ({ known, schedules, now }) => (known ? localStarts(schedules, known, now()) : []),
+  }),
+  {
+    id: 'tonight',
+    question: "Do files like the newest ones pass the gate of today's settings?",
+    rights: READING,
+    look: ({ target, deployment, options, now }) =>
+      deployment ? tonightFindings(target, deployment, { now, read: options.read }) : [],
+  },
+  remark({
+    id: 'concurrency',
+    question: 'May the account run all functions at once?',
+    rights: ['lambda:GetAccountSettings on `*`: AWS knows no resource for it'],
+    look: ({ target, deployment, known }) => concurrency(target, deployment, known?.sameNights),
+  }),
+  remark({
+    id: 'alarm-addresses',
+    question: 'Does anybody hear of alarms?',
+    rights: ['sns:ListSubscriptionsByTopic on the topic of the alarms'],
+    look: ({ target, deployment }) => alarmAddresses(target, deployment?.alarms.email),
+  }),
+  remark({
+    id: 'tables',
+    question: "Do the tables stand under today's settings of columns?",
+    rights: [...READING, 's3:GetObject on `tables/*`'],
+    look: ({ target, options }) => tablesFindings(target, options),
+  }),
+  remark({
+    id: 'left-out',
+    question: 'Do published files have a column that is left out today?',
+    rights: READING,
+    look: ({ target, known }) => (known ? leftOutFindings(target, known) : []),
+  }),
+];
