@@ -5,7 +5,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../local/ministack/ports.ts';
 import { run } from '../local/support/running.ts';
 import { tempDir } from '../local/support/support.ts';
-import { deploymentServer, OUTPUTS, serve, stackReply } from './support/aws-server.ts';
+import { refused } from './support/cloud/answers.ts';
+import { aws } from './support/cloud/cloud.ts';
+import { stack } from './support/cloud/stack.ts';
 import { runCli } from './support/run-cli.ts';
 
 async function cli(args: string[], env: NodeJS.ProcessEnv = {}) {
@@ -122,13 +124,10 @@ test('a wrong configuration is reported with the path of every wrong field', asy
 
 test('nothing that listens, and no such stack, are matters of the environment', async () => {
   const nobody = `http://127.0.0.1:${await freePort()}`;
-  const empty = await serve(() => ({
-    ...{ status: 400, type: 'text/xml' },
-    body: '<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack x does not exist</Message></Error></ErrorResponse>',
-  }));
+  const empty = await aws({ DescribeStacks: refused('ValidationError', 'Stack x does not exist') });
   const [closed, absent] = await Promise.all([
     cli(['start', 'leads', ...local], { AWS_ENDPOINT_URL: nobody }),
-    cli(['authorize', ...local, '--endpoint-url', empty]),
+    cli(['authorize', ...local, '--endpoint-url', empty.endpoint]),
   ]);
   expect(closed.code).toBe(3);
   expect(closed.stderr).toMatch(/^The local cloud does not answer at 127\.0\.0\.1:\d+ \(ECONNREFUSED\): .*\n$/);
@@ -138,8 +137,8 @@ test('nothing that listens, and no such stack, are matters of the environment', 
 
 test('a configuration that nobody named and that cannot be used is no obstacle to a consent where the stack tells', async () => {
   const crm = { CrmBaseUrl: 'https://crm.example', CrmAuthUrl: 'https://auth.example', CrmScopes: 'openid' };
-  const outputs = { ...OUTPUTS, ...crm, CrmClientAuthentication: 'basic', ConfigurationDigests: 'files:0' };
-  const { endpoint } = await deploymentServer(() => ({ error: 'ResourceNotFoundException' }), stackReply(outputs));
+  const outputs = { ...crm, CrmClientAuthentication: 'basic', ConfigurationDigests: 'files:0' };
+  const { endpoint } = await aws(stack(outputs), { '*': refused('ResourceNotFoundException') });
   // A loopback address in another spelling: config/local.json cannot be used there.
   const place = ['--endpoint-url', endpoint.replace('127.0.0.1', '[::ffff:127.0.0.1]')];
   const { stderr } = await cli(['authorize', ...local, ...place], {
@@ -171,23 +170,12 @@ test('a redirect URI where nothing can listen is refused where nobody can paste'
 });
 
 /** A stack with secrets that have no value yet, and a ledger without items. */
-function stackWithSecrets(): Promise<string> {
-  const names = ['StateMachineArn', 'BucketName', 'ClientSecretId', 'TokensSecretId', 'LedgerTableName'];
-  const outputs = names.map((name) => `<member><OutputKey>${name}</OutputKey><OutputValue>x</OutputValue></member>`);
-  const refusals: Record<string, string> = {
-    GetSecretValue: 'ResourceNotFoundException',
-    PutSecretValue: 'InvalidRequestException',
-    UpdateItem: 'ConditionalCheckFailedException',
-  };
-  return serve((request) => {
-    const operation = String(request.headers['x-amz-target']).split('.')[1];
-    if (!operation) {
-      const body = `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackStatus>CREATE_COMPLETE</StackStatus>
-        <Outputs>${outputs.join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`;
-      return { status: 200, type: 'text/xml', body };
-    }
-    const refused = refusals[operation];
-    const type = 'application/x-amz-json-1.0';
-    return { status: refused ? 400 : 200, type, body: JSON.stringify(refused ? { __type: refused } : {}) };
+async function stackWithSecrets(): Promise<string> {
+  const { endpoint } = await aws({
+    GetSecretValue: refused('ResourceNotFoundException'),
+    PutSecretValue: refused('InvalidRequestException'),
+    UpdateItem: refused('ConditionalCheckFailedException'),
+    '*': {},
   });
+  return endpoint;
 }

@@ -6,11 +6,14 @@ import { consequences } from '../../cli/runs/stop.ts';
 import { tempDir } from '../local/support/support.ts';
 import { newState } from '../support/builders.ts';
 import { clockAt } from '../support/clock.ts';
-import { deploymentServer, jsonServer, OUTPUTS, RUN_ARNS, sfnAt, stackReply } from './support/aws-server.ts';
+import { type Answers, fault, refused } from './support/cloud/answers.ts';
+import { aws } from './support/cloud/cloud.ts';
+import { type Execution, executions } from './support/cloud/executions.ts';
+import { arnOf, stack } from './support/cloud/stack.ts';
 import { runCli } from './support/run-cli.ts';
 
 const NAME = 'leads-20261120T220000Z-1a2b3c';
-const executionArn = `${RUN_ARNS}:${NAME}`;
+const executionArn = arnOf(NAME);
 const startDate = new Date('2026-11-20T22:00:00.250Z');
 const found = {
   ...{ executionArn, name: NAME, entity: 'leads' as const, status: 'FAILED', startDate, stopDate: undefined },
@@ -31,12 +34,11 @@ const runState = (date: string, machineVersion = 1) =>
 async function anew(input: string, state?: string, TimeZone?: string, fresh?: boolean) {
   const stateEnteredEventDetails = { name: 'CheckStatus', input: state };
   const events = state ? [{ id: 0, timestamp: 1, type: 'TaskStateEntered', stateEnteredEventDetails }] : [];
-  const { endpoint } = await jsonServer(({ operation }) =>
-    operation === 'DescribeExecution'
-      ? { output: { executionArn, name: NAME, status: 'FAILED', startDate: 1, input } }
-      : { output: { events } },
-  );
-  return inputAgain({ sfn: sfnAt(endpoint), TimeZone }, found, fresh);
+  const { target } = await aws(stack({ TimeZone }), {
+    DescribeExecution: { executionArn, name: NAME, status: 'FAILED', startDate: 1, input },
+    GetExecutionHistory: { events },
+  });
+  return inputAgain(target, found, fresh);
 }
 
 test('a retry has the input of the old run, and its date: as given, as that run found, else by when it was due or began', async () => {
@@ -94,38 +96,33 @@ test('before a run is stopped, it is said what becomes of the export, of the fil
   expect(text('PublishFile')).toContain('it may still publish the file');
 });
 
-/** A deployment whose one run says these statuses, one after the other. */
-async function withRun(...statuses: string[]) {
-  return deploymentServer(({ operation }) => {
-    if (operation === 'GetExecutionHistory') return { output: { events: [] } };
-    if (operation === 'StopExecution') return { error: 'ValidationException', message: 'Execution is not running' };
-    const status = statuses.length > 1 ? statuses.shift() : statuses[0];
-    return { output: { executionArn, name: NAME, status, startDate: 1, input: '{}' } };
-  });
-}
-const prod = (endpoint: string) => ['--deployment', 'prod', '--endpoint-url', endpoint];
+const run = (status: string, more: Partial<Execution> = {}): Execution => {
+  return { name: NAME, status, input: { entity: 'leads' }, start: startDate.toISOString(), ...more };
+};
 
 test('a run that ended just before it was stopped is reported as ended, not as stopped', async () => {
-  const { endpoint } = await withRun('RUNNING', 'SUCCEEDED');
-  const { code, stdout, stderr } = await runCli('stop', NAME, '--yes', ...prod(endpoint));
+  const running = run('RUNNING');
+  const endsNow = () => {
+    running.status = 'SUCCEEDED';
+    return refused('ValidationException', 'Execution is not running');
+  };
+  const { cli } = await aws(executions([running]), { StopExecution: endsNow });
+  const { code, stdout, stderr } = await cli('stop', NAME, '--yes');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/ has ended \(SUCCEEDED\), before it could be stopped\.\n$/);
 });
 
 test('the command that a stopped run names can be pasted, whatever name a person gave the run', async () => {
   const name = "it's(mine)!";
-  const { endpoint, calls } = await deploymentServer(({ operation }) => {
-    if (operation === 'GetExecutionHistory') return { output: { events: [] } };
-    return { output: { executionArn: `${RUN_ARNS}:${name}`, name, status: 'RUNNING', startDate: 1, input: '{}' } };
-  });
-  expect(await runCli('stop', name, '--yes', ...prod(endpoint))).toMatchObject({ code: 0 });
+  const { cli, calls } = await aws(executions([run('RUNNING', { name, input: {} })]), { StopExecution: {} });
+  expect(await cli('stop', name, '--yes')).toMatchObject({ code: 0 });
   const stop = calls.find(({ operation }) => operation === 'StopExecution');
   expect(stop?.input.cause).toBe(`An operator stopped it: npm run cli -- stop 'it'\\''s(mine)!'.`);
 });
 
 test('a run without an entity cannot be followed', async () => {
-  const { endpoint } = await withRun('FAILED');
-  expect(await runCli('follow', NAME, ...prod(endpoint))).toMatchObject({
+  const { cli } = await aws(executions([run('FAILED', { input: {} })]));
+  expect(await cli('follow', NAME)).toMatchObject({
     code: 2,
     stderr: `The input of ${NAME} names no entity, so there is nothing to follow.\n`,
   });
@@ -133,47 +130,36 @@ test('a run without an entity cannot be followed', async () => {
 
 test('the cause of a failed run reaches the terminal without what a terminal would obey', async () => {
   const cause = 'No file.\u001b]0;owned\u0007\u202eReally.';
-  const { endpoint } = await deploymentServer(({ operation }) => {
-    if (operation === 'GetExecutionHistory') return { output: { events: [] } };
-    const run = { executionArn, name: NAME, status: 'FAILED', startDate: 1, input: '{"entity":"leads"}' };
-    return { output: { ...run, error: 'Export\u001b[31mFailed', cause } };
-  });
-  expect(await runCli('follow', NAME, ...prod(endpoint))).toMatchObject({
+  const { cli } = await aws(executions([run('FAILED', { error: 'Export\u001b[31mFailed', cause })]));
+  expect(await cli('follow', NAME)).toMatchObject({
     code: 1,
     stderr: 'leads: ExportFailed: No file. Really.\n  Readers have no leads at all.\n',
   });
 });
 
 test('rights that are lost while a run is followed say nothing about the run, and how to follow it again', async () => {
-  let looks = 0;
-  const { endpoint } = await deploymentServer(({ operation }) => {
-    looks += 1;
-    if (looks > 3) return { error: 'ExpiredTokenException' };
-    if (operation === 'GetExecutionHistory') return { output: { events: [] } };
-    return { output: { executionArn, name: NAME, status: 'RUNNING', startDate: 1, input: '{"entity":"leads"}' } };
-  });
-  const { code, stderr } = await runCli('follow', NAME, ...prod(endpoint));
+  const { cli } = await aws(
+    fault('states', refused('ExpiredTokenException'), { from: 4 }),
+    executions([run('RUNNING')]),
+  );
+  const { code, stderr } = await cli('follow', NAME);
   expect(code).toBe(3);
   expect(stderr).toMatch(
     /^The AWS credentials have expired .*\nThis says nothing about the run\. To follow again: npm run/,
   );
 });
 
-/** A deployment that refuses the third of such calls, in words for which there is no advice. */
-async function refusingTheThird(operation: string) {
-  let calls = 0;
-  return deploymentServer((call) => {
-    if (call.operation === operation) calls += 1;
-    if (calls > 2) return { error: 'ExecutionLimitExceeded', message: 'The limit is reached' };
-    if (operation === 'DescribeRule') return { output: { Name: 'x', State: 'ENABLED' } };
-    return { output: { executionArn: `${RUN_ARNS}:${String(call.input.name)}`, startDate: 1 } };
-  });
-}
+/** The third of such calls, and those behind it, are refused in words for which there is no advice. */
+const refusedFromTheThird = (operation: string) =>
+  fault(operation, refused('ExecutionLimitExceeded', 'The limit is reached'), { from: 3 });
+
+/** Every rule is on, and is switched off where that is asked for. */
+const RULES_ON: Answers = { DescribeRule: { Name: 'x', State: 'ENABLED' }, DisableRule: {} };
 
 test('whatever ends a start of several, those that were started are reported', async () => {
   const start = async (...json: string[]) => {
-    const { endpoint } = await refusingTheThird('StartExecution');
-    return runCli('start', 'leads', 'contacts', 'meetings', ...json, ...prod(endpoint));
+    const { cli } = await aws(refusedFromTheThird('StartExecution'));
+    return cli('start', 'leads', 'contacts', 'meetings', ...json);
   };
   const { code, stdout, stderr } = await start();
   expect(code).toBe(3);
@@ -188,63 +174,43 @@ test('whatever ends a start of several, those that were started are reported', a
 });
 
 test('a start past a change of columns says so in the input of the run', async () => {
-  const { endpoint, calls } = await deploymentServer(({ input }) => ({
-    output: { executionArn: `${RUN_ARNS}:${String(input.name)}`, startDate: 1 },
-  }));
-  await runCli('start', 'leads', '--accept-schema', ...prod(endpoint));
-  await runCli('start', 'leads', ...prod(endpoint));
-  expect(calls.map(({ input }) => JSON.parse(String(input.input)))).toEqual([
-    { entity: 'leads', acceptSchema: true },
-    { entity: 'leads' },
-  ]);
+  const { cli, started } = await aws();
+  await cli('start', 'leads', '--accept-schema');
+  await cli('start', 'leads');
+  expect(started).toEqual([{ entity: 'leads', acceptSchema: true }, { entity: 'leads' }]);
 });
 
 test('whatever ends a pause of several, those that were switched off are reported', async () => {
-  const { endpoint } = await refusingTheThird('DescribeRule');
-  const { code, stdout, stderr } = await runCli('pause', '--all', '--json', ...prod(endpoint));
+  const { cli } = await aws(refusedFromTheThird('DescribeRule'), RULES_ON);
+  const { code, stdout, stderr } = await cli('pause', '--all', '--json');
   expect(code).toBe(3);
   expect(stderr).toMatch(/The limit is reached\. Switched off before that: leads, \S+; not: \S+\.\n$/);
   expect(JSON.parse(stdout)).toMatchObject({ ok: false, rules: [{ entity: 'leads', state: 'DISABLED' }, {}] });
 });
 
 test('pause tells the hours of the configuration, and resume what a deploy would switch off again', async () => {
-  const { endpoint, calls } = await deploymentServer(({ operation }) => ({
-    output: operation === 'DescribeRule' ? { Name: 'x', State: 'ENABLED' } : {},
-  }));
+  const { cli, asked } = await aws(RULES_ON);
   const file = join(await tempDir(), 'prod.json');
   const crm = { baseUrl: 'https://crm.example/api', authUrl: 'https://crm.example/auth' };
   const alarms = { freshnessHours: 30 };
   await writeFile(file, JSON.stringify({ crm, alarms, entities: { contacts: { enabled: false } } }));
-  const where = [...prod(endpoint), '--configuration', file];
 
-  const paused = await runCli('pause', 'leads', ...where);
-  const resumed = await runCli('resume', 'leads', 'contacts', ...where);
+  const paused = await cli('pause', 'leads', '--configuration', file);
+  const resumed = await cli('resume', 'leads', 'contacts', '--configuration', file);
 
   expect(paused.stderr).toContain('NoPublishedExport is raised 30 hours after');
-  expect(paused.stdout).toBe('leads: switched off (rule crm-export-prod-leads).\n');
+  expect(paused.stdout).toBe('leads: switched off (rule crm-export-test-leads).\n');
   expect(resumed.stdout).toMatch(/^leads: was on already .*\ncontacts: was on already /);
   expect(resumed.stderr).toMatch(/^The configuration has switched off contacts: .*\nNights that were missed/);
-  expect(calls.map(({ operation }) => operation)).toEqual([
-    ...['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule'],
-  ]);
-  const broken = await runCli('pause', 'leads', ...prod(endpoint), '--configuration', '/nonexistent.json');
+  expect(asked).toEqual(['DescribeRule', 'DisableRule', 'DescribeRule', 'DescribeRule']);
+  const broken = await cli('pause', 'leads', '--configuration', '/nonexistent.json');
   expect(broken).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/^ConfigInvalid: /) });
 });
 
 /** A deployment with a time zone, whose one run had this input and was refused. */
-async function inZone(TimeZone: string | undefined, input: object = {}) {
-  const { endpoint, calls } = await deploymentServer(
-    ({ operation, input: asked }) => {
-      if (operation === 'GetExecutionHistory') return { output: { events: [] } };
-      if (operation === 'StartExecution') return { output: { executionArn: `${RUN_ARNS}:${String(asked.name)}` } };
-      const run = { executionArn, name: NAME, status: 'FAILED', startDate: startDate.getTime() / 1000 };
-      return { output: { ...run, input: JSON.stringify({ entity: 'leads', ...input }) } };
-    },
-    stackReply({ ...OUTPUTS, ...(TimeZone && { TimeZone }) }),
-  );
-  const started = () => calls.filter(({ operation }) => operation === 'StartExecution').length;
-  return { place: prod(endpoint), started };
-}
+const inZone = (TimeZone: string | undefined, input: object = {}) =>
+  aws(stack({ TimeZone }), executions([run('FAILED', { input: { entity: 'leads', ...input } })]));
+
 const dates = [
   ['2026-11-20', 'UTC', true],
   ['2026-11-21', 'UTC', false],
@@ -264,17 +230,17 @@ describe('at noon UTC of 2026-11-20', () => {
   clockAt('2026-11-20T12:00:00Z');
 
   test.for(dates)('start --date %s in the zone %s: started %s', async ([date, zone, taken]) => {
-    const { place, started } = await inZone(zone);
-    const { code, stderr } = await runCli('start', 'leads', 'contacts', '--date', date, ...place);
-    expect({ code, started: started() }).toEqual(taken ? { code: 0, started: 2 } : { code: 2, started: 0 });
+    const { cli, started } = await inZone(zone);
+    const { code, stderr } = await cli('start', 'leads', 'contacts', '--date', date);
+    expect({ code, started: started.length }).toEqual(taken ? { code: 0, started: 2 } : { code: 2, started: 0 });
     if (!taken)
       expect(stderr).toMatch(new RegExp(`^${date} is no date for an export: they go from 2000-01-01 to today`));
   });
 
   test.for(dates)('retry of a run for %s in the zone %s: started %s', async ([date, zone, taken]) => {
-    const { place, started } = await inZone(zone, { date });
-    const { code, stderr } = await runCli('retry', NAME, ...place);
-    expect({ code, started: started() }).toEqual(taken ? { code: 0, started: 1 } : { code: 2, started: 0 });
+    const { cli, started } = await inZone(zone, { date });
+    const { code, stderr } = await cli('retry', NAME);
+    expect({ code, started: started.length }).toEqual(taken ? { code: 0, started: 1 } : { code: 2, started: 0 });
     if (!taken)
       expect(stderr).toMatch(
         /^\S+ is no date for an export: .*\nTo run it for another: npm run cli -- start leads --date/,
@@ -284,14 +250,22 @@ describe('at noon UTC of 2026-11-20', () => {
   test.for(['2099-01-01T01:00:00Z', '0001-01-01T00:00:00Z', '2026-11-21T00:00:00Z', 'soon'])(
     'a run that was due at %s is not retried',
     async (scheduledFor) => {
-      const { place, started } = await inZone('UTC', { scheduledFor });
-      expect(await runCli('retry', NAME, ...place)).toMatchObject({ code: 2 });
-      expect(started()).toBe(0);
+      const { cli, started } = await inZone('UTC', { scheduledFor });
+      expect(await cli('retry', NAME)).toMatchObject({ code: 2 });
+      expect(started).toEqual([]);
     },
   );
 
   test.for(['2026-11-21', '2099-01-01'])('nothing is listed since %s, which is still to come', async (date) => {
-    const { code, stderr } = await runCli('list', '--since', date, ...prod('http://127.0.0.1:9'));
+    const { code, stderr } = await runCli(
+      'list',
+      '--since',
+      date,
+      '--deployment',
+      'test',
+      '--endpoint-url',
+      'http://127.0.0.1:9',
+    );
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('still to come') });
   });
 });

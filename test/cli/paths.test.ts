@@ -17,7 +17,7 @@ async function personAt(): Promise<string> {
 const args = async () => {
   const cloud = await aws();
   cloud.publish();
-  return ['--deployment', 'test', '--endpoint-url', cloud.endpoint];
+  return cloud.place;
 };
 
 test('a download lands where the person is, and its whole path is printed', async () => {

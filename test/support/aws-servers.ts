@@ -1,31 +1,12 @@
 import { createHash } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { onTestFinished } from 'vitest';
+import { servedOnLoopback } from './loopback.ts';
 
 /** Servers that answer like AWS, so that the SDK's own errors, streams and conditions are what is tested. */
 
 const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' };
-
-type Handle = (request: IncomingMessage, body: Buffer, response: ServerResponse) => unknown;
-
-async function listening(handle: Handle): Promise<string> {
-  const server = createServer((request, response) => {
-    buffer(request).then(
-      (body) => handle(request, body, response),
-      () => response.destroy(),
-    );
-  });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    await new Promise((closed) => server.close(closed));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
 
 /**
  * Secrets Manager with these values; `trouble` may answer an operation with an error instead, and every operation that
@@ -38,7 +19,7 @@ export async function secretsManager(
     trouble = () => undefined,
   }: { events?: string[]; trouble?: (operation: string) => string | undefined } = {},
 ) {
-  const endpoint = await listening((request, body, response) => {
+  const endpoint = await servedOnLoopback((request, body, response) => {
     const operation = String(request.headers['x-amz-target']).split('.')[1] ?? '';
     const { SecretId, SecretString } = JSON.parse(body.toString()) as { SecretId: string; SecretString?: string };
     const type = trouble(operation) ?? (SecretId in values ? undefined : 'ResourceNotFoundException');
@@ -99,7 +80,7 @@ export async function s3(
     AbortMultipartUpload: (_, response) => response.writeHead(204).end(),
   };
 
-  const endpoint = await listening(({ url, method = '', headers }, body, response) => {
+  const endpoint = await servedOnLoopback(({ url, method = '', headers }, body, response) => {
     const { pathname, searchParams } = new URL(url ?? '', 'http://s3');
     const key = decodeURIComponent(pathname).replace(/^\/exports\//, '');
     const operation = operationOf(method, searchParams);

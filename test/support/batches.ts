@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
+import { expect } from 'vitest';
 import { keysOf } from '../../core/batch/batch-keys.ts';
 import { type Batch, type BatchState, batchStateSchema } from '../../core/batch/batch-state.ts';
 import { asBatchStep } from '../../core/batch/batch-step.ts';
 import type { BatchStore } from '../../core/batch/batch-store.ts';
-import type { Chunk } from '../../core/batch/chunk-index.ts';
+import { type Chunk, chunksText } from '../../core/batch/chunk-index.ts';
 import { parseResults, type ResultLine, resultLineSchema } from '../../core/batch/result-line.ts';
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { RunError } from '../../core/errors.ts';
+import { applyChunk } from '../../lambdas/apply-chunk/apply-chunk.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { CANARY, STARTED_AT } from './builders.ts';
 import { composed, lambdaContext, NOW, testDeps } from './deps.ts';
@@ -28,8 +30,10 @@ export function inputOf(records: number): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
+type FakeBucketOptions = NonNullable<Parameters<typeof fakeBucket>[0]>;
+
 /** The bucket in memory, as a batch uses it. */
-export function fakeStore(options: Parameters<typeof fakeBucket>[0] = {}) {
+export function fakeStore(options: FakeBucketOptions = {}) {
   const bucket = fakeBucket(options);
   const store: BatchStore = { ...bucket, uploadOnce: async (key, body) => bucket.putOnce(key, await text(body)) };
   return { ...bucket, ...store };
@@ -73,6 +77,33 @@ export function wholeChunk(input: string): Chunk {
 
 export function batchState(overrides: Partial<BatchState> = {}): BatchState {
   return batchStateSchema.parse({ input: {}, execution: 'b1-abc', startedAt: STARTED_AT, ...overrides });
+}
+
+/** A batch of so many records whose one chunk is its whole input: its bucket, and what the function of the chunk is given. */
+export function wholeBatch(records: number, change: Partial<Batch> = {}, before?: FakeBucketOptions['before']) {
+  const input = inputOf(records);
+  const chunk = wholeChunk(input);
+  const objects = { [KEYS.input]: input, [KEYS.chunks]: chunksText([chunk]) };
+  const store = fakeStore({ objects, ...(before && { before }) });
+  return { input, store, state: batchState({ batch: batch(input, change), chunk }) };
+}
+
+/** ApplyChunk as it is deployed, with these clients. */
+export const applyStep = (clients: { crm: CrmExchange; store: BatchStore }) =>
+  asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), ...clients }));
+
+/** Every line is reported once, and none otherwise than it was: made changes, and lines that the CRM has seen. */
+export function expectTruth(
+  results: ResultLine[],
+  records: number,
+  { applied, seen }: Record<'applied' | 'seen', Set<number>>,
+) {
+  expect(results.map(({ line }) => line)).toEqual(Array.from({ length: records }, (_, index) => index + 1));
+  for (const { line, outcome } of results) {
+    if (outcome === 'APPLIED') expect(applied).toContain(line);
+    if (outcome === 'REJECTED' || outcome === 'FAILED') expect(applied).not.toContain(line);
+    if (outcome === 'NOT_SENT') expect(seen).not.toContain(line);
+  }
 }
 
 /** What the CRM does with a call: a status, an answer, one whose repetition is impossible, or nothing. */

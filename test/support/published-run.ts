@@ -1,12 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
-import { type Manifest, manifestSchema, manifestText } from '../../core/export/manifest.ts';
-import { datePointerKey, latestPointerKey, type Pointer } from '../../core/export/pointer.ts';
+import { type Manifest, manifestText } from '../../core/export/manifest.ts';
+import { datePointerKey, latestPointerKey } from '../../core/export/pointer.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
 import { createTableStore } from '../../lambdas/write-table/table-store.ts';
 import { crc32Text } from '../../transfer/index.ts';
-import { EXPORT_ID, STARTED_AT } from './builders.ts';
+import { STARTED_AT } from './builders.ts';
+import { type ManifestChanges, manifestKeyOf, manifestOf, pointerTo } from './manifests.ts';
 import { type StoreOptions, startStrictStore } from './strict-store/strict-store.ts';
 
 export const DATE = '2026-11-20';
@@ -34,15 +35,19 @@ export async function publishedRuns(options: StoreOptions = {}) {
     requested?: string[],
     told: Partial<Manifest> = {},
   ) => {
-    const manifest = { ...manifestOf(Buffer.from(csv), execution, file, requested), ...told };
+    const manifest = { ...manifestOfFile(Buffer.from(csv), execution, file, requested), ...told };
     await put(manifest.file.key, csv);
     await put(manifestKeyOf(execution), manifestText(manifest));
     await point(execution, manifest.date);
     return manifest;
   };
   const point = (execution: string, date = DATE) =>
-    put(datePointerKey('leads', date), JSON.stringify(pointerTo(execution, date)));
-  const pointLatest = (execution: string) => put(latestPointerKey('leads'), JSON.stringify(pointerTo(execution, DATE)));
+    put(
+      datePointerKey('leads', date),
+      JSON.stringify(pointerTo(manifestOf({ execution, date, startedAt: STARTED_AT }))),
+    );
+  const pointLatest = (execution: string) =>
+    put(latestPointerKey('leads'), JSON.stringify(pointerTo(manifestOf({ execution, startedAt: STARTED_AT }))));
   const stored = (partBytes?: number) => ({
     bucket: createBucket(client, 'exports'),
     tables: createTableStore(client, 'exports', undefined, partBytes),
@@ -50,42 +55,21 @@ export async function publishedRuns(options: StoreOptions = {}) {
   return { store, client, put, publish, point, pointLatest, stored };
 }
 
-export function manifestKeyOf(execution: string): string {
-  return `runs/entity=leads/run=${execution}/_manifest.json`;
-}
-
-function pointerTo(execution: string, date: string): Pointer {
-  const place = { entity: 'leads', date, startedAt: STARTED_AT, execution } as const;
-  const manifestKey = manifestKeyOf(execution);
-  const kept = { keptUntil: '2099-01-01', kind: 'full', released: false, newNormal: false } as const;
-  return { schemaVersion: 1, ...place, manifestKey, ...kept };
-}
-
-function manifestOf(bytes: Buffer, execution: string, file: Partial<Manifest['file']>, requested?: string[]): Manifest {
-  const key = `runs/entity=leads/run=${execution}/leads.csv`;
+/** The manifest of a run of leads whose file has these bytes; its first line names the columns. */
+function manifestOfFile(
+  bytes: Buffer,
+  execution: string,
+  file: ManifestChanges['file'],
+  requested?: string[],
+): Manifest {
   const header = bytes.toString('utf8').split(/\r?\n/)[0]?.split(',') ?? [];
-  return manifestSchema.parse({
-    schemaVersion: 1,
-    entity: 'leads',
-    date: DATE,
-    execution,
-    startedAt: STARTED_AT,
-    keptUntil: '2099-01-01',
-    file: {
-      key,
-      bytes: bytes.length,
-      crc32: crc32Text(crc32(bytes)),
-      contentType: 'text/csv',
-      format: 'csv',
-      dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
-      rows: null,
-      header,
-      ...file,
-    },
-    export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0 },
-    request: { columns: requested ?? header },
-    fingerprint: 'f',
-    softwareVersion: '0.1.0',
-    warnings: [],
-  });
+  const dialect = {
+    encoding: 'utf-8',
+    byteOrderMark: false,
+    separator: ',',
+    separatorLine: false,
+    lineBreak: 'lf',
+  } as const;
+  const measured = { bytes: bytes.length, crc32: crc32Text(crc32(bytes)), dialect, rows: null, header };
+  return manifestOf({ execution, request: { columns: requested ?? header }, file: { ...measured, ...file } });
 }

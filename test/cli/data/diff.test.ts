@@ -5,7 +5,6 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { runCli } from '../support/run-cli.ts';
 
 type Side = { content: string | Buffer; file?: Partial<Manifest['file']> };
 
@@ -14,14 +13,10 @@ async function between(before: Side, after: Side) {
   const cloud = await aws();
   const put = (date: string, { content, file }: Side) => {
     const execution = `leads-${date}`;
-    const manifest = cloud.publish({ date, execution, content });
-    cloud.publish({ date, execution, content, manifest: { file: { ...manifest.file, ...file } } });
-    return manifest.file.key;
+    return cloud.publish({ date, execution, content, manifest: { file } }).file.key;
   };
   const keys = [put('2026-11-20', before), put('2026-11-21', after)];
-  const place = ['--deployment', 'test', '--endpoint-url', cloud.endpoint];
-  const diff = (...args: string[]) =>
-    runCli('diff', 'leads', '--from', '2026-11-20', '--to', '2026-11-21', ...args, ...place);
+  const diff = (...args: string[]) => cloud.cli('diff', 'leads', '--from', '2026-11-20', '--to', '2026-11-21', ...args);
   return { ...cloud, keys, diff };
 }
 

@@ -12,8 +12,7 @@ async function setting() {
   cloud.publish({ entity: 'leads', date: '2026-11-19', execution: 'old', content: 'id,name\n7,g\n' });
   const newest = cloud.publish({ entity: 'leads', date: '2026-11-20' });
   const directory = await tempDir();
-  const place = ['--deployment', 'test', '--endpoint-url', cloud.endpoint];
-  const all = (...args: string[]) => runCli('download', '--all', '-o', directory, ...args, ...place);
+  const all = (...args: string[]) => cloud.cli('download', '--all', '-o', directory, ...args);
   return { ...cloud, newest, directory, all };
 }
 
@@ -72,15 +71,8 @@ test('nothing is written where a place is taken, or a file is of another format 
 });
 
 test('where nothing is published it says so in one sentence', async () => {
-  const { endpoint } = await aws();
-  const { code, stdout, stderr } = await runCli(
-    'download',
-    '--all',
-    '--deployment',
-    'test',
-    '--endpoint-url',
-    endpoint,
-  );
+  const { cli } = await aws();
+  const { code, stdout, stderr } = await cli('download', '--all');
   expect([code, stdout, stderr]).toEqual([1, '', 'Nothing is published here yet: start a run first.\n']);
 });
 

@@ -11,7 +11,7 @@ import { run } from '../../local/support/running.ts';
 import { PROJECT, tempDir } from '../../local/support/support.ts';
 import { fault, Reply } from '../support/cloud/answers.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { runCli, WITHOUT_AWS } from '../support/run-cli.ts';
+import { WITHOUT_AWS } from '../support/run-cli.ts';
 
 /** What the disk, another download, a link or Ctrl-C does to a download. */
 
@@ -144,8 +144,7 @@ test('what a manifest holds reaches the terminal without what a terminal would o
   const owned = '\u001b]0;owned\u0007';
   cloud.publish({ execution: 'leads-night', manifest: { warnings: [`A column ${owned}is new`] } });
   const path = join(await tempDir(), `${owned}leads.csv`.replaceAll('/', ''));
-  const args = ['--deployment', 'test', '--endpoint-url', cloud.endpoint, '-o', path];
-  const { code, stdout, stderr } = await runCli('download', 'leads', ...args);
+  const { code, stdout, stderr } = await cloud.cli('download', 'leads', '-o', path);
   expect(code, stderr).toBe(0);
   expect(stderr).toBe('Warning: A column is new\n');
   expect(stdout).not.toContain('\u001b');

@@ -8,17 +8,14 @@ import { UNSEEN } from '../../../core/gate/facts.ts';
 import { tempDir } from '../../local/support/support.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { runCli } from '../support/run-cli.ts';
 
 /** A published file, and `download --excel` of it into an empty directory. */
 async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}) {
   const cloud = await aws();
-  const manifest = cloud.publish({ content });
-  cloud.publish({ content, manifest: { file: { ...manifest.file, ...file } } });
+  cloud.publish({ content, manifest: { file } });
   const directory = await tempDir();
   const path = join(directory, 'leads.csv');
-  const place = ['--deployment', 'test', '--endpoint-url', cloud.endpoint];
-  const excel = (...args: string[]) => runCli('download', 'leads', '--excel', '-o', path, ...args, ...place);
+  const excel = (...args: string[]) => cloud.cli('download', 'leads', '--excel', '-o', path, ...args);
   return { directory, path, excel };
 }
 

@@ -7,7 +7,6 @@ import type { Manifest } from '../../../core/export/manifest.ts';
 import { UNSEEN } from '../../../core/gate/facts.ts';
 import { smallWorkbook, workbookFile, zipOfFiles } from '../../support/small-workbook.ts';
 import { aws } from '../support/cloud/cloud.ts';
-import { runCli } from '../support/run-cli.ts';
 
 const FILE = 'runs/entity=leads/run=leads-night/leads.csv';
 const FIELDS = [
@@ -21,17 +20,15 @@ const DIALECT = { encoding: 'utf-8', byteOrderMark: false, separator: ',', separ
 /** A published file, and the command against it. `file`: changes of what the manifest says of it. */
 async function setting(content: string | Buffer, file: Partial<Manifest['file']> = {}, other: Partial<Manifest> = {}) {
   const cloud = await aws();
-  const manifest = cloud.publish({ content, manifest: { fields: FIELDS, ...other } });
-  cloud.publish({ content, manifest: { ...manifest, file: { ...manifest.file, ...file } } });
-  const run = (...args: string[]) => runCli(...args, '--deployment', 'test', '--endpoint-url', cloud.endpoint);
-  const firstRows = async () => JSON.parse((await run('peek', 'leads', '--json')).stdout).firstRows;
-  return { ...cloud, run, firstRows };
+  cloud.publish({ content, manifest: { fields: FIELDS, ...other, file } });
+  const firstRows = async () => JSON.parse((await cloud.cli('peek', 'leads', '--json')).stdout).firstRows;
+  return { ...cloud, firstRows };
 }
 
 test('peek prints columns with type and label, size, warnings and the first ten rows', async () => {
   const rows = Array.from({ length: 12 }, (_, row) => `${row},name ${row}\n`).join('');
-  const { run } = await setting(`id,name\n${rows}`, { rows: 12 }, { warnings: ['A column came.'] });
-  const { code, stdout, stderr } = await run('peek', 'leads');
+  const { cli } = await setting(`id,name\n${rows}`, { rows: 12 }, { warnings: ['A column came.'] });
+  const { code, stdout, stderr } = await cli('peek', 'leads');
   expect(code).toBe(0);
   expect(stdout).toMatch(/^leads of 2026-11-20 \(leads-night\): 12 rows, \d+ B\.\n/);
   expect(stdout).toContain('  Column  Type  Label\n  id      guid  Number\n  name    text\n');
@@ -63,15 +60,15 @@ test.each([
 });
 
 test('a file without a known header is shown from its first record, and its columns are called the requested ones', async () => {
-  const { run } = await setting('1,a\n2,b\n', { header: null });
-  const { stdout, stderr } = await run('peek', 'leads');
+  const { cli } = await setting('1,a\n2,b\n', { header: null });
+  const { stdout, stderr } = await cli('peek', 'leads');
   expect(stdout).toContain('First 2 rows:\n  (1)  (2)\n  1    a\n  2    b\n');
   expect(stderr).toContain('these are the requested columns');
 });
 
 test('a file that has no header, by the configuration, is shown from its first record below the requested columns', async () => {
-  const { run } = await setting('1,a\n2,b\n', { header: null, content: { ...UNSEEN, headed: false, width: 2 } });
-  const { stdout, stderr } = await run('peek', 'leads');
+  const { cli } = await setting('1,a\n2,b\n', { header: null, content: { ...UNSEEN, headed: false, width: 2 } });
+  const { stdout, stderr } = await cli('peek', 'leads');
   expect(stdout).toContain('First 2 rows:\n  id  name\n  1   a\n  2   b\n');
   expect(stderr).toBe('Warning: The file has no header: these are the requested columns, in their order.\n');
 });
@@ -85,10 +82,10 @@ test.each<[string, (content: Buffer) => Buffer, string | null]>([
     const rows = Array.from({ length: 12 }, (_row, row) => [String(row), `name ${row}`]);
     const workbook = smallWorkbook([['Leads'], ['id', 'name'], ...rows]);
     const file = { ...(await workbookFile(workbook, ['id', 'name'])), compression };
-    const { run, firstRows } = await setting(packed(workbook), file);
+    const { cli, firstRows } = await setting(packed(workbook), file);
     expect(await firstRows()).toEqual(rows.slice(0, 10));
-    expect((await run('peek', 'leads')).stdout).toContain('First 10 rows:\n  id  name\n  0   name 0\n');
-    expect(JSON.parse((await run('schema', 'leads', '--json')).stdout)).toMatchObject({ fromHeader: true });
+    expect((await cli('peek', 'leads')).stdout).toContain('First 10 rows:\n  id  name\n  0   name 0\n');
+    expect(JSON.parse((await cli('schema', 'leads', '--json')).stdout)).toMatchObject({ fromHeader: true });
   },
 );
 
@@ -102,15 +99,15 @@ test('a damaged spreadsheet is one sentence', async () => {
     ['id', 'name'],
     ['1', 'Ann'],
   ]);
-  const { run } = await setting(workbook.subarray(0, -30), await workbookFile(workbook, ['id', 'name']));
-  const { code, stdout, stderr } = await run('peek', 'leads');
+  const { cli } = await setting(workbook.subarray(0, -30), await workbookFile(workbook, ['id', 'name']));
+  const { code, stdout, stderr } = await cli('peek', 'leads');
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^The file runs\/\S+ .*: download gets the file as it is\.\n$/);
 });
 
 test('a column without a name is none of the columns', async () => {
-  const { run } = await setting('id,,name\n1,,a\n', { header: ['id', '', 'name'] });
-  expect(JSON.parse((await run('schema', 'leads', '--json')).stdout).columns).toMatchObject([
+  const { cli } = await setting('id,,name\n1,,a\n', { header: ['id', '', 'name'] });
+  expect(JSON.parse((await cli('schema', 'leads', '--json')).stdout).columns).toMatchObject([
     { name: 'id' },
     { name: 'name' },
   ]);
@@ -119,8 +116,8 @@ test('a column without a name is none of the columns', async () => {
 test.each(['xls', 'json', 'archive'])(
   'schema says in one sentence that nothing looks into a file of the kind %s',
   async (format) => {
-    const { run } = await setting('PK', { format, header: null, rows: null });
-    const { code, stdout, stderr } = await run('schema', 'leads');
+    const { cli } = await setting('PK', { format, header: null, rows: null });
+    const { code, stdout, stderr } = await cli('schema', 'leads');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
       new RegExp(`^The leads of 2026-11-20 are a file of the kind ${format}, which nothing looks into: .*\\.\n$`),
@@ -129,8 +126,8 @@ test.each(['xls', 'json', 'archive'])(
 );
 
 test('an empty file has columns and no rows', async () => {
-  const { run } = await setting('', { format: null, rows: 0, header: null });
-  expect(await run('peek', 'leads')).toMatchObject({
+  const { cli } = await setting('', { format: null, rows: 0, header: null });
+  expect(await cli('peek', 'leads')).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/: 0 rows, 0 B\..*id .*No whole row/s),
   });
@@ -144,20 +141,20 @@ test.each([
   ],
   ['its bytes do', {}, /^The file runs\/.*leads\.csv does not begin as a CSV file does/],
 ])('a file that is no CSV file is refused in one sentence, where %s', async (_, file, sentence) => {
-  const { run } = await setting(Buffer.from('504b030414000000', 'hex'), file);
-  const { code, stdout, stderr } = await run('peek', 'leads');
+  const { cli } = await setting(Buffer.from('504b030414000000', 'hex'), file);
+  const { code, stdout, stderr } = await cli('peek', 'leads');
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(sentence);
 });
 
 test('schema reads no byte of the file, and names the columns that the file does not have', async () => {
-  const { run, asked } = await setting('id,name\n1,a\n');
-  const document = JSON.parse((await run('schema', 'leads', '--json')).stdout);
+  const { cli, asked } = await setting('id,name\n1,a\n');
+  const document = JSON.parse((await cli('schema', 'leads', '--json')).stdout);
   expect(document).toEqual({
     ...{ entity: 'leads', date: '2026-11-20', run: 'leads-night' },
     ...{ columns: FIELDS.slice(0, 2), fromHeader: true, others: ['phone'] },
   });
-  const { stdout } = await run('schema', 'leads');
+  const { stdout } = await cli('schema', 'leads');
   expect(stdout).toBe(
     'leads of 2026-11-20 (leads-night): 2 columns; the CRM lists 1 column more.\n\n' +
       '  Column  Type  Label\n  id      guid  Number\n  name    text\n',
@@ -175,8 +172,8 @@ test('schema --propose gives every column a type by the word of the CRM alone, a
   }));
   const names = fields.map(({ name }) => name);
   const values = 'a,b,c,d,e,f,g,h\n';
-  const { run, asked } = await setting(`${names}\n${values}`, { header: names }, { fields });
-  const { code, stdout, stderr } = await run('schema', 'leads', '--propose');
+  const { cli, asked } = await setting(`${names}\n${values}`, { header: names }, { fields });
+  const { code, stdout, stderr } = await cli('schema', 'leads', '--propose');
   expect(code).toBe(0);
   const proposed = {
     id: 'text',
@@ -197,19 +194,19 @@ test('schema --propose gives every column a type by the word of the CRM alone, a
 });
 
 test('schema --propose says where the types of the CRM are not known, and takes no --json, being JSON', async () => {
-  const { run } = await setting('id,name\n1,a\n', {}, { fields: null });
-  expect((await run('schema', 'leads', '--propose')).stderr).toMatch(
+  const { cli } = await setting('id,name\n1,a\n', {}, { fields: null });
+  expect((await cli('schema', 'leads', '--propose')).stderr).toMatch(
     /has no counterpart: id \(none\), name \(none\)\.\n$/,
   );
-  expect(await run('schema', 'leads', '--propose', '--json')).toMatchObject({
+  expect(await cli('schema', 'leads', '--propose', '--json')).toMatchObject({
     code: 2,
     stdout: expect.stringContaining("cannot be used with option '--json'"),
   });
 });
 
 test.each(['peek', 'schema'])('%s says in one sentence that nothing is published', async (command) => {
-  const { endpoint } = await aws();
-  const { code, stdout, stderr } = await runCli(command, 'leads', '--deployment', 'test', '--endpoint-url', endpoint);
+  const { cli } = await aws();
+  const { code, stdout, stderr } = await cli(command, 'leads');
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toMatch(/^Nothing of leads is published here yet: [^\n]*\n$/);
 });

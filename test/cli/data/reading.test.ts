@@ -31,8 +31,7 @@ const CSV = csv(',');
 /** Publishes a file, and runs the documented command that downloads it. @returns the path of what it wrote */
 async function downloaded(tool: string, content: string | Buffer, file: Partial<Manifest['file']> = {}) {
   const cloud = await aws();
-  const manifest = cloud.publish({ content });
-  cloud.publish({ content, manifest: { file: { ...manifest.file, ...file } } });
+  cloud.publish({ content, manifest: { file } });
   const path = join(await tempDir(), 'leads.csv');
   const line = fencedBlock(DOCUMENT, `### ${tool}`, 'sh').trim();
   const args = line.replace(/^npm run cli -- /, '').split(' ');

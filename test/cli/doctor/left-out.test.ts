@@ -17,10 +17,9 @@ async function said(
 ) {
   const cloud = await aws(...refusals);
   for (const [date, { header, ...told }] of Object.entries(files)) {
-    const publication = { date, execution: `leads-${date}` };
-    const { file } = cloud.publish(publication);
-    const changes = { file: { ...file, ...(header !== undefined && { header }) }, keptUntil: `2027-${date.slice(5)}` };
-    cloud.publish({ ...publication, manifest: { ...changes, ...told } });
+    const file = header === undefined ? {} : { header };
+    const manifest = { file, keptUntil: `2027-${date.slice(5)}`, ...told };
+    cloud.publish({ date, execution: `leads-${date}`, manifest });
   }
   const columns = except.length > 0 ? { except } : 'all';
   return leftOutFindings(cloud.target, { file: deployment({ entities: { leads: { columns } } }), unknownPlans });

@@ -14,7 +14,6 @@ import { newState, run, runState, storedFile } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
 import { arnOf } from '../support/cloud/stack.ts';
-import { runCli } from '../support/run-cli.ts';
 
 /** What commands say of files that were stopped, released, or stored for no reader. */
 
@@ -182,9 +181,8 @@ test('the result of a run says that nothing was published, or what was released'
 test('download gives a quarantined file by the name of its run, and says what it is', async () => {
   const cloud = await cloudWith({ released: false });
   const output = `${await tempDir()}/leads.csv`;
-  const place = ['--deployment', 'test', '--endpoint-url', cloud.endpoint, '-o', output];
 
-  const { code, stderr } = await runCli('download', 'leads', '--run', NIGHT, ...place);
+  const { code, stderr } = await cloud.cli('download', 'leads', '--run', NIGHT, '-o', output);
 
   expect(code, stderr).toBe(0);
   expect(stderr).toContain('Warning: A guard stopped this file: it has 1 row, 100 are usual (maxShrink 0.5).');

@@ -3,7 +3,6 @@ import { expect, test } from 'vitest';
 import type { Manifest } from '../../../core/export/manifest.ts';
 import { aws } from '../support/cloud/cloud.ts';
 import { type Execution, executions } from '../support/cloud/executions.ts';
-import { runCli } from '../support/run-cli.ts';
 
 const failed: Execution = {
   ...{
@@ -27,9 +26,7 @@ const stopped = (guard = 'maxShrink'): Partial<Manifest> => ({
 async function cloudWith(manifest: Partial<Manifest> | null, execution: Partial<Execution> = {}) {
   const cloud = await aws(executions([{ ...failed, ...execution }]));
   if (manifest) cloud.publish({ manifest, pointers: [] });
-  const release = (...args: string[]) =>
-    runCli('release', ...args, '--deployment', 'test', '--endpoint-url', cloud.endpoint);
-  return { ...cloud, release };
+  return { ...cloud, release: (...args: string[]) => cloud.cli('release', ...args) };
 }
 
 test('a release starts an execution that says which run, why, who, and nothing else', async () => {

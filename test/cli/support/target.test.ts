@@ -1,39 +1,22 @@
-import type { IncomingMessage } from 'node:http';
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { GetObjectCommand } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { GetExecutionHistoryCommand } from '@aws-sdk/client-sfn';
 import { afterEach, expect, test, vi } from 'vitest';
 import { connect } from '../../../cli/support/target.ts';
-import { type Reply, serve } from './aws-server.ts';
+import { type Answers, fault, type Handler, refused, silent } from './cloud/answers.ts';
+import type { Call } from './cloud/call.ts';
+import { aws } from './cloud/cloud.ts';
+import { halfStack, OUTPUTS, stack } from './cloud/stack.ts';
 
-const outputs = {
-  ...{ StateMachineArn: 'arn:aws:states:eu-west-1:1:stateMachine:x', BucketName: 'bucket' },
-  ...{ ClientSecretId: 'arn:client', TokensSecretId: 'arn:tokens', LedgerTableName: 'ledger' },
-};
-const member = ([key, value]: [string, string]) =>
-  `<member><OutputKey>${key}</OutputKey><OutputValue>${value}</OutputValue></member>`;
-const stack = (status: string, of: Record<string, string>): Reply => ({
-  status: 200,
-  type: 'text/xml',
-  body: `<DescribeStacksResponse xmlns="http://cloudformation.amazonaws.com/doc/2010-05-15/"><DescribeStacksResult><Stacks>
-    <member><StackName>s</StackName><StackStatus>${status}</StackStatus><CreationTime>2026-11-20T00:00:00Z</CreationTime>
-    <Outputs>${Object.entries(of).map(member).join('')}</Outputs></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`,
-});
-const refusal = (status: number, code: string, message: string): Reply => ({
-  ...{ status, type: 'text/xml' },
-  body: `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>${message}</Message></Error></ErrorResponse>`,
-});
-
-/** A CloudFormation that always answers this; `seen` are the requests. */
-async function cloud(reply: Reply) {
-  const seen: IncomingMessage[] = [];
-  const endpointUrl = await serve((request) => {
-    seen.push(request);
-    return reply;
-  });
-  return { endpointUrl, seen };
+/** Where CloudFormation answers so. */
+async function cloud(part: Answers) {
+  const { endpoint } = await aws(part);
+  return { endpointUrl: endpoint };
 }
+
+const noStack = (code: string, message: string, status = 400) =>
+  cloud({ cloudformation: refused(code, message, { status }) });
 
 const endOf = (promise: Promise<unknown>) => promise.catch((error: unknown) => error);
 
@@ -42,20 +25,20 @@ afterEach(() => {
 });
 
 test('a deployment is found by the outputs of its stack', async () => {
-  const { endpointUrl } = await cloud(stack('UPDATE_COMPLETE', { ...outputs, Another: 'x' }));
-  expect(await connect({ deployment: 'local', endpointUrl })).toMatchObject(outputs);
+  const { endpointUrl } = await cloud(stack({ Another: 'x' }));
+  expect(await connect({ deployment: 'local', endpointUrl })).toMatchObject(OUTPUTS);
   vi.stubEnv('AWS_ENDPOINT_URL', endpointUrl);
-  expect(await connect({ deployment: 'local' })).toMatchObject(outputs);
+  expect(await connect({ deployment: 'local' })).toMatchObject(OUTPUTS);
 });
 
 test('without a stack, or with half of one, it says what to do', async () => {
-  const none = await cloud(refusal(400, 'ValidationError', 'Stack with id crm-export-prod does not exist'));
+  const none = await noStack('ValidationError', 'Stack with id crm-export-prod does not exist');
   expect(await endOf(connect({ deployment: 'prod', ...none }))).toMatchObject({
     exitCode: 3,
     message:
       'There is no stack crm-export-prod here: check --deployment, --profile and --region (this is us-east-1), or deploy it first.',
   });
-  const half = await cloud(stack('ROLLBACK_COMPLETE', { BucketName: 'bucket' }));
+  const half = await cloud(halfStack({ BucketName: 'bucket' }));
   expect(await endOf(connect({ deployment: 'prod', ...half }))).toMatchObject({
     exitCode: 3,
     message: 'The stack crm-export-prod is only half deployed (ROLLBACK_COMPLETE): deploy it again.',
@@ -63,7 +46,7 @@ test('without a stack, or with half of one, it says what to do', async () => {
 });
 
 test('credentials that are refused or missing are named as such', async () => {
-  const { endpointUrl } = await cloud(refusal(403, 'ExpiredToken', 'The security token is expired'));
+  const { endpointUrl } = await noStack('ExpiredToken', 'The security token is expired', 403);
   expect(await endOf(connect({ deployment: 'prod', endpointUrl }))).toMatchObject({
     exitCode: 3,
     message: expect.stringMatching(/^The AWS credentials have expired \(ExpiredToken\): /),
@@ -78,7 +61,7 @@ test('credentials that are refused or missing are named as such', async () => {
 });
 
 test('an answer that is not from CloudFormation is quoted by its first line only', async () => {
-  const { endpointUrl } = await cloud(refusal(400, 'Odd', 'first\nsecond'));
+  const { endpointUrl } = await noStack('Odd', 'first\nsecond');
   const error = await endOf(connect({ deployment: 'prod', endpointUrl }));
   expect(error).toMatchObject({
     exitCode: 3,
@@ -95,7 +78,9 @@ test('real credentials are never sent to a local cloud, by no client', async () 
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'a-real-one');
   vi.stubEnv('AWS_SESSION_TOKEN', 'a-real-session');
   vi.stubEnv('AWS_PROFILE', 'real');
-  const { endpointUrl, seen } = await cloud(stack('UPDATE_COMPLETE', outputs));
+  const asked: Call[] = [];
+  const noted: Handler = (call) => void asked.push(call);
+  const { endpoint: endpointUrl } = await aws({ cloudformation: noted, '*': noted });
   for (const host of ['127.0.0.1', 'localhost']) {
     const target = await connect({ deployment: 'local', endpointUrl: endpointUrl.replace('127.0.0.1', host) });
     await endOf(target.s3.send(new GetObjectCommand({ Bucket: 'bucket', Key: 'key' })));
@@ -103,25 +88,19 @@ test('real credentials are never sent to a local cloud, by no client', async () 
     await endOf(target.dynamo.send(new GetItemCommand({ TableName: 'ledger', Key: { pk: { S: 'x' } } })));
     await endOf(target.sfn.send(new GetExecutionHistoryCommand({ executionArn: 'x' })));
   }
-  expect(seen.map(({ method, url }) => `${method} ${url?.split('?')[0]}`)).toContain('GET /bucket/key');
-  expect(seen.length).toBeGreaterThanOrEqual(10);
-  for (const { headers } of seen) {
+  expect(asked.map(({ operation, key }) => `${operation} ${key}`)).toContain('GetObject key');
+  expect(asked.length).toBeGreaterThanOrEqual(10);
+  for (const { headers } of asked) {
     expect(headers.authorization).toMatch(/^AWS4-HMAC-SHA256 Credential=000000000000\/\d{8}\/us-east-1\//);
     expect(headers['x-amz-security-token']).toBeUndefined();
   }
 });
 
 test('what is done under a claim gives up a silent connection long before the claim ends', async () => {
-  const asked: string[] = [];
-  const endpointUrl = await serve((request) => {
-    const operation = request.headers['x-amz-target'];
-    if (typeof operation !== 'string') return stack('UPDATE_COMPLETE', outputs);
-    asked.push(operation);
-    const first = asked.filter((one) => one === operation).length === 1;
-    const refused = { status: 400, type: 'application/x-amz-json-1.1', body: '{"__type":"ResourceNotFoundException"}' };
-    return first ? new Promise<Reply>(() => undefined) : refused;
-  });
-  const { secrets, dynamo } = await connect({ deployment: 'local', endpointUrl });
+  const once = { times: 1 };
+  const silentOnce = [fault('GetSecretValue', silent, once), fault('GetItem', silent, once)];
+  const { target, asked } = await aws(...silentOnce, { '*': refused('ResourceNotFoundException') });
+  const { secrets, dynamo } = target;
   const start = performance.now();
 
   const ends = await Promise.all([

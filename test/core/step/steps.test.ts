@@ -16,7 +16,8 @@ import { exportRecords } from '../../support/export-records.ts';
 import { failing, fakeBucket } from '../../support/fake-bucket.ts';
 import { fakeCrm } from '../../support/fake-crm.ts';
 import { fakeTransfer, NO_STORE } from '../../support/fake-transfer.ts';
-import { manifestKeyOf, publishedRuns } from '../../support/published-run.ts';
+import { manifestKeyOf } from '../../support/manifests.ts';
+import { publishedRuns } from '../../support/published-run.ts';
 import type { Fault } from '../../support/strict-store/types.ts';
 
 const CSV = Buffer.from('id\n1\n');

@@ -1,24 +1,10 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { BatchState } from '../../../core/batch/batch-state.ts';
-import { asBatchStep } from '../../../core/batch/batch-step.ts';
-import { chunksText } from '../../../core/batch/chunk-index.ts';
 import type { CrmExchange } from '../../../core/crm/client.ts';
 import { RunError } from '../../../core/errors.ts';
-import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
-import {
-  batch,
-  batchState,
-  fakeExchange,
-  fakeStore,
-  inputOf,
-  KEYS,
-  type Reply,
-  sleepingDeps,
-  told,
-  wholeChunk,
-} from '../../support/batches.ts';
-import { composed, lambdaContext } from '../../support/deps.ts';
+import { applyStep, expectTruth, fakeExchange, KEYS, type Reply, told, wholeBatch } from '../../support/batches.ts';
+import { lambdaContext } from '../../support/deps.ts';
 
 /** Invocations of one chunk that are at work at the same time: Step Functions repeats a call whose answer it lost. */
 
@@ -55,9 +41,7 @@ let requests = 0;
 
 /** A chunk, its CRM and its bucket. Nothing happens there before `next` lets it. */
 function world(records: number, fates: Fate[], next: () => Promise<unknown>, stopsAt: number) {
-  const input = inputOf(records);
-  const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([wholeChunk(input)]) } });
-  const state = batchState({ batch: batch(input), chunk: wholeChunk(input) });
+  const { store, state } = wholeBatch(records);
   const applied = new Set<number>();
   const seen = new Set<number>();
   let calls = 0;
@@ -80,8 +64,7 @@ function world(records: number, fates: Fate[], next: () => Promise<unknown>, sto
       dead = fate.endsWith('dies');
       return replyTo(line, fate);
     });
-    const deps = {
-      ...sleepingDeps(),
+    const clients = {
       crm: { exchange: async (call: Parameters<typeof crm.exchange>[0]) => between(alive, () => crm.exchange(call)) },
       store: {
         ...store,
@@ -91,7 +74,7 @@ function world(records: number, fates: Fate[], next: () => Promise<unknown>, sto
     };
     requests += 1;
     const context = lambdaContext({ awsRequestId: `overlapping-${requests}` });
-    return asBatchStep('ApplyChunk', applyChunk, ...composed(deps))(from, context);
+    return applyStep(clients)(from, context);
   };
   return { store, state, applied, seen, invoke };
 }
@@ -134,14 +117,7 @@ test('however many are at work, and die, every line is reported once, and none o
         const met = world(most, [...sent], () => order.schedule(Promise.resolve()), stopsAt);
         await order.waitFor(run(met, [...twice]));
 
-        const results = await told(met);
-
-        expect(results.map(({ line }) => line)).toEqual(Array.from({ length: most }, (_, index) => index + 1));
-        for (const { line, outcome } of results) {
-          if (outcome === 'APPLIED') expect(met.applied).toContain(line);
-          if (outcome === 'REJECTED' || outcome === 'FAILED') expect(met.applied).not.toContain(line);
-          if (outcome === 'NOT_SENT') expect(met.seen).not.toContain(line);
-        }
+        expectTruth(await told(met), most, met);
       },
     ),
     { numRuns: 200 },
@@ -149,10 +125,7 @@ test('however many are at work, and die, every line is reported once, and none o
 });
 
 test('a chunk that was given up while its function is at work: no line is reported NOT_SENT that it sends', async () => {
-  const input = inputOf(300);
-  const chunk = wholeChunk(input);
-  const store = fakeStore({ objects: { [KEYS.input]: input, [KEYS.chunks]: chunksText([chunk]) } });
-  const state = batchState({ batch: batch(input), chunk });
+  const { store, state } = wholeBatch(300);
   const held = Promise.withResolvers<void>();
   const inTheMiddle = Promise.withResolvers<void>();
   const { crm, sent } = fakeExchange();
@@ -162,7 +135,7 @@ test('a chunk that was given up while its function is at work: no line is report
     if (sent.length === 20) await held.promise;
     return answer;
   };
-  const step = asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), crm: { exchange }, store }));
+  const step = applyStep({ crm: { exchange }, store });
   const unheard = step(state, lambdaContext());
   await inTheMiddle.promise;
 

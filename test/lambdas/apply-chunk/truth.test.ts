@@ -1,14 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Batch, BatchState } from '../../../core/batch/batch-state.ts';
-import { asBatchStep } from '../../../core/batch/batch-step.ts';
-import { chunksText } from '../../../core/batch/chunk-index.ts';
 import type { ResultLine } from '../../../core/batch/result-line.ts';
 import { RunError } from '../../../core/errors.ts';
 import { applyChunk } from '../../../lambdas/apply-chunk/apply-chunk.ts';
 import {
-  batch,
-  batchState,
+  applyStep,
+  expectTruth,
   type FakeStore,
   fakeExchange,
   fakeStore,
@@ -17,9 +15,9 @@ import {
   type Reply,
   sleepingDeps,
   told,
-  wholeChunk,
+  wholeBatch,
 } from '../../support/batches.ts';
-import { composed, lambdaContext } from '../../support/deps.ts';
+import { lambdaContext } from '../../support/deps.ts';
 import { failing } from '../../support/fake-bucket.ts';
 
 /** What the result of a whole batch says after its functions met trouble over several invocations. */
@@ -41,16 +39,13 @@ function world(
   change: Partial<Batch> = {},
   before?: NonNullable<Parameters<typeof fakeStore>[0]>['before'],
 ): World & { sent: number[] } {
-  const input = inputOf(records);
-  const objects = { [KEYS.input]: input, [KEYS.chunks]: chunksText([wholeChunk(input)]) };
-  const store = fakeStore({ objects, ...(before && { before }) });
-  const state = batchState({ batch: batch(input, change), chunk: wholeChunk(input) });
+  const { store, state } = wholeBatch(records, change, before);
   const { crm, sent } = fakeExchange(reply);
   return { store, state, sent, invoke: invoker(store, { crm }) };
 }
 
 function invoker(store: FakeStore, clients: Pick<ReturnType<typeof fakeExchange>, 'crm'>): World['invoke'] {
-  const handler = asBatchStep('ApplyChunk', applyChunk, ...composed({ ...sleepingDeps(), ...clients, store }));
+  const handler = applyStep({ ...clients, store });
   return (state) => {
     requests += 1;
     return handler(state, lambdaContext({ awsRequestId: `request-${requests}` }));
@@ -386,14 +381,7 @@ test('whatever happens, every line is reported once, and none otherwise than it 
       await runThrough(met, stopsAt);
       met.writes.length = 0;
 
-      const results = await told(met);
-
-      expect(results.map(({ line }) => line)).toEqual(Array.from({ length: records }, (_, index) => index + 1));
-      for (const { line, outcome } of results) {
-        if (outcome === 'APPLIED') expect(met.applied).toContain(line);
-        if (outcome === 'REJECTED' || outcome === 'FAILED') expect(met.applied).not.toContain(line);
-        if (outcome === 'NOT_SENT') expect(met.seen).not.toContain(line);
-      }
+      expectTruth(await told(met), records, met);
     }),
     { numRuns: 200 },
   );

@@ -6,7 +6,8 @@ import { writeTable } from '../../../lambdas/write-table/write-table.ts';
 import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
 import { testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
-import { DATE, manifestKeyOf, publishedRuns } from '../../support/published-run.ts';
+import { manifestKeyOf } from '../../support/manifests.ts';
+import { DATE, publishedRuns } from '../../support/published-run.ts';
 
 /** Tables of older files: what the settings of today leave out or hash is in none of them, whatever they said then. */
 

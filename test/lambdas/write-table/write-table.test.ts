@@ -11,7 +11,8 @@ import { tree } from '../../lib/support/files.ts';
 import { CANARY, deployment, newState, runState } from '../../support/builders.ts';
 import { composed, lambdaContext, testDeps } from '../../support/deps.ts';
 import { failureOf } from '../../support/failures.ts';
-import { DATE, manifestKeyOf, publishedRuns } from '../../support/published-run.ts';
+import { manifestKeyOf } from '../../support/manifests.ts';
+import { DATE, publishedRuns } from '../../support/published-run.ts';
 import { smallWorkbook, workbookFile } from '../../support/small-workbook.ts';
 
 const KEY = `tables/entity=leads/date=${DATE}/leads.parquet`;

@@ -8,7 +8,6 @@ import { aRun } from '../../support/a-run.ts';
 import { aws } from '../../support/cloud/cloud.ts';
 import { type Execution, executions } from '../../support/cloud/executions.ts';
 import { stack } from '../../support/cloud/stack.ts';
-import { runCli } from '../../support/run-cli.ts';
 
 /** What became of a run is the same in every command. */
 
@@ -110,9 +109,9 @@ const KNOWN_TO_SOME = [
 ];
 
 test.each(CASES)('a run that is $what has one outcome and the same fields in every command', async (one) => {
-  const { endpoint } = await cloudWith(one);
+  const { cli } = await cloudWith(one);
   const documentOf = async (...args: string[]) => {
-    const { stdout } = await runCli(...args, '--deployment', 'test', '--endpoint-url', endpoint, '--json');
+    const { stdout } = await cli(...args, '--json');
     return JSON.parse(stdout);
   };
   const found = async (...args: string[]): Promise<Run> => {
@@ -138,12 +137,8 @@ test.each(CASES)('a run that is $what has one outcome and the same fields in eve
 
 test('a released run is the same row in the list of all runs and of those that failed', async () => {
   const released = CASES.find(({ outcome }) => outcome === 'released');
-  const { endpoint } = await cloudWith(released ?? expect.unreachable());
-  const list = async (...args: string[]) => {
-    const place = ['--deployment', 'test', '--endpoint-url', endpoint];
-    const { stdout } = await runCli('list', '--since', '2026-11-20', ...args, ...place);
-    return stdout;
-  };
+  const { cli } = await cloudWith(released ?? expect.unreachable());
+  const list = async (...args: string[]) => (await cli('list', '--since', '2026-11-20', ...args)).stdout;
 
   expect(await list()).toBe(`${started.start}\tleads\t${DATE}\treleased\t300\t1\t12\tlatest\t${NIGHT}\n`);
   expect(await list('--failed')).toBe(await list());
@@ -152,8 +147,8 @@ test('a released run is the same row in the list of all runs and of those that f
 test('whoever has to do something is told by the outcome, unless a later run was published for the date', async () => {
   const needs = await Promise.all(
     CASES.map(async (one) => {
-      const { endpoint } = await cloudWith(one);
-      const { stdout } = await runCli('show', NIGHT, '--deployment', 'test', '--endpoint-url', endpoint, '--json');
+      const { cli } = await cloudWith(one);
+      const { stdout } = await cli('show', NIGHT, '--json');
       return [one.what, JSON.parse(stdout).needsPerson];
     }),
   );
@@ -165,9 +160,9 @@ test('whoever has to do something is told by the outcome, unless a later run was
 });
 
 test('follow tells what readers have after a run that failed', async () => {
-  const { endpoint } = await cloudWith(CASES.find(({ outcome }) => outcome === 'failed') ?? expect.unreachable());
+  const { cli } = await cloudWith(CASES.find(({ outcome }) => outcome === 'failed') ?? expect.unreachable());
 
-  expect(await runCli('follow', NIGHT, '--deployment', 'test', '--endpoint-url', endpoint)).toMatchObject({
+  expect(await cli('follow', NIGHT)).toMatchObject({
     code: 1,
     stderr:
       'leads: ExportFailed: So it was.\n  Readers have nothing of 2026-11-20, still leads of 2026-11-19, from leads-before.\n',

@@ -285,8 +285,8 @@ test('an adopted export is shown as that of the run that had requested it, also 
     /^Export \S{36} of \S+ adopted from leads-before, /,
   );
 
-  const { export: made } = cloud.publish({ execution: 'leads-old' });
-  cloud.publish({ execution: 'leads-old', manifest: { export: { ...made, adoptedFrom: 'leads-before' } } });
+  const adopted = { export: { adoptedFrom: 'leads-before' } };
+  const { export: made } = cloud.publish({ execution: 'leads-old', manifest: adopted });
   const forgotten = await showRun(cloud.target, 'leads-old', cloud.endpoint);
   expect(forgotten.timeline[1]).toMatchObject({
     at: forgotten.timeline[0]?.at,
