@@ -71,7 +71,11 @@ test('of fifty deployments each has a row; those that do not answer hide none, a
   });
   expect(by.get('failed-too')).toMatchObject({ tone: 'good', alarms: ['FileQuarantined'] });
   expect(by.get('paused')).toMatchObject({
-    ...{ headline: `Last night: ${COUNT - 1} of ${COUNT - 1} published`, paused: ['leads'], alarms: ['ExecutionsFailed'] },
+    ...{
+      headline: `Last night: ${COUNT - 1} of ${COUNT - 1} published`,
+      paused: ['leads'],
+      alarms: ['ExecutionsFailed'],
+    },
     oldest: { startedAt: NIGHT },
   });
   expect(by.get('half')).toEqual({
