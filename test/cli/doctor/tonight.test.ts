@@ -1,16 +1,13 @@
 import { expect, test } from 'vitest';
 import { tonightFindings } from '../../../cli/doctor/tonight.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
 import { deployment } from '../../support/builders.ts';
 import { aws } from '../support/cloud/cloud.ts';
 
 const now = () => new Date('2026-11-21T08:00:00.000Z');
 const OFF = { enabled: false };
-const [leadsAlone, OTHERS] = [
-  (leads: object) => deployment({ entities: { ...OTHERS, leads } }),
-  Object.fromEntries(
-    ['agent-numbers', 'workflows', 'contacts', 'customers', 'meetings', 'employers'].map((entity) => [entity, OFF]),
-  ),
-];
+const ALL_OFF = Object.fromEntries(ENTITIES.map((entity) => [entity, OFF]));
+const leadsAlone = (leads: object) => deployment({ entities: { ...ALL_OFF, leads } });
 
 /** What doctor says of leads, of which one export is published. */
 async function said(leads: object, content: string, { read = false, manifest = {} } = {}) {

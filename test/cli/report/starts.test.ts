@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { nightOf, startsOf } from '../../../cli/report/starts.ts';
 import { nightlyPlanOf } from '../../../cli/schedule/nightly-plan.ts';
+import { ENTITIES } from '../../../core/config/entities.ts';
 import { deployment } from '../../support/builders.ts';
 
 const local = (at: string, spreadMinutes = 7, timeZone = 'Asia/Jerusalem') =>
@@ -42,7 +43,7 @@ test('the night before counts until the first start', () => {
 });
 
 test('local starts that are spread over midnight are one night of two dates', () => {
-  const two = ['2026-11-20', '2026-11-20', ...Array(5).fill('2026-11-21')];
+  const two = ['2026-11-20', '2026-11-20', ...Array(ENTITIES.length - 2).fill('2026-11-21')];
 
   expect(datesOf(local('23:50'), '2026-11-20T21:55:00Z')).toEqual(two);
   expect(datesOf(local('23:50'), '2026-11-21T21:49:00Z')).toEqual(two);
