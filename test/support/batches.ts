@@ -9,6 +9,7 @@ import { parseResults, type ResultLine, resultLineSchema } from '../../core/batc
 import type { CrmCall } from '../../core/crm/call.ts';
 import type { CrmExchange } from '../../core/crm/client.ts';
 import { RunError } from '../../core/errors.ts';
+import { MACHINE_VERSION } from '../../core/step/steps.ts';
 import { summarizeBatch } from '../../lambdas/summarize-batch/summarize-batch.ts';
 import { CANARY, STARTED_AT } from './builders.ts';
 import { composed, lambdaContext, NOW, testDeps } from './deps.ts';
@@ -72,7 +73,10 @@ export function wholeChunk(input: string): Chunk {
 }
 
 export function batchState(overrides: Partial<BatchState> = {}): BatchState {
-  return batchStateSchema.parse({ input: {}, execution: 'b1-abc', startedAt: STARTED_AT, ...overrides });
+  return batchStateSchema.parse({
+    ...{ machineVersion: MACHINE_VERSION, input: {}, execution: 'b1-abc', startedAt: STARTED_AT },
+    ...overrides,
+  });
 }
 
 /** What the CRM does with a call: a status, an answer, one whose repetition is impossible, or nothing. */

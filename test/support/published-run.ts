@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { onTestFinished } from 'vitest';
+import { LAYOUT } from '../../core/export/layout.ts';
 import { type Manifest, manifestSchema, manifestText } from '../../core/export/manifest.ts';
 import { datePointerKey, latestPointerKey, type Pointer } from '../../core/export/pointer.ts';
 import { createBucket } from '../../core/storage/bucket.ts';
@@ -58,14 +59,14 @@ function pointerTo(execution: string, date: string): Pointer {
   const place = { entity: 'leads', date, startedAt: STARTED_AT, execution } as const;
   const manifestKey = manifestKeyOf(execution);
   const kept = { keptUntil: '2099-01-01', kind: 'full', released: false, newNormal: false } as const;
-  return { schemaVersion: 1, ...place, manifestKey, ...kept };
+  return { schemaVersion: LAYOUT, ...place, manifestKey, ...kept };
 }
 
 function manifestOf(bytes: Buffer, execution: string, file: Partial<Manifest['file']>, requested?: string[]): Manifest {
   const key = `runs/entity=leads/run=${execution}/leads.csv`;
   const header = bytes.toString('utf8').split(/\r?\n/)[0]?.split(',') ?? [];
   return manifestSchema.parse({
-    schemaVersion: 1,
+    schemaVersion: LAYOUT,
     entity: 'leads',
     date: DATE,
     execution,
@@ -77,14 +78,34 @@ function manifestOf(bytes: Buffer, execution: string, file: Partial<Manifest['fi
       crc32: crc32Text(crc32(bytes)),
       contentType: 'text/csv',
       format: 'csv',
+      compression: null,
       dialect: { encoding: 'utf-8', byteOrderMark: false, separator: ',', separatorLine: false, lineBreak: 'lf' },
       rows: null,
       header,
+      content: null,
       ...file,
     },
-    export: { id: EXPORT_ID, createdAt: STARTED_AT, storedAt: STARTED_AT, checks: 1, unansweredCreates: 0 },
+    export: {
+      id: EXPORT_ID,
+      createdAt: STARTED_AT,
+      adoptedFrom: null,
+      storedAt: STARTED_AT,
+      checks: 1,
+      unansweredCreates: 0,
+      restarts: 0,
+    },
     request: { columns: requested ?? header },
     fingerprint: 'f',
+    state: 'published',
+    guards: null,
+    plan: 'p',
+    kind: 'full',
+    differs: [],
+    fields: null,
+    drift: null,
+    leftOut: [],
+    releasedBefore: null,
+    unchangedSince: null,
     softwareVersion: '0.1.0',
     warnings: [],
   });

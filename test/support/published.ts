@@ -1,5 +1,7 @@
+import { LAYOUT } from '../../core/export/layout.ts';
 import type { Manifest } from '../../core/export/manifest.ts';
 import { datePointerKey, type Pointer } from '../../core/export/pointer.ts';
+import { type Content, UNSEEN } from '../../core/gate/facts.ts';
 import type { FakeBucket } from './fake-bucket.ts';
 
 interface Publication {
@@ -15,7 +17,7 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
   const startedAt = `${date}T01:00:00.000Z`;
   const prefix = `runs/entity=leads/run=${execution}/`;
   const known = {
-    schemaVersion: 1,
+    schemaVersion: LAYOUT,
     entity: 'leads',
     date,
     execution,
@@ -36,10 +38,12 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
       dialect: null,
       rows,
       header: ['id', 'name'],
+      content: contentOf(rows),
     },
     export: {
       id: exportIdOf(date),
       createdAt: startedAt,
+      adoptedFrom: null,
       storedAt: startedAt,
       checks: 1,
       unansweredCreates: 0,
@@ -47,14 +51,30 @@ export function putPublished(bucket: FakeBucket, { date, rows, manifest = {}, po
     },
     request: { columns: ['id', 'name'] },
     fingerprint: 'f',
-    plan: 'a'.repeat(64),
     state: 'published',
+    guards: null,
+    plan: 'a'.repeat(64),
+    differs: [],
+    fields: null,
+    drift: null,
+    leftOut: [],
+    releasedBefore: null,
+    unchangedSince: null,
     softwareVersion: '0.1.0',
     warnings: [],
     ...manifest,
   };
   bucket.put(manifestKey, JSON.stringify(whole));
-  bucket.put(datePointerKey('leads', date), JSON.stringify({ ...known, manifestKey, ...pointer }));
+  bucket.put(
+    datePointerKey('leads', date),
+    JSON.stringify({ ...known, manifestKey, released: false, newNormal: false, ...pointer }),
+  );
+}
+
+/** Of a file with this header, whose rows are known. */
+function contentOf(rows: number | null): Content {
+  const counted = rows === null ? null : { least: rows, most: rows };
+  return { ...UNSEEN, rows: counted, width: 2, headed: true, unlisted: 0, excepted: 0 };
 }
 
 /** Another one for each date, as of a CRM that makes a new export for each request. */
